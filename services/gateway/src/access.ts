@@ -1,5 +1,5 @@
-// How callers get in: access tokens of an issuer, keys of the clients, and tokens that clients fetch with them. Which of these
-// there are is up to the settings.
+// The ways to authenticate: access tokens of an issuer, API keys of clients, and tokens that clients fetch with their keys.
+// The settings decide which ways a gateway has.
 import type { Log } from '@integration-sync/runtime/log';
 import type { Metrics } from '@integration-sync/runtime/metrics';
 import type { FastifyInstance } from 'fastify';
@@ -11,7 +11,7 @@ import { TokenRefused } from './tokens/claims.ts';
 import { openTokens, type VerifyToken } from './tokens/tokens.ts';
 
 export interface Access extends AsyncDisposable {
-  /** Of a token or a key. */
+  /** Verifies an access token or an API key. */
   verify: VerifyToken;
   /** For `/readyz`. */
   notes: () => readonly string[];
@@ -33,14 +33,14 @@ export async function openAccess(
   const { AUTH_CLIENTS_FILE: path, AUTH_JWT_SECRET: secrets } = config;
   const clients =
     path === undefined ? undefined : await openClients({ path, now, log, registry, checkEveryMs });
-  // A gateway that issues tokens knows its own; one without clients has none that are good.
+  // A gateway with clients reads the tokens that it issued; a gateway without clients refuses issued tokens.
   const readIssued = secrets === undefined ? () => undefined : (clients?.readIssued ?? refuseIssued);
   const verifyToken = await openTokens(app, config, { now, log, readIssued });
   const hasTokenEndpoint = clients !== undefined && secrets !== undefined;
   if (hasTokenEndpoint) addTokenEndpoint(app, { clients, secrets, config, now });
 
   return {
-    /** A key goes by the file of clients, any other text is an access token. */
+    /** The file of clients decides about a key; any other text is an access token. */
     verify(text) {
       if (!text.startsWith(secretPrefix)) return verifyToken(text);
       if (clients === undefined) throw new TokenRefused('this gateway has no clients');

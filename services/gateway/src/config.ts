@@ -18,7 +18,7 @@ export const GatewayConfig = Type.Object(
     }),
     PUBLIC_BASE_PATH: Type.String({
       description:
-        'What callers see before `/api`, where a proxy takes a prefix such as `/sync` off the path. `Link` and `Location` begin with it.',
+        'The prefix that callers see before `/api`, where a proxy takes a prefix such as `/sync` off the path. `Link` and `Location` begin with this prefix.',
       default: '',
       maxLength: 255,
       pattern: String.raw`^(/(?!\.{1,2}(/|$))[\w.~-]+)*$`,
@@ -26,24 +26,25 @@ export const GatewayConfig = Type.Object(
     }),
     CONSOLE: Type.Enum(['on', 'off'], {
       description:
-        'Whether `/console` is served: a page for people, which asks the interface with the token that they give it. `on` for the local stack.',
+        'Whether the gateway serves `/console`, a page for people that uses the interface with the token of its user. `on` for the local stack.',
       default: 'off',
     }),
     ...authSettings,
     AUTH_CLIENTS_FILE: Type.Optional(
       Type.String({
         description:
-          'File of the clients and the hashes of their secrets ([Keys](keys.md)). Beside AUTH_JWT_SECRET or AUTH_JWKS_URL, or alone. A gateway looks every 5 s whether it has changed.',
+          'File of the clients and the hashes of their secrets ([Keys](keys.md)). Beside AUTH_JWT_SECRET or AUTH_JWKS_URL, or alone. A gateway compares the content of the file every 5 s.',
       }),
     ),
     BODY_BYTES_MAX: Type.Integer({
-      description: 'How large the body of a request may be. NATS’s own limit (`max_payload`) bounds it too.',
+      description:
+        'The most bytes that the body of a request may have. `max_payload` of NATS bounds bodies too.',
       default: limits.bodyBytesDefault,
       minimum: 1_024,
       maximum: 64 * 1024 * 1024,
     }),
     REQUEST_TIMEOUT_MS: Type.Integer({
-      description: 'How long a client may take to send a whole request before it is cut off with 408.',
+      description: 'How long a client may take to send a whole request before the gateway answers 408.',
       default: 30_000,
       minimum: 1_000,
       maximum: 600_000,

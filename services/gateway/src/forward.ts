@@ -1,4 +1,4 @@
-// Passing a request on to the service that owns the route, and its answer back: bytes and headers, nothing else.
+// Passes a request to the service that owns the route, and the answer to the caller: bytes and headers, nothing else.
 import {
   Failure,
   basePath,
@@ -17,12 +17,12 @@ export interface ForwardOptions {
   upstream: Upstream;
   /** The budget of bodies on the way to the service. */
   road: Budget;
-  /** What callers see before the paths of the interface. */
+  /** The prefix that callers see before the paths of the interface. */
   publicBasePath: string;
 }
 
 export interface RouteParameters {
-  /** Fastify has checked their form against the pattern of the path. */
+  /** Fastify has checked the ids against the pattern of the path. */
   Params: { id?: string; eventId?: string };
 }
 
@@ -46,7 +46,6 @@ export async function forward(
     }
   }
   reply.code(Number(answer.headers.get(replyHeaders.status) ?? route.answer.status));
-  // An answer without a body has no content type either.
   if (answer.body.length > 0) reply.header('content-type', 'application/json; charset=utf-8');
   return reply.send(Buffer.from(answer.body.buffer, answer.body.byteOffset, answer.body.length));
 }
@@ -94,8 +93,8 @@ async function ask(
   }
 }
 
-/** A service that has not begun the caller's push does not begin it any more. */
-const callerHungUp = new Failure('timeout', 'The caller hung up before it was answered.');
+/** A service no longer begins the push of a caller that hung up. */
+const callerHungUp = new Failure('timeout', 'The caller hung up before the answer.');
 
 function headersFor(route: Route, request: RouteRequest): Record<string, string | undefined> {
   const { exchange, params } = request;
@@ -112,7 +111,7 @@ function headersFor(route: Route, request: RouteRequest): Record<string, string 
   };
 }
 
-/** What stands behind the first question mark, undecoded: the service reads it by the rules of listings. */
+/** The query behind the first question mark, undecoded, as the service decodes the query. */
 export function rawQuery({ raw: { url = '' } }: Pick<FastifyRequest, 'raw'>): string {
   const mark = url.indexOf('?');
   return mark === -1 ? '' : url.slice(mark + 1);
@@ -123,15 +122,14 @@ function readFact(value: string): Exchange['facts'][string] {
   return /^-?\d{1,15}(\.\d+)?$/.test(value) ? Number(value) : value;
 }
 
-// Addresses of the API in answers, as callers need them. A service writes `Link` and `Location` with the path for
-// which the gateway was asked; where a proxy takes a prefix off the path, callers need the prefix before it. The
-// operator sets the prefix: a header such as X-Forwarded-Prefix can come from a caller as well as from the proxy, and
-// the gateway could not tell the one from the other.
+// Addresses of the API in answers, as callers need them. A service writes `Link` and `Location` with the paths of the
+// gateway. Where a proxy takes a prefix off the path, callers need the prefix before these paths. The operator sets the
+// prefix, as a header such as X-Forwarded-Prefix may come from a caller as well as from the proxy.
 
 /** Headers of answers that hold paths of the interface: `</api/…>; rel="next"` and `/api/…`. */
 const addressHeaders: ReadonlySet<string> = new Set(['link', 'location']);
 
-/** The header's value as a caller in front of the proxy needs it. */
+/** The value of a header with the prefix before its paths. */
 function publicAddress(publicBasePath: string, name: string, value: string): string {
   if (publicBasePath === '' || !addressHeaders.has(name)) return value;
   return value.startsWith(basePath)

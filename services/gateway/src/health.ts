@@ -1,4 +1,4 @@
-// Whether this process lives, and whether the whole system can serve.
+// Readiness: whether the gateway, NATS and the services with their engines can serve.
 import {
   Failure,
   healthSubject,
@@ -10,21 +10,21 @@ import type { Upstream } from './upstream.ts';
 
 const servicesBehind: readonly ServiceName[] = ['catalog', 'batches', 'webhooks'];
 const answerWithinMs = 2_000;
-/** Replicas answer with their notes from memory; one that is slower is heard the next time. */
+/** Replicas answer with their notes from memory; a slower replica is heard at the next check. */
 const notesWithinMs = 150;
 const notesMax = 20;
-/** Anybody may ask, as often as they like: an answer serves for this long. */
+/** Anybody may call `/readyz` as often as they like: an answer serves for this long. */
 const answerRememberedMs = 1_000;
 /**
- * Of that time, after which the gateway asks again while the answer still serves. Thousands of pipelined requests that waited
- * for one answer would all be answered in one turn of the event loop.
+ * After this share of the time the gateway checks again while the old answer still serves. Thousands of pipelined requests
+ * that waited for a check would all be answered in one turn of the event loop.
  */
 const renewedAfterShare = 0.5;
 
 export interface Readiness {
   status: 'ready';
   services: Record<string, 'ok'>;
-  /** What works and is not as it should be. Absent where there is nothing to say. */
+  /** Faults with which the system still serves. Absent without such faults. */
   notes?: FailureEntry[];
 }
 
@@ -44,7 +44,7 @@ export function openReadiness(options: ReadinessOptions): CheckReadiness {
   let asking: Promise<Readiness> | undefined;
   let renewAt = -Infinity;
   let forgetAt = -Infinity;
-  /** Callers that ask meanwhile share it. */
+  /** Begins a check, which all callers share until the check has ended. */
   const ask = (): Promise<Readiness> => {
     const asked = askAll(upstream, ownNotes).finally(() => {
       answer = asked;
@@ -52,7 +52,7 @@ export function openReadiness(options: ReadinessOptions): CheckReadiness {
       renewAt = performance.now() + rememberedMs * renewedAfterShare;
       forgetAt = performance.now() + rememberedMs;
     });
-    // Nobody may be waiting for it, while the answer of before serves.
+    // No caller may wait for this check, while the old answer serves.
     asked.catch(() => undefined);
     return asked;
   };
@@ -83,7 +83,7 @@ async function askAll(upstream: Upstream, ownNotes: () => readonly string[]): Pr
   };
 }
 
-/** Of every replica, as each has settings of its own. What several say is said once. */
+/** The notes of all replicas, each note once. */
 async function notesOf(service: ServiceName, upstream: Upstream): Promise<FailureEntry[]> {
   const answers = await upstream.askAll(notesSubject(service), notesWithinMs);
   const details = new Set(answers.flatMap(readNotes));
@@ -95,7 +95,7 @@ function readNotes(answer: Uint8Array): string[] {
     const notes: unknown = JSON.parse(Buffer.from(answer).toString());
     return Array.isArray(notes) ? notes.filter((note) => typeof note === 'string') : [];
   } catch {
-    // An empty answer: no replica listens.
+    // The answer is empty: no replica listens.
     return [];
   }
 }
@@ -105,14 +105,14 @@ async function findFault(service: ServiceName, upstream: Upstream): Promise<Fail
     await upstream.request(healthSubject(service), { timeoutMs: answerWithinMs, repeatable: true });
     return undefined;
   } catch (error) {
-    // A service that answers names the engine that it misses; the answer shows nothing else of an error.
-    const detail = error instanceof Failure ? faultOf(error) : 'It cannot be asked.';
+    // A `Failure` names the engine that the service misses; other errors are not shown.
+    const detail = error instanceof Failure ? faultOf(error) : 'The service cannot be asked.';
     return { pointer: service, detail };
   }
 }
 
 const faultOf = ({ code, detail }: Failure): string =>
-  code === 'timeout' ? `It does not answer within ${answerWithinMs / 1_000} s.` : detail;
+  code === 'timeout' ? `The service does not answer within ${answerWithinMs / 1_000} s.` : detail;
 
 function notReady(errors: FailureEntry[]): Failure {
   const away = errors.map(({ pointer, detail }) => `${pointer}: ${detail}`).join(' ');

@@ -5,10 +5,9 @@ import { runProcess } from '@integration-sync/runtime/lifecycle';
 import { GatewayConfig } from './config.ts';
 import { startGateway } from './service.ts';
 
-// Bodies pass through outside V8's heap, which is small and stays so. V8 counts them as growth all the same: by default
-// it would look through everything it holds for every 14 MB that pass, and that costs as much as all else that the
-// gateway does with them. With a heap that may grow, V8 looks through it ten times more seldom. A young generation that
-// does not grow is swept often instead, which frees bodies and looks at next to nothing.
+// Bodies lie outside V8's small heap, but V8 counts bodies as growth of the heap. By default V8 would mark its whole heap
+// for every 14 MB of bodies, which costs as much as all other work on bodies. With a heap that may grow, V8 marks ten
+// times less often. A young generation of fixed size is swept often instead, which frees bodies at next to no cost.
 setFlagsFromString('--heap-growing-percent=400');
 setFlagsFromString('--semi-space-growth-factor=1');
 

@@ -12,7 +12,7 @@ export interface PagesOptions extends GatewayPagesOptions {
   publicBasePath: string;
 }
 
-/** Returns all pages of the gateway, with those that the token endpoint has added. */
+/** Returns all pages of the gateway, with the pages that the token endpoint has added. */
 export function addPages(
   app: FastifyInstance,
   { checkReadiness, ...options }: PagesOptions,
@@ -30,7 +30,7 @@ function addDocument(app: FastifyInstance, path: string, document: object): void
   app.get(path, async (_request, reply) =>
     reply
       .header('content-type', 'application/json; charset=utf-8')
-      // Tools of other origins may read it; there is nothing in it that is not public.
+      // Tools of other origins may read the document, in which everything is public.
       .header('access-control-allow-origin', '*')
       .send(bytes),
   );

@@ -1,5 +1,5 @@
-// An optional limit on how many requests an integration makes. It is off unless an operator sets it. Each replica
-// counts for itself, and counts only requests with a good token.
+// The optional limit on the requests of an integration (RATE_LIMIT_REQUESTS). Each replica counts for itself, and counts
+// only requests with a good token.
 import rateLimit from '@fastify/rate-limit';
 import { Failure } from '@integration-sync/contracts';
 import type { FastifyInstance } from 'fastify';
@@ -10,9 +10,9 @@ export async function limitRates(api: FastifyInstance, config: GatewayConfig): P
   await api.register(rateLimit, {
     max: config.RATE_LIMIT_REQUESTS,
     timeWindow: config.RATE_LIMIT_WINDOW_SECONDS * 1_000,
-    // `RateLimit-Limit`, `-Remaining` and `-Reset`.
+    // Adds the headers `RateLimit-Limit`, `-Remaining` and `-Reset`.
     enableDraftSpec: true,
-    // The route's own onRequest checks the token, and runs before this one.
+    // The route's own onRequest checks the token, and runs before this hook.
     hook: 'onRequest',
     keyGenerator: ({ exchange }) => exchange.caller?.integration ?? '',
     errorResponseBuilder: (_request, { max, ttl }) => {

@@ -9,7 +9,7 @@ import { requestChecks, type ChecksOptions } from './server/request-checks.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** As the route table writes it. */
+    /** The path as the route table writes it. */
     path?: string;
   }
 }
@@ -38,8 +38,8 @@ export function addRoutes(
 }
 
 /**
- * `{id}` as Fastify writes it. Every id that a service gave out matches; a path with another id is answered 404, so that
- * no such text gets into a header of the bus.
+ * `{id}` as Fastify writes parameters. Every id of a service matches the pattern. A path with any other text is answered 404,
+ * so that no such text gets into a header of a NATS message.
  */
 const pathOf = ({ path }: Pick<Route, 'path'>): string =>
   path.replaceAll(/\{(\w+)\}/g, String.raw`:$1(^[\w-]+$)`);

@@ -17,7 +17,7 @@ import { openUploads } from './body/uploads.ts';
 import { openUpstream } from './upstream.ts';
 
 export interface Gateway extends AsyncDisposable {
-  /** Where it is served: `http://127.0.0.1:8080`. */
+  /** The address of the interface: `http://127.0.0.1:8080`. */
   readonly url: string;
   readonly metricsUrl: string;
 }
@@ -31,7 +31,7 @@ export interface GatewayDeps {
   lookEveryMs?: number;
   /** How often the gateway compares the content of the file of clients. */
   clientsEveryMs?: number;
-  /** For how long it still answers on kept connections when it stops. */
+  /** For how long a stopping gateway still answers on kept-alive connections. */
   lastRequestsMs?: number;
   /** For how long `/readyz` repeats an answer. */
   readinessRememberedMs?: number;
@@ -62,7 +62,7 @@ export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}
     isStopping,
   };
   const app = starting.adopt(createServer(options), async (server) => {
-    // Callers that wait for events are answered before the gateway cuts their connections, the last to come included.
+    // All callers that wait for events, late callers too, are answered before the gateway cuts their connections.
     const hurrying = setInterval(() => upstream.answerNow(), hurryEveryMs);
     upstream.answerNow();
     await close(server, deps.lastRequestsMs);

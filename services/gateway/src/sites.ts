@@ -1,5 +1,5 @@
-// `/docs` and `/console`: pages for people, each with the files that its page names. The gateway sends a policy with a page that
-// lets the browser load nothing from elsewhere, and run nothing that is written into the page.
+// `/docs` and `/console`: pages for people, each with the files that the page names. The content security policy of a page lets
+// the browser load nothing from elsewhere, and run no inline script.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { ConfigError } from '@integration-sync/runtime/config';
@@ -41,8 +41,8 @@ export const addExplorer = (app: FastifyInstance): string[] =>
   });
 
 /**
- * The files that `npm run console:build` writes: a customer of the interface and of nothing else, whose page turns no text
- * into markup or code. Throws `ConfigError` where the files have not been made. Returns their paths.
+ * The files that `npm run console:build` writes. The console uses the public interface alone, and its page turns no text into
+ * markup or code. Throws `ConfigError` where the files have not been made. Returns the paths of the files.
  */
 export const addConsole = (app: FastifyInstance, from = '@integration-sync/console/dist'): string[] =>
   addSite(app, {
@@ -52,7 +52,7 @@ export const addConsole = (app: FastifyInstance, from = '@integration-sync/conso
         return read(from, name);
       } catch (cause) {
         const problem =
-          'CONSOLE: is on, and the files of the console are not there: run `npm run console:build`, or set it to off';
+          'CONSOLE: is on, but the files of the console are missing: run `npm run console:build`, or set CONSOLE=off';
         throw new ConfigError([problem], { cause });
       }
     },
@@ -72,7 +72,7 @@ function addSite(app: FastifyInstance, { path, read: readOne, pageHeaders, kept 
     ...pageHeaders,
   };
   app.get(path, async (_request, reply) => reply.headers(headers).send(page));
-  // The page is the list of its files.
+  // The page names all files of its site.
   const named = new RegExp(
     `(?:src|href)="${path.slice(1)}/(?<name>[\\w.-]+\\.(?<type>js|css|svg|png))"`,
     'g',

@@ -1,5 +1,5 @@
-// `GET /token`: what the caller's token or key is good for. A key does not show that, and an access token may have it in claims
-// of any name; a caller that is answered 403 finds here which scopes there are.
+// `GET /token` answers the integration, the scopes and the end of the caller's token or key. A key shows none of them, and an
+// access token may have them in claims of any name. A caller that is answered 403 learns its scopes by `GET /token`.
 import type { FastifyInstance } from 'fastify';
 import { authenticate } from './tokens/authorization.ts';
 import type { Caller } from './tokens/claims.ts';
@@ -16,7 +16,7 @@ export function addTokenPage(app: FastifyInstance, verify: VerifyToken): void {
 }
 
 function describe({ integration, scopes, keyEndsAtMs }: Caller, authorization: string) {
-  // An access token has been found good: it has three parts, and `exp` is a number. A key has one part.
+  // `authenticate` accepted the text: an access token with three parts and a number as `exp`, or a key with one part.
   const [, payload] = authorization.split('.');
   const endsAtMs = payload === undefined ? keyEndsAtMs : expiryOf(payload);
   return {

@@ -1,5 +1,5 @@
-// The way to the services. At its start the gateway waits for NATS for a moment, and then serves without it: until NATS
-// is there, every request is answered 503 at once.
+// The NATS connection to the services. A starting gateway waits for NATS for 2 s, and then serves without NATS: every request is
+// answered 503 until NATS is there.
 import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
 import { openBus, type Bus, type BusOptions } from '@integration-sync/runtime/bus';
@@ -27,7 +27,7 @@ export async function openUpstream({ build, ...options }: UpstreamOptions): Prom
   const opening = openBus({ ...options, name: 'gateway', signal: release.signal }).then(async (opened) => {
     if (isReleased()) return opened[Symbol.asyncDispose]();
     bus = opened;
-    // The gateway answers nothing over the bus, but `nats micro ls` lists its replicas beside those of the services.
+    // The gateway answers no NATS subject, but `nats micro ls` lists its replicas beside those of the services.
     const identity = { service: 'gateway', description: 'The public interface', ...build };
     await bus.serve({ ...identity, inFlightMax: 1, handlers: {} });
   });

@@ -120,7 +120,7 @@ it.each(byClient)('a token of %s for another client: 401, and the log says why',
     claimsOf(issuer.issuer, provider.claims, { [provider.integration]: 'another-client' }),
   );
   await expectProblem(await list(gateway, token), { status: 401, code: 'unauthorized' });
-  expect(gateway.logText()).toContain('AUTH_INTEGRATIONS does not list its client');
+  expect(gateway.logText()).toContain('AUTH_INTEGRATIONS does not list the client');
   expect(gateway.logText()).not.toContain(token.split('.')[2]);
 });
 

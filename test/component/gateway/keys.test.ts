@@ -233,8 +233,8 @@ describe('a start with a wrong file', () => {
 
   it.each<[string, (path: string) => Promise<void>, string]>([
     ['that is not there', (path) => rm(path), 'there is no such file'],
-    ['of 50 MB', growTo50Megabytes, 'it has 50000000 bytes, and at most 8388608 are read'],
-    ['that is a folder', asFolder, 'it is no regular file'],
+    ['of 50 MB', growTo50Megabytes, 'the file has 50000000 bytes, and may have at most 8388608'],
+    ['that is a folder', asFolder, 'the file is no regular file'],
   ])('a file %s is refused', async (_name, spoil, words) => {
     await using file = await clientsFile([clientEntry('erp', [entry])]);
     await spoil(file.path);
@@ -259,7 +259,7 @@ async function asFolder(path: string): Promise<void> {
 describe('a file that becomes wrong', () => {
   const { secret, entry } = testSecret();
   const clients = [clientEntry('erp', [entry])];
-  const refusedLine = 'AUTH_CLIENTS_FILE is refused as it is now; the content before serves on';
+  const refusedLine = 'AUTH_CLIENTS_FILE is refused; the gateway keeps the clients of the content before';
 
   it.each<[string, (file: TestClientsFile) => Promise<void>, string]>([
     ['half a JSON', (file) => file.replace(JSON.stringify(clients).slice(0, -9)), 'the file is not JSON'],
@@ -281,9 +281,9 @@ describe('a file that becomes wrong', () => {
       '62 characters that are not shown',
     ],
     ['no text', (file) => file.replace(''), 'the file is not JSON'],
-    ['50 MB', (file) => growTo50Megabytes(file.path), 'it has 50000000 bytes'],
+    ['50 MB', (file) => growTo50Megabytes(file.path), 'the file has 50000000 bytes'],
     ['gone', (file) => rm(file.path), 'there is no such file'],
-    ['a folder', (file) => asFolder(file.path), 'it is no regular file'],
+    ['a folder', (file) => asFolder(file.path), 'the file is no regular file'],
   ])(
     '%s: one line, a note, and the content before serves on, until it is right again',
     async (_name, spoil, words) => {

@@ -56,5 +56,5 @@ it.each<[Record<string, unknown>]>([
   [{ azp: 'acme' }],
   [{ azp: 'x'.repeat(10_000) }],
 ])('a token of the client in %j is refused', (claims) => {
-  expect(() => readCaller(claims, byClient)).toThrow(/^AUTH_INTEGRATIONS does not list its client .{3,120}$/);
+  expect(() => readCaller(claims, byClient)).toThrow(/^AUTH_INTEGRATIONS does not list the client .{3,120}$/);
 });

@@ -73,16 +73,16 @@ describe('the times of a token', () => {
     [{ exp: null }, 'exp is not a number'],
     [{ exp: String(now + 60) }, 'exp is not a number'],
     [{ exp: Infinity }, 'exp is not a number'],
-    [{ exp: now }, 'expired'],
-    [{ exp: now - 1 }, 'expired'],
-    [{ exp: now + 60, iat: now + 61 }, 'issued in the future'],
+    [{ exp: now }, 'the token has expired'],
+    [{ exp: now - 1 }, 'the token has expired'],
+    [{ exp: now + 60, iat: now + 61 }, 'the token is issued in the future'],
     [{ exp: now + 60, iat: '0' }, 'iat is not a number'],
-    [{ exp: now + 60, nbf: now + 61 }, 'not valid yet'],
+    [{ exp: now + 60, nbf: now + 61 }, 'the token is not valid yet'],
     [{ exp: now + 60, nbf: true }, 'nbf is not a number'],
-    [{ exp: now + 86_401, iat: now }, 'lives for more than 24 h'],
-    [{ exp: now + 86_401 }, 'lives for more than 24 h'],
+    [{ exp: now + 86_401, iat: now }, 'the token lives for more than 24 h'],
+    [{ exp: now + 86_401 }, 'the token lives for more than 24 h'],
     // Issued long ago, and good for a year.
-    [{ exp: now + 60, iat: now - 86_400 }, 'lives for more than 24 h'],
+    [{ exp: now + 60, iat: now - 86_400 }, 'the token lives for more than 24 h'],
   ])('refuses %j: %s', (claims, reason) => {
     expect(() => checkTimes(claims, nowMs)).toThrow(new TokenRefused(reason));
   });

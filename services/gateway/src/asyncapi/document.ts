@@ -1,6 +1,6 @@
-// The description of the messages of this system, AsyncAPI 3.0, made from the contracts: what internal services read from
-// JetStream and ask over NATS, and what webhooks receive. The gateway serves it as `/asyncapi.json`, and `npm run asyncapi`
-// writes it.
+// The AsyncAPI 3.0 document of the messages of this system, made from the contracts: messages of JetStream, requests of internal
+// services, and deliveries to webhooks. The gateway serves the document as `/asyncapi.json`, and `npm run asyncapi` writes
+// the document to a file.
 import manifest from '../../package.json' with { type: 'json' };
 import {
   announcedKinds,
@@ -22,7 +22,7 @@ import { collectSchemas, type SchemaCollection } from '../openapi/schemas.ts';
 
 export { inPascalCase };
 
-/** The sections of the document, which each part of the system adds to. */
+/** The sections of the document, to which each part of the system adds. */
 interface Sections {
   channels: Record<string, JsonObject>;
   operations: Record<string, JsonObject>;
@@ -87,7 +87,7 @@ const refer = (...path: string[]): JsonObject => ({ $ref: `#/${path.join('/')}` 
 const onNats = [refer('servers', 'nats')];
 const byLogin = [refer('components', 'securitySchemes', 'natsLogin')];
 
-/** Returns the message as its channel has it. */
+/** Adds a message, and returns the entry for its channel. */
 function addMessage({ messages }: Sections, name: string, message: Message): JsonObject {
   const { summary, contentType, headers, payload, example } = message;
   const entries = Object.entries(headers);
@@ -116,12 +116,12 @@ function addMessage({ messages }: Sections, name: string, message: Message): Jso
   return { [name]: refer('components', 'messages', name) };
 }
 
-/** That this system sends the one message of a channel. */
+/** Adds the operation by which this system sends the only message of a channel. */
 function addSending({ operations }: Sections, channel: string, message: string, summary: string): void {
   operations[`send${message}`] = operationOn('send', channel, message, summary);
 }
 
-/** What this system does with the one message of a channel. */
+/** An operation of this system on the only message of a channel. */
 const operationOn = (action: 'send' | 'receive', channel: string, message: string, summary: string) => ({
   action,
   channel: refer('channels', channel),
@@ -140,7 +140,7 @@ const traceparent = optionalHeader(
   '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
 );
 
-/** What a stream is, in words: its settings are an operator's. */
+/** A stream in words, without its settings, which only operators need. */
 const inWords = ({ name, description }: { name: string; description: string }): string =>
   `Stored in the JetStream stream \`${name}\`: ${description}.`;
 
@@ -167,7 +167,7 @@ function addEvents(sections: Sections): void {
   }
 }
 
-/** The events of one push as one message: what webhooks reads. Its format is event-batches.ts of the contracts. */
+/** The events of one push as one message for webhooks, in the format of event-batches.ts of the contracts. */
 function addEventBatches(sections: Sections): void {
   const [packed] = packEventBatches({
     announcer: 'catalog',
@@ -182,7 +182,7 @@ function addEventBatches(sections: Sections): void {
     servers: onNats,
     parameters: {
       announcer: {
-        description: 'Who writes it; `replay`: what one webhook is to get again, which is no event',
+        description: 'The service that writes the batch; `replay`: events that one webhook gets again',
         enum: [...Object.keys(announcedKinds), 'replay'],
       },
       integration,
@@ -191,7 +191,7 @@ function addEventBatches(sections: Sections): void {
       summary: 'The events of a push, in lines',
       contentType: 'text/plain',
       headers: {
-        'Nats-Msg-Id': header('Made of its events.', packed?.id ?? ''),
+        'Nats-Msg-Id': header('Made of the ids of the events.', packed?.id ?? ''),
         [requestHeaders.traceparent]: traceparent,
       },
       payload: { type: 'string' },
@@ -248,7 +248,7 @@ function addQuestions(sections: Sections): void {
   }
 }
 
-/** What webhooks post to a receiver. */
+/** The deliveries that webhooks posts to receivers. */
 function addWebhooks(sections: Sections): void {
   const headers = Object.fromEntries(
     Object.values(deliveryHeaders).map(({ name, description, example }) => [name, { description, example }]),

@@ -1,10 +1,10 @@
-// The budgets of bodies: one for the memory of this process, and one for the road to each service. A body reserves
-// bytes from its first byte until the service has answered. Where none are free it waits: the gateway reads nothing
-// more from its connection, and sends nothing to the service. A request that has waited for too long is answered 503,
-// so that the bytes that it holds are free again.
+// The budgets of body bytes: one for the memory of this process, and for each service one for its road, the bytes that
+// the gateway has sent without an answer. A body reserves bytes from its first byte until the service has answered.
+// While no bytes are free, the gateway reads nothing more of the body, and sends nothing of the body to the service.
+// A request that waits too long is answered 503, which frees its bytes.
 //
-// nats-server cuts off a service for which 64 MB wait. Of the bytes on the road, the gateway knows those that it sent
-// itself and has no answer to. It bounds them for each service at a third of those 64 MB: two gateways stay well below.
+// nats-server cuts off a service for which 64 MB wait. A gateway knows only its own bytes on a road, and bounds these
+// bytes at a third of the 64 MB: two gateways stay well below.
 import { Failure, type RequestSubject } from '@integration-sync/contracts';
 import { openGauge, type Metrics } from '@integration-sync/runtime/metrics';
 import { Budget, type Reservation } from './budget.ts';
@@ -12,16 +12,16 @@ import { Budget, type Reservation } from './budget.ts';
 const mebibyte = 1024 * 1024;
 const memoryBytesMax = 64 * mebibyte;
 const roadBytesMax = 20 * mebibyte;
-/** A body that waits for memory has some bytes in a buffer of its connection, which no budget counts. */
+/** Bounds bytes that no budget counts: a body that waits for memory has some in a buffer of its connection. */
 const waitingForMemoryMax = 128;
 const waitingForRoadMax = 1_024;
 const patienceMs = 2_000;
-/** The bytes of a request without an answer count for this much longer: the service may still have to read them. */
+/** After a time-out, the bytes of a request count for so much longer: the service may still have to read them. */
 const unheardMs = 2_000;
 
 export interface BodyBudgets {
   readonly memory: Budget;
-  /** Of the service that answers this subject. */
+  /** The budget of the service that answers this subject. */
   roadFor(subject: RequestSubject): Budget;
   readonly roads: ReadonlyMap<string, Budget>;
   /** How long one request may wait, for memory and for the road together. */
@@ -55,7 +55,6 @@ export function openBodyBudgets(bodyBytesMax: number, sizes: BodyBudgetSizes = {
   };
 }
 
-/** The gauges that Prometheus reads. */
 export function observeBodyBudgets(registry: Metrics['registry'], { memory, roads }: BodyBudgets): void {
   const sum = (read: (budget: Budget) => number): number =>
     roads.values().reduce((total, road) => total + read(road), 0);
@@ -81,7 +80,7 @@ export class BodyReservation {
     this.#leftMs = budgets.patienceMs;
   }
 
-  /** How much memory all bodies of its integration hold. */
+  /** The memory that all bodies of the integration hold. */
   get sharedBytes(): number {
     return this.#memory.share.heldBytes;
   }
@@ -90,7 +89,7 @@ export class BodyReservation {
     return this.#memory.wantedBytes > 0;
   }
 
-  /** Undefined where the bytes are free; else resolves when they are, or rejects when the body waited too long. */
+  /** Undefined for free bytes; else a promise that resolves once the bytes are free, or rejects after too long a wait. */
   hold(bytes: number): Promise<void> | undefined {
     return this.#grow(this.#memory, bytes);
   }
@@ -110,7 +109,7 @@ export class BodyReservation {
     this.#road?.release();
   }
 
-  /** For a request that the gateway has sent and has no answer to. */
+  /** For a request that the gateway has sent and that got no answer in time. */
   releaseLater(): void {
     setTimeout(() => this.release(), unheardMs).unref();
   }

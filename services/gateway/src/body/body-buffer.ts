@@ -1,14 +1,14 @@
-// The chunks of a body as they come in, and how much memory they take. Most bodies come in a few large chunks, which
-// are kept as they are. A body that a client cuts into single bytes would be one object of some hundred bytes for each
-// of them, so that small chunks, once there are many, are copied into pages. A large body of a known length is copied
-// into one buffer while it comes, so that at its end it does not stand in memory twice.
+// The chunks of a body as they come in, and the memory that they take. Most bodies come in a few large chunks, which
+// are kept as they are. Each chunk is an object of some hundred bytes, so that many small chunks are copied into pages.
+// A large body of known length is copied into one buffer as its chunks come, as joining chunks at the end would need the
+// memory twice.
 
 /** The first chunks are kept as they come, however small. */
 const uncopiedChunksMax = 64;
 /** A chunk of this size is worth an object of its own. */
 const largeBytes = 1_024;
 const pageBytes = 64 * 1_024;
-/** What a buffer takes beside its bytes. */
+/** The memory that a buffer takes beside its bytes. */
 const objectBytes = 512;
 
 export class BodyBuffer {
@@ -50,7 +50,7 @@ export class BodyBuffer {
     return this.#heldBytes - before;
   }
 
-  /** From now on chunks are copied into one buffer: the whole body has so many bytes, and never more. */
+  /** From now on chunks are copied into one buffer of `bytes`, the length of the whole body. */
   expect(bytes: number): void {
     this.#closePage();
     const whole = Buffer.allocUnsafeSlow(bytes);

@@ -1,10 +1,10 @@
-// What the headers of a request say about its body: type, coding and length. The gateway does not parse the body; the
-// service that owns the rules does that, once.
+// Checks the headers of a request about its body: type, coding and length. The gateway does not parse a body; only the
+// service of the route does.
 import type { IncomingMessage } from 'node:http';
 import { Failure } from '@integration-sync/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** Throws what the gateway refuses. A request without a body passes: the service says whether it needs one. */
+/** Throws a `Failure` for wrong headers. A request without a body passes: the service says whether a body is needed. */
 export function checkBodyHeaders(request: FastifyRequest, reply: FastifyReply, bytesMax: number): void {
   const { headers } = request.raw;
   const type = headers['content-type'];
@@ -27,7 +27,7 @@ export function checkBodyHeaders(request: FastifyRequest, reply: FastifyReply, b
 export const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
-/** JSON and forms are UTF-8, and a caller may say so. The gateway ignores other parameters, which mean nothing for them. */
+/** JSON and forms are UTF-8, so that no other charset passes. The gateway ignores other parameters of the type. */
 export function isOfType(wanted: string, type = ''): boolean {
   const [essence = '', ...parameters] = type.toLowerCase().split(';');
   if (essence.trim() !== wanted) return false;

@@ -1,15 +1,15 @@
 // A bounded number of bytes, shared fairly by integrations. Pure: no IO, no clock.
 //
-//   a reservation that is                 gets more bytes when
-//   the only one there is                 always
-//   the only one of its integration       they are free
-//   one of several of its integration     the integration then holds at most twice what stays free
+//   a reservation that is                          gets more bytes
+//   the only reservation                           always
+//   the only reservation of its integration        when the bytes are free
+//   one of several reservations                    when the integration then holds at most twice the bytes that stay free
 //
-// So one integration alone gets two thirds, two that want all they can get have two fifths each, and some part is free
-// at every moment for an integration that holds nothing. A reservation that gets no more waits. When bytes become free,
-// the reservations that are the only ones of their integration come first, and then the integrations take turns.
+// So a single greedy integration gets two thirds of the bytes, two greedy integrations get two fifths each, and some bytes
+// are always free for an integration that holds nothing. A reservation that gets no more bytes waits. Free bytes go first
+// to reservations that are alone in their integration, and then integrations take turns.
 
-/** How many times what stays free an integration may hold. */
+/** An integration may hold so many times the bytes that stay free. */
 const timesFree = 2;
 
 export interface BudgetOptions {
@@ -18,14 +18,14 @@ export interface BudgetOptions {
   waitingMax: number;
 }
 
-/** `refused`: as many of the integration wait as may wait. */
+/** `refused`: `waitingMax` reservations of the integration wait already. */
 export type Grant = 'granted' | 'waits' | 'refused';
 
 interface Share {
   integration: string;
   heldBytes: number;
   reservationCount: number;
-  /** In the order in which they came. */
+  /** The waiting reservations, in the order in which they came. */
   waiting: Set<Reservation>;
 }
 
@@ -39,7 +39,7 @@ const openShare = (integration: string): Share => ({
 export class Budget {
   readonly #options: BudgetOptions;
   readonly #shares = new Map<string, Share>();
-  /** The shares in which a reservation waits, the one whose turn it is first. */
+  /** The shares in which a reservation waits; the first share is the next to get bytes. */
   readonly #turns = new Set<Share>();
   #heldBytes = 0;
 
@@ -61,12 +61,12 @@ export class Budget {
     return this.#shares.size;
   }
 
-  /** How much the waiting integration holds that holds least; Infinity when none waits. */
+  /** The fewest bytes that a waiting integration holds; Infinity when no integration waits. */
   get leastWaitingBytes(): number {
     return this.#turns.values().reduce((least, { heldBytes }) => Math.min(least, heldBytes), Infinity);
   }
 
-  /** A reservation that holds nothing yet. Its owner releases it. */
+  /** A reservation that holds nothing yet. The caller releases the reservation. */
   open(integration: string): Reservation {
     const share = this.#shares.getOrInsertComputed(integration, openShare);
     share.reservationCount += 1;
@@ -118,7 +118,7 @@ export class Budget {
     return reservation.share.heldBytes + bytes <= timesFree * (freeBytes - keptBytes);
   }
 
-  /** Gives free bytes to waiting reservations, and calls `onGranted` of each but the one that is asking. */
+  /** Gives free bytes to waiting reservations, and calls `onGranted` of each reservation but `asking`. */
   #serve(asking?: Reservation): void {
     const granted: Reservation[] = [];
     const grant = (reservation: Reservation): void => {
@@ -127,11 +127,11 @@ export class Budget {
       reservation.wantedBytes = 0;
       share.waiting.delete(reservation);
       this.#turns.delete(share);
-      // Its next turn comes after those of the other integrations.
+      // The next turn of the share comes after the turns of the others.
       if (share.waiting.size > 0) this.#turns.add(share);
       granted.push(reservation);
     };
-    // Reservations that are the only ones of their integration, and what is kept for those that still have to wait.
+    // First come reservations that are alone in their integration. `keptBytes` are for such reservations that must still wait.
     let keptBytes = 0;
     for (const share of this.#turns) {
       const reservation = firstOf(share);
@@ -139,7 +139,7 @@ export class Budget {
       if (this.#fits(reservation, reservation.wantedBytes, 0)) grant(reservation);
       else keptBytes += reservation.wantedBytes;
     }
-    // `grant` adds a share again in which a reservation still waits, so that this loop comes to it once more.
+    // `grant` puts a share with more waiting reservations last, so that this loop comes to the share once more.
     for (const share of this.#turns) {
       const reservation = firstOf(share);
       if (reservation === undefined || isOnlyOne(reservation)) continue;
@@ -157,9 +157,9 @@ const isOnlyOne = ({ share, heldBytes }: Reservation): boolean => share.heldByte
 export class Reservation {
   readonly share: Share;
   heldBytes = 0;
-  /** How many more bytes it waits for. */
+  /** The bytes that the reservation waits for. */
   wantedBytes = 0;
-  /** The budget calls it once the reservation has the bytes that it waited for. */
+  /** The budget calls `onGranted` once the reservation has the bytes that it waited for. */
   onGranted: (() => void) | undefined;
   readonly #budget: Budget;
   #isReleased = false;
@@ -169,7 +169,7 @@ export class Reservation {
     this.share = share;
   }
 
-  /** Holds so many bytes from now on, or waits until they are free. */
+  /** Grows to `toBytes`, or waits until enough bytes are free. */
   grow(toBytes: number): Grant {
     if (toBytes <= this.heldBytes) return 'granted';
     return this.#isReleased ? 'refused' : this.#budget.grow(this, toBytes - this.heldBytes);
@@ -179,7 +179,7 @@ export class Reservation {
     if (toBytes < this.heldBytes) this.#budget.shrink(this, this.heldBytes - toBytes);
   }
 
-  /** Gives all of it back, and waits no more. */
+  /** Gives all bytes back, and waits for no more. */
   release(): void {
     if (this.#isReleased) return;
     this.#isReleased = true;

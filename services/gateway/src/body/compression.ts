@@ -1,23 +1,23 @@
 // Compressed answers, for callers that ask for them by `Accept-Encoding` (RFC 9110, 12.5.3). The levels are the cheapest ones: a
 // page of 100 records with details becomes a seventh (gzip) to a tenth (zstd) of its bytes, on a thread beside the event loop.
 //
-//   the caller asks for              it gets
+//   the caller asks for              the answer is
 //   ───────────────────────────────  ─────────────────────────────────────────────────────────────
-//   several of zstd, br and gzip     the one that it weighs most; of equals the first in this order
-//   none of them, or nonsense        the plain bytes, even where it refuses `identity`
+//   several of zstd, br and gzip     the coding that the caller weighs most; of equals the first
+//   no such coding, or nonsense      the plain bytes, even where the caller refuses `identity`
 //   identity above all others        the plain bytes
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** Below it compression saves less than a packet. */
+/** Compression of fewer bytes saves less than a packet. */
 const leastBytes = 1024;
 
 type Compress = (bytes: Buffer) => Promise<Buffer>;
 
 const [gzipped, brotlied, zstded] = [promisify(gzip), promisify(brotliCompress), promisify(zstdCompress)];
 
-/** By the names of codings, the one to prefer first. */
+/** Codings by name, in the order of preference. */
 const codings: ReadonlyMap<string, Compress> = new Map<string, Compress>([
   ['zstd', (bytes) => zstded(bytes, { params: { [constants.ZSTD_c_compressionLevel]: 1 } })],
   [
@@ -30,7 +30,7 @@ const codings: ReadonlyMap<string, Compress> = new Map<string, Compress>([
   ['gzip', (bytes) => gzipped(bytes, { level: 1 })],
 ]);
 
-/** Which coding the header asks for, undefined for the plain bytes, and whether it refuses those even of a small answer. */
+/** The coding that the header asks for, undefined for the plain bytes, and whether the header refuses plain bytes. */
 export function chooseCoding(accept: string): { coding: string | undefined; isIdentityRefused: boolean } {
   const weights = weightsIn(accept);
   const others = weights.get('*') ?? 0;
@@ -45,7 +45,7 @@ export function chooseCoding(accept: string): { coding: string | undefined; isId
   return { coding, isIdentityRefused: (identity ?? weights.get('*')) === 0 };
 }
 
-/** Of each coding that the header names as the grammar has it; of one that stands there twice, the first. */
+/** The weights of the codings in the header. A malformed element is ignored; the first weight of a coding counts. */
 function weightsIn(accept: string): Map<string, number> {
   const weights = new Map<string, number>();
   for (const element of accept.split(',')) {
@@ -61,10 +61,10 @@ function weightsIn(accept: string): Map<string, number> {
 }
 
 export function openCompression() {
-  /** By coding, the gateway's own pages, which are the same bytes each time. */
+  /** The compressed pages of the gateway, by page and coding: a page is the same buffer each time. */
   const pages = new WeakMap<Buffer, Map<string, Promise<Buffer>>>();
 
-  /** Returns the payload itself where it stays as it is. */
+  /** Returns the compressed payload, or the payload itself. */
   return <T>(request: FastifyRequest, reply: FastifyReply, payload: T): T | Promise<Buffer> => {
     const isText = typeof payload === 'string';
     if (!isText && !(payload instanceof Buffer)) return payload;

@@ -1,10 +1,9 @@
-// Taking in bodies. A body reserves the memory that it takes (body-budgets.ts). Once more than a little of it has come,
-// it reserves memory for all of it, so that it can be finished and two half bodies do not wait for each other; where
-// its length is not known, it does so in few large steps. Where no memory is free, the gateway stops reading its
-// connection.
+// Receives bodies. A body reserves the memory that it takes (body-budgets.ts). After its first bytes a body of known
+// length reserves memory for its whole length, so that two half bodies do not wait for each other. A body of unknown
+// length reserves memory in few large steps. While no memory is free, the gateway stops reading the connection.
 //
-// A connection that sends next to nothing may hold its memory for as long as the whole request may take. That hurts no
-// other integration, and its own one only when memory is short: then the gateway cuts the connection off.
+// A slow upload may hold its memory until the request times out, which hurts no other integration. Where memory is
+// short for the integration itself, the gateway cuts slow uploads off.
 import type { IncomingMessage } from 'node:http';
 import { Failure } from '@integration-sync/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -13,12 +12,12 @@ import { BodyBuffer } from './body-buffer.ts';
 import { tooLarge } from './body-headers.ts';
 import { TooSlow } from '../server/problems.ts';
 
-/** Up to here a body of a known length reserves only what has come of it. */
+/** Up to here a body of known length reserves only the bytes that have come. */
 const countedBytesMax = 64 * 1024;
-/** The same for a body of an unknown length; most are no larger. */
+/** Up to here a body of unknown length reserves only the bytes that have come; most bodies are no larger. */
 const firstStepBytes = 256 * 1024;
 const stepFactor = 4;
-/** While other bodies wait for memory, a body must bring at least so much in so many rounds of `look`. */
+/** While other bodies wait for memory, a body must bring `leastBytes` in `leastRounds` rounds of `look`. */
 const leastBytes = 80 * 1024;
 const leastRounds = 5;
 
@@ -68,7 +67,7 @@ class Upload {
   readonly #ended = Promise.withResolvers<void>();
   /** How many bytes had come in the last round in which the body was quick enough. */
   #quickBytes = 0;
-  /** The rounds since then. */
+  /** The rounds since the body was quick enough. */
   #slowRounds = 0;
   #isCopiedTogether = false;
 
@@ -87,13 +86,13 @@ class Upload {
     const { promise, resolve, reject } = this.#ended;
     const onData = (chunk: Buffer): void => this.#take(chunk);
     const onCut = (): void => {
-      // Every request closes, most of them once their body is there; and to make an error takes longer than to read a body.
+      // `close` comes for every request, mostly after a complete body, and making an error takes longer than reading a body.
       if (!raw.readableEnded)
         reject(new Failure('invalid_request', 'The body ended before it was complete.'));
     };
     raw.once('end', resolve).once('close', onCut).once('error', onCut);
     try {
-      // A client that asked first sends nothing yet; the gateway lets it begin once memory is free for all it may send.
+      // A client that sent `Expect` waits for the gateway, which answers once memory is free for the whole body.
       if (/^100-continue$/i.test(raw.headers.expect ?? '')) {
         await Promise.race([this.#reservation.hold(this.#declaredBytes ?? this.#bytesMax), promise]);
         reply.raw.writeContinue();
@@ -151,7 +150,7 @@ class Upload {
     return Math.max(heldBytes, Math.min(step, this.#bytesMax));
   }
 
-  /** Called once memory is free for all of it. */
+  /** Called once memory is free for the whole body. */
   #copyTogether(): void {
     const declared = this.#declaredBytes;
     if (this.#isCopiedTogether || declared === undefined || this.#buffer.heldBytes <= countedBytesMax) return;

@@ -1,10 +1,10 @@
-// The file of clients: how it is read within a bound, what it may say, and in which words a wrong one is refused.
+// Reads the file of clients within a bound, checks its content, and words the refusal of a wrong file.
 //
 //   [{ "id": "erp", "integration": "acme", "scope": "integration:suppliers:write …",
 //      "secrets": [{ "name": "k3JvP0aQ", "sha256": "…", "expiresAt": "2027-01-31T00:00:00Z" }, "sha256:…"] }]
 //
-// A message names the position, the field, what was expected and what came. It never shows a hash, or text that may be a
-// secret.
+// A refusal names the position, the field, the expected value and the value that came. A refusal never shows a hash, or
+// a text that may be a secret.
 import { isUtf8 } from 'node:buffer';
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
@@ -20,15 +20,15 @@ export interface Client {
 }
 
 export interface StoredSecret {
-  /** The 8 characters that name it; undefined where the file does not say. */
+  /** The 8 characters that name the secret; undefined where the file has no name. */
   name: string | undefined;
   /** In lower-case hex. */
   sha256: string;
-  /** Epoch milliseconds; Infinity where it has no end. */
+  /** Epoch milliseconds; Infinity of a secret without an end. */
   endsAtMs: number;
 }
 
-/** Why a file is not taken, in words for the operator. */
+/** Why the file of clients is refused, in words for the operator. */
 export class ClientsRefused extends Error {
   override readonly name = 'ClientsRefused';
 }
@@ -53,7 +53,7 @@ function parseText(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    // The parser's own words quote the file.
+    // The parser's own message would quote the file.
     const [place = ''] = /\(line \d+ column \d+\)$/.exec(error instanceof Error ? error.message : '') ?? [];
     throw new ClientsRefused(`the file is not JSON, or ends too early ${place}`.trimEnd());
   }
@@ -112,7 +112,7 @@ function readSecret(value: unknown, where: string): StoredSecret {
   return { name, sha256: digits.toLowerCase(), endsAtMs };
 }
 
-/** Epoch milliseconds; undefined for what is no time, such as 30 February, and for a day, which has many times. */
+/** Epoch milliseconds; undefined for a text that is no time, such as 30 February, and for a day without a time. */
 export const readInstant = (value: unknown): number | undefined =>
   isText(value, /t/i) ? parseInstant(value)?.getTime() : undefined;
 
@@ -153,7 +153,7 @@ const isText = (value: unknown, pattern: RegExp): value is string =>
 const refused = (where: string, expected: string, came: unknown): ClientsRefused =>
   new ClientsRefused(`${where}: expected ${expected}, got ${shown(came)}`);
 
-/** Where a secret or a hash may stand by mistake. */
+/** Hides a text that may be a secret or a hash by mistake. */
 const refusedUnseen = (where: string, expected: string, came: unknown): ClientsRefused =>
   new ClientsRefused(
     `${where}: expected ${expected}, got ${typeof came === 'string' ? hidden(came) : shown(came)}`,
@@ -171,30 +171,30 @@ function shown(value: unknown): string {
   return isPrivate ? hidden(value) : JSON.stringify(value);
 }
 
-// Reads the file of clients within a bound: a file that is too large is refused by its size, and never read whole.
+// A file of clients that is too large is refused by its size, and never read whole.
 
-/** Some 25,000 clients. */
+/** Enough for some 25,000 clients. */
 const fileBytesMax = 8 * 1024 * 1024;
 
 export async function readClientsFile(path: string): Promise<Buffer> {
   try {
-    // A pipe without a writer would hold the reader.
+    // `O_NONBLOCK`: a pipe without a writer would hold the reader.
     await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const stats = await file.stat();
-    if (!stats.isFile()) throw new ClientsRefused('it is no regular file');
+    if (!stats.isFile()) throw new ClientsRefused('the file is no regular file');
     if (stats.size > fileBytesMax) throw tooLarge(stats.size);
-    // The file may grow during the read: the one byte more in the buffer shows that.
+    // The file may grow during the read: the spare byte of the buffer shows growth.
     const { buffer, bytesRead } = await file.read(Buffer.alloc(stats.size + 1), 0, stats.size + 1, 0);
-    if (bytesRead > stats.size) throw new ClientsRefused('it was written to while it was read');
+    if (bytesRead > stats.size) throw new ClientsRefused('the file was written to during the read');
     return buffer.subarray(0, bytesRead);
   } catch (error) {
     if (error instanceof ClientsRefused) throw error;
-    throw new ClientsRefused(`it cannot be read (${reasonOf(error)})`, { cause: error });
+    throw new ClientsRefused(`the file cannot be read (${reasonOf(error)})`, { cause: error });
   }
 }
 
 const tooLarge = (bytes: number): ClientsRefused =>
-  new ClientsRefused(`it has ${bytes} bytes, and at most ${fileBytesMax} are read`);
+  new ClientsRefused(`the file has ${bytes} bytes, and may have at most ${fileBytesMax}`);
 
 export function reasonOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';

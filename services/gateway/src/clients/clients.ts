@@ -1,5 +1,5 @@
 // The clients of this gateway, from AUTH_CLIENTS_FILE. The gateway compares the file's content every 5 s: Kubernetes swaps a
-// mounted Secret by symlinks, which ends watchers. It refuses a wrong new content whole and serves on with the one before.
+// mounted Secret by symlinks, which ends watchers. A wrong content is refused whole: the content before serves on.
 import { hash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { ConfigError } from '@integration-sync/runtime/config';
@@ -12,7 +12,7 @@ import { ClientsRefused, parseClients, readClientsFile, type Client } from './cl
 import { indexClients, type Credential, type Credentials } from './credential-index.ts';
 
 const checkEveryMs = 5_000;
-/** Kubernetes swaps links, and a program may move files: for a moment there may be none. */
+/** The wait before a second read: while Kubernetes swaps links or a program moves files, the file may be missing. */
 const againMs = 500;
 const endsSoonMs = 14 * 24 * 60 * 60_000;
 /** `/readyz` names so many secrets that end soon, and counts the others. */
@@ -21,7 +21,7 @@ const endingNotesMax = 5;
 export interface Clients extends AsyncDisposable {
   /** The caller that a key stands for. Throws `TokenRefused`. */
   verifyKey(key: string): Caller;
-  /** The credential of this client, or undefined where the secret is not one of its own that serves. */
+  /** The credential of this client and secret; undefined for a secret that is wrong or has ended. */
   authenticate(clientId: string, secret: string): Credential | undefined;
   find(clientId: string): Client | undefined;
   /** The caller that a token of this gateway's token endpoint stands for, undefined for any other token. */
@@ -38,7 +38,7 @@ export interface ClientsOptions {
   checkEveryMs?: number | undefined;
 }
 
-/** Throws `ConfigError` where the file is wrong: a gateway does not start with it. */
+/** Throws `ConfigError` for a wrong file, with which a gateway does not start. */
 export async function openClients(options: ClientsOptions): Promise<Clients> {
   const { now, registry } = options;
   const file = await openFile(options);
@@ -69,8 +69,8 @@ export async function openClients(options: ClientsOptions): Promise<Clients> {
 }
 
 /**
- * The client's file entry decides, not the token: a token ends with its secret and its client, and loses what the client
- * lost.
+ * The client's entry in the file decides, not the token: a token ends with its secret and its client, and loses each scope
+ * that the client loses.
  */
 function readIssued(
   credentials: Credentials,
@@ -81,7 +81,7 @@ function readIssued(
   if (secretId === undefined) return undefined;
   const credential = typeof secretId === 'string' ? credentials.findById(secretId) : undefined;
   if (credential === undefined || credential.client.id !== clientId || credential.endsAtMs <= nowMs) {
-    throw new TokenRefused('the secret that fetched it is removed, or has ended');
+    throw new TokenRefused('the secret that fetched the token is removed, or has ended');
   }
   const { caller } = credential;
   if (scope === credential.scope) return caller;
@@ -92,7 +92,7 @@ function readIssued(
 async function openFile(options: ClientsOptions) {
   const { path, log, checkEveryMs: everyMs = checkEveryMs } = options;
   let credentials: Credentials;
-  /** Which content was looked at last, and why it is not taken. */
+  /** The mark of the content that was read last, and the reason for which that content is refused. */
   let seen = '';
   let problem: string | undefined;
   try {
@@ -105,15 +105,15 @@ async function openFile(options: ClientsOptions) {
     throw new ConfigError([words], { cause: error });
   }
 
-  /** One line in the log for each different content. An error that is not expected must not end the gateway either. */
+  /** Logs one line for each refused content. An unexpected error does not end the gateway either. */
   const refuse = (mark: string, error: unknown): void => {
     const isExpected = error instanceof ClientsRefused;
-    const reason = isExpected ? error.message : 'it cannot be taken';
+    const reason = isExpected ? error.message : 'an unexpected error';
     if (mark === seen && reason === problem) return;
     [seen, problem] = [mark, reason];
     log.error(
       { path, problem, err: isExpected ? undefined : error },
-      'AUTH_CLIENTS_FILE is refused as it is now; the content before serves on',
+      'AUTH_CLIENTS_FILE is refused; the gateway keeps the clients of the content before',
     );
   };
   const closing = new AbortController();
@@ -142,7 +142,7 @@ async function openFile(options: ClientsOptions) {
     notes: () =>
       problem === undefined
         ? []
-        : [`AUTH_CLIENTS_FILE is refused as it is now: ${problem}. The content before serves on.`],
+        : [`AUTH_CLIENTS_FILE is refused: ${problem}. The gateway keeps the clients of the content before.`],
     async [Symbol.asyncDispose]() {
       closing.abort();
       await checks[Symbol.asyncDispose]();
@@ -164,7 +164,7 @@ function notesOfEnds({ all }: Credentials, nowMs: number): string[] {
   return others === 0 ? notes : [...notes, `${others} more secrets end within 14 days.`];
 }
 
-/** Counted in the credential, and told when Prometheus asks: a request costs no look-up of labels. */
+/** A credential counts its uses, which Prometheus reads, so that a request costs no look-up of labels. */
 function countUses(registry: Metrics['registry'], list: () => readonly Credential[]): void {
   const counter = new Counter({
     name: 'sync_credential_uses_total',

@@ -1,18 +1,18 @@
-// The credentials of one content of the file, found by hash, by client, and by what a token says. What a look-up costs does not
-// depend on how many clients there are. clients.ts uses them for API keys and at the token endpoint; access.ts decides which of the two
-// a bearer is. A changed file makes new credentials, which take over what the old ones counted.
+// The credentials of one content of the file of clients, by the hash of the secret and by the id in tokens. A look-up costs the
+// same for any number of clients. clients.ts looks credentials up for API keys, for tokens and at the token endpoint. A
+// changed file makes new credentials, which take over the counts of the old credentials.
 import { TokenRefused, type Caller } from '../tokens/claims.ts';
 import type { Client } from './clients-file.ts';
 import { hashOf, readSecretName, secretIdOf } from './secret.ts';
 
 export interface Credential {
   readonly client: Client;
-  /** As tokens name it. */
+  /** The `secret_id` of tokens. */
   readonly id: string;
   readonly endsAtMs: number;
-  /** All that the client may do, as the file has it. */
+  /** All scopes of the client, in the order of the file. */
   readonly scope: string;
-  /** Where the file does not say what names the secret, its `key` is unknown until it is used. */
+  /** Where the file has no name for the secret, `key` is unknown until the first use. */
   caller: Caller;
   uses: number;
 }
@@ -20,9 +20,9 @@ export interface Credential {
 export interface Credentials {
   readonly all: readonly Credential[];
   readonly clients: ReadonlyMap<string, Client>;
-  /** Throws `TokenRefused` where no secret of the file is this one, or where it has ended. */
+  /** Throws `TokenRefused` for a secret that is not in the file, or has ended. */
   find(secret: string, nowMs: number): Credential;
-  /** The one that fetched a token, if it is still there. */
+  /** The credential that fetched a token, if the file still has its secret. */
   findById(id: string): Credential | undefined;
 }
 
@@ -53,7 +53,7 @@ export function indexClients(clients: readonly Client[], before?: Credentials): 
       byId.set(id, credential);
     }
   }
-  /** Secrets that were sent and are good, so that a request costs no hash; there are no more than credentials. */
+  /** Credentials by good secrets that callers sent, so that a request costs no hash: at most one entry for each credential. */
   const sent = new Map<string, Credential>();
 
   const findNew = (secret: string): Credential => {

@@ -1,5 +1,5 @@
-// A client's secret: `isk_`, 8 characters that name it, `_`, then 32 random bytes and a CRC-32 in letters and digits. Scanners
-// of repositories find it by its form, a log names it without showing it, and a typing error shows without a look-up. Pure.
+// A client's secret: `isk_`, 8 characters that name it, `_`, then 32 random bytes and a CRC-32 in letters and digits. Secret
+// scanners find a secret by its form, a log names a secret without showing it, and the CRC-32 shows a typing error. No IO.
 //
 //   isk_k3JvP0aQ_<43 characters: 32 random bytes><6 characters: CRC-32 of all before them>
 import { hash, randomBytes, randomInt } from 'node:crypto';
@@ -14,7 +14,7 @@ const form = new RegExp(
   String.raw`^isk_(?<name>[A-Za-z0-9]{${nameLength}})_[A-Za-z0-9]{${randomLength + checksumLength}}$`,
 );
 
-/** What every secret begins with, and no token. */
+/** Every secret begins with this prefix, and no token does. */
 export const secretPrefix = 'isk_';
 export const secretName = /^[A-Za-z0-9]{8}$/;
 
@@ -25,17 +25,17 @@ export function makeSecret(): { secret: string; name: string } {
   return { secret: text + checksumOf(text), name };
 }
 
-/** The name of a secret, or undefined where the text is none: another form, or a checksum that does not match. */
+/** The name of a secret; undefined for a text of another form, or with a wrong checksum. */
 export function readSecretName(text: string): string | undefined {
   const name = form.exec(text)?.groups?.['name'];
   if (name === undefined) return undefined;
   return text.endsWith(checksumOf(text.slice(0, -checksumLength))) ? name : undefined;
 }
 
-/** 256 random bits need no slow hash: no one can try them all. */
+/** 256 random bits need no slow hash: nobody can try all values. */
 export const hashOf = (secret: string): string => hash('sha256', secret, 'hex');
 
-/** What a token says of the secret that fetched it: every gateway computes the same from its file. */
+/** The claim `secret_id` of a token: every gateway computes the same id from its file. */
 export const secretIdOf = (sha256: string): string =>
   hash('sha256', `secret_id:${sha256}`, 'base64url').slice(0, 16);
 

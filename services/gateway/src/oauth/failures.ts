@@ -1,6 +1,5 @@
-// How often wrong secrets came for a client within a minute. The token endpoint checks the secret first, so that the right one
-// is never refused for others' wrong ones. What it remembers is bounded by the clients of the file: all ids that there are
-// not count together.
+// Counts the wrong secrets of each client within a minute. The token endpoint checks a secret before it counts, so that a right
+// secret is never refused. The number of clients bounds the memory: all unknown ids share one count.
 import type { Client } from '../clients/clients-file.ts';
 
 const failuresMax = 30;

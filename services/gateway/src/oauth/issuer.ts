@@ -1,5 +1,5 @@
-// Who issues the tokens of the token endpoint, and its metadata by RFC 8414. Where AUTH_ISSUER is an address, it is what callers
-// see, as behind a proxy that ends TLS; else the address is the one that the caller asked.
+// The issuer of the token endpoint's tokens, and its metadata (RFC 8414). Where AUTH_ISSUER is an address, such as that of a proxy
+// that ends TLS, AUTH_ISSUER is the issuer. Otherwise the issuer's address comes from the Host header of the request.
 import { createSecretKey, randomUUID } from 'node:crypto';
 import { allScopes } from '@integration-sync/contracts';
 import { isHttpAddress } from '@integration-sync/runtime/config';
@@ -33,7 +33,7 @@ export const metadataOf = (issuer: string) => ({
   scopes_supported: allScopes,
 });
 
-// Access tokens of the token endpoint: RFC 9068, signed as the gateway verifies them, for an hour at most.
+// Access tokens of the token endpoint: RFC 9068, signed with AUTH_JWT_SECRET, valid for an hour at most.
 
 const lifetimeSeconds = 60 * 60;
 
@@ -51,7 +51,7 @@ export function openIssuing(secret: string, now: () => number) {
     const { client, endsAtMs, id } = credential;
     const nowMs = now();
     const issuedAt = Math.floor(nowMs / 1_000);
-    // A token for longer than its secret would promise what it does not hold.
+    // A token ends no later than the secret that fetched the token.
     const expiresAt = Math.min(issuedAt + lifetimeSeconds, Math.floor(endsAtMs / 1_000));
     const claims = {
       client_id: client.id,

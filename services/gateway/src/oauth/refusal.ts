@@ -1,11 +1,11 @@
-// What the token endpoint answers where it gives no token: RFC 6749 §5.2.
+// The error answers of the token endpoint: RFC 6749 §5.2.
 import type { ErrorCode } from '@integration-sync/contracts';
 
 export type OAuthError = 'invalid_request' | 'invalid_client' | 'unsupported_grant_type' | 'invalid_scope';
 
 interface Answer {
   status: number;
-  /** As the gateway's log and metrics have it. */
+  /** The error code in the gateway's log and metrics. */
   code: ErrorCode;
   headers?: Readonly<Record<string, string>>;
 }
@@ -15,7 +15,7 @@ export class OAuthRefusal extends Error {
   readonly error: OAuthError;
   readonly answer: Answer;
 
-  /** A caller reads the description: it says what to do, and quotes nothing. */
+  /** A caller reads the description, which says what to do and quotes nothing of the request. */
   constructor(
     error: OAuthError,
     description: string,
@@ -30,7 +30,7 @@ export class OAuthRefusal extends Error {
 export const invalidRequest = (description: string): OAuthRefusal =>
   new OAuthRefusal('invalid_request', description);
 
-/** The challenge stands in every 401 (RFC 9110 §15.5.2). */
+/** Every 401 carries a challenge (RFC 9110 §15.5.2). */
 export const invalidClient = (description: string): OAuthRefusal =>
   new OAuthRefusal('invalid_client', description, {
     status: 401,

@@ -1,8 +1,8 @@
-// The token endpoint: a client's id and secret for an access token, and the metadata by which libraries find it. It is there
-// where the gateway has clients and a secret to sign with.
+// The token endpoint exchanges a client's id and secret for an access token. Libraries find the endpoint by its metadata. Only a
+// gateway with AUTH_CLIENTS_FILE and AUTH_JWT_SECRET has a token endpoint.
 //
 //   headers, form   token-request.ts                  400 invalid_request, 400 unsupported_grant_type
-//   the secret      the file of clients               401 invalid_client; from the 31st wrong one of a minute on 429, a second late
+//   the secret      the file of clients               401 invalid_client; 429 after a second, from the 31st wrong secret of a minute on
 //   scope           below                             400 invalid_scope
 import { setTimeout as wait } from 'node:timers/promises';
 import { allScopes } from '@integration-sync/contracts';
@@ -18,7 +18,7 @@ import { readFormBody, readTokenRequest, type TokenRequest } from './token-reque
 import { addressOf, metadataOf, metadataPath, openIssuing, tokenPath } from './issuer.ts';
 import { invalidClient, invalidRequest, OAuthRefusal, tooManyFailures } from './refusal.ts';
 
-/** A caller that tries without pause gets a refusal a second on each connection, and takes no time from others. */
+/** A refusal at the limit waits this long, so that a caller without pauses gets one refusal a second on each connection. */
 const limitedForMs = 1_000;
 
 export interface TokenEndpointOptions {
@@ -34,7 +34,7 @@ export function addTokenEndpoint(app: FastifyInstance, options: TokenEndpointOpt
   const issue = openIssuing(signingSecretOf(secrets), now);
   const countFailure = openFailures(now);
 
-  /** The secret is checked before failures are counted, so that the right one never waits. */
+  /** Checks the secret before it counts failures, so that a caller with the right secret never waits. */
   const authenticate = async ({ clientId, secret }: TokenRequest): Promise<Credential> => {
     const credential = clients.authenticate(clientId, secret);
     if (credential !== undefined) return credential;
@@ -54,7 +54,7 @@ export function addTokenEndpoint(app: FastifyInstance, options: TokenEndpointOpt
     request.exchange.caller = credential.caller;
     const scope = scopeOf(asked, credential);
     const issuer = addressOf(request, config);
-    // RFC 9068 wants both. Where AUTH_ISSUER or AUTH_AUDIENCE is not set, the gateway does not check it either.
+    // RFC 9068 requires `iss` and `aud`. The gateway itself checks each claim only where AUTH_ISSUER or AUTH_AUDIENCE is set.
     const home = { issuer: config.AUTH_ISSUER ?? issuer, audience: config.AUTH_AUDIENCE ?? issuer };
     const { token, expiresInSeconds } = await issue({ credential, scope, ...home });
     return { access_token: token, token_type: 'Bearer', expires_in: expiresInSeconds, scope };
@@ -64,7 +64,7 @@ export function addTokenEndpoint(app: FastifyInstance, options: TokenEndpointOpt
   );
 }
 
-/** What no client may send: a second header, of which a proxy may have taken the other, and secrets in an address. */
+/** Refuses a query, where secrets do not belong, and a second Authorization header: a proxy may have read either header. */
 function readAuthorization(request: FastifyRequest): string | undefined {
   if (rawQuery(request) !== '') {
     throw invalidRequest(
@@ -88,7 +88,7 @@ function scopeOf({ scope }: TokenRequest, { client, scope: all }: Credential): s
   );
 }
 
-/** Any other error goes to the handler of all routes. */
+/** Answers an `OAuthRefusal`; any other error goes to the error handler of all routes. */
 function answerRefusal(error: Error, { exchange }: FastifyRequest, reply: FastifyReply): void {
   if (!(error instanceof OAuthRefusal)) throw error;
   const { error: name, message, answer } = error;

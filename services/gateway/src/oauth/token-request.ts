@@ -1,4 +1,4 @@
-// A request for a token, from its form and its Authorization header: RFC 6749 §4.4.2 and §2.3.1. Pure.
+// Reads a token request from its form and its Authorization header: RFC 6749 §4.4.2 and §2.3.1.
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -9,11 +9,11 @@ import { OAuthRefusal, invalidClient, invalidRequest } from './refusal.ts';
 export interface TokenRequest {
   clientId: string;
   secret: string;
-  /** Undefined: all that the client may do. */
+  /** Undefined asks for all scopes of the client. */
   scope: readonly string[] | undefined;
 }
 
-/** Throws `OAuthRefusal`. `authorization` is undefined where there is no such header. */
+/** Throws `OAuthRefusal`. `authorization` is undefined for a request without that header. */
 export function readTokenRequest(body: Uint8Array, authorization: string | undefined): TokenRequest {
   const form = readForm(body);
   const grant = form.get('grant_type');
@@ -36,7 +36,7 @@ function readCredentials(
   const [clientId, secret] = [form.get('client_id'), form.get('client_secret')];
   if (authorization !== undefined) {
     const basic = readBasic(authorization);
-    // A client may name itself in the form as well; a second secret is a second method.
+    // Beside Basic, the form may repeat the client id, but a second secret is a second method.
     if (secret !== undefined || (clientId !== undefined && clientId !== basic.clientId)) {
       throw invalidRequest(
         'Send the client id and its secret in one way: by Basic or in the form, not both.',
@@ -50,7 +50,7 @@ function readCredentials(
   return { clientId, secret };
 }
 
-/** RFC 6749 §2.3.1: each part is form-encoded before the two are joined. */
+/** RFC 6749 §2.3.1: the client id and the secret are form-encoded before a colon joins them. */
 function readBasic(authorization: string): Pick<TokenRequest, 'clientId' | 'secret'> {
   const encoded = /^basic +(?<encoded>[A-Za-z0-9+/]+={0,2})$/i.exec(authorization)?.groups?.['encoded'];
   if (encoded === undefined) throw invalidClient('The token endpoint takes Basic, and no other scheme.');
@@ -61,7 +61,7 @@ function readBasic(authorization: string): Pick<TokenRequest, 'clientId' | 'secr
   return { clientId: decode(clientId), secret: decode(secret) };
 }
 
-/** A parameter without a value counts as absent (RFC 6749 §3.2), and none may come twice. */
+/** A parameter without a value counts as absent (RFC 6749 §3.2), and no parameter may come twice. */
 function readForm(body: Uint8Array): ReadonlyMap<string, string> {
   const form = new Map<string, string>();
   for (const pair of textOf(body).split('&')) {
@@ -87,7 +87,7 @@ function decode(text: string): string {
   }
 }
 
-// Reads the form of a request for a token. It is small: the gateway reads 8 KiB at most, and keeps it in one buffer.
+// The form of a token request is small: the gateway reads 8 KiB at most, into one buffer.
 
 const formBytesMax = 8 * 1024;
 
@@ -103,7 +103,7 @@ export async function readFormBody({ raw, exchange }: FastifyRequest, reply: Fas
   return await readBytes(raw, exchange);
 }
 
-/** Of a form that is too large the answer reads and drops what still comes (lingering.ts). */
+/** Once a form is too large, the answer reads and drops the bytes that still come (lingering.ts). */
 function readBytes(raw: IncomingMessage, exchange: Exchange): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const form = Buffer.alloc(formBytesMax);
@@ -111,11 +111,11 @@ function readBytes(raw: IncomingMessage, exchange: Exchange): Promise<Buffer> {
     const at = exchange.bytesIn;
     exchange.bytesIn += chunk.length;
     if (exchange.bytesIn > formBytesMax) reject(tooLarge());
-    // Copied, as each chunk of a client that sends single bytes holds on to all that was read with it.
+    // Copied: a chunk, even of a single byte, keeps the whole buffer of its socket read in memory.
     else chunk.copy(form, at);
   });
   const onCut = (): void => {
-    // Every request closes, most of them once their form is there.
+    // `close` comes for every request, mostly after the form is complete.
     if (!raw.readableEnded) reject(invalidRequest('The form ended before it was complete.'));
   };
   raw.once('end', () => resolve(form.subarray(0, exchange.bytesIn)));

@@ -1,4 +1,4 @@
-// What webhooks receive: one entry per kind of event, with the body and the headers of its delivery.
+// The deliveries that webhooks receive: one entry for each kind of event, with the body and the headers.
 import {
   eventBodyOf,
   eventData,

@@ -1,5 +1,5 @@
-// The description of the whole interface, OpenAPI 3.1, made from the route table. The gateway serves it as
-// `/openapi.json`, and `npm run openapi` writes it; nothing in it is written down a second time.
+// The OpenAPI 3.1 document of the whole interface, made from the route table. The gateway serves the document as
+// `/openapi.json`, and `npm run openapi` writes the document to a file.
 import manifest from '../../package.json' with { type: 'json' };
 import { limits, Problem, routes } from '@integration-sync/contracts';
 import { deliveryExample, runExample, webhookExample } from '@integration-sync/contracts/examples';
@@ -13,7 +13,7 @@ import { collectSchemas } from './schemas.ts';
 import { oauth2Scheme } from './token-endpoint.ts';
 
 export interface DescriptionOptions extends Partial<GatewayPagesOptions> {
-  /** What callers see before the paths of the document. */
+  /** The prefix that callers see before the paths of the document. */
   publicBasePath?: string;
 }
 
@@ -55,7 +55,7 @@ export function describeInterface(options: DescriptionOptions = {}): JsonObject 
   };
 }
 
-/** Those responses that a path refers to. */
+/** The responses that a path refers to. */
 function usedIn(paths: JsonObject, responses: Record<string, JsonObject>): JsonObject {
   const text = JSON.stringify(paths);
   return Object.fromEntries(

@@ -1,5 +1,4 @@
-// The pages that the gateway answers itself, as data: for the document, and for 405. A caller needs no token for them, but
-// for one.
+// The pages that the gateway answers itself, as data: for the OpenAPI document, and for 405. Only `/token` needs a token.
 import { rateHeaders } from './headers.ts';
 import { answerOf, contentOf, reference, type GatewayPage, type JsonObject } from './model.ts';
 import { refusalResponses, type RefusalName } from './refusals.ts';
@@ -11,7 +10,7 @@ export interface GatewayPagesOptions {
   hasConsole: boolean;
 }
 
-/** Those that this gateway has. */
+/** The pages that this gateway has. */
 export const gatewayPages = ({ hasTokenEndpoint, hasConsole }: GatewayPagesOptions): GatewayPage[] => [
   ...pages.filter(({ path }) => hasConsole || path !== '/console'),
   ...(hasTokenEndpoint ? tokenPages : []),
@@ -27,7 +26,7 @@ const always: readonly RefusalName[] = [
 
 interface PageExtras {
   refusals?: readonly RefusalName[];
-  /** It asks for a token, whatever its scopes. */
+  /** Whether the page asks for a token, of any scopes. */
   takesToken?: boolean;
 }
 
@@ -68,12 +67,12 @@ const notes = {
     type: 'object',
     required: ['pointer', 'detail'],
     properties: {
-      pointer: { type: 'string', description: 'The service that says it' },
+      pointer: { type: 'string', description: 'The service that has the note' },
       detail: { type: 'string' },
     },
   },
   description:
-    'What works and is not as an operator would want it, such as a replica whose settings differ. Absent where there is nothing',
+    'Faults with which the system still serves, such as a replica whose settings differ. Absent without such faults',
 };
 
 const pages: readonly GatewayPage[] = [
@@ -128,8 +127,8 @@ const pages: readonly GatewayPage[] = [
         type: 'object',
         required: ['integrationId', 'scopes', 'expiresAt'],
         properties: {
-          integrationId: { type: 'string', description: 'Whose records it reaches' },
-          scopes: { type: 'array', items: { type: 'string' }, description: 'What it allows' },
+          integrationId: { type: 'string', description: 'The integration whose records the token reaches' },
+          scopes: { type: 'array', items: { type: 'string' }, description: 'The scopes of the token' },
           expiresAt: {
             type: ['string', 'null'],
             format: 'date-time',

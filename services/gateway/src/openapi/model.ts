@@ -39,7 +39,7 @@ export const answerOf = (
   ...(content === undefined ? {} : { content }),
 });
 
-/** What a body is, with its example where there is one. */
+/** The content of a body, with an example where one is given. */
 export const contentOf = (schema: JsonObject, example?: unknown, type = 'application/json'): JsonObject => ({
   [type]: {
     schema,

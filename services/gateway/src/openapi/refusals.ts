@@ -1,20 +1,19 @@
-// The answers that are no success: per status, every code that it can carry, each with an example as the gateway
-// writes it.
+// The error answers in the OpenAPI document: for each status, every code with an example as the gateway writes answers.
 import { codes, Failure, problemOf, type ErrorCode } from '@integration-sync/contracts';
 import { requestIdExample } from './headers.ts';
 import { answerOf, plain, reference, type JsonObject } from './model.ts';
 
 interface Refusal {
-  /** Where it is not that of its codes. */
+  /** Given where the status is not that of the codes. */
   status?: number;
   description: string;
-  /** One for each code with this status. */
+  /** One example for each code with this status. */
   examples: readonly [Failure, ...Failure[]];
   headers?: readonly string[];
 }
 
 const example = (code: ErrorCode, detail: string): Failure => new Failure(code, detail);
-/** The same with the place of what is wrong. */
+/** An `invalid_request` with a pointer to the wrong value. */
 const exampleAt = (pointer: string, detail: string): Failure =>
   new Failure('invalid_request', detail, { errors: [{ pointer, detail }] });
 

@@ -1,10 +1,10 @@
-// From the schemas that the services check with to those of the document: the same, but each one that has a title
-// stands once under `components`, and the document refers to it by its name.
+// Turns the schemas that the services check with into schemas of the document. A schema with a title stands once under
+// `components`, and the document refers to the schema by its name.
 import type { TSchema } from 'typebox';
 import { inPascalCase, plain, reference, type Json, type JsonObject } from './model.ts';
 
 export interface SchemaCollection {
-  /** The schema as it stands where it is used. */
+  /** The converted schema, or a reference to a schema with a title. */
   use(schema: TSchema): JsonObject;
   /** All schemas that `use` was called with, in the order of their names. */
   inOrder(): Record<string, JsonObject>;
@@ -36,7 +36,7 @@ export function collectSchemas(): SchemaCollection {
   };
 }
 
-/** Words for the messages of the services, which say nothing to a reader of the document. */
+/** Keywords for the messages of the services, which the document leaves out. */
 const internal = new Set(['x-required', 'x-expected']);
 
 /** Not every language can write lone surrogates in a pattern, and no caller can send them as UTF-8. */

@@ -2,9 +2,10 @@
 export {
   ClientsRefused,
   parseClients,
+  readClientsFile,
   readInstant,
+  reasonOf,
   type Client,
   type StoredSecret,
 } from '../clients/clients-file.ts';
-export { readClientsFile, reasonOf } from '../clients/clients-file.ts';
 export { hashOf, makeSecret, secretName } from '../clients/secret.ts';

@@ -1,5 +1,5 @@
-// What a client sends that never becomes a request: headers that are too large, bytes that are not HTTP, requests that
-// take too long to come. Node reports them on the socket, before or beside Fastify, so that the gateway writes these
+// Answers bytes of a client that never become a request: headers that are too large, bytes that are not HTTP, requests
+// that take too long to come. Node reports such errors on the socket, outside Fastify, so that the gateway writes the
 // answers to the socket itself.
 //
 //   what Node reports                 status
@@ -9,11 +9,11 @@
 //   any other                         400     not HTTP
 //   a CONNECT                         404     the gateway is no proxy
 //
-// After a standstill of the gateway itself, a request that did not come in time has that time once more: Node looks at its
-// clock before it reads what came meanwhile.
+// After a standstill of the gateway itself, a request that timed out gets its time-out once more: Node checks its timers
+// before it reads the bytes that came meanwhile.
 //
-// Such bytes may come behind well-formed requests on the same connection. The gateway then answers those, in their
-// order, closes the connection, and leaves the bytes behind them without an answer.
+// Wrong bytes may come behind well-formed requests on the same connection. The gateway then answers these requests in
+// order, closes the connection, and leaves the wrong bytes without an answer.
 import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
@@ -49,9 +49,13 @@ const clientErrors: Readonly<Record<string, ClientError>> = {
     'body_too_large',
     'The chunk extensions of the body are too large.',
   ),
-  [tunnel]: clientError(404, 'not_found', 'There is no proxy here.'),
+  [tunnel]: clientError(404, 'not_found', 'The gateway is no proxy.'),
 };
-const notHttp = clientError(400, 'invalid_request', 'What was sent is not a well-formed HTTP/1.1 request.');
+const notHttp = clientError(
+  400,
+  'invalid_request',
+  'The bytes on the connection are no well-formed HTTP/1.1 request.',
+);
 
 /** A client that is still sending has this long to read its answer before the gateway cuts the connection. */
 const lingerMs = 2_000;
@@ -67,7 +71,7 @@ export function openClientErrors(options: ClientErrorsOptions) {
   const { log, connections, standstill, requestTimeoutMs } = options;
   const answered = new WeakSet<Socket>();
 
-  /** Of a request that begins from now on Node watches the time again. */
+  /** Times a late request once more; Node itself times the requests that begin later. */
   const waitOnceMore = (socket: Socket, giveUp: () => void): void => {
     const before = connections.lastOn(socket);
     const isBody = before?.complete === false;
@@ -88,7 +92,7 @@ export function openClientErrors(options: ClientErrorsOptions) {
       return;
     }
     const open = connections.openOn(socket);
-    // Only the last request can be incomplete; where it is complete, the bytes of the error came behind it.
+    // Only the last request can be incomplete. The bytes of the error came behind a last request that is complete.
     const incomplete = open.at(-1)?.request.raw.complete === false ? open.pop() : undefined;
     const complete = open.at(-1);
     const exchange = incomplete?.request.exchange;

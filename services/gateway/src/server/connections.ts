@@ -1,23 +1,24 @@
 // The requests of each connection that are not answered, and the bytes behind them that the gateway does not read yet.
 //
-// A client may send request after request without waiting for an answer. Node begins every request that it finds in what
-// it has read, which are thousands in 64 KB, and each takes a hundred times its bytes. So the gateway stands between the
-// connection and Node's parser, and hands on one request at a time:
+// A client may send request after request without waiting for an answer. Node begins every request in the bytes that it
+// has read: thousands in 64 KB, each with a hundred times its bytes in memory. So the gateway stands between the
+// connection and Node's parser, and hands the parser one request at a time:
 //
-//   none is unanswered        the next request begins at once
-//   1 to 31 are unanswered    it begins when its connection has its turn among those that wait
-//   32 are unanswered         the connection waits for an answer to go out first
+//   unanswered requests    the next request of the connection begins
+//   none                   without waiting
+//   1 to 31                in the connection's turn among the waiting connections
+//   32                     after an answer has gone out
 //
-// Until then its bytes stay in the paused connection, where TCP holds up the client. Connections that wait begin a few requests
-// in each turn of the event loop, so that requests of other connections come between them. The body of a request that
-// has begun is always read.
+// The bytes of a waiting request stay in the paused connection, where TCP holds up the client. In each turn of the event loop the
+// waiting connections begin a few requests, so that requests of other connections come between them. The gateway always
+// reads the body of a request that has begun.
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { RequestCuts } from './request-cuts.ts';
 
 const unansweredMax = 32;
-/** Of all connections that wait together. A request takes some 50 µs. */
+/** Over all waiting connections together. A request takes some 50 µs. */
 const begunPerTurnMax = 16;
 
 /** A request that the gateway is answering. */
@@ -29,18 +30,18 @@ export interface OpenRequest {
 export interface Connections {
   /** Remembers that the gateway is answering this request on its connection. */
   follow(request: FastifyRequest, reply: FastifyReply): void;
-  /** The requests of which a part of the answer has still to go out, in their order. */
+  /** The requests whose answers have not gone out completely, in order. */
   openOn(socket: Socket): OpenRequest[];
   /** The request that came last, answered or not. */
   lastOn(socket: Socket): IncomingMessage | undefined;
-  /** Drops what still comes on the connection. */
+  /** Drops the bytes that still come on the connection. */
   leave(socket: Socket): void;
 }
 
 export function watchConnections(server: Server): Connections {
   const connections = new WeakMap<Socket, Connection>();
   const turns = openTurns();
-  // Node listens before, so that its parser is there.
+  // Node's own listener runs first and attaches the parser.
   server.on('connection', (socket: Socket) => connections.set(socket, new Connection(socket, turns)));
   return {
     follow: (request, reply) => connections.get(request.raw.socket)?.follow({ request, reply }),
@@ -66,7 +67,7 @@ class Connection {
     const [parse, ...others] = socket.listeners('data');
     if (parse === undefined || others.length > 0)
       throw new Error(
-        'Node no longer reads a connection by one listener, which the gateway would stand before.',
+        'Node no longer has exactly one `data` listener on a connection, which the gateway would wrap.',
       );
     this.#socket = socket;
     this.#turns = turns;
@@ -90,7 +91,7 @@ class Connection {
     this.#isLeft = true;
   }
 
-  /** Its turn has come. */
+  /** Begins up to `mayBegin` requests, as the turn of the connection has come. */
   go(mayBegin: number): void {
     this.#isWaiting = false;
     this.#mayBegin = mayBegin;
@@ -131,7 +132,7 @@ class Connection {
 
 type Turns = ReturnType<typeof openTurns>;
 
-/** The connections that wait take turns. */
+/** Gives waiting connections their turns. */
 function openTurns() {
   const waiting = new Set<Connection>();
   let isDue = false;

@@ -1,5 +1,5 @@
-// What the gateway knows about one request while it answers it, and the one line that it logs at the end. No token, no
-// body and no secret ever stands here, and of the URL only the route.
+// The facts of one request while the gateway answers, and the log line at the end of the request. An exchange never holds
+// a token, a body or a secret, and holds only the route of the URL.
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { ErrorCode } from '@integration-sync/contracts';
@@ -20,25 +20,25 @@ export type Stage = 'token' | 'body' | 'road' | 'upstream';
 
 export class Exchange {
   readonly requestId: string;
-  /** Of the trace that the caller names, or of a new one; undefined where nothing is traced. */
+  /** A span of the caller's trace or of a new trace; undefined without tracing. */
   readonly span: Span | undefined;
-  /** For the services; undefined where nothing is traced and the caller names no trace. */
+  /** For the services; undefined without tracing and without a trace of the caller. */
   readonly traceparent: string | undefined;
   readonly startedAt = performance.now();
   /** When the gateway handed the answer to Node; undefined where the caller had hung up. */
   answeredAt: number | undefined;
   caller: Caller | undefined;
-  /** The caller asked for it by `Prefer: handling=strict`. */
+  /** Whether the caller sent `Prefer: handling=strict`. */
   isStrict = false;
-  /** Why the answer is no success. */
+  /** The error code of an answer that is no success. */
   code: ErrorCode | undefined;
   /** Which check the token failed: for the log, not for the caller. */
   refusal: string | undefined;
-  /** What the answer says about a fault that is not the caller's. */
+  /** The detail of an answer of 500 or more. */
   detail: string | undefined;
-  /** The error on its connection that ended it before the gateway could answer. */
+  /** The error on the connection that ended the request before the gateway could answer. */
   clientError: { status: number; reason: string } | undefined;
-  /** The bytes of its body, until `forward` takes them over. */
+  /** The reserved bytes of the body, until `forward` takes them over. */
   reservation: BodyReservation | undefined;
   /** The subject on which the gateway asks the service. */
   upstream: string | undefined;
@@ -54,7 +54,7 @@ export class Exchange {
     const parent = readTraceparent(raw.headers['traceparent']);
     this.requestId = requestIdOf(raw);
     this.span = (isQuiet(route) ? undefined : tracing)?.begin({
-      // A path that does not exist is no name: callers could invent any number of them.
+      // An unknown path gives no name to a span: callers could invent any number of paths.
       name: route === undefined ? method : `${method} ${route}`,
       kind: 'server',
       parent,
@@ -64,13 +64,13 @@ export class Exchange {
   }
 }
 
-/** The gateway keeps the caller's own id if it is short and plain enough to be repeated anywhere, else it makes one. */
+/** The caller's own id if that id is short and plain enough to be repeated anywhere, else a new id. */
 function requestIdOf({ headers }: IncomingMessage): string {
   const given = headers['x-request-id'];
   return typeof given === 'string' && /^[\w.-]{1,128}$/.test(given) ? given : randomUUID();
 }
 
-/** As the table of routes has it; undefined for a path that does not exist. */
+/** The path as the table of routes has it; undefined for an unknown path. */
 const routeOf = ({ routeOptions }: FastifyRequest): string | undefined =>
   routeOptions.config?.path ?? routeOptions.url;
 
@@ -84,7 +84,7 @@ export async function timed<T>(exchange: Exchange, stage: Stage, work: () => Pro
   }
 }
 
-/** Logs the canonical line: one per request, however it ended. */
+/** Logs the canonical line of a request, however the request ended. */
 export function closeExchange(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -96,7 +96,7 @@ export function closeExchange(
   const aborted = exchange.answeredAt === undefined && exchange.clientError === undefined;
   const durationMs = (exchange.answeredAt ?? performance.now()) - exchange.startedAt;
   const status = aborted ? 0 : (exchange.clientError?.status ?? reply.statusCode);
-  // Probes come every few seconds and say little, as long as all is well.
+  // Probes come every few seconds, so that only failed probes are worth a line above `debug`.
   const quiet = isQuiet(route) && status < 500;
   log[quiet ? 'debug' : status >= 500 ? 'warn' : 'info'](
     {
@@ -130,7 +130,7 @@ export function closeExchange(
     'sync.code': exchange.code,
   });
   exchange.span?.end(status >= 500 ? exchange.code : undefined);
-  // A path that does not exist is not counted by name: callers could invent any number of them.
+  // Unknown paths share one label: callers could invent any number of paths.
   const exists = route !== undefined && exchange.code !== 'method_not_allowed';
   metrics.observeRequest({
     subject: exists ? `${request.method} ${route}` : 'unknown',

@@ -1,12 +1,12 @@
-// Answering before the whole request has come. If the gateway closed a connection on which a client is still sending,
-// TCP would reset it, and the client might never see why it was refused. So the gateway sends the whole answer, reads
-// and drops what still comes for a bounded while, and then closes the connection.
+// Answers before the whole request has come. If the gateway closed a connection on which a client is still sending, TCP
+// would reset the connection, and the client might never see the answer. So the gateway sends the whole answer, reads
+// and drops the rest of the request for a bounded while, and then closes the connection.
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { hasBody } from '../body/body-headers.ts';
 
-/** So much comes along with the headers anyway: Node drops it, and the gateway can keep the connection. */
+/** A body of this size may already be on its way with the headers: Node drops the body, and the connection stays open. */
 const droppedBytesMax = 64 * 1024;
 const drainedBytesMax = 16 * 1024 * 1024;
 const drainMs = 3_000;
@@ -28,7 +28,7 @@ function isStillSending(raw: IncomingMessage): boolean {
 }
 
 async function* answerThenDrain(payload: string | Buffer, raw: IncomingMessage) {
-  // By the content length the client knows that this is all; the end of the stream would close the connection.
+  // The content length tells the client where the answer ends; the end of the stream would close the connection.
   yield payload;
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, drainMs);

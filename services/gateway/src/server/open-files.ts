@@ -1,10 +1,10 @@
-// The files of a process: every connection is one, as are the line to NATS and every look-up of a name. The gateway keeps
-// some for itself, closes what connects beyond the others, and says so. The operating system would close such connections
-// in silence.
+// Bounds connections by the limit of open files. Every connection takes a file, as do the NATS connection and each name
+// look-up. The gateway reserves files for itself, closes connections beyond the others, and logs them. The operating
+// system would close such connections in silence.
 import type { Server } from 'node:http';
 import type { Log } from '@integration-sync/runtime/log';
 
-/** For NATS, metrics, name look-ups, log and modules. A gateway without a caller has 40 to 60 open. */
+/** For NATS, metrics, name look-ups, log and modules. A gateway without a caller has 40 to 60 open files. */
 const reservedFiles = 128;
 const logEveryMs = 10_000;
 
@@ -30,9 +30,9 @@ export function boundConnections(server: Server, connectionsMax: number, log: Lo
   });
 }
 
-/** Without a limit that is known (Windows), none is kept. */
+/** Infinity where the limit is not known (Windows). */
 function openFilesMax(): number {
-  // The report would look up the names of all peers.
+  // With network facts, the report would look up the names of all peers.
   Object.assign(process.report, { excludeNetwork: true });
   const found: { userLimits?: { open_files?: { soft?: unknown } } } = process.report.getReport();
   const soft = found.userLimits?.open_files?.soft;

@@ -1,12 +1,12 @@
-// Every refusal of the gateway: an RFC 9457 problem, made from a failure by the one table of codes. An error that is no
-// `Failure` is either one of Fastify's own, named below, or a fault of the gateway, of which the caller learns nothing.
+// Every refusal of the gateway is an RFC 9457 problem, made from a `Failure` by the table of codes. Any other error is either
+// an error of Fastify, named below, or a fault of the gateway, of which the caller learns nothing.
 import { codes, Failure, problemOf } from '@integration-sync/contracts';
 import type { Log } from '@integration-sync/runtime/log';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 export const problemType = 'application/problem+json';
 
-/** A body that comes too slowly. It has a status of its own in HTTP, but no code: the list of codes is closed. */
+/** A body that comes too slowly. HTTP has a status for slow bodies, but the closed list of codes has no code. */
 export class TooSlow extends Failure {
   readonly status = 408;
 
@@ -18,7 +18,7 @@ export class TooSlow extends Failure {
   }
 }
 
-/** When the caller may try again, where the failure does not say. */
+/** `Retry-After` of a failure that names no time. */
 const retryAfterSeconds = 1;
 
 /** Puts status and headers on the reply, and returns the body, which is not sent yet. */
@@ -43,7 +43,7 @@ export function failureOf(error: unknown, request: FastifyRequest, log: Log): Fa
       'The path cannot be decoded: it must be percent-encoded UTF-8, each % followed by two hex digits.',
     );
   }
-  // No id is that long.
+  // No id of a service is that long.
   if (code === 'FST_ERR_MAX_PARAM_LENGTH') return notFound();
   log.error({ err: error, requestId: request.exchange.requestId }, 'request failed unexpectedly');
   return new Failure('internal', 'Something went wrong on our side; the request id leads us to it.');

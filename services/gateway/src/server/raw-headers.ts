@@ -1,5 +1,5 @@
-// The headers as the client sent them. Node keeps the first of several headers of one name and drops the rest, and a
-// proxy before the gateway may have gone by another one than the first.
+// The headers as the client sent them. Of several headers with one name, Node keeps only the first, and a proxy before
+// the gateway may have read a later header.
 import type { IncomingMessage } from 'node:http';
 
 /** How often a header stands in the request; `name` is in lower case. */

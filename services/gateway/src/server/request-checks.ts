@@ -1,12 +1,12 @@
-// What the gateway checks of a request, in this order, before it asks the service:
+// The checks of the gateway before it forwards a request to the service, in this order:
 //
 //   path, method    server.ts, routing.ts                                  400, 404, 405
 //   token, scope    authorization.ts                                       401, 403
-//   query           below; with strict handling its names too              400
+//   query           below; with strict handling names too                  400
 //   content type    body-headers.ts                                        415
 //   size            body-headers.ts, and uploads.ts while the body comes   413
 //
-// The service checks the rest: JSON, envelope, count, items.
+// The service checks JSON, envelope, count and items.
 import { Failure, refuseIfAny, unknownParameters, type Route } from '@integration-sync/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { checkBodyHeaders } from '../body/body-headers.ts';
@@ -22,7 +22,7 @@ export interface ChecksOptions {
   bytesMax: () => number;
 }
 
-/** As hooks of Fastify, which calls them in this order. */
+/** The checks as hooks of Fastify, which calls the hooks in this order. */
 export function requestChecks(route: Route, { verify, collect, bytesMax }: ChecksOptions) {
   const takesBody = route.body !== undefined;
   const parameters = new Set(route.query?.map(({ name }) => name));
@@ -43,7 +43,7 @@ export function requestChecks(route: Route, { verify, collect, bytesMax }: Check
   };
 }
 
-/** The service refuses the unknown keys and fields of the body. */
+/** Refuses unknown query parameters; the service refuses unknown keys and fields of the body. */
 function beStrict(request: FastifyRequest, reply: FastifyReply, known: ReadonlySet<string>): void {
   request.exchange.isStrict = true;
   reply.header('preference-applied', 'handling=strict');
@@ -60,13 +60,13 @@ function checkQuery(request: FastifyRequest): void {
   }
 }
 
-// The header `Prefer` (RFC 7240). Of all preferences the gateway knows `handling=strict`, and ignores the others.
+// The header `Prefer` (RFC 7240). The gateway knows the preference `handling=strict`, and ignores others.
 
-/** A preference ends at a comma, but not within quotes, where a backslash escapes what follows it. */
+/** A preference ends at a comma, but not within quotes, where a backslash escapes the next character. */
 const preferences = /(?:[^,"]|"(?:\\.|[^"\\])*(?:"|\\?$))+/gs;
 const handlingOf = /^[ \t]*handling[ \t]*(?:=[ \t]*(?:"(?<quoted>\w*)"|(?<bare>\w*)))?[ \t]*(?:;|$)/i;
 
-/** Of several preferences of one name the first counts. */
+/** Of several `handling` preferences the first counts. */
 export function prefersStrict(prefer: string | string[] | undefined): boolean {
   if (typeof prefer !== 'string') return false;
   for (const [preference] of prefer.matchAll(preferences)) {

@@ -1,11 +1,11 @@
-// Where the requests of one connection end in its bytes, so that Node's parser is handed one of them at a time. It reads no
-// more of them than that: the end of a head, and what the head says about its body. A head ends with an empty line, and so
-// does a chunked body, whose data may have empty lines as well; Node's parser knows of each whether it was the end.
+// Finds the ends of requests in the bytes of a connection, so that Node's parser gets one request at a time. `RequestCuts`
+// knows only the end of a head and the length of a body. A head ends with an empty line, and so does a chunked body. The data
+// of a chunked body may hold empty lines too: Node's parser knows whether an empty line was the end.
 import type { IncomingMessage } from 'node:http';
 
-/** Node's parser takes no other end of a line. */
+/** Node's parser accepts no line end but CRLF. */
 const emptyLine = Buffer.from('\r\n\r\n');
-/** No request is shorter: an empty line among the first bytes of a head is one before it, which HTTP allows. */
+/** No head is shorter. An empty line within so many bytes stands before the head, which HTTP allows. */
 const headBytesMin = 'GET / HTTP/1.1'.length;
 const noBytes = Buffer.alloc(0);
 
@@ -23,7 +23,7 @@ export class RequestCuts {
     return this.#phase === 'chunks' ? this.#request?.complete === false : this.#phase !== 'between';
   }
 
-  /** Up to where the bytes from `at` on have the end of one request at most, and nothing of another behind it. */
+  /** Returns an end, up to which the bytes from `at` on belong to one request at most. */
   cut(bytes: Buffer, at: number): number {
     if (!this.isUnderWay) this.#phase = 'between';
     if (this.#phase === 'body') {
@@ -59,6 +59,6 @@ export class RequestCuts {
   }
 }
 
-/** Copied, so that a few bytes do not keep all of them in memory. */
+/** Copies the last bytes, so that they do not keep the whole buffer in memory. */
 const lastOf = (tail: Buffer, bytes: Buffer): Buffer =>
   Buffer.concat([tail, bytes.subarray(1 - emptyLine.length)]).subarray(1 - emptyLine.length);

@@ -1,5 +1,4 @@
-// The HTTP server: its limits, what holds for every request, and how it ends. It knows no route and would serve any;
-// routing.ts and pages.ts add them.
+// The HTTP server: limits, hooks for every request, and the end of the server. routing.ts and pages.ts add the routes.
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import { METHODS } from 'node:http';
@@ -26,9 +25,9 @@ import { watchStandstill } from './standstill.ts';
 const headerBytesMax = 16 * 1024;
 const headersTimeoutMs = 10_000;
 const keepAliveTimeoutMs = 65_000;
-/** The gateway cuts a connection on which not a byte moves for so long, such as one whose client reads no answer. */
+/** The gateway cuts a connection on which not a byte moves for so long, such as that of a client that reads no answer. */
 const stillTimeoutMs = 120_000;
-/** A caller may just have sent a request on a kept connection: the gateway answers it, and says that it closes. */
+/** A stopping gateway still answers requests on kept-alive connections for so long, with `Connection: close`. */
 const lastRequestsMs = 1_000;
 /** The gateway cuts connections that have not ended by themselves this long after the listener closed. */
 const closeWithinMs = 9_000;
@@ -39,7 +38,7 @@ export interface ServerOptions {
   requestTimeoutMs: number;
   log: Log;
   metrics: Metrics;
-  /** Undefined where nothing is traced. */
+  /** Undefined without tracing. */
   tracing?: Tracing | undefined;
   isStopping: () => boolean;
   stillTimeoutMs?: number;
@@ -71,10 +70,10 @@ export function createServer(options: ServerOptions): FastifyInstance {
   const app = fastify({
     http: {
       maxHeaderSize: headerBytesMax,
-      // Node heeds the timeout of the whole request only where the one of its headers is shorter.
+      // Node heeds the timeout of the whole request only where the timeout of the headers is shorter.
       headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs / 2),
       connectionsCheckingInterval: Math.min(1_000, requestTimeoutMs / 4),
-      // Node would answer a missing Host itself, without a problem in the body; `checkHost` does it here.
+      // Node would answer a missing Host itself, without a problem in the body; `checkHost` answers instead.
       requireHostHeader: false,
     },
     requestTimeout: requestTimeoutMs,
@@ -82,10 +81,9 @@ export function createServer(options: ServerOptions): FastifyInstance {
     connectionTimeout: options.stillTimeoutMs ?? stillTimeoutMs,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    // HEAD works wherever GET does.
     exposeHeadRoutes: true,
     clientErrorHandler: (error, socket) => clientErrors.answer(error, socket),
-    // Fastify runs no hook for a URL that it cannot decode.
+    // Fastify runs no hook for a URL that fails to decode.
     frameworkErrors(error, request: FastifyRequest, reply: FastifyReply) {
       begin(request, reply);
       reply.send(finish(request, reply, writeFailure(request, reply, failureOf(error, request, log))));
@@ -116,10 +114,10 @@ export function createServer(options: ServerOptions): FastifyInstance {
   app.setNotFoundHandler(() => {
     throw notFound();
   });
-  // Without a listener Node drops the connection in silence.
+  // Without this listener, Node drops the connection of a CONNECT in silence.
   app.server.on('connect', (request) => clientErrors.refuseTunnel(request.socket));
-  // The gateway answers `Expect: 100-continue` when it wants the body, so that a client with a bad token need not send it
-  // (uploads.ts). It ignores other expectations.
+  // uploads.ts answers `Expect: 100-continue` after the checks, so that a client with a bad token sends no body. The gateway
+  // ignores other expectations.
   app.server.on('checkContinue', (request, response) => app.routing(request, response));
   app.server.on('checkExpectation', (request, response) => app.routing(request, response));
   boundConnections(app.server, options.connectionsMax ?? connectionsWithinFiles(), log);
@@ -137,7 +135,7 @@ function checkHost({ raw }: FastifyRequest): void {
 /** Resolves with the address once the port is open. */
 export async function listen(app: FastifyInstance, { host, port }: ServerOptions): Promise<string> {
   try {
-    // For "localhost" Fastify would open a second server, without the hooks and limits of this one.
+    // For "localhost" Fastify would open a second server, without the hooks and limits of this server.
     const { address } = await lookup(host, { order: 'ipv4first' });
     return await app.listen({ host: address, port });
   } catch (cause) {
@@ -146,8 +144,8 @@ export async function listen(app: FastifyInstance, { host, port }: ServerOptions
 }
 
 /**
- * Resolves once what has come on sockets by now is taken. TCP resets a connection that is not accepted when its listener closes,
- * and one that is closed with a request unread: a process that was kept from running has such.
+ * Resolves once this process has accepted waiting connections and read waiting requests. TCP would reset a connection that its
+ * listener has not accepted, or that closes with an unread request. A process that was kept from running has such connections.
  */
 async function afterSockets(): Promise<void> {
   await setImmediate();
@@ -160,7 +158,7 @@ export async function close(app: FastifyInstance, lastRequestsForMs = lastReques
   const cut = setTimeout(() => server.closeAllConnections(), closeWithinMs);
   const closed = once(server, 'close');
   await afterSockets();
-  // An HTTP server by itself closes the kept connections in the same breath.
+  // `close` of an HTTP server would close the idle connections too.
   Listener.prototype.close.call(server);
   await Promise.race([closed, wait(lastRequestsForMs)]);
   await afterSockets();

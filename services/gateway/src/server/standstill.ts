@@ -1,5 +1,5 @@
-// Whether this process stood still until a moment ago: it was stopped, swapped out, or slept with its machine. What clients
-// sent meanwhile is there, and not read yet.
+// Whether this process stood still until a moment ago, as it was stopped, swapped out, or asleep with its machine. Bytes that
+// clients sent meanwhile wait unread on the sockets.
 
 export interface Standstill extends Disposable {
   readonly isJustOver: boolean;
@@ -21,7 +21,7 @@ export function watchStandstill(): Standstill {
   watch.unref();
   return {
     get isJustOver() {
-      // Whoever asks may have its turn before the watch has.
+      // The caller may run before the timer that is due.
       look();
       return lookedAt - overAt < justMs;
     },

@@ -1,17 +1,17 @@
-// The settings of access tokens, and what must be so between them. Whose tokens the gateway takes is one of three:
+// The settings of access tokens, and the rules between them. The gateway accepts the tokens of one of three sources:
 //
 //   AUTH_JWT_SECRET    tokens signed with a shared secret
 //   AUTH_JWKS_URL      tokens of the issuer whose keys are there
-//   neither            tokens of AUTH_ISSUER, which says itself where its keys are
+//   neither            tokens of AUTH_ISSUER, whose metadata name the address of its keys
 //
-// Keys of clients (AUTH_CLIENTS_FILE) go beside any of them, or alone.
+// API keys of clients (AUTH_CLIENTS_FILE) go beside any source, or alone.
 import { isHttpAddress } from '@integration-sync/runtime/config';
 import { Type } from 'typebox';
 import { isClaimName, parseIntegrations } from './claims.ts';
 import { isIssuerAddress } from './discovery.ts';
 
 const secretBytesMin = 32;
-/** A public key is no secret: any caller that has it could sign tokens with it. */
+/** A public key is no secret: any caller that has the key could sign tokens. */
 const isPem = (text: string): boolean => /^\s*-----BEGIN/.test(text);
 const isLong = (secret: string): boolean => Buffer.byteLength(secret) >= secretBytesMin;
 
@@ -26,8 +26,8 @@ export const authSettings = {
   AUTH_JWT_SECRET: Type.Optional(
     Type.String({
       description:
-        'Shared secret of tokens signed with HS256; two, separated by a comma, while one replaces the other: the first ' +
-        'signs, both verify. Either this or AUTH_JWKS_URL.',
+        'Shared secret of tokens signed with HS256. During a rotation two secrets, separated by a comma: the first signs, ' +
+        'both verify. Not beside AUTH_JWKS_URL.',
       check: (text: string) => text.includes(',') || (isLong(text) && !isPem(text)),
       expected: 'at least 32 bytes, and no key in PEM (public keys are taken from AUTH_JWKS_URL)',
       secret: true,
@@ -37,7 +37,7 @@ export const authSettings = {
   AUTH_JWKS_URL: Type.Optional(
     Type.String({
       description:
-        'Where the public keys of tokens signed with RS, PS, ES or EdDSA algorithms are. Use https beyond your own network.',
+        'Address of the public keys of tokens signed with RS, PS, ES or EdDSA algorithms. Use https beyond your own network.',
       check: isHttpAddress,
       expected:
         'an address such as https://login.example.com/.well-known/jwks.json, without user and password',
@@ -46,15 +46,15 @@ export const authSettings = {
   AUTH_ISSUER: Type.Optional(
     Type.String({
       description:
-        'The only `iss` that tokens may have. Not checked unless set. Without AUTH_JWT_SECRET and AUTH_JWKS_URL the ' +
-        'gateway finds the keys by it (RFC 8414, OpenID discovery).',
+        'The only `iss` that tokens may have; any `iss` unless set. Without AUTH_JWT_SECRET and AUTH_JWKS_URL the ' +
+        'gateway finds the keys by this issuer (RFC 8414, OpenID discovery).',
     }),
   ),
   AUTH_AUDIENCE: Type.Optional(
     Type.String({
       description:
-        'What `aud` of a token must be or contain. Not checked unless set. Needed where AUTH_ISSUER finds the keys, and ' +
-        'with AUTH_INTEGRATIONS.',
+        'The audience that `aud` of a token must be or contain; any `aud` unless set. Needed where AUTH_ISSUER finds the ' +
+        'keys, and with AUTH_INTEGRATIONS.',
     }),
   ),
   AUTH_INTEGRATION_CLAIM: Type.Optional(
@@ -73,15 +73,15 @@ export const authSettings = {
   AUTH_INTEGRATIONS: Type.Optional(
     Type.String({
       description:
-        'Integrations by clients of the issuer, `<client id>=<integration>,…`, in place of AUTH_INTEGRATION_CLAIM. Of ' +
-        '`azp`, `client_id`, `cid`, `appid` and `sub` the first that a token has names its client.',
+        'Integrations by clients of the issuer, `<client id>=<integration>,…`, in place of AUTH_INTEGRATION_CLAIM. ' +
+        'The first of `azp`, `client_id`, `cid`, `appid` and `sub` in a token names the client.',
       check: (text: string) => parseIntegrations(text) !== undefined,
       expected: 'client ids and integrations such as erp-job=acme,shop-job=rival, each client once',
     }),
   ),
 };
 
-/** What the gateway can start with; the rules between these are those of `problemsOfAuth`. */
+/** The gateway needs one of these settings to start; `problemsOfAuth` checks the rules between settings. */
 export const someAuth = {
   anyOf: ['AUTH_JWT_SECRET', 'AUTH_JWKS_URL', 'AUTH_ISSUER', 'AUTH_CLIENTS_FILE'].map((name) => ({
     required: [name],
@@ -89,10 +89,10 @@ export const someAuth = {
   expected: 'one of AUTH_JWT_SECRET, AUTH_JWKS_URL, AUTH_ISSUER and AUTH_CLIENTS_FILE',
 };
 
-/** As the schema leaves them: those that are not set are absent. */
+/** The parsed settings: a setting that is not set is absent. */
 type AuthValues = Partial<Record<Exclude<keyof typeof authSettings, 'AUTH_SCOPE_CLAIM'>, string>>;
 
-/** By what the gateway verifies signatures. */
+/** The keys by which the gateway verifies signatures. */
 export type Signing = { secrets: readonly string[] } | { url: string } | { issuer: string };
 
 export function signingOf({ AUTH_JWT_SECRET, AUTH_JWKS_URL, AUTH_ISSUER }: AuthValues): Signing | undefined {
@@ -101,12 +101,12 @@ export function signingOf({ AUTH_JWT_SECRET, AUTH_JWKS_URL, AUTH_ISSUER }: AuthV
   return AUTH_ISSUER === undefined ? undefined : { issuer: AUTH_ISSUER };
 }
 
-/** The first signs, all verify. */
+/** The first secret signs tokens, and all secrets verify tokens. */
 export const secretsOf = (text: string): string[] => text.split(',');
 
 export const signingSecretOf = (text: string): string => secretsOf(text)[0] ?? text;
 
-/** White space around a comma is a habit, and would be part of a secret. */
+/** White space around the comma is a habit, and would be part of a secret. */
 const mayStandBesideComma = (secret: string): boolean =>
   isLong(secret) && !isPem(secret) && secret.trim() === secret;
 

@@ -1,4 +1,4 @@
-// Whether a caller may use a route: the token in the request's header, and the scope that the route asks for. The
+// Whether a caller may use a route: the token in the request's header, and the scope that the route requires. The
 // gateway checks both before it reads a byte of the body, so that a caller without a token learns nothing about the
 // body.
 import type { IncomingMessage } from 'node:http';
@@ -8,7 +8,7 @@ import { TokenRefused, type Caller } from './claims.ts';
 import { countHeader } from '../server/raw-headers.ts';
 import type { VerifyToken } from './tokens.ts';
 
-/** Throws the failure that the gateway answers; the challenge that goes with it is already on the reply. */
+/** Throws the failure that the gateway answers. The reply then has the challenge (`WWW-Authenticate`). */
 export async function authorize(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -44,7 +44,7 @@ export async function authenticate(
 }
 
 /**
- * The token, or undefined where the caller sent no credentials. The gateway reads this header alone, never the query.
+ * The token, or undefined where the caller sent no credentials. The gateway reads the Authorization header, never the query.
  */
 function readToken(raw: IncomingMessage): string | undefined {
   const { authorization } = raw.headers;

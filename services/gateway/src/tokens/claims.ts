@@ -9,14 +9,14 @@ import { integrationPattern } from '@integration-sync/contracts';
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** The integration that a request comes from, and what it may do. */
+/** The integration that a request comes from, and the scopes of its token. */
 export interface Caller {
   integration: string;
   scopes: ReadonlySet<string>;
   /** Of a caller with a key, or with a token that a key has fetched: the client, and the name of its key. */
   client?: string;
   key?: string | undefined;
-  /** Infinity of a key without an end. */
+  /** Epoch milliseconds; Infinity of a key without an end. */
   keyEndsAtMs?: number;
 }
 
@@ -25,7 +25,7 @@ export class TokenRefused extends Error {
   override readonly name = 'TokenRefused';
 }
 
-/** Where a token says who its caller is. */
+/** Readers of the claims with the caller's integration and scopes. */
 export interface CallerClaims {
   integration: ReadClaim;
   scope: ReadClaim;
@@ -38,7 +38,7 @@ const integrationId = new RegExp(integrationPattern);
 export function readCaller(claims: Claims, read: CallerClaims): Caller {
   const integration = read.integration(claims);
   if (typeof integration !== 'string' || !integrationId.test(integration)) {
-    throw new TokenRefused('its integration is missing or malformed');
+    throw new TokenRefused('the integration is missing or malformed');
   }
   return { integration, scopes: new Set(readScopes(read.scope(claims))) };
 }
@@ -57,10 +57,11 @@ export function checkTimes(claims: Claims, nowMs: number): number {
   const iat = readTime(claims, 'iat');
   const nbf = readTime(claims, 'nbf');
   if (exp === undefined) throw new TokenRefused('exp is missing');
-  if (exp <= now) throw new TokenRefused('expired');
-  if (iat !== undefined && iat > now + leewaySeconds) throw new TokenRefused('issued in the future');
-  if (nbf !== undefined && nbf > now + leewaySeconds) throw new TokenRefused('not valid yet');
-  if (exp - (iat ?? now) > lifetimeSecondsMax) throw new TokenRefused('lives for more than 24 h');
+  if (exp <= now) throw new TokenRefused('the token has expired');
+  if (iat !== undefined && iat > now + leewaySeconds)
+    throw new TokenRefused('the token is issued in the future');
+  if (nbf !== undefined && nbf > now + leewaySeconds) throw new TokenRefused('the token is not valid yet');
+  if (exp - (iat ?? now) > lifetimeSecondsMax) throw new TokenRefused('the token lives for more than 24 h');
   return exp * 1_000;
 }
 
@@ -71,13 +72,13 @@ function readTime(claims: Claims, name: string): number | undefined {
   throw new TokenRefused(`${name} is not a number`);
 }
 
-// Where a token says which integration its caller is, and what it may do: in claims whose names are settings, or by the
-// client of the issuer that fetched it, where the setting AUTH_INTEGRATIONS lists clients. Pure.
+// The integration and the scopes of a token stand in claims whose names are settings. Where AUTH_INTEGRATIONS lists clients
+// of the issuer, the integration is that of the client that fetched the token.
 
-/** The claims that may name the client, the first that is there decides: Okta has `cid`, Entra's v1 `appid`. */
+/** The first of these claims in a token names its client: Okta has `cid`, Entra's v1 `appid`. */
 const clientClaims = ['azp', 'client_id', 'cid', 'appid', 'sub'] as const;
 
-/** What separates entries elsewhere is a mistake here, and no part of an id. */
+/** White space and semicolons, which separate entries in other lists, are a mistake in a client id. */
 const clientId = /^[^\s;]+$/;
 
 export function openCallerClaims({
@@ -117,18 +118,17 @@ function integrationReader(integrations: ReadonlyMap<string, string>): ReadClaim
     const integration = typeof client === 'string' ? integrations.get(client) : undefined;
     if (integration !== undefined) return integration;
     const shown = JSON.stringify(client ?? null).slice(0, 100);
-    throw new TokenRefused(`AUTH_INTEGRATIONS does not list its client (${name ?? 'no claim'}: ${shown})`);
+    throw new TokenRefused(`AUTH_INTEGRATIONS does not list the client (${name ?? 'no claim'}: ${shown})`);
   };
 }
 
-// Where a token says something: a claim's name, taken literally, or from a leading `/` a JSON pointer (RFC 6901) into the
-// claims. Pure.
+// A setting names a claim literally, or from a leading `/` by a JSON pointer (RFC 6901) into the claims.
 //
 //   integration_id                 the claim integration_id
 //   https://example.com/tenant     the claim of exactly this name
 //   /resource_access/sync/roles    the roles of sync in the claim resource_access
 
-/** What the claims say at a name; undefined where they say nothing. */
+/** Reads the value of one claim; undefined where the token does not have the claim. */
 export type ReadClaim = (claims: Claims) => unknown;
 
 /** A `~` begins `~0` (a tilde) or `~1` (a slash) and nothing else. */
@@ -144,16 +144,16 @@ export function claimReader(name: string): ReadClaim {
 
 const unescape = (step: string): string => step.replaceAll('~1', '/').replaceAll('~0', '~');
 
-/** What a token does not say itself, an object's prototype must not say for it. */
+/** Reads own properties only: the prototype of an object must not add claims to a token. */
 export function ownOf(value: unknown, name: string): unknown {
   if (typeof value !== 'object' || value === null) return undefined;
-  // The length of an array is a property of its own, and no entry.
+  // `length` is an own property of an array, but no entry.
   if (Array.isArray(value)) return /^(0|[1-9]\d*)$/.test(name) ? value[Number(name)] : undefined;
   return Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
 }
 
 // Whether a signed token is an access token. An issuer signs other tokens with the same keys, and such a token may name
-// the same audience. Pure.
+// the same audience.
 //
 //   typ of the header       absent, JWT or at+jwt (RFC 9068)
 //   typ, token_use          absent, or not the name of another kind (Keycloak; Cognito)
@@ -168,12 +168,12 @@ const otherClaims = ['nonce', 'at_hash', 'c_hash', 'events'] as const;
 export function checkKind(header: Claims, claims: Claims): void {
   const { typ } = header;
   if (typ !== undefined && !(typeof typ === 'string' && accessTypes.has(mediaTypeOf(typ)))) {
-    throw new TokenRefused('its typ is not that of an access token');
+    throw new TokenRefused('the typ of the header is not that of an access token');
   }
   for (const name of kindClaims) {
     const kind = ownOf(claims, name);
     if (typeof kind === 'string' && otherKinds.has(kind.toLowerCase())) {
-      throw new TokenRefused(`no access token: its ${name} is that of another kind`);
+      throw new TokenRefused(`no access token: ${name} names another kind of token`);
     }
   }
   const other = otherClaims.find((name) => ownOf(claims, name) !== undefined);

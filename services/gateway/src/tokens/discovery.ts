@@ -1,5 +1,5 @@
-// Where an issuer publishes its keys, found by its name alone: by RFC 8414, and where the issuer has no such metadata by
-// OpenID discovery. For https://login.example.com/realms/one the addresses are
+// Finds the address of an issuer's keys by the name of the issuer: by RFC 8414, or without such metadata by OpenID
+// discovery. For https://login.example.com/realms/one the addresses of the metadata are
 //
 //   https://login.example.com/.well-known/oauth-authorization-server/realms/one
 //   https://login.example.com/realms/one/.well-known/openid-configuration
@@ -10,7 +10,7 @@ import type { FetchImplementation } from 'jose';
 import { isHttpAddress } from '@integration-sync/runtime/config';
 import { ownOf } from './claims.ts';
 
-/** What an issuer may be called for its metadata to be found: RFC 8414 §2 allows neither query nor fragment. */
+/** Whether metadata can be found by the name of the issuer: RFC 8414 §2 allows neither query nor fragment. */
 export const isIssuerAddress = (issuer: string): boolean => isHttpAddress(issuer) && !/[?#]/.test(issuer);
 
 export function metadataAddresses(issuer: string): string[] {
@@ -22,7 +22,7 @@ export function metadataAddresses(issuer: string): string[] {
   ];
 }
 
-/** Rejects with the reason where the issuer does not say it, in words for the log. */
+/** Rejects where the issuer's metadata name no address of keys, with the reason for the log. */
 export async function findKeysAddress(
   issuer: string,
   fetchAnswer: FetchImplementation,
@@ -39,7 +39,7 @@ export async function findKeysAddress(
   throw new Error(`the issuer does not say where its keys are; ${misses.join(', ')}`);
 }
 
-/** Undefined where there is none: RFC 8414 does not require it. */
+/** Undefined without `jwks_uri`, which RFC 8414 does not require. */
 function readKeysAddress(metadata: object, issuer: string, address: string): string | undefined {
   const named = ownOf(metadata, 'issuer');
   if (named !== issuer) {
@@ -65,7 +65,7 @@ function readObject(text: string): object | undefined {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
   } catch {
-    // A page for people, as some servers answer for every path.
+    // Some servers answer every path with a page for people.
     return undefined;
   }
 }

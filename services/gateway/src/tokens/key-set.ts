@@ -1,20 +1,20 @@
-// The public keys of the issuer of tokens, fetched from where the settings say and from nowhere else: the gateway
-// never reads what a token says about keys (`jku`, `jwk`, `x5u`), only its `kid` and `alg`.
+// The public keys of the issuer of tokens, fetched only from the address in the settings. Of a token's header the gateway
+// reads `kid` and `alg`, and never `jku`, `jwk` or `x5u`.
 //
-//   the set                      a known `kid`                      an unknown `kid`
-//   is under five minutes old    is good                            fetches it again, for keys are rotated
-//   is older                     fetches it again, and is good      the same
-//                                if that fails
-//   is over a day old, or none   fetches it, and is refused if that fails
+//   the key set                  a known `kid`                      an unknown `kid`
+//   is under five minutes old    is good                            fetches the set again, for keys are rotated
+//   is older                     fetches the set again, and is      fetches the set again
+//                                good even if the fetch fails
+//   is over a day old, or none   fetches the set, and is refused if the fetch fails
 //
-// No caller can make the gateway flood the issuer: the gateway asks it twice a second at most, and a request that comes
-// in between waits. When the issuer turns out to have no key for a `kid`, the gateway refuses the next unknown one for
-// 5 s without asking; when it could not fetch old keys again, they serve for as long without asking.
+// No caller can make the gateway flood the issuer: the gateway fetches twice a second at most, and a request in between
+// waits. After a fetch without the wanted `kid`, the gateway refuses unknown `kid`s for 5 s without a fetch. After a
+// failed fetch, the old keys serve for 5 s without a fetch.
 //
-// A set that holds an RSA key that is too short to be trusted serves on without that key.
+// An RSA key that is too short is refused; the other keys of its set serve.
 //
-// Where the address is not a setting, each fetch first finds it by the issuer's name (discovery.ts): an issuer that moves
-// its keys is followed, and its metadata can be away for as long as its keys can.
+// Where AUTH_JWKS_URL is not set, each fetch first finds the address by the issuer's name (discovery.ts), so that an
+// issuer may move its keys. The metadata can be away for as long as the keys can.
 import { KeyObject } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
@@ -37,19 +37,19 @@ export const asymmetricAlgorithms = [
 ] as const;
 
 const fetchTimeoutMs = 2_000;
-/** With the metadata that say where the keys are: up to three answers. */
+/** For up to three answers: two of metadata, and the keys. */
 const discoveryTimeoutMs = 5_000;
 const freshMs = 5 * 60_000;
 const usableMs = 24 * 3_600_000;
 const refetchEveryMs = 500;
 const restMs = 5_000;
-/** RFC 7518 §3.3 requires it. */
+/** RFC 7518 §3.3 requires 2048 bits or more. */
 const rsaBitsMin = 2_048;
 
 /** Finds the key that a token's header names, as PEM. */
 export type FindKey = (header: Readonly<Record<string, unknown>>) => Promise<string>;
 
-/** Where the keys are, or whose keys they are. */
+/** The address of the keys, or the issuer that has the keys. */
 export type KeySetOptions = ({ url: string } | { issuer: string }) & {
   log: Log;
   /** Milliseconds since any fixed moment. */
@@ -67,7 +67,7 @@ export function openKeySet({ log, clock = () => performance.now(), ...keysOf }: 
   const { fetchKeys, refresh } = openFetching(keySet, log, clock);
   const select = openSelection(keySet, log);
   let missedAtMs = -Infinity;
-  // The gateway logs at its start what is wrong with the issuer. The first token makes it fetch the keys again.
+  // A fetch at the start logs a fault of the issuer early. After a failure the first token fetches again.
   if ('issuer' in keysOf) void refresh().catch(() => undefined);
 
   return async ({ alg, kid }) => {
@@ -103,7 +103,7 @@ function openFetching(keySet: KeySet, log: Log, clock: () => number) {
   let fetchedAtMs = -Infinity;
   let fetching: Promise<void> | undefined;
 
-  /** Now, or half a second after the last time. Throws `Failure` where the issuer does not give the set. */
+  /** Fetches now, or half a second after the last fetch. Throws `Failure` where the issuer gives no set. */
   const fetchOnce = async (): Promise<void> => {
     const waitMs = triedAtMs + refetchEveryMs - clock();
     if (waitMs > 0) await wait(waitMs);
@@ -119,7 +119,7 @@ function openFetching(keySet: KeySet, log: Log, clock: () => number) {
       });
     }
   };
-  /** Requests that need the keys at the same time wait for the same answer. */
+  /** Concurrent requests wait for the same fetch. */
   const fetchKeys = (): Promise<void> =>
     (fetching ??= fetchOnce().finally(() => {
       fetching = undefined;
@@ -127,7 +127,7 @@ function openFetching(keySet: KeySet, log: Log, clock: () => number) {
 
   return {
     fetchKeys,
-    /** Fetches the set if it is old, and throws only if it is too old to serve on. */
+    /** Fetches an old set again. A failed fetch throws only where the set is too old to serve. */
     refresh: async (): Promise<void> => {
       const ageMs = clock() - fetchedAtMs;
       if (ageMs < freshMs) return;
@@ -142,7 +142,7 @@ function openFetching(keySet: KeySet, log: Log, clock: () => number) {
   };
 }
 
-/** Finds a key in the set as it is, as PEM. */
+/** Finds a key in the set without a fetch, as PEM. */
 function openSelection(keySet: KeySet, log: Log): (alg: string, kid: string | undefined) => Promise<string> {
   const pems = new WeakMap<CryptoKey, string>();
   const tooShort = new WeakSet<CryptoKey>();
@@ -157,7 +157,7 @@ function openSelection(keySet: KeySet, log: Log): (alg: string, kid: string | un
       if (!tooShort.has(key))
         log.warn({ kid, bits, bitsMin: rsaBitsMin }, 'an RSA key of the issuer is too short and is refused');
       tooShort.add(key);
-      throw new TokenRefused(`its RSA key has ${bits} bits instead of at least ${rsaBitsMin}`);
+      throw new TokenRefused(`the RSA key has ${bits} bits instead of at least ${rsaBitsMin}`);
     }
     const pem = made.export({ type: 'spki', format: 'pem' });
     pems.set(key, pem);
@@ -168,12 +168,13 @@ function openSelection(keySet: KeySet, log: Log): (alg: string, kid: string | un
 const isUnknown = (error: unknown): boolean => error instanceof errors.JWKSNoMatchingKey;
 
 const unusable = (cause: unknown): TokenRefused =>
-  cause instanceof TokenRefused ? cause : new TokenRefused('no key of the issuer serves for it', { cause });
+  cause instanceof TokenRefused
+    ? cause
+    : new TokenRefused('no key of the issuer serves for the token', { cause });
 
-// Reading what an issuer publishes: no more than a bounded part of its answer, so that no issuer can fill the memory of
-// this process.
+// Reads an answer of an issuer up to a bound, so that no issuer can fill the memory of this process.
 
-/** Some hundred keys with their certificates. */
+/** Enough for some hundred keys with their certificates. */
 const answerBytesMax = 1024 * 1024;
 
 export const fetchBounded: FetchImplementation = async (url, options) => {
@@ -184,7 +185,7 @@ export const fetchBounded: FetchImplementation = async (url, options) => {
   }
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  // The error leaves the loop, which ends the connection.
+  // An error that leaves this loop ends the connection.
   for await (const chunk of response.body) {
     bytes += chunk.length;
     if (bytes > answerBytesMax) throw new Error(`the issuer's answer is larger than ${answerBytesMax} bytes`);

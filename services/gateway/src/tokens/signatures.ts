@@ -1,5 +1,5 @@
-// Whether a token is signed by whom the gateway trusts, for its issuer and its audience. @fastify/jwt checks it, with the
-// algorithms pinned to one family; it takes one secret, so that two secrets are two of it.
+// Verifies the signature, the issuer and the audience of a token by @fastify/jwt, with the algorithms pinned to one family.
+// The plugin takes one secret, so that each of two secrets has its own instance.
 import jwt from '@fastify/jwt';
 import { Failure } from '@integration-sync/contracts';
 import type { Log } from '@integration-sync/runtime/log';
@@ -9,7 +9,7 @@ import { TokenRefused } from './claims.ts';
 import type { GatewayConfig } from '../config.ts';
 import { asymmetricAlgorithms, openKeySet } from './key-set.ts';
 
-/** What a token says of itself and of its caller. */
+/** The header and the claims of a token with a good signature. */
 export interface Signed {
   header: Readonly<Record<string, unknown>>;
   payload: Readonly<Record<string, unknown>>;
@@ -25,7 +25,7 @@ export async function openSignatures(
 ): Promise<VerifySignature> {
   const verifiers: Verify[] = [];
   for (const keys of keysOf(config, log)) {
-    // A scope of its own, as an application has one `jwt`.
+    // Each instance has a Fastify scope, as a scope has only one `jwt`.
     await app.register(async (scope) => {
       await scope.register(jwt, { secret: { public: keys }, verify: rulesOf(config, keys) });
       verifiers.push((token) => scope.jwt.verify<Signed | Promise<Signed>>(token));
@@ -34,7 +34,7 @@ export async function openSignatures(
   return (token) => verifyByAny(verifiers, token);
 }
 
-/** It is a promise with fetched keys, and none with a shared secret. */
+/** Returns a promise with fetched keys, and a value with a shared secret. */
 type Verify = (token: string) => Signed | Promise<Signed>;
 
 type Keys = Buffer | ((token: { header: Readonly<Record<string, unknown>> }) => Promise<string>);
@@ -48,8 +48,8 @@ function keysOf(config: GatewayConfig, log: Log): Keys[] {
 }
 
 /**
- * claims.ts checks `nbf`, with its leeway. A claim that the library checks only if present is required here. The library
- * remembers no verdicts: tokens.ts does.
+ * claims.ts checks `nbf`, with a leeway. `requiredClaims` has the claims that the library checks only if present. tokens.ts
+ * remembers verdicts, so that the library has no cache.
  */
 function rulesOf({ AUTH_ISSUER, AUTH_AUDIENCE }: GatewayConfig, keys: Keys) {
   return {
@@ -74,13 +74,13 @@ async function verifyByAny(verifiers: readonly Verify[], token: string): Promise
       if (at === verifiers.length - 1 || !isOfAnotherKey(error)) throw refusalOf(error);
     }
   }
-  throw new TokenRefused('this gateway takes keys alone');
+  throw new TokenRefused('this gateway accepts API keys only');
 }
 
 const isOfAnotherKey = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'FAST_JWT_INVALID_SIGNATURE';
 
-/** The library wraps what `FindKey` throws. */
+/** The library wraps an error of `FindKey`. */
 function refusalOf(error: unknown): Error {
   const cause = error instanceof Error && 'originalError' in error ? error.originalError : error;
   if (cause instanceof Failure || cause instanceof TokenRefused) return cause;

@@ -1,5 +1,5 @@
-// Access tokens. signatures.ts checks who signed a token, and for whom; claims.ts checks what it says; and this file
-// remembers for a minute at most that it was good.
+// Verifies access tokens: signatures.ts checks signature, issuer and audience of a token, and claims.ts the other claims.
+// This file remembers a good token for a minute at most.
 import type { Log } from '@integration-sync/runtime/log';
 import type { FastifyInstance } from 'fastify';
 import type { GatewayConfig } from '../config.ts';
@@ -7,8 +7,8 @@ import { checkKind, checkTimes, openCallerClaims, readCaller, type Caller } from
 import { openSignatures, type Signed } from './signatures.ts';
 
 /**
- * Decides about what a caller sent as its bearer token. Throws `TokenRefused` for a bad one, and `Failure` where the
- * gateway cannot tell because the keys are away.
+ * Verifies the bearer token of a caller. Throws `TokenRefused` for a bad token, and `Failure` where the keys of the issuer
+ * are away.
  */
 export type VerifyToken = (token: string) => Caller | Promise<Caller>;
 
@@ -34,22 +34,22 @@ export async function openTokens(
     checkKind(header, payload);
     const expiresMs = checkTimes(payload, nowMs);
     const caller = readIssued(payload) ?? readCaller(payload, callerClaims);
-    // Asked again for each request: an issued token is good no longer than the secret that fetched it.
+    // Each request calls `readIssued` again: an issued token is good no longer than the secret that fetched the token.
     memory.remember(token, () => readIssued(payload) ?? caller, { nowMs, expiresMs });
     return caller;
   };
   return (token) => memory.find(token, now())?.() ?? verify(token);
 }
 
-// The access tokens that the gateway found good, with what it found, so that a token that comes again costs one look-up.
-// A token is good for a minute at most without being verified again, and never beyond its `exp`.
+// Remembers good access tokens with their values, so that a token that comes again costs one look-up. A token is good for a
+// minute at most without being verified again, and never beyond its `exp`.
 //
-// There are two generations. A new token comes into the young one; when that is full, or a minute old, it becomes the old
-// one, and the tokens of the old one are forgotten all at once.
+// New tokens go into the young generation. A young generation that is full or a minute old becomes the old generation, and
+// the tokens of the former old generation are forgotten together.
 
-/** A minute: a key that its issuer takes out does not serve for longer by being remembered. */
+/** After an issuer withdraws a key, remembered tokens of the key are good for a minute at most. */
 const rememberedMs = 60_000;
-/** Of the tokens' characters, and what an entry costs beside them. */
+/** Bounds the characters of the tokens, with `entryCharacters` more for each token. */
 const generationCharactersMax = 4 * 1024 * 1024;
 const entryCharacters = 1_024;
 
@@ -72,7 +72,7 @@ export function openTokenMemory<T>(charactersMax = generationCharactersMax) {
       young.set(token, { value, untilMs: Math.min(expiresMs, nowMs + rememberedMs) });
       characters += cost;
     },
-    /** How many tokens it holds, expired ones among them. */
+    /** The number of remembered tokens, expired tokens included. */
     get size(): number {
       return young.size + old.size;
     },
