@@ -1,17 +1,17 @@
-// What every command is to run.ts, how it begins, and how it ends.
+// The commands as run.ts sees them: their definition, their call, their refusals and their exit codes.
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import type { Environment } from '@integration-sync/runtime/config';
 import type { Output } from './output.ts';
 
-/** The same for every command; docs/operating.md lists them. */
+/** All commands have the same exit codes, which docs/operating.md lists. */
 export const exitCodes = {
-  /** All is well, or what was asked for is done. */
+  /** All is well, or the command has done its work. */
   well: 0,
-  /** It could not be done: an engine is away, or refuses. */
+  /** The command failed: an engine is away, or refuses. */
   failed: 1,
   /** Wrong arguments or settings. */
   misuse: 2,
-  /** Something is not as it should be, or is left to do. */
+  /** The command has found a fault, or has left work to do. */
   wrong: 3,
 } as const;
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
@@ -24,22 +24,22 @@ export interface Command {
   run(args: readonly string[], caller: Caller): Promise<ExitCode>;
 }
 
-/** Who called a command, and how it answers. */
+/** The environment of a caller, and the ways to answer the caller. */
 export interface Caller {
   environment: Environment;
   output: Output;
   stop: Stop;
 }
 
-/** Ends the command at once, whatever it is waiting for. */
+/** Ends the command at once, whatever the command is waiting for. */
 export type Stop = (refusal: Refusal) => void;
 
-/** What a person has typed is no call of the command. */
+/** The arguments are no call of the command. */
 export class Misuse extends Error {
   override readonly name = 'Misuse';
 }
 
-/** It cannot be done now; the message says why, and what to do. */
+/** The command cannot be done now; the message says why, and what to do. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly exitCode: ExitCode;
@@ -50,7 +50,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Of every command. */
+/** The options of every command. */
 const commonOptions = {
   json: { type: 'boolean', default: false },
   help: { type: 'boolean', short: 'h', default: false },

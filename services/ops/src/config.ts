@@ -1,12 +1,12 @@
-// What each command is told: settings of the services, by the same names, and none of its own. A command that changes what
-// a service has is best run with that service's environment.
+// The settings of each command, all of which are settings of the services, with the same names. A command that changes data of
+// a service is best run with the environment of that service.
 import { baseSettings, storeSettings } from '@integration-sync/runtime/config';
 import { WebhooksConfig } from '@integration-sync/webhooks/config';
 import { Type, type Static } from 'typebox';
 
 const busSettings = {
   ...baseSettings,
-  // What a command has to say it says itself; the log has what the clients of the engines meet.
+  // A command prints its findings itself; the log has only warnings of the NATS and MongoDB clients.
   LOG_LEVEL: { ...baseSettings.LOG_LEVEL, default: 'warn' },
 } as typeof baseSettings;
 

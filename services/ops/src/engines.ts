@@ -1,4 +1,4 @@
-// The engines of one command. A service waits for its engines; a command is waited for by a person, and gives up.
+// The engines of one command. A service waits for its engines; a command gives up after 10 s, as a person waits.
 import { setTimeout as wait } from 'node:timers/promises';
 import { openBus, type Bus, type Forbidden } from '@integration-sync/runtime/bus';
 import { natsOptionsOf, parseNatsServers } from '@integration-sync/runtime/config';
@@ -7,7 +7,7 @@ import { openStore, type Store } from '@integration-sync/runtime/store';
 import { Refusal, type Caller, type Stop } from './command.ts';
 import type { PurgeConfig, StreamsConfig } from './config.ts';
 
-/** Its user in deploy/nats/nats.conf, which may use the inbox `_INBOX_ops` and what all commands need. */
+/** The user in deploy/nats/nats.conf, with the inbox `_INBOX_ops` and the permissions that all commands need. */
 const name = 'ops';
 const patienceMs = 10_000;
 
@@ -17,7 +17,7 @@ interface Settled<Config> {
   stop: Stop;
 }
 
-/** The settings of a command beside its log, which stands on stderr. */
+/** The settings of a command, with a log on stderr. */
 export const settle = <Config extends Pick<StreamsConfig, 'LOG_LEVEL'>>(
   config: Config,
   { output: { stderr }, stop }: Caller,
@@ -32,7 +32,7 @@ export const settle = <Config extends Pick<StreamsConfig, 'LOG_LEVEL'>>(
 
 type BusConfig = StreamsConfig | PurgeConfig;
 
-/** A command that lacks a permission does nothing more: nats-server drops silently what it does not let it publish. */
+/** A missing permission ends the command: nats-server silently drops a message that a login may not publish. */
 export async function openOpsBus({ config, log, stop }: Settled<BusConfig>): Promise<Bus> {
   const onForbidden = (forbidden: Forbidden): void => stop(new Refusal(lackOf(forbidden, config)));
   return withinPatience(
@@ -44,11 +44,11 @@ export async function openOpsBus({ config, log, stop }: Settled<BusConfig>): Pro
 function lackOf({ operation, subject }: Forbidden, { NATS_URL, NATS_USER }: BusConfig): string {
   const user = parseNatsServers(NATS_URL)?.user ?? NATS_USER;
   const whom = user === undefined ? 'this login' : `the login "${user}"`;
-  // Each command has an inbox of its own below this prefix.
+  // Each command has its own inbox below this prefix.
   const words = subject.replace(/^_INBOX_ops\..*/, '_INBOX_ops.>');
   const toDo =
     user === name
-      ? 'Give it all permissions that the user "ops" has there.'
+      ? 'Give the login all permissions that the user "ops" has there.'
       : 'Run this command with the login of that user in NATS_URL.';
   return (
     `NATS does not let ${whom} ${operation} to ${words}. In deploy/nats/nats.conf the user "ops" has this permission. ` +
@@ -64,12 +64,12 @@ export async function openOpsStore({ config, log }: Settled<PurgeConfig>): Promi
   );
 }
 
-/** What waits for an engine that is away is cut off, with words for the person who waits. */
+/** Cuts off work that waits for an engine that is away, with words for the person who waits. */
 export async function withinPatience<T>(work: Promise<T>, words: string): Promise<T> {
   const late = wait(patienceMs, undefined, { ref: false }).then(() => {
     throw new Refusal(
-      `${words} within ${patienceMs / 1_000} s. Is it up, and are these the settings of the services? What was ` +
-        'met on the way stands above.',
+      `${words} within ${patienceMs / 1_000} s. Is the engine up, and are these the settings of the services? The errors ` +
+        'of the connection stand above.',
     );
   });
   return Promise.race([work, late]);

@@ -2,5 +2,5 @@
 // Operators' commands as a process.
 import { run } from './run.ts';
 
-// At once: a client that still tries to connect would keep the process.
+// `exit` ends the process even while a client still tries to connect.
 process.exit(await run(process.argv.slice(2), process.env));

@@ -1,6 +1,6 @@
-// What a command says: its findings on stdout, as text or as one JSON document, and its progress on stderr.
+// The output of a command: findings on stdout, as text or as one JSON document, and progress on stderr.
 
-/** Where its words go: stdout and stderr of the process, unless a test gives others. */
+/** The stdout and stderr of a command: those of the process, unless a test gives others. */
 export interface Writers {
   stdout: Writer;
   stderr: Writer;
@@ -11,13 +11,13 @@ interface Writer {
 }
 
 export interface Output {
-  /** For the log, which stands among the progress. */
+  /** Takes the log, which stands among the progress. */
   stderr: Writer;
-  /** A line of text; nothing with --json. */
+  /** Writes a line of text; writes nothing with --json. */
   say(line?: string): void;
-  /** Rows under their headings, as `say` has them. */
+  /** Writes rows under their headings; writes nothing with --json. */
   table(headings: readonly string[], rows: readonly Row[]): void;
-  /** The findings for machines; nothing without --json. */
+  /** Writes the findings as JSON; writes nothing without --json. */
   give(findings: object): void;
   progress(line: string): void;
 }
@@ -37,13 +37,13 @@ export function openOutput(isJson: boolean, { stdout, stderr }: Writers): Output
   };
 }
 
-/** What stands in the columns of a table. Numbers stand right. */
+/** The cells of a table row. Numbers are aligned right. */
 export type Row = readonly (string | number)[];
 
 /** JSON has no infinity: no limit is null. */
 const inJson = (_key: string, value: unknown): unknown => (value === Infinity ? null : value);
 
-/** In columns as wide as they have to be. */
+/** The lines of a table, with columns as wide as their cells. */
 function tableOf(headings: readonly string[], rows: readonly Row[]): string[] {
   const texts = rows.map((row) => row.map((cell) => (typeof cell === 'number' ? numberInWords(cell) : cell)));
   const widths = headings.map((heading, column) =>

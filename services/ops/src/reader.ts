@@ -1,4 +1,4 @@
-// ops reader: the pull consumer of another service inside, whose login may read it and make none.
+// ops reader makes the pull consumer of another internal service, whose login may read that consumer and make none.
 import { eventsStream } from '@integration-sync/contracts';
 import type { ConsumerSpec } from '@integration-sync/runtime/bus';
 import { readConfig } from '@integration-sync/runtime/config';
@@ -24,7 +24,7 @@ Examples:
   ops reader billing --subject 'events.*.batch.>' --subject 'events.*.dds.>' --from-start --apply
 `;
 
-/** A service that takes longer with an event says so, or gets it again. */
+/** A service that takes longer with an event sends in-progress acks, or JetStream redelivers the event. */
 const ackWaitMs = 30_000;
 const ackPendingMax = 1_000;
 
@@ -55,7 +55,8 @@ export const readerCommand = defineCommand({
       deliver: values['from-start'] ? 'all' : 'new',
     };
     await using bus = await openOpsBus(settle(readConfig(StreamsConfig, call.environment), call));
-    if (values.apply) await withinPatience(bus.ensureConsumer(eventsStream, consumer), 'NATS does not do it');
+    if (values.apply)
+      await withinPatience(bus.ensureConsumer(eventsStream, consumer), 'NATS does not make the consumer');
     const isThere = values.apply || (await bus.hasConsumer(eventsStream, name));
     output.give({ name, isThere });
     output.say(

@@ -1,4 +1,4 @@
-// ops reseal: signing secrets under the newest key, so that the keys before it may go.
+// ops reseal seals signing secrets with the newest key, so that older keys may go.
 import { readConfig } from '@integration-sync/runtime/config';
 import {
   askKeys,
@@ -43,7 +43,7 @@ Examples:
 interface Found {
   newestKey: string;
   secrets: (SecretsByKey & { isConfigured: boolean })[];
-  /** Secrets that are not under the newest key. */
+  /** The number of secrets that are not under the newest key. */
   left: number;
 }
 
@@ -55,7 +55,7 @@ export const resealCommand = defineCommand({
   async run(call) {
     const { values, output } = call;
     if (values.apply && values.check)
-      throw new Misuse('--apply looks as --check does when it is done: give one of them.');
+      throw new Misuse('--apply ends with the look of --check: give one of them.');
     const settled = settle(readConfig(ResealConfig, call.environment), call);
     const vault = openVault(settled.config.WEBHOOK_SECRET_KEY);
     await using store = await openOpsStore(settled);
@@ -72,7 +72,7 @@ export const resealCommand = defineCommand({
     const replicas = await askKeys(bus);
     refuseIfMissing(vault, replicas);
     if (replicas.length === 0)
-      output.progress('No replica of webhooks answers. One that starts later needs the new key.');
+      output.progress('No replica of webhooks answers. A replica that starts later needs the new key.');
     const done = await sealAll(reseal, output);
     const found = await look(reseal, vault);
     show(found, output);
@@ -107,7 +107,7 @@ function show({ newestKey, secrets, left }: Found, output: Output): void {
   );
 }
 
-/** A replica that lacks the key could no longer sign; one that has another key under its name could not either. */
+/** A replica that lacks the newest key, or has another key under its name, could no longer sign. */
 function refuseIfMissing(vault: Vault, replicas: readonly ReplicaKeys[]): void {
   const [newest] = vault.marks;
   const lacking = replicas.filter((keys) =>
@@ -117,13 +117,13 @@ function refuseIfMissing(vault: Vault, replicas: readonly ReplicaKeys[]): void {
   const have = lacking.map((keys) => keys.map(({ id }) => id).join(', ')).join(' and ');
   throw new Refusal(
     `Nothing was changed: ${lacking.length} of ${replicas.length} replicas of webhooks do not have the key "${newest?.id}" ` +
-      `as it is configured here (they have ${have}), and could not sign with what is sealed with it. Start them with ` +
+      `as it is configured here (they have ${have}), and could not open secrets that are sealed with this key. Start them with ` +
       'the WEBHOOK_SECRET_KEY that this command has, then run it again.',
     exitCodes.wrong,
   );
 }
 
-/** A second time for what was sealed with an older key meanwhile, by replicas that have the new key behind it. */
+/** A second run seals secrets that replicas with another first key have sealed during the first run. */
 async function sealAll(reseal: Reseal, output: Output): Promise<ResealProgress> {
   const toDo = await reseal.countLeft();
   output.progress(`${numberInWords(toDo)} webhooks have secrets to seal again.`);
@@ -144,7 +144,7 @@ function conclude(
 ): ExitCode {
   output.say(`${numberInWords(resealed)} webhooks were sealed again.`);
   for (const { endpointId, integration, reason } of problems)
-    output.say(`Webhook ${endpointId} of ${integration} could not be: ${reason}.`);
+    output.say(`Webhook ${endpointId} of ${integration} could not be sealed again: ${reason}.`);
   const behind = replicas.filter(([first]) => first?.id !== vault.keyIds[0]).length;
   if (behind > 0)
     output.say(

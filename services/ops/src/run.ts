@@ -1,4 +1,4 @@
-// Finds the command, runs it, and puts into words what stopped it.
+// Finds and runs a command, and puts the error that stopped the command into words.
 import { ConfigError, type Environment } from '@integration-sync/runtime/config';
 import { Failure } from '@integration-sync/contracts';
 import { redactUrl } from '@integration-sync/runtime/log';

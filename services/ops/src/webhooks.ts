@@ -1,4 +1,4 @@
-// ops webhooks: those that an outage of this service has disabled, enabled by one command.
+// ops webhooks enables the webhooks that an outage of this service has disabled.
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseInstant } from '@integration-sync/contracts';
 import { readConfig } from '@integration-sync/runtime/config';
@@ -14,7 +14,7 @@ import { numberInWords, type Output } from './output.ts';
 
 const help = `Usage: ops webhooks --disabled-since TIME [--integration NAME] [--apply [--replay]] [--json]
 
-Lists the webhooks that failures have disabled since then, and enables them: for an outage of this service, such as a broken
+Lists the webhooks that failures have disabled since TIME, and enables them: for an outage of this service, such as a broken
 egress proxy, which no owner of a webhook has to mend. Webhooks that their owners have disabled, or that answered 410,
 are not among them. Running replicas of webhooks do the work, and announce webhook.enabled for each.
 
@@ -33,7 +33,7 @@ Examples:
 `;
 
 const pollMs = 200;
-/** Replicas look once a second; a replay of many events takes its time. */
+/** The command gives up after so long without progress. Replicas look once a second; a replay of many events takes longer. */
 const stillMs = 60_000;
 
 export const webhooksCommand = defineCommand({
@@ -67,13 +67,13 @@ export const webhooksCommand = defineCommand({
     output.say(`${numberInWords(noted - left)} webhooks are enabled.`);
     if (left > 0)
       output.say(
-        `${numberInWords(left)} are left to the replicas of webhooks: is one of this release running?`,
+        `${numberInWords(left)} webhooks are left to the replicas of webhooks: is a replica of this release running?`,
       );
     return left > 0 ? exitCodes.wrong : exitCodes.well;
   },
 });
 
-/** Resolves with how many are left where none was brought back for a while. */
+/** Resolves with 0, or with the number of webhooks that are left after `stillMs` without progress. */
 async function waitFor(
   webhooks: DisabledWebhooks,
   found: readonly DisabledWebhook[],
@@ -96,7 +96,7 @@ const listed = ({ _id, integration, disabledAt, failures }: DisabledWebhook) => 
   consecutiveFailures: failures,
 });
 
-/** Without urls, which may hold what only their receivers may know. */
+/** Shows no urls, which may hold secrets of the receivers. */
 function show(found: readonly DisabledWebhook[], output: Output): void {
   const rows = found.map(({ _id, integration, disabledAt, failures }) => [
     integration,

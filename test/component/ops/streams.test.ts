@@ -78,7 +78,7 @@ describe('on a single server', () => {
     const looked = await ops(['--check']);
     expect(looked.code).toBe(3);
     expect(looked.words).toEqual([
-      'EVENTS differs from what this release says in duplicate_window.',
+      'EVENTS differs from this release in duplicate_window.',
       'NATS has no stream EVENT_BATCHES.',
     ]);
     expect((await ops([])).code).toBe(0);
@@ -208,7 +208,7 @@ describe('on a cluster', () => {
   test('one copy is named, three are made, and none is taken by a command without the setting', async () => {
     await make();
     expect((await ops([])).words).toContain(
-      'NATS is a cluster and has one copy of EVENTS: it is gone with one server.',
+      'NATS is a cluster and has one copy of EVENTS: the stream is gone with one server.',
     );
     await ops(['--apply'], { STREAM_REPLICAS: '3' });
     expect(await replicas()).toEqual([3, 3, 3]);

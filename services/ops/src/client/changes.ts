@@ -12,7 +12,7 @@ import { Misuse, Refusal } from '../command.ts';
 export interface Change {
   clients: Client[];
   client: Client;
-  /** Shown once. */
+  /** The new secret, shown once. */
   secret?: string;
 }
 
@@ -39,7 +39,7 @@ export function addClient(
   return { clients: [...clients, client], client, secret };
 }
 
-/** The new secret stands first. Those before it end when `oldEndAtMs` says, or earlier where they end anyway. */
+/** The new secret stands first. The secrets before it end at `oldEndAtMs` at the latest. */
 export function rotateSecret(
   clients: readonly Client[],
   id: string,
@@ -74,7 +74,7 @@ function withSecrets(clients: readonly Client[], client: Client, secrets: Stored
 
 function find(clients: readonly Client[], id: string): Client {
   const client = clients.find((one) => one.id === id);
-  if (client === undefined) throw new Refusal(`There is no client ${id}: ops client list shows them all.`);
+  if (client === undefined) throw new Refusal(`There is no client ${id}: ops client list shows all clients.`);
   return client;
 }
 
@@ -83,7 +83,7 @@ function newSecret(endsAtMs: number): { secret: string; stored: StoredSecret } {
   return { secret, stored: { name, sha256: hashOf(secret), endsAtMs } };
 }
 
-/** All of them where nothing is said. */
+/** All scopes unless --scope is given. */
 function readScopes(scope: string | undefined): Scope[] {
   if (scope === undefined) return [...allScopes];
   const words = scope.split(' ').filter((word) => word !== '');
@@ -107,5 +107,5 @@ export function readEnd(option: string, text: string, nowMs: number): number {
     count === undefined ? undefined : Number(count) * unitMs[unit === 'd' ? 'd' : unit === 'h' ? 'h' : 'm'];
   const endsAtMs = ms === undefined ? readInstant(text) : nowMs + ms;
   if (endsAtMs !== undefined && endsAtMs >= nowMs && endsAtMs <= nowMs + daysMax * unitMs.d) return endsAtMs;
-  throw new Misuse(`${option}: a span such as 14d or 12h, or a time such as 2027-01-31T00:00:00Z, to come.`);
+  throw new Misuse(`${option}: a span such as 14d or 12h, or a future time such as 2027-01-31T00:00:00Z.`);
 }

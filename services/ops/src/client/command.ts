@@ -108,7 +108,7 @@ function show(clients: readonly Client[], path: string, output: Output): void {
   if (rows.length > 0) output.table(['CLIENT', 'INTEGRATION', 'SCOPES', 'SECRET', 'ENDS'], rows);
 }
 
-/** Without a hash. */
+/** The facts of a client that are printed, without hashes. */
 const factsOf = ({ id, integration, scopes, secrets }: Client) => ({
   id,
   integration,
@@ -122,14 +122,14 @@ const factsOf = ({ id, integration, scopes, secrets }: Client) => ({
 function say(action: string, { client, secret }: Change, path: string, output: Output): void {
   output.give({ file: path, ...factsOf(client), ...(secret === undefined ? {} : { secret }) });
   if (secret === undefined) {
-    output.say(`Removed from ${path}. Every gateway refuses it within 10 s.`);
+    output.say(`Removed from ${path}. Every gateway refuses what was removed within 10 s.`);
     return;
   }
   output.say(`${secret}\n`);
   output.say(
-    `The ${action === 'add' ? 'secret' : 'new secret'} of ${client.id}, shown this once. It is an API key and a client_secret.`,
+    `The ${action === 'add' ? 'secret' : 'new secret'} of ${client.id}, shown this once. The secret is an API key and a client_secret.`,
   );
   for (const { name, endsAt } of factsOf(client).secrets.slice(1))
     output.say(`The secret ${name} ends at ${endsAt}.`);
-  output.say(`Every gateway with AUTH_CLIENTS_FILE=${path} takes it within 10 s.`);
+  output.say(`Every gateway with AUTH_CLIENTS_FILE=${path} takes the secret within 10 s.`);
 }

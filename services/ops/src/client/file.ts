@@ -1,5 +1,5 @@
-// The file of clients as a command changes it: read, changed, and replaced whole. What another command wrote meanwhile is not
-// lost: the change is refused then.
+// Reads the file of clients, and replaces the file whole. Where another command has changed the file meanwhile, the replacement
+// is refused, so that no change is lost.
 import { randomUUID } from 'node:crypto';
 import { chmod, rename, rm, stat, writeFile } from 'node:fs/promises';
 import {
@@ -11,12 +11,12 @@ import {
 } from '@integration-sync/gateway/operating';
 import { Refusal } from '../command.ts';
 
-/** Of the user who runs the command alone; a file that is there keeps its own mode. */
+/** Only the user who runs the command may read a new file; an existing file keeps its mode. */
 const newMode = 0o600;
 
 export interface ReadFile {
   clients: Client[];
-  /** Undefined where there is no file yet. */
+  /** Undefined before there is a file. */
   bytes: Buffer | undefined;
 }
 
@@ -59,7 +59,7 @@ export async function replaceFile(path: string, before: ReadFile, clients: reado
     if (error instanceof Refusal) throw error;
     throw new Refusal(
       `Nothing was changed: ${path} cannot be replaced (${reasonOf(error)}). The command writes a new file beside it and ` +
-        'renames that; where the file is mounted for reading, change it where it comes from.',
+        'renames the new file; change a file that is mounted for reading at its source.',
       undefined,
       { cause: error },
     );

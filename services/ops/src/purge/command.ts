@@ -1,4 +1,4 @@
-// ops purge-integration: everything of one integration goes, in all places of all services.
+// ops purge-integration removes everything of one integration, from all places of all services.
 import { integrationPattern } from '@integration-sync/contracts';
 import { batchesOperating } from '@integration-sync/batches/operating';
 import { catalogOperating } from '@integration-sync/catalog/operating';
@@ -91,9 +91,9 @@ async function refuseWhilePushing(store: Store, integration: string): Promise<vo
   if (last === undefined) return;
   const { syncId, startedAt, quietAt } = last;
   throw new Refusal(
-    `Nothing was removed: ${integration} still pushes. Its push ${syncId} began at ${startedAt.toISOString()}, and what ` +
-      'comes of it would come back. Have the issuer of its tokens withdraw them (one that is out is good for 24 h at ' +
-      `most), and run this again after ${quietAt.toISOString()}.`,
+    `Nothing was removed: ${integration} still pushes. Its push ${syncId} began at ${startedAt.toISOString()}, and its ` +
+      'records and events would come back. Have the issuer withdraw the tokens of the integration (an issued token is good ' +
+      `for 24 h at most), and run this command again after ${quietAt.toISOString()}.`,
     exitCodes.wrong,
   );
 }
@@ -101,13 +101,13 @@ async function refuseWhilePushing(store: Store, integration: string): Promise<vo
 function conclude(integration: string, { passes, cameBack }: Purged, output: Output): ExitCode {
   if (cameBack.length > 0) {
     output.say(
-      `It is not over: in each of ${passes} passes something of ${integration} came back (${cameBack.join(', ')}). Its tokens ` +
-        'are still good, or replicas could not do what they were working on. Have the tokens withdrawn, see that /readyz is ' +
-        'well, and run this again.',
+      `The removal is not over: in each of ${passes} passes something of ${integration} came back (${cameBack.join(', ')}). Its ` +
+        'tokens are still good, or replicas could not finish their work. Have the tokens withdrawn, see that /readyz is ' +
+        'well, and run this command again.',
     );
     return exitCodes.wrong;
   }
   output.say(`Nothing of ${integration} is left: pass ${numberInWords(passes)} found nothing any more.`);
-  output.say('Before the name is used again, restart catalog: it remembers which products were there.');
+  output.say('Before the name is used again, restart catalog: catalog remembers which products were there.');
   return exitCodes.well;
 }

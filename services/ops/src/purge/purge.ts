@@ -1,5 +1,5 @@
-// Pass after pass over all places, until one finds nothing: what replicas were at work on during the first one comes back
-// behind it. Between two passes lies as long as an attempt to deliver may take, and some more.
+// Removes an integration from all places, pass after pass, until a pass finds nothing: replicas at work during a pass write
+// documents and messages again. The wait between two passes is longer than an attempt to deliver.
 import { setTimeout as wait } from 'node:timers/promises';
 import { batchesOperating } from '@integration-sync/batches/operating';
 import { catalogOperating } from '@integration-sync/catalog/operating';
@@ -16,14 +16,14 @@ import { Refusal, exitCodes } from '../command.ts';
 import { numberInWords, type Output } from '../output.ts';
 
 export interface Purged {
-  /** By place, over all passes. */
+  /** Counts by place, over all passes. */
   removed: Record<string, number>;
   passes: number;
   /** Places in which the last pass still found something. */
   cameBack: string[];
 }
 
-/** The whole of an attempt is 10 s; what is noted of it follows within moments. */
+/** An attempt to deliver takes 10 s at most; its entry in the attempt log follows within moments. */
 const betweenPassesMs = 15_000;
 const passesMax = 4;
 
@@ -33,12 +33,12 @@ export async function purge(holdings: Holdings, output: Output): Promise<Purged>
     const found = await removeAll(holdings, passes, output);
     for (const [place, count] of found) removed[place] = (removed[place] ?? 0) + count;
     const cameBack = [...found].filter(([, count]) => count > 0).map(([place]) => place);
-    // Nothing at the first is nothing yet: a replica may be at work on all of it.
+    // A first pass that finds nothing proves nothing: a replica may be at work on a push.
     const isOver = passes > 1 && cameBack.length === 0;
     if (isOver) await holdings.finish();
     if (isOver || passes === passesMax) return { removed, passes, cameBack };
     output.progress(
-      `pass ${passes}: waiting ${betweenPassesMs / 1_000} s for what replicas are working on, then looking again`,
+      `pass ${passes}: waiting ${betweenPassesMs / 1_000} s for the work of replicas before another pass`,
     );
     await wait(betweenPassesMs);
   }
@@ -55,8 +55,8 @@ async function removeAll(holdings: Holdings, pass: number, output: Output): Prom
   return found;
 }
 
-// The places of all services, in the order of their removal: first what makes something else. Without its webhooks nothing
-// is delivered any more, without its journals nothing is announced, without event batches nothing is delivered.
+// The places of all services, in the order of their removal: causes go before effects. Without webhooks and event batches
+// nothing is delivered any more, and without journals nothing is announced.
 
 export interface Holdings extends Pick<WebhooksHoldings, 'isBegun' | 'begin' | 'finish'> {
   all: readonly Holding[];
@@ -77,7 +77,7 @@ export function openHoldings(store: Store, bus: Bus, integration: string): Holdi
   };
 }
 
-/** Where one is away it is not known what it has. */
+/** Refuses while a stream is away, as its messages are not known. */
 export async function requireStreams(bus: Pick<Bus, 'inspectStreams'>): Promise<void> {
   const streams = await bus.inspectStreams(expectedStreams({}));
   const away = streams.filter(({ standing }) => standing !== 'there').map(({ name }) => name);

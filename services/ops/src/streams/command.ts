@@ -1,4 +1,4 @@
-// ops streams: what NATS has, what is wrong with it, and the repairs.
+// ops streams shows the streams and consumers of NATS with their faults, and repairs streams.
 import type { Bus, InspectedStream, StreamSpec } from '@integration-sync/runtime/bus';
 import { readConfig } from '@integration-sync/runtime/config';
 import { expectedStreams } from '@integration-sync/webhooks/operating';
@@ -88,8 +88,8 @@ function show({ streams, wrong }: Looked, output: Output): void {
   for (const { what, toDo } of wrong) output.say(`WRONG  ${what}\n       ${toDo}`);
 }
 
-// The repairs: those of a start, at once and for all streams, and the removal of what only a release before reads. What a
-// stream has it keeps, unless STREAMS_MAY_SHRINK says otherwise (shared/runtime/src/bus/quantities.ts).
+// The repairs that a starting service makes, here for all streams, and the removal of streams that only an earlier release reads.
+// A stream keeps its copies, days and bytes unless STREAMS_MAY_SHRINK is true (shared/runtime/src/bus/quantities.ts).
 
 interface Repaired {
   what: string;
@@ -113,10 +113,10 @@ async function repair(
   return repaired;
 }
 
-/** Without a stream's leader, or where nats-server refuses, the other streams are mended all the same. */
+/** A repair that fails, such as that of a stream without a leader, leaves the repairs of other streams alone. */
 async function attempt(findings: readonly Finding[], work: () => Promise<void>): Promise<Repaired[]> {
   try {
-    await withinPatience(work(), 'NATS does not do it');
+    await withinPatience(work(), 'NATS does not make the change');
     return findings.map(({ what }) => ({ what, outcome: 'done' }));
   } catch (error) {
     if (!(error instanceof Error)) throw error;

@@ -1,4 +1,4 @@
-// What is wrong with streams and consumers, and what mends it. Pure: from what NATS has to sentences.
+// The faults of streams and consumers, and their repairs, in sentences. Pure.
 import {
   quantityInWords,
   type InspectedConsumer,
@@ -8,7 +8,7 @@ import {
 import { formerStreams } from '@integration-sync/webhooks/operating';
 import { bytesInWords, numberInWords, spanInWords, type Row } from '../output.ts';
 
-/** `apply`: --apply does it. `left-over`: --apply with --remove-left-over does it. `none`: a person does. */
+/** Who repairs a finding. `apply`: --apply. `left-over`: --apply with --remove-left-over. `none`: a person. */
 export type Repair = 'apply' | 'left-over' | 'none';
 
 export interface Finding {
@@ -33,14 +33,14 @@ function* wrongWith(stream: InspectedStream): Generator<Wrong> {
   if (standing === 'missing') {
     yield {
       what: `NATS has no stream ${name}.`,
-      toDo: `${byItself} makes it, empty; so does a service that runs, within 10 s, where its login may.`,
+      toDo: `${byItself} makes the stream, empty; so does a running service within 10 s, where its login may.`,
       repair: 'apply',
     };
     return;
   }
   if (standing === 'leaderless')
     yield byHand(
-      `NATS has no leader for ${name}: it takes and hands out nothing.`,
+      `NATS has no leader for ${name}: the stream takes and delivers no message.`,
       'Bring nats-servers back: more than half of those that have a copy must be up.',
     );
   yield* differences(stream);
@@ -54,13 +54,13 @@ function* wrongWith(stream: InspectedStream): Generator<Wrong> {
 const byItself = 'ops streams --apply';
 
 const byHand = (what: string, toDo: string): Wrong => ({ what, toDo, repair: 'none' });
-const byApply = (what: string): Wrong => ({ what, toDo: `${byItself} changes it.`, repair: 'apply' });
+const byApply = (what: string): Wrong => ({ what, toDo: `${byItself} changes the stream.`, repair: 'apply' });
 
 function* otherStream({ name, foreign: subjects, facts }: InspectedStream): Generator<Wrong> {
   if (!formerStreams.includes(name)) {
     if (subjects.length > 0)
       yield byHand(
-        `${name} is not of this system, and stores what its services say on ${subjects.join(', ')}.`,
+        `${name} is not of this system, and stores messages of its services on ${subjects.join(', ')}.`,
         `Find out whose it is, then: nats stream rm ${name}`,
       );
     return;
@@ -82,22 +82,21 @@ function* otherStream({ name, foreign: subjects, facts }: InspectedStream): Gene
 function* differences({ name, differing, foreign, changes, left }: InspectedStream): Generator<Wrong> {
   if (foreign.length > 0)
     yield byHand(
-      `${name} has ${foreign.join(', ')}, which this release does not say.`,
+      `${name} has ${foreign.join(', ')}, which this release does not set.`,
       `Find out who set it, then take it out: nats stream edit ${name} --interactive`,
     );
-  if (differing.length > 0)
-    yield byApply(`${name} differs from what this release says in ${differing.join(', ')}.`);
+  if (differing.length > 0) yield byApply(`${name} differs from this release in ${differing.join(', ')}.`);
   for (const { quantity, wanted, found } of changes)
     yield byApply(
       `${name} has ${quantityInWords(quantity, found)}, and by the settings ${quantityInWords(quantity, wanted)}.`,
     );
   for (const { quantity, setting, wanted, found } of left) {
-    // Of a setting that this command was not given, the services may have been given another value.
+    // The services may have a value for a setting that this command lacks.
     if (setting?.isSet === false) continue;
     const says = setting === undefined ? 'this release says' : `${setting.name} says`;
     yield byHand(
       `${name} has ${quantityInWords(quantity, found)}, where ${says} ${quantityInWords(quantity, wanted)}.`,
-      `It keeps what it has. STREAMS_MAY_SHRINK=true ${byItself} takes it away; nothing brings it back.`,
+      `The stream keeps the larger value. STREAMS_MAY_SHRINK=true ${byItself} shrinks the stream; nothing brings the rest back.`,
     );
   }
 }
@@ -105,7 +104,7 @@ function* differences({ name, differing, foreign, changes, left }: InspectedStre
 function* copies(name: string, { cluster, replicas, followers }: InspectedFacts): Generator<Wrong> {
   if (cluster !== undefined && replicas === 1) {
     yield byHand(
-      `NATS is a cluster and has one copy of ${name}: it is gone with one server.`,
+      `NATS is a cluster and has one copy of ${name}: the stream is gone with one server.`,
       `Give every service STREAM_REPLICAS=3. STREAM_REPLICAS=3 ${byItself} makes the copies now.`,
     );
     return;
@@ -115,7 +114,7 @@ function* copies(name: string, { cluster, replicas, followers }: InspectedFacts)
     else if (!current)
       yield byHand(
         `The copy of ${name} on ${server} is ${numberInWords(behind)} operations behind.`,
-        'It catches up by itself; if it does not, restart that server.',
+        'The copy catches up by itself; if it does not, restart that server.',
       );
   }
 }
@@ -125,12 +124,12 @@ const nearlyFull = 0.9;
 function* fullness(name: string, { bytes, bytesMax }: InspectedFacts): Generator<Wrong> {
   if (bytes >= bytesMax * nearlyFull)
     yield byHand(
-      `${name} has ${bytesInWords(bytes)} of at most ${bytesInWords(bytesMax)}, and refuses what is more.`,
+      `${name} has ${bytesInWords(bytes)} of at most ${bytesInWords(bytesMax)}, and refuses further messages.`,
       'Raise EVENTS_MAX_BYTES at every service, or lower EVENTS_KEEP_DAYS.',
     );
 }
 
-/** Everybody may read EVENTS; of the others webhooks alone, without a consumer that lasts. */
+/** Any service may have a durable consumer on EVENTS. Only webhooks reads the other streams, without durable consumers. */
 function* strangers(stream: string, { name: consumer, isLasting }: InspectedConsumer): Generator<Wrong> {
   if (stream !== 'EVENTS' && isLasting)
     yield {
@@ -142,7 +141,7 @@ function* strangers(stream: string, { name: consumer, isLasting }: InspectedCons
     };
 }
 
-// Streams and consumers as a person reads them.
+// Tables of streams and consumers for a person.
 
 type Table = [headings: string[], rows: Row[]];
 
