@@ -118,13 +118,13 @@ export interface SupplierFields {
 }
 
 export interface SupplierDetails {
-  /** What the record holds, as a push takes it: what is absent it does not have */
+  /** What the record holds, as a push takes it: the record does not have a field that is absent */
   fields: SupplierFields;
   /** syncId of the push that created the record */
   createdBy: string;
   /** syncId of the push that last changed it, or created it */
   changedBy: string;
-  /** When that was, UTC, to the millisecond; `changedSince` compares with it */
+  /** Time of the last change, UTC, to the millisecond; `changedSince` compares this time */
   changedAt: string;
 }
 
@@ -199,13 +199,13 @@ export interface ProductFields {
 }
 
 export interface ProductDetails {
-  /** What the record holds, as a push takes it: what is absent it does not have */
+  /** What the record holds, as a push takes it: the record does not have a field that is absent */
   fields: ProductFields;
   /** syncId of the push that created the record */
   createdBy: string;
   /** syncId of the push that last changed it, or created it */
   changedBy: string;
-  /** When that was, UTC, to the millisecond; `changedSince` compares with it */
+  /** Time of the last change, UTC, to the millisecond; `changedSince` compares this time */
   changedAt: string;
   /** The supplier that `supplierExternalId` names; null for none */
   supplierInternalId: string | null;
@@ -333,13 +333,13 @@ export interface BatchFields {
 }
 
 export interface BatchDetails {
-  /** What the record holds, as a push takes it: what is absent it does not have */
+  /** What the record holds, as a push takes it: the record does not have a field that is absent */
   fields: BatchFields;
   /** syncId of the push that created the record */
   createdBy: string;
   /** syncId of the push that last changed it, or created it */
   changedBy: string;
-  /** When that was, UTC, to the millisecond; `changedSince` compares with it */
+  /** Time of the last change, UTC, to the millisecond; `changedSince` compares this time */
   changedAt: string;
   /** The product that `productExternalId` names */
   productInternalId: string | null;
@@ -368,7 +368,7 @@ export interface BatchesListing {
 }
 
 export interface NamedRecords {
-  /** At most 500. One that names no record fails alone */
+  /** At most 500. An id that names no record fails alone */
   externalIds: string[];
 }
 
@@ -613,7 +613,7 @@ export interface TestResult {
   /** The HTTP status that the receiver answered with; null where no answer came */
   responseStatus: number | null;
   durationMs: number;
-  /** Why it failed; null after a success */
+  /** Why the delivery failed; null after a success */
   error: string | null;
 }
 
@@ -627,7 +627,7 @@ export interface DeliveryAttempt {
   /** The HTTP status that the receiver answered with; null where no answer came */
   responseStatus: number | null;
   durationMs: number;
-  /** Why it failed; null after a success */
+  /** Why the delivery failed; null after a success */
   error: string | null;
   /** When the next attempt is due; null if there is none */
   nextAttemptAt: string | null;
@@ -650,7 +650,7 @@ export interface EventDeliveryAttempt {
   /** The HTTP status that the receiver answered with; null where no answer came */
   responseStatus: number | null;
   durationMs: number;
-  /** Why it failed; null after a success */
+  /** Why the delivery failed; null after a success */
   error: string | null;
   /** When the next attempt is due; null if there is none */
   nextAttemptAt: string | null;
@@ -691,7 +691,7 @@ export interface ReplayEvents {
         | 'webhook.enabled'
       )[]
     | undefined;
-  /** In place of all others: these events of the attempt log */
+  /** Ids of events of the attempt log, in place of all other fields */
   eventIds?: string[] | undefined;
 }
 
@@ -707,7 +707,7 @@ export interface FeedEvent {
   event: string;
   timestamp: string;
   integrationId: string;
-  /** As webhooks deliver it: what it holds is said there, kind by kind */
+  /** As in the delivery of the event: the webhooks of this document describe each kind */
   data: {};
 }
 
@@ -757,7 +757,7 @@ export interface EventSupplierErased {
   timestamp: string;
   integrationId: string;
   data: {
-    /** Empty: it is erased as well */
+    /** Empty: the externalId is erased as well */
     externalId: '';
     internalId: string;
   };
@@ -869,9 +869,9 @@ export interface EventWebhookEnabled {
   data: {
     webhookId: string;
     url: string;
-    /** Since when it was disabled */
+    /** Since when the webhook was disabled */
     disabledAt: string;
-    /** How many events that it missed are sent to it */
+    /** How many missed events are sent to the webhook */
     queued: number;
   };
 }

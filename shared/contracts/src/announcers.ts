@@ -1,7 +1,8 @@
-// Which service announces events of which kinds. `deploy/nats/nats.conf` holds the login of each service to its kinds: the
-// subject of an event has its kind, and the subject of an event batch has its announcer, whose kinds webhooks compares.
+// Which service announces events of which kinds. By `deploy/nats/nats.conf`, the login of a service may publish
+// its kinds only: the subject of an event has the kind. The subject of an event batch has the announcer: webhooks checks the kinds
+// of its events.
 
-/** By the service that announces them; `*` stands for any action. */
+/** The kinds by announcing service; `*` stands for any action. */
 export const announcedKinds = {
   catalog: ['supplier.*', 'product.*', 'sync.completed'],
   batches: ['batch.*', 'dds.*', 'sync.completed'],

@@ -1,4 +1,4 @@
-// A batch, as a caller pushes it, and the due-diligence statement that batches drafts for one.
+// A batch, as a caller pushes it, and the due-diligence statement that the service batches drafts for a batch.
 import { Type, type Static } from 'typebox';
 import {
   nullable,

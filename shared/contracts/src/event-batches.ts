@@ -2,22 +2,22 @@
 // Webhooks, which reads the events of all integrations, reads event batches instead: one message costs nats-server and both
 // of its clients a tenth of what 500 do.
 //
-//   1  3 4711                                                    how many events, and the last one's place in EVENTS
+//   1  3 4711                                                    number of events, and the last event's sequence in EVENTS
 //   2   sync_…- {"event":"supplier.created",…,"data":            how the ids and bodies of some events begin: prefix 0
 //   3  0 created-0 {"externalId":"SUP-1","internalId":"sup_…"}}  an event with that prefix, and how its id and body go on
 //   4  0 created-1 {"externalId":"SUP-2","internalId":"sup_…"}}
 //   5   sync_…- {"event":"sync.completed",…,"data":              prefix 1
 //   6  1 completed {"syncId":"sync_…",…}}
 //
-// What hundreds of events have in common stands in it once: each byte is written, synced, sent and read.
+// A beginning that hundreds of events have in common stands once in a batch: each byte is written, synced, sent and read.
 //
-// A publisher stores the events first, and then their batch. Where it dies in between, another replica publishes both
-// again: EVENTS knows the ids, so that the batch names the places that the events have had since the first time. The
-// id of a batch is made of its events. Events that EVENTS had already and events that it had not go into two batches,
-// or an event of an earlier batch would stand in a second one.
+// A publisher stores the events first, and then their batch. If the publisher dies in between, another replica publishes
+// both again. EVENTS knows the ids of the events, so that the batch names the sequences of the first time. The id of a batch
+// is made of the ids of its events. Duplicates in EVENTS and new events go into two batches, or an event of an earlier batch
+// would stand in a second batch.
 //
-// A batch that one endpoint is to get again names the endpoint in its first line. Its events are not announced: EVENTS has
-// them, or had them.
+// A batch that only one endpoint gets names the endpoint in its first line. EVENTS has, or had, the events of such a batch,
+// so that they are not announced again.
 import type { Announcer } from './announcers.ts';
 import { eventBatchesSubject } from './subjects.ts';
 import { requestHeaders } from './message-headers.ts';
@@ -26,7 +26,7 @@ export interface BatchedEvent {
   id: string;
   /** JSON, in one line. */
   body: string;
-  /** What its id and its body begin with: one object for all events that begin alike. */
+  /** The beginning of the id and of the body: one object for all events that begin alike. */
   begin?: Begin | undefined;
 }
 
@@ -39,7 +39,7 @@ interface EventMessage extends BatchedEvent {
   subject: string;
 }
 
-/** Where EVENTS has an event, and whether it had it before. */
+/** The sequence of an event in EVENTS, and whether EVENTS had the event before. */
 export interface EventPlace {
   sequence: number;
   duplicate: boolean;
@@ -47,25 +47,25 @@ export interface EventPlace {
 
 export interface EventBatch {
   count: number;
-  /** The last event's place in EVENTS. */
+  /** The last event's sequence in EVENTS. */
   place: number;
-  /** The endpoint that alone gets it; undefined where the events are announced. */
+  /** The only endpoint that gets the batch; undefined where the events are announced. */
   endpointId: string | undefined;
   events(): { id: string; body: Uint8Array }[];
-  /** The same events as lines of text, which `asText` makes of bytes. */
+  /** The same events as lines of text; `asText` makes text of bytes. */
   lines(asText: (bytes: Uint8Array) => string): EventLine[];
 }
 
 /** An event in three parts. */
 export interface EventLine {
   id: string;
-  /** How its body begins: one object for all events that begin alike. */
+  /** The beginning of the body: one object for all events that begin alike. */
   begin: Readonly<Begin>;
-  /** How its body goes on. */
+  /** The body behind its beginning. */
   rest: string;
 }
 
-/** A character has three bytes at most, so that a batch is far below what nats-server takes as one message. */
+/** A character has three bytes at most, so that a batch is far below `max_payload` of nats-server. */
 const charactersMax = 192 * 1024;
 
 /** The part of the bus that this file needs. */
@@ -76,7 +76,7 @@ interface EventPublisher {
   ): Promise<EventPlace[]>;
 }
 
-/** Events of one push, or of another occurrence. The trace is that of the step that publishes them. */
+/** The events of one push, or of another occurrence, with the trace of the step that publishes them. */
 interface Publishing {
   announcer: Announcer;
   integration: string;
@@ -84,7 +84,7 @@ interface Publishing {
   traceparent: string | undefined;
 }
 
-/** Events that EVENTS has; the n-th place is that of the n-th event. */
+/** Events that EVENTS has; `places` has the place of each event, in order. */
 export interface StoredEvents extends Publishing {
   places: readonly EventPlace[];
 }
@@ -137,7 +137,7 @@ export function packEventBatches({
   });
 }
 
-/** Events that one endpoint gets again. `sending` tells those of one request from those of another. */
+/** Batches of events that one endpoint gets again. `sending` tells the batches of different requests apart. */
 export function packAddressedBatches(
   to: { endpointId: string; integration: string; sending: string },
   events: readonly BatchedEvent[],
@@ -153,7 +153,7 @@ export function packAddressedBatches(
 
 const noPlace: EventPlace = { sequence: 0, duplicate: false };
 
-/** Each part has at least one line, and no more than fit into one message. */
+/** Each part has at least one line, and fits into one message. */
 function* partsOf(lines: readonly Line[]): Generator<readonly Line[]> {
   let part: Line[] = [];
   let characters = 0;

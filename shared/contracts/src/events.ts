@@ -4,7 +4,7 @@ import { DdsEntry } from './batches.ts';
 import { oneOf } from './fields.ts';
 import { entityTypes, updatedCount } from './pushes.ts';
 
-/** Which record was created, or archived. */
+/** The record that was created or archived. */
 const Named = Type.Object({ externalId: Type.String(), internalId: Type.String() });
 const Updated = Type.Object({
   ...Named.properties,
@@ -14,7 +14,7 @@ const Updated = Type.Object({
   }),
 });
 const Erased = Type.Object({
-  externalId: Type.Literal('', { description: 'Empty: it is erased as well' }),
+  externalId: Type.Literal('', { description: 'Empty: the externalId is erased as well' }),
   internalId: Type.String(),
 });
 const SyncCompleted = Type.Object({
@@ -36,8 +36,8 @@ const WebhookDisabled = Type.Object({
 const WebhookEnabled = Type.Object({
   webhookId: Type.String(),
   url: Type.String(),
-  disabledAt: Type.String({ format: 'date-time', description: 'Since when it was disabled' }),
-  queued: Type.Integer({ minimum: 0, description: 'How many events that it missed are sent to it' }),
+  disabledAt: Type.String({ format: 'date-time', description: 'Since when the webhook was disabled' }),
+  queued: Type.Integer({ minimum: 0, description: 'How many missed events are sent to the webhook' }),
 });
 
 /** The schema of `data`, by kind. Its keys are the kinds that a webhook can subscribe to. */
@@ -67,10 +67,10 @@ export function isEventKind(text: string): text is EventKind {
   return Object.hasOwn(eventData, text);
 }
 
-/** The kind of a test delivery, which webhooks sends to one endpoint on demand. It is no event. */
+/** The kind of a test delivery, which webhooks sends to one endpoint on demand. A test delivery is no event. */
 export const testKind = 'webhook.test';
 
-/** The bytes of one event, as they stand on the stream and in a delivery. */
+/** The body of one event, in the stream EVENTS and in a delivery. */
 export interface EventBody<Kind extends EventKind = EventKind> {
   event: Kind;
   timestamp: string;

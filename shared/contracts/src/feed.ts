@@ -1,4 +1,4 @@
-// The event feed: what a caller may ask of it, and a page of it.
+// The event feed: the query of a caller, and a page of events.
 import { Type, type Static } from 'typebox';
 import { eventKinds, isEventKind, type EventKind } from './events.ts';
 import type { FailureEntry } from './failure.ts';
@@ -7,7 +7,7 @@ import { readInstant, readNumber, readOnce, type QueryParameters } from './listi
 import { quote } from './quote.ts';
 import { unknownNamedMax } from './unknown-names.ts';
 
-/** What webhooks delivers, and the id of the event beside it. */
+/** An event as webhooks delivers it, with its id. */
 const FeedEvent = Type.Object(
   {
     id: Type.String({ description: 'The same in every delivery of the event: tell duplicates by it' }),
@@ -17,7 +17,7 @@ const FeedEvent = Type.Object(
     data: Type.Object(
       {},
       {
-        description: 'As webhooks deliver it: what it holds is said there, kind by kind',
+        description: 'As in the delivery of the event: the webhooks of this document describe each kind',
         additionalProperties: true,
       },
     ),
@@ -36,16 +36,16 @@ export const EventPage = Type.Object(
 export type EventPage = Static<typeof EventPage>;
 
 export interface FeedQuery {
-  /** As the caller sent it; only webhooks can open it. */
+  /** The cursor as the caller sent it; only webhooks can open a cursor of the feed. */
   after: string | undefined;
   since: Date | undefined;
-  /** All kinds where it is undefined. */
+  /** Undefined asks for all kinds. */
   kinds: ReadonlySet<EventKind> | undefined;
   limit: number;
   waitMs: number;
 }
 
-/** The other checks of a caller's place add to `errors`, so that all that is wrong is named together. */
+/** Adds each fault of the query to `errors`, so that one answer names the faults of all checks. */
 export function readFeedQuery(query: QueryParameters, errors: FailureEntry[]): FeedQuery {
   const after = readOnce(query, 'after', errors);
   const since = readInstant(query, 'since', errors);

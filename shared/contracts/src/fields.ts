@@ -1,6 +1,6 @@
-// The fields that records are made of, as JSON Schema. Each says in `x-expected` what a right value is, in the words
-// that a caller reads when its own is wrong; `x-required` is the message for a missing value. Null clears an optional
-// field, and an empty text clears an optional text.
+// The fields that records are made of, as JSON Schema. `x-expected` describes a right value in the message about a wrong
+// value; `x-required` is the message about a missing value. Null clears an optional field, and an empty text clears an
+// optional text.
 import { Type } from 'typebox';
 import { alpha2Codes, alpha3Codes, meantCodes } from './countries.ts';
 import { limits } from './limits.ts';
@@ -11,11 +11,11 @@ const { textCharactersMax, textsMax } = limits;
 const controls = '\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff';
 const nul = '\\u0000\\ud800-\\udfff';
 
-/** Any text without these characters, the empty one too. */
+/** Any text without these characters, the empty text too. */
 const without = (excluded: string): string => `^[^${excluded}]*$`;
 /**
- * The same, but not blank: white space, a character that is none, any others. At each character it can go on in one way
- * only, so that it takes linear time. It has no look-ahead, which not every tool that reads schemas knows.
+ * The same, but not blank: white space, a character that is no white space, any characters. At each character the pattern
+ * can go on in one way only, and so takes linear time. The pattern has no look-ahead, which some tools do not know.
  */
 const notBlankWithout = (excluded: string): string => `^[^\\S${excluded}]*[^\\s${excluded}][^${excluded}]*$`;
 
@@ -43,7 +43,6 @@ interface NullableTypes {
   number: number;
   integer: number;
   boolean: boolean;
-  /** Of texts. */
   array: string[];
 }
 
@@ -103,7 +102,7 @@ export const optionalEmail = (description: string) =>
 
 export const optionalDate = (description: string) =>
   optionalString({
-    // A fraction of a second may have any number of digits, so that only this bounds the text.
+    // A fraction of a second may have any number of digits, so that only `maxLength` bounds the text.
     maxLength: 64,
     format: 'day-or-instant',
     description,
@@ -128,11 +127,11 @@ export const optionalAmount = (description: string) =>
     nullable('number', { minimum: 0, description, 'x-expected': 'a finite number of 0 or more' }),
   );
 
-/** Upper or lower case, but these letters only: Unicode has others whose upper case is one of them. */
+/** Upper or lower case, but ASCII letters only: some other letters of Unicode have an ASCII letter as upper case. */
 const isAssigned = (text: string, codes: ReadonlySet<string>): boolean =>
   /^[A-Za-z]+$/.test(text) && codes.has(text.toUpperCase());
 
-/** The formats above that JSON Schema does not define. An empty text passes always, as it clears the field. */
+/** The formats above that JSON Schema does not define. An empty text always passes, as an empty text clears the field. */
 export const formats: Readonly<Record<string, (text: string) => boolean>> = {
   country: (text) => text === '' || isAssigned(text, alpha2Codes),
   origin: (text) => text === '' || isAssigned(text, alpha2Codes) || isAssigned(text, alpha3Codes),
@@ -144,7 +143,7 @@ export const formats: Readonly<Record<string, (text: string) => boolean>> = {
 
 const meantCountry = (text: string): string | undefined => meantCodes.get(text.toUpperCase());
 
-/** What the message about a wrong text proposes instead, by the format that refuses it. */
+/** The value that the message about a wrong text proposes, by the format that refuses the text. */
 export const hints: Readonly<Record<string, (text: string) => string | undefined>> = {
   country: meantCountry,
   origin: meantCountry,

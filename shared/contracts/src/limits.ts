@@ -6,9 +6,9 @@ export const limits = {
   textCharactersMax: 500,
   addressCharactersMax: 1_000,
   unitCharactersMax: 32,
-  /** Of an `externalId` and of what points at one. */
+  /** Of an `externalId`, and of a field that names the `externalId` of another record. */
   identifierCharactersMax: 255,
-  /** Of a field that is a list of texts: a listing reads a hundred records at a time, so that none may be huge. */
+  /** Of a field that is a list of texts: a listing reads a hundred records at a time, so that no record may be huge. */
   textsMax: 100,
   pageDefault: 1,
   pageSizeDefault: 50,
@@ -18,33 +18,33 @@ export const limits = {
   /** Of a page with `details=true`. */
   detailsBytesMax: 4 * 1024 * 1024,
   bodyBytesDefault: 5 * 1024 * 1024,
-  /** Arrays and objects in each other. A certification is a text in an array in an item in an array in the body: 4. */
+  /** Nested arrays and objects. A certification is a text in an array in an item in an array in the body: 4. */
   bodyDepthMax: 8,
   /**
-   * Opening brackets, commas and colons in a body, texts aside: 256 for each of 500 items. An item with all its fields and
-   * a hundred certifications has some 130, so that fields that are ignored have as many again. A parser takes most of
-   * its time and memory for these, and not for the bytes of texts.
+   * Opening brackets, commas and colons in a body, outside of texts: 256 for each of 500 items. An item with all fields and a
+   * hundred certifications has some 130, which leaves as many for unknown fields. These characters cost a parser most of
+   * its time and memory.
    */
   bodyStructureMax: 128_000,
   /**
-   * Sequences of keys with which objects of a body begin: 16 for each of 500 items, more than where each item names its
-   * fields in an order of its own.
+   * Different sequences of keys with which objects of a body begin: 16 for each of 500 items. A body stays below where each
+   * item has its fields in another order.
    */
   bodyKeySequencesMax: 8_000,
   deliveryDeadlineMs: 10_000,
   failuresBeforeDisabling: 10,
   runsKeptDays: 7,
-  /** How many failed items a run keeps the error of. */
+  /** How many errors of failed items a run keeps. */
   runErrorsMax: 100,
   runErrorCharactersMax: 1_000,
   eventsKeptDays: 7,
   /** Of a page of the feed. */
   feedEventsMax: 500,
   feedEventsDefault: 100,
-  /** How much of the log one page looks at: a filter may pass over all of it. */
+  /** The bytes of the log that one page of the feed reads at most: a filter may pass over all events. */
   feedBytesMax: 2 * 1024 * 1024,
   feedWaitSecondsMax: 25,
-  /** How many callers may wait at one replica, and how many of one integration. */
+  /** How many callers of the feed may wait at one replica, and how many callers of one integration. */
   feedWaitersMax: 1_000,
   feedWaitersPerIntegrationMax: 50,
   /** How many kinds of events one webhook may ask for. */
@@ -68,5 +68,5 @@ export const limits = {
   gracePeriodSecondsDefault: 24 * 60 * 60,
 } as const;
 
-/** The wait before each attempt of a delivery, counted from the failure of the one before. */
+/** The wait before each attempt of a delivery, counted from the failure of the attempt before. */
 export const attemptDelaysMs = [0, 1_000, 5_000, 30_000] as const;

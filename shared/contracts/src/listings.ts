@@ -27,35 +27,36 @@ export interface RecordDetails {
   createdBy: string;
   changedBy: string;
   changedAt: string;
-  /** Of a product, null where it names no supplier. */
+  /** Of a product; null where the product names no supplier. */
   supplierInternalId?: string | null;
   productInternalId?: string | null;
 }
 
 export interface RecordSchemas {
-  /** `Supplier`, for one. */
+  /** Such as `Supplier`. */
   name: string;
-  /** Of a pushed item. */
+  /** The schema of a pushed item. */
   item: TObject;
-  /** What `details` says of the record that this one refers to. */
+  /** The part of `details` about the record that a record of this kind refers to. */
   linked: TProperties;
 }
 
 export const detailedEntityOf = ({ name, item, linked }: RecordSchemas, erasable: boolean) => {
   const { externalId: _externalId, ...held } = item.properties;
-  // Of an erased record there are none.
+  // An erased record has no fields.
   const fields = erasable ? Type.Partial(Type.Object(held)).properties : held;
   const details = Type.Object(
     {
       fields: Type.Object(fields, {
         title: `${name}Fields`,
-        description: 'What the record holds, as a push takes it: what is absent it does not have',
+        description:
+          'What the record holds, as a push takes it: the record does not have a field that is absent',
       }),
       createdBy: Type.String({ description: 'syncId of the push that created the record' }),
       changedBy: Type.String({ description: 'syncId of the push that last changed it, or created it' }),
       changedAt: Type.String({
         format: 'date-time',
-        description: 'When that was, UTC, to the millisecond; `changedSince` compares with it',
+        description: 'Time of the last change, UTC, to the millisecond; `changedSince` compares this time',
       }),
       ...linked,
     },
@@ -89,7 +90,7 @@ export interface ListingQuery {
   page: number;
   limit: number;
   since: Date | undefined;
-  /** As the caller sent it; only the listing that issued a cursor can open it. */
+  /** The cursor as the caller sent it; only the listing that issued a cursor can open the cursor. */
   cursor: string | undefined;
 }
 
@@ -100,7 +101,7 @@ export interface QueryParameters {
 
 /**
  * Reads `page`, `limit`, `since` and `cursor` by the rules of listings, and leaves other parameters alone. For a wrong
- * one it adds an entry to `errors` and returns the default.
+ * value it adds an entry to `errors` and returns the default.
  */
 export function readListingQuery(query: QueryParameters, errors: FailureEntry[]): ListingQuery {
   const page = readNumber(query, 'page', { fallback: limits.pageDefault }, errors);
@@ -119,8 +120,8 @@ export const cursorExpected = 'expected one from the Link header of this listing
 type Kept = Readonly<Record<string, string | number | null | undefined>>;
 
 /**
- * Adds to `errors` what may not stand beside a cursor: a page, and what differs from what the cursor keeps. `kept` is undefined
- * for a text that the listing did not issue.
+ * Adds to `errors` each parameter that may not stand beside a cursor: a page, and a value that differs from that of the cursor.
+ * `kept` is undefined for a cursor that the listing did not issue.
  */
 export function checkBesideCursor(
   query: QueryParameters,
@@ -130,7 +131,7 @@ export function checkBesideCursor(
 ): void {
   const wrong = new Set(errors.map(({ pointer }) => pointer));
   const refuse = (name: string, detail: string): void => {
-    // A value that is wrong in itself is an error once.
+    // A parameter whose own value is wrong has an error already.
     if (query.getAll(name).length > 0 && !wrong.has(name))
       errors.push({ pointer: name, detail: `${name}: ${detail}` });
   };
@@ -141,7 +142,7 @@ export function checkBesideCursor(
   }
   for (const name of Object.keys({ ...asked, ...kept })) {
     if ((asked[name] ?? null) === (kept[name] ?? null)) continue;
-    const what = name === 'limit' ? String(kept[name]) : 'one';
+    const what = name === 'limit' ? String(kept[name]) : 'value';
     refuse(name, `expected the ${what} that the cursor keeps, or none`);
   }
 }
@@ -178,7 +179,7 @@ export function readOnce(query: QueryParameters, name: string, errors: FailureEn
   return values[0];
 }
 
-/** Every larger number means the same, and MongoDB can still count so far. */
+/** Every larger page or limit means the same, and MongoDB can still count so far. */
 const pastEveryEnd = 999_999_999_999_999;
 
 interface NumberRule {
@@ -188,7 +189,7 @@ interface NumberRule {
   max?: number;
 }
 
-/** A whole number in plain digits. */
+/** Reads a whole number in plain digits. */
 export function readNumber(
   query: QueryParameters,
   name: string,
@@ -205,7 +206,7 @@ export function readNumber(
   return fallback;
 }
 
-/** A `+` that a caller did not percent-encode arrives as a space, and only an offset can have one. */
+/** A `+` that a caller did not percent-encode arrives as a space, and only an offset can have a `+`. */
 export function readInstant(query: QueryParameters, name: string, errors: FailureEntry[]): Date | undefined {
   const text = readOnce(query, name, errors);
   if (text === undefined) return undefined;

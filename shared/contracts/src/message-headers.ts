@@ -1,18 +1,18 @@
 // The names of the headers that requests and replies carry between the services.
 
-/** Of a request: its integration, its id, how long the caller waits, and what stood in the URL. */
+/** Of a request: its integration, its id, the time for which the caller waits, and the parts of the URL. */
 export const requestHeaders = {
   integration: 'integration',
   requestId: 'request-id',
-  /** To which trace it belongs, and which step it comes from, as W3C Trace Context has it. Events carry it as well. */
+  /** The trace and the parent span of the request, by W3C Trace Context. Events carry this header as well. */
   traceparent: 'traceparent',
   /** How long the caller waits for the reply. */
   timeoutMs: 'timeout-ms',
-  /** When the caller sent it, by its own clock. A caller with this header answers whether it still waits. */
+  /** When the caller sent the request, by its own clock. A caller that sends this header answers whether it still waits. */
   sentAtMs: 'sent-at-ms',
   /**
-   * For so long after it was sent the request does not fail for a reason of the caller's own process, which says so at once
-   * where it stops waiting all the same. A caller of an earlier release promises nothing.
+   * For so long after sending, the caller waits for the reply. A caller that stops waiting earlier says so at once
+   * (`givenUpSubject`). A caller of an earlier release does not send this header.
    */
   promisedMs: 'promised-ms',
   /** The raw query string, without its question mark. */
@@ -23,7 +23,7 @@ export const requestHeaders = {
   eventId: 'event-id',
   /** What a caller gave as `Idempotency-Key`, for a route that takes one. */
   idempotencyKey: 'idempotency-key',
-  /** `strict` where the caller wants to be told of names that are not known (unknown-names.ts). */
+  /** `strict` where the caller wants unknown names refused (unknown-names.ts). */
   handling: 'handling',
 } as const;
 
@@ -43,5 +43,5 @@ export const replyHeaders = {
   logPrefix: 'log-',
 } as const;
 
-/** Of a sign of life (runtime/bus): for so long none follows, as the replica waits for something. */
+/** Of a sign of life (runtime/bus): for so long no sign of life follows, as the replica waits for an event. */
 export const silentMsHeader = 'silent-ms';

@@ -1,9 +1,9 @@
 // Partitions: the log of event batches is divided by integration into 32 parts, for ever, so that replicas of webhooks
-// share it. This file alone knows which integration belongs to which.
+// share the log. Only this file knows the partition of an integration.
 //
 //   a publisher writes            nats-server stores               a replica reads
 //   ────────────────────────────  ───────────────────────────────  ─────────────────────────────────────────
-//   event-batches.catalog.acme    event-batches.25.catalog.acme    event-batches.25.>, with its other ones
+//   event-batches.catalog.acme    event-batches.25.catalog.acme    event-batches.25.>, with its other partitions
 //
 // No publisher knows of partitions: nats-server writes the number into the subject as it stores a message.
 import { eventBatchesFilter, eventBatchesNoun } from './subjects.ts';
@@ -22,27 +22,27 @@ export function partitionOf(integration: string): number {
   return (hash >>> 0) % partitionsNumber;
 }
 
-/** How nats-server changes a subject before it stores its message. */
+/** How nats-server changes the subject of a message before it stores the message. */
 export const partitionTransform = {
   src: eventBatchesFilter,
   dest: `${eventBatchesNoun}.{{partition(${partitionsNumber},2)}}.{{wildcard(1)}}.{{wildcard(2)}}`,
 } as const;
 
-/** Under which the event batches of a partition are stored. */
+/** The filter of the subjects under which the event batches of a partition are stored. */
 export const partitionFilter = (partition: number): string => `${eventBatchesNoun}.${partition}.*.*`;
 
-/** Under which those of an integration are. */
+/** The filter of the subjects under which the event batches of an integration are stored. */
 export const storedBatches = (integration: string): string =>
   `${eventBatchesNoun}.${partitionOf(integration)}.*.${integration}`;
 
 export interface StoredBatchSubject {
   partition: number;
-  /** A `BatchAnnouncer`, where a service of this system has written it. */
+  /** A `BatchAnnouncer`, where a service of this system has published the batch. */
   announcer: string;
   integration: string;
 }
 
-/** What the subject of a stored event batch says; undefined for another subject. */
+/** The parts of the subject of a stored event batch; undefined for another subject. */
 export function readStoredBatchSubject(subject: string): StoredBatchSubject | undefined {
   const [noun, partition, announcer = '', integration, ...more] = subject.split('.');
   if (noun !== eventBatchesNoun || integration === undefined || more.length > 0) return undefined;

@@ -39,7 +39,7 @@ const answer = {
   records: Type.Array(PushRecord, { description: 'One per pushed item, in the pushed order' }),
 };
 
-/** What became of an item, or would become of it, for a caller that asks with `details=true`. */
+/** The outcome of an item: of a pushed item with `details=true`, and of a planned item. */
 export const ItemDetails = Type.Object(
   {
     index: Type.Integer({ minimum: 0, description: 'Where the item stands in the pushed array' }),
@@ -60,7 +60,7 @@ export const ItemDetails = Type.Object(
 );
 export type ItemDetails = Static<typeof ItemDetails>;
 
-/** What the answer has beside the counts, `errors` and `records`. */
+/** The fields of an answer beside the counts, `errors` and `records`. */
 const itemDetails = {
   unchanged: Type.Integer({ minimum: 0, description: 'The part of `updated` that changes nothing' }),
   details: Type.Array(ItemDetails, { description: 'One per item, in the order of the body' }),
@@ -68,7 +68,7 @@ const itemDetails = {
 
 const batchAnswer = { ...answer, ddsCreated: Type.Array(DdsEntry) };
 
-/** Of a push, which has them only where the caller asks for them. */
+/** The answer to a push has item details only where the caller asks for `details=true`. */
 const optionalItemDetails = Type.Partial(Type.Object(itemDetails)).properties;
 
 export const PushAnswer = Type.Object({ ...answer, ...optionalItemDetails }, { title: 'PushAnswer' });
@@ -79,7 +79,7 @@ export const BatchPushAnswer = Type.Object(
 );
 export type BatchPushAnswer = Static<typeof BatchPushAnswer>;
 
-/** To a plan: what the answer to its push would be, and what would become of each item. */
+/** The answer to a plan: the answer that the push would get, and the outcome of each item. */
 export const PlanAnswer = Type.Object({ ...answer, ...itemDetails }, { title: 'PlanAnswer' });
 export const BatchPlanAnswer = Type.Object({ ...batchAnswer, ...itemDetails }, { title: 'BatchPlanAnswer' });
 
@@ -101,7 +101,7 @@ const run = {
 export const SyncRun = Type.Object(run, { title: 'SyncRun' });
 export type SyncRun = Static<typeof SyncRun>;
 
-/** What was wrong with an item, in the words of the push's answer; kept as long as the run. */
+/** The error of an item, in the words of the push's answer; kept as long as the run. */
 export const RunError = Type.Object(
   {
     index: Type.Integer({ minimum: 0, description: 'Where the item stood in the pushed array' }),
@@ -120,14 +120,14 @@ const more = {
 export const SyncRunInFull = Type.Object({ ...run, ...more }, { title: 'SyncRunInFull' });
 export type SyncRunInFull = Static<typeof SyncRunInFull>;
 
-/** A replica of batches of an earlier release does not say what a run did. */
+/** `action` is optional here: a replica of batches of an earlier release does not send `action`. */
 const told = { ...run, action: Type.Optional(run.action) };
 
-/** What batches answers when catalog asks for one push. */
+/** The answer of batches when catalog asks for one push. */
 export const RunAnswer = Type.Object({ run: Type.Union([Type.Object({ ...told, ...more }), Type.Null()]) });
 export type RunAnswer = Static<typeof RunAnswer>;
 
-/** Which pushes catalog wants: all, where no field is set. */
+/** The pushes that catalog asks for: all pushes, where no field is set. */
 export const RunsFilter = Type.Object({
   /** Only pushes that began after this time. */
   since: Type.Optional(Type.String()),
@@ -137,13 +137,13 @@ export const RunsFilter = Type.Object({
 });
 export type RunsFilter = Static<typeof RunsFilter>;
 
-/** What catalog asks batches when it lists the pushes of both: a part of one integration's pushes, newest first. */
+/** To list the pushes of both services, catalog asks batches for a part of an integration's pushes, newest first. */
 export const RunsQuestion = Type.Object({
   /** Only pushes whose sync id sorts before this one. */
   before: Type.Union([Type.String(), Type.Null()]),
   skip: Type.Integer({ minimum: 0 }),
   limit: Type.Integer({ minimum: 0 }),
-  /** Whether the answer says how many there are in all, which MongoDB has to count. */
+  /** Whether the answer has the number of all pushes, which MongoDB has to count. */
   counted: Type.Boolean(),
   filter: Type.Optional(RunsFilter),
 });
@@ -160,6 +160,6 @@ export interface RunsFound extends RunsAnswer {
   runs: SyncRun[];
 }
 
-/** Pushes that have their answer, and whose events the stream may not have yet. */
+/** Pushes that are answered, and whose events the stream may not have yet. */
 export const UnannouncedRuns = Type.Object({ syncIds: Type.Array(Type.String()) });
 export type UnannouncedRuns = Static<typeof UnannouncedRuns>;

@@ -1,9 +1,9 @@
-// What a token may allow. The gateway compares scopes as whole words; none includes another.
+// The scopes of tokens. The gateway compares scopes as whole words; no scope includes another scope.
 
 export const scopes = {
   suppliersWrite: 'integration:suppliers:write',
   suppliersRead: 'integration:suppliers:read',
-  /** For personal data: what it does cannot be undone. */
+  /** For personal data: an erasure cannot be undone. */
   suppliersErase: 'integration:suppliers:erase',
   productsWrite: 'integration:products:write',
   productsRead: 'integration:products:read',

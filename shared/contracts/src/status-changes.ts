@@ -7,7 +7,7 @@ import { PushError, PushRecord } from './pushes.ts';
 export const NamedRecords = Type.Object(
   {
     externalIds: Type.Array(Type.String(), {
-      description: `At most ${limits.itemsPerPushMax}. One that names no record fails alone`,
+      description: `At most ${limits.itemsPerPushMax}. An id that names no record fails alone`,
     }),
   },
   { title: 'NamedRecords', additionalProperties: false },

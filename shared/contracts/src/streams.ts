@@ -1,13 +1,9 @@
-// The streams that several services publish to or read. They are here because the service that starts first
-// makes them.
+// The streams that several services publish to or read: the service that starts first makes the streams.
 import { limits } from './limits.ts';
 import { partitionTransform } from './partitions.ts';
 import { eventBatchesFilter, eventBatchesStream, eventsFilter, eventsStream } from './subjects.ts';
 
-/**
- * What the settings of a process say of streams. A setting that is left out says nothing of an existing
- * stream.
- */
+/** The settings of a process about streams. A setting that is left out changes nothing of an existing stream. */
 export interface StreamSettings {
   STREAM_REPLICAS?: number;
   STREAMS_MAY_SHRINK?: boolean;
@@ -31,10 +27,7 @@ export const ofEveryStream = (settings: StreamSettings) => ({
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-/**
- * Common to both. `discard: new` refuses a publisher rather than dropping an event that no reader has had
- * yet.
- */
+/** Common to both streams. `discard: new` refuses a publisher rather than dropping an event that no reader has had yet. */
 function ofEvents(settings: StreamSettings) {
   const every = ofEveryStream(settings);
   return {

@@ -1,5 +1,5 @@
 // Every subject and stream that crosses a service's border. Requests are `svc.<service>.<noun>.<verb>`,
-// facts are `events.<integration>.<entity>.<action>`.
+// events are `events.<integration>.<entity>.<action>`.
 
 import type { Announcer } from './announcers.ts';
 
@@ -16,11 +16,11 @@ export const subjects = {
   productsPlan: 'svc.catalog.products.plan',
   productsArchive: 'svc.catalog.products.archive',
   productsList: 'svc.catalog.products.list',
-  /** Batches asks which products exist, and what a due-diligence draft needs of them. */
+  /** Batches asks for the products that exist, with the fields that a due-diligence draft needs. */
   productsResolve: 'svc.catalog.products.resolve',
   catalogRunsList: 'svc.catalog.runs.list',
   catalogRunsGet: 'svc.catalog.runs.get',
-  /** Webhooks asks which pushes have their answer, and whose events the stream may not have yet. */
+  /** Webhooks asks for pushes that are answered, and whose events the stream may not have yet. */
   catalogRunsUnannounced: 'svc.catalog.runs.unannounced',
   batchesPush: 'svc.batches.batches.push',
   batchesPlan: 'svc.batches.batches.plan',
@@ -28,7 +28,7 @@ export const subjects = {
   batchesList: 'svc.batches.batches.list',
   ddsList: 'svc.batches.dds.list',
   batchesRunsList: 'svc.batches.runs.list',
-  /** The same with a filter. A replica of an older release, which knows no filter, does not listen here. */
+  /** As `batchesRunsList`, with a filter. A replica of an older release, which knows no filter, does not listen. */
   batchesRunsFind: 'svc.batches.runs.find',
   batchesRunsGet: 'svc.batches.runs.get',
   batchesRunsUnannounced: 'svc.batches.runs.unannounced',
@@ -47,45 +47,45 @@ export const subjects = {
 
 export type RequestSubject = (typeof subjects)[keyof typeof subjects];
 
-/** Every service with engines behind it answers here whether it is ready. */
+/** On this subject a service with engines answers whether it is ready. */
 export const healthSubject = (service: ServiceName): string => `svc.${service}.health.check`;
 
 /**
- * Here a caller says that it waits no longer for the answer to a request: the body is the subject to which that answer would
- * go. Every replica of the service hears it.
+ * On this subject a caller says that it no longer waits for the reply to a request: the body is the reply subject. Every
+ * replica of the service gets the message.
  */
 export const givenUpSubject = (service: string): string => `svc.${service}.given-up`;
 
 /**
- * Here a process asks that its questions with which replicas wait for something be answered now, with what there is: it is
- * about to end. The body is how the subjects of its answers begin. Every replica of the service hears it.
+ * On this subject a stopping process asks replicas to answer its waiting requests now, even without events. The body is the
+ * prefix of its reply subjects. Every replica of the service gets the message.
  */
 export const answerNowSubject = (service: string): string => `svc.${service}.answer-now`;
 
-/** What every replica of the service has to say of its streams; one that has nothing to say does not answer. */
+/** Every replica of the service answers with its stream notes; a replica without notes does not answer. */
 export const notesSubject = (service: ServiceName): string => `svc.${service}.health.notes`;
 
-/** Every replica of webhooks says which keys it has: their names and what tells them apart, never the keys. */
+/** Every replica of webhooks answers with the names and fingerprints of its keys, never with the keys. */
 export const keysSubject = 'svc.webhooks.health.keys';
 
-/** Every replica of webhooks forgets what it remembers of the endpoint that is named. */
+/** Every replica of webhooks drops its cached state of the endpoint in the body. */
 export const endpointChangedSubject = 'webhooks.endpoint.changed';
 
 export const eventsStream = 'EVENTS';
 export const eventsFilter = 'events.>';
 
-/** The log: the same events, those of a push as one message (event-batches.ts). */
+/** The log: the events of each push as one message (event-batches.ts). */
 export const eventBatchesStream = 'EVENT_BATCHES';
 export const eventBatchesNoun = 'event-batches';
 export const eventBatchesFilter = `${eventBatchesNoun}.*.*`;
 
-/** Who writes an event batch; `replay`: webhooks, what one endpoint is to get again, which is no event. */
+/** The publisher of an event batch; `replay`: webhooks publishes events that one endpoint gets again. */
 export type BatchAnnouncer = Announcer | 'replay';
 
 export const eventBatchesSubject = (announcer: BatchAnnouncer, integration: string): string =>
   `${eventBatchesNoun}.${announcer}.${integration}`;
 
-/** On which the event batches of an integration are published, whoever announces them. */
+/** The filter of the subjects on which any announcer publishes the event batches of an integration. */
 export const publishedBatches = (integration: string): string => `${eventBatchesNoun}.*.${integration}`;
 
 /**
@@ -94,5 +94,5 @@ export const publishedBatches = (integration: string): string => `${eventBatches
  */
 export const eventSubject = (integration: string, event: string): string => `events.${integration}.${event}`;
 
-/** An integration is a single token of a subject: it has no dot, space or wildcard. */
+/** An integration is a single token of a subject, without dot, space or wildcard. */
 export const integrationPattern = '^[A-Za-z0-9_-]{1,64}$';

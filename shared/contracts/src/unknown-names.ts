@@ -1,14 +1,14 @@
 // Names that a caller has misspelt: of query parameters, of keys of a body and of fields of an item. A caller that asks for
-// `handling=strict` gets an error for each, with the nearest known name. Pure.
+// `handling=strict` gets an error for each misspelt name, with the nearest known name. Pure.
 import { quote } from './quote.ts';
 import type { FailureEntry } from './failure.ts';
 
-/** A body may have a million keys, and a key of a million characters. */
+/** Bounds for errors: a body may have a million keys, and a key a million characters. */
 export const unknownNamedMax = 10;
 const pointerCharactersMax = 100;
 const comparedCharactersMax = 40;
 
-/** The first of those names that are not known. */
+/** The first `unknownNamedMax` names that are not known. */
 export function unknownAmong(names: Iterable<string>, known: ReadonlySet<string>): string[] {
   const unknown: string[] = [];
   for (const name of names) {
@@ -19,32 +19,32 @@ export function unknownAmong(names: Iterable<string>, known: ReadonlySet<string>
   return unknown;
 }
 
-/** A key as a part of a JSON Pointer, as RFC 6901 wants it. */
+/** A key as a part of a JSON Pointer (RFC 6901). */
 export const pointerPart = (key: string): string =>
   key.slice(0, pointerCharactersMax).toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1');
 
-/** Says of an unknown name which known one is the nearest. `what` is what it should be, such as "field". */
+/** The error about an unknown name, with the nearest known name. `what` is the sort of name, such as "field". */
 export function unknownName(what: string, name: string, known: Iterable<string>): string {
   const nearest = nearestTo(name, known);
   const hint = nearest === undefined ? 'none is known here' : `the nearest known one is ${quote(nearest)}`;
   return `unknown ${what} ${quote(name)}: ${hint}`;
 }
 
-/** What is wrong with the query of a route that knows these parameters. */
+/** The errors of a query whose route knows these parameters. */
 export const unknownParameters = (names: Iterable<string>, known: ReadonlySet<string>): FailureEntry[] =>
   unknownAmong(new Set(names), known).map((name) => ({
     pointer: name.slice(0, pointerCharactersMax).toWellFormed(),
     detail: unknownName('parameter', name, known),
   }));
 
-/** What is wrong with the keys of a body that knows these. */
+/** The errors of a body whose route knows these keys. */
 export const unknownKeys = (body: object, known: ReadonlySet<string>): FailureEntry[] =>
   unknownAmong(Object.keys(body), known).map((key) => ({
     pointer: `/${pointerPart(key)}`,
     detail: unknownName('key', key, known),
   }));
 
-/** The first of the nearest, whatever its case; undefined where none is known. */
+/** The nearest known name, whatever its case; of equally near names the first. Undefined without known names. */
 export function nearestTo(name: string, known: Iterable<string>): string | undefined {
   const compared = name.slice(0, comparedCharactersMax).toLowerCase();
   let nearest: string | undefined;
@@ -59,8 +59,8 @@ export function nearestTo(name: string, known: Iterable<string>): string | undef
 }
 
 /**
- * How many characters have to be put in, left out, replaced or swapped with their neighbour to make the one of the other; at
- * least `bound` where it is not less.
+ * How many characters must be inserted, deleted, replaced or swapped with their neighbour to turn one text into the other. The
+ * result is `bound` or more where the number is not below `bound`.
  */
 function editDistance(one: string, other: string, bound: number): number {
   if (Math.abs(one.length - other.length) >= bound) return bound;

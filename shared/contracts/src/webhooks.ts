@@ -16,7 +16,7 @@ const events = Type.Array(oneOf(eventKinds), {
 const instant = (description: string) => Type.String({ format: 'date-time', description });
 const nullableInstant = (description: string) => nullable('string', { format: 'date-time', description });
 
-/** What a caller may say of an endpoint beside its url and events. */
+/** The settings that a caller may give an endpoint beside its url and events. */
 const settings = {
   description: optionalText(
     'What the webhook is for; null clears it',
@@ -101,7 +101,7 @@ export const ReplayEvents = Type.Object(
       Type.Array(Type.String({ maxLength: limits.eventIdCharactersMax }), {
         minItems: 1,
         maxItems: limits.eventIdsReplayedMax,
-        description: 'In place of all others: these events of the attempt log',
+        description: 'Ids of events of the attempt log, in place of all other fields',
         'x-expected': 'at least one id of an event',
       }),
     ),
@@ -149,7 +149,7 @@ export const WebhookDetails = Type.Object(
   { title: 'WebhookDetails', description: 'Only with `details=true`' },
 );
 
-/** As the two GETs show it. */
+/** A webhook as both GET routes show it. */
 export const DetailedWebhook = Type.Object(
   { ...Webhook.properties, details: Type.Optional(WebhookDetails) },
   { title: 'DetailedWebhook' },
@@ -171,7 +171,7 @@ export type RotatedWebhook = Static<typeof RotatedWebhook>;
 const responseStatus = nullable('integer', {
   description: 'The HTTP status that the receiver answered with; null where no answer came',
 });
-const error = nullable('string', { description: 'Why it failed; null after a success' });
+const error = nullable('string', { description: 'Why the delivery failed; null after a success' });
 
 export const DeliveryAttempt = Type.Object(
   {
@@ -189,7 +189,7 @@ export const DeliveryAttempt = Type.Object(
 );
 export type DeliveryAttempt = Static<typeof DeliveryAttempt>;
 
-/** One event at one endpoint: what was sent and answered. */
+/** The delivery of one event to one endpoint: the body that was sent, and the answers. */
 export const EventDelivery = Type.Object(
   {
     eventId: Type.String(),

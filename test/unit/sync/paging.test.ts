@@ -124,7 +124,7 @@ describe('the page that is asked for', () => {
 
   it.each([
     ['limit=21', 'limit: expected the 20 that the cursor keeps, or none'],
-    ['since=2026-03-31', 'since: expected the one that the cursor keeps, or none'],
+    ['since=2026-03-31', 'since: expected the value that the cursor keeps, or none'],
     ['page=3', 'page: expected none beside a cursor'],
   ])('cannot be asked for with a cursor and another %s', (query, detail) => {
     expect(refusal(`cursor=${sealed}&${query}`)).toMatchObject({ code: 'invalid_request', detail });
@@ -152,7 +152,7 @@ describe('the page that is asked for', () => {
     const kept = sealCursor(key, listing, { ...cursor, filters });
     expect(refusal(`cursor=${kept}&${query}`)).toMatchObject({
       code: 'invalid_request',
-      errors: [{ pointer: 'colour', detail: 'colour: expected the one that the cursor keeps, or none' }],
+      errors: [{ pointer: 'colour', detail: 'colour: expected the value that the cursor keeps, or none' }],
     });
   });
 

@@ -61,7 +61,7 @@ interface RecordKind extends RecordSchemas {
   example: RecordExample;
 }
 
-/** What the body of a push holds, and that of a plan as well. */
+/** The properties in the body of a push or a plan. */
 function bodyProperties({ plural, item }: RecordKind): TProperties {
   const items = Type.Array(item, { description: `At most ${limits.itemsPerPushMax} items` });
   const flag = Type.Boolean({
@@ -71,7 +71,7 @@ function bodyProperties({ plural, item }: RecordKind): TProperties {
   return { [plural]: items, ...(plural === 'batches' ? { autoCreateDDS: Type.Optional(flag) } : {}) };
 }
 
-/** What is answered where it was done to the example. */
+/** The answer to a push or a status change of the example. */
 const answerExample = (counts: object, { item, internalId }: RecordExample, status: string) => ({
   success: true,
   ...counts,
@@ -79,13 +79,13 @@ const answerExample = (counts: object, { item, internalId }: RecordExample, stat
   records: [{ externalId: item.externalId, internalId, status }],
 });
 
-/** What a push of the example is answered with, and a plan of it begins with. */
+/** The answer to a push of the example, with which the answer to a plan begins. */
 const pushedExample = ({ plural, example }: RecordKind) => ({
   ...answerExample({ created: 1, updated: 0 }, example, 'CREATED'),
   ...(plural === 'batches' ? { ddsCreated: [] } : {}),
 });
 
-/** What all routes have that write, or plan it. */
+/** The common part of the routes that write or plan. */
 const writing = ({ plural, tag }: RecordKind, verb: 'push' | 'plan' | 'archive' | 'erase') =>
   ({
     method: 'POST',
@@ -175,7 +175,7 @@ function listRoute(kind: RecordKind): Route {
   };
 }
 
-/** Records that are named by their ids get another status. */
+/** A route by which records, named by their ids, get another status. */
 function statusRoute(
   kind: RecordKind,
   change: Pick<Route, 'summary' | 'description' | 'scope' | 'subject'> & {

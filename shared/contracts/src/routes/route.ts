@@ -23,7 +23,7 @@ export interface Route {
   description?: string;
   scope: Scope;
   subject: RequestSubject;
-  /** The JSON body that the route takes. Without it, the gateway reads none. */
+  /** The JSON body that the route takes. Without `body`, the gateway reads no body. */
   body?: { schema: TObject; example: unknown; optional?: true };
   query?: readonly QueryParameter[];
   /** Whether the body holds items, of which there can be too many. */
@@ -38,7 +38,7 @@ export interface Route {
   names?: 'webhook' | 'delivery' | 'sync run';
   /** Whether the answer can be `conflict`. */
   conflicts?: true;
-  /** Whether it takes the header `Idempotency-Key`. */
+  /** Whether the route takes the header `Idempotency-Key`. */
   takesIdempotencyKey?: true;
   /** How long the service may take before the gateway answers 504. */
   timeoutMs: number;
@@ -49,7 +49,7 @@ export type AnswerHeader = 'X-Sync-Id' | 'X-Next-Since' | 'Link' | 'Location';
 export const pushTimeoutMs = 30_000;
 export const listTimeoutMs = 10_000;
 export const manageTimeoutMs = 10_000;
-/** The feed waits for 25 s at most, where it has nothing to answer. */
+/** The feed waits for an event for 25 s at most. */
 export const feedTimeoutMs = 35_000;
-/** A test delivery may take its receiver's whole 10 s. */
+/** A receiver has 10 s to answer a test delivery. */
 export const testTimeoutMs = 15_000;
