@@ -34,9 +34,7 @@ export class BodyBuffer {
     return this.#kept.length;
   }
 
-  /** Returns by how much `heldBytes` has grown. */
-  add(chunk: Buffer): number {
-    const before = this.#heldBytes;
+  add(chunk: Buffer): void {
     this.#bytes += chunk.length;
     if (this.#whole !== undefined) {
       chunk.copy(this.#whole, this.#bytes - chunk.length);
@@ -47,7 +45,6 @@ export class BodyBuffer {
       this.#keep(chunk);
       this.#heldBytes += chunk.length;
     }
-    return this.#heldBytes - before;
   }
 
   /** From now on chunks are copied into one buffer of `bytes`, the length of the whole body. */
