@@ -11,7 +11,7 @@ const droppedBytesMax = 64 * 1024;
 const drainedBytesMax = 16 * 1024 * 1024;
 const drainMs = 3_000;
 
-/** The payload, or a stream of it that ends only after the rest of the request has come. */
+/** The payload, or a stream of the payload that ends only after the rest of the request has come. */
 export function lingering<T>(request: FastifyRequest, reply: FastifyReply, payload: T): T | Readable {
   if (!isStillSending(request.raw)) return payload;
   reply.header('connection', 'close');

@@ -23,7 +23,7 @@ export function boundConnections(server: Server, connectionsMax: number, log: Lo
     if (at - loggedAt < logEveryMs) return;
     log.error(
       { connectionsMax, refused },
-      'connections refused, as the limit of open files allows no more; raise it (ulimit -n), or add a replica',
+      'connections refused, as the limit of open files allows no more; raise the limit (ulimit -n), or add a replica',
     );
     loggedAt = at;
     refused = 0;

@@ -1,6 +1,6 @@
 // What a token with a good signature must say to be accepted. Pure: no keys, no clock.
 //
-//   exp             a number, and not yet reached; no leeway, so that a token is never good for longer than it says
+//   exp             a number, and not yet reached; no leeway, so that a token is never good after its `exp`
 //   iat, nbf        absent, or a number that is at most 60 s ahead of the clock
 //   exp − iat       at most 24 h; without iat, exp is at most 24 h from now
 //   integration     1 to 64 letters, digits, _ or -
@@ -158,7 +158,7 @@ export function ownOf(value: unknown, name: string): unknown {
 //   typ of the header       absent, JWT or at+jwt (RFC 9068)
 //   typ, token_use          absent, or not the name of another kind (Keycloak; Cognito)
 //   nonce, at_hash, c_hash  absent: they make an ID token (OpenID Connect Core)
-//   events                  absent: it makes a logout or another security event (RFC 8417)
+//   events                  absent: this claim makes a logout or another security event (RFC 8417)
 
 const accessTypes: ReadonlySet<string> = new Set(['jwt', 'at+jwt']);
 const otherKinds: ReadonlySet<string> = new Set(['id', 'refresh', 'offline', 'logout']);
@@ -177,7 +177,7 @@ export function checkKind(header: Claims, claims: Claims): void {
     }
   }
   const other = otherClaims.find((name) => ownOf(claims, name) !== undefined);
-  if (other !== undefined) throw new TokenRefused(`no access token: it has the claim ${other}`);
+  if (other !== undefined) throw new TokenRefused(`no access token: the token has the claim ${other}`);
 }
 
 /** RFC 7515 §4.1.9: `application/` may be left out, and letters of either case mean the same. */

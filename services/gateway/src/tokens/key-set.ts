@@ -60,7 +60,7 @@ export function openKeySet({ log, clock = () => performance.now(), ...keysOf }: 
   const keySet = createRemoteJWKSet(new URL('url' in keysOf ? keysOf.url : keysOf.issuer), {
     timeoutDuration: 'url' in keysOf ? fetchTimeoutMs : discoveryTimeoutMs,
     [customFetch]: 'url' in keysOf ? fetchBounded : discovering(keysOf.issuer),
-    // `openFetching` decides when to fetch again: it can tell a failed fetch from an unknown key.
+    // `openFetching` can tell a failed fetch from an unknown key, and so decides when to fetch again.
     cacheMaxAge: Infinity,
     cooldownDuration: Infinity,
   });
