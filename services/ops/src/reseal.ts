@@ -118,7 +118,7 @@ function refuseIfMissing(vault: Vault, replicas: readonly ReplicaKeys[]): void {
   throw new Refusal(
     `Nothing was changed: ${lacking.length} of ${replicas.length} replicas of webhooks do not have the key "${newest?.id}" ` +
       `as it is configured here (they have ${have}), and could not open secrets that are sealed with this key. Start them with ` +
-      'the WEBHOOK_SECRET_KEY that this command has, then run it again.',
+      'the WEBHOOK_SECRET_KEY that this command has, then run this command again.',
     exitCodes.wrong,
   );
 }

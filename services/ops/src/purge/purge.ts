@@ -83,7 +83,7 @@ export async function requireStreams(bus: Pick<Bus, 'inspectStreams'>): Promise<
   const away = streams.filter(({ standing }) => standing !== 'there').map(({ name }) => name);
   if (away.length === 0) return;
   throw new Refusal(
-    `Nothing was removed: NATS does not have ${away.join(', ')}, or no leader for it. See ops streams.`,
+    `Nothing was removed: NATS lacks these streams or their leaders: ${away.join(', ')}. See ops streams.`,
     exitCodes.wrong,
   );
 }
