@@ -1,6 +1,6 @@
 // An event batch: the events of one push as one message of the log. Other services read each event as a message of EVENTS.
 // Webhooks, which reads the events of all integrations, reads event batches instead: one message costs nats-server and both
-// of its clients a tenth of what 500 do.
+// of its clients a tenth of 500 messages.
 //
 //   1  3 4711                                                    number of events, and the last event's sequence in EVENTS
 //   2   sync_…- {"event":"supplier.created",…,"data":            how the ids and bodies of some events begin: prefix 0

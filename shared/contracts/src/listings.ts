@@ -20,7 +20,7 @@ export const ListingEntity = Type.Object(
 );
 export type ListingEntity = Static<typeof ListingEntity>;
 
-/** What a record holds beyond its name, for a caller that asks with `details=true`. */
+/** The content of a record beyond its name, for a caller that asks with `details=true`. */
 export interface RecordDetails {
   /** As in a push, without `externalId`; a field that the record does not have is absent. */
   fields: Readonly<Record<string, unknown>>;
@@ -114,7 +114,7 @@ export function readListingQuery(query: QueryParameters, errors: FailureEntry[])
   return { page, limit, since, cursor };
 }
 
-export const cursorExpected = 'expected one from the Link header of this listing';
+export const cursorExpected = 'expected a cursor from the Link header of this listing';
 
 /** The values of parameters by their names; a time in milliseconds. */
 type Kept = Readonly<Record<string, string | number | null | undefined>>;

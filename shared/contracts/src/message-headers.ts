@@ -21,7 +21,7 @@ export const requestHeaders = {
   id: 'id',
   /** The value of `{eventId}` in the path. */
   eventId: 'event-id',
-  /** What a caller gave as `Idempotency-Key`, for a route that takes one. */
+  /** The caller's `Idempotency-Key`, for a route that takes this header. */
   idempotencyKey: 'idempotency-key',
   /** `strict` where the caller wants unknown names refused (unknown-names.ts). */
   handling: 'handling',
@@ -35,7 +35,7 @@ export const isStrict = ({ headers }: { headers: ReadonlyMap<string, string> }):
 /** Of a reply: its status, the headers of the HTTP answer, and the fields for the gateway's log line. */
 export const replyHeaders = {
   status: 'status',
-  /** An error code. With it, the body is a `Failure` as JSON. */
+  /** An error code. The body of a reply with this header is a `Failure` as JSON. */
   failure: 'failure',
   /** `http-link` becomes the HTTP header `Link`. */
   httpPrefix: 'http-',

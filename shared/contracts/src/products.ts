@@ -1,4 +1,4 @@
-// A product, as a caller pushes it, and what batches asks catalog about products.
+// A product, as a caller pushes it, and the question of batches to catalog about products.
 import { Type, type Static } from 'typebox';
 import {
   optionalHsCode,
@@ -30,14 +30,14 @@ export const Product = Type.Object(
 );
 export type Product = Static<typeof Product>;
 
-/** What batches asks: the distinct products of one push. */
+/** The question of batches: the distinct products of one push. */
 export const ResolveProducts = Type.Object({
   externalIds: Type.Array(Type.String()),
   /** Whether the answer carries the fields that a due-diligence draft needs; without them catalog answers faster. */
   withOrigin: Type.Boolean(),
 });
 
-/** What catalog answers: the products that exist, with the two fields that a draft takes from its product. */
+/** The answer of catalog: the products that exist, with the two fields that a draft takes from its product. */
 export const ResolvedProducts = Type.Object({
   products: Type.Array(
     Type.Object({

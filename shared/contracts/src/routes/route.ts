@@ -1,4 +1,4 @@
-// What one route of the public interface says about itself, and how long its service may take.
+// The description of one route of the public interface, and the time that its service may take.
 import type { TObject, TSchema } from 'typebox';
 import type { Scope } from '../scopes.ts';
 import type { RequestSubject } from '../subjects.ts';
