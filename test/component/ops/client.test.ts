@@ -140,7 +140,7 @@ test.each([
   ],
   [['add', 'pim', '--integration', 'acme', '--scope', ''], 2, '--scope: there is no scope'],
   [['add', 'pim', '--integration', 'acme', '--ends', 'soon'], 2, '--ends: a span such as 14d'],
-  [['add', 'pim', '--integration', 'acme', '--ends', '2020-01-01T00:00:00Z'], 2, 'to come'],
+  [['add', 'pim', '--integration', 'acme', '--ends', '2020-01-01T00:00:00Z'], 2, 'a future time'],
   [['add', 'pim', '--integration', 'acme', '--apply'], 2, '--apply does not go with ops client add.'],
   [['list', '--secret', 'x'], 2, '--secret does not go with ops client list.'],
   [['add', 'erp', '--integration', 'acme'], 1, 'There is a client erp already'],

@@ -51,7 +51,11 @@ test.each([
     await writeFile(conf, before + ofOps.replace(permission, ''));
     await using nats = await startNatsWithUsers(conf);
     const ended = await startOps(args, { ...engines(), NATS_URL: nats.urlOf('ops') }).ended;
-    expectLack(ended, `does not let the login "ops" publish to ${subject}.`, 'Give it all permissions');
+    expectLack(
+      ended,
+      `does not let the login "ops" publish to ${subject}.`,
+      'Give the login all permissions',
+    );
   },
   60_000,
 );
