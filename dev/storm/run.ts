@@ -64,7 +64,7 @@ export async function runStorm(options: RunOptions): Promise<void> {
   await tell(pollers, 'stop', 2 * minuteMs);
   if (!without.includes('last deliveries')) {
     say('waiting until everything is delivered');
-    for (const note of listOf(await tell(collector, 'replay', 3 * minuteMs))) say(note);
+    for (const note of listOf(await tell(collector, 'replay', 6 * minuteMs))) say(note);
     await tell(collector, 'deliver', 6 * minuteMs);
   }
   say('writing down what is there');

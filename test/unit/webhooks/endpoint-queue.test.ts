@@ -65,6 +65,39 @@ describe('where the circuit is open', () => {
     expect(beginNext(queue)).toBe('1-1');
   });
 
+  it('the event on trial stays on trial at the next owner, while its attempt there may be in flight', () => {
+    const { queue } = queueOf(closed, [batchOf(1, 3)]);
+    for (let n = 0; n < 2; n += 1) beginNext(queue);
+    queue.isCircuitClosed = false;
+    queue.again(inFlight(queue, 1, 1), { attempts: 1, dueAt: 1_000, isTrial: true });
+    queue.again(inFlight(queue, 1, 0), { attempts: 1, dueAt: 0, isTrial: false });
+    expect(beginNext(queue, 1_000)).toBe('1-1');
+    const from = queue.handover(0, 1_000, 'before');
+    const trials = [{ sequence: 1, index: 1, attempts: 1, dueAtMs: 0 }];
+    const { queue: next } = queueOf(failing, [batchOf(1, 3)], { from, tried: trials });
+    expect(beginNext(next, 0)).toBe('wait 10500');
+    next.adopt([{ sequence: 1, index: 1, attempts: 2, dueAtMs: 5_000 }], 0, 0);
+    expect([beginNext(next, 100), beginNext(next, 5_000), beginNext(next, 5_000)]).toEqual([
+      'wait 4900',
+      '1-1',
+      'nothing',
+    ]);
+  });
+
+  it('an attempt at the owner before is the trial, where none of its failures is known', () => {
+    const { queue } = queueOf(failing, [batchOf(1, 3)]);
+    beginNext(queue);
+    queue.again(inFlight(queue, 1), { attempts: 1, dueAt: 0, isTrial: false });
+    const [waiting] = queue.offset(0, 0).open;
+    if (waiting === undefined) throw new Error('not open');
+    const held = { ...waiting, index: 1, attempts: 0, dueAtMs: 10_000, heldBy: 'before' };
+    const from = { sequence: 1, index: 2, epoch: 0, open: [waiting, held] };
+    const { queue: next } = queueOf(failing, [batchOf(1, 3)], { from });
+    expect(beginNext(next)).toBe('wait 10000');
+    next.freeFrom(() => false);
+    expect([beginNext(next), beginNext(next)]).toEqual(['1-0', 'nothing']);
+  });
+
   it('the event that failed last is on trial, and then the oldest open one', () => {
     const { queue } = queueOf(closed, [batchOf(1, 4)]);
     for (let n = 0; n < 3; n += 1) beginNext(queue);

@@ -4,8 +4,8 @@
 //   ───────────────  ─────────────────────────────────────────────────────────────────────────────────────────────
 //   closed           open events that are due, oldest first; else the next event in the log. Eight events may be open, or
 //                    as many as the endpoint may have in flight
-//   open             one trial at a time, on its own schedule: the event that failed last, else the oldest open event,
-//                    else the next event in the log
+//   open             one trial at a time, on its own schedule: the event that failed last at any owner, else an event in
+//                    flight at the former owner, else the oldest open event, else the next event in the log
 //
 // An open event is in flight, or waits for its next attempt. Events before the cursor that are not open are finished. An event
 // in flight at the former owner counts towards the in-flight limit, until its attempt ends or its deadline is over.
@@ -126,7 +126,7 @@ export class EndpointQueue {
       this.#open.push(delivery);
       this.#cursor = { sequence: delivery.sequence, index: delivery.index + 1 };
     }
-    if (!this.isCircuitClosed) for (const one of this.#open) one.isTrial = one === delivery;
+    if (!this.isCircuitClosed) this.#try(delivery);
     delivery.inFlightSince = now;
     delivery.heldBy = undefined;
     this.#inFlight += 1;
@@ -145,7 +145,7 @@ export class EndpointQueue {
     delivery.attempts = attempts;
     delivery.dueAt = dueAt;
     delivery.retryAfterMs = retryAfterMs;
-    if (isTrial) for (const one of this.#open) one.isTrial = one === delivery;
+    if (isTrial) this.#try(delivery);
   }
 
   find(point: LogPoint): Delivery | undefined {
@@ -189,7 +189,7 @@ export class EndpointQueue {
     return this.#open.some(({ heldBy }) => heldBy !== undefined);
   }
 
-  /** Adopts the attempts that another replica made at open events. */
+  /** Adopts the attempts that another replica made at open events. The first of `tried` comes on trial. */
   adopt(tried: readonly OpenEvent[], nowMs: number, now: number): void {
     for (const trial of tried) {
       const known = this.find(trial);
@@ -204,6 +204,10 @@ export class EndpointQueue {
       // The attempt at the former owner has ended.
       known.heldBy = undefined;
     }
+    const [last] = tried;
+    const trial = last === undefined ? undefined : this.find(last);
+    if (trial === undefined || this.isCircuitClosed || this.#open.some(isTriedNow)) return;
+    this.#try(trial);
   }
 
   /** Drops all open events, and begins anew at the sequence. Attempts in flight count towards the limit until they end. */
@@ -211,6 +215,10 @@ export class EndpointQueue {
     this.#open = [];
     this.restsUntil = 0;
     this.#cursor = { sequence, index: 0 };
+  }
+
+  #try(trial: Delivery): void {
+    for (const one of this.#open) one.isTrial = one === trial;
   }
 
   #land(delivery: Delivery): void {
@@ -228,7 +236,7 @@ export class EndpointQueue {
   }
 
   #nextTrial(now: number): NextStep {
-    const trial = this.#open.find(({ isTrial }) => isTrial);
+    const trial = this.#open.find(({ isTrial }) => isTrial) ?? this.#open.find((one) => isHeld(one, now));
     if (trial?.inFlightSince !== undefined) return { kind: 'nothing' };
     const next = trial ?? oldest(this.#open.filter(isWaiting));
     return next === undefined ? this.#fromLog(now) : this.#stepOf(next, now);
@@ -340,6 +348,8 @@ const isGivenUp = ({ attempts }: Pick<OpenEvent, 'attempts'>): boolean => attemp
 const waitFor = (time: number, now: number): NextStep => ({ kind: 'wait', ms: time - now });
 
 const isWaiting = ({ inFlightSince }: Delivery): boolean => inFlightSince === undefined;
+
+const isTriedNow = (one: Delivery): boolean => one.isTrial && !isWaiting(one);
 
 const oldest = (deliveries: readonly Delivery[]): Delivery | undefined =>
   deliveries.reduce<Delivery | undefined>(
