@@ -30,7 +30,7 @@ test('a key that is missing stops the start, and is named', async () => {
   await using _ = await house.start();
   await house.newClient().register(receiver.url);
   await expect(startWith(secretKeyOf('second', 8), secretKeyOf('third', 9))).rejects.toThrow(
-    'WEBHOOK_SECRET_KEY: expected also the key "first" that sealed stored secrets, got second, third',
+    'WEBHOOK_SECRET_KEY: expected the key "first" as well, which sealed stored secrets, got second, third',
   );
 });
 
@@ -57,7 +57,7 @@ test('the old key may not go while a secret that it sealed is in its grace perio
     await client.ask('rotate', { id, body: { gracePeriodSeconds: 3_600 } });
   }
   await expect(startWith(secretKeyOf('second', 8))).rejects.toThrow(
-    'WEBHOOK_SECRET_KEY: expected also the key "first" that sealed stored secrets, got second',
+    'WEBHOOK_SECRET_KEY: expected the key "first" as well, which sealed stored secrets, got second',
   );
 });
 

@@ -4,8 +4,8 @@
 //   ───────────────  ─────────────────────────────────────────────────────────────────────────────────────────────
 //   closed           open events that are due, oldest first; else the next event in the log. Eight events may be open, or
 //                    as many as the endpoint may have in flight
-//   open             one trial at a time, on its own schedule: the event that failed last, at whichever owner; else an event that
-//                    is in flight at the former owner; else the oldest open event; else the next event in the log
+//   open             one trial at a time, on its own schedule: the event that failed last at any owner, else an event in
+//                    flight at the former owner, else the oldest open event, else the next event in the log
 //
 // An open event is in flight, or waits for its next attempt. Events before the cursor that are not open are finished. An event
 // in flight at the former owner counts towards the in-flight limit, until its attempt ends or its deadline is over.
@@ -189,7 +189,7 @@ export class EndpointQueue {
     return this.#open.some(({ heldBy }) => heldBy !== undefined);
   }
 
-  /** Adopts the attempts that another replica made at open events. The first of `tried` is on trial. */
+  /** Adopts the attempts that another replica made at open events. The first of `tried` comes on trial. */
   adopt(tried: readonly OpenEvent[], nowMs: number, now: number): void {
     for (const trial of tried) {
       const known = this.find(trial);

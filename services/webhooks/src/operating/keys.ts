@@ -54,7 +54,7 @@ export async function checkKeys(vault: Vault, store: Pick<Store, 'collection'>):
     const keyIds = inUseOf(foreign).map(({ sealed }) => keyIdOf(sealed));
     const keyId = keyIds.find((id) => !vault.keyIds.includes(id)) ?? '';
     problems.push(
-      `WEBHOOK_SECRET_KEY: expected also the key "${keyId}" that sealed stored secrets, got ${vault.keyIds.join(', ')}`,
+      `WEBHOOK_SECRET_KEY: expected the key "${keyId}" as well, which sealed stored secrets, got ${vault.keyIds.join(', ')}`,
     );
   }
   if (problems.length > 0) throw new ConfigError(problems);
