@@ -1,4 +1,4 @@
-// A product, as a caller pushes it, and the question of batches to catalog about products.
+// A product, as a caller pushes it, and the question of batches to catalog about products. The right values of a field: fields.ts.
 import { Type, type Static } from 'typebox';
 import {
   optionalHsCode,

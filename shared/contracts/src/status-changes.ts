@@ -1,4 +1,4 @@
-// Archiving and erasing: which records, and the answer to the caller.
+// Archiving and erasing: which records, and the answer to the caller. What becomes of a record: items/sync-status.ts of sync.
 import { Type, type Static, type TProperties } from 'typebox';
 import { oneOf } from './fields.ts';
 import { limits } from './limits.ts';

@@ -1,4 +1,4 @@
-// A supplier, as a caller pushes it.
+// A supplier, as a caller pushes it. The right values of a field: fields.ts.
 import { Type, type Static } from 'typebox';
 import {
   optionalCountry,

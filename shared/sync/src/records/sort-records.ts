@@ -1,0 +1,48 @@
+// Sorts the records of a push into new, changed and unchanged. A new record becomes one of the others if another push inserts it
+// first (write.ts). What each action makes of an archived or erased record: items/sync-status.ts. Pure.
+import { foldItems, type Folded, type PushedRecord } from '../items/fold.ts';
+import type { FieldReader } from '../items/changes.ts';
+import type { Fields } from '../kind.ts';
+
+/** The fields that are read of an existing record. */
+export interface Stored {
+  fields: Fields;
+  /** The push that created or last changed the record: two reads with the same push have the same fields. */
+  push: string;
+  /** The stamp of the last push of the record, even if that push changed no field. */
+  lastSyncedAt: Date;
+  /** The fields that `push` changed; absent if it created the record. */
+  changed?: readonly string[];
+}
+
+export interface Fresh {
+  record: PushedRecord;
+  folded: Folded;
+}
+
+export interface Known extends Fresh {
+  stored: Stored;
+}
+
+export interface Sorted {
+  fresh: Fresh[];
+  changed: Known[];
+  unchanged: Known[];
+}
+
+export function sortRecords(
+  reader: FieldReader,
+  records: readonly PushedRecord[],
+  storedById: ReadonlyMap<string, Stored>,
+): Sorted {
+  const sorted: Sorted = { fresh: [], changed: [], unchanged: [] };
+  // Mostly no record exists, and V8 must hash each id for a lookup.
+  const isAnyThere = storedById.size > 0;
+  for (const record of records) {
+    const stored = isAnyThere ? storedById.get(record.internalId) : undefined;
+    const folded = foldItems(reader, stored?.fields, record.items);
+    if (stored === undefined) sorted.fresh.push({ record, folded });
+    else (folded.changes.size > 0 ? sorted.changed : sorted.unchanged).push({ record, folded, stored });
+  }
+  return sorted;
+}
