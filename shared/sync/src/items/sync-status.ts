@@ -6,7 +6,7 @@
 //   archive    archived                         stays                        stays
 //   erase      no fields, erased                no fields, erased            stays
 //
-// A record that stays is `unchanged` in the answer, and has no event (records/classify.ts). Erasing also removes the externalId
+// A record that stays is `unchanged` in the answer, and has no event (records/sort-records.ts). Erasing also removes the externalId
 // (record-writes.ts). Pure.
 import type { Action } from '../action.ts';
 import { fieldReader, type Changes, type FieldReader } from './changes.ts';

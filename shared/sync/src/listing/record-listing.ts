@@ -1,4 +1,4 @@
-// The rules of two listings: of records, with a name or whole (`details`), and of drafts.
+// How two listings show their entities: records, with a name or whole (`details`), and drafts. Their order and pages: listing.ts.
 import type { ListingEntity, RecordDetails } from '@integration-sync/contracts';
 import type { KindEngine } from '../engine.ts';
 import { internalIdOf, syncIdOf } from '../ids.ts';

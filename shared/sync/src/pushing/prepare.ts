@@ -12,7 +12,7 @@ import type { PushBody } from '../items/body.ts';
 import { gatherRecords, type AcceptedItem, type PushedRecord } from '../items/fold.ts';
 import { isErased } from '../items/sync-status.ts';
 import { refuseUnknown } from '../items/unknown-fields.ts';
-import type { Stored } from '../records/classify.ts';
+import type { Stored } from '../records/sort-records.ts';
 
 export interface Prepared {
   /** The records that the push names, in the order of their places. */

@@ -12,7 +12,7 @@ import { internalIdsOf } from '../ids.ts';
 import { answerItems, answerOf, countItems } from '../items/answer.ts';
 import { isObject, readIdsBody, readPlan, readPush, type PushBody } from '../items/body.ts';
 import { idCheck } from '../items/validate.ts';
-import { sortRecords } from '../records/classify.ts';
+import { sortRecords } from '../records/sort-records.ts';
 import { carryOut } from './carry-out.ts';
 import { missingDrafts } from './drafting.ts';
 import { inOrder } from './in-order.ts';

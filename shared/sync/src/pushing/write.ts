@@ -2,7 +2,7 @@
 // Records that another push wrote first are read and sorted again, until no record is left.
 import { Failure } from '@integration-sync/contracts';
 import { giveWay } from '@integration-sync/runtime/pace';
-import { sortRecords, type Fresh, type Known, type Stored } from '../records/classify.ts';
+import { sortRecords, type Fresh, type Known, type Stored } from '../records/sort-records.ts';
 import { missingDrafts, type DraftFacts } from './drafting.ts';
 import type { NewDraft } from '../records/drafts.ts';
 import type { Engine } from '../engine.ts';

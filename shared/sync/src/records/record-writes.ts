@@ -2,7 +2,7 @@
 // takes effect only on a record that is as the push read it. Writes of many records go to the database in parallel parts, in an
 // order that all pushes share.
 import { duplicateIndexes, writeInChunks, type Collection } from '@integration-sync/runtime/store';
-import type { Fresh, Known } from './classify.ts';
+import type { Fresh, Known } from './sort-records.ts';
 import { orderOf } from '../ids.ts';
 import { allOfThem, byTheirIds, type ByIds } from './by-ids.ts';
 import type { RecordDocument, Writing } from './record-document.ts';

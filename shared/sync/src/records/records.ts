@@ -1,7 +1,7 @@
 // Reads and writes the records of one kind in MongoDB. In each query, field names come from the code, and a caller's values are
 // only operands of plain operators.
 import { readInChunks, type Store } from '@integration-sync/runtime/store';
-import type { Stored } from './classify.ts';
+import type { Stored } from './sort-records.ts';
 import { allOfThem, byTheirIds, filtersByIds } from './by-ids.ts';
 import type { RecordDocument } from './record-document.ts';
 import { openRecordWrites } from './record-writes.ts';
