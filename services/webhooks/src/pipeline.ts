@@ -11,19 +11,22 @@
 // One replica owns a partition of the log, and alone begins deliveries of its events. The owner gives the partition back when the
 // owner stops, or when the assignment over the living replicas names another replica. An owner that is silent for 2.5 s loses the
 // partition. The new owner reads webhook_offsets and webhook_replicas once, and begins at the last stored floor. So receivers get
-// the events that the old owner delivered after that floor a second time (delivering/takeover.ts).
+// the events that the old owner delivered after that floor a second time (delivering/takeover.ts). An endpoint whose caller set
+// `inFlightMax` waits 10.5 s first, until no attempt of the silent owner can be in flight.
 //
 //   a success   is stored only if it closes the circuit. After any other success only the floor moves past the event.
 //   a failure   opens the circuit, and is stored in webhook_endpoints with the event's number of attempts and next time (trials).
 //               Before the failure is stored no attempt at the endpoint begins. The event alone is tried again after 1, 5 and 30 s,
-//               then given up. The next trial is the event that failed last, else the oldest open event, else the next in the log.
-//   uncounted   is a failure whose attempt began before another failure was counted. It uses up one of its event's four attempts.
-//   the circuit is open from the registration to the first 2xx, and from a failure to the next 2xx: one attempt at a time. While it is
-//               closed, 8 attempts are in flight, or as many as the endpoint's caller asks for.
-//   disabled    is an endpoint by ten failures in a row or a 410: its undelivered events are missed, until a replay. The same
-//               update notes `webhook.disabled`. If the replica dies before it publishes that event, another replica publishes it.
-//   a hand-back waits 500 ms for attempts in flight. A hanging attempt goes on at the old owner. The new owner leaves its event
-//               alone until the attempt ends, its deadline is over, or the old owner is dead.
+//               then given up. The next trial is the oldest open event, else the next in the log.
+//   uncounted   is a failure if another one was counted while its attempt was in flight. It only uses up one of its event's four
+//               attempts.
+//   the circuit is open from a registration, an enabling, a change of url or a counted failure to the next 2xx: one attempt at a time.
+//               While it is closed, 8 attempts are in flight, or as many as the endpoint's caller asks for.
+//   disabled    is an endpoint by its caller, by ten counted failures in a row, or by a 410: its undelivered events are missed, until
+//               a replay. The same update notes `webhook.disabled`. If the replica dies before it publishes that event, another replica publishes it.
+//   a hand-back waits 500 ms for attempts in flight, and stores what is undelivered. A hanging attempt goes on at the old owner. The
+//               new owner leaves its event alone until the attempt ends, its 10.5 s are over, or the old owner is dead: only
+//               such an event may come twice.
 //   cut off     is a replica that has not heard itself on NATS for 2 s: it begins no attempt until it hears itself again and MongoDB
 //               shows that its claims stand.
 //   killed      a process loses the entries of ATTEMPTS of its last 0.1 s.

@@ -1,7 +1,7 @@
 // Makes one attempt: checks the url, signs, posts, measures and traces. policy.ts decides what the outcome means.
 //
 // The addresses of a name are tried in order until a connection is made. Only that address gets the request, so its outcome is
-// the outcome of the attempt.
+// the outcome of the attempt. When the request may be sent once more on a new connection: post.ts.
 import { limits, requestHeaders } from '@integration-sync/contracts';
 import { type Span, type SpanStart, traceIdOf, type Tracing } from '@integration-sync/runtime/tracing';
 import type { KnownEndpoint } from '../endpoints/cache.ts';
