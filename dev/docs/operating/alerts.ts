@@ -75,7 +75,7 @@ export const alerts: readonly Alert[] = [
     for: '0m',
     severity: 'critical',
     advice:
-      'The log dropped events that endpoints had not had: error lines name them, and their owners read the listings.',
+      'The log dropped events that endpoints had not had: error lines name them, and their callers read the listings.',
   },
   {
     title: 'Our way out is broken',

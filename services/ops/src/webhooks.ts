@@ -15,7 +15,7 @@ import { numberInWords, type Output } from './output.ts';
 const help = `Usage: ops webhooks --disabled-since TIME [--integration NAME] [--apply [--replay]] [--json]
 
 Lists the webhooks that failures have disabled since TIME, and enables them: for an outage of this service, such as a broken
-egress proxy, which no owner of a webhook has to mend. Webhooks that their owners have disabled, or that answered 410,
+egress proxy, which no caller has to mend. Webhooks that their callers have disabled, or that answered 410,
 are not among them. Running replicas of webhooks do the work, and announce webhook.enabled for each.
 
   (nothing)         says which they are
