@@ -1,4 +1,4 @@
-// The door of this package: everything that services say to each other, to callers and to receivers.
+// What other packages import: everything that services say to each other, to callers and to receivers.
 export * from './announcers.ts';
 export * from './batches.ts';
 export * from './event-batches.ts';
