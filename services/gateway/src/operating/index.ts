@@ -1,4 +1,4 @@
-// The gateway's door for operators' commands: the file of clients, and secrets.
+// What operators' commands import of the gateway: the file of clients, and secrets.
 export {
   ClientsRefused,
   parseClients,
