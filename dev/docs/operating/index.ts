@@ -1,2 +1,2 @@
-// The door for tests, which compare what is written here with a running stack.
+// What tests import, which compare what is written here with a running stack.
 export { metricRows, metricsOfNode, type Metric } from './metrics.ts';
