@@ -1,7 +1,13 @@
 // What an operator can see of pushes from outside.
+import { startCatalog } from '@integration-sync/catalog';
+import { CatalogConfig } from '@integration-sync/catalog/config';
 import type { Engine } from '@integration-sync/dev/engines';
+import { findPort } from '@integration-sync/dev/port';
+import { readConfig } from '@integration-sync/runtime/config';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
+import { openKillingProxy } from '../../support/killing-proxy.ts';
+import { openTestLog } from '../../support/log.ts';
 import { startMongodb } from '../../support/mongodb.ts';
 import { openWorld, type World } from '../../support/sync.ts';
 
@@ -105,6 +111,34 @@ it('metrics say what is not announced yet, since when, and takeovers', { timeout
   await eventually(recovered, (count) => count === 1, 40_000);
   expect(await one(survivor.metricsUrl, 'sync_pushes_unannounced')).toBe(0);
   expect(await one(survivor.metricsUrl, 'sync_unannounced_seconds')).toBe(0);
+  died.resolve();
+  await lost;
+});
+
+it('metrics say what is not announced while NATS dies under a start', async () => {
+  const died = Promise.withResolvers<void>();
+  await using stuck = await world.startCatalog({
+    onStage: async (stage) => (stage === 'after-writes' ? died.promise : undefined),
+  });
+  const lost = world
+    .caller()
+    .push('suppliers', [item('a')])
+    .catch(() => undefined);
+  await eventually(
+    () => one(stuck.metricsUrl, 'sync_pushes_unannounced'),
+    (count) => count === 1,
+  );
+  const port = await findPort();
+  await using proxy = await openKillingProxy(world.nats, { says: '$JS.API.STREAM.INFO.EVENTS', times: 1 });
+  const environment = { ...world.environment, NATS_URL: proxy.url, METRICS_PORT: String(port) };
+  const starting = startCatalog(readConfig(CatalogConfig, environment), { log: openTestLog().log });
+  await proxy.hasKilled;
+  await eventually(
+    () => one(`http://127.0.0.1:${port}/metrics`, 'sync_pushes_unannounced').catch(() => undefined),
+    (count) => count === 1,
+  );
+  await world.nats.resume();
+  await using _running = await starting;
   died.resolve();
   await lost;
 });
