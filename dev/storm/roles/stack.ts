@@ -96,10 +96,21 @@ const ofSystems = new Set([
   'AUTH_JWKS_URL',
 ]);
 
+/**
+ * All receivers share one process, and the processors with the system. With more deliveries in flight at once, a backlog of
+ * minutes times out at receivers that are well.
+ */
+const inFlightMax = 192;
+
 /** Engines of the storm's own: it does not touch those of a system in use. */
 function environmentOfStorm(): Record<string, string | undefined> {
   const kept = Object.entries(process.env).filter(([name]) => !ofSystems.has(name));
-  return { ...Object.fromEntries(kept), GATEWAY_HOST: '127.0.0.1', GATEWAY_PORT: '0' };
+  return {
+    ...Object.fromEntries(kept),
+    GATEWAY_HOST: '127.0.0.1',
+    GATEWAY_PORT: '0',
+    WEBHOOK_IN_FLIGHT_MAX: String(inFlightMax),
+  };
 }
 
 async function startSecondGateway(of: Stack, environment: NodeJS.ProcessEnv): Promise<string> {
