@@ -19,21 +19,40 @@ interface Attempt {
   isCircuitClosed?: boolean;
   throws?: Error;
   active?: boolean;
+  /** How many attempts of the event turn out to be used up while the endpoint is looked up. */
+  usedUp?: number;
 }
 
-async function attempt({ outcome = failed, next, isCircuitClosed = true, throws, active = true }: Attempt) {
+async function attempt({
+  outcome = failed,
+  next,
+  isCircuitClosed = true,
+  throws,
+  active = true,
+  usedUp = 0,
+}: Attempt) {
   const vault = openVault(secretKey);
   const endpoint = { ...openEndpoint('wh_1'), secret: vault.seal('whsec_AAAA', 'wh_1') };
   const { queue } = queueOf(endpoint, [batchOf(1, 2)]);
   queue.isCircuitClosed = isCircuitClosed;
   const ends: string[] = [];
   let successes = 0;
+  let sent = 0;
   const deliverer = new Deliverer({
     async send() {
+      sent += 1;
       if (throws !== undefined) throw throws;
       return { ...outcome, at: new Date(), durationMs: 1 };
     },
-    cache: openEndpointCache({ findAll: async () => [{ ...endpoint, active }] }, vault),
+    cache: openEndpointCache(
+      {
+        async findAll() {
+          queue.adopt([{ sequence: 1, index: 0, attempts: usedUp, dueAtMs: 5_000 }], 0, 0);
+          return [{ ...endpoint, active }];
+        },
+      },
+      vault,
+    ),
     recorder: {
       succeeded: async () => void (successes += 1),
       failed: async () => (next === undefined ? {} : { next, after: { ...endpoint, mark: 1 } }),
@@ -51,7 +70,14 @@ async function attempt({ outcome = failed, next, isCircuitClosed = true, throws,
   if (step.kind !== 'deliver') throw new Error(step.kind);
   queue.begin(step.delivery, 0);
   await deliverer.deliver(queue, step.delivery, step.event);
-  return { queue, delivery: step.delivery, ends, successes, open: queue.find({ sequence: 1, index: 0 }) };
+  return {
+    queue,
+    delivery: step.delivery,
+    ends,
+    successes,
+    sent,
+    open: queue.find({ sequence: 1, index: 0 }),
+  };
 }
 
 const again = { event: 'again', delayMs: 1_000, failures: 1, disable: undefined } as const;
@@ -96,4 +122,13 @@ it('an event that its endpoint misses stays open, and is not told as finished', 
   expect(await attempt({ active: false })).toMatchObject({ open: { attempts: 0 }, ends: ['undelivered'] });
   const missed = { ...again, event: 'missed', circuit: 'unchanged' } as const;
   expect(await attempt({ next: missed })).toMatchObject({ open: { attempts: 1 }, ends: ['undelivered'] });
+});
+
+it('an event that another replica has tried meanwhile waits for its next attempt', async () => {
+  const waiting = await attempt({ usedUp: 1 });
+  expect(waiting).toMatchObject({ sent: 0, ends: ['undelivered'], open: { attempts: 1, dueAt: 5_000 } });
+  expect([waiting.queue.inFlight, waiting.queue.next(4_000, 8)]).toMatchObject([0, { kind: 'deliver' }]);
+  const givenUp = await attempt({ usedUp: 4 });
+  expect(givenUp).toMatchObject({ sent: 0, open: undefined });
+  expect(givenUp.queue.inFlight).toBe(0);
 });

@@ -77,6 +77,7 @@ export class Deliverer {
   async #attempt(queue: EndpointQueue, delivery: Delivery, event: StreamEvent): Promise<AttemptEnd> {
     const { send, cache, recorder, report, mayBegin, retry } = this.#options;
     const { version } = queue.subscriber;
+    const { attempts } = delivery;
     const known = await cache.get(queue.subscriber);
     if (known === null) {
       queue.finish(delivery);
@@ -85,6 +86,11 @@ export class Deliverer {
     // The owner soon learns that the endpoint is disabled, and then stores its missed events.
     if (!known.endpoint.active || queue.isEnded || !mayBegin())
       return stayOpen(queue, delivery, delivery.attempts);
+    // Meanwhile a failure at the former owner became known: the event waits for its next attempt.
+    if (delivery.attempts !== attempts) {
+      queue.putOff(delivery);
+      return 'undelivered';
+    }
     const { eventId, body, traceparent, timestamp } = event;
     const number = delivery.attempts + 1;
     const sending = { eventId, event: event.event, timestamp, body, attempt: number, traceparent };

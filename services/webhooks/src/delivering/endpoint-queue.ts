@@ -148,6 +148,12 @@ export class EndpointQueue {
     if (isTrial) this.#try(delivery);
   }
 
+  /** Nothing was sent: the event waits until it is due, or another replica has given it up. */
+  putOff(delivery: Delivery): void {
+    if (isGivenUp(delivery)) this.finish(delivery);
+    else this.#land(delivery);
+  }
+
   find(point: LogPoint): Delivery | undefined {
     return this.#open.find((one) => isSame(one, point));
   }
