@@ -133,10 +133,12 @@ it('metrics say what is not announced while NATS dies under a start', async () =
   const environment = { ...world.environment, NATS_URL: proxy.url, METRICS_PORT: String(port) };
   const starting = startCatalog(readConfig(CatalogConfig, environment), { log: openTestLog().log });
   await proxy.hasKilled;
-  await eventually(
-    () => one(`http://127.0.0.1:${port}/metrics`, 'sync_pushes_unannounced').catch(() => undefined),
-    (count) => count === 1,
+  const url = `http://127.0.0.1:${port}/metrics`;
+  const unannounced = await eventually(
+    () => one(url, 'sync_pushes_unannounced').catch(() => undefined),
+    (count) => count !== undefined,
   );
+  expect(unannounced).toBe(1);
   await world.nats.resume();
   await using _running = await starting;
   died.resolve();
