@@ -13,7 +13,7 @@ import { batchOf, openEndpoint, queueOf } from '../../support/webhook-parts.ts';
 function setUp(onSave = (_progress: Progress, _queue: EndpointQueue): void => undefined) {
   const { queue, window } = queueOf(openEndpoint('wh_1'), [batchOf(1, 2)]);
   const saved: (StoredOffset | undefined)[] = [];
-  const owned = new OwnedPartitions({ isHeard: true });
+  const owned = new OwnedPartitions({ isHeard: true, gaps: 0 });
   owned.set(0, { partition: 0, term: 1, floor: 0, stream: 'one', through: 1 });
   const integration = {
     name: 'acme',

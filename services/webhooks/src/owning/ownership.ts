@@ -20,22 +20,23 @@ export interface OwnedPartition extends Claim, ReadPartition {}
 
 /** This replica's partitions, by number. Only Ownership changes the map. */
 export class OwnedPartitions extends Map<number, OwnedPartition> {
-  readonly #replicas: Pick<Replicas, 'isHeard'>;
-  #wasHeard = true;
+  readonly #replicas: Pick<Replicas, 'isHeard' | 'gaps'>;
+  /** After so many gaps MongoDB has shown that the claims stand. */
+  #verifiedGaps = 0;
 
-  constructor(replicas: Pick<Replicas, 'isHeard'>) {
+  constructor(replicas: Pick<Replicas, 'isHeard' | 'gaps'>) {
     super();
     this.#replicas = replicas;
   }
 
   /** False from the moment other replicas may not hear this replica, until MongoDB shows that its claims stand. */
   get isSure(): boolean {
-    this.#wasHeard &&= this.#replicas.isHeard;
-    return this.#wasHeard;
+    return this.#replicas.isHeard && this.#replicas.gaps === this.#verifiedGaps;
   }
 
-  areVerified(): void {
-    this.#wasHeard = true;
+  /** `gaps`: those before MongoDB was asked. */
+  areVerified(gaps: number): void {
+    this.#verifiedGaps = gaps;
   }
 }
 
@@ -106,10 +107,8 @@ export class Ownership implements AsyncDisposable {
   async #check(): Promise<void> {
     const { replicas, owned, stream, changes } = this.#options;
     try {
-      // Each check reads `isSure`, as the getter notes that other replicas may not hear this replica.
-      const isSure = owned.isSure;
       if (!replicas.isHeard) return;
-      if (!isSure) await this.#verify();
+      if (!owned.isSure) await this.#verify();
       // If the log was created again, this replica drops its claims of the former log and claims the partitions anew.
       await this.#lose([...owned.values()].filter((claim) => claim.stream !== stream.facts.id));
       const wanted = this.#wanted();
@@ -131,14 +130,15 @@ export class Ownership implements AsyncDisposable {
   }
 
   async #verify(): Promise<void> {
-    const { claims, owned, log } = this.#options;
+    const { claims, owned, replicas, log } = this.#options;
+    const { gaps } = replicas;
     const standing = await claims.standing([...owned.values()]);
     const lost = [...owned.values()].filter((claim) => !standing.includes(claim));
     if (lost.length > 0) {
       log.warn({ partitions: numbersOf(lost) }, 'another replica has claimed partitions of this replica');
       await this.#lose(lost);
     }
-    owned.areVerified();
+    owned.areVerified(gaps);
   }
 
   /** Waits until reading ends: a late message would make a partition that is claimed again skip earlier messages. */

@@ -15,6 +15,8 @@ const unheardMs = 2_000;
 const aliveSubject = 'webhooks.replica.alive';
 const goneSubject = 'webhooks.replica.gone';
 const sharesHeader = 'shares';
+/** When the beat was sent, by `performance.now()` of its replica. */
+const sentHeader = 'sent';
 
 export function openReplicas(bus: Pick<Bus, 'broadcast' | 'listen'>) {
   /** The id of this process. */
@@ -22,38 +24,47 @@ export function openReplicas(bus: Pick<Bus, 'broadcast' | 'listen'>) {
   const heard = new Map<string, { at: number; shares: boolean }>();
   /** Since when this replica hears itself without a gap. */
   let listeningSince: number | undefined;
+  let gaps = 0;
   let onChange: (() => void) | undefined;
 
+  const heardMyselfAt = (): number => heard.get(self)?.at ?? -Infinity;
   const beat = (): void =>
-    bus.broadcast(aliveSubject, self, onChange === undefined ? {} : { [sharesHeader]: '1' });
+    bus.broadcast(aliveSubject, self, {
+      [sentHeader]: String(performance.now()),
+      ...(onChange === undefined ? {} : { [sharesHeader]: '1' }),
+    });
   const forget = (id: string): void => {
     const did = heard.get(id)?.shares === true;
     heard.delete(id);
     if (did) onChange?.();
   };
+  /** This replica's own beat counts from when it was sent: a process that stood still finds a beat of before in its socket. */
+  const hearMyself = (sentAt: number, shares: boolean): void => {
+    const now = performance.now();
+    const before = heard.get(self);
+    heard.set(self, { at: sentAt, shares });
+    if (before !== undefined && now - before.at > unheardMs) gaps += 1;
+    if (before === undefined || now - before.at > silenceMs) listeningSince = now;
+  };
   const hear = (id: string, shares: boolean): void => {
     const before = heard.get(id);
     heard.set(id, { at: performance.now(), shares });
-    if (id === self) {
-      if (listeningSince === undefined || before === undefined || performance.now() - before.at > silenceMs)
-        listeningSince = performance.now();
-      return;
-    }
     // A new replica hears this replica before the next regular beat.
     if (before === undefined) beat();
     if (shares !== (before?.shares ?? false)) onChange?.();
   };
 
   const listening = [
-    bus.listen(aliveSubject, ({ body, headers }) =>
-      hear(Buffer.from(body).toString(), headers.has(sharesHeader)),
-    ),
+    bus.listen(aliveSubject, ({ body, headers }) => {
+      const id = Buffer.from(body).toString();
+      const shares = headers.has(sharesHeader);
+      if (id === self) hearMyself(Number(headers.get(sentHeader)), shares);
+      else hear(id, shares);
+    }),
     bus.listen(goneSubject, ({ body }) => forget(Buffer.from(body).toString())),
   ];
   const beating = setInterval(beat, beatMs);
   beat();
-
-  const heardMyselfAt = (): number => heard.get(self)?.at ?? -Infinity;
 
   return {
     self,
@@ -75,6 +86,10 @@ export function openReplicas(bus: Pick<Bus, 'broadcast' | 'listen'>) {
     /** Whether this replica has heard itself within 2 s. Otherwise other replicas may not hear it, and may claim its partitions. */
     get isHeard(): boolean {
       return performance.now() - heardMyselfAt() < unheardMs;
+    },
+    /** How often this replica was not heard for 2 s, and is heard again. */
+    get gaps(): number {
+      return gaps;
     },
     /** This replica shares partitions until disposal. `changed` is called when another replica begins or ends to share. */
     share(changed: () => void): Disposable {
