@@ -21,13 +21,11 @@ const sentHeader = 'sent';
 export function openReplicas(bus: Pick<Bus, 'broadcast' | 'listen'>) {
   /** The id of this process. */
   const self: string = randomUUID();
+  /** The other replicas. */
   const heard = new Map<string, { at: number; shares: boolean }>();
-  /** Since when this replica hears itself without a gap. */
-  let listeningSince: number | undefined;
-  let gaps = 0;
+  const own = openOwnBeats();
   let onChange: (() => void) | undefined;
 
-  const heardMyselfAt = (): number => heard.get(self)?.at ?? -Infinity;
   const beat = (): void =>
     bus.broadcast(aliveSubject, self, {
       [sentHeader]: String(performance.now()),
@@ -37,14 +35,6 @@ export function openReplicas(bus: Pick<Bus, 'broadcast' | 'listen'>) {
     const did = heard.get(id)?.shares === true;
     heard.delete(id);
     if (did) onChange?.();
-  };
-  /** This replica's own beat counts from when it was sent: a process that stood still finds a beat of before in its socket. */
-  const hearMyself = (sentAt: number, shares: boolean): void => {
-    const now = performance.now();
-    const before = heard.get(self);
-    heard.set(self, { at: sentAt, shares });
-    if (before !== undefined && now - before.at > unheardMs) gaps += 1;
-    if (before === undefined || now - before.at > silenceMs) listeningSince = now;
   };
   const hear = (id: string, shares: boolean): void => {
     const before = heard.get(id);
@@ -58,7 +48,7 @@ export function openReplicas(bus: Pick<Bus, 'broadcast' | 'listen'>) {
     bus.listen(aliveSubject, ({ body, headers }) => {
       const id = Buffer.from(body).toString();
       const shares = headers.has(sharesHeader);
-      if (id === self) hearMyself(Number(headers.get(sentHeader)), shares);
+      if (id === self) own.hear(Number(headers.get(sentHeader)));
       else hear(id, shares);
     }),
     bus.listen(goneSubject, ({ body }) => forget(Buffer.from(body).toString())),
@@ -71,25 +61,23 @@ export function openReplicas(bus: Pick<Bus, 'broadcast' | 'listen'>) {
     /** The living replicas, with this replica; undefined unless this replica has heard itself for 2.5 s. */
     alive(): readonly string[] | undefined {
       const since = performance.now() - silenceMs;
-      if (heardMyselfAt() < since || listeningSince === undefined || listeningSince > since) return undefined;
+      if (own.heardAt < since || own.heardSince > since) return undefined;
       for (const [id, { at }] of heard) if (at < since) forget(id);
-      return [...heard.keys()];
+      return [self, ...heard.keys()];
     },
     /** The replicas that share the partitions. */
     sharing(): readonly string[] {
       const since = performance.now() - silenceMs;
-      const others = Array.from(heard).flatMap(([id, { at, shares }]) =>
-        shares && id !== self && at >= since ? [id] : [],
-      );
+      const others = Array.from(heard).flatMap(([id, { at, shares }]) => (shares && at >= since ? [id] : []));
       return onChange === undefined ? others : [self, ...others];
     },
     /** Whether this replica has heard itself within 2 s. Otherwise other replicas may not hear it, and may claim its partitions. */
     get isHeard(): boolean {
-      return performance.now() - heardMyselfAt() < unheardMs;
+      return performance.now() - own.heardAt < unheardMs;
     },
     /** How often this replica was not heard for 2 s, and is heard again. */
     get gaps(): number {
-      return gaps;
+      return own.gaps;
     },
     /** This replica shares partitions until disposal. `changed` is called when another replica begins or ends to share. */
     share(changed: () => void): Disposable {
@@ -106,6 +94,31 @@ export function openReplicas(bus: Pick<Bus, 'broadcast' | 'listen'>) {
       clearInterval(beating);
       for (const subscription of listening) subscription[Symbol.dispose]();
       bus.broadcast(goneSubject, self);
+    },
+  };
+}
+
+/** A replica's own beats. One counts from when it was sent: a process that stood still finds a beat of before in its socket. */
+function openOwnBeats() {
+  let heardAt = -Infinity;
+  let heardSince = Infinity;
+  let gaps = 0;
+  return {
+    hear(sentAt: number): void {
+      const now = performance.now();
+      if (heardAt > -Infinity && now - heardAt > unheardMs) gaps += 1;
+      if (now - heardAt > silenceMs) heardSince = now;
+      heardAt = sentAt;
+    },
+    get heardAt(): number {
+      return heardAt;
+    },
+    /** Since when this replica hears itself without a silence of 2.5 s. */
+    get heardSince(): number {
+      return heardSince;
+    },
+    get gaps(): number {
+      return gaps;
     },
   };
 }
