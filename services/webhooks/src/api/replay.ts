@@ -62,16 +62,10 @@ export function replayHandlers(
   ): Promise<StreamEvent[]> {
     const found = await findSent(endpoint, eventIds, deadline);
     const events = eventIds.map((eventId) => found.get(eventId)?.event);
+    const expected = 'events of the attempt log that the stream still has';
     refuseIfAny(
-      events.flatMap((event, index) =>
-        event === undefined
-          ? [
-              wrongId(
-                index,
-                `events of the attempt log that the stream still has, got ${quote(eventIds[index] ?? '')}`,
-              ),
-            ]
-          : [],
+      eventIds.flatMap((id, index) =>
+        events[index] === undefined ? [wrongId(index, `${expected}, got ${quote(id)}`)] : [],
       ),
     );
     return events.filter((event) => event !== undefined);

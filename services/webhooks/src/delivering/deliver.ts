@@ -86,7 +86,7 @@ export class Deliverer {
     // The owner soon learns that the endpoint is disabled, and then stores its missed events.
     if (!known.endpoint.active || queue.isEnded || !mayBegin())
       return stayOpen(queue, delivery, delivery.attempts);
-    // Meanwhile a failure at the former owner became known: the event waits for its next attempt.
+    // During the look-up a failure at the former owner became known: the event waits for its next attempt.
     if (delivery.attempts !== attempts) {
       queue.putOff(delivery);
       return 'undelivered';

@@ -98,7 +98,7 @@ export function openReplicas(bus: Pick<Bus, 'broadcast' | 'listen'>) {
   };
 }
 
-/** A replica's own beats. One counts from when it was sent: a process that stood still finds a beat of before in its socket. */
+/** A replica's own beats. A beat counts from the time it was sent, as a process that was frozen finds an old beat in its socket. */
 function openOwnBeats() {
   let heardAt = -Infinity;
   let heardSince = Infinity;
