@@ -1,4 +1,4 @@
-// What others import of the engines: real MongoDB and real NATS on any machine, kept running while a caller has them.
+// Exports of the engines: real MongoDB and real NATS on any machine, kept running while a caller has them.
 // `choice.ts` says which sources are tried, `mongodb.ts` and `nats.ts` where they are from.
 import { existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-// What others import of the local stack: engines and the four services as processes of this machine. `npm start` is a
+// Exports of the local stack: engines and the four services as processes of this machine. `npm start` is a
 // screen around it; the system tests and the benchmarks use it as it is.
 import { join, resolve } from 'node:path';
 import { buildConsole } from '../console.ts';

@@ -1,2 +1,2 @@
-// What tests import, which compare what is written here with a running stack.
+// What tests import to compare the operating guide with a running stack.
 export { metricRows, metricsOfNode, type Metric } from './metrics.ts';

@@ -122,7 +122,7 @@ function checkTries(entries: readonly Entry[], { name, isStruck, report }: Of): 
       }
       if (attempt > attemptDelaysMs.length)
         report({ class: 'schedule', what: `${name}: attempt ${attempt} of ${event}` });
-      // A later one is of a replay: the entry of the attempt before may have gone with its replica.
+      // A killed replica loses its newest log entries, so an entry of the attempt before that began later is of a replay.
       const before = tries.filter((other) => other.attempt === attempt - 1 && other.begunMs < begunMs);
       const dueMs = Math.min(...before.map((other) => other.endedMs)) + (attemptDelaysMs[attempt - 1] ?? 0);
       if (before.length === 0 || begunMs >= dueMs - roundingMs) continue;

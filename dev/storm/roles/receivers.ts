@@ -75,7 +75,7 @@ takeRole({
   async start() {
     const plan = readPlan(folder);
     random = openRandom(plan.seed * 1_000 + 900);
-    // As long as those of hundreds of receivers: where it is full, the kernel drops what connects, and attempts time out.
+    // 500 receivers share this queue of new connections. If it is full, the kernel drops connections, and attempts time out.
     server.listen({ port: 0, host: '127.0.0.1', backlog: 4_096 });
     await once(server, 'listening');
     const address = server.address();
