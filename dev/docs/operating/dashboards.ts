@@ -83,12 +83,13 @@ const overview: Dashboard = {
           'bytes',
           ['sum by (instance) (gateway_body_bytes)', '{{instance}} in memory'],
           ['sum by (instance) (gateway_road_bytes)', '{{instance}} on the way'],
+          ['sum by (instance) (gateway_answer_bytes)', '{{instance}} of answers'],
         ),
-        one(
-          'Bodies that wait for room',
+        several(
+          'Bodies and requests that wait for room',
           'short',
-          'sum by (instance) (gateway_bodies_waiting)',
-          '{{instance}}',
+          ['sum by (instance) (gateway_bodies_waiting)', '{{instance}} bodies'],
+          ['sum by (instance) (gateway_answers_waiting)', '{{instance}} requests'],
         ),
         one(
           'Uses of keys',

@@ -46,6 +46,12 @@ const ofRequests: readonly MetricRow[] = [
       'Of this gateway: bytes of bodies in memory, those of them that are on the way to services and not answered, and ' +
       'how many bodies wait for room.',
   },
+  {
+    metrics: [gauge('gateway_answer_bytes'), gauge('gateway_answers_waiting')],
+    says:
+      'Of this gateway: bytes of answers that callers have not read, and how many requests wait until their callers have ' +
+      'read other answers.',
+  },
 ];
 
 const ofPushes: readonly MetricRow[] = [

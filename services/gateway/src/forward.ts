@@ -2,14 +2,17 @@
 import {
   Failure,
   basePath,
+  limits,
   replyHeaders,
   requestHeaders,
   strictHandling,
+  subjects,
   type Route,
 } from '@integration-sync/contracts';
 import type { Reply } from '@integration-sync/runtime/bus';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Budget } from './body/budget.ts';
+import { holdAnswer } from './body/body-budgets.ts';
+import type { Budget, Reservation } from './body/budget.ts';
 import { timed, type Exchange } from './server/exchange.ts';
 import type { Upstream } from './upstream.ts';
 
@@ -17,6 +20,8 @@ export interface ForwardOptions {
   upstream: Upstream;
   /** The budget of bodies on the way to the service. */
   road: Budget;
+  /** The budget of answers that callers have not read. */
+  answers: Budget;
   /** The prefix that callers see before the paths of the interface. */
   publicBasePath: string;
 }
@@ -50,25 +55,34 @@ export async function forward(
   return reply.send(Buffer.from(answer.body.buffer, answer.body.byteOffset, answer.body.length));
 }
 
-/** Holds the bytes of the body until the service has answered. */
+/** Holds the bytes of the body until the service has answered, and those of the answer until the caller has read it. */
 async function ask(
   route: Route,
   request: RouteRequest,
   reply: FastifyReply,
-  { upstream, road }: ForwardOptions,
+  { upstream, road, answers }: ForwardOptions,
 ): Promise<Reply> {
   const { exchange } = request;
+  // The caller may have hung up while its token was verified: `close` does not come again.
+  if (reply.raw.destroyed) throw callerHungUp;
   const body = request.body instanceof Buffer ? request.body : undefined;
   const { reservation } = exchange;
   exchange.reservation = undefined;
   const hangUp = new AbortController();
   const onClose = (): void => hangUp.abort(callerHungUp);
   reply.raw.once('close', onClose);
+  const reserved = answers.open(exchange.caller?.integration ?? '');
+  exchange.answer = reserved;
   let isSent = false;
   try {
     if (reservation !== undefined && body !== undefined) {
       const waiting = reservation.takeRoad(road, body.length);
       if (waiting !== undefined) await timed(exchange, 'road', () => waiting);
+      hangUp.signal.throwIfAborted();
+    }
+    const unread = holdAnswer(reserved, answerBytesOf(route, request));
+    if (unread !== undefined) {
+      await timed(exchange, 'answers', () => unread);
       hangUp.signal.throwIfAborted();
     }
     isSent = true;
@@ -83,6 +97,7 @@ async function ask(
       }),
     );
     reservation?.release();
+    count(reserved, answer.body.length);
     return answer;
   } catch (error) {
     if (isSent && error instanceof Failure && error.code === 'timeout') reservation?.releaseLater();
@@ -91,6 +106,23 @@ async function ask(
   } finally {
     reply.raw.off('close', onClose);
   }
+}
+
+/** A page of a listing without details has some 30 KB. */
+const usualAnswerBytes = 32 * 1024;
+
+/** How many bytes the answer to the request may have. Nothing while its caller waits for events: there is no answer yet. */
+function answerBytesOf({ method, subject }: Route, request: RouteRequest): number {
+  if (method !== 'GET') return usualAnswerBytes;
+  const query = new URLSearchParams(rawQuery(request));
+  if (subject === subjects.eventsRead) return query.has('wait') ? 0 : limits.feedBytesMax;
+  return query.has('details') ? limits.detailsBytesMax : usualAnswerBytes;
+}
+
+/** An answer that has come is counted, and sent, even where no bytes are free for it. */
+function count(reserved: Reservation, bytes: number): void {
+  reserved.shrink(bytes);
+  reserved.grow(bytes);
 }
 
 /** A service no longer begins the push of a caller that hung up. */

@@ -14,7 +14,8 @@ declare module 'fastify' {
   }
 }
 
-export interface RoutingOptions extends Omit<ForwardOptions, 'road'>, Omit<ChecksOptions, 'bytesMax'> {
+export interface RoutingOptions
+  extends Omit<ForwardOptions, 'road' | 'answers'>, Omit<ChecksOptions, 'bytesMax'> {
   bodyBudgets: BodyBudgets;
   bodyBytesMax: number;
 }
@@ -26,7 +27,8 @@ export function addRoutes(
   const bytesMax = (): number => Math.min(bodyBytesMax, upstream.bodyBytesMax);
 
   for (const route of routes) {
-    const forwarding = { upstream, publicBasePath, road: bodyBudgets.roadFor(route.subject) };
+    const road = bodyBudgets.roadFor(route.subject);
+    const forwarding = { upstream, publicBasePath, road, answers: bodyBudgets.answers };
     app.route<RouteParameters>({
       method: route.method,
       url: pathOf(route),

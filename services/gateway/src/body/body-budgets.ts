@@ -3,6 +3,9 @@
 // While no bytes are free, the gateway reads nothing more of the body, and sends nothing of the body to the service.
 // A request that waits too long is answered 503, which frees its bytes.
 //
+// One more budget counts the bytes of answers that callers have not read yet. Before the gateway asks a service, it reserves
+// the bytes that the answer may have, so that a caller that asks much and reads nothing waits for its own answers.
+//
 // nats-server cuts off a service for which 64 MB wait. A gateway knows only its own bytes on a road, and bounds these
 // bytes at a third of the 64 MB: two gateways stay well below.
 import { Failure, type RequestSubject } from '@integration-sync/contracts';
@@ -12,9 +15,11 @@ import { Budget, type Reservation } from './budget.ts';
 const mebibyte = 1024 * 1024;
 const memoryBytesMax = 64 * mebibyte;
 const roadBytesMax = 20 * mebibyte;
+const answerBytesMax = 64 * mebibyte;
 /** Bounds bytes that no budget counts: a body that waits for memory has some in a buffer of its connection. */
 const waitingForMemoryMax = 128;
 const waitingForRoadMax = 1_024;
+const waitingForAnswersMax = 1_024;
 const patienceMs = 2_000;
 /** After a time-out, the bytes of a request count for so much longer: the service may still have to read them. */
 const unheardMs = 2_000;
@@ -24,6 +29,8 @@ export interface BodyBudgets {
   /** The budget of the service that answers this subject. */
   roadFor(subject: RequestSubject): Budget;
   readonly roads: ReadonlyMap<string, Budget>;
+  /** The budget of answers that callers have not read. */
+  readonly answers: Budget;
   /** How long one request may wait, for memory and for the road together. */
   readonly patienceMs: number;
 }
@@ -31,6 +38,7 @@ export interface BodyBudgets {
 export interface BodyBudgetSizes {
   memoryBytesMax?: number;
   roadBytesMax?: number;
+  answerBytesMax?: number;
   patienceMs?: number;
 }
 
@@ -44,6 +52,10 @@ export function openBodyBudgets(bodyBytesMax: number, sizes: BodyBudgetSizes = {
       bytesMax: sizes.memoryBytesMax ?? Math.max(memoryBytesMax, 4 * bodyBytesMax),
       waitingMax: waitingForMemoryMax,
     }),
+    answers: new Budget({
+      bytesMax: sizes.answerBytesMax ?? answerBytesMax,
+      waitingMax: waitingForAnswersMax,
+    }),
     roadFor(subject) {
       const [, service = ''] = subject.split('.');
       const bytesMax = sizes.roadBytesMax ?? roadBytesMax;
@@ -55,7 +67,10 @@ export function openBodyBudgets(bodyBytesMax: number, sizes: BodyBudgetSizes = {
   };
 }
 
-export function observeBodyBudgets(registry: Metrics['registry'], { memory, roads }: BodyBudgets): void {
+export function observeBodyBudgets(
+  registry: Metrics['registry'],
+  { memory, roads, answers }: BodyBudgets,
+): void {
   const sum = (read: (budget: Budget) => number): number =>
     roads.values().reduce((total, road) => total + read(road), 0);
   const open = (name: string, help: string, read: () => number): void =>
@@ -66,6 +81,12 @@ export function observeBodyBudgets(registry: Metrics['registry'], { memory, road
     'gateway_bodies_waiting',
     'Bodies that wait until bytes are free.',
     () => memory.waitingCount + sum((road) => road.waitingCount),
+  );
+  open('gateway_answer_bytes', 'Bytes of answers that callers have not read.', () => answers.heldBytes);
+  open(
+    'gateway_answers_waiting',
+    'Requests that wait until their callers have read other answers.',
+    () => answers.waitingCount,
   );
 }
 
@@ -121,18 +142,43 @@ export class BodyReservation {
   }
 
   async #wait(reservation: Reservation): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
     const beganAt = performance.now();
-    reservation.onGranted = resolve;
-    const timer = setTimeout(() => reject(tooManyUploads()), this.#leftMs);
     try {
-      await promise;
+      await untilGranted(reservation, this.#leftMs, tooManyUploads);
     } finally {
-      clearTimeout(timer);
       this.#leftMs = Math.max(0, this.#leftMs - (performance.now() - beganAt));
     }
   }
 }
+
+/** Reserves the bytes that an answer may have. Undefined, or a promise, as `hold` of a body. */
+export function holdAnswer(answer: Reservation, bytes: number): Promise<void> | undefined {
+  const grant = answer.grow(bytes);
+  if (grant === 'granted') return undefined;
+  return grant === 'waits'
+    ? untilGranted(answer, patienceMs, tooManyAnswers)
+    : Promise.reject(tooManyAnswers());
+}
+
+async function untilGranted(
+  reservation: Reservation,
+  withinMs: number,
+  refusal: () => Failure,
+): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  reservation.onGranted = resolve;
+  const timer = setTimeout(() => reject(refusal()), withinMs);
+  try {
+    await promise;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const tooManyAnswers = (): Failure =>
+  new Failure('unavailable', 'Too many answers are under way; read them, and try again shortly.', {
+    retryAfterSeconds: 2,
+  });
 
 const tooManyUploads = (): Failure =>
   new Failure('unavailable', 'Too many uploads are under way; try again shortly.', { retryAfterSeconds: 2 });

@@ -8,6 +8,7 @@ import type { Metrics } from '@integration-sync/runtime/metrics';
 import { readTraceparent, traceIdOf, type Span, type Tracing } from '@integration-sync/runtime/tracing';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { BodyReservation } from '../body/body-budgets.ts';
+import type { Reservation } from '../body/budget.ts';
 import type { Caller } from '../tokens/claims.ts';
 
 declare module 'fastify' {
@@ -16,7 +17,7 @@ declare module 'fastify' {
   }
 }
 
-export type Stage = 'token' | 'body' | 'road' | 'upstream';
+export type Stage = 'token' | 'body' | 'road' | 'answers' | 'upstream';
 
 export class Exchange {
   readonly requestId: string;
@@ -40,6 +41,8 @@ export class Exchange {
   clientError: { status: number; reason: string } | undefined;
   /** The reserved bytes of the body, until `forward` takes them over. */
   reservation: BodyReservation | undefined;
+  /** The reserved bytes of the answer, until the caller has read it. */
+  answer: Reservation | undefined;
   /** The subject on which the gateway asks the service. */
   upstream: string | undefined;
   bytesIn = 0;
@@ -92,6 +95,7 @@ export function closeExchange(
 ): void {
   const { exchange } = request;
   exchange.reservation?.release();
+  exchange.answer?.release();
   const route = routeOf(request);
   const aborted = exchange.answeredAt === undefined && exchange.clientError === undefined;
   const durationMs = (exchange.answeredAt ?? performance.now()) - exchange.startedAt;

@@ -1,0 +1,80 @@
+import { subjects } from '@integration-sync/contracts';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { bearer, token } from '../../support/access-tokens.ts';
+import { eventually } from '../../support/eventually.ts';
+import { openReadyGateway, openServices, type TestGateway } from '../../support/gateway.ts';
+import { startNats } from '../../support/nats.ts';
+import { expectProblem } from '../../support/problems.ts';
+import { openRaw, type RawConnection } from '../../support/raw-http.ts';
+
+// A caller that asks for pages and reads none of them has them kept in the gateway. What it may have kept is bounded before the
+// services are asked, and nobody else notices.
+
+const mebibyte = 1024 * 1024;
+const path = '/api/v1/integration/suppliers?details=true';
+const page = JSON.stringify({ entities: ['x'.repeat(mebibyte)], total: 1, page: 1, limit: 100 });
+const pipelined = 32;
+
+const stack = new AsyncDisposableStack();
+let gateway: TestGateway;
+const asked: string[] = [];
+beforeAll(async () => {
+  const nats = stack.use(await startNats());
+  stack.use(
+    await openServices(nats.url, {
+      [subjects.suppliersList]: async ({ integration }) => {
+        asked.push(integration);
+        return { body: page };
+      },
+    }),
+  );
+  gateway = stack.use(await openReadyGateway(nats.url));
+});
+afterAll(() => stack.disposeAsync());
+
+const ask = (connection: RawConnection): void =>
+  connection.send(
+    `GET ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token()}\r\n\r\n`.repeat(pipelined),
+  );
+
+async function answerBytes(): Promise<number> {
+  const text = await (await fetch(gateway.metricsUrl)).text();
+  return Number(/^gateway_answer_bytes\{.*\} (.*)$/m.exec(text)?.[1]);
+}
+
+const askedBy = (integration: string): number => asked.filter((one) => one === integration).length;
+
+it('keeps a bounded part of the answers that a caller does not read, and gives it back', async () => {
+  using open = new DisposableStack();
+  const connections = await Promise.all(Array.from({ length: 6 }, () => openRaw(gateway.port)));
+  for (const connection of connections) open.use(connection);
+  for (const connection of connections) {
+    connection.socket.pause();
+    ask(connection);
+  }
+  // A page may have 4 MiB, so that many are asked for at first; each has one, so that more follow.
+  await eventually(
+    async () => askedBy('acme'),
+    (count) => count > 32,
+  );
+  const before = performance.now();
+  const response = await fetch(`${gateway.url}${path}`, { headers: bearer({ integration_id: 'bystander' }) });
+  expect(response.status).toBe(200);
+  expect(await response.text()).toHaveLength(page.length);
+  expect(performance.now() - before).toBeLessThan(1_000);
+  // The connections have taken some MB, the gateway keeps two thirds of its 64.
+  expect(askedBy('acme')).toBeLessThan(100);
+  expect(await answerBytes()).toBeLessThan(64 * mebibyte);
+  const refused = await fetch(`${gateway.url}${path}`, { headers: bearer() });
+  await expectProblem(refused, { status: 503, code: 'unavailable' });
+  expect(refused.headers.get('retry-after')).toBe('2');
+  for (const { socket } of connections) socket.destroy();
+  await eventually(answerBytes, (bytes) => bytes === 0);
+});
+
+it('answers all of a caller that reads, however much it asks for at once', async () => {
+  using connection = await openRaw(gateway.port);
+  ask(connection);
+  for (let n = 0; n < pipelined; n += 1) expect((await connection.answer()).status).toBe(200);
+  await eventually(answerBytes, (bytes) => bytes === 0);
+});
