@@ -91,6 +91,8 @@ class Upload {
         reject(new Failure('invalid_request', 'The body ended before it was complete.'));
     };
     raw.once('end', resolve).once('close', onCut).once('error', onCut);
+    // The caller may have hung up while its token was verified: `close` does not come again.
+    if (raw.destroyed) onCut();
     try {
       // A client that sent `Expect` waits for the gateway, which answers once memory is free for the whole body.
       if (/^100-continue$/i.test(raw.headers.expect ?? '')) {
