@@ -58,7 +58,7 @@ export async function runLoad(
   const state = resumed ?? (await newState(values, inputs, connection, isPlan));
   const isPiped = inputs.some(({ path }) => path === standardInput);
   const folder = isPlan || isPiped ? undefined : resolve(values.state);
-  await greet(connection.client, state, isPlan, values);
+  await greet(connection.client, state, !isPlan && resumed === undefined, values);
   if (folder !== undefined && resumed === undefined) await startKinds(folder, state);
   return carryOut({
     state,
@@ -136,14 +136,22 @@ async function newState(
   };
 }
 
-/** The first answer says that the service is there, what the rate limit is, and up to where prune may look. */
-async function greet(client: Client, state: LoadState, isPlan: boolean, { patience }: Values): Promise<void> {
+/**
+ * The first answer says that the service is there, what the rate limit is, and up to where prune may look. A resumed load takes
+ * no mark: prune would take the rows from before the interruption for gone.
+ */
+async function greet(
+  client: Client,
+  state: LoadState,
+  takesMarks: boolean,
+  { patience }: Values,
+): Promise<void> {
   const signal = AbortSignal.timeout(Math.min(firstAnswerMsMax, Number(patience) * 1_000));
   for (const kind of new Set(state.files.map((file) => file.kind))) {
     try {
       const { value } = await client.pages(kind, { limit: 1, signal }).next();
       const mark = value === undefined ? undefined : value.nextSince;
-      if (!isPlan && mark !== undefined) state.marks[kind] ??= mark;
+      if (takesMarks && mark !== undefined) state.marks[kind] ??= mark;
     } catch (error) {
       if (signal.aborted) throw new Stop(`${state.url} does not answer.`, exitCodes.unreachable);
       const stop = stopOf(error);
