@@ -69,6 +69,7 @@ export function openExchange(options: ExchangeOptions & Credentials): Send {
     for (let failures = 0; ; failures += 1) {
       const value = await authorization?.value();
       const outcome = await attemptOr(call, value).catch((error: unknown) => {
+        if (failures > 0 && isGone(call, error)) return nothingLeft;
         if (isRenewed || value === undefined || !isUnauthorized(error)) throw error;
         isRenewed = authorization?.renew(value) ?? false;
         if (!isRenewed) throw error;
@@ -95,6 +96,12 @@ interface Delay {
   isRefused: boolean;
   afterMs: number;
 }
+
+/** The answer to an earlier attempt was lost, and that attempt has deleted what the call names. */
+const isGone = ({ method }: Call, error: unknown): boolean =>
+  method === 'DELETE' && error instanceof RequestFailed && error.status === 404;
+
+const nothingLeft: Answer = { status: 204, headers: new Headers(), text: '' };
 
 const isUnauthorized = (error: unknown): boolean => error instanceof RequestFailed && error.status === 401;
 

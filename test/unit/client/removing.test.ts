@@ -1,0 +1,25 @@
+// A webhook that is removed although the answer to that is lost on the way.
+import { openClient, RequestFailed } from '@integration-sync/client';
+import { expect, it } from 'vitest';
+
+/** `lost` answers are lost; after them the webhook is not there. */
+const clientWhere = (lost: number) => {
+  let calls = 0;
+  return openClient({
+    baseUrl: 'http://service.test',
+    key: 'a-key',
+    async fetch() {
+      calls += 1;
+      if (calls <= lost) throw new TypeError('fetch failed');
+      return new Response('{"code":"not_found","detail":"There is no such webhook."}', { status: 404 });
+    },
+  });
+};
+
+it('is removed: the repeated call that finds nothing has found what it wanted', async () => {
+  await expect(clientWhere(2).webhooks.remove('wh_1')).resolves.toBeUndefined();
+});
+
+it('was never there where the first answer says so', async () => {
+  await expect(clientWhere(0).webhooks.remove('wh_1')).rejects.toThrow(RequestFailed);
+});
