@@ -80,7 +80,11 @@ export class Claims {
       }),
     );
     // Deletes the floors of replicas that ended long ago.
-    await this.#replicas.deleteMany({ at: { $lt: new Date(Date.now() - forgottenAfterMs) } });
+    const owners = (await this.#claims.find({}).toArray()).flatMap(({ owner }) => owner ?? []);
+    await this.#replicas.deleteMany({
+      _id: { $nin: owners },
+      at: { $lt: new Date(Date.now() - forgottenAfterMs) },
+    });
     return taken.filter((claim) => claim !== undefined);
   }
 
@@ -101,12 +105,13 @@ export class Claims {
   }
 
   async saveFloors(held: readonly SavedFloor[]): Promise<void> {
-    const floors: Floors = Object.fromEntries(
-      held.map(({ partition, term, floor }) => [partition, [term, floor]]),
+    // The floor of a partition that is being given back stays: its term tells whether it still holds.
+    const floors = Object.fromEntries(
+      held.map(({ partition, term, floor }) => [`floors.${partition}`, [term, floor]]),
     );
     await this.#replicas.updateOne(
       { _id: this.#self },
-      { $set: { floors, at: new Date() } },
+      { $set: { ...floors, at: new Date() } },
       { upsert: true },
     );
   }
