@@ -125,3 +125,11 @@ it('has all that a bounded reading brought, and reads on behind it', async () =>
   expect(found).toEqual([1, 2, 3, 4, 9, 11, 'end']);
   expect(asked).toEqual([1, 3, 5, 12]);
 });
+
+it('a chunk that was loaded while its reader waited for its turn is not read again', async () => {
+  const { window, asked } = logOf([1]);
+  window.jump(10);
+  await window.load(1);
+  await window.load(1);
+  expect(asked).toEqual([1]);
+});

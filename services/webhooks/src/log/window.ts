@@ -146,6 +146,8 @@ export class Window<Batch extends WindowBatch = LoggedBatch> {
   load(sequence: number): Promise<void> {
     const underWay = this.#loading.get(sequence);
     if (underWay !== undefined) return underWay;
+    // Another reader has loaded the chunk while this one waited for its turn.
+    if (this.at(sequence) !== undefined) return Promise.resolve();
     const load = this.#windows
       .load(this.#older, this.#integration, sequence, this.#from)
       .finally(() => this.#loading.delete(sequence));
