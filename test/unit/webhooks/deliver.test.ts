@@ -21,6 +21,8 @@ interface Attempt {
   active?: boolean;
   /** How many attempts of the event turn out to be used up while the endpoint is looked up. */
   usedUp?: number;
+  /** The circuit of the queue is closed by a success that ends while the failure waits to be stored. */
+  closesMeanwhile?: boolean;
 }
 
 async function attempt({
@@ -30,6 +32,7 @@ async function attempt({
   throws,
   active = true,
   usedUp = 0,
+  closesMeanwhile = false,
 }: Attempt) {
   const vault = openVault(secretKey);
   const endpoint = { ...openEndpoint('wh_1'), secret: vault.seal('whsec_AAAA', 'wh_1') };
@@ -55,7 +58,10 @@ async function attempt({
     ),
     recorder: {
       succeeded: async () => void (successes += 1),
-      failed: async () => (next === undefined ? {} : { next, after: { ...endpoint, mark: 1 } }),
+      async failed() {
+        if (closesMeanwhile) queue.isCircuitClosed = true;
+        return next === undefined ? {} : { next, after: { ...endpoint, mark: 1 } };
+      },
     },
     report: () => undefined,
     missedOf: () => ({ sequence: 1, index: 0, open: [], stream: 'one' }),
@@ -99,6 +105,11 @@ it('a failure that counts opens the circuit, and its event is on trial', async (
   const { queue, open, ends } = await attempt({ next: { ...again, circuit: 'open' } });
   expect([queue.isCircuitClosed, queue.mark, ends]).toEqual([false, 1, ['undelivered']]);
   expect(open).toMatchObject({ attempts: 1, isTrial: true, inFlightSince: undefined });
+});
+
+it('a failure that counts opens the circuit that a success has closed before the failure was stored', async () => {
+  const { queue } = await attempt({ next: { ...again, circuit: 'open' }, closesMeanwhile: true });
+  expect(queue.isCircuitClosed).toBe(false);
 });
 
 it('one that does not count leaves the circuit, and is to be stored', async () => {

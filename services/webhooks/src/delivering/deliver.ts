@@ -147,6 +147,8 @@ export class Deliverer {
       const again = next?.event === 'again';
       // Another failure had opened the circuit before, and a success may have closed the circuit since.
       if (next?.circuit === 'unchanged' && wasClosed) queue.isCircuitClosed = true;
+      // A success or a look-up from before the stored failure may have closed the circuit of the queue meanwhile.
+      if (next?.circuit === 'open') queue.isCircuitClosed = false;
       if (again) {
         const delayMs = dueAt.getTime() - Date.now();
         const due = Math.min(performance.now() + delayMs, failedAt + Math.max(next.delayMs, retryAfterMs));
