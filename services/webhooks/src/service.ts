@@ -11,7 +11,8 @@ import { openResources, type ResourcesOptions } from '@integration-sync/runtime/
 import type { Tracing } from '@integration-sync/runtime/tracing';
 import type { buildConnector } from 'undici';
 import { attemptsHandlers, deliveryHandlers, openFindSent } from './api/attempt-listing.ts';
-import { endpointsHandlers, openTest } from './api/endpoints.ts';
+import { endpointsHandlers } from './api/endpoints.ts';
+import { openTest } from './api/test-delivery.ts';
 import { withStoreFailures } from './api/handlers.ts';
 import { listingHandlers } from './api/endpoint-listing.ts';
 import { openRecoveries } from './api/recoveries.ts';

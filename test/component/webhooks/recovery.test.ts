@@ -7,6 +7,7 @@ interface Stored {
   _id: string;
   active: boolean;
   epoch: number;
+  eventsAfter: number;
   disabledAt: Date | null;
   recovery?: { step: string; dueAt: Date; since?: Date };
 }
@@ -99,7 +100,8 @@ it('a replica that dies between the steps leaves each to another', async () => {
 
   // It died before it could say that all is sent: what is sent again is the same, and stands in the streams once.
   const since = new Date(Date.now() - 60_000);
-  const recovery = { step: 'send', dueAt: new Date(), replays: true, since, epoch: again.epoch };
+  const { epoch, eventsAfter: through } = again;
+  const recovery = { step: 'send', dueAt: new Date(), replays: true, since, epoch, through };
   await house.store
     .collection<{ _id: string }>('webhook_endpoints')
     .updateOne({ _id: id }, { $set: { recovery } });

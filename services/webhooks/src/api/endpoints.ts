@@ -1,6 +1,5 @@
-// What callers do with one of their endpoints: read, change, rotate, test and delete it. Registering is in register.ts, listing
-// in endpoint-listing.ts. How an endpoint is shown: handlers.ts, and endpoints/endpoint.ts.
-import { randomUUID } from 'node:crypto';
+// What callers do with one of their endpoints: read, change, rotate and delete it. Registering is in register.ts, testing in
+// test-delivery.ts, listing in endpoint-listing.ts. How an endpoint is shown: handlers.ts, and endpoints/endpoint.ts.
 import {
   ChangeWebhook,
   Failure,
@@ -10,34 +9,26 @@ import {
   requestHeaders,
   RotateSecret,
   subjects,
-  testKind,
 } from '@integration-sync/contracts';
 import { queryOf, type BusHandler } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
-import { openSemaphore } from '@integration-sync/runtime/semaphore';
-import { type AttemptLog, entryOf } from '../delivering/attempt-log.ts';
+import type { AttemptLog } from '../delivering/attempt-log.ts';
 import type { Changed } from '../delivering/broadcasts.ts';
-import type { EndpointCache } from '../endpoints/cache.ts';
 import type { DisabledEvents } from '../endpoints/disabled-events.ts';
-import {
-  type Endpoint,
-  type PreviousSecret,
-  previousSecretsMax,
-  servingSecrets,
-  webhookOf,
-} from '../endpoints/endpoint.ts';
+import { type PreviousSecret, previousSecretsMax, servingSecrets, webhookOf } from '../endpoints/endpoint.ts';
+import type { Endpoints } from '../endpoints/store.ts';
 import { noCutoff } from '../matching/cutoff.ts';
 import type { WebhookMetrics } from '../metrics.ts';
-import type { Signable } from '../sending/headers.ts';
 import { makeSecret } from '../secrets/signing-secret.ts';
-import type { Attempted, Send } from '../sending/send.ts';
 import { accept, bodyExaminer, bodyReader } from './body.ts';
 import { changeOf, dividesEvents } from './change.ts';
 import { absent, endpointOf, json, showingOf } from './handlers.ts';
 import { registering, type RegisterOptions } from './register.ts';
 import { settingsOf, wrongIn } from './settings.ts';
+import { testing, type Test } from './test-delivery.ts';
 
 interface EndpointsOptions extends RegisterOptions {
+  endpoints: Endpoints;
   attemptLog: Pick<AttemptLog, 'removeEndpoint'>;
   disabledEvents: Pick<DisabledEvents, 'announce'>;
   metrics: Pick<WebhookMetrics, 'disabledBy'>;
@@ -138,45 +129,4 @@ function tooManySecrets(serving: readonly PreviousSecret[]): Failure {
       `the next one expires at ${next.toISOString()}. ` +
       'Rotate after that, or with {"gracePeriodSeconds": 0}, which ends all previous ones at once.',
   );
-}
-
-/** Each test may take the receiver's ten seconds; 45 tests of one integration leave room for tests of others. */
-const testLimits = { max: 64, share: { timesFree: 3, kept: 4 } };
-
-export type Test = (endpoint: Endpoint, traceparent?: string) => Promise<Attempted>;
-
-/** A test is a single attempt, even if it fails. The attempt log has an entry of the test. */
-export const openTest =
-  (cache: Pick<EndpointCache, 'prepare'>, attemptLog: Pick<AttemptLog, 'append'>, send: Send): Test =>
-  async (endpoint, traceparent) => {
-    const test = testOf(endpoint);
-    const attempted = await send(cache.prepare(endpoint), { ...test, attempt: 1, traceparent });
-    attemptLog.append(endpoint._id, entryOf({ ...test, attempt: 1 }, attempted, null));
-    return attempted;
-  };
-
-/** Sends a test to the receiver, and answers with the receiver's answer. */
-function testing({ endpoints, test }: EndpointsOptions): BusHandler {
-  const semaphore = openSemaphore(testLimits);
-  return async (request) => {
-    const { integration } = request;
-    const endpoint = await endpointOf(endpoints, request);
-    if (!semaphore.mayTake(integration)) {
-      throw new Failure('unavailable', 'Too many tests are under way.', { retryAfterSeconds: 2 });
-    }
-    semaphore.take(integration);
-    try {
-      const { verdict, responseStatus, durationMs, error } = await test(endpoint, request.traceparent);
-      return json({ delivered: verdict === 'succeeded', responseStatus, durationMs, error });
-    } finally {
-      semaphore.release(integration);
-    }
-  };
-}
-
-function testOf({ _id, integration }: Endpoint): Signable {
-  const event = testKind;
-  const timestamp = new Date().toISOString();
-  const body = { event, timestamp, integrationId: integration, data: { webhookId: _id } };
-  return { eventId: `test-${randomUUID()}`, event, timestamp, body: Buffer.from(JSON.stringify(body)) };
 }

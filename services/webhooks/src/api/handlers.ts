@@ -1,4 +1,6 @@
-// What the handlers have in common: which endpoint a request names, an answer in JSON, and a database that may be away.
+// What the handlers share: which endpoint a request names, an answer in JSON, and a database that may be away. The handlers:
+// register.ts, endpoints.ts (read, change, rotate, delete), test-delivery.ts, replay.ts, endpoint-listing.ts and
+// attempt-listing.ts.
 import {
   Failure,
   readOneOf,

@@ -16,7 +16,7 @@ import type { Endpoint } from '../endpoints/endpoint.ts';
 import { nextTestAt } from '../endpoints/recovery.ts';
 import type { Endpoints } from '../endpoints/store.ts';
 import type { Changed } from '../delivering/broadcasts.ts';
-import type { Test } from './endpoints.ts';
+import type { Test } from './test-delivery.ts';
 import { type Candidates, meantFor, openResend } from './replay-candidates.ts';
 
 interface RecoveriesOptions {
@@ -32,6 +32,8 @@ const everyMs = 1_000;
 /** How many steps a check does concurrently; each test may hang for 10 s. */
 const atOnce = 32;
 const kind = 'webhook.enabled';
+/** Often enough that no other replica finds the step due (endpoints/recovery.ts, `heldMs`). */
+const holdEveryMs = 5_000;
 
 export function openRecoveries(options: RecoveriesOptions): AsyncDisposable {
   const { endpoints, bus, candidatesIn, test, changed, log } = options;
@@ -57,27 +59,32 @@ export function openRecoveries(options: RecoveriesOptions): AsyncDisposable {
     );
   };
 
-  /** Sends the missed events up to `eventsAfter`, and publishes `webhook.enabled`. */
-  const send = async (held: Endpoint): Promise<void> => {
-    const { _id, integration, url, epoch, recovery } = held;
-    await changed(held);
-    const since = recovery?.since ?? new Date();
+  /** Sends the missed events, and publishes `webhook.enabled`. */
+  const send = async (begun: Endpoint): Promise<void> => {
+    await changed(begun);
     // The endpoint was disabled again: the next recovery sends these events as well.
-    if (!held.active) return;
-    const missed = candidatesIn(held, { since, until: undefined });
-    const resending = {
-      endpoint: held,
-      sending: `${_id}-recovery-${epoch}`,
-      goOn: () => closing.signal.throwIfAborted(),
+    if (!begun.active) return;
+    const through = await throughOf(options, begun);
+    const { _id, integration, url, epoch, recovery } = begun;
+    const since = recovery?.since ?? new Date();
+    const missed = candidatesIn(begun, { since, until: undefined });
+    const hold = openHold(options, begun);
+    await using ending = new AsyncDisposableStack();
+    ending.use(hold);
+    const goOn = (): void => {
+      closing.signal.throwIfAborted();
+      if (hold.held === undefined) throw new Error('another replica sends the missed events');
     };
-    // Events after `eventsAfter` are delivered from the log, as to every endpoint.
-    const queued = recovery?.replays ? await resend(meantFor(held, missed, held.eventsAfter), resending) : 0;
+    const resending = { endpoint: begun, sending: `${_id}-recovery-${epoch}`, goOn };
+    // Later events are delivered from the log, as to every endpoint.
+    const queued = recovery?.replays ? await resend(meantFor(begun, missed, through), resending) : 0;
     const id = `${_id}-enabled-${recovery?.epoch ?? epoch}`;
     const event = eventOf(integration, { webhookId: _id, url, disabledAt: since.toISOString(), queued });
     await publishWithBatch(bus, 'webhooks', integration, [
       { subject: eventSubject(integration, kind), id, body: JSON.stringify(event) },
     ]);
-    await endpoints.setRecovery(held, undefined);
+    await ending.disposeAsync();
+    if (hold.held !== undefined) await endpoints.setRecovery(hold.held, undefined);
   };
 
   const steps = { test: testOne, enable, send };
@@ -105,6 +112,33 @@ export function openRecoveries(options: RecoveriesOptions): AsyncDisposable {
       closing.abort(new Error('the process stops'));
       await checks[Symbol.asyncDispose]();
     },
+  };
+}
+
+/**
+ * The last sequence of EVENTS that the step `send` sends. The owner knows now that the endpoint is enabled, but has passed over
+ * events that came between `eventsAfter` and now. A repeated step sends the same events.
+ */
+async function throughOf({ bus, endpoints }: RecoveriesOptions, held: Endpoint): Promise<number> {
+  const { recovery } = held;
+  if (recovery?.through !== undefined) return recovery.through;
+  const { lastSequence } = await bus.streamFacts(eventsStream);
+  if (recovery !== undefined) await endpoints.setRecovery(held, { ...recovery, through: lastSequence });
+  return lastSequence;
+}
+
+/** Keeps the step from other replicas while this replica does it. `held` is undefined once another replica has the step. */
+function openHold({ endpoints, log }: RecoveriesOptions, begun: Endpoint) {
+  let held: Endpoint | undefined = begun;
+  const extend = async (): Promise<void> => {
+    if (held !== undefined) held = await endpoints.holdRecovery(held);
+  };
+  const checks = openPeriodicCheck(extend, { what: 'a recovery under way', everyMs: holdEveryMs, log });
+  return {
+    get held(): Endpoint | undefined {
+      return held;
+    },
+    [Symbol.asyncDispose]: () => checks[Symbol.asyncDispose](),
   };
 }
 

@@ -23,8 +23,8 @@ import { json } from './handlers.ts';
 import { settingsOf, wrongIn } from './settings.ts';
 
 export interface RegisterOptions {
-  endpoints: Endpoints;
-  registrations: Registrations;
+  endpoints: Pick<Endpoints, 'count' | 'insert' | 'findOf' | 'remove'>;
+  registrations: Pick<Registrations, 'begin' | 'finish' | 'drop'>;
   revisions: Pick<Revisions, 'changed'>;
   vault: Vault;
   guard: EgressGuard;
@@ -33,7 +33,7 @@ export interface RegisterOptions {
 }
 
 export function registering(options: RegisterOptions): BusHandler {
-  const { registrations, guard } = options;
+  const { registrations, revisions, guard } = options;
   const examine = bodyExaminer(RegisterWebhook);
   return async (request) => {
     const { integration } = request;
@@ -46,6 +46,8 @@ export function registering(options: RegisterOptions): BusHandler {
     const found = await registrations.begin(begun);
     if (found.fingerprint !== begun.fingerprint) throw usedOtherwise();
     const before = found === begun ? undefined : await registeredAs(options, found);
+    // The replica that stored the webhook may have died before it replaced the revision.
+    if (before !== undefined) await revisions.changed(integration);
     const registered =
       before ??
       (await register(options, request, { id: found.endpointId, body }).catch(async (error: unknown) => {
@@ -91,6 +93,7 @@ async function register(
   if (!(await isFirst(endpoints.insert(endpoint)))) {
     const first = await endpoints.findOf(integration, id);
     if (first === null) throw goneSince();
+    await revisions.changed(integration);
     return { ...first, signingSecret: vault.open(first.secret, id) };
   }
   // Concurrent registrations may all be refused below the limit, but the limit is never exceeded.

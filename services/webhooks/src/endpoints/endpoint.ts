@@ -115,6 +115,8 @@ export interface Recovery {
   since?: Date;
   /** The epoch of the endpoint when it was enabled: the id of `webhook.enabled` contains it. */
   epoch?: number;
+  /** The last sequence of EVENTS that the step `send` sends. */
+  through?: number;
 }
 
 export interface Announcement {

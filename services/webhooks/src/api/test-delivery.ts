@@ -1,0 +1,59 @@
+// A test: one POST to one endpoint, which is no event of the streams. It counts neither as a failure nor as a success, whatever
+// the receiver answers, and takes no place of a delivery.
+import { randomUUID } from 'node:crypto';
+import { Failure, testKind } from '@integration-sync/contracts';
+import type { BusHandler } from '@integration-sync/runtime/bus';
+import { openSemaphore } from '@integration-sync/runtime/semaphore';
+import { type AttemptLog, entryOf } from '../delivering/attempt-log.ts';
+import type { EndpointCache } from '../endpoints/cache.ts';
+import type { Endpoint } from '../endpoints/endpoint.ts';
+import type { Endpoints } from '../endpoints/store.ts';
+import type { Signable } from '../sending/headers.ts';
+import type { Attempted, Send } from '../sending/send.ts';
+import { endpointOf, json } from './handlers.ts';
+
+/** Each test may take the receiver's ten seconds; 45 tests of one integration leave room for tests of others. */
+const testLimits = { max: 64, share: { timesFree: 3, kept: 4 } };
+
+export type Test = (endpoint: Endpoint, traceparent?: string) => Promise<Attempted>;
+
+/** A test is a single attempt, even if it fails. The attempt log has an entry of the test. */
+export const openTest =
+  (cache: Pick<EndpointCache, 'prepare'>, attemptLog: Pick<AttemptLog, 'append'>, send: Send): Test =>
+  async (endpoint, traceparent) => {
+    const test = testOf(endpoint);
+    const attempted = await send(cache.prepare(endpoint), { ...test, attempt: 1, traceparent });
+    attemptLog.append(endpoint._id, entryOf({ ...test, attempt: 1 }, attempted, null));
+    return attempted;
+  };
+
+interface TestingOptions {
+  endpoints: Pick<Endpoints, 'findOf'>;
+  test: Test;
+}
+
+/** Sends a test to the receiver, and answers with the receiver's answer. */
+export function testing({ endpoints, test }: TestingOptions): BusHandler {
+  const semaphore = openSemaphore(testLimits);
+  return async (request) => {
+    const { integration } = request;
+    const endpoint = await endpointOf(endpoints, request);
+    if (!semaphore.mayTake(integration)) {
+      throw new Failure('unavailable', 'Too many tests are under way.', { retryAfterSeconds: 2 });
+    }
+    semaphore.take(integration);
+    try {
+      const { verdict, responseStatus, durationMs, error } = await test(endpoint, request.traceparent);
+      return json({ delivered: verdict === 'succeeded', responseStatus, durationMs, error });
+    } finally {
+      semaphore.release(integration);
+    }
+  };
+}
+
+function testOf({ _id, integration }: Endpoint): Signable {
+  const event = testKind;
+  const timestamp = new Date().toISOString();
+  const body = { event, timestamp, integrationId: integration, data: { webhookId: _id } };
+  return { eventId: `test-${randomUUID()}`, event, timestamp, body: Buffer.from(JSON.stringify(body)) };
+}

@@ -1,0 +1,82 @@
+// The sending of missed events once a recovery has enabled an endpoint.
+import { openLog } from '@integration-sync/runtime/log';
+import { setTimeout as wait } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { openRecoveries } from '../../../services/webhooks/src/api/recoveries.ts';
+import { batchOf, openEndpoint } from '../../support/webhook-parts.ts';
+
+const log = openLog({ service: 'test', level: 'silent' });
+
+interface Sending {
+  /** How long the missed events take to read. */
+  readMs?: number;
+  /** From this hold on, another replica has the step. */
+  heldTimes?: number;
+}
+
+async function send({ readMs = 0, heldTimes = Infinity }: Sending) {
+  const now = new Date();
+  const held = {
+    ...openEndpoint('wh_1'),
+    active: true,
+    eventsAfter: 10,
+    recovery: { step: 'send' as const, dueAt: now, replays: true, since: new Date(0) },
+  };
+  let isDue = true;
+  let holds = 0;
+  const ended: string[] = [];
+  const sent: string[] = [];
+  const steps: string[] = [];
+  await using _recoveries = openRecoveries({
+    endpoints: {
+      dueRecoveries: async () => (isDue ? [held] : []),
+      async holdRecovery() {
+        isDue = false;
+        holds += 1;
+        return holds > heldTimes ? undefined : held;
+      },
+      setRecovery: async (_held, next) =>
+        void ended.push(next === undefined ? 'ended' : `through ${next.through}`),
+      enable: async () => null,
+    },
+    bus: {
+      async publishBatch(messages) {
+        sent.push(...messages.map(({ body }) => Buffer.from(body).toString()));
+        return messages.map((_, index) => ({ sequence: index + 1, duplicate: false }));
+      },
+      async streamFacts() {
+        steps.push('end read');
+        return { firstSequence: 1, lastSequence: 11, messages: 11, madeAt: now };
+      },
+    },
+    async *candidatesIn() {
+      await wait(readMs);
+      for (const sequence of [10, 11, 12]) yield batchOf(sequence).events()[0];
+    },
+    test: () => Promise.reject(new Error('not tested')),
+    changed: async () => void steps.push('told'),
+    log,
+  });
+  await wait(readMs + 8_000);
+  return { sent: sent.join(' '), ended, holds, steps };
+}
+
+it('sends what came before the owner knew of the enabling, and leaves later events to the owner', async () => {
+  const { sent, ended, steps } = await send({});
+  expect([10, 11, 12].map((sequence) => sent.includes(`${sequence}-0`))).toEqual([true, true, false]);
+  expect([steps.slice(0, 2), ended]).toEqual([
+    ['told', 'end read'],
+    ['through 11', 'ended'],
+  ]);
+});
+
+it('stays the one that sends, however long that takes', async () => {
+  const { holds, ended } = await send({ readMs: 60_000 });
+  expect(holds).toBeGreaterThan(10);
+  expect(ended.at(-1)).toBe('ended');
+});
+
+it('stops where another replica has taken the step', async () => {
+  const { sent, ended } = await send({ readMs: 20_000, heldTimes: 2 });
+  expect([sent, ended]).toEqual(['', ['through 11']]);
+});
