@@ -96,7 +96,8 @@ const correcting = (collection: Collection<Endpoint>) => ({
     const integrations = await collection.distinct('integration', stale);
     if (integrations.length > 0)
       await collection.updateMany(stale, {
-        $set: { eventsAfter: 0, earlierEvents: [] },
+        // A trial names a point of the lost log, at which another event will be.
+        $set: { eventsAfter: 0, earlierEvents: [], trials: [] },
         $inc: { version: 1 },
       });
     return integrations;
