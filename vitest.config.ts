@@ -19,7 +19,7 @@ const engines = {
 // A file of the slower layers waits for most of its time: for a schedule, for a process, for a disk. So more of them run
 // side by side than there are cores, and of all layers at once; some start a browser or a cluster beside all else. A worker goes on with the next file as it is, because to
 // load the services anew costs more than most files do; leftovers.ts sees to it that no file leaves it anything.
-const workers = { isolate: false, maxWorkers: Math.min(Math.floor(2 * availableParallelism()), 8) };
+const workers = { isolate: false, maxWorkers: Math.min(3 * availableParallelism(), 8) };
 
 export default defineConfig({
   test: {
