@@ -6,7 +6,7 @@
 //                    ownership                           │                        recorder ──▶ webhook_endpoints
 //                        ▲                               ▼                        attempt log ──▶ ATTEMPTS
 //                        ▼                            progress ──▶ webhook_offsets (of endpoints that are behind),
-//                 webhook_partitions (claims)                      webhook_replicas (floors)
+//        webhook_partitions (claims, each with a first floor)      webhook_replicas (floors)
 //
 // One replica owns a partition of the log, and alone begins deliveries of its events. The owner gives the partition back when the
 // owner stops, or when the assignment over the living replicas names another replica. An owner that is silent for 2.5 s loses the
@@ -16,26 +16,28 @@
 //
 //   a success   is stored only if it closes the circuit. After any other success only the floor moves past the event.
 //   a failure   opens the circuit, and is stored in webhook_endpoints with the event's number of attempts and next time (trials).
-//               Before the failure is stored no attempt at the endpoint begins. The event alone is tried again after 1, 5 and 30 s,
-//               then given up. The next trial is the oldest open event, else the next in the log.
+//               Before the failure is stored no attempt at the endpoint begins. The event alone is tried again after 1, 5 and 30 s
+//               (later if the receiver asks with Retry-After), then given up. The next trial: delivering/endpoint-queue.ts.
 //   uncounted   is a failure if another one was counted while its attempt was in flight. It only uses up one of its event's four
 //               attempts.
 //   the circuit is open from a registration, an enabling, a change of url or a counted failure to the next 2xx: one attempt at a time.
 //               While it is closed, 8 attempts are in flight, or as many as the endpoint's caller asks for.
 //   disabled    is an endpoint by its caller, by ten counted failures in a row, or by a 410: its undelivered events are missed, until
-//               a replay. The same update notes `webhook.disabled`. If the replica dies before it publishes that event, another replica publishes it.
+//               a replay or a recovery (endpoints/recovery.ts) sends them. The same update notes `webhook.disabled`. If the replica dies before it publishes that event, another replica publishes it.
 //   a hand-back waits 500 ms for attempts in flight, and stores what is undelivered. A hanging attempt goes on at the old owner. The
 //               new owner leaves its event alone until the attempt ends, its 10.5 s are over, or the old owner is dead: only
 //               such an event may come twice.
 //   cut off     is a replica that has not heard itself on NATS for 2 s: it begins no attempt until it hears itself again and MongoDB
 //               shows that its claims stand.
-//   killed      a process loses the entries of ATTEMPTS of its last 0.1 s.
+//   killed      a process loses the attempt log of its last 0.1 s. Its deliveries come again, from the floor on.
 //
 //   step by step                               docs/architecture.md, The life of a delivery
+//   how a push becomes an event batch          docs/architecture.md, The life of a push
 //   which collection holds what                docs/architecture.md, What is durable
 //   which event is for which endpoint          matching/match.ts
 //   what an attempt means, and the schedule    delivering/policy.ts
 //   what disables and enables an endpoint      endpoints/endpoint.ts
+//   what a test does, outside of all this      api/test-delivery.ts
 import { Failure, eventBatchesStream } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';

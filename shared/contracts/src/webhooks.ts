@@ -1,4 +1,5 @@
-// Webhook endpoints, as callers register, read and manage them.
+// Webhook endpoints, as callers register, read and manage them. The numbers: limits.ts. How many endpoints an integration may
+// have: WEBHOOK_ENDPOINTS_MAX (webhooks/src/config.ts).
 import { Type, type Static } from 'typebox';
 import { eventKinds } from './events.ts';
 import { nullable, oneOf, optionalText } from './fields.ts';

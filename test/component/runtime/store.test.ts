@@ -81,7 +81,7 @@ describe('an open store', () => {
     const lines = told
       .text()
       .split('\n')
-      .filter((line) => line.includes('do not hold here'));
+      .filter((line) => line.includes('are ignored'));
     expect(lines).toHaveLength(1);
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({
       level: 'warn',
@@ -93,7 +93,7 @@ describe('an open store', () => {
       database,
       log: quiet.log,
     });
-    expect(quiet.text()).not.toContain('do not hold here');
+    expect(quiet.text()).not.toContain('are ignored');
   });
 
   it('reads what it wrote, by every way of reading', async () => {

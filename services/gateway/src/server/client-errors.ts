@@ -71,7 +71,10 @@ export function openClientErrors(options: ClientErrorsOptions) {
   const { log, connections, standstill, requestTimeoutMs } = options;
   const answered = new WeakSet<Socket>();
 
-  /** Times a late request once more; Node itself times the requests that begin later. */
+  /**
+   * Gives a request whose time ran out while this process stood still its whole time once more. Node itself times the requests
+   * that begin later.
+   */
   const waitOnceMore = (socket: Socket, giveUp: () => void): void => {
     const before = connections.lastOn(socket);
     const isBody = before?.complete === false;

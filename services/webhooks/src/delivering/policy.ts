@@ -11,7 +11,7 @@
 // A failure does not count if another failure was counted while the attempt was in flight. Then the counter and the circuit
 // stay unchanged, but the event has used up one of its four attempts. A 410 disables the endpoint even if it does not count.
 // After a 429 or 503 with Retry-After, no attempt at the endpoint begins for that time (sending/outcome.ts has the cap).
-// Missed events were open when their endpoint was disabled; a replay sends them.
+// Missed events were open when their endpoint was disabled; a replay or a recovery sends them.
 //
 // So an endpoint that never answers is tried at 0, 1, 6, 36 s (first event), 36, 37, 42, 72 s (second)
 // and 72, 73 s (third). The tenth failure in a row disables the endpoint.

@@ -3,8 +3,8 @@
 //   the endpoint now        the event                                    it is
 //   ──────────────────────  ───────────────────────────────────────────  ─────────────────────────────────────
 //   active                  occurred after it was registered or enabled  delivered
-//   disabled or re-enabled  occurred before it was disabled, and was     missed: sent by a replay whose span
-//                           undelivered then                             contains the moment of disabling
+//   disabled or re-enabled  occurred before it was disabled, and was     missed: sent by a recovery, or by a replay
+//                           undelivered then                             whose span contains the disabling
 //   disabled or re-enabled  occurred while it was disabled               sent by a replay whose span contains it
 //
 // Most endpoints of an integration subscribe to one of a few sets of kinds, and have no cutoff in the event batch. Endpoints with

@@ -33,7 +33,7 @@ export interface Post {
   path: string;
   headers: string[];
   body: Uint8Array;
-  /** The caller's headers, as flat name-value pairs: an answer may repeat their values. */
+  /** The caller's headers, as flat name-value pairs. An answer may repeat their values, which the attempt log masks. */
   secretHeaders: readonly string[];
   /** By `performance.now()`. */
   endsBy: number;

@@ -79,7 +79,8 @@ export async function openStore({
   if (onCommand !== undefined)
     client.on('commandStarted', ({ commandName, command }) => onCommand({ name: commandName, command }));
   const overridden = overriddenIn(url, options);
-  if (overridden.length > 0) log.warn({ overridden }, 'options of MONGODB_URL do not hold here');
+  if (overridden.length > 0)
+    log.warn({ overridden }, 'options of MONGODB_URL are ignored: this service sets them itself');
   const watcher = opening.adopt(clientOf(url, { ...options, maxPoolSize: 1, socketTimeoutMS: 5_000 }), close);
   // The watchdog's next question, within half a second, connects the closed client again.
   const renew = (deaf: MongoClient): void => {

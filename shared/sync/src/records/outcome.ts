@@ -3,6 +3,9 @@
 //   bit 15       the push created the record
 //   bit 14       the push made a draft for it
 //   bits 0–13    which fields it changed, in the order of the entry's list of field names
+//
+// Created, updated or unchanged: sort-records.ts. What an action makes of a record, also of an archived one:
+// items/sync-status.ts.
 import { isCreatedBy } from '../ids.ts';
 
 export interface Outcome {
