@@ -102,6 +102,7 @@ async function ask(
   } catch (error) {
     if (isSent && error instanceof Failure && error.code === 'timeout') reservation?.releaseLater();
     else reservation?.release();
+    reserved.release();
     throw error;
   } finally {
     reply.raw.off('close', onClose);
