@@ -23,7 +23,8 @@
 //   the circuit is open from a registration, an enabling, a change of url or a counted failure to the next 2xx: one attempt at a time.
 //               While it is closed, 8 attempts are in flight, or as many as the endpoint's caller asks for.
 //   disabled    is an endpoint by its caller, by ten counted failures in a row, or by a 410: its undelivered events are missed, until
-//               a replay or a recovery (endpoints/recovery.ts) sends them. The same update notes `webhook.disabled`. If the replica dies before it publishes that event, another replica publishes it.
+//               a replay or a recovery (endpoints/recovery.ts) sends them. The same update notes `webhook.disabled`. If the
+//               replica dies before it publishes that event, another replica publishes it.
 //   a hand-back waits 500 ms for attempts in flight, and stores what is undelivered. A hanging attempt goes on at the old owner. The
 //               new owner leaves its event alone until the attempt ends, its 10.5 s are over, or the old owner is dead: only
 //               such an event may come twice.
