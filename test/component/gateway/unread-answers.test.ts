@@ -61,7 +61,7 @@ it('keeps a bounded part of the answers that a caller does not read, and gives i
   const response = await fetch(`${gateway.url}${path}`, { headers: bearer({ integration_id: 'bystander' }) });
   expect(response.status).toBe(200);
   expect(await response.text()).toHaveLength(page.length);
-  expect(performance.now() - before).toBeLessThan(1_000);
+  expect(performance.now() - before).toBeLessThan(2_000);
   // The connections have taken some MB, the gateway keeps two thirds of its 64.
   expect(askedBy('acme')).toBeLessThan(100);
   expect(await answerBytes()).toBeLessThan(64 * mebibyte);
