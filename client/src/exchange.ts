@@ -66,10 +66,12 @@ export function openExchange(options: ExchangeOptions & Credentials): Send {
   const repeat = async (call: Call, authorization?: Authorization): Promise<Answer> => {
     const begunAt = Date.now();
     let isRenewed = false;
+    /** An earlier attempt may have reached the service: its answer was lost, or it said 503 or 504. */
+    let mayBeDone = false;
     for (let failures = 0; ; failures += 1) {
       const value = await authorization?.value();
       const outcome = await attemptOr(call, value).catch((error: unknown) => {
-        if (failures > 0 && isGone(call, error)) return nothingLeft;
+        if (mayBeDone && isGone(call, error)) return nothingLeft;
         if (isRenewed || value === undefined || !isUnauthorized(error)) throw error;
         isRenewed = authorization?.renew(value) ?? false;
         if (!isRenewed) throw error;
@@ -77,6 +79,7 @@ export function openExchange(options: ExchangeOptions & Credentials): Send {
       });
       if (outcome === undefined) continue;
       if (!('error' in outcome)) return outcome;
+      mayBeDone ||= !outcome.isRefused;
       // After 429 the pacer holds the next attempt back.
       const waitMs = outcome.isRefused ? 0 : Math.max(backOff(failures), outcome.afterMs);
       if (Date.now() + Math.max(waitMs, outcome.afterMs) - begunAt > patienceMs) {
@@ -97,7 +100,7 @@ interface Delay {
   afterMs: number;
 }
 
-/** The answer to an earlier attempt was lost, and that attempt has deleted what the call names. */
+/** What the call is to delete is not there. */
 const isGone = ({ method }: Call, error: unknown): boolean =>
   method === 'DELETE' && error instanceof RequestFailed && error.status === 404;
 

@@ -20,6 +20,16 @@ it('is removed: the repeated call that finds nothing has found what it wanted', 
   await expect(clientWhere(2).webhooks.remove('wh_1')).resolves.toBeUndefined();
 });
 
+it('was never there where the service had only refused the first call for its rate', async () => {
+  let calls = 0;
+  const client = openClient({
+    baseUrl: 'http://service.test',
+    key: 'a-key',
+    fetch: async () => new Response('{}', { status: (calls += 1) === 1 ? 429 : 404 }),
+  });
+  await expect(client.webhooks.remove('wh_1')).rejects.toThrow(RequestFailed);
+});
+
 it('was never there where the first answer says so', async () => {
   await expect(clientWhere(0).webhooks.remove('wh_1')).rejects.toThrow(RequestFailed);
 });
