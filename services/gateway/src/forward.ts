@@ -97,7 +97,7 @@ async function ask(
       }),
     );
     reservation?.release();
-    count(reserved, answer.body.length);
+    countAnswer(reserved, answer.body.length);
     return answer;
   } catch (error) {
     if (isSent && error instanceof Failure && error.code === 'timeout') reservation?.releaseLater();
@@ -121,7 +121,7 @@ function answerBytesOf({ method, subject }: Route, request: RouteRequest): numbe
 }
 
 /** An answer that has come is counted, and sent, even where no bytes are free for it. */
-function count(reserved: Reservation, bytes: number): void {
+function countAnswer(reserved: Reservation, bytes: number): void {
   reserved.shrink(bytes);
   reserved.grow(bytes);
 }

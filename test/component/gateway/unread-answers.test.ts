@@ -7,8 +7,8 @@ import { startNats } from '../../support/nats.ts';
 import { expectProblem } from '../../support/problems.ts';
 import { openRaw, type RawConnection } from '../../support/raw-http.ts';
 
-// A caller that asks for pages and reads none of them has them kept in the gateway. What it may have kept is bounded before the
-// services are asked, and nobody else notices.
+// A caller asks for many pages and reads no answer. The gateway asks the services only while the bytes of unread answers of the
+// integration are below their bound, and answers a caller of another integration without delay.
 
 const mebibyte = 1024 * 1024;
 const path = '/api/v1/integration/suppliers?details=true';

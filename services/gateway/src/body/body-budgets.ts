@@ -4,7 +4,7 @@
 // A request that waits too long is answered 503, which frees its bytes.
 //
 // One more budget counts the bytes of answers that callers have not read yet. Before the gateway asks a service, it reserves
-// the bytes that the answer may have, so that a caller that asks much and reads nothing waits for its own answers.
+// the bytes that the answer may have. A caller that asks for much and reads nothing delays only requests of its integration.
 //
 // nats-server cuts off a service for which 64 MB wait. A gateway knows only its own bytes on a road, and bounds these
 // bytes at a third of the 64 MB: two gateways stay well below.
@@ -38,7 +38,6 @@ export interface BodyBudgets {
 export interface BodyBudgetSizes {
   memoryBytesMax?: number;
   roadBytesMax?: number;
-  answerBytesMax?: number;
   patienceMs?: number;
 }
 
@@ -52,10 +51,7 @@ export function openBodyBudgets(bodyBytesMax: number, sizes: BodyBudgetSizes = {
       bytesMax: sizes.memoryBytesMax ?? Math.max(memoryBytesMax, 4 * bodyBytesMax),
       waitingMax: waitingForMemoryMax,
     }),
-    answers: new Budget({
-      bytesMax: sizes.answerBytesMax ?? answerBytesMax,
-      waitingMax: waitingForAnswersMax,
-    }),
+    answers: new Budget({ bytesMax: answerBytesMax, waitingMax: waitingForAnswersMax }),
     roadFor(subject) {
       const [, service = ''] = subject.split('.');
       const bytesMax = sizes.roadBytesMax ?? roadBytesMax;
@@ -136,15 +132,14 @@ export class BodyReservation {
   }
 
   #grow(reservation: Reservation, bytes: number): Promise<void> | undefined {
-    const grant = reservation.grow(bytes);
-    if (grant === 'granted') return undefined;
-    return grant === 'waits' ? this.#wait(reservation) : Promise.reject(tooManyUploads());
+    const waiting = grow(reservation, bytes, this.#leftMs, tooManyUploads);
+    return waiting === undefined ? undefined : this.#time(waiting);
   }
 
-  async #wait(reservation: Reservation): Promise<void> {
+  async #time(waiting: Promise<void>): Promise<void> {
     const beganAt = performance.now();
     try {
-      await untilGranted(reservation, this.#leftMs, tooManyUploads);
+      await waiting;
     } finally {
       this.#leftMs = Math.max(0, this.#leftMs - (performance.now() - beganAt));
     }
@@ -152,12 +147,18 @@ export class BodyReservation {
 }
 
 /** Reserves the bytes that an answer may have. Undefined, or a promise, as `hold` of a body. */
-export function holdAnswer(answer: Reservation, bytes: number): Promise<void> | undefined {
-  const grant = answer.grow(bytes);
+export const holdAnswer = (answer: Reservation, bytes: number): Promise<void> | undefined =>
+  grow(answer, bytes, patienceMs, tooManyAnswers);
+
+function grow(
+  reservation: Reservation,
+  bytes: number,
+  withinMs: number,
+  refusal: () => Failure,
+): Promise<void> | undefined {
+  const grant = reservation.grow(bytes);
   if (grant === 'granted') return undefined;
-  return grant === 'waits'
-    ? untilGranted(answer, patienceMs, tooManyAnswers)
-    : Promise.reject(tooManyAnswers());
+  return grant === 'waits' ? untilGranted(reservation, withinMs, refusal) : Promise.reject(refusal());
 }
 
 async function untilGranted(

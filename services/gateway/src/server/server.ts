@@ -29,9 +29,9 @@ const keepAliveTimeoutMs = 65_000;
 const stillTimeoutMs = 120_000;
 /** A stopping gateway still answers requests on kept-alive connections for so long, with `Connection: close`. */
 const lastRequestsMs = 1_000;
-/** A turn of the event loop that only looks at the sockets is shorter. */
+/** A turn of the event loop in which nothing is to be done is shorter. */
 const shortTurnMs = 0.3;
-/** Under full load no turn may be short. */
+/** The bound on turns: under full load none may be short. */
 const turnsMax = 100;
 /** The gateway cuts connections that have not ended by themselves this long after the listener closed. */
 const closeWithinMs = 9_000;
