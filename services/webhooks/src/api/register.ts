@@ -41,13 +41,15 @@ export function registering(options: RegisterOptions): BusHandler {
     const { key, wrongKey } = readKey(request);
     const body = accept(examined, [...wrongKey, ...(await wrongIn(guard, examined))]);
     const id = `wh_${randomBytes(16).toString('hex')}`;
-    if (key === undefined) return answerOf(await register(options, request, { id, body }));
+    if (key === undefined) {
+      const registered = await register(options, request, { id, body });
+      await revisions.changed(integration);
+      return answerOf(registered);
+    }
     const begun = registrationOf({ integration, key, body }, id);
     const found = await registrations.begin(begun);
     if (found.fingerprint !== begun.fingerprint) throw usedOtherwise();
     const before = found === begun ? undefined : await registeredAs(options, found);
-    // The replica that stored the webhook may have died before it replaced the revision.
-    if (before !== undefined) await revisions.changed(integration);
     const registered =
       before ??
       (await register(options, request, { id: found.endpointId, body }).catch(async (error: unknown) => {
@@ -55,6 +57,8 @@ export function registering(options: RegisterOptions): BusHandler {
         if (error instanceof Failure && error.code === 'conflict') await registrations.drop(found._id);
         throw error;
       }));
+    // Also for a webhook that was stored before: its replica may have died before it replaced the revision.
+    await revisions.changed(integration);
     await registrations.finish(found._id);
     return answerOf({ ...registered, url: body.url, events: [...new Set(body.events)], active: true });
   };
@@ -72,7 +76,7 @@ const answerOf = ({ signingSecret, ...endpoint }: Registered) => ({
 
 /** Where another caller with the same key was quicker, resolves with that caller's webhook. */
 async function register(
-  { endpoints, revisions, vault, takeCutoff, endpointsMax }: RegisterOptions,
+  { endpoints, vault, takeCutoff, endpointsMax }: RegisterOptions,
   request: BusRequest,
   { id, body }: { id: string; body: RegisterWebhook },
 ): Promise<Registered> {
@@ -93,7 +97,6 @@ async function register(
   if (!(await isFirst(endpoints.insert(endpoint)))) {
     const first = await endpoints.findOf(integration, id);
     if (first === null) throw goneSince();
-    await revisions.changed(integration);
     return { ...first, signingSecret: vault.open(first.secret, id) };
   }
   // Concurrent registrations may all be refused below the limit, but the limit is never exceeded.
@@ -101,7 +104,6 @@ async function register(
     await endpoints.remove(integration, id);
     throw tooMany(endpointsMax);
   }
-  await revisions.changed(integration);
   return { ...endpoint, signingSecret };
 }
 
