@@ -10,7 +10,7 @@ const log = openLog({ service: 'test', level: 'silent' });
 interface Sending {
   /** How long the missed events take to read. */
   readMs?: number;
-  /** From this hold on, another replica has the step. */
+  /** How often this replica can hold the step before another replica has it. */
   heldTimes?: number;
 }
 

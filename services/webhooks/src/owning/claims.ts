@@ -79,8 +79,8 @@ export class Claims {
         return this.#takeOne({ partition, floor, stream: log.id }, one);
       }),
     );
-    // Deletes the floors of replicas that ended long ago.
-    const owners = (await this.#claims.find({}).toArray()).flatMap(({ owner }) => owner ?? []);
+    // Deletes the floors of replicas that ended long ago, except those from which other replicas have yet to take partitions.
+    const owners = (await this.#claims.distinct('owner')).filter((owner) => owner !== null);
     await this.#replicas.deleteMany({
       _id: { $nin: owners },
       at: { $lt: new Date(Date.now() - forgottenAfterMs) },
