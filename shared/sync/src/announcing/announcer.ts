@@ -24,7 +24,10 @@ export interface AnnouncerOptions extends PublishOptions {
   now: Clock;
 }
 
-/** Pushes announced at a time for each stream. Parallel publishing hides the latency of the disk; more would only take more memory. */
+/**
+ * Pushes announced at a time for each stream. Parallel publishing hides the latency of the disk; more would only take more
+ * memory.
+ */
 const lanes = { max: 4 };
 const pushesMax = 2_000;
 /** The limit of records of all waiting pushes, which bounds the memory of the announcer. */
