@@ -347,11 +347,13 @@ describe.each(browsers)('the console in %s', (chromium) => {
 
     it('that ends while the page is open leaves the page, asks nothing more, and another one goes on', async () => {
       const { page, client, requested, complaints, settled } = await open({
-        ttlSeconds: 3,
+        ttlSeconds: 600,
         hash: '#/runs',
+        clock: true,
       });
       await heading(page, 'Runs').waitFor();
       await page.getByText('No push matches.').waitFor();
+      await page.clock.fastForward(600_000);
       await page.getByRole('alert').getByText('This token has ended.').waitFor();
       expect(await heading(page, 'Runs').isVisible()).toBe(true);
       await settled();

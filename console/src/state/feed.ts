@@ -4,7 +4,7 @@ import { call } from '../api/call.ts';
 import { Problem } from '../api/problem.ts';
 import { get } from '../api/request.ts';
 import type { FeedEvent, EventPage } from '../api/shapes.ts';
-import { nowOfGateway, type Session } from '../api/session.ts';
+import { nowOfGateway, session, type Session } from '../api/session.ts';
 import { createStore } from './store.ts';
 import { visible } from './visibility.ts';
 
@@ -142,7 +142,8 @@ export function followFeed(integration: string): () => void {
   const lead = async (wait: number, signal: AbortSignal): Promise<void> => {
     isLeading = true;
     try {
-      while (!signal.aborted) {
+      // A session may end just before its page stops to follow.
+      while (!signal.aborted && isFeedOn(session.get())) {
         const pauseMs = await askOnce(wait, signal);
         await pause(wait === 0 ? Math.max(pauseMs, withoutLocksMs) : pauseMs, signal);
       }
