@@ -56,6 +56,7 @@ export function queueOf(
   const queue = new EndpointQueue({
     subscriber: endpoint,
     integration: endpoint.integration,
+    stream: 'one',
     window,
     match: openMatch(),
     from: 1,

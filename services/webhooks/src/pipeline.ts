@@ -208,11 +208,11 @@ function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop:
     revisions,
     endpoints,
     windows: new Windows({ bus, read: (stored) => readBatch(stored, log) }),
-    stream,
     wake(queue) {
       progress.touch(queue);
       scheduler.wake(queue);
     },
+    isFollowed: (integration) => progress.follows(integration),
     onBehind: (queue) => progress.touchBehind(queue),
     endpointsMax: inMemoryMax.queues,
     retry: retryUntilStop,
@@ -231,7 +231,6 @@ function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop:
       metrics,
     }),
     report: openReport(log, attemptLog, metrics),
-    missedOf: (queue) => integrations.missedOf(queue),
     onRecorded: (endpoint) => integrations.adopt(endpoint),
     onEnd(queue, delivery, end) {
       if (end === 'uncounted') progress.storeSoon(queue);

@@ -2,6 +2,7 @@
 import { openLog } from '@integration-sync/runtime/log';
 import { expect, it } from 'vitest';
 import { Deliverer } from '../../../services/webhooks/src/delivering/deliver.ts';
+import type { EndpointQueue } from '../../../services/webhooks/src/delivering/endpoint-queue.ts';
 import type { Next } from '../../../services/webhooks/src/delivering/policy.ts';
 import { openEndpointCache } from '../../../services/webhooks/src/endpoints/cache.ts';
 import { openVault } from '../../../services/webhooks/src/secrets/vault.ts';
@@ -21,8 +22,8 @@ interface Attempt {
   active?: boolean;
   /** How many attempts of the event turn out to be used up while the endpoint is looked up. */
   usedUp?: number;
-  /** The circuit of the queue is closed by a success that ends while the failure waits to be stored. */
-  closesMeanwhile?: boolean;
+  /** What another attempt of the endpoint does while the outcome of this attempt waits to be stored. */
+  meanwhile?: (queue: EndpointQueue) => void;
 }
 
 async function attempt({
@@ -32,7 +33,7 @@ async function attempt({
   throws,
   active = true,
   usedUp = 0,
-  closesMeanwhile = false,
+  meanwhile = () => undefined,
 }: Attempt) {
   const vault = openVault(secretKey);
   const endpoint = { ...openEndpoint('wh_1'), secret: vault.seal('whsec_AAAA', 'wh_1') };
@@ -50,21 +51,23 @@ async function attempt({
     cache: openEndpointCache(
       {
         async findAll() {
-          queue.adopt([{ sequence: 1, index: 0, attempts: usedUp, dueAtMs: 5_000 }], 0, 0);
+          queue.adopt([{ stream: 'one', sequence: 1, index: 0, attempts: usedUp, dueAtMs: 5_000 }], 0, 0);
           return [{ ...endpoint, active }];
         },
       },
       vault,
     ),
     recorder: {
-      succeeded: async () => void (successes += 1),
+      async succeeded() {
+        successes += 1;
+        meanwhile(queue);
+      },
       async failed() {
-        if (closesMeanwhile) queue.isCircuitClosed = true;
+        meanwhile(queue);
         return next === undefined ? {} : { next, after: { ...endpoint, mark: 1 } };
       },
     },
     report: () => undefined,
-    missedOf: () => ({ sequence: 1, index: 0, open: [], stream: 'one' }),
     onRecorded: () => undefined,
     onEnd: (_queue, _delivery, end) => void ends.push(end),
     mayBegin: () => true,
@@ -86,6 +89,8 @@ async function attempt({
   };
 }
 
+const close = (queue: EndpointQueue): void => void (queue.isCircuitClosed = true);
+const fail = (queue: EndpointQueue): void => void (queue.mark += 1);
 const again = { event: 'again', delayMs: 1_000, failures: 1, disable: undefined } as const;
 
 it('a success asks the database nothing where the circuit is closed', async () => {
@@ -108,7 +113,12 @@ it('a failure that counts opens the circuit, and its event is on trial', async (
 });
 
 it('a failure that counts opens the circuit that a success has closed before the failure was stored', async () => {
-  const { queue } = await attempt({ next: { ...again, circuit: 'open' }, closesMeanwhile: true });
+  const { queue } = await attempt({ next: { ...again, circuit: 'open' }, meanwhile: close });
+  expect(queue.isCircuitClosed).toBe(false);
+});
+
+it('a success leaves the circuit open that a failure has opened while the success was stored', async () => {
+  const { queue } = await attempt({ outcome: succeeded, isCircuitClosed: false, meanwhile: fail });
   expect(queue.isCircuitClosed).toBe(false);
 });
 

@@ -73,10 +73,10 @@ describe('where the circuit is open', () => {
     queue.again(inFlight(queue, 1, 0), { attempts: 1, dueAt: 0, isTrial: false });
     expect(beginNext(queue, 1_000)).toBe('1-1');
     const from = queue.handover(0, 1_000, 'before');
-    const trials = [{ sequence: 1, index: 1, attempts: 1, dueAtMs: 0 }];
-    const { queue: next } = queueOf(failing, [batchOf(1, 3)], { from, tried: trials });
+    const trials = [{ stream: 'one', sequence: 1, index: 1, attempts: 1, dueAtMs: 0 }];
+    const { queue: next } = queueOf({ ...failing, trials }, [batchOf(1, 3)], { from });
     expect(beginNext(next, 0)).toBe('wait 10500');
-    next.adopt([{ sequence: 1, index: 1, attempts: 2, dueAtMs: 5_000 }], 0, 0);
+    next.adopt([{ stream: 'one', sequence: 1, index: 1, attempts: 2, dueAtMs: 5_000 }], 0, 0);
     expect([beginNext(next, 100), beginNext(next, 5_000), beginNext(next, 5_000)]).toEqual([
       'wait 4900',
       '1-1',
@@ -173,8 +173,8 @@ describe('an offset', () => {
   });
 
   it('is completed by what the endpoint knows of the events that failed', () => {
-    const trial = { sequence: 5, index: 1, attempts: 2, dueAtMs: 5_000 };
-    const { queue } = queueOf(failing, [batchOf(5, 2)], { from: 5, tried: [trial] });
+    const trial = { stream: 'one', sequence: 5, index: 1, attempts: 2, dueAtMs: 5_000 };
+    const { queue } = queueOf({ ...failing, trials: [trial] }, [batchOf(5, 2)], { from: 5 });
     expect([beginNext(queue), inFlight(queue, 5, 0).attempts]).toEqual(['5-0', 0]);
     queue.finish(inFlight(queue, 5, 0));
     expect([beginNext(queue), beginNext(queue, 5_000)]).toEqual(['wait 5000', '5-1']);
@@ -185,23 +185,30 @@ describe('an offset', () => {
 it('what another replica tried since counts', () => {
   const open = [{ sequence: 3, index: 0, attempts: 1, dueAtMs: 0 }];
   const { queue } = queueOf(failing, [batchOf(3)], { from: { sequence: 4, index: 0, epoch: 0, open } });
-  queue.adopt([{ sequence: 3, index: 0, attempts: 3, dueAtMs: 20_000 }], 0, 0);
+  queue.adopt([{ stream: 'one', sequence: 3, index: 0, attempts: 3, dueAtMs: 20_000 }], 0, 0);
   expect([beginNext(queue), inFlight(queue, 3).attempts]).toEqual(['wait 20000', 3]);
 });
 
 describe('what another replica gave up', () => {
-  const trial = { sequence: 5, index: 0, attempts: 4, dueAtMs: 0 };
+  const trial = { stream: 'one', sequence: 5, index: 0, attempts: 4, dueAtMs: 0 };
 
   it('is not tried a fifth time where it is open', () => {
     const open = [{ ...trial, attempts: 3 }];
     const from = { sequence: 5, index: 1, epoch: 0, open };
-    const { queue } = queueOf(failing, [batchOf(5, 2)], { from, tried: [trial] });
+    const { queue } = queueOf({ ...failing, trials: [trial] }, [batchOf(5, 2)], { from });
     expect(beginNext(queue, 60_000)).toBe('5-1');
   });
 
   it('is not tried a fifth time where no offset has it yet', () => {
-    const { queue } = queueOf(failing, [batchOf(5, 2)], { from: 5, tried: [trial] });
+    const { queue } = queueOf({ ...failing, trials: [trial] }, [batchOf(5, 2)], { from: 5 });
     expect(beginNext(queue)).toBe('5-1');
+  });
+
+  it('says nothing of the event at the same point of a log that was created again', () => {
+    const trials = [{ ...trial, stream: 'the log before' }];
+    const { queue } = queueOf({ ...failing, trials }, [batchOf(5, 2)], { from: 5 });
+    queue.adopt(trials, 0, 0);
+    expect([beginNext(queue), inFlight(queue, 5).attempts]).toEqual(['5-0', 0]);
   });
 
   it('ends here while it is in flight here as well', () => {
@@ -280,7 +287,7 @@ describe('how many may be in flight', () => {
     dead.freeFrom(() => false);
     expect(beginNext(dead)).toBe('1-0');
     const failed = handedOver();
-    failed.adopt([{ sequence: 1, index: 0, attempts: 1, dueAtMs: 1_000 }], 0, 0);
+    failed.adopt([{ stream: 'one', sequence: 1, index: 0, attempts: 1, dueAtMs: 1_000 }], 0, 0);
     expect(beginNext(failed)).toBe('1-1');
   });
 

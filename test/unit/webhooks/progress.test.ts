@@ -102,3 +102,44 @@ it('keeps the offset at which an endpoint began, where another of its integratio
   await pause(150);
   expect(saved).toMatchObject([{ open: [{ sequence: 1, index: 0 }] }]);
 });
+
+it('follows an integration until the offset of its endpoint is removed', async () => {
+  const followed: boolean[] = [];
+  const { queue, integration, progress, saved } = setUp(
+    (one) => void followed.push(one.follows(integration)),
+  );
+  await using _progress = progress;
+  progress.touchBehind(queue);
+  for (const index of [0, 1]) {
+    if (index === 1) begin(queue);
+    const delivery = queue.find({ sequence: 1, index });
+    if (delivery !== undefined) queue.finish(delivery);
+  }
+  expect([queue.firstUndelivered(), progress.follows(integration)]).toEqual([Infinity, true]);
+  await eventually(
+    () => progress.follows(integration),
+    (follows) => !follows,
+  );
+  expect([saved, followed]).toEqual([[undefined], [true]]);
+});
+
+it('removes an offset that was stored although its writing failed', async () => {
+  let fails = 1;
+  const { queue, integration, progress, saved } = setUp(() => {
+    fails -= 1;
+    if (fails === 0) throw new Error('stored, and the answer was lost');
+  });
+  await using _progress = progress;
+  progress.storeSoon(queue);
+  await eventually(() => saved.length, Boolean);
+  begin(queue);
+  for (const index of [0, 1]) {
+    const delivery = queue.find({ sequence: 1, index });
+    if (delivery !== undefined) queue.finish(delivery);
+  }
+  await eventually(
+    () => progress.follows(integration),
+    (follows) => !follows,
+  );
+  expect(saved.at(-1)).toBe(undefined);
+});

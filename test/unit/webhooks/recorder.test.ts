@@ -66,7 +66,7 @@ function setUp() {
     recorder.failed({
       endpoint: openEndpoint(id),
       verdict: 'failed',
-      tried: { sequence, index: 0, attempts, dueAtMs: 1_000 },
+      tried: { stream: 'one', sequence, index: 0, attempts, dueAtMs: 1_000 },
       missed: () => ({ sequence: 1, index: 0, open: [], stream: 'one' }),
       ...meant,
     });
@@ -163,4 +163,13 @@ it('remembers how often an event was tried when another one is tried in its plac
     { sequence: 2, attempts: 1 },
     { sequence: 1, attempts: 2 },
   ]);
+});
+
+it('forgets the trials of a log that was created again', async () => {
+  const { stored, fail } = setUp();
+  await fail('one', 1);
+  const endpoint = stored.get('one') ?? openEndpoint('one');
+  const tried = { stream: 'another', sequence: 2, index: 0, attempts: 1, dueAtMs: 1_000 };
+  await fail('one', 2, { endpoint, tried });
+  expect(stored.get('one')?.trials).toEqual([tried]);
 });

@@ -10,9 +10,9 @@
 import type { Log } from '@integration-sync/runtime/log';
 import type { Retry } from '@integration-sync/runtime/retry';
 import type { EndpointCache, KnownEndpoint } from '../endpoints/cache.ts';
-import type { Endpoint, Missed } from '../endpoints/endpoint.ts';
+import type { Endpoint, Trial } from '../endpoints/endpoint.ts';
 import type { StreamEvent } from '../log/batch.ts';
-import type { LogPoint, OpenEvent } from '../log/offsets.ts';
+import type { LogPoint } from '../log/offsets.ts';
 import type { WebhookMetrics } from '../metrics.ts';
 import type { Attempted, Send } from '../sending/send.ts';
 import { type AttemptLog, entryOf } from './attempt-log.ts';
@@ -34,8 +34,6 @@ interface DeliverOptions {
   cache: Pick<EndpointCache, 'get'>;
   recorder: Recorder;
   report: Report;
-  /** The events that the endpoint would miss if it were disabled now. */
-  missedOf: (queue: EndpointQueue) => Missed;
   /** Called with the endpoint as it is stored after a failure. */
   onRecorded: (endpoint: Endpoint) => void;
   onEnd: (queue: EndpointQueue, delivery: Delivery, end: AttemptEnd) => void;
@@ -101,9 +99,10 @@ export class Deliverer {
     const reported = { known, event, point: { sequence, index }, number, attempted };
     if (attempted.verdict === 'succeeded') {
       if (!queue.isCircuitClosed) {
+        const { mark } = queue;
         await retry('recording a success', () => recorder.succeeded(known.endpoint));
-        // Another version of the endpoint may have another receiver.
-        if (queue.subscriber.version === version) queue.isCircuitClosed = true;
+        // Another version of the endpoint may have another receiver. A failure that was stored meanwhile may be the later one.
+        if (queue.subscriber.version === version && queue.mark === mark) queue.isCircuitClosed = true;
       }
       queue.finish(delivery);
       report({ ...reported, next: afterSuccess, nextAttemptAt: null });
@@ -122,7 +121,7 @@ export class Deliverer {
     known: KnownEndpoint,
     attempted: Attempted,
   ): Promise<{ next: Next | undefined; nextAttemptAt: Date | null }> {
-    const { recorder, missedOf, onRecorded, retry } = this.#options;
+    const { recorder, onRecorded, retry } = this.#options;
     // The queue pauses before the write, so that no further attempt begins meanwhile.
     const wasClosed = queue.isCircuitClosed;
     queue.isCircuitClosed = false;
@@ -133,13 +132,14 @@ export class Deliverer {
     queue.restsUntil = Math.max(queue.restsUntil, failedAt + retryAfterMs);
     const dueAt = dueAfter(number, new Date(), retryAfterMs);
     const { sequence, index } = delivery;
-    const tried: OpenEvent = { sequence, index, attempts: number, dueAtMs: dueAt.getTime() };
+    const { stream } = queue;
+    const tried: Trial = { stream, sequence, index, attempts: number, dueAtMs: dueAt.getTime() };
     if (retryAfterMs > 0) tried.retryAfterMs = retryAfterMs;
     const failed = {
       endpoint: known.endpoint,
       verdict: attempted.verdict === 'gone' ? ('gone' as const) : ('failed' as const),
       tried,
-      missed: () => missedOf(queue),
+      missed: () => queue.missed(),
     };
     try {
       const { next, after } = await retry('recording a failure', () => recorder.failed(failed));

@@ -10,9 +10,16 @@
 // An open event is in flight, or waits for its next attempt. Events before the cursor that are not open are finished. An event
 // in flight at the former owner counts towards the in-flight limit, until its attempt ends or its deadline is over.
 import { attemptDelaysMs, limits } from '@integration-sync/contracts';
-import { inFlightMaxOf, openMaxOf, type Subscriber } from '../endpoints/endpoint.ts';
+import { inFlightMaxOf, type Missed, openMaxOf, type Subscriber, type Trial } from '../endpoints/endpoint.ts';
 import type { LoggedBatch, StreamEvent } from '../log/batch.ts';
-import { isBefore, isSame, type LogPoint, type OpenEvent, type StoredOffset } from '../log/offsets.ts';
+import {
+  isBefore,
+  isSame,
+  type LogPoint,
+  type Offset,
+  type OpenEvent,
+  type StoredOffset,
+} from '../log/offsets.ts';
 import type { Window } from '../log/window.ts';
 import type { Match } from '../matching/match.ts';
 
@@ -43,12 +50,12 @@ export const deadlineMs = limits.deliveryDeadlineMs + 500;
 export interface QueueOptions {
   subscriber: Subscriber;
   integration: string;
+  /** The creation time of the log. */
+  stream: string;
   window: Window;
   match: Match;
   /** The sequence, or the stored offset, at which the queue begins. */
   from: number | StoredOffset;
-  /** The endpoint's stored trials. An offset may be older than a trial, so the larger number of attempts holds. */
-  tried?: readonly OpenEvent[];
   /** If the caller set `inFlightMax`, no attempt begins before this time: a silent former owner may have attempts in flight. */
   quietUntil?: number;
   nowMs: number;
@@ -58,6 +65,7 @@ export interface QueueOptions {
 export class EndpointQueue {
   readonly id: string;
   readonly integration: string;
+  readonly stream: string;
   readonly window: Window;
   subscriber: Subscriber;
   isCircuitClosed: boolean;
@@ -83,9 +91,10 @@ export class EndpointQueue {
   #matched: { batch: LoggedBatch; subscriber: Subscriber; indexes: readonly number[] } | undefined;
 
   constructor(options: QueueOptions) {
-    const { subscriber, integration, window, match, from, tried = [], quietUntil = 0, nowMs, now } = options;
+    const { subscriber, integration, stream, window, match, from, quietUntil = 0, nowMs, now } = options;
     this.id = subscriber._id;
     this.integration = integration;
+    this.stream = stream;
     this.window = window;
     this.subscriber = subscriber;
     this.isCircuitClosed = subscriber.isCircuitClosed === true;
@@ -96,10 +105,11 @@ export class EndpointQueue {
       typeof from === 'number' ? { sequence: from, index: 0, open: [] } : from;
     this.#cursor = { sequence, index };
     this.#open = open.map((one) => opened(one, nowMs, now));
-    this.#triedLater = tried
+    const { trials = [] } = subscriber;
+    this.#triedLater = this.#ofLog(trials)
       .filter((trial) => !isBefore(trial, this.#cursor))
       .map((trial) => opened(trial, nowMs, now));
-    this.adopt(tried, nowMs, now);
+    this.adopt(trials, nowMs, now);
   }
 
   get inFlight(): number {
@@ -171,6 +181,11 @@ export class EndpointQueue {
     return { ...this.#cursor, epoch: this.subscriber.epoch, open };
   }
 
+  /** The events that the endpoint misses if it is disabled: those undelivered at the offset, by default at the present offset. */
+  missed({ sequence, index, open }: Offset = this.offset(Date.now(), performance.now())): Missed {
+    return { sequence, index, open, stream: this.stream };
+  }
+
   /** The offset for the next owner, which leaves events in flight at this replica alone until their deadlines. */
   handover(nowMs: number, now: number, self: string): StoredOffset {
     const open = this.#open.map((one) => {
@@ -195,8 +210,12 @@ export class EndpointQueue {
     return this.#open.some(({ heldBy }) => heldBy !== undefined);
   }
 
-  /** Adopts the attempts that another replica made at open events. The first of `tried` comes on trial. */
-  adopt(tried: readonly OpenEvent[], nowMs: number, now: number): void {
+  /**
+   * Adopts the attempts that another replica made at open events. The first of the endpoint's trials comes on trial. An offset may
+   * be older than a trial, so the larger number of attempts holds.
+   */
+  adopt(trials: readonly Trial[], nowMs: number, now: number): void {
+    const tried = this.#ofLog(trials);
     for (const trial of tried) {
       const known = this.find(trial);
       if (known === undefined || known.attempts >= trial.attempts) continue;
@@ -221,6 +240,11 @@ export class EndpointQueue {
     this.#open = [];
     this.restsUntil = 0;
     this.#cursor = { sequence, index: 0 };
+  }
+
+  /** A trial of a log that was created again names a point at which another event is now. */
+  #ofLog(trials: readonly Trial[]): Trial[] {
+    return trials.filter(({ stream }) => stream === this.stream);
   }
 
   #try(trial: Delivery): void {

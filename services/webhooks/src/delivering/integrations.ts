@@ -13,11 +13,10 @@ import type { Log } from '@integration-sync/runtime/log';
 import type { Retry } from '@integration-sync/runtime/retry';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import { LRUCache } from 'lru-cache';
-import type { Endpoint, Missed, Subscriber } from '../endpoints/endpoint.ts';
+import type { Endpoint, Subscriber } from '../endpoints/endpoint.ts';
 import type { Endpoints, Revisions } from '../endpoints/store.ts';
 import type { LoggedBatch } from '../log/batch.ts';
 import type { LogPoint, OffsetsByIntegration, StoredOffset } from '../log/offsets.ts';
-import type { LogStream } from '../log/reader.ts';
 import type { Window, Windows } from '../log/window.ts';
 import { openMatch } from '../matching/match.ts';
 import type { OwnedPartition, OwnedPartitions } from '../owning/ownership.ts';
@@ -47,9 +46,10 @@ interface IntegrationsOptions {
   revisions: Pick<Revisions, 'of'>;
   endpoints: Pick<Endpoints, 'subscribersOf' | 'findAll' | 'recordMissed'>;
   windows: Windows;
-  stream: Pick<LogStream, 'facts'>;
   /** Called if the endpoint may have an event to deliver. */
   wake: (queue: EndpointQueue) => void;
+  /** Whether an offset of the integration may have to be stored or removed. */
+  isFollowed: (integration: ActiveIntegration) => boolean;
   /** Called if the queue begins at a stored offset. */
   onBehind: (queue: EndpointQueue) => void;
   /** Beyond this many endpoints, idle integrations leave memory. */
@@ -167,14 +167,6 @@ export class Integrations {
     for (const integration of this.ofPartitions(partitions)) this.#forget(integration);
   }
 
-  /** The events that a disabled endpoint misses: those undelivered at the offset, by default at the queue's present offset. */
-  missedOf(
-    queue: EndpointQueue,
-    { epoch: _epoch, ...offset }: StoredOffset = queue.offset(Date.now(), performance.now()),
-  ): Missed {
-    return { ...offset, stream: this.#options.stream.facts.id };
-  }
-
   #owns(name: string): boolean {
     return this.#options.owned.has(partitionOf(name));
   }
@@ -250,10 +242,10 @@ export class Integrations {
     const queue = new EndpointQueue({
       subscriber: found,
       integration: name,
+      stream: this.#options.owned.get(partition)?.stream ?? '',
       window,
       match: this.#match,
       from: offset?.epoch === found.epoch ? offset : window.through + 1,
-      tried: found.trials?.filter(({ index }) => index !== undefined) ?? [],
       // A limit that a caller sets holds for this replica and the former owner together.
       quietUntil: found.inFlightMax === undefined ? 0 : (this.#quietUntil.get(partition) ?? 0),
       nowMs: Date.now(),
@@ -292,7 +284,7 @@ export class Integrations {
       const epoch = Number(key);
       if (missed !== null || queue.toldMissed.includes(epoch)) continue;
       queue.toldMissed.push(epoch);
-      const told = this.missedOf(queue, offset?.epoch === epoch ? offset : undefined);
+      const told = queue.missed(offset?.epoch === epoch ? offset : undefined);
       retry('storing missed events', () => endpoints.recordMissed(found._id, epoch, told)).catch(
         (error: unknown) =>
           log.debug({ err: error, endpoint: found._id }, 'the missed events of an endpoint are not stored'),
@@ -313,13 +305,13 @@ export class Integrations {
   }
 
   #makeRoom(): void {
-    const { endpointsMax } = this.#options;
+    const { endpointsMax, isFollowed } = this.#options;
     const now = performance.now();
     if (this.#endpoints <= endpointsMax || now - this.#roomMadeAt < roomEveryMs) return;
     this.#roomMadeAt = now;
     for (const integration of this.#active.values()) {
       if (this.#endpoints <= endpointsMax) return;
-      if (isIdle(integration)) this.#forget(integration);
+      if (isIdle(integration) && !isFollowed(integration)) this.#forget(integration);
     }
   }
 }

@@ -62,7 +62,7 @@ const savesAtOnce = 16;
 export class Progress implements AsyncDisposable {
   readonly #options: ProgressOptions;
   readonly #busy = new Map<EndpointQueue, Busy>();
-  /** Integrations of which an offset is to be removed, or could not be stored. */
+  /** Integrations of which an offset is to be removed, or may not be stored. */
   readonly #toStoreAgain = new Set<string>();
   #savedFloors = '';
   #floorsSavedAt = -Infinity;
@@ -97,6 +97,11 @@ export class Progress implements AsyncDisposable {
   touchBehind(queue: EndpointQueue): void {
     const now = performance.now();
     this.touch(queue).behind = { since: now, savedAt: now, begun: queue.begun };
+  }
+
+  /** Whether an offset of the integration may have to be stored or removed. */
+  follows({ name, queues }: ActiveIntegration): boolean {
+    return this.#toStoreAgain.has(name) || queues.values().some((queue) => this.#busy.has(queue));
   }
 
   /** Notes an uncounted failure, which only the offset of the endpoint can store. */
@@ -172,17 +177,12 @@ export class Progress implements AsyncDisposable {
 
   async #saveOffsets(now: number): Promise<void> {
     const due = new Set(this.#toStoreAgain);
-    this.#toStoreAgain.clear();
     for (const [queue, one] of this.#busy) if (isDue(queue, one, now)) due.add(queue.integration);
     const names = [...due];
     for (let from = 0; from < names.length; from += savesAtOnce) {
       const some = names.slice(from, from + savesAtOnce);
-      try {
-        await Promise.all(some.map((name) => this.#saveOne(name, now)));
-      } catch (error) {
-        for (const name of names.slice(from)) this.#toStoreAgain.add(name);
-        throw error;
-      }
+      const saves = await Promise.allSettled(some.map((name) => this.#saveOne(name, now)));
+      for (const save of saves) if (save.status === 'rejected') throw save.reason;
     }
   }
 
@@ -191,7 +191,10 @@ export class Progress implements AsyncDisposable {
     const { active, owned, offsets } = this.#options;
     const integration = active.get(name);
     const claim = integration === undefined ? undefined : owned.get(integration.partition);
-    if (integration === undefined || claim === undefined) return;
+    if (integration === undefined || claim === undefined) {
+      this.#toStoreAgain.delete(name);
+      return;
+    }
     const points = new Map<string, StoredOffset>();
     const saved: { one: Busy; begun: number; uncounted: number }[] = [];
     for (const queue of integration.queues.values()) {
@@ -200,7 +203,9 @@ export class Progress implements AsyncDisposable {
       points.set(queue.id, queue.offset(Date.now(), now));
       saved.push({ one, begun: queue.begun, uncounted: one.uncounted });
     }
+    this.#toStoreAgain.add(name);
     await offsets.save(name, claim, points);
+    this.#toStoreAgain.delete(name);
     for (const { one, begun, uncounted } of saved) {
       one.uncounted -= uncounted;
       one.behind = { since: one.behind?.since ?? now, savedAt: now, begun };

@@ -1,9 +1,9 @@
 // Records the outcome of an attempt for all replicas. policy.ts decides by the stored endpoint. The recorder stores the
 // decision on the condition that the endpoint is unchanged, and broadcasts the change.
 import { openSemaphore, type RunInTurn } from '@integration-sync/runtime/semaphore';
-import { type Endpoint, type Missed, openMaxOf } from '../endpoints/endpoint.ts';
+import { type Endpoint, type Missed, openMaxOf, type Trial } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
-import { isSame, type OpenEvent } from '../log/offsets.ts';
+import { isSame } from '../log/offsets.ts';
 import type { WebhookMetrics } from '../metrics.ts';
 import type { TellChanged } from './broadcasts.ts';
 import { afterSuccess, type Attempt, decideNext, type Next } from './policy.ts';
@@ -13,7 +13,7 @@ export interface FailedAttempt {
   endpoint: Endpoint;
   verdict: Attempt['verdict'];
   /** The event, with this attempt counted, and with the time of its next attempt. */
-  tried: OpenEvent;
+  tried: Trial;
   /** The events that the endpoint misses if this attempt disables it. */
   missed: () => Missed;
 }
@@ -115,9 +115,11 @@ interface Recorded {
   after?: Endpoint;
 }
 
-/** Puts the event of the attempt on trial. Other trials keep their numbers of attempts. */
-const withTrial = (read: Endpoint, trial: OpenEvent): OpenEvent[] =>
-  [trial, ...(read.trials ?? []).filter((one) => !isSame(one, trial))].slice(0, openMaxOf(read));
+/** Puts the event of the attempt on trial. Other trials of the same log keep their numbers of attempts. */
+function withTrial(read: Endpoint, trial: Trial): Trial[] {
+  const others = read.trials?.filter((one) => one.stream === trial.stream && !isSame(one, trial)) ?? [];
+  return [trial, ...others].slice(0, openMaxOf(read));
+}
 
 /** The decision for an event that was in flight when its endpoint was disabled. */
 const missed = ({ failures }: Endpoint): Next => ({

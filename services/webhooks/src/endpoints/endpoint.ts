@@ -73,7 +73,7 @@ export interface Endpoint {
   /** Rises as the table says: a failure of an attempt that began at a lower mark does not count. */
   mark: number;
   /** The open events that failed last, with their numbers of attempts; the event on trial comes first. */
-  trials?: OpenEvent[];
+  trials?: Trial[];
   /** The next step to enable the endpoint, or to send its missed events. */
   recovery?: Recovery;
   /** Disablings of which `webhook.disabled` is not published yet. */
@@ -102,6 +102,11 @@ export type Subscriber = Pick<Endpoint, '_id' | keyof typeof subscriberFields>;
 
 export interface Missed extends Offset {
   /** The creation time of the log to which the sequences belong. */
+  stream: string;
+}
+
+export interface Trial extends OpenEvent {
+  /** The creation time of the log to which the sequence belongs. */
   stream: string;
 }
 

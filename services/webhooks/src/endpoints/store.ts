@@ -7,7 +7,6 @@ import {
   type Store,
   type UpdateFilter,
 } from '@integration-sync/runtime/store';
-import type { OpenEvent } from '../log/offsets.ts';
 import {
   type DisabledReason,
   disablingsMax,
@@ -16,6 +15,7 @@ import {
   type Recovery,
   type Subscriber,
   subscriberFields,
+  type Trial,
 } from './endpoint.ts';
 import { firstTest, recovering } from './recovery.ts';
 
@@ -96,8 +96,7 @@ const correcting = (collection: Collection<Endpoint>) => ({
     const integrations = await collection.distinct('integration', stale);
     if (integrations.length > 0)
       await collection.updateMany(stale, {
-        // A trial names a point of the lost log, at which another event will be.
-        $set: { eventsAfter: 0, earlierEvents: [], trials: [] },
+        $set: { eventsAfter: 0, earlierEvents: [] },
         $inc: { version: 1 },
       });
     return integrations;
@@ -136,7 +135,7 @@ const recording = (collection: Collection<Endpoint>) => ({
     return modifiedCount === 1;
   },
   /** Records a counted failure that leaves the endpoint active. */
-  recordFailure: (read: Endpoint, failures: number, trials: readonly OpenEvent[]) =>
+  recordFailure: (read: Endpoint, failures: number, trials: readonly Trial[]) =>
     collection.findOneAndUpdate(
       asRead(read),
       { $set: { failures, trials: [...trials], isCircuitClosed: false }, $inc: { mark: 1 } },

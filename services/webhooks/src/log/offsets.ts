@@ -85,13 +85,13 @@ export async function openOffsets(store: Store, stream: Pick<LogStream, 'facts'>
     /** Changes nothing if another replica owns the partition now. */
     async save(
       integration: string,
-      { partition, term }: { partition: number; term: number },
+      { partition, term, stream: log }: Pick<StoredOffsets, 'partition' | 'term' | 'stream'>,
       offsets: ReadonlyMap<string, StoredOffset>,
     ): Promise<void> {
       const saved = {
         partition,
         term,
-        stream: stream.facts.id,
+        stream: log,
         offsets: Object.fromEntries(offsets),
         isBehind: offsets.size > 0,
       };
