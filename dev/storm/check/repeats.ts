@@ -32,6 +32,11 @@ const ofServices = new Set<string>([
 ]);
 /** Of one endpoint, of each fault: as many as it may be ahead of its stored offset. */
 const mostOfEndpoint = 64;
+/** While one of these stands still, floors and offsets are not stored; the first write after it takes some time. */
+const ofStore = new Set<string>(['webhooks-mongodb', 'database', 'postgresql']);
+const storedAgainMs = 3_000;
+/** Another replica takes the partitions of a replica that is struck so. */
+const ofOwner = new Set<string>(['webhooks', 'webhooks-nats']);
 
 interface Seen {
   seconds: number;
@@ -57,16 +62,36 @@ export function checkRepeats(pushes: readonly Push[], seen: Seen, report: Report
     report({ class: 'delivery-twice', what });
   }
   const { length: endpoints } = seen.endpoints;
-  const ofFaults = repeats.filter(({ atMs }) => isCaused(atMs - causedWithinMs, atMs));
+  const wasUnstored = openUnstored(seen.faults);
+  const ofFaults = repeats.filter(
+    ({ atMs, firstMs }) => isCaused(atMs - causedWithinMs, atMs) && !wasUnstored(firstMs),
+  );
   for (const [endpoint, { length }] of Map.groupBy(ofFaults, (repeat) => repeat.endpoint)) {
     if (length <= mostOfEndpoint * causes.length) continue;
     const what = `${endpoint} took ${length} deliveries again, with ${causes.length} faults`;
     report({ class: 'delivery-twice', what });
   }
   const most = taken.length * shareMax + causes.reduce((sum, fault) => sum + mostOf(fault, endpoints), 0);
-  if (seen.seconds < judgedFromSeconds || repeats.length <= most) return;
-  const what = `${repeats.length} of ${taken.length} deliveries were taken before; ${Math.floor(most)} may be, with ${causes.length} faults`;
+  const counted = repeats.filter(({ firstMs }) => !wasUnstored(firstMs)).length;
+  if (seen.seconds < judgedFromSeconds || counted <= most) return;
+  const what = `${counted} of ${taken.length} deliveries were taken before; ${Math.floor(most)} may be, with ${causes.length} faults`;
   report({ class: 'delivery-twice', what });
+}
+
+/**
+ * Whether no owner could store at that time what it delivered, and an owner was lost before it could. So its deliveries since then
+ * come again, however many they are.
+ */
+function openUnstored(faults: readonly FaultLine[]): (atMs: number) => boolean {
+  const losses = faults.filter(({ target }) => ofOwner.has(target));
+  const spans = faults
+    .filter(({ target }) => ofStore.has(target))
+    .map(({ atMs, untilMs, wholeMs = 0 }) => ({
+      fromMs: atMs,
+      toMs: Math.max(untilMs, wholeMs) + storedAgainMs,
+    }))
+    .filter(({ fromMs, toMs }) => losses.some(({ atMs }) => fromMs <= atMs && atMs <= toMs));
+  return (atMs) => spans.some(({ fromMs, toMs }) => fromMs <= atMs && atMs <= toMs);
 }
 
 type Repeat = DeliveryLine & { firstMs: number };

@@ -77,6 +77,14 @@ export const forgedDeliveries: readonly Forgery[] = [
     },
   ],
   [
+    'many deliveries come again though the database went on before an owner was lost',
+    'delivery-twice',
+    (forger) => {
+      forger.ledger.faults.push(fault('database', 30_000, 46_000), fault('webhooks', 50_000));
+      again(forger, 60_000, 600);
+    },
+  ],
+  [
     'a push is announced as completed before its records',
     'event-order',
     (forger) => (eventOf(forger, 'a1-completed').sequence = 0),
@@ -149,6 +157,14 @@ export const permittedDeliveries: readonly Permitted[] = [
       forger.ledger.seconds = 16;
       forger.ledger.faults.push(fault('nats', 10_000));
       again(forger, 12_000, 60);
+    },
+  ],
+  [
+    'what an owner delivered while the database stood still comes again, as the owner was lost before it went on',
+    (forger) => {
+      const { atMs } = forger.ledger.deliveries[0]!;
+      forger.ledger.faults.push(fault('database', atMs - 100, 46_000), fault('webhooks', 45_000));
+      again(forger, 60_000, 600);
     },
   ],
   [
