@@ -38,6 +38,7 @@ export async function startChild(
   { environment = {}, flags = [] }: ChildOptions = {},
 ): Promise<Child> {
   const child = fork(join(import.meta.dirname, file), args, {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     env: { ...process.env, ...environment },
     // As a service has them, whatever it is compared with.
     execArgv: [...process.execArgv, ...nodeFlags, ...flags],

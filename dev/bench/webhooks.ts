@@ -1,4 +1,4 @@
-// npm run bench:webhooks [-- throughput hanging fanout burst replicas partitions many]: how fast deliveries are, beside a bare loop and
+// npm run bench:webhooks [-- throughput hanging fanout burst replicas partitions many]: how fast deliveries are, beside bare loops and
 // beside BullMQ on Redis, and whether dead endpoints cost a healthy one anything. Everything runs on this machine, on
 // engines of its own, and leaves nothing behind. Redis must be on PATH (Debian: redis-server).
 import { parseWebhooksBenchOptions, webhooksUsage, type WebhooksBench } from './options.ts';

@@ -1,18 +1,23 @@
 // What delivering costs at the least: the same bytes on the wire, signed both ways and posted over kept-alive
-// connections, a few at a time. No queue, no log, no retry, nothing that survives anything.
+// connections, a few at a time. No queue, no retry, nothing that survives anything; a log line for each delivery where asked for.
 import { createHmac } from 'node:crypto';
+import { openLog } from '@integration-sync/runtime/log';
 import { Pool } from 'undici';
 
 interface Task {
   url: string;
   count: number;
   inFlight: number;
+  /** Whether each delivery is logged as webhooks logs it. */
+  isLogged: boolean;
 }
+
+const log = openLog({ service: 'webhooks', level: 'info', pretty: false });
 
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=';
 const key = Buffer.from(secret.slice(6), 'base64');
 
-async function run({ url, count, inFlight }: Task): Promise<void> {
+async function run({ url, count, inFlight, isLogged }: Task): Promise<void> {
   const { origin, pathname } = new URL(url);
   const pool = new Pool(origin, { connections: inFlight });
   let next = 0;
@@ -20,6 +25,7 @@ async function run({ url, count, inFlight }: Task): Promise<void> {
     while (next < count) {
       const n = next++;
       const timestamp = new Date().toISOString();
+      const startedAt = performance.now();
       const seconds = Math.floor(Date.now() / 1_000);
       const body = JSON.stringify({
         event: 'supplier.created',
@@ -44,6 +50,21 @@ async function run({ url, count, inFlight }: Task): Promise<void> {
         body,
       });
       await response.body.dump();
+      if (!isLogged) continue;
+      log.info(
+        {
+          endpoint: 'wh_6d0f5b1a2c3e4f708192a3b4c5d6e7f8',
+          integration: 'bench',
+          eventId: `bare-${n}`,
+          event: 'supplier.created',
+          attempt: 1,
+          outcome: 'succeeded',
+          status: response.statusCode,
+          durationMs: Math.round(performance.now() - startedAt),
+          next: 'delivered',
+        },
+        'attempt',
+      );
     }
   };
   await Promise.all(Array.from({ length: inFlight }, deliver));
