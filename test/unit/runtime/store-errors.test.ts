@@ -68,6 +68,8 @@ describe('an error of the store is sorted', () => {
     ['a server that stops', server(91, 'shutdown in progress')],
     ['an operation that took too long', server(50, 'operation exceeded time limit')],
     ['a write that is not durable in time', server(64, 'waiting for replication timed out')],
+    ['a new primary that knows no majority yet', server(134, 'majority reads are currently not possible')],
+    ['a shard that a mongos does not reach', server(202, 'no connection within the time limit')],
     [
       'PostgreSQL that refuses',
       server(1, 'pool.go:90: failed to connect to `user=postgres database=postgres`'),

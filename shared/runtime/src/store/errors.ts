@@ -83,7 +83,9 @@ const awayCodes = new Set([
   91, // ShutdownInProgress
   100, // UnsatisfiableWriteConcern
   133, // FailedToSatisfyReadPreference
+  134, // ReadConcernMajorityNotAvailableYet
   189, // PrimarySteppedDown
+  202, // NetworkInterfaceExceededTimeLimit
   262, // ExceededTimeLimit
   9_001, // SocketException
   10_058, // LegacyNotPrimary
