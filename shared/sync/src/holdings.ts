@@ -36,14 +36,16 @@ export function openOperating(service: string, listed: readonly string[]) {
     /** Undefined once no push of the integration can write or announce any more. */
     async stillPushing(store: Stored, integration: string, now: Date): Promise<Pushing | undefined> {
       const journal = store.collection<Entry>(names.journal);
-      // Sync ids sort by time.
-      const [last] = await journal.find({ integration }).sort({ _id: -1 }).limit(1).toArray();
-      if (last === undefined) return undefined;
-      const quietAt = new Date(last.startedAt.getTime() + quietMs);
+      // Writes of a hidden push may still arrive, and its entry alone makes listings count them.
       const unfinished = await journal.findOne(
-        { due: { $gt: new Date(0) }, integration },
+        { due: { $gt: new Date(0) }, $or: [{ integration }, { hiddenFrom: integration }] },
         { hint: 'left-behind' },
       );
+      // Sync ids sort by time. A hidden entry has no integration.
+      const [newest] = await journal.find({ integration }).sort({ _id: -1 }).limit(1).toArray();
+      const last = newest ?? unfinished;
+      if (last === null) return undefined;
+      const quietAt = new Date(last.startedAt.getTime() + quietMs);
       if (quietAt <= now && unfinished === null) return undefined;
       const { _id: syncId, startedAt } = unfinished ?? last;
       return {

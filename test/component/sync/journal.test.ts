@@ -2,6 +2,7 @@
 // it for dead.
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { openWatermarks, watermarkKey } from '../../../shared/sync/src/watermarks.ts';
+import { openOperating } from '../../../shared/sync/src/holdings.ts';
 import { newSyncId } from '../../../shared/sync/src/ids.ts';
 import { journalIndexes, openJournal, type Journal } from '../../../shared/sync/src/journal/journal.ts';
 import type { Entry } from '../../../shared/sync/src/journal/journal-entry.ts';
@@ -204,5 +205,44 @@ describe('an entry that its process could not announce', () => {
     expect((await found(mine)).due).toEqual(now);
     expect((await found(taken)).due).toEqual(later);
     expect(await found(done)).not.toHaveProperty('due');
+  });
+});
+
+describe('an integration that is to be removed', () => {
+  // A survivor has found no write of a dead process's push, and hides the push. Its writes may still arrive.
+  it('still pushes while a push of it is hidden, and no longer once the push is finished', async () => {
+    await world.store.ensureIndexes('removal_journal', journalIndexes);
+    const left = openJournal(world.store, 'removal_journal');
+    const { stillPushing } = openOperating('removal', []);
+    const [before, lost] = [newSyncId(at(-600_000)), newSyncId(at(-20_000))];
+    const { due: _due, ...quiet } = {
+      ...entry(before),
+      state: 'announced' as const,
+      startedAt: at(-600_000),
+    };
+    const due = at(-5_000);
+    await left.insert(quiet);
+    await left.insert({ ...entry(lost), startedAt: at(-20_000), due });
+    const claimed = await left.claim({ syncId: lost, due }, 'survivor', at(0));
+    if (claimed === undefined) throw new Error('the entry was not claimed');
+    await left.hide(claimed, at(0));
+
+    expect(await stillPushing(world.store, 'bystander', at(0))).toBeUndefined();
+    const pushing = await stillPushing(world.store, 'acme', at(0));
+    expect(pushing?.syncId).toBe(lost);
+    expect(pushing?.quietAt.getTime()).toBeGreaterThan(at(120_000).getTime());
+    await left.finish({ _id: lost, owner: 'survivor', hiddenFrom: 'acme' }, at(0));
+    expect(await stillPushing(world.store, 'acme', at(0))).toBeUndefined();
+  });
+
+  it('still pushes while its only push is hidden', async () => {
+    await world.store.ensureIndexes('only_journal', journalIndexes);
+    const left = openJournal(world.store, 'only_journal');
+    const syncId = newSyncId(at(0));
+    await left.insert(entry(syncId));
+    await left.hide({ _id: syncId, owner: 'writer', integration: 'acme' }, at(0));
+    expect(await openOperating('only', []).stillPushing(world.store, 'acme', at(0))).toMatchObject({
+      syncId,
+    });
   });
 });
