@@ -1,5 +1,12 @@
-/** A caller's text, fit for a message: quoted, escaped, and cut after 40 characters. */
+const charactersMax = 40;
+/** For a text with many escapes, which have six characters at most: the answer to a push may quote ten thousand texts. */
+const escapedMax = 13;
+
+/** A caller's text, fit for a message: quoted, escaped, and cut after 40 characters, or after 13 where escapes double its length. */
 export function quote(text: string): string {
-  const points = Array.from(text.slice(0, 82));
-  return JSON.stringify(points.length > 40 ? `${points.slice(0, 40).join('')}…` : points.join(''));
+  const points = Array.from(text.slice(0, 2 * charactersMax + 2));
+  const cutAfter = (count: number): string =>
+    JSON.stringify(points.length > count ? `${points.slice(0, count).join('')}…` : points.join(''));
+  const quoted = cutAfter(charactersMax);
+  return quoted.length <= 2 * charactersMax + '"…"'.length ? quoted : cutAfter(escapedMax);
 }

@@ -6,6 +6,8 @@ import type { FailureEntry } from './failure.ts';
 /** Bounds for errors: a body may have a million keys, and a key a million characters. */
 export const unknownNamedMax = 10;
 const pointerCharactersMax = 100;
+/** Of a key with many escapes, which have six characters at most. */
+const pointerEscapedMax = 33;
 const comparedCharactersMax = 40;
 
 /** The first `unknownNamedMax` names that are not known. */
@@ -19,9 +21,13 @@ export function unknownAmong(names: Iterable<string>, known: ReadonlySet<string>
   return unknown;
 }
 
-/** A key as a part of a JSON Pointer (RFC 6901). */
-export const pointerPart = (key: string): string =>
-  key.slice(0, pointerCharactersMax).toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1');
+/** A key as a part of a JSON Pointer (RFC 6901), cut short. */
+export function pointerPart(key: string): string {
+  const first = key.slice(0, pointerCharactersMax);
+  const isLong = JSON.stringify(first).length > 2 * pointerCharactersMax + '""'.length;
+  const part = isLong ? first.slice(0, pointerEscapedMax) : first;
+  return part.toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1');
+}
 
 /** The error about an unknown name, with the nearest known name. `what` is the sort of name, such as "field". */
 export function unknownName(what: string, name: string, known: Iterable<string>): string {

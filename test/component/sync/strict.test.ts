@@ -1,5 +1,6 @@
 // Names that a caller has misspelt: ignored, as the contract has it, and said so; with strict handling refused, each with the
 // nearest known one.
+import { Product } from '@integration-sync/contracts';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { openWorld, type Plural, type World } from '../../support/sync.ts';
 
@@ -182,6 +183,32 @@ describe('a push that is not strict', () => {
       code: 'invalid_request',
       errors: [{ pointer: 'details' }, { pointer: '/batches' }, { pointer: '/autoCreateDDS' }],
     });
+  });
+});
+
+describe('a push of which nearly everything is wrong', () => {
+  /** Ids of four bytes a character, which errors name whole. */
+  const idOf = (index: number): string => `${'🌲'.repeat(252)}${String(index).padStart(3, '0')}`;
+  const { externalId: _id, supplierExternalId: _supplier, ...properties } = Product.properties;
+  const bad = (index: number, character: string) => ({
+    externalId: idOf(index),
+    supplierExternalId: idOf(index),
+    ...Object.fromEntries(Object.keys(properties).map((name) => [name, `${character.repeat(41)}\0`])),
+    ...Object.fromEntries(Array.from({ length: 10 }, (_, nth) => [`${nth}${character.repeat(99)}`, 1])),
+  });
+
+  it.each([
+    ['control characters', '\u0001'],
+    ['quotation marks', '"'],
+    ['characters of four bytes', '🌲'],
+    ['characters of three bytes', '木'],
+  ])('with details, in strict handling, is answered whole: %s', async (_what, character) => {
+    const caller = world.caller();
+    const items = [whole.products, ...Array.from({ length: 499 }, (_, index) => bad(index, character))];
+    const { created, errors, details } = await caller.pushDetailed('products', items, {}, true);
+    expect({ created, errors: errors.length }).toEqual({ created: 1, errors: 499 });
+    expect(details[1]?.problems).toHaveLength(Object.keys(properties).length + 11);
+    expect((await caller.list('products')).total).toBe(1);
   });
 });
 

@@ -96,4 +96,10 @@ describe('a quotation', () => {
     expect(quote('x'.repeat(41))).toBe(`"${'x'.repeat(40)}…"`);
     expect(quote('🌲'.repeat(41))).toBe(`"${'🌲'.repeat(40)}…"`);
   });
+
+  it('is cut after 13 where escapes would double its length', () => {
+    expect(quote('"'.repeat(41))).toBe(`"${'\\"'.repeat(40)}…"`);
+    expect(quote('\u0001'.repeat(13))).toBe(`"${'\\u0001'.repeat(13)}"`);
+    expect(quote('\u0001'.repeat(14))).toBe(`"${'\\u0001'.repeat(13)}…"`);
+  });
 });
