@@ -213,7 +213,7 @@ describe('an integration that is to be removed', () => {
   it('still pushes while a push of it is hidden, and no longer once the push is finished', async () => {
     await world.store.ensureIndexes('removal_journal', journalIndexes);
     const left = openJournal(world.store, 'removal_journal');
-    const { stillPushing } = openOperating('removal', []);
+    const removal = openOperating('removal', []);
     const [before, lost] = [newSyncId(at(-600_000)), newSyncId(at(-20_000))];
     const { due: _due, ...quiet } = {
       ...entry(before),
@@ -227,12 +227,12 @@ describe('an integration that is to be removed', () => {
     if (claimed === undefined) throw new Error('the entry was not claimed');
     await left.hide(claimed, at(0));
 
-    expect(await stillPushing(world.store, 'bystander', at(0))).toBeUndefined();
-    const pushing = await stillPushing(world.store, 'acme', at(0));
+    expect(await removal.stillPushing(world.store, 'bystander', at(0))).toBeUndefined();
+    const pushing = await removal.stillPushing(world.store, 'acme', at(0));
     expect(pushing?.syncId).toBe(lost);
     expect(pushing?.quietAt.getTime()).toBeGreaterThan(at(120_000).getTime());
     await left.finish({ _id: lost, owner: 'survivor', hiddenFrom: 'acme' }, at(0));
-    expect(await stillPushing(world.store, 'acme', at(0))).toBeUndefined();
+    expect(await removal.stillPushing(world.store, 'acme', at(0))).toBeUndefined();
   });
 
   it('still pushes while its only push is hidden', async () => {

@@ -186,9 +186,10 @@ describe('a push that is not strict', () => {
   });
 });
 
+/** Ids of four bytes a character, which errors name whole. */
+const idOf = (index: number): string => `${'🌲'.repeat(252)}${String(index).padStart(3, '0')}`;
+
 describe('a push of which nearly everything is wrong', () => {
-  /** Ids of four bytes a character, which errors name whole. */
-  const idOf = (index: number): string => `${'🌲'.repeat(252)}${String(index).padStart(3, '0')}`;
   const { externalId: _id, supplierExternalId: _supplier, ...properties } = Product.properties;
   const bad = (index: number, character: string) => ({
     externalId: idOf(index),
