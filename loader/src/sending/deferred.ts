@@ -31,7 +31,9 @@ export class DeferredRows implements AsyncDisposable {
   static async open(path: string, bytes?: number): Promise<DeferredRows> {
     const rows = new DeferredRows(Output.at(path, bytes));
     if (bytes === undefined || bytes === 0) return rows;
-    for await (const line of createInterface({ input: createReadStream(path) })) {
+    // What comes after is of rows that are sent again, and its last line may be cut off.
+    const input = createReadStream(path, { end: bytes - 1 });
+    for await (const line of createInterface({ input })) {
       const entry: Deferred | { dropped: string } = JSON.parse(line);
       if ('dropped' in entry) rows.#byId.delete(entry.dropped);
       else rows.#byId.set(keyOf(entry), entry);

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rmdir } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, readFile, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PushOutcome } from '@integration-sync/client';
 import { expect, it } from 'vitest';
@@ -310,4 +310,54 @@ it('writes the head of rejects once, whenever it ends', async () => {
   const text = await readFile(files[0]?.rejects?.path ?? '', 'utf8');
   expect(text.split('\n').filter((line) => line === 'head')).toHaveLength(1);
   expect(files[0]?.rejects?.bytes).toBe(text.length);
+});
+
+/** Ends, as a process that is killed would, before it writes the state of the push that is the last one. */
+async function loadUntil(isLast: () => boolean, rows: Row[], send: Send): Promise<LoadState> {
+  const stateFolder = join(folder.path, 'state');
+  const obstacle = join(stateFolder, `${stateFile}.new`);
+  const stopping = load(rows, async (kind, items) => {
+    if (isLast()) await mkdir(obstacle, { recursive: true });
+    return send(kind, items);
+  });
+  await expect(stopping).rejects.toMatchObject({ code: 'EISDIR' });
+  await rmdir(obstacle);
+  return JSON.parse(await readFile(join(stateFolder, stateFile), 'utf8')) as LoadState;
+}
+
+async function resume(state: LoadState, rows: Row[], send: Send): Promise<void> {
+  const stateFolder = join(folder.path, 'state');
+  await using outputs = await Outputs.open(state, stateFolder, true);
+  const interrupt = new AbortController().signal;
+  const sources = [sourceOf(rows)];
+  await new Loading({
+    state,
+    sources,
+    outputs,
+    folder: stateFolder,
+    send,
+    inFlightMax: 1,
+    interrupt,
+  }).run();
+}
+
+it('takes up no deferred row that its state does not know: that row is sent again', async () => {
+  const rows = Array.from({ length: 600 }, (_, index) => row(index + 1, `P-${index + 1}`, `n${index + 1}`));
+  const begun: string[][] = [];
+  const lacking = answering(begun, (name) => name === 'n1' || name === 'n550');
+  const left = await loadUntil(() => begun.length === 1, rows, lacking);
+  expect(left).toMatchObject({ phase: 'loading', files: [{ row: 500 }] });
+  expect(left.deferredBytes).toBeGreaterThan(0);
+  await appendFile(join(folder.path, 'state/deferred.ndjson'), '{"kind":"prod');
+  const sent: string[][] = [];
+  await resume(
+    left,
+    rows,
+    answering(sent, () => false),
+  );
+  expect(sent.flat().toSorted()).toEqual(
+    [...rows.slice(500).map(({ number }) => `n${number}`), 'n1'].toSorted(),
+  );
+  expect(left.files[0]?.counts).toMatchObject({ created: 600, rejected: 0 });
+  expect(await rejected()).toEqual([]);
 });
