@@ -12,7 +12,7 @@ import { count, Progress } from '../output.ts';
 import { hashOf, standardInput } from '../reading/bytes.ts';
 import { openSource, resolveInputs } from '../reading/inputs.ts';
 import { placeOf, type Input, type Source } from '../reading/source.ts';
-import { finishKinds, startKinds } from '../sending/history.ts';
+import { startKinds } from '../sending/history.ts';
 import { interrupted, Loading, type SendItems } from '../sending/loading.ts';
 import { Outputs } from '../sending/outputs.ts';
 import { planUnchecked, pushUnchecked } from '../sending/push.ts';
@@ -204,7 +204,6 @@ async function carryOut(how: CarryingOut): Promise<ExitCode> {
     await loading.save().catch(() => undefined);
   }
   progress.clear();
-  if (stopped === undefined && folder !== undefined) await finishKinds(folder, state);
   const summary = summarize(state, loading.reasons, (Date.now() - begunAt) / 1_000);
   await context.streams.out(
     values.json ? `${JSON.stringify(summary, undefined, 2)}\n` : inWords(summary, isPlan),

@@ -10,6 +10,7 @@ import { Wrong } from '../mapping/convert.ts';
 import type { Item } from '../mapping/items.ts';
 import { placeOf, type Source } from '../reading/source.ts';
 import type { Deferred } from './deferred.ts';
+import { finishKinds } from './history.ts';
 import type { Outputs } from './outputs.ts';
 import { PushQueue } from './push-queue.ts';
 import { itemsMax, itemsOf, settle, slotOf, Slots, type Slot } from './slots.ts';
@@ -167,7 +168,10 @@ export class Loading {
       if (folder !== undefined) await writeJson(folder, stateFile, this.#saved);
     }
     this.#saved = await outputs.flush();
-    if (folder !== undefined) await writeJson(folder, stateFile, this.#saved);
+    if (folder === undefined) return;
+    // First: a load that is killed in between can be resumed, which a finished one cannot, and prune goes by it.
+    if (state.phase === 'finished') await finishKinds(folder, state);
+    await writeJson(folder, stateFile, this.#saved);
   }
 
   #fileAt(index: number): FileState {

@@ -6,6 +6,7 @@ import { Wrong } from '../../../loader/src/mapping/convert.ts';
 import { ndjsonRejects } from '../../../loader/src/reading/json-source.ts';
 import type { Row, Source } from '../../../loader/src/reading/source.ts';
 import { Loading, type LoadingOptions } from '../../../loader/src/sending/loading.ts';
+import { readHistory } from '../../../loader/src/sending/history.ts';
 import { Outputs } from '../../../loader/src/sending/outputs.ts';
 import { noCounts, stateFile, type LoadState } from '../../../loader/src/sending/state.ts';
 import { pause } from '../../support/pause.ts';
@@ -360,4 +361,17 @@ it('takes up no deferred row that its state does not know: that row is sent agai
   );
   expect(left.files[0]?.counts).toMatchObject({ created: 600, rejected: 0 });
   expect(await rejected()).toEqual([]);
+});
+
+it('can be pruned by, and resumed, where it ends before its last write', async () => {
+  const rows = [row(1, 'P-1', 'oak'), row(2, 'P-2', 'pine')];
+  const sent: string[][] = [];
+  const lacking = answering(sent, (name, call) => name === 'oak' && call === 1);
+  // Only the second time, when nothing is left to do but to write.
+  const left = await loadUntil(() => sent.length === 1, rows, lacking);
+  expect(left.phase).toBe('retrying');
+  const history = await readHistory(join(folder.path, 'state'));
+  expect(history.products?.finishedAt).toBeDefined();
+  await resume(left, rows, lacking);
+  expect(left).toMatchObject({ phase: 'finished', files: [{ counts: { created: 2, rejected: 0 } }] });
 });
