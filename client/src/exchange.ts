@@ -80,8 +80,9 @@ export function openExchange(options: ExchangeOptions & Credentials): Send {
       if (outcome === undefined) continue;
       if (!('error' in outcome)) return outcome;
       mayBeDone ||= !outcome.isRefused;
-      // After 429 the pacer holds the next attempt back.
-      const waitMs = outcome.isRefused ? 0 : Math.max(backOff(failures), outcome.afterMs);
+      // After 429 the pacer holds the next attempt back, where the answer says for how long.
+      const waitMs =
+        outcome.isRefused && outcome.afterMs > 0 ? 0 : Math.max(backOff(failures), outcome.afterMs);
       if (Date.now() + Math.max(waitMs, outcome.afterMs) - begunAt > patienceMs) {
         throw new Unreachable(outcome.error.message, { cause: outcome.error });
       }

@@ -176,6 +176,15 @@ it('gives up once its patience ends, and says why', async () => {
   expect(asked.length).toBeGreaterThan(3);
 });
 
+for (const headers of [{}, { 'retry-after': '0' }]) {
+  it(`waits longer each time after a 429 with ${JSON.stringify(headers)}`, async () => {
+    const { client, asked } = openAsked(() => problem(429, '', headers), { patienceMs: 20_000 });
+    await expect(client.push('suppliers', [supplier])).rejects.toThrow(Unreachable);
+    expect(asked.length).toBeGreaterThan(3);
+    expect(asked.length).toBeLessThan(20);
+  });
+}
+
 for (const [status, code] of [
   [400, 'invalid_request'],
   [401, 'unauthorized'],
