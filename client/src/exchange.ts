@@ -20,7 +20,8 @@ const answerMsMax = 40_000;
 const backOffMs = { first: 250, max: 20_000 };
 const patienceMsDefault = 5 * 60_000;
 
-const askForPatience: ReadonlySet<number> = new Set([429, 503, 504]);
+/** A proxy answers 502 while a gateway is replaced. */
+const askForPatience: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 export function openExchange(options: ExchangeOptions & Credentials): Send {
   const { fetch: fetchFrom = fetch, patienceMs = patienceMsDefault } = options;

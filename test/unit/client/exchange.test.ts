@@ -185,6 +185,13 @@ for (const headers of [{}, { 'retry-after': '0' }]) {
   });
 }
 
+it('repeats what a proxy answered 502, as it does while gateways are replaced', async () => {
+  const page = new Response('<h1>502 Bad Gateway</h1>', { status: 502 });
+  const { client, asked } = openAsked((one, count) => (count === 1 ? page : json(created(one))));
+  expect((await client.push('suppliers', [supplier])).created).toBe(1);
+  expect(asked).toHaveLength(2);
+});
+
 for (const [status, code] of [
   [400, 'invalid_request'],
   [401, 'unauthorized'],
