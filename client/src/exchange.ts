@@ -4,7 +4,7 @@ import type { Answer, Call, Send } from './call.ts';
 import { openAuthorization, type Authorization, type Credentials } from './credentials.ts';
 import { RequestFailed, Unreachable } from './errors.ts';
 import { openPacer } from './pacing.ts';
-import { wait } from './waiting.ts';
+import { unlessAborted, wait } from './waiting.ts';
 
 export interface ExchangeOptions {
   /** The address of the service, as `https://sync.example.com`. */
@@ -28,8 +28,14 @@ export function openExchange(options: ExchangeOptions & Credentials): Send {
   const root = options.baseUrl.replace(/\/+$/, '').replace(/\/api\/v1\/integration$/, '');
   const pacer = openPacer();
 
+  /** Aborted once that of the call or that of the client is. */
+  const signalOf = (call: Call): AbortSignal | undefined => {
+    const signals = [call.signal, options.signal].filter((one) => one !== undefined);
+    return signals.length > 1 ? AbortSignal.any(signals) : signals[0];
+  };
+
   const attempt = async (call: Call, authorization: string | undefined): Promise<Answer> => {
-    const window = await pacer.turn(call.signal ?? options.signal);
+    const window = await pacer.turn(signalOf(call));
     const sentAt = Date.now();
     const signals = [call.signal, options.signal, AbortSignal.timeout(answerMsMax)];
     const response = await fetchFrom(`${root}${call.path}`, {
@@ -66,11 +72,13 @@ export function openExchange(options: ExchangeOptions & Credentials): Send {
 
   const repeat = async (call: Call, authorization?: Authorization): Promise<Answer> => {
     const begunAt = Date.now();
+    const signal = signalOf(call);
     let isRenewed = false;
     /** An earlier attempt may have reached the service: its answer was lost, or it said 503 or 504. */
     let mayBeDone = false;
     for (let failures = 0; ; failures += 1) {
-      const value = await authorization?.value();
+      // Other calls may wait for the same token: the end of this one is not the end of theirs.
+      const value = authorization && (await unlessAborted(authorization.value(), signal));
       const outcome = await attemptOr(call, value).catch((error: unknown) => {
         if (mayBeDone && isGone(call, error)) return nothingLeft;
         if (isRenewed || value === undefined || !isUnauthorized(error)) throw error;
@@ -87,7 +95,7 @@ export function openExchange(options: ExchangeOptions & Credentials): Send {
       if (Date.now() + Math.max(waitMs, outcome.afterMs) - begunAt > patienceMs) {
         throw new Unreachable(outcome.error.message, { cause: outcome.error });
       }
-      await wait(waitMs, call.signal ?? options.signal);
+      await wait(waitMs, signal);
     }
   };
 

@@ -14,3 +14,22 @@ export async function wait(ms: number, signal: AbortSignal | undefined): Promise
     signal?.addEventListener('abort', end, { once: true });
   });
 }
+
+/** What the promise gives, unless the signal ends the wait for it. */
+export async function unlessAborted<Value>(
+  promise: Promise<Value>,
+  signal: AbortSignal | undefined,
+): Promise<Value> {
+  if (signal === undefined) return promise;
+  let end: (() => void) | undefined;
+  const aborted = new Promise<never>((_resolve, reject) => {
+    end = () => reject(signal.reason instanceof Error ? signal.reason : new Error('aborted'));
+    if (signal.aborted) end();
+    else signal.addEventListener('abort', end, { once: true });
+  });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    if (end !== undefined) signal.removeEventListener('abort', end);
+  }
+}

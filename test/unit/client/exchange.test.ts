@@ -247,6 +247,18 @@ it('ends at once when its signal is aborted, waiting or not', async () => {
   expect(asked).toHaveLength(1);
 });
 
+it('ends a call that has a signal of its own at once when that of the client is aborted', async () => {
+  const abort = new AbortController();
+  const { client } = openAsked(() => problem(503, 'unavailable', { 'retry-after': '60' }), {
+    signal: abort.signal,
+  });
+  const pushing = client.push('suppliers', [supplier], { signal: new AbortController().signal });
+  setTimeout(() => abort.abort(new Error('enough')), 1_000);
+  const begunAt = Date.now();
+  await expect(pushing).rejects.toThrow('enough');
+  expect(Date.now() - begunAt).toBe(1_000);
+});
+
 /** Windows as the gateway counts them: each begins with a request, and what it says of its end is rounded up. */
 function limited(limit: number, windowMs: number): { respond: Respond; refused: () => number } {
   let endsAt = 0;
@@ -315,4 +327,23 @@ it('fetches a token with id and secret once for many calls, and anew after a 401
   await client.push('suppliers', [supplier]);
   expect(tokens).toBe(2);
   expect(asked.at(-1)?.headers.get('authorization')).toBe('Bearer token-2');
+});
+
+it('ends a call at once when its signal is aborted while the token is fetched, and no other call', async () => {
+  const { client, asked } = openAsked(
+    async (one, count) => {
+      if (!one.url.endsWith('/oauth/token')) return json(created(one));
+      await pause(3_000);
+      return count === 1 ? problem(503, 'unavailable') : json({ access_token: 'token', expires_in: 3_600 });
+    },
+    { key: undefined, clientId: 'erp', clientSecret: 'isk_key' },
+  );
+  const begunAt = Date.now();
+  const other = client.push('suppliers', [supplier]);
+  const abort = new AbortController();
+  setTimeout(() => abort.abort(new Error('enough')), 1_000);
+  await expect(client.push('suppliers', [supplier], { signal: abort.signal })).rejects.toThrow('enough');
+  expect(Date.now() - begunAt).toBe(1_000);
+  expect((await other).created).toBe(1);
+  expect(asked).toHaveLength(3);
 });
