@@ -356,3 +356,22 @@ it('prunes what a full load did not have, and takes rejected rows as loaded', as
   );
   expect(archived.map(({ externalId }) => externalId)).toEqual(['S-0', 'S-1', 'S-2', 'S-3', 'S-4']);
 });
+
+it('measures what would be pruned by the records that are there, without those archived before', async () => {
+  const suppliers = Array.from({ length: 120 }, (_, index) => ({ externalId: `S-${index}`, name: 'old' }));
+  await at.acme.post('/suppliers', { suppliers });
+  const externalIds = suppliers.slice(20).map(({ externalId }) => externalId);
+  await at.acme.post('/suppliers/archive', { externalIds });
+  await eventually(
+    async () => (await at.acme.get('/suppliers?limit=1')).headers.get('x-next-since') ?? '',
+    (next) => Date.parse(next) > Date.now() - 2_000,
+    60_000,
+  );
+  const rows = suppliers.slice(3, 20).map(({ externalId }) => `${externalId},new`);
+  await at.loader.write('suppliers.csv', ['externalId,name', ...rows].join('\n'));
+  expect((await at.loader.run('load', 'suppliers.csv')).code).toBe(0);
+  expect(await at.loader.run('prune', '--apply')).toMatchObject({
+    code: 3,
+    err: expect.stringContaining('3 of 20 records were not in the last load, more than 10 %'),
+  });
+});

@@ -81,7 +81,7 @@ function checked(history: KindHistory | undefined, kind: Kind, url: string): Kin
 export interface Found {
   kind: Kind;
   ids: string[];
-  /** Of all that are not archived. */
+  /** Of all that were neither archived nor erased before the load. */
   total: number;
 }
 
@@ -93,11 +93,13 @@ export async function find(
 ): Promise<Found> {
   const rejected = new Set(rejectedIds);
   const ids: string[] = [];
+  let goneBefore = 0;
   for await (const { externalId, syncStatus } of client.list(kind, { until: mark })) {
-    if (syncStatus === 'SYNCED' && !rejected.has(externalId)) ids.push(externalId);
+    if (syncStatus !== 'SYNCED') goneBefore += 1;
+    else if (!rejected.has(externalId)) ids.push(externalId);
   }
   const { value } = await client.pages(kind, { limit: 1 }).next();
-  return { kind, ids, total: value === undefined ? 0 : value.total };
+  return { kind, ids, total: value === undefined ? 0 : value.total - goneBefore };
 }
 
 interface Pruning {
