@@ -61,6 +61,9 @@ export function stopOf(error: unknown): Stop {
       cause: error,
     });
   }
+  // Of a file or folder: no permission, or not there any more. Its message names it.
+  if (systemCodeOf(error) !== undefined && error instanceof Error && 'syscall' in error)
+    return new Stop(error.message, undefined, { cause: error });
   throw error;
 }
 

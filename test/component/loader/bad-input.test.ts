@@ -276,6 +276,22 @@ it('no key, no address, no command and no files are explained', async () => {
   expect(await without(url, 'load')).toMatchObject({ code: 3, err: expect.stringContaining('Which files?') });
 });
 
+it('says which file of the load that is to be resumed is gone', async () => {
+  const state = join(folder.path, 'state');
+  const gone = join(folder.path, 'suppliers.csv');
+  await mkdir(state);
+  const left = {
+    url: 'http://127.0.0.1:1',
+    phase: 'loading',
+    files: [{ path: gone, kind: 'suppliers', hash: '' }],
+  };
+  await writeFile(join(state, 'load.json'), JSON.stringify(left));
+  expect(await load(['load', '--resume', '--state', state])).toMatchObject({
+    code: 3,
+    err: expect.stringContaining(gone),
+  });
+});
+
 it('prints a map to start from, of a header that it does not know', async () => {
   const said = await loadFile(
     'suppliers.csv',
