@@ -1,5 +1,5 @@
 // ops client against a file: what it writes, what a gateway makes of it, and what it refuses.
-import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { hashOf, parseClients, type Client } from '@integration-sync/gateway/operating';
 import { expect, test } from 'vitest';
@@ -108,7 +108,7 @@ test('a rotation without an overlap takes the secret before at once, and what ha
   expect(pim?.secrets).toHaveLength(1);
 });
 
-test('the mode of the file stays, and unnamed hashes with it', async () => {
+test('owner and mode of the file stay, and unnamed hashes with it', async () => {
   await using file = await openFile();
   const sha256 = hashOf('of another program');
   const kept = {
@@ -119,8 +119,13 @@ test('the mode of the file stays, and unnamed hashes with it', async () => {
   };
   await writeFile(file.path, JSON.stringify([kept]));
   await chmod(file.path, 0o640);
+  // Root alone may give a file away: its commands are for a gateway that runs as another user.
+  if (process.getuid?.() === 0) await chown(file.path, 12_345, 12_345);
+  const { uid, gid } = await stat(file.path);
   expect((await file.run('add', 'erp', '--integration', 'acme')).code).toBe(0);
-  expect((await stat(file.path)).mode & 0o777).toBe(0o640);
+  const after = await stat(file.path);
+  expect(after.mode & 0o777).toBe(0o640);
+  expect(after).toMatchObject({ uid, gid });
   expect((await file.read())[0]?.secrets).toEqual([{ name: undefined, sha256, endsAtMs: Infinity }]);
 });
 

@@ -1,7 +1,7 @@
 // Reads the file of clients, and replaces the file whole. Where another command has changed the file meanwhile, the replacement
 // is refused, so that no change is lost.
 import { randomUUID } from 'node:crypto';
-import { chmod, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, rename, rm, stat, writeFile } from 'node:fs/promises';
 import {
   ClientsRefused,
   parseClients,
@@ -11,7 +11,7 @@ import {
 } from '@integration-sync/gateway/operating';
 import { Refusal } from '../command.ts';
 
-/** Only the user who runs the command may read a new file; an existing file keeps its mode. */
+/** Only the user who runs the command may read a new file; an existing file keeps its owner and its mode. */
 const newMode = 0o600;
 
 export interface ReadFile {
@@ -47,9 +47,13 @@ const refusalOf = (path: string, cause: ClientsRefused): Refusal =>
 export async function replaceFile(path: string, before: ReadFile, clients: readonly Client[]): Promise<void> {
   const draft = `${path}.${randomUUID()}`;
   try {
-    const mode = before.bytes === undefined ? newMode : (await stat(path)).mode & 0o777;
+    const stats = before.bytes === undefined ? undefined : await stat(path);
     await writeFile(draft, textOf(clients), { mode: newMode, flush: true });
-    await chmod(draft, mode);
+    if (stats !== undefined) {
+      // Another user may run the gateway: a file that it cannot read would leave a removed secret good.
+      await chown(draft, stats.uid, stats.gid);
+      await chmod(draft, stats.mode & 0o777);
+    }
     const now = await readBytes(path);
     if (now?.toString() !== before.bytes?.toString()) {
       throw new Refusal(`Nothing was changed: another command has changed ${path}. Run this one again.`);
