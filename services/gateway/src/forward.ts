@@ -11,7 +11,7 @@ import {
 } from '@integration-sync/contracts';
 import type { Reply } from '@integration-sync/runtime/bus';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { holdAnswer } from './body/body-budgets.ts';
+import { holdAnswer, tooManyAnswers } from './body/body-budgets.ts';
 import type { Budget, Reservation } from './body/budget.ts';
 import { timed, type Exchange } from './server/exchange.ts';
 import type { Upstream } from './upstream.ts';
@@ -97,7 +97,9 @@ async function ask(
       }),
     );
     reservation?.release();
-    countAnswer(reserved, answer.body.length);
+    const isCounted = countAnswer(reserved, answer.body.length);
+    // A read can be repeated; of a push, the caller must learn what became of it.
+    if (!isCounted && route.method === 'GET') throw tooManyAnswers();
     return answer;
   } catch (error) {
     if (isSent && error instanceof Failure && error.code === 'timeout') reservation?.releaseLater();
@@ -120,10 +122,10 @@ function answerBytesOf({ method, subject }: Route, request: RouteRequest): numbe
   return query.has('details') ? limits.detailsBytesMax : usualAnswerBytes;
 }
 
-/** An answer that has come is counted, and sent, even where no bytes are free for it. */
-function countAnswer(reserved: Reservation, bytes: number): void {
+/** Counts an answer that has come. False where no bytes are free for those that were not reserved. */
+function countAnswer(reserved: Reservation, bytes: number): boolean {
   reserved.shrink(bytes);
-  reserved.grow(bytes);
+  return reserved.grow(bytes) === 'granted';
 }
 
 /** A service no longer begins the push of a caller that hung up. */

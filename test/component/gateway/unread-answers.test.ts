@@ -2,7 +2,7 @@ import { subjects } from '@integration-sync/contracts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { bearer, token } from '../../support/access-tokens.ts';
 import { eventually } from '../../support/eventually.ts';
-import { openReadyGateway, openServices, type TestGateway } from '../../support/gateway.ts';
+import { openReadyGateway, openServices, type LogLine, type TestGateway } from '../../support/gateway.ts';
 import { startNats } from '../../support/nats.ts';
 import { expectProblem } from '../../support/problems.ts';
 import { openRaw, type RawConnection } from '../../support/raw-http.ts';
@@ -14,10 +14,14 @@ const mebibyte = 1024 * 1024;
 const path = '/api/v1/integration/suppliers?details=true';
 const page = JSON.stringify({ entities: ['x'.repeat(mebibyte)], total: 1, page: 1, limit: 100 });
 const pipelined = 32;
+const feedPath = '/api/v1/integration/events?wait=1';
+const isOfFeed = ({ msg, route }: LogLine): boolean =>
+  msg === 'request' && route === '/api/v1/integration/events';
 
 const stack = new AsyncDisposableStack();
 let gateway: TestGateway;
 const asked: string[] = [];
+let feedAsked = 0;
 beforeAll(async () => {
   const nats = stack.use(await startNats());
   stack.use(
@@ -26,15 +30,19 @@ beforeAll(async () => {
         asked.push(integration);
         return { body: page };
       },
+      [subjects.eventsRead]: async () => {
+        feedAsked += 1;
+        return { body: page };
+      },
     }),
   );
   gateway = stack.use(await openReadyGateway(nats.url));
 });
 afterAll(() => stack.disposeAsync());
 
-const ask = (connection: RawConnection): void =>
+const ask = (connection: RawConnection, asking = path): void =>
   connection.send(
-    `GET ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token()}\r\n\r\n`.repeat(pipelined),
+    `GET ${asking} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token()}\r\n\r\n`.repeat(pipelined),
   );
 
 async function answerBytes(): Promise<number> {
@@ -76,5 +84,39 @@ it('answers all of a caller that reads, however much it asks for at once', async
   using connection = await openRaw(gateway.port);
   ask(connection);
   for (let n = 0; n < pipelined; n += 1) expect((await connection.answer()).status).toBe(200);
+  await eventually(answerBytes, (bytes) => bytes === 0);
+});
+
+/** Of the requests of the feed that have ended. */
+const statuses = (): unknown[] => gateway.lines.filter(isOfFeed).map(({ status }) => status);
+
+it('keeps as few answers of a caller that waits for events, and refuses it all others', async () => {
+  using open = new DisposableStack();
+  const before = statuses().length;
+  const connections: RawConnection[] = [];
+  for (let count = 1; count <= 4; count += 1) {
+    const connection = open.use(await openRaw(gateway.port));
+    connections.push(connection);
+    connection.socket.pause();
+    feedAsked = 0;
+    ask(connection, feedPath);
+    await eventually(
+      async () => feedAsked,
+      (all) => all >= pipelined,
+    );
+    // Its answer comes behind all others.
+    const bystander = bearer({ integration_id: 'bystander' });
+    const response = await fetch(`${gateway.url}${path}`, { headers: bystander });
+    expect(response.status).toBe(200);
+    await response.arrayBuffer();
+  }
+  for (const { socket } of connections) socket.destroy();
+  const all = await eventually(
+    async () => statuses().slice(before),
+    ({ length }) => length === 4 * pipelined,
+  );
+  expect(new Set(all)).toEqual(new Set([200, 503]));
+  // The connections have taken some MB, the gateway has kept two thirds of its 64.
+  expect(all.filter((status) => status === 200).length).toBeLessThan(100);
   await eventually(answerBytes, (bytes) => bytes === 0);
 });

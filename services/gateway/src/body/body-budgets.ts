@@ -176,7 +176,7 @@ async function untilGranted(
   }
 }
 
-const tooManyAnswers = (): Failure =>
+export const tooManyAnswers = (): Failure =>
   new Failure('unavailable', 'Too many answers are under way; read them, and try again shortly.', {
     retryAfterSeconds: 2,
   });
