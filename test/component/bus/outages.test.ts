@@ -50,7 +50,7 @@ it('fails every waiting call at once when the server is gone, and goes on by its
   await using asking = await openTestBus(nats.url, 'asking');
   await using answering = await openTestBus(nats.url, 'answering');
   const entered = Promise.withResolvers<void>();
-  let slow = true;
+  const released = Promise.withResolvers<void>();
   await using _served = await answering.serve({
     service: 'catalog',
     version: '1.0.0',
@@ -59,7 +59,7 @@ it('fails every waiting call at once when the server is gone, and goes on by its
     handlers: {
       'svc.catalog.slow.ask': async () => {
         entered.resolve();
-        if (slow) await new Promise((resolve) => setTimeout(resolve, 1_000));
+        await released.promise;
         return { body: 'done' };
       },
     },
@@ -99,7 +99,7 @@ it('fails every waiting call at once when the server is gone, and goes on by its
   };
   expect(await fastestMs(5, failing)).toBeLessThan(200);
 
-  slow = false;
+  released.resolve();
   await nats.resume();
   const reply = await eventually(
     () => asking.request('svc.catalog.slow.ask', { timeoutMs: 1_000 }).then(({ body }) => text(body), String),
