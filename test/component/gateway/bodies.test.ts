@@ -2,7 +2,13 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bearer, token } from '../../support/access-tokens.ts';
 import { awake } from '../../support/awake.ts';
-import { askedBody, openGateway, openServices, type Asked, type TestGateway } from '../../support/gateway.ts';
+import {
+  askedBody,
+  openReadyGateway,
+  openServices,
+  type Asked,
+  type TestGateway,
+} from '../../support/gateway.ts';
 import { startNats } from '../../support/nats.ts';
 import { expectProblem } from '../../support/problems.ts';
 import { fastestMs } from '../../support/fastest-try.ts';
@@ -18,8 +24,8 @@ let impatient: TestGateway;
 beforeAll(async () => {
   const nats = stack.use(await startNats());
   stack.use(await openServices(nats.url));
-  gateway = stack.use(await openGateway(nats.url));
-  impatient = stack.use(await openGateway(nats.url, { REQUEST_TIMEOUT_MS: '1000' }));
+  gateway = stack.use(await openReadyGateway(nats.url));
+  impatient = stack.use(await openReadyGateway(nats.url, { REQUEST_TIMEOUT_MS: '1000' }));
 });
 afterAll(() => stack.disposeAsync());
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bearer, token } from '../../support/access-tokens.ts';
-import { openGateway, openServices, type TestGateway } from '../../support/gateway.ts';
+import { openReadyGateway, openServices, type TestGateway } from '../../support/gateway.ts';
 import { startNats } from '../../support/nats.ts';
 import { expectProblem } from '../../support/problems.ts';
 import { exchangeRaw } from '../../support/raw-http.ts';
@@ -15,7 +15,7 @@ let gateway: TestGateway;
 beforeAll(async () => {
   const nats = stack.use(await startNats());
   stack.use(await openServices(nats.url));
-  gateway = stack.use(await openGateway(nats.url, { BODY_BYTES_MAX: '2048' }));
+  gateway = stack.use(await openReadyGateway(nats.url, { BODY_BYTES_MAX: '2048' }));
 });
 afterAll(() => stack.disposeAsync());
 

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { subjects } from '@integration-sync/contracts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { token } from '../../support/access-tokens.ts';
-import { echo, openGateway, openServices, type TestGateway } from '../../support/gateway.ts';
+import { echo, openReadyGateway, openServices, type TestGateway } from '../../support/gateway.ts';
 import { startNats } from '../../support/nats.ts';
 import { exchangeRaw, openRaw, type RawAnswer } from '../../support/raw-http.ts';
 
@@ -34,7 +34,7 @@ beforeAll(async () => {
       },
     }),
   );
-  gateway = stack.use(await openGateway(nats.url));
+  gateway = stack.use(await openReadyGateway(nats.url));
 });
 afterAll(() => stack.disposeAsync());
 

@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { subjects } from '@integration-sync/contracts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { token } from '../../support/access-tokens.ts';
-import { echo, openGateway, openServices, type TestGateway } from '../../support/gateway.ts';
+import { echo, openReadyGateway, openServices, type TestGateway } from '../../support/gateway.ts';
 import { startNats } from '../../support/nats.ts';
 import { openRaw, type RawConnection } from '../../support/raw-http.ts';
 
@@ -46,7 +46,7 @@ beforeAll(async () => {
       },
     }),
   );
-  gateway = stack.use(await openGateway(nats.url));
+  gateway = stack.use(await openReadyGateway(nats.url));
 });
 beforeEach(() => counts.clear());
 afterAll(() => stack.disposeAsync());

@@ -5,7 +5,7 @@ import { routes, subjects } from '@integration-sync/contracts';
 import type { BusHandler } from '@integration-sync/runtime/bus';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bearer } from '../../support/access-tokens.ts';
-import { openGateway, openServices, type Asked, type TestGateway } from '../../support/gateway.ts';
+import { openReadyGateway, openServices, type Asked, type TestGateway } from '../../support/gateway.ts';
 import { startNats } from '../../support/nats.ts';
 
 const stack = new AsyncDisposableStack();
@@ -20,7 +20,7 @@ const sized: BusHandler = async ({ headers }) => {
 beforeAll(async () => {
   const nats = stack.use(await startNats());
   stack.use(await openServices(nats.url, { [subjects.productsList]: sized }));
-  gateway = stack.use(await openGateway(nats.url));
+  gateway = stack.use(await openReadyGateway(nats.url));
 });
 afterAll(() => stack.disposeAsync());
 

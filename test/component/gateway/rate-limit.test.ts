@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { bearer } from '../../support/access-tokens.ts';
-import { openGateway, openServices, type TestGateway } from '../../support/gateway.ts';
+import { openReadyGateway, openServices, type TestGateway } from '../../support/gateway.ts';
 import { startNats } from '../../support/nats.ts';
 import { expectProblem } from '../../support/problems.ts';
 
@@ -12,8 +12,8 @@ beforeAll(async () => {
   const nats = stack.use(await startNats());
   stack.use(await openServices(nats.url));
   const settings = { RATE_LIMIT_REQUESTS: '3', RATE_LIMIT_WINDOW_SECONDS: '5' };
-  limited = stack.use(await openGateway(nats.url, settings));
-  unlimited = stack.use(await openGateway(nats.url));
+  limited = stack.use(await openReadyGateway(nats.url, settings));
+  unlimited = stack.use(await openReadyGateway(nats.url));
 });
 afterAll(() => stack.disposeAsync());
 

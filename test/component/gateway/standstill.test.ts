@@ -3,7 +3,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { token } from '../../support/access-tokens.ts';
-import { openGateway, openServices, type TestGateway } from '../../support/gateway.ts';
+import { openReadyGateway, openServices, type TestGateway } from '../../support/gateway.ts';
 import { startNats } from '../../support/nats.ts';
 import { openRaw } from '../../support/raw-http.ts';
 import { standStill } from '../../support/stand-still.ts';
@@ -15,7 +15,7 @@ const requestTimeoutMs = 1_000;
 beforeAll(async () => {
   const nats = stack.use(await startNats());
   stack.use(await openServices(nats.url));
-  gateway = stack.use(await openGateway(nats.url, { REQUEST_TIMEOUT_MS: String(requestTimeoutMs) }));
+  gateway = stack.use(await openReadyGateway(nats.url, { REQUEST_TIMEOUT_MS: String(requestTimeoutMs) }));
 });
 afterAll(() => stack.disposeAsync());
 
