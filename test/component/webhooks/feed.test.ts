@@ -4,15 +4,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure, packAddressedBatches } from '@integration-sync/contracts';
 import { connect } from '@nats-io/transport-node';
 import { jetstreamManager } from '@nats-io/jetstream';
+import type { Webhooks } from '@integration-sync/webhooks';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { awake } from '../../support/awake.ts';
+import { eventually } from '../../support/eventually.ts';
 import { askFeed, idsOf, readAll, type FeedPage, type FeedQuery } from '../../support/feed.ts';
 import { openHouse, type Client, type House } from '../../support/webhooks.ts';
 
 let house: House;
+let serving: Webhooks;
 beforeAll(async () => {
   house = await openHouse();
-  await house.start();
+  serving = await house.start();
 });
 afterAll(() => house[Symbol.asyncDispose]());
 
@@ -20,6 +23,14 @@ const feedOf =
   ({ integration }: Pick<Client, 'integration'>) =>
   (query: FeedQuery | string = {}, signal?: AbortSignal): Promise<FeedPage> =>
     askFeed(house.bus, integration, query, signal);
+
+async function untilWaiting({ metricsUrl }: Webhooks, count: number): Promise<void> {
+  const waiting = async (): Promise<number> => {
+    const text = await (await fetch(metricsUrl)).text();
+    return Number(/^webhook_feed_waiting\S* (\d+)$/m.exec(text)?.[1]);
+  };
+  await eventually(waiting, (now) => now === count);
+}
 
 async function failureOf(work: Promise<unknown>): Promise<Failure> {
   const error: unknown = await work.then(
@@ -213,7 +224,7 @@ describe('how the feed waits', () => {
     const ask = feedOf(client);
     const { next } = await ask();
     const waited = ask({ after: next, wait: 25 });
-    await sleep(300);
+    await untilWaiting(serving, 1);
     const startedAt = awake();
     const ids = await client.announce(2);
     const page = await waited;
@@ -261,7 +272,7 @@ describe('how the feed waits', () => {
     const waiting = Array.from({ length: 50 }, () =>
       feedOf(client)({ after: next, wait: 25 }, stop.signal).catch(() => undefined),
     );
-    await sleep(500);
+    await untilWaiting(serving, 50);
     const refused = await failureOf(feedOf(client)({ after: next, wait: 25 }));
     expect([refused.code, refused.retryAfterSeconds]).toEqual(['unavailable', 5]);
     // Who does not wait is answered all the same.
@@ -328,7 +339,7 @@ describe('how the feed waits', () => {
     const replica = await own.start();
     const { next } = await askFeed(own.bus, 'acme');
     const waited = Array.from({ length: 20 }, () => askFeed(own.bus, 'acme', { after: next, wait: 25 }));
-    await sleep(500);
+    await untilWaiting(replica, 20);
     const startedAt = awake();
     await replica[Symbol.asyncDispose]();
     for (const page of await Promise.all(waited)) expect(page.events).toEqual([]);
