@@ -14,6 +14,7 @@ import {
 } from '@integration-sync/runtime/store';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { awake } from '../../support/awake.ts';
+import { eventually } from '../../support/eventually.ts';
 import { freeze, mayFreeze } from '../../support/freeze.ts';
 import { startMongodb } from '../../support/mongodb.ts';
 import { fastestMs } from '../../support/fastest-try.ts';
@@ -147,7 +148,10 @@ describe('a database that stands still', () => {
     await leaving.collection('farms').findOne();
     {
       using _frozen = await freeze(engine.pids());
-      await expect.poll(() => leaving.connected, { timeout: 3_000, interval: 10 }).toBe(false);
+      await eventually(
+        () => leaving.connected,
+        (connected) => !connected,
+      );
       const begun = awake();
       await leaving[Symbol.asyncDispose]();
       expect(awake() - begun).toBeLessThan(3_000);
@@ -174,7 +178,10 @@ describe('a database that was killed', () => {
     await engine.kill();
     for (const { tookMs } of await underWay) expect(tookMs).toBeLessThan(3_000);
     await expectEndedWithin(3_000, await outcomes());
-    await expect.poll(() => store.connected, { timeout: 3_000, interval: 10 }).toBe(false);
+    await eventually(
+      () => store.connected,
+      (connected) => !connected,
+    );
     await expectFailuresAtOnce();
 
     await engine.resume();
