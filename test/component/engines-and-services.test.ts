@@ -69,7 +69,7 @@ describe('a stack', () => {
       const [pid] = pids['catalog'] ?? [];
       return pid !== undefined && pid !== before && metrics['catalog']?.[0] === `http://127.0.0.1:${pid}`;
     };
-    await eventually(() => readFacts(folder.path), isNew, 5_000);
+    await eventually(() => readFacts(folder.path), isNew);
     expect(lines).toContain('catalog died (SIGKILL); starting it again in 200 ms');
     expect(stack.pids()['batches']).toStrictEqual(bystander);
   });
