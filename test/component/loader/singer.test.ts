@@ -1,8 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Client, PushOutcome } from '@integration-sync/client';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { Target, type TargetOptions } from '../../../loader/src/singer/target.ts';
+import { eventually } from '../../support/eventually.ts';
 import { useFolder } from '../../support/use-folder.ts';
 
 // When a STATE comes out, with a service whose answers a test lets go.
@@ -68,7 +69,10 @@ it('gives a STATE out once all records before it are acknowledged, and not soone
   const whole = Array.from({ length: 500 }, (_, index) => record(index + 1));
   await take(record(0), state(1), ...whole, state(2), state(3));
   const drained = target.drain();
-  await vi.waitFor(() => expect(answers).toHaveLength(2));
+  await eventually(
+    () => answers.length,
+    (count) => count === 2,
+  );
   answers[1]?.();
   await new Promise((settle) => setImmediate(settle));
   expect(states).toEqual([0]);
