@@ -50,7 +50,7 @@ it('prints the events of one integration as they happen, and goes on where a dur
   const first = await startTail(...options);
   await push('one');
   await bystander.post('/suppliers', { suppliers: [{ externalId: 'S-1', name: 'one' }] });
-  await expect.poll(() => first.lines.length, { timeout: 5_000 }).toBe(2);
+  await expect.poll(() => first.lines.length).toBe(2);
   expect(first.lines[0]).toMatch(
     new RegExp(
       `^events\\.${acme.integration}\\.supplier\\.created sync_\\w+-created-0 \\{"event":"supplier.created"`,
@@ -62,7 +62,7 @@ it('prints the events of one integration as they happen, and goes on where a dur
   await push('two');
   // The reader's name remembers where it began and what it reads.
   const second = await startTail('--durable', `reader-${acme.integration}`);
-  await expect.poll(() => second.lines.length, { timeout: 5_000 }).toBe(2);
+  await expect.poll(() => second.lines.length).toBe(2);
   expect(second.lines.map((line) => line.split(' ')[0])).toEqual([
     `events.${acme.integration}.supplier.updated`,
     `events.${acme.integration}.sync.completed`,
@@ -78,9 +78,10 @@ it('says so when a durable reader of that name reads something else', async () =
   const child = spawn(process.execPath, [resolve('dev/tail.ts'), '--integration', 'another', ...durable], {
     env: { ...process.env, NATS_URL: stack.nats },
   });
+  const exited = once(child, 'exit');
   const [said] = (await once(child.stderr, 'data')) as [Buffer];
   expect(said.toString()).toBe(
     `taken-${integration} is there already and reads events.${integration}.>: take another name, or leave out --integration.\n`,
   );
-  expect((await once(child, 'exit'))[0]).toBe(1);
+  expect((await exited)[0]).toBe(1);
 });
