@@ -1,6 +1,8 @@
 // HTTP byte by byte, for what no well-behaved client sends.
 import { connect, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
+import { awake } from './awake.ts';
+import { patienceMs } from './eventually.ts';
 
 export interface RawAnswer {
   status: number;
@@ -11,7 +13,7 @@ export interface RawAnswer {
 export interface RawConnection extends Disposable {
   socket: Socket;
   send(bytes: string | Buffer): void;
-  /** The next answer on this connection, or why there is none. */
+  /** The next answer on this connection, or why there is none. Patience is by `awake()`, a limit by the clock. */
   answer(withinMs?: number): Promise<RawAnswer>;
   /** Settles when the other side has closed. */
   closed: Promise<void>;
@@ -20,11 +22,11 @@ export interface RawConnection extends Disposable {
 export async function openRaw(port: number): Promise<RawConnection> {
   const socket = connect(port, '127.0.0.1');
   let received = Buffer.alloc(0);
+  // Joined when an answer is looked for: with each chunk, megabytes of answers would take seconds.
+  const chunks: Buffer[] = [];
   let failure: Error | undefined;
   const closed = Promise.withResolvers<void>();
-  socket.on('data', (chunk: Buffer) => {
-    received = Buffer.concat([received, chunk]);
-  });
+  socket.on('data', (chunk: Buffer) => void chunks.push(chunk));
   socket.on('error', (error) => {
     failure = error;
   });
@@ -34,17 +36,19 @@ export async function openRaw(port: number): Promise<RawConnection> {
     socket,
     closed: closed.promise,
     send: (bytes) => void socket.write(bytes),
-    async answer(withinMs = 5_000) {
-      const endsAt = Date.now() + withinMs;
+    async answer(withinMs) {
+      const now = withinMs === undefined ? awake : Date.now;
+      const forMs = withinMs ?? patienceMs;
+      const endsAt = now() + forMs;
       for (;;) {
+        if (chunks.length > 0) received = Buffer.concat([received, ...chunks.splice(0)]);
         const parsed = parseAnswer(received);
         if (parsed !== undefined) {
           received = received.subarray(parsed.length);
           return parsed.answer;
         }
         if (socket.destroyed) throw new Error(`closed without an answer (${failure?.message ?? 'no error'})`);
-        if (Date.now() > endsAt)
-          throw new Error(`no answer within ${withinMs} ms, but ${received.toString()}`);
+        if (now() > endsAt) throw new Error(`no answer within ${forMs} ms, but ${received.toString()}`);
         await wait(5);
       }
     },
