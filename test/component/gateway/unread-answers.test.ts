@@ -1,6 +1,7 @@
 import { subjects } from '@integration-sync/contracts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { bearer, token } from '../../support/access-tokens.ts';
+import { awake } from '../../support/awake.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openReadyGateway, openServices, type LogLine, type TestGateway } from '../../support/gateway.ts';
 import { startNats } from '../../support/nats.ts';
@@ -65,11 +66,11 @@ it('keeps a bounded part of the answers that a caller does not read, and gives i
     async () => askedBy('acme'),
     (count) => count > 32,
   );
-  const before = performance.now();
+  const before = awake();
   const response = await fetch(`${gateway.url}${path}`, { headers: bearer({ integration_id: 'bystander' }) });
   expect(response.status).toBe(200);
   expect(await response.text()).toHaveLength(page.length);
-  expect(performance.now() - before).toBeLessThan(2_000);
+  expect(awake() - before).toBeLessThan(2_000);
   // The connections have taken some MB, the gateway keeps two thirds of its 64.
   expect(askedBy('acme')).toBeLessThan(100);
   expect(await answerBytes()).toBeLessThan(64 * mebibyte);
