@@ -5,7 +5,7 @@ import type { BusHandler } from '@integration-sync/runtime/bus';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { bearer, token } from '../../support/access-tokens.ts';
 import { eventually } from '../../support/eventually.ts';
-import { openGateway, openServices, type TestGateway } from '../../support/gateway.ts';
+import { openReadyGateway, openServices, type TestGateway } from '../../support/gateway.ts';
 import { startNats } from '../../support/nats.ts';
 import { expectProblem } from '../../support/problems.ts';
 import { openRaw, type RawAnswer, type RawConnection } from '../../support/raw-http.ts';
@@ -52,7 +52,7 @@ const longMs = 20_000;
 
 const open = async (sizes: GatewayDeps['bodyBudgets'] = {}, lookEveryMs?: number): Promise<TestGateway> =>
   stack.use(
-    await openGateway(
+    await openReadyGateway(
       nats.url,
       {},
       {
