@@ -86,12 +86,10 @@ export function openPoster(stop: AbortSignal, connections: Pick<Connections, 'is
 
 /** The handler of one dispatch. A class, because making eight functions for each POST costs time. */
 class Posting implements Dispatcher.DispatchHandler {
-  readonly posted: Promise<Posted>;
+  readonly #posted = Promise.withResolvers<Posted>();
   readonly #post: Post;
   readonly #connections: Pick<Connections, 'isOfConnecting'>;
   readonly #inFlight: Set<Posting>;
-  #resolve!: (posted: Posted) => void;
-  #reject!: (reason: unknown) => void;
   /** Set when the request is written. */
   #controller: Dispatcher.DispatchController | undefined;
   #status: number | undefined;
@@ -103,11 +101,11 @@ class Posting implements Dispatcher.DispatchHandler {
     this.#post = post;
     this.#connections = connections;
     this.#inFlight = inFlight;
-    this.posted = new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-    });
     inFlight.add(this);
+  }
+
+  get posted(): Promise<Posted> {
+    return this.#posted.promise;
   }
 
   begin(): void {
@@ -122,8 +120,7 @@ class Posting implements Dispatcher.DispatchHandler {
 
   look(now: number): void {
     if (this.#post.endsBy <= now) this.giveUp();
-    else if (this.#controller === undefined && this.#post.connectBy <= now)
-      this.#unconnected(new ConnectingTooLong());
+    else if (this.#controller === undefined && this.#post.connectBy <= now) this.end(new ConnectingTooLong());
   }
 
   giveUp(reason: Error = new DeadlinePassed()): void {
@@ -132,14 +129,16 @@ class Posting implements Dispatcher.DispatchHandler {
   }
 
   stop(reason: unknown): void {
-    this.#reject(reason);
+    this.#posted.reject(reason);
     this.giveUp();
   }
 
+  /** Only the first call settles the promise. */
   end(broken: unknown): void {
-    this.#settle(
-      this.#status === undefined ? outcomeOfSilence(broken) : this.#outcomeOf(this.#status, broken),
-    );
+    const status = this.#status;
+    const outcome = status === undefined ? outcomeOfSilence(broken) : this.#outcomeOf(status, broken);
+    this.#inFlight.delete(this);
+    this.#posted.resolve({ outcome, connected: this.#controller !== undefined });
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -177,11 +176,11 @@ class Posting implements Dispatcher.DispatchHandler {
     // The POST was given up before.
     if (!this.#inFlight.has(this)) return;
     const fault = faultOfOurs(error);
-    if (fault !== undefined) this.#reject(fault);
-    if (this.#controller !== undefined) this.end(error);
-    else if (fault !== undefined || this.#connections.isOfConnecting(error)) this.#unconnected(error);
+    if (fault !== undefined) this.#posted.reject(fault);
+    const isUnsent = this.#controller === undefined && fault === undefined;
     // The kept connection broke before the request was written. The HTTP client drops that connection before the next dispatch.
-    else if (isHangUp(error)) queueMicrotask(() => this.begin());
+    if (isUnsent && !this.#connections.isOfConnecting(error) && isHangUp(error))
+      queueMicrotask(() => this.begin());
     else this.end(error);
   }
 
@@ -202,16 +201,5 @@ class Posting implements Dispatcher.DispatchHandler {
     const retryAfterMs = retryAfterMsOf(status, this.#retryAfter, Date.now());
     const body = this.#body === undefined ? '' : textOfBody(this.#body.bytes(), this.#post.secretHeaders);
     return { ...outcome, answer: { retryAfterMs, body } };
-  }
-
-  #unconnected(error: unknown): void {
-    this.#inFlight.delete(this);
-    this.#resolve({ outcome: outcomeOfSilence(error), connected: false });
-  }
-
-  /** Only the first call settles the promise. */
-  #settle(outcome: Outcome): void {
-    this.#inFlight.delete(this);
-    this.#resolve({ outcome, connected: this.#controller !== undefined });
   }
 }
