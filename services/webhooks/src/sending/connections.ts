@@ -7,6 +7,7 @@
 // A request is lost if the receiver closes the kept connection meanwhile. So a kept connection is reused for two seconds less
 // than the receiver's `Keep-Alive: timeout=`, for one second without that header, and for ten seconds at most. The HTTP client
 // reads from a kept connection before it sends, and passes over a connection that the receiver has closed.
+import { LRUCache } from 'lru-cache';
 import { buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
 import { boundAnswers } from './answer-bounds.ts';
 import type { CheckedTarget } from './egress-guard.ts';
@@ -20,7 +21,6 @@ interface ConnectionSet {
   readonly origin: string;
   /** Set by send.ts: the last connection could not be made. */
   isDown: boolean;
-  usedAt: number;
 }
 
 const idleMs = 60_000;
@@ -37,19 +37,15 @@ interface ConnectionsOptions {
 
 export function openConnections({ setsMax = 2_000, ...options }: ConnectionsOptions = {}) {
   const dispatchers = openDispatchers(options);
-  /** In the order of their last use. */
-  const entries = new Map<string, ConnectionSet>();
-
-  const close = (key: string, { dispatcher }: ConnectionSet): void => {
-    entries.delete(key);
+  const sets = new LRUCache<string, ConnectionSet>({
+    max: setsMax,
+    ttl: idleMs,
+    ttlResolution: 0,
+    updateAgeOnGet: true,
     // Requests in flight on the set still end.
-    dispatcher.close().catch(() => undefined);
-  };
-
-  const sweep = setInterval(() => {
-    const before = performance.now() - idleMs;
-    for (const [key, entry] of entries) if (entry.usedAt < before) close(key, entry);
-  }, idleMs / 4);
+    dispose: ({ dispatcher }) => void dispatcher.close().catch(() => undefined),
+  });
+  const sweep = setInterval(() => sets.purgeStale(), idleMs / 4);
   sweep.unref();
 
   return {
@@ -57,29 +53,22 @@ export function openConnections({ setsMax = 2_000, ...options }: ConnectionsOpti
     inOrder(target: CheckedTarget): readonly string[] {
       const { addresses } = target;
       if (addresses.length === 1) return addresses;
-      const isDown = (address: string): boolean => entries.get(keyOf(target, address))?.isDown === true;
+      const isDown = (address: string): boolean => sets.peek(keyOf(target, address))?.isDown === true;
       return [...addresses.filter((address) => !isDown(address)), ...addresses.filter(isDown)];
     },
     to(target: CheckedTarget, address: string): ConnectionSet {
       const key = keyOf(target, address);
-      const found = entries.get(key);
-      if (found !== undefined) {
-        found.usedAt = performance.now();
-        entries.delete(key);
-        entries.set(key, found);
-        return found;
-      }
-      const [leastUsed] = entries;
-      if (leastUsed !== undefined && entries.size >= setsMax) close(...leastUsed);
-      const made = { ...dispatchers.make(target, address), isDown: false, usedAt: performance.now() };
-      entries.set(key, made);
+      const found = sets.get(key);
+      if (found !== undefined) return found;
+      const made = { ...dispatchers.make(target, address), isDown: false };
+      sets.set(key, made);
       return made;
     },
     /** Whether the error came while a connection was made, before any byte was sent. */
     isOfConnecting: dispatchers.isOfConnecting,
     async [Symbol.asyncDispose](): Promise<void> {
       clearInterval(sweep);
-      await Promise.all([...entries.values()].map(({ dispatcher }) => dispatcher.destroy()));
+      await Promise.all(Array.from(sets.values(), ({ dispatcher }) => dispatcher.destroy()));
     },
   };
 }
