@@ -122,23 +122,14 @@ export function nextSince(all: readonly LoggedAttempt[], sinceMs: number | null,
 const linkTo = (id: string, cursor: string, limit: number): string =>
   `<${basePath}/webhook-events/${id}/deliveries?cursor=${cursor}&limit=${limit}>; rel="next"`;
 
-type Sealed = [
-  before: number | undefined,
-  page: number,
-  limit: number,
-  sinceMs: number | null,
-  outcome: string | null,
-  event: string | null,
-];
+const partsOf = ({ before, page, limit, sinceMs, outcome, event }: Start) =>
+  [before, page, limit, sinceMs, outcome, event] as const;
 
-const cursors = (key: string) => openSealer<Sealed>(`cursor ${key}`);
+const cursors = (key: string) => openSealer<ReturnType<typeof partsOf>>(`cursor ${key}`);
 
 /** Seals a cursor: a caller can neither make nor change a cursor, nor use it for another endpoint. */
-export const sealCursor = (
-  key: string,
-  endpointId: string,
-  { before, page, limit, sinceMs, outcome, event }: Start,
-): string => cursors(key).seal(endpointId, [before, page, limit, sinceMs, outcome, event]);
+export const sealCursor = (key: string, endpointId: string, start: Start): string =>
+  cursors(key).seal(endpointId, partsOf(start));
 
 /** Undefined for a text that webhooks did not issue for this endpoint. */
 export function openCursor(key: string, endpointId: string, text: string): Start | undefined {
