@@ -21,7 +21,7 @@ import { replayHandlers } from './api/replay.ts';
 import { WebhooksConfig } from './config.ts';
 import { openRegistrations } from './endpoints/registrations.ts';
 import { openEndpoints, openRevisions } from './endpoints/store.ts';
-import { forgetMissingStream, forgetOtherStream, lowerSequences } from './endpoints/stream-reset.ts';
+import { openStreamReset } from './endpoints/stream-reset.ts';
 import { openFeed } from './feed/feed.ts';
 import { openCutoff } from './matching/cutoff.ts';
 import { checkKeys, tellKeys } from './operating/keys.ts';
@@ -90,14 +90,15 @@ async function openParts(
   const revisions = openRevisions(store);
   await checkKeys(vault, store);
   starting.use(tellKeys(bus, vault));
+  const streamReset = openStreamReset({ bus, store, endpoints, revisions });
   const ensure = async (): Promise<void> => {
-    await forgetMissingStream({ bus, store, endpoints, revisions });
+    await streamReset.forgetMissing();
     for (const spec of streamSpecs(config)) await bus.ensureStream(spec);
-    await forgetOtherStream({ bus, store, endpoints, revisions });
+    await streamReset.forgetOther();
   };
   await refuseFormerDeliveries(bus, config);
   await answerWhileStarting(bus, identityOf(config), ensure());
-  await lowerSequences({ bus, store, endpoints, revisions });
+  await streamReset.lower();
   const ensuring = openPeriodicCheck(ensure, { what: 'the streams', everyMs: streamsEveryMs, log });
   // A stop does not wait for NATS.
   starting.defer(() => void ensuring[Symbol.asyncDispose]());

@@ -2,7 +2,7 @@
 // counts from one, and a stream that was restored from an older copy ends before some stored sequences. An
 // endpoint that gets only events after such a sequence would get no events for long, without an error.
 import { eventsStream } from '@integration-sync/contracts';
-import type { Bus, StreamFacts } from '@integration-sync/runtime/bus';
+import type { Bus } from '@integration-sync/runtime/bus';
 import type { Store } from '@integration-sync/runtime/store';
 import type { Endpoints, Revisions } from './store.ts';
 
@@ -18,47 +18,36 @@ interface StreamResetOptions {
   revisions: Pick<Revisions, 'changed'>;
 }
 
-/** Called before EVENTS is created again, so that its first events are later than every stored sequence. */
-export async function forgetMissingStream({
-  bus,
-  store,
-  endpoints,
-  revisions,
-}: StreamResetOptions): Promise<void> {
-  const isThere = async (): Promise<boolean> => (await bus.messagesIn(eventsStream)) !== undefined;
-  if (await bus.patiently(`stream ${eventsStream}`, isThere)) return;
-  if ((await streamsOf(store).findOne({ _id: eventsStream })) === null) return;
-  for (const integration of await endpoints.clearSequences(new Date())) await revisions.changed(integration);
+export function openStreamReset({ bus, store, endpoints, revisions }: StreamResetOptions) {
+  const streams = store.collection<KnownStream>('webhook_streams');
+  const ask = <T>(question: () => Promise<T>): Promise<T> =>
+    bus.patiently(`stream ${eventsStream}`, question);
+  const facts = () => ask(() => bus.streamFacts(eventsStream));
+  const renew = async (integrations: readonly string[]): Promise<void> => {
+    for (const integration of integrations) await revisions.changed(integration);
+  };
+
+  return {
+    /** Called before EVENTS is created again, so that its first events are later than every stored sequence. */
+    async forgetMissing(): Promise<void> {
+      if (await ask(async () => (await bus.messagesIn(eventsStream)) !== undefined)) return;
+      if ((await streams.findOne({ _id: eventsStream })) === null) return;
+      await renew(await endpoints.clearSequences(new Date()));
+    },
+    /** Called before EVENTS is read. May be repeated or cut off without harm. */
+    async forgetOther(): Promise<void> {
+      const { madeAt } = await facts();
+      const known = await streams.findOne({ _id: eventsStream });
+      if (known?.madeAt.getTime() === madeAt.getTime()) return;
+      if (known !== null) await renew(await endpoints.clearSequences(madeAt));
+      await streams.updateOne({ _id: eventsStream }, { $set: { madeAt } }, { upsert: true });
+    },
+    /** Called at the start of a process, as EVENTS may have been restored from an older copy. */
+    async lower(): Promise<void> {
+      // Read before the end of EVENTS, which only grows: a sequence beyond that end was never in the stream.
+      const lastStored = await endpoints.lastSequence();
+      const { lastSequence } = await facts();
+      if (lastStored > lastSequence) await renew(await endpoints.lowerSequences(lastSequence));
+    },
+  };
 }
-
-/** Called before EVENTS is read. May be repeated or cut off without harm. */
-export async function forgetOtherStream({
-  bus,
-  store,
-  endpoints,
-  revisions,
-}: StreamResetOptions): Promise<void> {
-  const { madeAt } = await factsOf(bus);
-  const streams = streamsOf(store);
-  const known = await streams.findOne({ _id: eventsStream });
-  if (known?.madeAt.getTime() === madeAt.getTime()) return;
-  if (known !== null) {
-    for (const integration of await endpoints.clearSequences(madeAt)) await revisions.changed(integration);
-  }
-  await streams.updateOne({ _id: eventsStream }, { $set: { madeAt } }, { upsert: true });
-}
-
-/** Called at the start of a process, as EVENTS may have been restored from an older copy. */
-export async function lowerSequences({ bus, endpoints, revisions }: StreamResetOptions): Promise<void> {
-  // Read before the end of EVENTS, which only grows: a sequence beyond that end was never in the stream.
-  const lastStored = await endpoints.lastSequence();
-  const { lastSequence } = await factsOf(bus);
-  if (lastStored <= lastSequence) return;
-  for (const integration of await endpoints.lowerSequences(lastSequence))
-    await revisions.changed(integration);
-}
-
-const streamsOf = (store: Store) => store.collection<KnownStream>('webhook_streams');
-
-const factsOf = (bus: StreamResetOptions['bus']): Promise<StreamFacts> =>
-  bus.patiently(`stream ${eventsStream}`, () => bus.streamFacts(eventsStream));
