@@ -8,12 +8,12 @@ import { answerWhileStarting, healthHandlers } from '@integration-sync/runtime/h
 import { type Log, openLog } from '@integration-sync/runtime/log';
 import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import { openResources, type ResourcesOptions } from '@integration-sync/runtime/resources';
+import { withStoreFailures } from '@integration-sync/runtime/store';
 import type { Tracing } from '@integration-sync/runtime/tracing';
 import type { buildConnector } from 'undici';
 import { attemptsHandlers, deliveryHandlers, openFindSent } from './api/attempt-listing.ts';
 import { endpointsHandlers } from './api/endpoints.ts';
 import { openTest } from './api/test-delivery.ts';
-import { withStoreFailures } from './api/handlers.ts';
 import { listingHandlers } from './api/endpoint-listing.ts';
 import { openRecoveries } from './api/recoveries.ts';
 import { openCandidates } from './api/replay-candidates.ts';

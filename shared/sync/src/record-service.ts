@@ -7,7 +7,7 @@ import { baseSettings, maskSettings, storeSettings } from '@integration-sync/run
 import { answerWhileStarting, healthHandlers } from '@integration-sync/runtime/health';
 import { openLog, type Log } from '@integration-sync/runtime/log';
 import { openResources, type ResourcesOptions } from '@integration-sync/runtime/resources';
-import { storeFailure, type Store } from '@integration-sync/runtime/store';
+import { withStoreFailures, type Store } from '@integration-sync/runtime/store';
 import { Type, type Static } from 'typebox';
 import type { StatusChange } from './action.ts';
 import { openEngine, openKind, type Engine, type EngineOptions, type KindEngine } from './engine.ts';
@@ -94,15 +94,12 @@ export const recordService =
       identity,
       open({ store, bus, openKinds }),
     );
-    const handlers = Object.entries({ ...gated, ...ungated }).map(
-      ([subject, handler]) => [subject, answering(handler)] as const,
-    );
     starting.use(
       await bus.serve({
         ...identity,
         inFlightMax: config.REQUESTS_IN_FLIGHT_MAX,
         handlers: {
-          ...Object.fromEntries(handlers),
+          ...withStoreFailures({ ...gated, ...ungated }),
           ...healthHandlers({ service, store, natsMonitorUrl: config.NATS_MONITOR_URL }),
         },
         semaphores: Object.fromEntries(Object.keys(gated).map((subject) => [subject, sync.pushSemaphore])),
@@ -112,17 +109,6 @@ export const recordService =
     log.info({ metrics: metrics.url }, 'serving');
     const running = starting.move();
     return { metricsUrl: metrics.url, [Symbol.asyncDispose]: () => running.disposeAsync() };
-  };
-
-/** Turns errors of the database into the failure that the caller gets. */
-const answering =
-  (handler: BusHandler): BusHandler =>
-  async (request) => {
-    try {
-      return await handler(request);
-    } catch (error) {
-      throw storeFailure(error);
-    }
   };
 
 /** Answers requests about records of one kind. */

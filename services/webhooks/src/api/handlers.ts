@@ -1,6 +1,5 @@
-// What the handlers share: which endpoint a request names, an answer in JSON, and a database that may be away. The handlers:
-// register.ts, endpoints.ts (read, change, rotate, delete), test-delivery.ts, replay.ts, endpoint-listing.ts and
-// attempt-listing.ts.
+// What the handlers share: which endpoint a request names, and an answer in JSON. The handlers: register.ts, endpoints.ts (read,
+// change, rotate, delete), test-delivery.ts, replay.ts, endpoint-listing.ts and attempt-listing.ts.
 import {
   Failure,
   readOneOf,
@@ -8,27 +7,9 @@ import {
   type DetailedWebhook,
   type FailureEntry,
 } from '@integration-sync/contracts';
-import type { BusHandler, BusRequest } from '@integration-sync/runtime/bus';
-import { storeFailure } from '@integration-sync/runtime/store';
+import type { BusRequest } from '@integration-sync/runtime/bus';
 import { detailedWebhookOf, webhookOf, type Endpoint } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
-
-/** Answers an outage of MongoDB with a Failure of its own, and not as an error of this service. */
-export const withStoreFailures = (
-  handlers: Readonly<Record<string, BusHandler>>,
-): Record<string, BusHandler> =>
-  Object.fromEntries(
-    Object.entries(handlers).map(([subject, handler]) => [
-      subject,
-      async (request) => {
-        try {
-          return await handler(request);
-        } catch (error) {
-          throw storeFailure(error);
-        }
-      },
-    ]),
-  );
 
 export const json = (body: unknown) => ({ body: JSON.stringify(body) });
 

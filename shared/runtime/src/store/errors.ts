@@ -34,6 +34,23 @@ export function storeFailure(error: unknown): Failure {
   });
 }
 
+/** The same handlers, but an outage of the database is a `Failure` and no error of the service. */
+export const withStoreFailures = <Request, Reply>(
+  handlers: Readonly<Record<string, (request: Request) => Promise<Reply>>>,
+): Record<string, (request: Request) => Promise<Reply>> =>
+  Object.fromEntries(
+    Object.entries(handlers).map(([subject, handler]) => [
+      subject,
+      async (request: Request) => {
+        try {
+          return await handler(request);
+        } catch (error) {
+          throw storeFailure(error);
+        }
+      },
+    ]),
+  );
+
 /** Whether the document was inserted; false if another writer had inserted a document of the same id. */
 export async function isFirst(inserting: Promise<unknown>): Promise<boolean> {
   try {

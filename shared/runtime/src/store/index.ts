@@ -12,7 +12,14 @@ import { watchHeartbeats } from './mongodb-driver/heartbeats.ts';
 import { ensureIndexes, type NamedIndex } from './indexes.ts';
 import { startWatchdog, type Watchdog } from './watchdog.ts';
 
-export { duplicateIndexes, isFirst, sortStoreError, storeFailure, type StoreErrorKind } from './errors.ts';
+export {
+  duplicateIndexes,
+  isFirst,
+  sortStoreError,
+  storeFailure,
+  withStoreFailures,
+  type StoreErrorKind,
+} from './errors.ts';
 export type { NamedIndex } from './indexes.ts';
 export { readInChunks, writeInChunks } from './chunks.ts';
 export type {
