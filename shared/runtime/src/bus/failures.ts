@@ -27,28 +27,14 @@ export function readFailure(headers: Headers, body: Uint8Array): Failure | undef
 /** The failure for an error of the NATS client: no replica listens, no answer in time, the replica died, or another error. */
 export function failureOfRequest(error: unknown, subject: string): Failure {
   if (error instanceof Failure) return error;
-  if (error instanceof NoRespondersError) {
-    return new Failure('unavailable', `The ${serviceOf(subject)} service is away; try again shortly.`, {
-      retryAfterSeconds: 1,
-      cause: error,
-    });
-  }
-  if (error instanceof TimeoutError) {
-    return new Failure('timeout', 'The service did not answer in time; the request may still take effect.', {
-      cause: error,
-    });
-  }
-  if (error instanceof GoneSilent) {
-    return new Failure(
-      'timeout',
-      'The process that had the request is gone; the request may have taken effect.',
-      {
-        cause: error,
-      },
-    );
-  }
-  return new Failure('unavailable', 'The message bus did not take the request; try again shortly.', {
-    retryAfterSeconds: 1,
-    cause: error,
-  });
+  const away = (detail: string): Failure =>
+    new Failure('unavailable', detail, { retryAfterSeconds: 1, cause: error });
+  const late = (detail: string): Failure => new Failure('timeout', detail, { cause: error });
+  if (error instanceof NoRespondersError)
+    return away(`The ${serviceOf(subject)} service is away; try again shortly.`);
+  if (error instanceof TimeoutError)
+    return late('The service did not answer in time; the request may still take effect.');
+  if (error instanceof GoneSilent)
+    return late('The process that had the request is gone; the request may have taken effect.');
+  return away('The message bus did not take the request; try again shortly.');
 }
