@@ -1,17 +1,12 @@
 // Does the recovery steps of disabled endpoints (endpoints/recovery.ts): tests and enables them, and sends their missed events.
 // A step that is cut off is repeated by a replica that finds it due. Repeated events have the same ids, so the stream stores
 // each event once.
-import {
-  type EventBody,
-  type EventData,
-  eventsStream,
-  eventSubject,
-  publishWithBatch,
-} from '@integration-sync/contracts';
+import { eventsStream } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
+import { publishEvent } from '../endpoints/disabled-events.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import { nextTestAt } from '../endpoints/recovery.ts';
 import type { Endpoints } from '../endpoints/store.ts';
@@ -31,7 +26,6 @@ interface RecoveriesOptions {
 const everyMs = 1_000;
 /** How many steps a check does concurrently; each test may hang for 10 s. */
 const atOnce = 32;
-const kind = 'webhook.enabled';
 /** Often enough that no other replica finds the step due (endpoints/recovery.ts, `heldMs`). */
 const holdEveryMs = 5_000;
 
@@ -79,10 +73,9 @@ export function openRecoveries(options: RecoveriesOptions): AsyncDisposable {
     // Later events are delivered from the log, as to every endpoint.
     const queued = recovery?.replays ? await resend(meantFor(begun, missed, through), resending) : 0;
     const id = `${_id}-enabled-${recovery?.epoch ?? epoch}`;
-    const event = eventOf(integration, { webhookId: _id, url, disabledAt: since.toISOString(), queued });
-    await publishWithBatch(bus, 'webhooks', integration, [
-      { subject: eventSubject(integration, kind), id, body: JSON.stringify(event) },
-    ]);
+    const timestamp = new Date().toISOString();
+    const data = { webhookId: _id, url, disabledAt: since.toISOString(), queued };
+    await publishEvent(bus, id, { event: 'webhook.enabled', timestamp, integrationId: integration, data });
     await ending.disposeAsync();
     if (hold.held !== undefined) await endpoints.setRecovery(hold.held, undefined);
   };
@@ -141,10 +134,3 @@ function openHold({ endpoints, log }: RecoveriesOptions, begun: Endpoint) {
     [Symbol.asyncDispose]: () => checks[Symbol.asyncDispose](),
   };
 }
-
-const eventOf = (integrationId: string, data: EventData<typeof kind>): EventBody<typeof kind> => ({
-  event: kind,
-  timestamp: new Date().toISOString(),
-  integrationId,
-  data,
-});

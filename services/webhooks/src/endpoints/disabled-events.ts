@@ -3,15 +3,13 @@
 // the noted event under the same id, so that no receiver takes it for a second event.
 //
 // The revision is replaced before the event is published, so that owners read the endpoint again and end its epoch.
-import { type EventBody, eventSubject, publishWithBatch } from '@integration-sync/contracts';
+import { type EventBody, type EventKind, eventSubject, publishWithBatch } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Announcement, Endpoint } from './endpoint.ts';
 import type { Endpoints, Revisions } from './store.ts';
 
 export type DisabledEvents = ReturnType<typeof openDisabledEvents>;
-
-const kind = 'webhook.disabled';
 
 export function openDisabledEvents(
   endpoints: Pick<Endpoints, 'unannounced' | 'recordAnnounced'>,
@@ -24,12 +22,8 @@ export function openDisabledEvents(
   const publishAll = async ({ _id, integration, unannounced }: Endpoint): Promise<void> => {
     await revisions.changed(integration);
     for (const announcement of unannounced) {
-      const event = {
-        subject: eventSubject(integration, kind),
-        id: disabledEventId(_id, announcement.epoch),
-        body: JSON.stringify(eventOf(_id, integration, announcement)),
-      };
-      await publishWithBatch(bus, 'webhooks', integration, [event]);
+      const id = disabledEventId(_id, announcement.epoch);
+      await publishEvent(bus, id, eventOf(_id, integration, announcement));
       await endpoints.recordAnnounced(_id, announcement.epoch);
     }
   };
@@ -56,14 +50,25 @@ export function openDisabledEvents(
   };
 }
 
+/** Publishes an event of webhooks itself. */
+export async function publishEvent<Kind extends EventKind>(
+  bus: Pick<Bus, 'publishBatch'>,
+  id: string,
+  event: EventBody<Kind>,
+): Promise<void> {
+  const { event: kind, integrationId } = event;
+  const message = { subject: eventSubject(integrationId, kind), id, body: JSON.stringify(event) };
+  await publishWithBatch(bus, 'webhooks', integrationId, [message]);
+}
+
 export const disabledEventId = (webhookId: string, epoch: number): string => `${webhookId}-disabled-${epoch}`;
 
 const eventOf = (
   webhookId: string,
   integrationId: string,
   { at, url, reason, consecutiveFailures }: Announcement,
-): EventBody<typeof kind> => ({
-  event: kind,
+): EventBody<'webhook.disabled'> => ({
+  event: 'webhook.disabled',
   timestamp: at.toISOString(),
   integrationId,
   data: { webhookId, url, reason, consecutiveFailures },
