@@ -194,9 +194,7 @@ export function openAttemptLogWriter(bus: Pick<Bus, 'publishBatch'>, log: Log, r
         return;
       }
       count += 1;
-      const others = entries.get(endpointId);
-      if (others === undefined) entries.set(endpointId, [entry]);
-      else others.push(entry);
+      entries.getOrInsertComputed(endpointId, () => []).push(entry);
     },
     async [Symbol.asyncDispose](): Promise<void> {
       watch[Symbol.dispose]();

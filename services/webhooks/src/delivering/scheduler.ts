@@ -69,9 +69,7 @@ export class Scheduler {
   /** Gives a turn to an endpoint that may have an event to deliver. */
   wake(queue: EndpointQueue): void {
     if (this.#isClosed || queue.isEnded) return;
-    const queues = this.#ready.get(queue.integration) ?? new Set();
-    queues.add(queue);
-    this.#ready.set(queue.integration, queues);
+    this.#ready.getOrInsertComputed(queue.integration, () => new Set()).add(queue);
     this.#pumpingSoon ??= setImmediate(() => {
       this.#pumpingSoon = undefined;
       this.#pump();

@@ -65,11 +65,9 @@ function readEvents(
     const head = headOf(line) ?? readEvent(bytesOf(body));
     if (head === undefined) continue;
     const { event, timestamp } = head;
-    let holdsKind = isHeld.get(event);
-    if (holdsKind === undefined) isHeld.set(event, (holdsKind = holds(event)));
     // An event may have been published without an id.
     const eventId = line.id === '' ? `event-${batch.place}` : line.id;
-    if (holdsKind) held.push({ eventId, event, timestamp, body });
+    if (isHeld.getOrInsertComputed(event, holds)) held.push({ eventId, event, timestamp, body });
     else refused.push(head);
   }
   return { held, refused };

@@ -20,38 +20,33 @@ export type Match = (batch: MatchedBatch, subscriber: Subscriber) => readonly nu
 export function openMatch(): Match {
   const known = new WeakMap<MatchedBatch, ReturnType<typeof factsOf>>();
 
-  const knownOf = (batch: MatchedBatch): ReturnType<typeof factsOf> => {
-    const before = known.get(batch);
-    if (before !== undefined) return before;
-    const made = factsOf(batch.events());
-    known.set(batch, made);
-    return made;
-  };
-
   return (batch, subscriber) => {
     if (!subscriber.active) return none;
     if (batch.endpointId !== undefined) {
       return batch.endpointId === subscriber._id ? batch.events().map((_, index) => index) : none;
     }
-    const { origins, firstSequence, concernsEndpoints, byKinds } = knownOf(batch);
+    const { origins, firstSequence, concernsEndpoints, byKinds } = known.getOrInsertComputed(batch, factsOf);
     if (concernsEndpoints || !areAfterEveryCutoff(subscriber, firstSequence, origins)) {
       return indexesWhere(batch, (event) => isDelivered(subscriber, event));
     }
     const key = subscriber.events.join();
-    const alike = byKinds.get(key) ?? indexesWhere(batch, (event) => isMeantFor(subscriber, event));
-    byKinds.set(key, alike);
-    return alike;
+    return byKinds.getOrInsertComputed(key, () =>
+      indexesWhere(batch, (event) => isMeantFor(subscriber, event)),
+    );
   };
 }
 
 const none: readonly number[] = [];
 
-const factsOf = (events: readonly StreamEvent[]) => ({
-  origins: new Set(events.map(({ origin }) => origin)),
-  firstSequence: events[0]?.sequence ?? 0,
-  concernsEndpoints: events.some(({ aboutEndpoint }) => aboutEndpoint !== undefined),
-  byKinds: new Map<string, readonly number[]>(),
-});
+function factsOf(batch: MatchedBatch) {
+  const events = batch.events();
+  return {
+    origins: new Set(events.map(({ origin }) => origin)),
+    firstSequence: events[0]?.sequence ?? 0,
+    concernsEndpoints: events.some(({ aboutEndpoint }) => aboutEndpoint !== undefined),
+    byKinds: new Map<string, readonly number[]>(),
+  };
+}
 
 const indexesWhere = (batch: MatchedBatch, isWanted: (event: StreamEvent) => boolean): number[] =>
   batch.events().flatMap((event, index) => (isWanted(event) ? [index] : []));
