@@ -23,19 +23,8 @@ export interface ConnectOptions extends NatsOptions {
   signal?: AbortSignal | undefined;
 }
 
-export interface Connected {
-  nats: NatsConnection;
-  waits: Waits;
-}
-
 /** Resolves once a nats-server lets this process in. */
-export async function connectPatiently({
-  name,
-  inboxPrefix,
-  log,
-  signal,
-  ...options
-}: ConnectOptions): Promise<Connected> {
+export async function connectPatiently({ name, inboxPrefix, log, signal, ...options }: ConnectOptions) {
   const entrance = entranceOf(options);
   const waits = openWaits(entrance.servers, log);
   let isTold = false;
@@ -77,30 +66,24 @@ export async function connectPatiently({
   }
 }
 
-export interface Waits {
-  begin(): void;
-  /** Notes why the last attempt to connect failed. */
-  because(reason: unknown): void;
-  end(): void;
-}
-
-function openWaits(servers: readonly string[], log: Log): Waits {
+function openWaits(servers: readonly string[], log: Log) {
   const said = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   let why: unknown;
   const say = (): void => log.warn({ servers, err: why }, 'waiting for nats');
   return {
-    begin() {
+    begin(): void {
       timer ??= setInterval(say, waitingLineMs);
     },
-    because(reason) {
+    /** Notes why the last attempt to connect failed. */
+    because(reason: unknown): void {
       why = reason;
       const words = wordsOf(reason);
       if (timer === undefined || !isRefusal(reason) || said.has(words)) return;
       said.add(words);
       say();
     },
-    end() {
+    end(): void {
       clearInterval(timer);
       timer = undefined;
       why = undefined;

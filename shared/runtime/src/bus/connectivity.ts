@@ -2,25 +2,12 @@
 // down waits for up to 500 ms: a client needs 30 to 150 ms to find another server of its cluster. Later work fails as it begins.
 import { Failure } from '@integration-sync/contracts';
 
-export interface Connectivity {
-  readonly connected: boolean;
-  /** Resolves while NATS is connected; fails as unavailable if NATS is away for longer than a reconnect takes. */
-  untilConnected(): Promise<void>;
-  /** Settles as `work` does, or fails as unavailable the moment the connection drops. */
-  whileConnected<T>(work: () => Promise<T>): Promise<T>;
-  /** Calls `then` after each reconnect. */
-  onReconnect(then: () => void): Disposable;
-  drop(): void;
-  restore(): void;
-  /** Makes new work wait though NATS is connected, for `forMs` at most. */
-  hold(forMs: number): void;
-  release(): void;
-}
+export type Connectivity = ReturnType<typeof openConnectivity>;
 
 export const backWithinMs = 500;
 
 /** `isClosed`: whether the NATS client is closed for good. */
-export function openConnectivity(isClosed: () => boolean): Connectivity {
+export function openConnectivity(isClosed: () => boolean) {
   let isUp = true;
   let waiting: PromiseWithResolvers<void> | undefined;
   let patience: NodeJS.Timeout | undefined;
@@ -32,23 +19,26 @@ export function openConnectivity(isClosed: () => boolean): Connectivity {
     waiting?.resolve();
     waiting = undefined;
   };
+  /** Makes new work wait though NATS is connected, for `forMs` at most. */
   const hold = (forMs: number): void => {
     clearTimeout(patience);
     waiting ??= Promise.withResolvers();
     patience = setTimeout(release, forMs);
   };
   const isConnected = (): boolean => isUp && !isClosed();
+  /** Resolves while NATS is connected; fails as unavailable if NATS is away for longer than a reconnect takes. */
   const untilConnected = async (): Promise<void> => {
     await waiting?.promise;
     if (!isConnected()) throw new Disconnected();
   };
 
   return {
-    get connected() {
+    get connected(): boolean {
       return isConnected();
     },
     untilConnected,
-    async whileConnected(work) {
+    /** Settles as `work` does, or fails as unavailable the moment the connection drops. */
+    async whileConnected<T>(work: () => Promise<T>): Promise<T> {
       await untilConnected();
       const lost = Promise.withResolvers<never>();
       underWay.add(lost);
@@ -58,17 +48,18 @@ export function openConnectivity(isClosed: () => boolean): Connectivity {
         underWay.delete(lost);
       }
     },
-    onReconnect(then) {
+    /** Calls `then` after each reconnect. */
+    onReconnect(then: () => void): Disposable {
       reconnected.add(then);
       return { [Symbol.dispose]: () => void reconnected.delete(then) };
     },
-    drop() {
+    drop(): void {
       if (!isUp) return;
       isUp = false;
       hold(backWithinMs);
       for (const { reject } of underWay) reject(new Disconnected());
     },
-    restore() {
+    restore(): void {
       isUp = true;
       release();
       for (const then of reconnected) then();
@@ -88,12 +79,7 @@ export class Disconnected extends Failure {
 // Services without responders. All replicas of a service may be reconnecting at one moment, so a request without responders is
 // sent again for up to 500 ms. Once a service has been away for longer, its callers get the failure immediately.
 
-export interface Absences {
-  /** A request to the service had no responders. Returns whether the service may be back within 500 ms. */
-  mayEnd(service: string): boolean;
-  /** A replica of the service has answered. */
-  end(service: string): void;
-}
+export type Absences = ReturnType<typeof openAbsences>;
 
 interface Absence {
   sinceMs: number;
@@ -103,16 +89,18 @@ interface Absence {
 /** An absence that no request met for this long is over: a later one counts as new. */
 const forgottenMs = 5_000;
 
-export function openAbsences(now: () => number = () => performance.now()): Absences {
+export function openAbsences(now: () => number = () => performance.now()) {
   const absences = new Map<string, Absence>();
   return {
-    mayEnd(service) {
+    /** A request to the service had no responders. Returns whether the service may be back within 500 ms. */
+    mayEnd(service: string): boolean {
       const seenMs = now();
       const known = absences.get(service);
       const sinceMs = known === undefined || seenMs - known.seenMs > forgottenMs ? seenMs : known.sinceMs;
       absences.set(service, { sinceMs, seenMs });
       return seenMs - sinceMs < backWithinMs;
     },
-    end: (service) => void absences.delete(service),
+    /** A replica of the service has answered. */
+    end: (service: string): void => void absences.delete(service),
   };
 }

@@ -3,10 +3,6 @@ import { randomUUID } from 'node:crypto';
 import type { RequestSeen } from '../metrics.ts';
 import type { Connection } from './connection.ts';
 
-export interface Discovery extends Disposable {
-  count(seen: RequestSeen): void;
-}
-
 export interface Identity {
   service: string;
   version: string;
@@ -22,7 +18,7 @@ export function announceService(
   connection: Connection,
   { service, version, revision, description }: Identity,
   subjects: readonly string[],
-): Discovery {
+) {
   const started = new Date().toISOString();
   const identity = {
     name: service,
@@ -55,7 +51,7 @@ export function announceService(
       );
   const open = listening.move();
   return {
-    count({ subject, outcome, seconds }) {
+    count({ subject, outcome, seconds }: RequestSeen): void {
       const endpoint = endpoints.get(subject);
       if (endpoint === undefined) return;
       endpoint.requests += 1;

@@ -18,13 +18,6 @@ export interface Leaver {
   arrive(): void;
 }
 
-export interface LameDuck extends Disposable {
-  /** The server is in lame duck mode. */
-  begin(): void;
-  arrived(): void;
-  use(leaver: Leaver): Disposable;
-}
-
 interface LameDuckOptions {
   nats: NatsConnection;
   inbox: Inbox;
@@ -41,7 +34,7 @@ const leaveWithinMs = 4_000;
 const quietTriesMs = [250, 250, 250, 2_000];
 const betweenTriesMs = 250;
 
-export function openLameDuck({ nats, inbox, connectivity, hasOthers, log }: LameDuckOptions): LameDuck {
+export function openLameDuck({ nats, inbox, connectivity, hasOthers, log }: LameDuckOptions) {
   const leavers = new Set<Leaver>();
   let going: AbortController | undefined;
 
@@ -66,7 +59,8 @@ export function openLameDuck({ nats, inbox, connectivity, hasOthers, log }: Lame
   };
 
   return {
-    begin() {
+    /** The server is in lame duck mode. */
+    begin(): void {
       if (going !== undefined || !hasOthers()) return;
       going = new AbortController();
       log.info('the nats server is about to stop (lame duck mode), moving to another server');
@@ -74,12 +68,12 @@ export function openLameDuck({ nats, inbox, connectivity, hasOthers, log }: Lame
         log.warn({ err: error }, 'moving to another nats server failed');
       });
     },
-    arrived() {
+    arrived(): void {
       going?.abort();
       going = undefined;
       for (const one of leavers) one.arrive();
     },
-    use(leaver) {
+    use(leaver: Leaver): Disposable {
       leavers.add(leaver);
       return { [Symbol.dispose]: () => void leavers.delete(leaver) };
     },

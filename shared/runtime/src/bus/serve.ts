@@ -112,22 +112,17 @@ export async function serve(
   };
 }
 
-interface Taking {
-  /** Subscribes, unless subscribed already. */
-  start(): void;
-  /** Unsubscribes, and resolves once the messages that nats-server had sent are taken. */
-  stop(): Promise<void>;
-}
-
-function openTaking(subscribing: readonly (() => Subscription)[]): Taking {
+function openTaking(subscribing: readonly (() => Subscription)[]) {
   let subscriptions: Subscription[] = [];
+  /** Subscribes, unless subscribed already. */
   const start = (): void => {
     if (subscriptions.length === 0) subscriptions = subscribing.map((subscribe) => subscribe());
   };
   start();
   return {
     start,
-    async stop() {
+    /** Unsubscribes, and resolves once the messages that nats-server had sent are taken. */
+    async stop(): Promise<void> {
       const stopping = subscriptions;
       subscriptions = [];
       await Promise.all(stopping.map((subscription) => subscription.drain()));
