@@ -17,7 +17,7 @@ import {
   type NatsConnection,
   type Subscription,
 } from '@nats-io/nats-core';
-import { confirm, openCallers, type Callers } from './still-waiting.ts';
+import { confirm, openCallers } from './still-waiting.ts';
 
 export interface Question {
   headers: MsgHdrs;
@@ -27,18 +27,7 @@ export interface Question {
   signal?: AbortSignal | undefined;
 }
 
-export interface Inbox extends Disposable {
-  /** Sends a request and resolves with the reply. Throws `GoneSilent` when no replica works on the request any more. */
-  ask(subject: string, question: Question): Promise<Msg>;
-  /** The processes that send requests to this process. */
-  readonly callers: Callers;
-  /** Tells replicas to end their announced waits and to reply immediately. */
-  answerNow(): void;
-  /** Resolves with true once no request waits for its reply, or with false after `withinMs`. */
-  untilQuiet(withinMs: number): Promise<boolean>;
-  /** Fails all waiting requests, or those of `subject` alone: no reply will come. */
-  fail(reason: Error, subject?: string): void;
-}
+export type Inbox = ReturnType<typeof openInbox>;
 
 export class GoneSilent extends Error {
   override readonly name = 'GoneSilent';
@@ -65,12 +54,13 @@ const quietEveryMs = 5;
 /** A request's subject is `svc.<service>.<noun>.<verb>`. */
 export const serviceOf = (subject: string): string => subject.split('.')[1] ?? '';
 
-export function openInbox(nats: NatsConnection, prefix: string): Inbox {
+export function openInbox(nats: NatsConnection, prefix: string) {
   const address = `${createInbox(prefix)}.`;
   const waiting = new Map<string, Waiting>();
   let asked = 0;
   let listening: Subscription | undefined;
 
+  /** Fails all waiting requests, or those of `subject` alone: no reply will come. */
   const fail = (reason: Error, subject?: string): void => {
     for (const one of waiting.values())
       if (subject === undefined || one.subject === subject) one.reject(reason);
@@ -97,6 +87,7 @@ export function openInbox(nats: NatsConnection, prefix: string): Inbox {
   }, signEveryMs);
   watch.unref();
 
+  /** Sends a request and resolves with the reply. Throws `GoneSilent` when no replica works on the request any more. */
   const ask = async (subject: string, question: Question): Promise<Msg> => {
     const { headers, body, timeoutMs, signal } = question;
     const { promise, resolve, reject } = Promise.withResolvers<Msg>();
@@ -120,6 +111,7 @@ export function openInbox(nats: NatsConnection, prefix: string): Inbox {
     }
   };
 
+  /** Tells replicas to end their announced waits and to reply immediately. */
   const answerNow = (): void => {
     const silent = waiting.values().filter(({ silences }) => silences < 0);
     for (const service of new Set(silent.map(({ subject }) => serviceOf(subject))))
@@ -132,13 +124,15 @@ export function openInbox(nats: NatsConnection, prefix: string): Inbox {
   return {
     fail,
     ask,
+    /** The processes that send requests to this process. */
     callers,
     answerNow,
-    untilQuiet(withinMs) {
+    /** Resolves with true once no request waits for its reply, or with false after `withinMs`. */
+    untilQuiet(withinMs: number): Promise<boolean> {
       answerNow();
       return becomes(() => waiting.size === 0, withinMs);
     },
-    [Symbol.dispose]() {
+    [Symbol.dispose](): void {
       clearInterval(watch);
     },
   };

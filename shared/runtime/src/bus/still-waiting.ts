@@ -3,14 +3,6 @@
 import { requestHeaders } from '@integration-sync/contracts';
 import { headers as natsHeaders, type Msg } from '@nats-io/nats-core';
 
-/** What a replica knows of the processes that send it requests. */
-export interface Callers {
-  /** Whether the sender of `message` still waits for the reply. A sender that cannot be asked counts as gone. */
-  isWaiting(message: Msg): Promise<boolean>;
-  /** A lower bound of the time of sending, by this process's `performance.now()`; undefined if unknown. */
-  sentAtMs(message: Msg): number | undefined;
-}
-
 /** The status by which a process says that it no longer waits for the reply. */
 const givenUpStatus = 410;
 /** The header with the `performance.now()` of the process that answers. */
@@ -26,11 +18,15 @@ export function confirm(question: Msg, isWaiting: boolean): void {
   question.respond(undefined, { headers });
 }
 
-/** The replica's part. `askBack` sends a sign of life that asks for an answer, and resolves with that answer. */
-export function openCallers(askBack: (subject: string, withinMs: number) => Promise<Msg>): Callers {
+/**
+ * The replica's part: what it knows of the processes that send it requests. `askBack` sends a sign of life that asks for an
+ * answer, and resolves with that answer.
+ */
+export function openCallers(askBack: (subject: string, withinMs: number) => Promise<Msg>) {
   const clocks = openClocks();
   return {
-    async isWaiting({ reply = '' }) {
+    /** Whether the sender of the message still waits for the reply. A sender that cannot be asked counts as gone. */
+    async isWaiting({ reply = '' }: Msg): Promise<boolean> {
       const askedAtMs = performance.now();
       try {
         const { headers } = await askBack(reply, confirmedWithinMs);
@@ -42,7 +38,8 @@ export function openCallers(askBack: (subject: string, withinMs: number) => Prom
         return false;
       }
     },
-    sentAtMs({ reply = '', headers }) {
+    /** A lower bound of the time of sending, by this process's `performance.now()`; undefined if unknown. */
+    sentAtMs({ reply = '', headers }: Msg): number | undefined {
       const theirsMs = numberIn(headers?.get(requestHeaders.sentAtMs));
       return theirsMs === undefined ? undefined : clocks.read(processOf(reply), theirsMs);
     },

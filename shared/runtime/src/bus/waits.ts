@@ -19,16 +19,7 @@ export interface Wait extends Disposable {
 }
 
 /** The waits of all requests of a replica. */
-export interface Waits {
-  /** Begins a wait of `forMs`, and up to half a second more (`endsEveryMs`). */
-  begin(message: Msg, forMs: number): Wait;
-  /** Whether the request waits, so that the replica sends no sign of life for it. */
-  has(message: Msg): boolean;
-  end(isMeant: (message: Msg) => boolean): void;
-  /** Ends all waits, and new waits as they begin, until `resume`. */
-  endAll(): void;
-  resume(): void;
-}
+export type Waits = ReturnType<typeof openWaits>;
 
 /**
  * Waits that are over within this time end together, so that their callers also send their next requests together. A request that
@@ -36,7 +27,7 @@ export interface Waits {
  */
 const endsEveryMs = 500;
 
-export function openWaits(): Waits {
+export function openWaits() {
   /** By request, the function that ends its wait. */
   const waits = new Map<Msg, () => void>();
   const ends = openEnds();
@@ -47,7 +38,8 @@ export function openWaits(): Waits {
   };
 
   return {
-    begin(message, forMs) {
+    /** Begins a wait of `forMs`, and up to half a second more (`endsEveryMs`). */
+    begin(message: Msg, forMs: number): Wait {
       let isOver = false;
       let isWoken = false;
       let next: PromiseWithResolvers<void> | undefined;
@@ -80,13 +72,15 @@ export function openWaits(): Waits {
         },
       };
     },
-    has: (message) => waits.has(message),
+    /** Whether the request waits, so that the replica sends no sign of life for it. */
+    has: (message: Msg): boolean => waits.has(message),
     end,
-    endAll() {
+    /** Ends all waits, and new waits as they begin, until `resume`. */
+    endAll(): void {
       mayWait = false;
       end(() => true);
     },
-    resume() {
+    resume(): void {
       mayWait = true;
     },
   };
