@@ -34,21 +34,7 @@ export interface StreamFacts {
   lastSequence: number;
 }
 
-export interface Archive {
-  /** Every stored message of the subject from `from` on, oldest first, up to the messages stored when the read began. */
-  readStream(stream: string, options: ReadOptions): AsyncGenerator<StoredMessage>;
-  /** The last message of each subject that matches `subjects` (wildcards allowed), if its sequence is `fromSequence` or later. */
-  lastOfEach(stream: string, subjects: readonly string[], fromSequence: number): Promise<StoredMessage[]>;
-  streamFacts(stream: string): Promise<StreamFacts>;
-  /** Whether the stream's leader has a message of the subject with a higher sequence. */
-  hasAfter(stream: string, subject: string, sequence: number): Promise<boolean>;
-  /** How many messages the stream's leader has of the subject. */
-  countMessages(stream: string, subject: string): Promise<number>;
-  /** How many messages the stream has of each subject that `subject`, with its wildcards, matches. */
-  countBySubject(stream: string, subject: string): Promise<Map<string, number>>;
-  /** Removes every message of the subject and resolves with their number. */
-  purge(stream: string, subject: string): Promise<number>;
-}
+export type Archive = ReturnType<typeof openArchive>;
 
 /**
  * nats-server disconnects a client for which more than 64 MB are pending (`max_pending`). So a read asks for a bounded chunk at a
@@ -62,25 +48,29 @@ const longChunksMax = 8;
 const copyBehindMaxMs = 2_000;
 const copyAgainMs = 10;
 
-export function openArchive(connection: Connection): Archive {
+export function openArchive(connection: Connection) {
   const { manager } = connection;
   const longReadings = openSemaphore({ max: longChunksMax });
   const infoOf = (stream: string, options?: Parameters<typeof manager.streams.info>[1]) =>
     connection.whileConnected(() => manager.streams.info(stream, options));
+  /** How many messages the stream has of each subject that `subject`, with its wildcards, matches. */
   const countBySubject = async (stream: string, subject: string): Promise<Map<string, number>> => {
     const { state } = await infoOf(stream, { subjects_filter: subject });
     return new Map(Object.entries(state.subjects ?? {}));
   };
   return {
-    readStream: (stream, options) => readStream(connection, longReadings, stream, options),
-    async lastOfEach(stream, subjects, fromSequence) {
+    /** Every stored message of the subject from `from` on, oldest first, up to the messages stored when the read began. */
+    readStream: (stream: string, options: ReadOptions) =>
+      readStream(connection, longReadings, stream, options),
+    /** The last message of each subject that matches `subjects` (wildcards allowed), from the sequence `fromSequence` on. */
+    async lastOfEach(stream: string, subjects: readonly string[], fromSequence: number) {
       const asked = { multi_last: [...subjects], seq: fromSequence };
       const { messages } = await readChunk(connection, () =>
         manager.direct.getLastMessagesFor(stream, asked),
       );
       return messages;
     },
-    async streamFacts(stream) {
+    async streamFacts(stream: string): Promise<StreamFacts> {
       const { state, created } = await infoOf(stream);
       return {
         madeAt: new Date(created),
@@ -89,16 +79,19 @@ export function openArchive(connection: Connection): Archive {
         lastSequence: state.last_seq,
       };
     },
-    async hasAfter(stream, subject, sequence) {
+    /** Whether the stream's leader has a message of the subject with a higher sequence. */
+    async hasAfter(stream: string, subject: string, sequence: number) {
       const asked = { seq: sequence + 1, next_by_subj: subject };
       return (await leadersMessage(connection, stream, asked)) !== null;
     },
-    async countMessages(stream, subject) {
+    /** How many messages the stream's leader has of the subject. */
+    async countMessages(stream: string, subject: string) {
       const counts = await countBySubject(stream, subject);
       return counts.values().reduce((sum, count) => sum + count, 0);
     },
     countBySubject,
-    async purge(stream, subject) {
+    /** Removes every message of the subject and resolves with their number. */
+    async purge(stream: string, subject: string) {
       const purging = connection.whileConnected(() => manager.streams.purge(stream, { filter: subject }));
       return (await purging).purged;
     },

@@ -19,20 +19,7 @@ export interface StreamStanding {
   differs: boolean;
 }
 
-export interface StreamWatch extends AsyncDisposable {
-  /** From now on looks for streams of other systems that store subjects of this system. */
-  watchOthers(own: readonly string[]): void;
-  /** Takes what nats-server says of a stream of this process. */
-  saw(spec: StreamSpec, info: StreamInfo): void;
-  /** Notes that the stream is missing and that the login may not create it. */
-  isMissing(spec: StreamSpec): void;
-  /** Notes a refusal of nats-server; the note lasts for 30 s after the last call. */
-  refused(what: string, refusal: Refusal): void;
-  granted(what: string): void;
-  standings(): StreamStanding[];
-  /** One sentence for each problem. */
-  notes(): string[];
-}
+export type StreamWatch = ReturnType<typeof openStreamWatch>;
 
 interface Watched {
   readonly spec: StreamSpec;
@@ -43,13 +30,14 @@ const everyMs = 5_000;
 /** A refusal that lasts is noted again within this time. */
 const refusalKeptMs = 30_000;
 
-export function openStreamWatch(connection: Connection): StreamWatch {
+export function openStreamWatch(connection: Connection) {
   const watched = new Map<string, Watched>();
   const missing = new Set<string>();
   const refusals = openRefusals();
   let said = '';
   const others = openOtherStreams(connection);
 
+  /** Takes what nats-server says of a stream of this process. */
   const saw = (spec: StreamSpec, info: StreamInfo): void => {
     watched.set(spec.name, { spec, found: describeStream(info, spec) });
     missing.delete(spec.name);
@@ -57,6 +45,7 @@ export function openStreamWatch(connection: Connection): StreamWatch {
   };
 
   const allFound = (): FoundStream[] => Array.from(watched.values(), ({ found }) => found);
+  /** One sentence for each problem. */
   const notes = (): string[] => {
     const all = allFound();
     const together = [
@@ -102,16 +91,19 @@ export function openStreamWatch(connection: Connection): StreamWatch {
   return {
     saw,
     notes,
-    watchOthers: (own) => others.watch(own),
-    isMissing({ name }) {
+    /** From now on looks for streams of other systems that store subjects of this system. */
+    watchOthers: (own: readonly string[]) => others.watch(own),
+    /** Notes that the stream is missing and that the login may not create it. */
+    isMissing({ name }: StreamSpec): void {
       missing.add(name);
       sayWhatIsNew();
     },
-    refused(what, refusal) {
+    /** Notes a refusal of nats-server; the note lasts for 30 s after the last call. */
+    refused(what: string, refusal: Refusal): void {
       refusals.add(what, refusal);
       sayWhatIsNew();
     },
-    granted(what) {
+    granted(what: string): void {
       if (refusals.delete(what)) sayWhatIsNew();
     },
     standings: () => allFound().map(standingOf),

@@ -3,7 +3,7 @@
 // stream and leaves a stream that differs: operators create and change them (`ops streams --apply`).
 import { JetStreamApiError, type StreamConfig } from '@nats-io/jetstream';
 import type { Connection } from './connection.ts';
-import { findStream, inspectStreams, type InspectedStream } from './inspect.ts';
+import { findStream, inspectStreams } from './inspect.ts';
 import { patiently } from './patience.ts';
 import { changedConfig, quantitiesOf } from './quantities.ts';
 import { codes, isForbidden, isRefusedWith, refused, unlessRefused } from './refusals.ts';
@@ -15,43 +15,33 @@ import {
   type ConsumerSpec,
   type StreamSpec,
 } from './stream-config.ts';
-import { openStreamWatch, type StreamStanding, type StreamWatch } from './stream-watch.ts';
+import { openStreamWatch, type StreamWatch } from './stream-watch.ts';
 
-export interface Streams extends AsyncDisposable {
-  ensureStream(spec: StreamSpec): Promise<void>;
-  ensureConsumer(stream: string, spec: ConsumerSpec): Promise<void>;
-  /** The state of each stream that this process has ensured. */
-  streamStandings(): StreamStanding[];
-  /** Looks for streams of other systems, all but those named `own`, over subjects of this system. `streamNotes` names them. */
-  watchOtherStreams(own: readonly string[]): void;
-  /** One sentence for each problem with a stream, for /readyz. */
-  streamNotes(): string[];
-  /** Compares the streams of NATS with the expected streams, and changes none. */
-  inspectStreams(expected: readonly StreamSpec[]): Promise<InspectedStream[]>;
-  hasConsumer(stream: string, consumer: string): Promise<boolean>;
-  /** The number of messages of a stream; undefined if the stream is missing. */
-  messagesIn(stream: string): Promise<number | undefined>;
-  /** Does nothing for a missing stream. */
-  removeStream(stream: string): Promise<void>;
-}
+export type Streams = ReturnType<typeof openStreams>;
 
-export function openStreams(connection: Connection): Streams {
+export function openStreams(connection: Connection) {
   const { manager } = connection;
   const watch = openStreamWatch(connection);
   return {
-    ensureStream: (spec) => ensureStream(connection, watch, spec),
-    ensureConsumer: (stream, spec) => ensureConsumer(connection, watch, stream, spec),
+    ensureStream: (spec: StreamSpec) => ensureStream(connection, watch, spec),
+    ensureConsumer: (stream: string, spec: ConsumerSpec) => ensureConsumer(connection, watch, stream, spec),
+    /** The state of each stream that this process has ensured. */
     streamStandings: () => watch.standings(),
-    watchOtherStreams: (own) => watch.watchOthers(own),
+    /** Looks for streams of other systems, all but those named `own`, over subjects of this system. `streamNotes` names them. */
+    watchOtherStreams: (own: readonly string[]) => watch.watchOthers(own),
+    /** One sentence for each problem with a stream, for /readyz. */
     streamNotes: () => watch.notes(),
-    inspectStreams: (expected) => inspectStreams(connection, expected),
-    async hasConsumer(stream, consumer) {
+    /** Compares the streams of NATS with the expected streams, and changes none. */
+    inspectStreams: (expected: readonly StreamSpec[]) => inspectStreams(connection, expected),
+    async hasConsumer(stream: string, consumer: string) {
       const info = connection.whileConnected(() => manager.consumers.info(stream, consumer));
       return (await unlessRefused(info, codes.consumerNotFound)) !== undefined;
     },
-    messagesIn: (stream) =>
+    /** The number of messages of a stream; undefined if the stream is missing. */
+    messagesIn: (stream: string) =>
       connection.whileConnected(async () => (await findStream(connection, stream))?.state.messages),
-    async removeStream(stream) {
+    /** Does nothing for a missing stream. */
+    async removeStream(stream: string) {
       const removing = connection.whileConnected(() => manager.streams.delete(stream));
       await unlessRefused(removing, codes.streamNotFound);
     },
