@@ -24,16 +24,7 @@ const patienceMs = 2_000;
 /** After a time-out, the bytes of a request count for so much longer: the service may still have to read them. */
 const unheardMs = 2_000;
 
-export interface BodyBudgets {
-  readonly memory: Budget;
-  /** The budget of the service that answers this subject. */
-  roadFor(subject: RequestSubject): Budget;
-  readonly roads: ReadonlyMap<string, Budget>;
-  /** The budget of answers that callers have not read. */
-  readonly answers: Budget;
-  /** How long one request may wait, for memory and for the road together. */
-  readonly patienceMs: number;
-}
+export type BodyBudgets = ReturnType<typeof openBodyBudgets>;
 
 export interface BodyBudgetSizes {
   memoryBytesMax?: number;
@@ -41,18 +32,21 @@ export interface BodyBudgetSizes {
   patienceMs?: number;
 }
 
-export function openBodyBudgets(bodyBytesMax: number, sizes: BodyBudgetSizes = {}): BodyBudgets {
+export function openBodyBudgets(bodyBytesMax: number, sizes: BodyBudgetSizes = {}) {
   const roads = new Map<string, Budget>();
   return {
     roads,
+    /** How long one request may wait, for memory and for the road together. */
     patienceMs: sizes.patienceMs ?? patienceMs,
     memory: new Budget({
       // Four of the largest bodies fit in any case.
       bytesMax: sizes.memoryBytesMax ?? Math.max(memoryBytesMax, 4 * bodyBytesMax),
       waitingMax: waitingForMemoryMax,
     }),
+    /** The budget of answers that callers have not read. */
     answers: new Budget({ bytesMax: answerBytesMax, waitingMax: waitingForAnswersMax }),
-    roadFor(subject) {
+    /** The budget of the service that answers this subject. */
+    roadFor(subject: RequestSubject): Budget {
       const [, service = ''] = subject.split('.');
       const bytesMax = sizes.roadBytesMax ?? roadBytesMax;
       return roads.getOrInsertComputed(

@@ -18,17 +18,7 @@ const endsSoonMs = 14 * 24 * 60 * 60_000;
 /** `/readyz` names so many secrets that end soon, and counts the others. */
 const endingNotesMax = 5;
 
-export interface Clients extends AsyncDisposable {
-  /** The caller that a key stands for. Throws `TokenRefused`. */
-  verifyKey(key: string): Caller;
-  /** The credential of this client and secret; undefined for a secret that is wrong or has ended. */
-  authenticate(clientId: string, secret: string): Credential | undefined;
-  find(clientId: string): Client | undefined;
-  /** The caller that a token of this gateway's token endpoint stands for, undefined for any other token. */
-  readIssued: (claims: Readonly<Record<string, unknown>>) => Caller | undefined;
-  /** For `/readyz`. */
-  notes(): string[];
-}
+export type Clients = Awaited<ReturnType<typeof openClients>>;
 
 export interface ClientsOptions {
   path: string;
@@ -39,18 +29,20 @@ export interface ClientsOptions {
 }
 
 /** Throws `ConfigError` for a wrong file, with which a gateway does not start. */
-export async function openClients(options: ClientsOptions): Promise<Clients> {
+export async function openClients(options: ClientsOptions) {
   const { now, registry } = options;
   const file = await openFile(options);
   countUses(registry, () => file.credentials.all);
 
   return {
-    verifyKey(key) {
+    /** The caller that a key stands for. Throws `TokenRefused`. */
+    verifyKey(key: string): Caller {
       const credential = file.credentials.find(key, now());
       credential.uses += 1;
       return credential.caller;
     },
-    authenticate(clientId, secret) {
+    /** The credential of this client and secret; undefined for a secret that is wrong or has ended. */
+    authenticate(clientId: string, secret: string): Credential | undefined {
       try {
         const credential = file.credentials.find(secret, now());
         if (credential.client.id !== clientId) return undefined;
@@ -61,9 +53,12 @@ export async function openClients(options: ClientsOptions): Promise<Clients> {
         throw error;
       }
     },
-    find: (clientId) => file.credentials.clients.get(clientId),
-    readIssued: (claims) => readIssued(file.credentials, claims, now()),
-    notes: () => [...file.notes(), ...notesOfEnds(file.credentials, now())],
+    find: (clientId: string): Client | undefined => file.credentials.clients.get(clientId),
+    /** The caller that a token of this gateway's token endpoint stands for, undefined for any other token. */
+    readIssued: (claims: Readonly<Record<string, unknown>>): Caller | undefined =>
+      readIssued(file.credentials, claims, now()),
+    /** For `/readyz`. */
+    notes: (): string[] => [...file.notes(), ...notesOfEnds(file.credentials, now())],
     [Symbol.asyncDispose]: () => file[Symbol.asyncDispose](),
   };
 }

@@ -27,28 +27,24 @@ export interface OpenRequest {
   reply: FastifyReply;
 }
 
-export interface Connections {
-  /** Remembers that the gateway is answering this request on its connection. */
-  follow(request: FastifyRequest, reply: FastifyReply): void;
-  /** The requests whose answers have not gone out completely, in order. */
-  openOn(socket: Socket): OpenRequest[];
-  /** The request that came last, answered or not. */
-  lastOn(socket: Socket): IncomingMessage | undefined;
-  /** Drops the bytes that still come on the connection. */
-  leave(socket: Socket): void;
-}
+export type Connections = ReturnType<typeof watchConnections>;
 
-export function watchConnections(server: Server): Connections {
+export function watchConnections(server: Server) {
   const connections = new WeakMap<Socket, Connection>();
   const turns = openTurns();
   // Node's own listener runs first and attaches the parser.
   server.on('connection', (socket: Socket) => connections.set(socket, new Connection(socket, turns)));
   return {
-    follow: (request, reply) => connections.get(request.raw.socket)?.follow({ request, reply }),
-    openOn: (socket) =>
+    /** Remembers that the gateway is answering this request on its connection. */
+    follow: (request: FastifyRequest, reply: FastifyReply): void =>
+      connections.get(request.raw.socket)?.follow({ request, reply }),
+    /** The requests whose answers have not gone out completely, in order. */
+    openOn: (socket: Socket): OpenRequest[] =>
       Array.from(connections.get(socket)?.open ?? []).filter(({ reply }) => !reply.raw.writableFinished),
-    lastOn: (socket) => connections.get(socket)?.last,
-    leave: (socket) => connections.get(socket)?.leave(),
+    /** The request that came last, answered or not. */
+    lastOn: (socket: Socket): IncomingMessage | undefined => connections.get(socket)?.last,
+    /** Drops the bytes that still come on the connection. */
+    leave: (socket: Socket): void => connections.get(socket)?.leave(),
   };
 }
 
