@@ -17,30 +17,7 @@ export interface QueueLimits {
   heldBackPatienceMs: number;
 }
 
-export interface HeldBack {
-  /** Resolves when the job has its next turn; rejects when the queue refuses the job. */
-  turn: Promise<void>;
-  /** The job no longer waits for another job, and may have its turn. */
-  release(): void;
-}
-
-export interface FairQueue {
-  /** The number of waiting jobs. */
-  readonly waiting: number;
-  /** Resolves when the job has its turn; rejects when the queue refuses the job, and throws when the queue is full. */
-  join(key: string, bytes: number): Promise<void>;
-  /** Puts back a job that had a turn before. Throws when the queue is full. */
-  holdBack(key: string, bytes: number): HeldBack;
-  /**
-   * Gives a turn to the key with the lowest rank up to `rankMax`; among equal keys, to the key whose last turn is the longest ago.
-   * A job that has waited for less than `waitedMsMin` gets no turn.
-   */
-  giveTurn(rankOf: (key: string) => number, rankMax: number, waitedMsMin: number): string | undefined;
-  /** A job of the key has ended. */
-  noteEnd(key: string): void;
-  /** Refuses jobs that have waited too long. While turns go on, the first ready job of each line stays: its turn will come. */
-  refuse(turnsGoOn: boolean): void;
-}
+export type FairQueue = ReturnType<typeof openFairQueue>;
 
 interface Waiting {
   bytes: number;
@@ -60,7 +37,7 @@ interface Line {
   movedAt: number;
 }
 
-export function openFairQueue(limits: QueueLimits): FairQueue {
+export function openFairQueue(limits: QueueLimits) {
   /** Lines in the order of turns; an empty line is removed. */
   const lines = new Map<string, Line>();
   let waiting = 0;
@@ -101,32 +78,43 @@ export function openFairQueue(limits: QueueLimits): FairQueue {
   };
 
   return {
-    get waiting() {
+    /** The number of waiting jobs. */
+    get waiting(): number {
       return waiting;
     },
-    join: (key, bytes) => add(key, bytes, false).turn,
-    holdBack(key, bytes) {
+    /** Resolves when the job has its turn; rejects when the queue refuses the job, and throws when the queue is full. */
+    join: (key: string, bytes: number): Promise<void> => add(key, bytes, false).turn,
+    /** Puts back a job that had a turn before, and waits for another job of its key. Throws when the queue is full. */
+    holdBack(key: string, bytes: number) {
       const { turn, one } = add(key, bytes, true);
       return {
+        /** Resolves when the job has its next turn; rejects when the queue refuses the job. */
         turn,
-        release() {
+        /** The job no longer waits for another job, and may have its turn. */
+        release(): void {
           one.isReady = true;
           one.since = performance.now();
         },
       };
     },
-    giveTurn(rankOf, rankMax, waitedMsMin) {
+    /**
+     * Gives a turn to the key with the lowest rank up to `rankMax`; among equal keys, to the key whose last turn is the longest
+     * ago. A job that has waited for less than `waitedMsMin` gets no turn.
+     */
+    giveTurn(rankOf: (key: string) => number, rankMax: number, waitedMsMin: number): string | undefined {
       const line = lowestOf(lines.values(), waitedMsMin, rankOf, rankMax);
       if (line === undefined) return undefined;
       take(line, line.waiting.findIndex(isReady))?.begin();
       if (lines.delete(line.key)) lines.set(line.key, line);
       return line.key;
     },
-    noteEnd(key) {
+    /** A job of the key has ended. */
+    noteEnd(key: string): void {
       const line = lines.get(key);
       if (line !== undefined) line.movedAt = performance.now();
     },
-    refuse(turnsGoOn) {
+    /** Refuses jobs that have waited too long. While turns go on, the first ready job of each line stays: its turn will come. */
+    refuse(turnsGoOn: boolean): void {
       for (const line of lines.values()) {
         for (const one of overdueIn(line, limits, turnsGoOn)) {
           take(line, line.waiting.indexOf(one))?.refuse(busy());

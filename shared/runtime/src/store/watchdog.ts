@@ -12,15 +12,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Log } from '../log.ts';
 import { DatabaseAway, openOperations, type OperationsOptions } from './mongodb-driver/operations.ts';
 
-export interface Watchdog extends Disposable {
-  readonly connected: boolean;
-  /** Resolves with the first answer; rejects with an error that waiting cannot mend. */
-  readonly firstAnswer: Promise<void>;
-  /** The driver ended its connections: running operations end soon, or never. */
-  connectionsEnded(): void;
-  /** Runs the operation; rejects with `DatabaseAway` as soon as the database is away. */
-  during<T>(operation: () => Promise<T>): Promise<T>;
-}
+export type Watchdog = ReturnType<typeof startWatchdog>;
 
 export interface WatchdogOptions extends OperationsOptions {
   ask: () => Promise<unknown>;
@@ -34,7 +26,7 @@ const tickMs = 100;
 const silentTicksMax = 20;
 const sayEveryTicks = 50;
 
-export function startWatchdog({ ask, passing, onLost, log }: WatchdogOptions): Watchdog {
+export function startWatchdog({ ask, passing, onLost, log }: WatchdogOptions) {
   const operations = openOperations({ onLost, log });
   const first = Promise.withResolvers<void>();
   const stop = new AbortController();
@@ -78,22 +70,25 @@ export function startWatchdog({ ask, passing, onLost, log }: WatchdogOptions): W
   first.promise.catch(() => {}); // No caller may be waiting for the first answer any more.
   void keepAsking();
   return {
-    get connected() {
+    get connected(): boolean {
       return connected;
     },
+    /** Resolves with the first answer; rejects with an error that waiting cannot mend. */
     firstAnswer: first.promise,
-    connectionsEnded() {
+    /** The driver ended its connections: running operations end soon, or never. */
+    connectionsEnded(): void {
       // No operation begins while the database is away, and before the first answer no connection was lost.
       operations.connectionsEnded(connected);
     },
-    during<T>(operation: () => Promise<T>) {
+    /** Runs the operation; rejects with `DatabaseAway` as soon as the database is away. */
+    during<T>(operation: () => Promise<T>): Promise<T> {
       if (!connected)
         return Promise.reject<T>(new DatabaseAway('MongoDB does not answer', { cause: reason }));
       const outcome = operations.run(operation);
       outcome.then(answered, () => {});
       return outcome;
     },
-    [Symbol.dispose]() {
+    [Symbol.dispose](): void {
       stop.abort();
       clearInterval(ticks);
     },

@@ -10,17 +10,6 @@ export class DatabaseAway extends Error {
   override readonly name = 'DatabaseAway';
 }
 
-export interface Operations {
-  /** Runs the operation; rejects with `DatabaseAway` as soon as the operation is lost or the database is away. */
-  run<T>(operation: () => Promise<T>): Promise<T>;
-  /** The database is away: every operation fails. */
-  failAll(error: DatabaseAway): void;
-  /** The driver ended connections. `maySpread`: whether the connections of the next operations may be closing too. */
-  connectionsEnded(maySpread: boolean): void;
-  /** A tick of the watchdog: fails operations that count as lost by now. */
-  tick(): void;
-}
-
 export interface OperationsOptions {
   /** Called with the number of lost operations, each of which occupies a dead connection of the pool. */
   onLost: (operations: number) => void;
@@ -33,7 +22,7 @@ const ticksAfterEnd = 15;
 /** For so many ticks after a lost connection, the driver may find further lost connections. */
 const suspectTicksMax = 3;
 
-export function openOperations({ onLost, log }: OperationsOptions): Operations {
+export function openOperations({ onLost, log }: OperationsOptions) {
   /** For each running operation, the function that fails it, and the ticks until it counts as lost. */
   const underWay = new Map<(error: DatabaseAway) => void, number>();
   /** While above 0, a new operation may have a closing connection. */
@@ -53,7 +42,8 @@ export function openOperations({ onLost, log }: OperationsOptions): Operations {
   };
 
   return {
-    run<T>(operation: () => Promise<T>) {
+    /** Runs the operation; rejects with `DatabaseAway` as soon as the operation is lost or the database is away. */
+    run<T>(operation: () => Promise<T>): Promise<T> {
       const { promise, resolve, reject } = Promise.withResolvers<T>();
       underWay.set(reject, suspectTicks > 0 ? ticksAfterEnd : operationTicksMax);
       const forget = (): void => void underWay.delete(reject);
@@ -61,14 +51,17 @@ export function openOperations({ onLost, log }: OperationsOptions): Operations {
       operation().then(resolve, reject);
       return promise;
     },
-    failAll(error) {
+    /** The database is away: every operation fails. */
+    failAll(error: DatabaseAway): void {
       for (const fail of underWay.keys()) fail(error);
     },
-    connectionsEnded(maySpread) {
+    /** The driver ended connections. `maySpread`: whether the connections of the next operations may be closing too. */
+    connectionsEnded(maySpread: boolean): void {
       if (maySpread) suspectTicks = suspectTicksMax;
       for (const [fail, ticksLeft] of underWay) underWay.set(fail, Math.min(ticksLeft, ticksAfterEnd));
     },
-    tick() {
+    /** A tick of the watchdog: fails operations that count as lost by now. */
+    tick(): void {
       giveUpLost();
       suspectTicks = Math.max(0, suspectTicks - 1);
     },
