@@ -11,7 +11,7 @@
 // A push that lost records to another push notes in `claims` since when it waits. A push reads `claims` as it opens
 // (precedence.ts).
 import { oneByOne, openBatcher } from '@integration-sync/runtime/batcher';
-import { isFirst, type Collection, type Store } from '@integration-sync/runtime/store';
+import { isFirst, isFound, type Collection, type Store } from '@integration-sync/runtime/store';
 import { syncIdsFrom } from './ids.ts';
 import { allOfThem } from './records/by-ids.ts';
 
@@ -87,16 +87,12 @@ export function openWatermarks(store: Store, collection: string, now: () => numb
     /** Reads the watermark as of some moment after the call. Calls during a query share the next query, for any listings. */
     read: openBatcher(readAll, readMax, oneByOne({ patienceMs: readPatienceMs })),
     /** Whether this call closed the push and counted its records. False if recovery counts the push. */
-    async close(key: string, syncId: string, added: number): Promise<boolean> {
+    close(key: string, syncId: string, added: number): Promise<boolean> {
       const name = `open.${syncId}`;
-      const { matchedCount } = await watermarks.updateOne(
-        { _id: key, [name]: { $exists: true }, [`counted.${syncId}`]: { $exists: false } },
-        {
-          $unset: { [name]: '', [`claims.${syncId}`]: '' },
-          ...(added === 0 ? {} : { $inc: { total: added } }),
-        },
-      );
-      return matchedCount === 1;
+      const isOpen = { _id: key, [name]: { $exists: true }, [`counted.${syncId}`]: { $exists: false } };
+      const $unset = { [name]: '', [`claims.${syncId}`]: '' } as const;
+      const counted = added === 0 ? {} : { $inc: { total: added } };
+      return isFound(watermarks.updateOne(isOpen, { $unset, ...counted }));
     },
     /** Closes the push without counting, unless it was opened again after `openedAt`. */
     async forget(key: string, syncId: string, openedAt: number): Promise<void> {

@@ -4,7 +4,7 @@
 // repeated.
 //
 // An expired previous secret that no key opens is dropped.
-import type { Collection, Store } from '@integration-sync/runtime/store';
+import { isFound, type Collection, type Store } from '@integration-sync/runtime/store';
 import { headersSealedFor, type Endpoint, type PreviousSecret } from '../endpoints/endpoint.ts';
 import { endpointsCollection } from '../endpoints/store.ts';
 import { keyIdOf, type Vault } from '../secrets/vault.ts';
@@ -81,15 +81,9 @@ async function resealOne(
   for (let read: Sealed | null = found; read !== null;) {
     const { changed, reason, ...sealed } = sealAgain(vault, read, Date.now());
     const { _id, integration, version, secret }: Sealed = read;
-    const isDone =
-      !changed ||
-      (
-        await endpoints.updateOne(
-          { _id, integration, version, secret },
-          { $set: sealed, $inc: { version: 1 } },
-        )
-      ).matchedCount === 1;
-    if (isDone) {
+    const asRead = { _id, integration, version, secret };
+    const update = { $set: sealed, $inc: { version: 1 } };
+    if (!changed || (await isFound(endpoints.updateOne(asRead, update)))) {
       if (changed) progress.resealed += 1;
       if (reason !== undefined) progress.problems.push({ endpointId: _id, integration, reason });
       return;

@@ -8,7 +8,7 @@
 //
 // Each event up to the floor of a partition is delivered, missed, given up, or in the offset of an endpoint that is behind
 // (offsets.ts). A claim names the creation time of the log, as a log that is created again counts from one.
-import { isFirst, type Collection, type Store } from '@integration-sync/runtime/store';
+import { isFirst, isFound, type Collection, type Store } from '@integration-sync/runtime/store';
 import type { LogStream, LogStreamFacts } from '../log/reader.ts';
 
 export interface Claim {
@@ -139,12 +139,9 @@ export class Claims {
     const isTaken =
       found === undefined
         ? await isFirst(this.#claims.insertOne({ _id: partition, ...claim }))
-        : (
-            await this.#claims.updateOne(
-              { _id: partition, term: found.term, owner: found.owner },
-              { $set: claim },
-            )
-          ).modifiedCount === 1;
+        : await isFound(
+            this.#claims.updateOne({ _id: partition, term: found.term, owner: found.owner }, { $set: claim }),
+          );
     const isOfSilent = (found?.owner ?? null) !== null;
     return isTaken ? { partition, term, floor, stream, isOfSilent } : undefined;
   }

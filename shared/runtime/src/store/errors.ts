@@ -62,6 +62,10 @@ export async function isFirst(inserting: Promise<unknown>): Promise<boolean> {
   }
 }
 
+/** Whether the update found its document; false if another writer had changed what the filter names. */
+export const isFound = async (updating: Promise<{ matchedCount: number }>): Promise<boolean> =>
+  (await updating).matchedCount === 1;
+
 /** The indexes of operations of an unordered write that met an existing document. Throws an error with another cause again. */
 export function duplicateIndexes(error: unknown): number[] {
   if (!(error instanceof MongoBulkWriteError) || sortBulkError(error) !== 'duplicate') throw error;

@@ -15,6 +15,7 @@ import { startWatchdog, type Watchdog } from './watchdog.ts';
 export {
   duplicateIndexes,
   isFirst,
+  isFound,
   sortStoreError,
   storeFailure,
   withStoreFailures,

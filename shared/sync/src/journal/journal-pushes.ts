@@ -1,5 +1,5 @@
 // The updates of a journal entry by the process of its push, and the evidence that other pushes leave with the entry.
-import { isFirst, type Filter } from '@integration-sync/runtime/store';
+import { isFirst, isFound, type Filter } from '@integration-sync/runtime/store';
 import type { Completion, Entries, Entry, Evidence } from './journal-entry.ts';
 import { dueAfter, expiryAfter } from './journal-times.ts';
 
@@ -16,14 +16,9 @@ export function openPushJournal(entries: Entries) {
     const again = { ...known, state: 'writing', owner: '', due: at, reopened: true } as const;
     const left = Object.entries(evidence).map(([id, changed]) => [`evidence.${id}`, changed]);
     // Sets all fields, as a tombstone may stand in place of the entry; but not `errors`, which erasing may have removed.
-    const { matchedCount } = await entries.updateOne(
-      { _id },
-      {
-        $set: { ...again, ...Object.fromEntries(left) },
-        $unset: { watched: '', hiddenFrom: '', expireAt: '' },
-      },
-    );
-    if (matchedCount === 1) return;
+    const $set = { ...again, ...Object.fromEntries(left) };
+    const $unset = { watched: '', hiddenFrom: '', expireAt: '' } as const;
+    if (await isFound(entries.updateOne({ _id }, { $set, $unset }))) return;
     // The replica that settled the entry found no writes of the push, so the entry was removed.
     const whole = { _id, evidence, ...again, ...(errors === undefined ? {} : { errors }) };
     if (!(await isFirst(entries.insertOne(whole)))) await reopen(entry, at);
@@ -33,15 +28,10 @@ export function openPushJournal(entries: Entries) {
     /** False if an entry or a tombstone with this sync id exists. */
     insert: (entry: Entry): Promise<boolean> => isFirst(entries.insertOne(entry)),
     /** False if the entry has another owner by now. */
-    async complete(syncId: string, owner: string, completion: Completion): Promise<boolean> {
-      const { matchedCount } = await entries.updateOne(
-        { _id: syncId, owner, state: 'writing' },
-        {
-          $set: { ...completion, state: 'written', due: dueAfter(completion.completedAt) },
-          $unset: { evidence: '', reopened: '' },
-        },
-      );
-      return matchedCount === 1;
+    complete(syncId: string, owner: string, completion: Completion): Promise<boolean> {
+      const $set = { ...completion, state: 'written', due: dueAfter(completion.completedAt) } as const;
+      const $unset = { evidence: '', reopened: '' } as const;
+      return isFound(entries.updateOne({ _id: syncId, owner, state: 'writing' }, { $set, $unset }));
     },
     async markAnnounced(syncIds: readonly string[], at: Date): Promise<void> {
       await entries.updateMany(

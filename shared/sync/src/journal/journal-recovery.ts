@@ -1,5 +1,5 @@
 // How a replica takes over and settles the journal entries of dead processes, and checks settled entries once more.
-import { isFirst, type Collection } from '@integration-sync/runtime/store';
+import { isFirst, isFound, type Collection } from '@integration-sync/runtime/store';
 import type { Completion, Entries, Entry } from './journal-entry.ts';
 import { untilAnnounced } from './journal-pushes.ts';
 import { dueAfter, dueAgainAfter, expiryAfter, lookAfter } from './journal-times.ts';
@@ -52,12 +52,10 @@ export function openRecoveryJournal(entries: Entries, tombstones: Collection<Tom
 export function openSettling(entries: Entries) {
   return {
     /** Completes the entry of a process whose writes may still arrive. False if the entry has another owner by now. */
-    async settle(syncId: string, owner: string, completion: Completion): Promise<boolean> {
-      const { matchedCount } = await entries.updateOne(
-        { _id: syncId, owner, state: 'writing' },
-        { $set: { ...completion, state: 'written', due: dueAfter(completion.completedAt), watched: true } },
-      );
-      return matchedCount === 1;
+    settle(syncId: string, owner: string, completion: Completion): Promise<boolean> {
+      const due = dueAfter(completion.completedAt);
+      const $set = { ...completion, state: 'written', due, watched: true } as const;
+      return isFound(entries.updateOne({ _id: syncId, owner, state: 'writing' }, { $set }));
     },
     /** For a push without stored writes: hides the entry from listings of pushes, unless a later check finds writes. */
     async hide(
@@ -93,13 +91,8 @@ export function openSettling(entries: Entries) {
       );
     },
     /** Notes that the watermarks of a reopened entry are open again. False if the entry has another owner by now. */
-    async noteOpened(syncId: string, owner: string): Promise<boolean> {
-      const { matchedCount } = await entries.updateOne(
-        { _id: syncId, owner, state: 'writing' },
-        { $unset: { reopened: '' } },
-      );
-      return matchedCount === 1;
-    },
+    noteOpened: (syncId: string, owner: string): Promise<boolean> =>
+      isFound(entries.updateOne({ _id: syncId, owner, state: 'writing' }, { $unset: { reopened: '' } })),
     /** Ends the watch of an entry: no write came since the settling, and none can come any more. */
     async finish(
       { _id, owner, hiddenFrom }: Pick<Entry, '_id' | 'owner' | 'hiddenFrom'>,
