@@ -1,5 +1,5 @@
 // The metrics of webhooks. No label names an endpoint or an integration: Prometheus could not hold so many series.
-import { openGauge } from '@integration-sync/runtime/metrics';
+import { gaugesOf } from '@integration-sync/runtime/metrics';
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { Verdict } from './sending/outcome.ts';
 
@@ -77,8 +77,7 @@ export function openGauges(
   registry: Registry,
   { scheduler, progress, integrations, owned, endpoints }: Gauged,
 ): void {
-  const gauge = (name: string, help: string, read: () => number | Promise<number>): void =>
-    openGauge(registry, { name, help }, read);
+  const gauge = gaugesOf(registry);
   gauge('webhook_in_flight', 'Delivery attempts in flight.', () => scheduler.inFlight);
   gauge('webhook_waiting', 'Endpoints that wait for their turn.', () => scheduler.waiting);
   gauge(

@@ -106,21 +106,20 @@ function tellBuild(registry: Registry, { version, revision }: Build): void {
   gauge.set({ version, revision }, 1);
 }
 
-/** A gauge whose value is read on each scrape. */
-export function openGauge(
-  registry: Registry,
-  about: { name: string; help: string },
-  read: () => number | Promise<number>,
-): void {
-  const gauge = new Gauge({
-    ...about,
-    registers: [registry],
-    async collect() {
-      // A gauge that cannot be read must not make the whole scrape fail.
-      gauge.set(await Promise.resolve(read()).catch(() => Number.NaN));
-    },
-  });
-}
+/** Opens gauges whose values are read on each scrape. */
+export const gaugesOf =
+  (registry: Registry) =>
+  (name: string, help: string, read: () => number | Promise<number>): void => {
+    const gauge = new Gauge({
+      name,
+      help,
+      registers: [registry],
+      async collect() {
+        // A gauge that cannot be read must not make the whole scrape fail.
+        gauge.set(await Promise.resolve(read()).catch(() => Number.NaN));
+      },
+    });
+  };
 
 function serverOf(registry: Registry): Server {
   return createServer((request, response) => {

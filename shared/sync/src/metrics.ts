@@ -1,6 +1,6 @@
 // The metrics of pushes. No label names an integration: there are too many integrations.
 import { shareWork } from '@integration-sync/runtime/batcher';
-import { openGauge } from '@integration-sync/runtime/metrics';
+import { gaugesOf } from '@integration-sync/runtime/metrics';
 import type { Semaphore } from '@integration-sync/runtime/semaphore';
 import { Counter, type Registry } from 'prom-client';
 import type { Action } from './action.ts';
@@ -32,8 +32,7 @@ export function openSyncMetrics(registry: Registry, { semaphore, journal, now }:
     help: 'Pushes that another process left behind and this process settled.',
     registers,
   });
-  const gauge = (name: string, help: string, read: () => number | Promise<number>): void =>
-    openGauge(registry, { name, help }, read);
+  const gauge = gaugesOf(registry);
   gauge('sync_pushes_inside', 'Pushes that are being carried out.', () => semaphore.held);
   gauge('sync_pushes_waiting', 'Pushes that wait for their turn.', () => semaphore.waiting);
   /** Prometheus reads two gauges of the backlog in a scrape, which share one query. */

@@ -9,7 +9,7 @@
 // nats-server cuts off a service for which 64 MB wait. A gateway knows only its own bytes on a road, and bounds these
 // bytes at a third of the 64 MB: two gateways stay well below.
 import { Failure, type RequestSubject } from '@integration-sync/contracts';
-import { openGauge, type Metrics } from '@integration-sync/runtime/metrics';
+import { gaugesOf, type Metrics } from '@integration-sync/runtime/metrics';
 import { Budget, type Reservation } from './budget.ts';
 
 const mebibyte = 1024 * 1024;
@@ -63,8 +63,7 @@ export function observeBodyBudgets(
 ): void {
   const sum = (read: (budget: Budget) => number): number =>
     roads.values().reduce((total, road) => total + read(road), 0);
-  const open = (name: string, help: string, read: () => number): void =>
-    openGauge(registry, { name, help }, read);
+  const open = gaugesOf(registry);
   open('gateway_body_bytes', 'Bytes of bodies in memory.', () => memory.heldBytes);
   open('gateway_road_bytes', 'Bytes of bodies on the way to services.', () => sum((road) => road.heldBytes));
   open(

@@ -17,7 +17,7 @@ import {
   queryOf,
 } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
-import { openGauge } from '@integration-sync/runtime/metrics';
+import { gaugesOf } from '@integration-sync/runtime/metrics';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import { Counter, type Registry } from 'prom-client';
 import { bytesOf } from './batch.ts';
@@ -153,7 +153,6 @@ function openFeedMetrics(registry: Registry, waiting: () => number) {
     help: 'Event batches of which a waiting caller heard by the check of each second, as their announcement was lost.',
     registers,
   });
-  const name = 'webhook_feed_waiting';
-  openGauge(registry, { name, help: 'Callers that wait at this replica for events.' }, waiting);
+  gaugesOf(registry)('webhook_feed_waiting', 'Callers that wait at this replica for events.', waiting);
   return { shown, lostWakes };
 }
