@@ -1,7 +1,9 @@
-// The query parameters that several listings take.
-import { Type } from 'typebox';
+// What several listings have in common: query parameters, and the shape of the answer.
+import { Type, type TSchema } from 'typebox';
 import { limits } from '../limits.ts';
-import type { QueryParameter } from './route.ts';
+import { listingOf } from '../listings.ts';
+import { listingExample } from './examples.ts';
+import type { AnswerHeader, QueryParameter, Route } from './route.ts';
 
 export const page: QueryParameter = {
   name: 'page',
@@ -23,3 +25,16 @@ export const cursor: QueryParameter = {
   schema: Type.String(),
   description: 'Where the answer before ended, from its Link header; costs the same however deep it goes',
 };
+
+/** The answer of a listing, with a title for its schema and an example of an entity. */
+export const listed = (
+  entity: TSchema,
+  title: string,
+  example: object,
+  ...headers: AnswerHeader[]
+): Route['answer'] => ({
+  status: 200,
+  schema: listingOf(entity, title),
+  example: listingExample(example),
+  headers,
+});

@@ -4,7 +4,7 @@ import { Type, type TObject, type TProperties } from 'typebox';
 import { Batch, DdsEntry } from '../batches.ts';
 import { nullable } from '../fields.ts';
 import { limits } from '../limits.ts';
-import { detailedEntityOf, listingOf, type RecordSchemas } from '../listings.ts';
+import { detailedEntityOf, type RecordSchemas } from '../listings.ts';
 import { Product } from '../products.ts';
 import { BatchPlanAnswer, BatchPushAnswer, PlanAnswer, PushAnswer } from '../pushes.ts';
 import { scopes } from '../scopes.ts';
@@ -14,13 +14,12 @@ import { Supplier } from '../suppliers.ts';
 import {
   batchExample,
   ddsExample,
-  listingExample,
   productExample,
   supplierExample,
   syncedAtExample,
   type RecordExample,
 } from './examples.ts';
-import { cursor, limit, page, since } from './parameters.ts';
+import { cursor, limit, listed, page, since } from './parameters.ts';
 import { basePath, listTimeoutMs, pushTimeoutMs, type QueryParameter, type Route } from './route.ts';
 
 const until: QueryParameter = {
@@ -150,6 +149,15 @@ function planRoute(kind: RecordKind): Route {
 }
 
 function listRoute(kind: RecordKind): Route {
+  const { item, internalId } = kind.example;
+  const entity = detailedEntityOf(kind, kind.plural === 'suppliers');
+  const example = {
+    externalId: item.externalId,
+    internalId,
+    name: item['batchNumber'] ?? item['name'],
+    syncStatus: 'SYNCED',
+    lastSyncedAt: syncedAtExample,
+  };
   return {
     method: 'GET',
     path: `${basePath}/${kind.plural}`,
@@ -159,18 +167,7 @@ function listRoute(kind: RecordKind): Route {
     scope: scopes[`${kind.plural}Read` as const],
     subject: subjects[`${kind.plural}List` as const],
     query: [page, limit, since, changedSince, until, externalIds, details, cursor],
-    answer: {
-      status: 200,
-      schema: listingOf(detailedEntityOf(kind, kind.plural === 'suppliers'), `${kind.tag}Listing`),
-      example: listingExample({
-        externalId: kind.example.item.externalId,
-        internalId: kind.example.internalId,
-        name: kind.example.item['batchNumber'] ?? kind.example.item['name'],
-        syncStatus: 'SYNCED',
-        lastSyncedAt: syncedAtExample,
-      }),
-      headers: ['X-Next-Since', 'Link'],
-    },
+    answer: listed(entity, `${kind.tag}Listing`, example, 'X-Next-Since', 'Link'),
     timeoutMs: listTimeoutMs,
   };
 }
@@ -270,12 +267,7 @@ export const recordRoutes: readonly Route[] = [
     scope: scopes.batchesRead,
     subject: subjects.ddsList,
     query: [page, limit, since, cursor],
-    answer: {
-      status: 200,
-      schema: listingOf(DdsEntry, 'DdsListing'),
-      example: listingExample(ddsExample),
-      headers: ['X-Next-Since', 'Link'],
-    },
+    answer: listed(DdsEntry, 'DdsListing', ddsExample, 'X-Next-Since', 'Link'),
     timeoutMs: listTimeoutMs,
   },
 ];

@@ -1,12 +1,11 @@
 // The routes of the history of pushes.
 import { Type } from 'typebox';
 import { oneOf } from '../fields.ts';
-import { listingOf } from '../listings.ts';
 import { entityTypes, SyncRun, SyncRunInFull } from '../pushes.ts';
 import { scopes } from '../scopes.ts';
 import { subjects } from '../subjects.ts';
-import { listingExample, runExample } from './examples.ts';
-import { cursor, limit, page, since } from './parameters.ts';
+import { runExample } from './examples.ts';
+import { cursor, limit, listed, page, since } from './parameters.ts';
 import { basePath, listTimeoutMs, type Route } from './route.ts';
 
 export const runRoutes: readonly Route[] = [
@@ -37,12 +36,7 @@ export const runRoutes: readonly Route[] = [
         description: 'Only pushes of which an item failed',
       },
     ],
-    answer: {
-      status: 200,
-      schema: listingOf(SyncRun, 'SyncRunListing'),
-      example: listingExample(runExample),
-      headers: ['Link'],
-    },
+    answer: listed(SyncRun, 'SyncRunListing', runExample, 'Link'),
     timeoutMs: listTimeoutMs,
   },
   {

@@ -1,7 +1,6 @@
 // The routes by which callers register webhooks, manage them, and read how deliveries went.
 import { Type } from 'typebox';
 import { oneOf } from '../fields.ts';
-import { listingOf } from '../listings.ts';
 import { scopes } from '../scopes.ts';
 import { subjects } from '../subjects.ts';
 import {
@@ -21,13 +20,12 @@ import {
 import {
   attemptExample,
   deliveryExample,
-  listingExample,
   registeredWebhookExample,
   secretExample,
   syncedAtExample,
   webhookExample,
 } from './examples.ts';
-import { cursor, limit, page, since } from './parameters.ts';
+import { cursor, limit, listed, page, since } from './parameters.ts';
 import {
   basePath,
   listTimeoutMs,
@@ -44,7 +42,9 @@ const details: QueryParameter = {
   description: 'Whether `details` shows the settings beside `url` and `events`; of headers the names',
 };
 
-const id = (name: string): string => `${basePath}/webhook-events/{id}${name}`;
+/** A route of one webhook. */
+const ofOne = (name: string) =>
+  ({ path: `${basePath}/webhook-events/{id}${name}`, names: 'webhook' }) as const;
 
 const reading = { tag: 'Webhooks', scope: scopes.webhooksRead, timeoutMs: listTimeoutMs } as const;
 const managing = { tag: 'Webhooks', scope: scopes.webhooksWrite, timeoutMs: manageTimeoutMs } as const;
@@ -75,53 +75,44 @@ export const webhookRoutes: readonly Route[] = [
     ...reading,
     subject: subjects.endpointsList,
     query: [page, limit, cursor, details],
-    answer: {
-      status: 200,
-      schema: listingOf(DetailedWebhook, 'WebhookListing'),
-      example: listingExample(webhookExample),
-      headers: ['Link'],
-    },
+    answer: listed(DetailedWebhook, 'WebhookListing', webhookExample, 'Link'),
   },
   {
     method: 'GET',
-    path: id(''),
+    ...ofOne(''),
     operationId: 'getWebhook',
     summary: 'Read one webhook',
     ...reading,
     subject: subjects.endpointsGet,
-    names: 'webhook',
     query: [details],
     answer: { status: 200, schema: DetailedWebhook, example: webhookExample },
   },
   {
     method: 'PATCH',
-    path: id(''),
+    ...ofOne(''),
     operationId: 'changeWebhook',
     summary: 'Change what a webhook is registered with, pause it or resume it',
     ...managing,
     subject: subjects.endpointsChange,
-    names: 'webhook',
     body: { schema: ChangeWebhook, example: { active: true } },
     answer: { status: 200, schema: Webhook, example: webhookExample },
   },
   {
     method: 'DELETE',
-    path: id(''),
+    ...ofOne(''),
     operationId: 'deleteWebhook',
     summary: 'Delete a webhook',
     ...managing,
     subject: subjects.endpointsRemove,
-    names: 'webhook',
     answer: { status: 204 },
   },
   {
     method: 'POST',
-    path: id('/rotate-secret'),
+    ...ofOne('/rotate-secret'),
     operationId: 'rotateWebhookSecret',
     summary: 'Give a webhook a new secret, the previous one serving on for a while',
     ...managing,
     subject: subjects.endpointsRotate,
-    names: 'webhook',
     conflicts: true,
     body: { schema: RotateSecret, example: { gracePeriodSeconds: 3600 }, optional: true },
     answer: {
@@ -136,12 +127,11 @@ export const webhookRoutes: readonly Route[] = [
   },
   {
     method: 'POST',
-    path: id('/test'),
+    ...ofOne('/test'),
     operationId: 'testWebhook',
     summary: 'Send a test delivery now and tell what the receiver said',
     ...managing,
     subject: subjects.endpointsTest,
-    names: 'webhook',
     answer: {
       status: 200,
       schema: TestResult,
@@ -151,12 +141,11 @@ export const webhookRoutes: readonly Route[] = [
   },
   {
     method: 'GET',
-    path: id('/deliveries'),
+    ...ofOne('/deliveries'),
     operationId: 'listDeliveries',
     summary: 'Read a webhook’s attempt log, newest first',
     ...reading,
     subject: subjects.deliveriesList,
-    names: 'webhook',
     query: [
       page,
       limit,
@@ -169,16 +158,11 @@ export const webhookRoutes: readonly Route[] = [
       },
       { name: 'event', schema: Type.String(), description: 'Only attempts of this kind of event' },
     ],
-    answer: {
-      status: 200,
-      schema: listingOf(DeliveryAttempt, 'DeliveryListing'),
-      example: listingExample(attemptExample),
-      headers: ['X-Next-Since', 'Link'],
-    },
+    answer: listed(DeliveryAttempt, 'DeliveryListing', attemptExample, 'X-Next-Since', 'Link'),
   },
   {
     method: 'GET',
-    path: id('/deliveries/{eventId}'),
+    ...ofOne('/deliveries/{eventId}'),
     operationId: 'getDelivery',
     summary: 'Read what was sent of one event, and what was answered',
     ...reading,
@@ -188,12 +172,11 @@ export const webhookRoutes: readonly Route[] = [
   },
   {
     method: 'POST',
-    path: id('/replay'),
+    ...ofOne('/replay'),
     operationId: 'replayWebhookEvents',
     summary: 'Send the events of a span of time again, or some events of the attempt log',
     ...managing,
     subject: subjects.endpointsReplay,
-    names: 'webhook',
     conflicts: true,
     body: { schema: ReplayEvents, example: { since: syncedAtExample, events: ['supplier.created'] } },
     answer: { status: 202, schema: ReplayAnswer, example: { queued: 12 } },
