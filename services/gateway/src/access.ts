@@ -10,14 +10,6 @@ import { addTokenEndpoint } from './oauth/token-endpoint.ts';
 import { TokenRefused } from './tokens/claims.ts';
 import { openTokens, type VerifyToken } from './tokens/tokens.ts';
 
-export interface Access extends AsyncDisposable {
-  /** Verifies an access token or an API key. */
-  verify: VerifyToken;
-  /** For `/readyz`. */
-  notes: () => readonly string[];
-  hasTokenEndpoint: boolean;
-}
-
 export interface AccessOptions {
   now: () => number;
   log: Log;
@@ -29,7 +21,7 @@ export async function openAccess(
   app: FastifyInstance,
   config: GatewayConfig,
   { now, log, registry, clientsEveryMs: checkEveryMs }: AccessOptions,
-): Promise<Access> {
+) {
   const { AUTH_CLIENTS_FILE: path, AUTH_JWT_SECRET: secrets } = config;
   const clients =
     path === undefined ? undefined : await openClients({ path, now, log, registry, checkEveryMs });
@@ -39,14 +31,16 @@ export async function openAccess(
   const hasTokenEndpoint = clients !== undefined && secrets !== undefined;
   if (hasTokenEndpoint) addTokenEndpoint(app, { clients, secrets, config, now });
 
+  /** Verifies an access token or an API key: the file of clients decides about a key, and any other text is a token. */
+  const verify: VerifyToken = (text) => {
+    if (!text.startsWith(secretPrefix)) return verifyToken(text);
+    if (clients === undefined) throw new TokenRefused('this gateway has no clients');
+    return clients.verifyKey(text);
+  };
   return {
-    /** The file of clients decides about a key; any other text is an access token. */
-    verify(text) {
-      if (!text.startsWith(secretPrefix)) return verifyToken(text);
-      if (clients === undefined) throw new TokenRefused('this gateway has no clients');
-      return clients.verifyKey(text);
-    },
-    notes: () => clients?.notes() ?? [],
+    verify,
+    /** For `/readyz`. */
+    notes: (): readonly string[] => clients?.notes() ?? [],
     hasTokenEndpoint,
     [Symbol.asyncDispose]: async () => clients?.[Symbol.asyncDispose](),
   };

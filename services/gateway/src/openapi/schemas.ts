@@ -3,14 +3,9 @@
 import type { TSchema } from 'typebox';
 import { inPascalCase, plain, reference, type Json, type JsonObject } from './model.ts';
 
-export interface SchemaCollection {
-  /** The converted schema, or a reference to a schema with a title. */
-  use(schema: TSchema): JsonObject;
-  /** All schemas that `use` was called with, in the order of their names. */
-  inOrder(): Record<string, JsonObject>;
-}
+export type SchemaCollection = ReturnType<typeof collectSchemas>;
 
-export function collectSchemas(): SchemaCollection {
+export function collectSchemas() {
   const named: Record<string, JsonObject> = {};
 
   const convert = (value: Json): Json => {
@@ -28,8 +23,11 @@ export function collectSchemas(): SchemaCollection {
   };
 
   return {
-    inOrder: () => Object.fromEntries(Object.entries(named).toSorted(([a], [b]) => (a < b ? -1 : 1))),
-    use(schema) {
+    /** All schemas that `use` was called with, in the order of their names. */
+    inOrder: (): Record<string, JsonObject> =>
+      Object.fromEntries(Object.entries(named).toSorted(([a], [b]) => (a < b ? -1 : 1))),
+    /** The converted schema, or a reference to a schema with a title. */
+    use(schema: TSchema): JsonObject {
       const converted = convert(plain(schema));
       return isObject(converted) ? converted : {};
     },

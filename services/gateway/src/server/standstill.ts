@@ -1,15 +1,13 @@
 // Whether this process stood still until a moment ago, as it was stopped, swapped out, or asleep with its machine. Bytes that
 // clients sent meanwhile wait unread on the sockets.
 
-export interface Standstill extends Disposable {
-  readonly isJustOver: boolean;
-}
+export type Standstill = ReturnType<typeof watchStandstill>;
 
 const lookEveryMs = 500;
 const standstillMs = 1_000;
 const justMs = 1_000;
 
-export function watchStandstill(): Standstill {
+export function watchStandstill() {
   let lookedAt = performance.now();
   let overAt = -Infinity;
   const look = (): void => {
@@ -20,11 +18,11 @@ export function watchStandstill(): Standstill {
   const watch = setInterval(look, lookEveryMs);
   watch.unref();
   return {
-    get isJustOver() {
+    get isJustOver(): boolean {
       // The caller may run before the timer that is due.
       look();
       return lookedAt - overAt < justMs;
     },
-    [Symbol.dispose]: () => clearInterval(watch),
+    [Symbol.dispose]: (): void => clearInterval(watch),
   };
 }
