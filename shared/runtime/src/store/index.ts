@@ -1,5 +1,6 @@
 // Opens the MongoDB client; no other folder imports the driver. Writes are durable, operations fail when the database goes away,
 // indexes are ensured, and errors are sorted into kinds.
+import { addAbortListener } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import { MongoClient, type Collection, type Db, type Document, type MongoClientOptions } from 'mongodb';
 import { ConfigError } from '../config/index.ts';
@@ -172,14 +173,8 @@ function clientOf(url: string, options: MongoClientOptions): MongoClient {
 /** Waits for the first answer. An error that waiting cannot mend, such as a refused password, is a wrong setting. */
 async function answered({ firstAnswer }: Watchdog, signal: AbortSignal | undefined): Promise<void> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = (): void => reject(signal?.reason);
-  signal?.addEventListener('abort', abort, { once: true });
-  try {
-    signal?.throwIfAborted();
-    await Promise.race([firstAnswer.catch((error: unknown) => Promise.reject(wrongUrl(error))), aborted]);
-  } finally {
-    signal?.removeEventListener('abort', abort);
-  }
+  using _listening = signal && addAbortListener(signal, () => reject(signal.reason));
+  await Promise.race([firstAnswer.catch((error: unknown) => Promise.reject(wrongUrl(error))), aborted]);
 }
 
 function wrongUrl(error: unknown): ConfigError {
