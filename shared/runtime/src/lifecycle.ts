@@ -44,12 +44,7 @@ export async function runProcess(name: string, start: Start, deadlines: Deadline
   process.exit(end.exitCode);
 }
 
-interface End {
-  signal: AbortSignal;
-  exitCode: number;
-}
-
-function listenForTheEnd(log: Log): End {
+function listenForTheEnd(log: Log) {
   const stopping = new AbortController();
   const end = { signal: stopping.signal, exitCode: 0 };
   const stop = (reason: string): void => {

@@ -3,21 +3,15 @@
 import type { ServiceName } from '@integration-sync/contracts';
 import type { Static, TObject } from 'typebox';
 import { buildOf } from './build.ts';
-import { openBus, type Bus } from './bus/index.ts';
+import { openBus } from './bus/index.ts';
 import { natsOptionsOf, type baseSettings, type storeSettings } from './config/index.ts';
 import type { Log } from './log.ts';
-import { openMetrics, type Metrics } from './metrics.ts';
+import { openMetrics } from './metrics.ts';
 import { observeStreams, tellNotes, watchNatsHealth } from './health.ts';
-import { openStore, type Store, type StoreOptions } from './store/index.ts';
-import { openTracing, type Tracing } from './tracing/index.ts';
+import { openStore, type StoreOptions } from './store/index.ts';
+import { openTracing } from './tracing/index.ts';
 
-export interface Resources extends AsyncDisposable {
-  readonly metrics: Metrics;
-  readonly store: Store;
-  readonly bus: Bus;
-  /** Undefined if tracing is off. */
-  readonly tracing: Tracing | undefined;
-}
+export type Resources = Awaited<ReturnType<typeof openResources>>;
 
 type ResourcesConfig = Static<TObject<typeof baseSettings & typeof storeSettings>>;
 
@@ -30,13 +24,7 @@ export interface ResourcesOptions {
   onCommand?: StoreOptions['onCommand'];
 }
 
-export async function openResources({
-  service,
-  config,
-  log,
-  signal,
-  onCommand,
-}: ResourcesOptions): Promise<Resources> {
+export async function openResources({ service, config, log, signal, onCommand }: ResourcesOptions) {
   await using opening = new AsyncDisposableStack();
   const metrics = opening.use(
     await openMetrics({
@@ -72,5 +60,12 @@ export async function openResources({
   const health = opening.use(watchNatsHealth(config.NATS_MONITOR_URL, log));
   opening.use(tellNotes(service, bus, () => [...bus.streamNotes(), ...health.notes()]));
   const open = opening.move();
-  return { metrics, store, bus, tracing, [Symbol.asyncDispose]: () => open.disposeAsync() };
+  return {
+    metrics,
+    store,
+    bus,
+    /** Undefined if tracing is off. */
+    tracing,
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
 }
