@@ -54,23 +54,19 @@ export function makeEvents(announcement: Announcement): EventMessage[] {
 
   /** By kind of event, the subject and the beginning of the body, which hundreds of messages share. */
   const alike = new Map<EventKind, Alike>();
-  const alikeOf = (event: EventKind): Alike => {
-    const known = alike.get(event);
-    if (known !== undefined) return known;
+  const makeAlike = (event: EventKind): Alike => {
     const before: Omit<EventBody, 'data'> = { event, timestamp, integrationId: integration };
-    const made = {
+    return {
       subject: eventSubject(integration, event),
       begin: { id: eventId(syncId, ''), body: `${JSON.stringify(before).slice(0, -1)},"data":` },
     };
-    alike.set(event, made);
-    return made;
   };
   const message = <Kind extends EventKind>(
     event: Kind,
     what: Parameters<typeof eventId>[1],
     data: EventBody<Kind>['data'],
   ): EventMessage => {
-    const { subject, begin } = alikeOf(event);
+    const { subject, begin } = alike.getOrInsertComputed(event, makeAlike);
     return { subject, id: eventId(syncId, what), body: `${begin.body}${JSON.stringify(data)}}`, begin };
   };
 

@@ -12,8 +12,7 @@ export function refuseUnknown(kind: Kind): (item: Item) => Reason[] {
   const details = new Map<string, string>();
   return (item) =>
     unknownAmong(Object.keys(item), known).map((field) => {
-      const detail = details.get(field) ?? unknownName('field', field, known);
-      details.set(field, detail);
+      const detail = details.getOrInsertComputed(field, () => unknownName('field', field, known));
       return { field, detail, unknown: true };
     });
 }

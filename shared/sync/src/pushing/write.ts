@@ -166,8 +166,7 @@ async function changeRecords(
   const changedByPush = new Map<string, Map<string, readonly string[]>>();
   for (const { record, stored } of known) {
     if (stored.changed === undefined || engine.settledPushes.get(stored.push) === true) continue;
-    const changedById = changedByPush.get(stored.push) ?? new Map<string, readonly string[]>();
-    changedByPush.set(stored.push, changedById.set(record.internalId, stored.changed));
+    changedByPush.getOrInsertComputed(stored.push, () => new Map()).set(record.internalId, stored.changed);
   }
   const unsettled = await engine.journal.unsettledAmong([...changedByPush.keys()]);
   for (const [push, changedById] of changedByPush) {

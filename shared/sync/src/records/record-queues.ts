@@ -61,8 +61,7 @@ export function openRecordQueues() {
         behind: [],
         begin: resolve,
       };
-      const last = lastByListing.get(listing) ?? new Map<string, Member>();
-      lastByListing.set(listing, last);
+      const last = lastByListing.getOrInsertComputed(listing, () => new Map());
       const before = new Set<Member>();
       for (const id of ids) {
         const other = last.get(id);
