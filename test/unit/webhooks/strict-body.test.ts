@@ -1,6 +1,6 @@
 import { RegisterWebhook, RotateSecret } from '@integration-sync/contracts';
 import { expect, it } from 'vitest';
-import { bodyExaminer, bodyReader } from '../../../services/webhooks/src/api/body.ts';
+import { accept, bodyExaminer } from '../../../services/webhooks/src/api/body.ts';
 
 const asked = (body: string, handling?: string) => ({
   body: Buffer.from(body),
@@ -20,9 +20,9 @@ it('a body with a misspelt key is taken, and refused by strict handling with the
 });
 
 it('no body at all has no key', () => {
-  const read = bodyReader(RotateSecret, { optional: true });
-  expect(read(asked('', 'strict'))).toEqual({});
-  expect(() => read(asked('{"graceperiodseconds":1}', 'strict'))).toThrow(
+  const examine = bodyExaminer(RotateSecret, { optional: true });
+  expect(accept(examine(asked('', 'strict')))).toEqual({});
+  expect(() => accept(examine(asked('{"graceperiodseconds":1}', 'strict')))).toThrow(
     'unknown key "graceperiodseconds": the nearest known one is "gracePeriodSeconds"',
   );
 });

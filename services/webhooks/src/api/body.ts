@@ -54,15 +54,6 @@ export function bodyExaminer<T extends TObject>(
   };
 }
 
-/** Throws a Failure if the body is not valid. */
-export function bodyReader<T extends TObject>(
-  schema: T,
-  options: { optional?: boolean } = {},
-): (request: Asked) => Static<T> {
-  const examine = bodyExaminer(schema, options);
-  return (request) => accept(examine(request));
-}
-
 /** Throws a Failure that names all errors: those of the schema, and `others`. */
 export function accept<Value>({ value, errors }: Examined<Value>, others: FailureEntry[] = []): Value {
   const all = [...errors, ...others];

@@ -20,7 +20,7 @@ import type { Endpoints } from '../endpoints/store.ts';
 import { noCutoff } from '../matching/cutoff.ts';
 import type { WebhookMetrics } from '../metrics.ts';
 import { makeSecret } from '../secrets/signing-secret.ts';
-import { accept, bodyExaminer, bodyReader } from './body.ts';
+import { accept, bodyExaminer } from './body.ts';
 import { changeOf, dividesEvents } from './change.ts';
 import { absent, endpointOf, json, showingOf } from './handlers.ts';
 import { registering, type RegisterOptions } from './register.ts';
@@ -98,9 +98,9 @@ const removing =
 
 /** The previous secrets go on signing beside the new secret until their grace period ends. */
 function rotating({ endpoints, vault, changed }: EndpointsOptions): BusHandler {
-  const read = bodyReader(RotateSecret, { optional: true });
+  const examine = bodyExaminer(RotateSecret, { optional: true });
   return async (request) => {
-    const { gracePeriodSeconds = limits.gracePeriodSecondsDefault } = read(request);
+    const { gracePeriodSeconds = limits.gracePeriodSecondsDefault } = accept(examine(request));
     const secret = makeSecret();
     for (;;) {
       const endpoint = await endpointOf(endpoints, request);
