@@ -150,13 +150,8 @@ export async function startPipeline(options: PipelineOptions) {
     /** Throws if this replica has failed for 10 s to read the log or to check its partitions. */
     checkReading: (): void => {
       if (Math.max(reader.failingForMs, ownership.failingForMs) <= unreadMs) return;
-      throw new Failure(
-        'unavailable',
-        `The stream ${eventBatchesStream} is not read; log lines of webhooks say why.`,
-        {
-          retryAfterSeconds: 2,
-        },
-      );
+      const detail = `The stream ${eventBatchesStream} is not read; log lines of webhooks say why.`;
+      throw new Failure('unavailable', detail, { retryAfterSeconds: 2 });
     },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
