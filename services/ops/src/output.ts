@@ -10,30 +10,25 @@ interface Writer {
   isTTY?: boolean;
 }
 
-export interface Output {
-  /** Takes the log, which stands among the progress. */
-  stderr: Writer;
-  /** Writes a line of text; writes nothing with --json. */
-  say(line?: string): void;
-  /** Writes rows under their headings; writes nothing with --json. */
-  table(headings: readonly string[], rows: readonly Row[]): void;
-  /** Writes the findings as JSON; writes nothing without --json. */
-  give(findings: object): void;
-  progress(line: string): void;
-}
+export type Output = ReturnType<typeof openOutput>;
 
-export function openOutput(isJson: boolean, { stdout, stderr }: Writers): Output {
+export function openOutput(isJson: boolean, { stdout, stderr }: Writers) {
+  /** Writes a line of text; writes nothing with --json. */
   const say = (line = ''): void => {
     if (!isJson) stdout.write(`${line}\n`);
   };
   return {
+    /** Takes the log, which stands among the progress. */
     stderr,
     say,
-    table: (headings, rows) => tableOf(headings, rows).forEach((line) => say(line)),
-    give(findings) {
+    /** Writes rows under their headings; writes nothing with --json. */
+    table: (headings: readonly string[], rows: readonly Row[]): void =>
+      tableOf(headings, rows).forEach((line) => say(line)),
+    /** Writes the findings as JSON; writes nothing without --json. */
+    give(findings: object): void {
       if (isJson) stdout.write(`${JSON.stringify(findings, inJson, 2)}\n`);
     },
-    progress: (line) => void stderr.write(`${line}\n`),
+    progress: (line: string): void => void stderr.write(`${line}\n`),
   };
 }
 
