@@ -84,17 +84,12 @@ function describeError(error: unknown, depth = 0): ErrorWords {
 const patienceMs = 20;
 const enough = 8 * 1_024;
 
-export interface Lines extends pino.DestinationStream {
-  /** Writes the buffered lines immediately. */
-  flush(): void;
-}
-
-let opened: Lines | undefined;
+let opened: ReturnType<typeof open> | undefined;
 
 /** The one buffer of a process for stdout, so that the lines of all its logs keep their order. */
-export const stdout = (): Lines => (opened ??= open());
+export const stdout = () => (opened ??= open());
 
-function open(): Lines {
+function open() {
   const stream = pino.destination({ dest: 1, sync: true, minLength: enough });
   let timer: NodeJS.Timeout | undefined;
   // `flushSync` of pino would retry for ever once no process reads the pipe.
@@ -105,10 +100,11 @@ function open(): Lines {
   };
   process.on('exit', flush);
   return {
-    write(line) {
+    write(line: string): void {
       stream.write(line);
       timer ??= setTimeout(flush, patienceMs).unref();
     },
+    /** Writes the buffered lines immediately. */
     flush,
   };
 }

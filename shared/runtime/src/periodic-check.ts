@@ -2,10 +2,7 @@
 // runs again at its next time.
 import type { Log } from './log.ts';
 
-export interface PeriodicCheck extends AsyncDisposable {
-  /** Asks for a run now. */
-  readonly now: () => void;
-}
+export type PeriodicCheck = ReturnType<typeof openPeriodicCheck>;
 
 export interface PeriodicCheckOptions {
   /** The name of the check in log lines. */
@@ -15,10 +12,7 @@ export interface PeriodicCheckOptions {
   log: Log;
 }
 
-export function openPeriodicCheck(
-  check: () => Promise<void>,
-  { what, everyMs, log }: PeriodicCheckOptions,
-): PeriodicCheck {
+export function openPeriodicCheck(check: () => Promise<void>, { what, everyMs, log }: PeriodicCheckOptions) {
   let checking: Promise<void> | undefined;
   let again = false;
   let isClosed = false;
@@ -32,6 +26,7 @@ export function openPeriodicCheck(
       }
     } while (again);
   };
+  /** Asks for a run now. */
   const now = (): void => {
     if (isClosed) return;
     again = true;
@@ -40,7 +35,7 @@ export function openPeriodicCheck(
   const timer = setInterval(now, everyMs);
   return {
     now,
-    async [Symbol.asyncDispose]() {
+    async [Symbol.asyncDispose](): Promise<void> {
       [isClosed, again] = [true, false];
       clearInterval(timer);
       await checking;

@@ -1,12 +1,7 @@
 // Calls a function periodically while it has something to watch, so that no timer wakes an idle process.
 
-export interface Watch extends Disposable {
-  /** Starts the timer, unless it runs already. */
-  begin(): void;
-}
-
 /** `look` returns whether there is still something to watch; false stops the timer. */
-export function openWatch(everyMs: number, look: () => boolean): Watch {
+export function openWatch(everyMs: number, look: () => boolean) {
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
   const end = (): void => {
@@ -14,13 +9,14 @@ export function openWatch(everyMs: number, look: () => boolean): Watch {
     timer = undefined;
   };
   return {
-    begin() {
+    /** Starts the timer, unless it runs already. */
+    begin(): void {
       if (isClosed) return;
       timer ??= setInterval(() => {
         if (!look()) end();
       }, everyMs);
     },
-    [Symbol.dispose]() {
+    [Symbol.dispose](): void {
       isClosed = true;
       end();
     },
