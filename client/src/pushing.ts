@@ -82,7 +82,8 @@ export function openPushing(send: Send): Pushing {
     return sendPieces(path, kind, items, options);
   };
 
-  // Most pushes are one request whatever their bytes are: they are written at once, and the items are not held meanwhile.
+  // Most pushes fit into one request. Their items become one text, so they need not stay in memory while the request is on its way;
+  // `sendWhole` parses that text again in the rare case that it is too large and has to be split.
   const sendAll = async (path: string, kind: Kind, items: readonly object[], options: PlanOptions) =>
     items.length <= bounds.items
       ? sendWhole(path, kind, JSON.stringify({ [kind]: items, ...besides(options) }), options)

@@ -1,5 +1,5 @@
 // The ways to authenticate: access tokens of an issuer, API keys of clients, and tokens that clients fetch with their keys.
-// The settings decide which ways a gateway has.
+// The settings decide which ways a gateway has. Whether a caller may use a route (401, 403): tokens/authorization.ts.
 import type { Log } from '@integration-sync/runtime/log';
 import type { Metrics } from '@integration-sync/runtime/metrics';
 import type { FastifyInstance } from 'fastify';

@@ -1,8 +1,8 @@
 // The wiring between the stream EVENT_BATCHES (the log) and the receivers:
 //
 //   EVENT_BATCHES ──▶ reader ──▶ integrations ──▶ endpoint queues ──▶ scheduler ──▶ deliver ──▶ receiver
-//                        ▲       (one look-up of   (a cursor into      (fair         │
-//                        │     changed endpoints)   the window each)    shares)      ▼
+//                        ▲       (one look-up of   (a cursor into      (fair among   │
+//                        │     changed endpoints)   the window each)   integrations) ▼
 //                    ownership                           │                        recorder ──▶ webhook_endpoints
 //                        ▲                               ▼                        attempt log ──▶ ATTEMPTS
 //                        ▼                            progress ──▶ webhook_offsets (of endpoints that are behind),
@@ -12,7 +12,8 @@
 // owner stops, or when the assignment over the living replicas names another replica. An owner that is silent for 2.5 s loses the
 // partition. The new owner reads webhook_offsets and webhook_replicas once, and begins at the last stored floor. So receivers get
 // the events that the old owner delivered after that floor a second time (delivering/takeover.ts). An endpoint whose caller set
-// `inFlightMax` waits 10.5 s first, until no attempt of the silent owner can be in flight.
+// `inFlightMax` waits 10.5 s first, until no attempt of the silent owner can be in flight. Floors and offsets are stored with the term
+// of the owner's claim, and those of an earlier term do not count. Nothing promises an order of deliveries.
 //
 //   a success   is stored only if it closes the circuit. After any other success only the floor moves past the event.
 //   a failure   opens the circuit, and is stored in webhook_endpoints with the event's number of attempts and next time (trials).
@@ -30,6 +31,8 @@
 //               such an event may come twice.
 //   cut off     is a replica that has not heard itself on NATS for 2 s: it begins no attempt until it hears itself again and MongoDB
 //               shows that its claims stand.
+//   MongoDB     may be away: deliveries go on, and a failure waits until it can be stored. Where an owner dies meanwhile, all that it
+//               delivered since then comes again.
 //   killed      a process loses the attempt log of its last 0.1 s. Its deliveries come again, from the floor on.
 //
 //   step by step                               docs/architecture.md, The life of a delivery
@@ -38,6 +41,8 @@
 //   which event is for which endpoint          matching/match.ts
 //   what an attempt means, and the schedule    delivering/policy.ts
 //   what disables and enables an endpoint      endpoints/endpoint.ts
+//   how owners learn of a changed endpoint     delivering/integrations.ts (revisions), delivering/broadcasts.ts (sooner)
+//   a log that was created again               log/offsets.ts, owning/claims.ts, delivering/endpoint-queue.ts (trials)
 //   what a test does, outside of all this      api/test-delivery.ts
 import { Failure, eventBatchesStream } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';

@@ -37,7 +37,7 @@ export const storedBatches = (integration: string): string =>
 
 export interface StoredBatchSubject {
   partition: number;
-  /** A `BatchAnnouncer`, where a service of this system has published the batch. */
+  /** The service that has published the batch, or `replay` (`BatchAnnouncer`); any text of a publisher outside this system. */
   announcer: string;
   integration: string;
 }

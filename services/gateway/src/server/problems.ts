@@ -1,5 +1,6 @@
-// Every refusal of the gateway is an RFC 9457 problem, made from a `Failure` by the table of codes. Any other error is either
-// an error of Fastify, named below, or a fault of the gateway, of which the caller learns nothing.
+// Every refusal of the gateway is an RFC 9457 problem, made from a `Failure` by the table of
+// codes (contracts/error-codes.ts). Any other error is either an error of Fastify, named below, or a fault of the gateway, of
+// which the caller learns nothing.
 import { codes, Failure, problemOf } from '@integration-sync/contracts';
 import type { Log } from '@integration-sync/runtime/log';
 import type { FastifyReply, FastifyRequest } from 'fastify';

@@ -1,5 +1,5 @@
 // Sends events again: the events of a span of time (replay-candidates.ts), or events that the attempt log of the endpoint has,
-// by their ids.
+// by their ids. `openResend` in replay-candidates.ts stores and counts them.
 import { randomBytes } from 'node:crypto';
 import {
   Failure,

@@ -1,6 +1,6 @@
-// Serves the subjects of a service. Every replica joins the queue group of the service and answers every request (answer.ts). A
-// semaphore for each subject bounds the work, in turns over integrations. A request that waits too long is refused as busy. For a
-// request that takes long, the replica sends a sign of life every second.
+// Serves the subjects of a service. Its replicas share a queue group: NATS gives each request to one of them, which replies in any
+// case (answer.ts). A semaphore for each subject bounds the work, and integrations take turns. A request that waits too long is
+// refused as busy. For a request that takes long, the replica sends a sign of life every second.
 import { answerNowSubject, givenUpSubject } from '@integration-sync/contracts';
 import type { Msg, Subscription } from '@nats-io/nats-core';
 import type { RequestSeen } from '../metrics.ts';

@@ -7,7 +7,7 @@
 //   erase      no fields, erased                no fields, erased            stays
 //
 // A record that stays is `unchanged` in the answer, and has no event (records/sort-records.ts). Erasing also removes the externalId
-// (record-writes.ts). Pure.
+// (record-writes.ts), and what failed pushes said of the record (pushing/carry-out.ts). Pure.
 import type { Action } from '../action.ts';
 import { fieldReader, type Changes, type FieldReader } from './changes.ts';
 import type { Fields, Kind } from '../kind.ts';

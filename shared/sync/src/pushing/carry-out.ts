@@ -1,6 +1,6 @@
 // The steps that push, archive and erase share once their records are known, from the journal entry to the announcement.
 //
-//   begin ── does the caller still wait? ── write ── complete ── announce
+//   begin ── does the caller still wait? ── write ── (erase: forget errors of earlier pushes) ── complete ── announce
 import type { BusRequest } from '@integration-sync/runtime/bus';
 import type { Action } from '../action.ts';
 import type { Counts } from '../items/answer.ts';
