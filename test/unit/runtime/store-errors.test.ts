@@ -8,6 +8,7 @@ import {
   MongoNetworkError,
   MongoNetworkTimeoutError,
   MongoNotConnectedError,
+  MongoOperationTimeoutError,
   MongoServerError,
   MongoServerSelectionError,
   MongoTopologyClosedError,
@@ -57,6 +58,7 @@ describe('an error of the store is sorted', () => {
     ['no server to select', new MongoServerSelectionError('connect ECONNREFUSED', {} as TopologyDescription)],
     ['a client that is closed', new MongoClientClosedError()],
     ['a client that was closed under an operation', new MongoExpiredSessionError()],
+    ['an operation beyond the `timeoutMS` of the address', new MongoOperationTimeoutError('Timed out')],
     ['a client that is not connected', new MongoNotConnectedError('Client must be connected')],
     [
       'a socket that was closed meanwhile',

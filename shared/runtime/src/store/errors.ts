@@ -8,6 +8,7 @@ import {
   MongoExpiredSessionError,
   MongoNetworkError,
   MongoNotConnectedError,
+  MongoOperationTimeoutError,
   MongoServerClosedError,
   MongoServerError,
   MongoServerSelectionError,
@@ -133,6 +134,8 @@ const awayErrors = [
   MongoClientClosedError,
   // No code here opens a session, so the driver has ended an implicit session as it closed its connections.
   MongoExpiredSessionError,
+  // Of a `timeoutMS` in MONGODB_URL.
+  MongoOperationTimeoutError,
 ];
 
 const isAway = (error: unknown): boolean =>
