@@ -258,7 +258,7 @@ it('is counted once, by its own process or by the one that took it over', { time
   void pushLost(caller, threeRecords);
   await writing;
 
-  const telling = after.holdNext('find', 'catalog_heads');
+  const telling = after.holdNext('find', 'catalog_heads', [caller.integration]);
   await using _survivor = await world.startCatalog({ now: clock.now }, after.url);
   await telling;
   const givingBack = before.holdNext('update', 'catalog_journal', ['hiddenFrom']);

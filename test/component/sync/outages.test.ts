@@ -4,6 +4,9 @@ import type { Engine } from '@integration-sync/dev/engines';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { newSyncId } from '../../../shared/sync/src/ids.ts';
+import type { StoredEntry } from '../../../shared/sync/src/journal/journal-entry.ts';
+import { openWatermarks, watermarkKey } from '../../../shared/sync/src/watermarks.ts';
 import { awake } from '../../support/awake.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startMongodb } from '../../support/mongodb.ts';
@@ -211,6 +214,66 @@ describe('the event stream, lost with all that was in it', () => {
     );
     expect(events.map(({ body }) => body.event)).toEqual(['supplier.created', 'sync.completed']);
   });
+});
+
+describe('an event stream that takes nothing for long', () => {
+  // Timeline: EVENTS refuses, and 120 answered pushes wait to be announced, each of them overdue. Then a process dies at a push.
+  // What this proves: the listing of that push does not wait for the announcements.
+  it('does not keep survivors from settling the push of a dead process', { timeout: 60_000 }, async () => {
+    await (await world.startCatalog())[Symbol.asyncDispose]();
+    const server = await connect({ servers: world.nats.url });
+    const { streams } = await jetstreamManager(server);
+    await streams.update('EVENTS', { max_msg_size: 1 });
+    await using restoring = new AsyncDisposableStack();
+    restoring.defer(async () => {
+      await streams.update('EVENTS', { max_msg_size: -1 });
+      await server.close();
+    });
+    const journal = world.store.collection<StoredEntry>('catalog_journal');
+    const hourAgo = new Date(Date.now() - 60 * 60_000);
+    const unannounced = (): StoredEntry => ({
+      ...entryOf('backlog', hourAgo),
+      state: 'written',
+      completedAt: hourAgo,
+      outcomes: new Uint8Array(),
+      fields: [],
+    });
+    await journal.insertMany(range(120).map(() => unannounced()));
+    restoring.defer(async () => void (await journal.deleteMany({ integration: 'backlog' })));
+    const caller = world.caller();
+    const lost = entryOf(caller.integration, new Date());
+    const watermarks = openWatermarks(world.store, 'catalog_heads', Date.now);
+    const { at } = await watermarks.open(watermarkKey(caller.integration, 'suppliers'), lost._id);
+    await journal.insertOne(lost);
+
+    await using _survivor = await world.startCatalog();
+    await eventually(
+      () => caller.list('suppliers'),
+      ({ nextSince = '' }) => Date.parse(nextSince) >= at.getTime(),
+      15_000,
+    );
+    expect(await caller.runs()).toMatchObject({ total: 0 });
+    expect(await journal.countDocuments({ integration: 'backlog', state: 'written' })).toBe(120);
+  });
+});
+
+/** As a process left it that died a moment before it is due. */
+const entryOf = (integration: string, startedAt: Date): StoredEntry => ({
+  _id: newSyncId(startedAt),
+  integration,
+  entityType: 'supplier',
+  state: 'writing',
+  owner: 'dead',
+  due: startedAt,
+  created: 0,
+  updated: 0,
+  unchanged: 0,
+  failed: 0,
+  startedAt,
+  completedAt: null,
+  drafting: false,
+  drafted: 0,
+  ids: new Uint8Array(),
 });
 
 describe('a service that gets its signal to stop', () => {

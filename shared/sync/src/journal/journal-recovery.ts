@@ -1,6 +1,6 @@
 // How a replica takes over and settles the journal entries of dead processes, and checks settled entries once more.
 import { isFirst, isFound, type Collection } from '@integration-sync/runtime/store';
-import type { Completion, Entries, Entry } from './journal-entry.ts';
+import type { Completion, Entries, Entry, StoredEntry } from './journal-entry.ts';
 import { untilAnnounced } from './journal-pushes.ts';
 import { dueAfter, dueAgainAfter, expiryAfter, lookAfter } from './journal-times.ts';
 
@@ -15,21 +15,32 @@ export interface LeftBehind {
   due: Date;
 }
 
+const onlyDue = { projection: { due: 1 } } as const;
+
+async function leftBehindIn(found: {
+  toArray: () => Promise<Pick<StoredEntry, '_id' | 'due'>[]>;
+}): Promise<LeftBehind[]> {
+  const all = await found.toArray();
+  return all.flatMap(({ _id, due }) => (due === undefined ? [] : [{ syncId: _id, due }]));
+}
+
 export function openRecoveryJournal(entries: Entries, tombstones: Collection<Tombstone>) {
   return {
     /** Inserts a tombstone. False if an entry or a tombstone with this sync id exists. */
     bury: (syncId: string, at: Date): Promise<boolean> =>
       isFirst(tombstones.insertOne({ _id: syncId, expireAt: expiryAfter(at) })),
     /** The entries that are due, that is, on which no replica works any more; the longest due first. */
-    async leftBehind(at: Date, countMax: number): Promise<LeftBehind[]> {
-      const found = await entries
-        .find({ due: { $lte: at } }, { projection: { due: 1 } })
-        .hint('left-behind')
-        .sort({ due: 1 })
-        .limit(countMax)
-        .toArray();
-      return found.flatMap(({ _id, due }) => (due === undefined ? [] : [{ syncId: _id, due }]));
-    },
+    leftBehind: (at: Date, countMax: number): Promise<LeftBehind[]> =>
+      leftBehindIn(
+        entries
+          .find({ due: { $lte: at } }, onlyDue)
+          .hint('left-behind')
+          .sort({ due: 1 })
+          .limit(countMax),
+      ),
+    /** The entries among these that are due. */
+    leftBehindAmong: (syncIds: readonly string[], at: Date): Promise<LeftBehind[]> =>
+      leftBehindIn(entries.find({ _id: { $in: [...syncIds] }, due: { $lte: at } }, onlyDue)),
     /** Takes the entry over, unless another replica has done so. */
     async claim({ syncId, due }: LeftBehind, owner: string, at: Date): Promise<Entry | undefined> {
       const claimed = await entries.findOneAndUpdate(

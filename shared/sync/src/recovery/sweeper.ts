@@ -58,14 +58,27 @@ async function sweep(
   kinds: ReadonlyMap<string, KindEngine>,
   stopping: AbortSignal,
 ): Promise<boolean> {
+  const first = await holdingBack(engine);
   while (!stopping.aborted) {
     if (!engine.bus.connected) return false;
-    const left = await engine.journal.leftBehind(new Date(engine.now()), atOnce);
+    const left =
+      first.length > 0
+        ? first.splice(0, atOnce)
+        : await engine.journal.leftBehind(new Date(engine.now()), atOnce);
     if (left.length === 0) return true;
     const settled = await Promise.all(left.map((one) => settle(engine, kinds, one)));
     if (!settled.every(Boolean)) return false;
   }
   return true;
+}
+
+/**
+ * The due entries that hold back the `X-Next-Since` of their listings, of which there are few. They go first: while NATS takes no
+ * events, thousands of answered pushes may be due before them.
+ */
+async function holdingBack({ watermarks, journal, now }: Needed): Promise<LeftBehind[]> {
+  const open = (await watermarks.withOpen()).flatMap((watermark) => Object.keys(watermark.open));
+  return open.length === 0 ? [] : journal.leftBehindAmong(open, new Date(now()));
 }
 
 /** False if the entry could not be settled and is due again later. */
