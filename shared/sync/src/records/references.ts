@@ -1,4 +1,13 @@
 // Looks up records to which other records refer: whether they exist, and their fields. Archived records count as existing.
+//
+//   the primary has the record   a majority has it   the record
+//   ──────────────────────────   ─────────────────   ──────────────────────────────────────────────────────────────────────
+//   yes                          yes                 exists
+//   yes                          not yet             is asked for again: it was just written, or the primary is new and does not
+//                                                    know yet what a majority has
+//   no                           no                  does not exist
+import { setTimeout as wait } from 'node:timers/promises';
+import { Failure } from '@integration-sync/contracts';
 import type { Store } from '@integration-sync/runtime/store';
 import { LRUCache } from 'lru-cache';
 import { internalIdOf } from '../ids.ts';
@@ -10,6 +19,10 @@ export type Lookup = ReturnType<typeof openLookup>;
 
 const rememberedMax = 100_000;
 
+/** How long a look-up waits for a majority. */
+const majorityMs = 2_000;
+const majorityPollMs = 50;
+
 /** For kinds with erase: a second after an erase, no replica accepts a reference to the record. */
 export const erasableForMs = 500;
 
@@ -17,7 +30,6 @@ const name = (integration: string, externalId: string): string => `${integration
 
 /** `forMs`: how long a record that was found counts as existing; 0 is for ever, for kinds without erase. */
 export function openLookup(store: Store, kind: Pick<Kind, 'plural' | 'idPrefix'>, forMs = 0) {
-  // Only records that a majority has (`readConcern`): others may be rolled back when a server is lost.
   const records = store.collection<RecordDocument>(kind.plural);
   const { these } = filtersByIds(store);
   // Made at the first use: allocating the cache takes some 15 ms of CPU time, for which no start should wait.
@@ -25,17 +37,34 @@ export function openLookup(store: Store, kind: Pick<Kind, 'plural' | 'idPrefix'>
   const seen = (): LRUCache<string, true> =>
     (cache ??= new LRUCache({ max: rememberedMax, ttl: forMs, ttlResolution: 0 }));
 
-  const find = async (integration: string, externalIds: readonly string[], fields: boolean) => {
-    const ids = externalIds.map((externalId) => internalIdOf(kind.idPrefix, integration, externalId));
-    const found = await records
+  const query = (
+    integration: string,
+    ids: readonly string[],
+    readConcern: 'majority' | 'local',
+    fields = false,
+  ) =>
+    records
       .find(these(integration, ids), {
         projection: { externalId: 1, ...(fields ? { fields: 1 } : {}) },
-        readConcern: 'majority',
+        readConcern,
         ...allOfThem(ids.length),
       })
       .toArray();
-    // An erased record has no externalId, and counts as missing.
-    return found.filter(({ externalId }) => externalId !== '');
+
+  const find = async (integration: string, externalIds: readonly string[], fields: boolean) => {
+    const ids = externalIds.map((externalId) => internalIdOf(kind.idPrefix, integration, externalId));
+    for (const endMs = performance.now() + majorityMs; ; await wait(majorityPollMs)) {
+      const found = await query(integration, ids, 'majority', fields);
+      const known = new Set(found.map(({ _id }) => _id));
+      const missing = ids.filter((id) => !known.has(id));
+      const isSettled = missing.length === 0 || (await query(integration, missing, 'local')).length === 0;
+      // An erased record has no externalId, and counts as missing.
+      if (isSettled) return found.filter(({ externalId }) => externalId !== '');
+      if (performance.now() > endMs)
+        throw new Failure('unavailable', 'The database does not know yet which records are there to stay.', {
+          retryAfterSeconds: 2,
+        });
+    }
   };
 
   return {
