@@ -22,7 +22,7 @@ function setUp(answers: Record<string, string[] | Failure | object>) {
       },
       async streamFacts() {
         asked.push('the stream');
-        return { madeAt: new Date(), messages: 0, firstSequence: 1, lastSequence: 42 };
+        return { madeAt: new Date(), firstSequence: 1, lastSequence: 42 };
       },
     },
     {

@@ -46,7 +46,7 @@ async function send({ readMs = 0, heldTimes = Infinity }: Sending) {
       },
       async streamFacts() {
         steps.push('end read');
-        return { firstSequence: 1, lastSequence: 11, messages: 11, madeAt: now };
+        return { firstSequence: 1, lastSequence: 11, madeAt: now };
       },
     },
     async *candidatesIn() {

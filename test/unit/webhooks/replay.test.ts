@@ -10,7 +10,6 @@ import { pause } from '../../support/pause.ts';
 const event = (kind: string, sequence: number): StoredMessage => ({
   subject: `events.acme.${kind}`,
   id: `event-${sequence}`,
-  headers: new Map(),
   body: Buffer.from(
     JSON.stringify({ event: kind, timestamp: '2026-01-01T00:00:00.000Z', integrationId: 'acme', data: {} }),
   ),
@@ -26,7 +25,7 @@ function setUp({ leftMs, events = Infinity }: { leftMs: number; events?: number 
       published.push(...messages.map(({ subject }) => subject));
       return [];
     },
-    streamFacts: async () => ({ madeAt: new Date(), messages: 0, firstSequence: 1, lastSequence: Infinity }),
+    streamFacts: async () => ({ madeAt: new Date(), firstSequence: 1, lastSequence: Infinity }),
     async *readStream() {
       for (let sequence = 1; sequence <= events; sequence += 1) {
         if (sequence % 100 === 0) await pause(5);

@@ -22,7 +22,6 @@ const stored = (sequence: number, bytes = 10): StoredMessage => {
   return {
     subject: 'event-batches.1.catalog.acme',
     id: '',
-    headers: new Map(),
     body: Buffer.from(message?.body ?? ''),
     sequence,
     storedAt: new Date(),

@@ -7,11 +7,10 @@ import { JetStreamError, type DirectBatchOptions, type MsgRequest, type StoredMs
 import { openSemaphore, type Semaphore } from '../semaphore.ts';
 import type { Connection } from './connection.ts';
 import type { FollowedMessage } from './follow.ts';
-import { readHeaders, traceparentIn, type Headers } from './message.ts';
+import { traceparentIn } from './message.ts';
 
 export interface StoredMessage extends FollowedMessage {
   readonly id: string;
-  readonly headers: Headers;
 }
 
 export interface ReadOptions {
@@ -29,7 +28,6 @@ export interface ReadOptions {
 export interface StreamFacts {
   /** When the stream was created: a stream that was lost and created again has a later time. */
   madeAt: Date;
-  messages: number;
   firstSequence: number;
   lastSequence: number;
 }
@@ -74,7 +72,6 @@ export function openArchive(connection: Connection) {
       const { state, created } = await infoOf(stream);
       return {
         madeAt: new Date(created),
-        messages: state.messages,
         firstSequence: state.first_seq,
         lastSequence: state.last_seq,
       };
@@ -208,7 +205,6 @@ const isMessageNotFound = (error: unknown): boolean =>
 const wrap = ({ subject, header, data, seq, time }: StoredMsg): StoredMessage => ({
   subject,
   id: header.get('Nats-Msg-Id'),
-  headers: readHeaders(header),
   traceparent: traceparentIn(header),
   body: data,
   sequence: seq,
