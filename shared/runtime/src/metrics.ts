@@ -21,14 +21,9 @@ export interface RequestSeen {
   seconds: number;
 }
 
-export interface Metrics extends AsyncDisposable {
-  /** The registry to which a service adds its own counters and gauges. */
-  readonly registry: Registry;
-  readonly url: string;
-  observeRequest(seen: RequestSeen): void;
-}
+export type Metrics = Awaited<ReturnType<typeof openMetrics>>;
 
-export async function openMetrics(options: MetricsOptions): Promise<Metrics> {
+export async function openMetrics(options: MetricsOptions) {
   const { service, build = buildOf({}), port, host = '127.0.0.1' } = options;
   const registry = new Registry();
   registry.setDefaultLabels({ service });
@@ -38,10 +33,11 @@ export async function openMetrics(options: MetricsOptions): Promise<Metrics> {
   const server = serverOf(registry);
   const address = await listen(server, host, port);
   return {
+    /** The registry to which a service adds its own counters and gauges. */
     registry,
     url: `http://${address}/metrics`,
     observeRequest,
-    async [Symbol.asyncDispose]() {
+    async [Symbol.asyncDispose](): Promise<void> {
       registry.clear();
       server.closeAllConnections();
       await new Promise((closed) => server.close(closed));

@@ -2,7 +2,7 @@
 // indexes are ensured, and errors are sorted into kinds.
 import { addAbortListener } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
-import { MongoClient, type Collection, type Db, type Document, type MongoClientOptions } from 'mongodb';
+import { MongoClient, type Document, type MongoClientOptions } from 'mongodb';
 import { ConfigError } from '../config/index.ts';
 import { redactUrl, type Log } from '../log.ts';
 import type { Tracing } from '../tracing/index.ts';
@@ -57,18 +57,7 @@ export interface SentCommand {
   command: Document;
 }
 
-export interface Store extends AsyncDisposable {
-  readonly database: Db;
-  /** Whether the database answers, as of at most 2 s ago. */
-  readonly connected: boolean;
-  /** Whether a mongos gave the first answer; a filter with the shard key then reaches one shard only. */
-  readonly isSharded: boolean;
-  collection<T extends Document>(name: string): Collection<T>;
-  /** Creates missing indexes. An existing index of the same name must be the same. */
-  ensureIndexes(name: string, indexes: readonly NamedIndex[]): Promise<void>;
-  /** Sends a ping; rejects while the database is away. */
-  ping(): Promise<void>;
-}
+export type Store = Awaited<ReturnType<typeof openStore>>;
 
 /** Resolves once the database answers; waits without a limit. */
 export async function openStore({
@@ -79,7 +68,7 @@ export async function openStore({
   signal,
   tracing,
   onCommand,
-}: StoreOptions): Promise<Store> {
+}: StoreOptions) {
   await using opening = new AsyncDisposableStack();
   const options = optionsOf(url, poolSize);
   const monitorCommands = onCommand !== undefined;
@@ -131,16 +120,21 @@ export async function openStore({
   const open = opening.move();
   return {
     database,
-    get connected() {
+    /** Whether the database answers, as of at most 2 s ago. */
+    get connected(): boolean {
       return watchdog.connected;
     },
+    /** Whether a mongos gave the first answer; a filter with the shard key then reaches one shard only. */
     isSharded: isSharded === true,
-    collection: (collection) => database.collection(collection),
-    ensureIndexes: (collection, indexes) => ensureIndexes(database.collection(collection), indexes),
-    async ping() {
+    collection: <T extends Document>(collection: string) => database.collection<T>(collection),
+    /** Creates missing indexes. An existing index of the same name must be the same. */
+    ensureIndexes: (collection: string, indexes: readonly NamedIndex[]) =>
+      ensureIndexes(database.collection(collection), indexes),
+    /** Sends a ping; rejects while the database is away. */
+    async ping(): Promise<void> {
       await database.command({ ping: 1 });
     },
-    [Symbol.asyncDispose]: () => open[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
 }
 
