@@ -21,15 +21,8 @@ const answerRememberedMs = 1_000;
  */
 const renewedAfterShare = 0.5;
 
-export interface Readiness {
-  status: 'ready';
-  services: Record<string, 'ok'>;
-  /** Faults with which the system still serves. Absent without such faults. */
-  notes?: FailureEntry[];
-}
-
 /** Throws `Failure` unavailable with one entry for each service or engine that is away. */
-export type CheckReadiness = () => Promise<Readiness>;
+export type CheckReadiness = ReturnType<typeof openReadiness>;
 
 export interface ReadinessOptions {
   upstream: Upstream;
@@ -38,14 +31,14 @@ export interface ReadinessOptions {
   rememberedMs?: number | undefined;
 }
 
-export function openReadiness(options: ReadinessOptions): CheckReadiness {
+export function openReadiness(options: ReadinessOptions) {
   const { upstream, isStopping, ownNotes, rememberedMs = answerRememberedMs } = options;
-  let answer: Promise<Readiness> | undefined;
-  let asking: Promise<Readiness> | undefined;
+  let answer: ReturnType<typeof askAll> | undefined;
+  let asking: typeof answer;
   let renewAt = -Infinity;
   let forgetAt = -Infinity;
   /** Begins a check, which all callers share until the check has ended. */
-  const ask = (): Promise<Readiness> => {
+  const ask = (): ReturnType<typeof askAll> => {
     const asked = askAll(upstream, ownNotes).finally(() => {
       answer = asked;
       asking = undefined;
@@ -67,7 +60,7 @@ export function openReadiness(options: ReadinessOptions): CheckReadiness {
   };
 }
 
-async function askAll(upstream: Upstream, ownNotes: () => readonly string[]): Promise<Readiness> {
+async function askAll(upstream: Upstream, ownNotes: () => readonly string[]) {
   const [away, heard] = await Promise.all([
     Promise.all(servicesBehind.map((service) => findFault(service, upstream))),
     Promise.all(servicesBehind.map((service) => notesOf(service, upstream))),
@@ -79,6 +72,7 @@ async function askAll(upstream: Upstream, ownNotes: () => readonly string[]): Pr
   return {
     status: 'ready',
     services: Object.fromEntries(servicesBehind.map((service) => [service, 'ok'])),
+    // Faults with which the system still serves. Absent without such faults.
     ...(notes.length === 0 ? {} : { notes }),
   };
 }

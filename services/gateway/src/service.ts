@@ -16,11 +16,7 @@ import { addTokenPage } from './token-page.ts';
 import { openUploads } from './body/uploads.ts';
 import { openUpstream } from './upstream.ts';
 
-export interface Gateway extends AsyncDisposable {
-  /** The address of the interface: `http://127.0.0.1:8080`. */
-  readonly url: string;
-  readonly metricsUrl: string;
-}
+export type Gateway = Awaited<ReturnType<typeof startGateway>>;
 
 export interface GatewayDeps {
   /** Epoch milliseconds; tokens expire by it. */
@@ -39,7 +35,7 @@ export interface GatewayDeps {
 
 const hurryEveryMs = 250;
 
-export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}): Promise<Gateway> {
+export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}) {
   const { now = Date.now, log = openLog({ service: 'gateway', level: config.LOG_LEVEL }) } = deps;
   log.info({ settings: maskSettings(GatewayConfig, config) }, 'starting');
   await using starting = new AsyncDisposableStack();
@@ -103,6 +99,7 @@ export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}
     hasConsole: config.CONSOLE === 'on',
   });
   refuseOtherMethods(app, pages);
+  /** The address of the interface: `http://127.0.0.1:8080`. */
   const url = await listen(app, options);
   log.info({ url, metrics: metrics.url }, 'serving');
 

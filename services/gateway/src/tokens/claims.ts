@@ -26,10 +26,7 @@ export class TokenRefused extends Error {
 }
 
 /** Readers of the claims with the caller's integration and scopes. */
-export interface CallerClaims {
-  integration: ReadClaim;
-  scope: ReadClaim;
-}
+export type CallerClaims = ReturnType<typeof openCallerClaims>;
 
 const lifetimeSecondsMax = 24 * 60 * 60;
 const leewaySeconds = 60;
@@ -89,7 +86,7 @@ export function openCallerClaims({
   AUTH_INTEGRATION_CLAIM?: string;
   AUTH_SCOPE_CLAIM: string;
   AUTH_INTEGRATIONS?: string;
-}): CallerClaims {
+}) {
   const integrations = parseIntegrations(AUTH_INTEGRATIONS);
   return {
     integration:
