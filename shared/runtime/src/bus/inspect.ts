@@ -19,42 +19,9 @@ export interface FoundStream extends StreamComparison {
 export interface InspectedStream extends FoundStream {
   consumers: InspectedConsumer[];
 }
-export interface InspectedFacts {
-  subjects: readonly string[];
-  replicas: number;
-  /** Undefined on a single server. */
-  cluster: string | undefined;
-  leader: string | undefined;
-  followers: { server: string; current: boolean; offline: boolean; behind: number }[];
-  messages: number;
-  bytes: number;
-  /** Infinity: no limit. */
-  bytesMax: number;
-  /** Infinity: messages are kept for ever. */
-  maxAgeMs: number;
-  /** When the oldest message was stored; undefined for an empty stream. */
-  oldestAt: Date | undefined;
-}
 
-export interface InspectedConsumer {
-  name: string;
-  /** Whether the consumer is durable. */
-  isLasting: boolean;
-  facts: ConsumerFigures;
-}
-
-export interface ConsumerFigures {
-  filters: readonly string[];
-  /** Messages not delivered yet. */
-  pending: number;
-  /** Messages delivered and not acknowledged. */
-  unacknowledged: number;
-  unacknowledgedMax: number;
-  /** Pull requests that wait at nats-server. */
-  readersWaiting: number;
-  lastHandedOutAt: Date | undefined;
-  leader: string | undefined;
-}
+export type InspectedFacts = ReturnType<typeof factsOf>;
+export type InspectedConsumer = ReturnType<typeof inspectConsumer>;
 
 /** Undefined for a missing stream. */
 export const findStream = (connection: Connection, name: string): Promise<StreamInfo | undefined> =>
@@ -125,11 +92,11 @@ async function lookFor(connection: Connection, name: string): Promise<StreamInfo
   }
 }
 
-function factsOf({ config, state, cluster }: StreamInfo): InspectedFacts {
+function factsOf({ config, state, cluster }: StreamInfo) {
   return {
     subjects: config.subjects,
     replicas: config.num_replicas,
-    // A single server names no cluster.
+    /** Undefined on a single server, which names no cluster. */
     cluster: cluster?.name || undefined,
     leader: cluster?.leader || undefined,
     followers: (cluster?.replicas ?? []).map(({ name, current, offline, lag }) => ({
@@ -141,23 +108,30 @@ function factsOf({ config, state, cluster }: StreamInfo): InspectedFacts {
     })),
     messages: state.messages,
     bytes: state.bytes,
+    /** Infinity: no limit. */
     bytesMax: quantityIn(config, 'bytesMax'),
+    /** Infinity: messages are kept for ever. */
     maxAgeMs: quantityIn(config, 'maxAgeMs'),
+    /** When the oldest message was stored; undefined for an empty stream. */
     oldestAt: state.messages === 0 ? undefined : new Date(state.first_ts),
   };
 }
 
-function inspectConsumer(info: ConsumerInfo): InspectedConsumer {
+function inspectConsumer(info: ConsumerInfo) {
   const { config, delivered, cluster } = info;
   const lastActive = delivered.last_active;
   return {
     name: info.name,
+    /** Whether the consumer is durable. */
     isLasting: config.durable_name !== undefined,
     facts: {
       filters: config.filter_subjects ?? (config.filter_subject ? [config.filter_subject] : []),
+      /** Messages not delivered yet. */
       pending: info.num_pending,
+      /** Messages delivered and not acknowledged. */
       unacknowledged: info.num_ack_pending,
       unacknowledgedMax: amount(config.max_ack_pending ?? 0),
+      /** Pull requests that wait at nats-server. */
       readersWaiting: info.num_waiting,
       lastHandedOutAt: lastActive === undefined ? undefined : new Date(String(lastActive)),
       leader: cluster?.leader || undefined,
