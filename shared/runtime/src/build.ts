@@ -1,14 +1,11 @@
 // Which build this process runs, as its metrics, its start line in the log and `nats micro info` show.
 import manifest from '../package.json' with { type: 'json' };
 
-export interface Build {
-  /** The version of the release, from package.json. */
-  version: string;
-  /** The commit that the image was built from, if the image build set it. */
-  revision: string;
-}
+export type Build = ReturnType<typeof buildOf>;
 
-export const buildOf = ({ BUILD_REVISION: revision = 'unknown' }: { BUILD_REVISION?: string }): Build => ({
+export const buildOf = ({ BUILD_REVISION: revision = 'unknown' }: { BUILD_REVISION?: string }) => ({
+  /** The version of the release, from package.json. */
   version: manifest.version,
+  /** The commit that the image was built from, if the image build set it. */
   revision,
 });

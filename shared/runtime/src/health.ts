@@ -109,14 +109,9 @@ function openDurability(monitorUrl: string | undefined): () => Promise<void> {
 // Polls /healthz of nats-server, if NATS_MONITOR_URL is set. A nats-server with a full disk keeps its connections and acknowledges
 // nothing: only /healthz says why, and only a restart helps.
 
-export interface NatsHealth extends AsyncDisposable {
-  /** A public sentence while nats-server is not healthy; the log has the cause. */
-  notes(): string[];
-}
-
 const everyMs = 5_000;
 
-export function watchNatsHealth(monitorUrl: string | undefined, log: Log, pollMs = everyMs): NatsHealth {
+export function watchNatsHealth(monitorUrl: string | undefined, log: Log, pollMs = everyMs) {
   if (monitorUrl === undefined) return { notes: () => [], [Symbol.asyncDispose]: () => Promise.resolve() };
   const url = new URL('/healthz', monitorUrl);
   const stopping = new AbortController();
@@ -132,6 +127,7 @@ export function watchNatsHealth(monitorUrl: string | undefined, log: Log, pollMs
   const checks = openPeriodicCheck(check, { what: 'nats-server', everyMs: pollMs, log });
 
   return {
+    /** A public sentence while nats-server is not healthy; the log has the cause. */
     notes: () => (cause === undefined ? [] : [`NATS is not healthy; ${remedyOf(cause)}.`]),
     [Symbol.asyncDispose]() {
       stopping.abort();

@@ -23,18 +23,9 @@ export interface Rule {
 export type Settings = Readonly<Record<string, unknown>>;
 
 /** One row of the documented table of settings. */
-export interface Setting {
-  name: string;
-  description: string;
-  expected: string;
-  default: string | undefined;
-  required: boolean;
-  secret: boolean;
-  /** Whether `<name>_FILE` may name a file that holds the value. */
-  inFile: boolean;
-}
+export type Setting = ReturnType<typeof listSettings>[number];
 
-export function listSettings(schema: TObject): Setting[] {
+export function listSettings(schema: TObject) {
   return Object.entries<TSchema>(schema.properties).map(([name, property]) => {
     const rule: Rule = property;
     return {
@@ -44,6 +35,7 @@ export function listSettings(schema: TObject): Setting[] {
       default: rule.default === undefined ? undefined : String(rule.default),
       required: rule.default === undefined && (schema.required ?? []).includes(name),
       secret: rule.secret ?? false,
+      /** Whether `<name>_FILE` may name a file that holds the value. */
       inFile: mayStandInFile(rule),
     };
   });
