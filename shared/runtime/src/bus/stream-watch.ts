@@ -8,16 +8,7 @@ import { quantityInWords } from './quantities.ts';
 import { mendingOf, type Refusal } from './refusals.ts';
 import type { StreamSpec } from './stream-config.ts';
 
-export interface StreamStanding {
-  stream: string;
-  /** The number of copies that the stream is configured to have. */
-  replicas: number;
-  /** Copies that have all messages of the stream. */
-  current: number;
-  hasLeader: boolean;
-  /** Whether the stream has other copies, days or bytes than the settings of this process say. */
-  differs: boolean;
-}
+export type StreamStanding = ReturnType<typeof standingOf>;
 
 export type StreamWatch = ReturnType<typeof openStreamWatch>;
 
@@ -149,14 +140,17 @@ function changesOf({ name, differing, foreign }: FoundStream): string[] {
   ];
 }
 
-function standingOf(found: FoundStream): StreamStanding {
+function standingOf(found: FoundStream) {
   const { replicas = 0, cluster, leader, followers = [] } = found.facts ?? {};
   const ofLeader = leader !== undefined || cluster === undefined ? 1 : 0;
   return {
     stream: found.name,
+    /** The number of copies that the stream is configured to have. */
     replicas,
+    /** Copies that have all messages of the stream. */
     current: ofLeader + followers.filter(({ current, offline }) => current && !offline).length,
     hasLeader: !isLeaderless(found),
+    /** Whether the stream has other copies, days or bytes than the settings of this process say. */
     differs: found.left.length > 0,
   };
 }
