@@ -9,24 +9,23 @@ export interface Broadcast {
   body: Uint8Array;
 }
 
-export interface Broadcasts {
+export const openBroadcasts = (connection: Connection) => ({
   /** Publishes to every listener at most once. Does nothing once the bus is being closed. */
-  broadcast(subject: string, body: Uint8Array | string, headers?: Readonly<Record<string, string>>): void;
-  /** `onMissed` is called after a reconnect: messages that came while the connection was down are lost. */
-  listen(subject: string, onMessage: (message: Broadcast) => void, onMissed?: () => void): Disposable;
-  /** The answers of all replicas that come within `forMs`. */
-  askAll(subject: string, forMs: number): Promise<Uint8Array[]>;
-  /** Answers each question with the text that `say` returns; with nothing if `say` returns undefined. */
-  answerAll(subject: string, say: () => string | undefined): Disposable;
-}
-
-export const openBroadcasts = (connection: Connection): Broadcasts => ({
-  broadcast(subject, body, headers = {}) {
+  broadcast(
+    subject: string,
+    body: Uint8Array | string,
+    headers: Readonly<Record<string, string>> = {},
+  ): void {
     // Work that ends after the bus of its process may still want to broadcast.
     if (connection.nats.isDraining() || connection.nats.isClosed()) return;
     connection.nats.publish(subject, body, { headers: writeHeaders(headers) });
   },
-  listen(subject, onMessage, onMissed = () => undefined) {
+  /** `onMissed` is called after a reconnect: messages that came while the connection was down are lost. */
+  listen(
+    subject: string,
+    onMessage: (message: Broadcast) => void,
+    onMissed: () => void = () => undefined,
+  ): Disposable {
     using listening = new DisposableStack();
     listening.use(connection.onReconnect(onMissed));
     listening.use(
@@ -36,7 +35,8 @@ export const openBroadcasts = (connection: Connection): Broadcasts => ({
     );
     return listening.move();
   },
-  async askAll(subject, forMs) {
+  /** The answers of all replicas that come within `forMs`. */
+  async askAll(subject: string, forMs: number): Promise<Uint8Array[]> {
     const answers: Uint8Array[] = [];
     try {
       await connection.whileConnected(async () => {
@@ -53,7 +53,8 @@ export const openBroadcasts = (connection: Connection): Broadcasts => ({
     }
     return answers;
   },
-  answerAll: (subject, say) =>
+  /** Answers each question with the text that `say` returns; with nothing if `say` returns undefined. */
+  answerAll: (subject: string, say: () => string | undefined): Disposable =>
     connection.listen(subject, (message) => {
       const words = say();
       if (words !== undefined) message.respond(words);

@@ -1,14 +1,14 @@
 // The bus: everything that this system does with NATS goes through this module, and no other folder imports a NATS package.
 // Services ask each other by request and reply, and publish events to JetStream.
-import { openArchive, type Archive } from './archive.ts';
-import { openBroadcasts, type Broadcasts } from './broadcasts.ts';
+import { openArchive } from './archive.ts';
+import { openBroadcasts } from './broadcasts.ts';
 import { openConnection, type ConnectionOptions } from './connection.ts';
-import { follow, type FollowOptions, type Reading } from './follow.ts';
+import { follow, type FollowOptions } from './follow.ts';
 import { patiently } from './patience.ts';
-import { openPublisher, type Publisher } from './publish.ts';
-import { sendRequest, type Reply, type RequestOptions } from './request.ts';
+import { openPublisher } from './publish.ts';
+import { sendRequest, type RequestOptions } from './request.ts';
 import { serve, type ObserveRequest, type ServiceOptions } from './serve.ts';
-import { openStreams, type Streams } from './streams.ts';
+import { openStreams } from './streams.ts';
 
 export type { BusHandler, BusReply, BusRequest } from './answer.ts';
 export type { ReadOptions, StoredMessage, StreamFacts } from './archive.ts';
@@ -30,22 +30,10 @@ export interface BusOptions extends ConnectionOptions {
   observe?: ObserveRequest;
 }
 
-export interface Bus extends Archive, Broadcasts, Publisher, Streams {
-  readonly connected: boolean;
-  /** The server's limit for one message, headers included. */
-  readonly maxPayloadBytes: number;
-  request(subject: string, options: RequestOptions): Promise<Reply>;
-  /** This process is about to end: tells replicas to answer its requests that wait for an event (waits.ts). */
-  answerNow(): void;
-  serve(options: ServiceOptions): Promise<AsyncDisposable>;
-  /** Reads a stream in order, from an offset that the reader keeps. */
-  follow(stream: string, options: FollowOptions): Reading;
-  /** Repeats `work` until NATS answers, for the start of a process. */
-  patiently<T>(what: string, work: () => Promise<T>): Promise<T>;
-}
+export type Bus = Awaited<ReturnType<typeof openBus>>;
 
 /** Resolves once NATS is connected. */
-export async function openBus({ observe = () => undefined, ...options }: BusOptions): Promise<Bus> {
+export async function openBus({ observe = () => undefined, ...options }: BusOptions) {
   const connection = await openConnection(options);
   const streams = openStreams(connection);
   return {
@@ -53,18 +41,22 @@ export async function openBus({ observe = () => undefined, ...options }: BusOpti
     ...openBroadcasts(connection),
     ...openPublisher(connection),
     ...streams,
-    get connected() {
+    get connected(): boolean {
       return connection.connected;
     },
-    get maxPayloadBytes() {
+    /** The server's limit for one message, headers included. */
+    get maxPayloadBytes(): number {
       return connection.maxPayloadBytes;
     },
-    request: (subject, request) => sendRequest(connection, subject, request),
+    request: (subject: string, request: RequestOptions) => sendRequest(connection, subject, request),
+    /** This process is about to end: tells replicas to answer its requests that wait for an event (waits.ts). */
     answerNow: () => connection.inbox.answerNow(),
-    serve: (service) => serve(connection, service, observe),
-    follow: (stream, following) => follow(connection, stream, following),
-    patiently: (what, work) => patiently(connection, what, work),
-    async [Symbol.asyncDispose]() {
+    serve: (service: ServiceOptions) => serve(connection, service, observe),
+    /** Reads a stream in order, from an offset that the reader keeps. */
+    follow: (stream: string, following: FollowOptions) => follow(connection, stream, following),
+    /** Repeats `work` until NATS answers, for the start of a process. */
+    patiently: <T>(what: string, work: () => Promise<T>) => patiently(connection, what, work),
+    async [Symbol.asyncDispose](): Promise<void> {
       const checked = streams[Symbol.asyncDispose]();
       await connection[Symbol.asyncDispose]();
       await checked;

@@ -33,12 +33,7 @@ const windowMessages = 256;
 /** Headers that every message of a batch gets. No value holds a line break. */
 export type BatchHeaders = Readonly<Record<string, string>>;
 
-export interface Publisher {
-  /** Resolves with the sequence of each message once all are stored, now or by an earlier try. */
-  publishBatch(messages: readonly OutgoingMessage[], headers?: BatchHeaders): Promise<Published[]>;
-}
-
-export function openPublisher(connection: Connection): Publisher {
+export function openPublisher(connection: Connection) {
   let open = 0;
 
   const publishChunk = async (messages: readonly OutgoingMessage[], extra: string): Promise<Published[]> => {
@@ -62,7 +57,11 @@ export function openPublisher(connection: Connection): Publisher {
   };
 
   return {
-    async publishBatch(messages, headers = {}) {
+    /** Resolves with the sequence of each message once all are stored, now or by an earlier try. */
+    async publishBatch(
+      messages: readonly OutgoingMessage[],
+      headers: BatchHeaders = {},
+    ): Promise<Published[]> {
       const extra = Object.entries(headers)
         .map(([name, value]) => `${name}: ${value}\r\n`)
         .join('');

@@ -98,7 +98,7 @@ export function openStreamWatch(connection: Connection) {
       if (refusals.delete(what)) sayWhatIsNew();
     },
     standings: () => allFound().map(standingOf),
-    [Symbol.asyncDispose]: () => checks[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: checks[Symbol.asyncDispose],
   };
 }
 

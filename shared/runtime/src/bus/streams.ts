@@ -45,7 +45,7 @@ export function openStreams(connection: Connection) {
       const removing = connection.whileConnected(() => manager.streams.delete(stream));
       await unlessRefused(removing, codes.streamNotFound);
     },
-    [Symbol.asyncDispose]: () => watch[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: watch[Symbol.asyncDispose],
   };
 }
 
