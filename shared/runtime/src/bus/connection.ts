@@ -1,44 +1,20 @@
 // One connection to NATS, which reconnects without a limit and knows whether it is up. A request that waits for its answer when the
 // connection drops fails immediately, before its time-out (connectivity.ts).
-import { jetstream, jetstreamManager, type JetStreamClient, type JetStreamManager } from '@nats-io/jetstream';
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { PermissionViolationError, type Msg, type NatsConnection } from '@nats-io/nats-core';
 import { parseNatsServers, type NatsOptions } from '../config/index.ts';
 import type { Log } from '../log.ts';
 import type { Tracing } from '../tracing/index.ts';
-import {
-  Disconnected,
-  openAbsences,
-  openConnectivity,
-  type Absences,
-  type Connectivity,
-} from './connectivity.ts';
+import { Disconnected, openAbsences, openConnectivity } from './connectivity.ts';
 import { connectPatiently } from './connect.ts';
-import { openInbox, type Inbox } from './inbox.ts';
+import { openInbox } from './inbox.ts';
 import { openLameDuck, type Leaver } from './lame-duck.ts';
 
 /** How long a request to the JetStream API waits for the leader, which may have died; a retry reaches the next leader. */
 const apiTimeoutMs = 3_000;
 const defaultPayloadBytes = 1_048_576;
 
-type ConnectionState = Pick<Connectivity, 'connected' | 'untilConnected' | 'whileConnected' | 'onReconnect'>;
-
-export interface Connection extends ConnectionState, AsyncDisposable {
-  readonly nats: NatsConnection;
-  readonly stream: JetStreamClient;
-  readonly manager: JetStreamManager;
-  readonly inbox: Inbox;
-  readonly absences: Absences;
-  readonly log: Log;
-  readonly tracing: Tracing | undefined;
-  /** Whether a missing permission ends this process (`onForbidden`). */
-  readonly endsWhereForbidden: boolean;
-  /** The server's limit for one message, headers included. */
-  readonly maxPayloadBytes: number;
-  /** Subscribes until disposed of. If nats-server refuses the subject, `onForbidden` is called or the log says so. */
-  listen(subject: string, onMessage: (message: Msg) => void): Disposable;
-  /** Registers a hook that runs in lame duck mode, before the client moves to another server (lame-duck.ts). */
-  onLeaving(leaver: Leaver): Disposable;
-}
+export type Connection = Awaited<ReturnType<typeof openConnection>>;
 
 export interface ConnectionOptions extends NatsOptions {
   /** Shown in the server's list of connections. */
@@ -58,7 +34,7 @@ export interface Forbidden {
   subject: string;
 }
 
-export async function openConnection(options: ConnectionOptions): Promise<Connection> {
+export async function openConnection(options: ConnectionOptions) {
   const { log, tracing, onForbidden } = options;
   const inboxPrefix = inboxPrefixOf(options.name);
   const { nats, waits } = await connectPatiently({ ...options, inboxPrefix });
@@ -97,19 +73,30 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     absences: openAbsences(),
     log,
     tracing,
+    /** Whether a missing permission ends this process (`onForbidden`). */
     endsWhereForbidden: onForbidden !== undefined,
-    get connected() {
+    get connected(): boolean {
       return connectivity.connected;
     },
-    untilConnected: () => connectivity.untilConnected(),
-    whileConnected: (work) => connectivity.whileConnected(work),
-    onReconnect: (then) => connectivity.onReconnect(then),
-    get maxPayloadBytes() {
+    untilConnected: connectivity.untilConnected,
+    whileConnected: <T>(work: () => Promise<T>) => connectivity.whileConnected(work),
+    onReconnect: (then: () => void) => connectivity.onReconnect(then),
+    /** The server's limit for one message, headers included. */
+    get maxPayloadBytes(): number {
       return nats.info?.max_payload ?? defaultPayloadBytes;
     },
-    listen: (subject, onMessage) => listen(nats, subject, onMessage),
-    onLeaving: (leaver) => lameDuck.use(leaver),
-    async [Symbol.asyncDispose]() {
+    /** Subscribes until disposed of. If nats-server refuses the subject, `onForbidden` is called or the log says so. */
+    listen(subject: string, onMessage: (message: Msg) => void): Disposable {
+      const subscription = nats.subscribe(subject, {
+        callback(error, message) {
+          if (error === null) onMessage(message);
+        },
+      });
+      return { [Symbol.dispose]: () => subscription.unsubscribe() };
+    },
+    /** Registers a hook that runs in lame duck mode, before the client moves to another server (lame-duck.ts). */
+    onLeaving: (leaver: Leaver) => lameDuck.use(leaver),
+    async [Symbol.asyncDispose](): Promise<void> {
       lameDuck[Symbol.dispose]();
       waits.end();
       // Draining needs a connection, and the connection may drop meanwhile.
@@ -119,15 +106,6 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
       inbox[Symbol.dispose]();
     },
   };
-}
-
-function listen(nats: NatsConnection, subject: string, onMessage: (message: Msg) => void): Disposable {
-  const subscription = nats.subscribe(subject, {
-    callback(error, message) {
-      if (error === null) onMessage(message);
-    },
-  });
-  return { [Symbol.dispose]: () => subscription.unsubscribe() };
 }
 
 /** Whether the cluster has another server, by NATS_URL or by the INFO of the connected server. */

@@ -118,6 +118,7 @@ export function openInbox(nats: NatsConnection, prefix: string) {
       nats.publish(answerNowSubject(service), address);
   };
 
+  /** The processes that send requests to this process. */
   const callers = openCallers((subject, withinMs) =>
     ask(subject, { headers: signOfLife(), body: undefined, timeoutMs: withinMs }),
   );

@@ -10,13 +10,7 @@ import type { Msg } from '@nats-io/nats-core';
 import { signOfLife } from './inbox.ts';
 
 /** The wait of one request. Once it is disposed of, the replica sends signs of life for the request again. */
-export interface Wait extends Disposable {
-  /** Whether the request must be answered now, even without an event. */
-  readonly isOver: boolean;
-  /** Resolves after a `wake` that came since the last `woken`, and when the wait is over. */
-  woken(): Promise<void>;
-  wake(): void;
-}
+export type Wait = ReturnType<Waits['begin']>;
 
 /** The waits of all requests of a replica. */
 export type Waits = ReturnType<typeof openWaits>;
@@ -58,15 +52,17 @@ export function openWaits() {
         tellInHand(message, untilEndMs);
       } else over();
       return {
-        get isOver() {
+        /** Whether the request must be answered now, even without an event. */
+        get isOver(): boolean {
           return isOver;
         },
-        async woken() {
+        /** Resolves after a `wake` that came since the last `woken`, and when the wait is over. */
+        async woken(): Promise<void> {
           if (!isWoken) await (next ??= Promise.withResolvers()).promise;
           isWoken = isOver;
         },
         wake,
-        [Symbol.dispose]() {
+        [Symbol.dispose](): void {
           leave();
           waits.delete(message);
         },
