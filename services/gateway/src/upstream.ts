@@ -2,14 +2,16 @@
 // answered 503 until NATS is there.
 import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
-import { openBus, type Bus, type BusOptions } from '@integration-sync/runtime/bus';
+import {
+  openBus,
+  type Bus,
+  type BusOptions,
+  type Reply,
+  type RequestOptions,
+} from '@integration-sync/runtime/bus';
 import type { Build } from '@integration-sync/runtime/build';
 
-export interface Upstream
-  extends AsyncDisposable, Pick<Bus, 'connected' | 'request' | 'answerNow' | 'askAll'> {
-  /** How many bytes fit into one message beside its headers. */
-  readonly bodyBytesMax: number;
-}
+export type Upstream = Awaited<ReturnType<typeof openUpstream>>;
 
 /** More than the headers of an HTTP request can be. */
 const messageHeaderBytesMax = 64 * 1024;
@@ -20,7 +22,7 @@ export interface UpstreamOptions extends Omit<BusOptions, 'name' | 'observe' | '
   build: Build;
 }
 
-export async function openUpstream({ build, ...options }: UpstreamOptions): Promise<Upstream> {
+export async function openUpstream({ build, ...options }: UpstreamOptions) {
   let bus: Bus | undefined;
   const release = new AbortController();
   const isReleased = (): boolean => release.signal.aborted;
@@ -39,21 +41,22 @@ export async function openUpstream({ build, ...options }: UpstreamOptions): Prom
   patience.abort();
 
   return {
-    get connected() {
+    get connected(): boolean {
       return bus?.connected ?? false;
     },
-    get bodyBytesMax() {
+    /** How many bytes fit into one message beside its headers. */
+    get bodyBytesMax(): number {
       return bus === undefined ? Infinity : bus.maxPayloadBytes - messageHeaderBytesMax;
     },
-    async request(subject, request) {
+    async request(subject: string, request: RequestOptions): Promise<Reply> {
       if (bus === undefined) throw new Failure('unavailable', 'The message bus is away; try again shortly.');
       return bus.request(subject, request);
     },
-    answerNow() {
+    answerNow(): void {
       if (bus?.connected === true) bus.answerNow();
     },
-    askAll: async (subject, forMs) => (await bus?.askAll(subject, forMs)) ?? [],
-    async [Symbol.asyncDispose]() {
+    askAll: async (subject: string, forMs: number) => (await bus?.askAll(subject, forMs)) ?? [],
+    async [Symbol.asyncDispose](): Promise<void> {
       release.abort();
       await bus?.[Symbol.asyncDispose]();
     },

@@ -23,14 +23,10 @@ const leastRounds = 5;
 
 export type CollectBody = (request: FastifyRequest, reply: FastifyReply, bytesMax: number) => Promise<Buffer>;
 
-export interface Uploads extends Disposable {
-  collect: CollectBody;
-}
-
 export function openUploads(
   budgets: Pick<BodyBudgets, 'memory' | 'patienceMs'>,
   lookEveryMs = 1_000,
-): Uploads {
+): Disposable & { collect: CollectBody } {
   const receiving = new Set<Upload>();
   // Rounds are counted instead of time: when this process stands still, no client is to blame.
   const watch = setInterval(() => {
