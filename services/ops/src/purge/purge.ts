@@ -6,13 +6,9 @@ import { batchesOperating } from '@integration-sync/batches/operating';
 import { catalogOperating } from '@integration-sync/catalog/operating';
 import { eventBatchesStream, eventSubject, eventsStream, storedBatches } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
-import { messageHolding, type Holding } from '@integration-sync/runtime/holding';
+import { messageHolding } from '@integration-sync/runtime/holding';
 import type { Store } from '@integration-sync/runtime/store';
-import {
-  expectedStreams,
-  openWebhooksHoldings,
-  type WebhooksHoldings,
-} from '@integration-sync/webhooks/operating';
+import { expectedStreams, openWebhooksHoldings } from '@integration-sync/webhooks/operating';
 import { Refusal, exitCodes } from '../command.ts';
 import { numberInWords, type Output } from '../output.ts';
 
@@ -59,11 +55,9 @@ async function removeAll(holdings: Holdings, pass: number, output: Output): Prom
 // The places of all services, in the order of their removal: causes go before effects. Without webhooks and event batches
 // nothing is delivered any more, and without journals nothing is announced.
 
-export interface Holdings extends Pick<WebhooksHoldings, 'isBegun' | 'begin' | 'finish'> {
-  all: readonly Holding[];
-}
+export type Holdings = ReturnType<typeof openHoldings>;
 
-export function openHoldings(store: Store, bus: Bus, integration: string): Holdings {
+export function openHoldings(store: Store, bus: Bus, integration: string) {
   const { documents, messages, ...removal } = openWebhooksHoldings(store, bus, integration);
   return {
     ...removal,
