@@ -8,7 +8,7 @@ import type { Metrics } from '@integration-sync/runtime/metrics';
 import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import { Counter } from 'prom-client';
 import { TokenRefused, type Caller } from '../tokens/claims.ts';
-import { ClientsRefused, parseClients, readClientsFile } from './clients-file.ts';
+import { ClientsRefused, parseClients, readClientsFile, type Client } from './clients-file.ts';
 import { indexClients, type Credential, type Credentials } from './credential-index.ts';
 
 const checkEveryMs = 5_000;

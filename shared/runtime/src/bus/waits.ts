@@ -33,7 +33,7 @@ export function openWaits() {
 
   return {
     /** Begins a wait of `forMs`, and up to half a second more (`endsEveryMs`). */
-    begin(message: Msg, forMs: number): Wait {
+    begin(message: Msg, forMs: number) {
       let isOver = false;
       let isWoken = false;
       let next: PromiseWithResolvers<void> | undefined;
