@@ -1,9 +1,10 @@
 // The engines of one command. A service waits for its engines; a command gives up after 10 s, as a person waits.
 import { setTimeout as wait } from 'node:timers/promises';
 import { openBus, type Bus, type Forbidden } from '@integration-sync/runtime/bus';
-import { natsOptionsOf, parseNatsServers } from '@integration-sync/runtime/config';
+import { natsOptionsOf, parseNatsServers, readConfig } from '@integration-sync/runtime/config';
 import { openLog, redactUrl, type Log } from '@integration-sync/runtime/log';
 import { openStore, type Store } from '@integration-sync/runtime/store';
+import type { Static } from 'typebox';
 import { Refusal, type Caller, type Stop } from './command.ts';
 import type { PurgeConfig, StreamsConfig } from './config.ts';
 
@@ -18,17 +19,15 @@ interface Settled<Config> {
 }
 
 /** The settings of a command, with a log on stderr. */
-export const settle = <Config extends Pick<StreamsConfig, 'LOG_LEVEL'>>(
-  config: Config,
-  { output: { stderr }, stop }: Caller,
-): Settled<Config> => {
+export function settle<Settings extends typeof StreamsConfig>(
+  settings: Settings,
+  { environment, output: { stderr }, stop }: Caller,
+): Settled<Readonly<Static<Settings>>> {
+  const config = readConfig(settings, environment);
   const pretty = stderr.isTTY === true;
-  return {
-    config,
-    log: openLog({ service: name, level: config.LOG_LEVEL, pretty, destination: stderr }),
-    stop,
-  };
-};
+  const log = openLog({ service: name, level: config.LOG_LEVEL, pretty, destination: stderr });
+  return { config, log, stop };
+}
 
 type BusConfig = StreamsConfig | PurgeConfig;
 

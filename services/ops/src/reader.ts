@@ -1,7 +1,6 @@
 // ops reader makes the pull consumer of another internal service, whose login may read that consumer and make none.
 import { eventsStream } from '@integration-sync/contracts';
 import type { ConsumerSpec } from '@integration-sync/runtime/bus';
-import { readConfig } from '@integration-sync/runtime/config';
 import { defineCommand, exitCodes, Misuse } from './command.ts';
 import { StreamsConfig } from './config.ts';
 import { openOpsBus, settle, withinPatience } from './engines.ts';
@@ -54,7 +53,7 @@ export const readerCommand = defineCommand({
       ackPendingMax,
       deliver: values['from-start'] ? 'all' : 'new',
     };
-    await using bus = await openOpsBus(settle(readConfig(StreamsConfig, call.environment), call));
+    await using bus = await openOpsBus(settle(StreamsConfig, call));
     if (values.apply)
       await withinPatience(bus.ensureConsumer(eventsStream, consumer), 'NATS does not make the consumer');
     const isThere = values.apply || (await bus.hasConsumer(eventsStream, name));

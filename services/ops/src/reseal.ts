@@ -1,5 +1,4 @@
 // ops reseal seals signing secrets with the newest key, so that older keys may go.
-import { readConfig } from '@integration-sync/runtime/config';
 import {
   askKeys,
   openReseal,
@@ -7,7 +6,6 @@ import {
   type ReplicaKeys,
   type Reseal,
   type ResealProgress,
-  type SecretsByKey,
   type Vault,
 } from '@integration-sync/webhooks/operating';
 import { defineCommand, exitCodes, Misuse, Refusal, type ExitCode } from './command.ts';
@@ -40,12 +38,7 @@ Examples:
   docker compose run --rm ops reseal
 `;
 
-interface Found {
-  newestKey: string;
-  secrets: (SecretsByKey & { isConfigured: boolean })[];
-  /** The number of secrets that are not under the newest key. */
-  left: number;
-}
+type Found = Awaited<ReturnType<typeof look>>;
 
 export const resealCommand = defineCommand({
   name: 'reseal',
@@ -56,7 +49,7 @@ export const resealCommand = defineCommand({
     const { values, output } = call;
     if (values.apply && values.check)
       throw new Misuse('--apply ends with the look of --check: give one of them.');
-    const settled = settle(readConfig(ResealConfig, call.environment), call);
+    const settled = settle(ResealConfig, call);
     const vault = openVault(settled.config.WEBHOOK_SECRET_KEY);
     await using store = await openOpsStore(settled);
     const reseal = openReseal(store, vault);
@@ -81,13 +74,14 @@ export const resealCommand = defineCommand({
   },
 });
 
-async function look(reseal: Reseal, vault: Vault): Promise<Found> {
+async function look(reseal: Reseal, vault: Vault) {
   const [newestKey = ''] = vault.keyIds;
   const secrets = (await reseal.countByKey()).map(({ keyId, secrets: count }) => ({
     keyId,
     secrets: count,
     isConfigured: vault.keyIds.includes(keyId),
   }));
+  /** The number of secrets that are not under the newest key. */
   const left = secrets.reduce((all, { keyId, secrets: count }) => all + (keyId === newestKey ? 0 : count), 0);
   return { newestKey, secrets, left };
 }

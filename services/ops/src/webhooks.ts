@@ -1,7 +1,6 @@
 // ops webhooks enables the webhooks that an outage of this service has disabled.
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseInstant } from '@integration-sync/contracts';
-import { readConfig } from '@integration-sync/runtime/config';
 import {
   openDisabledWebhooks,
   type DisabledWebhook,
@@ -51,7 +50,7 @@ export const webhooksCommand = defineCommand({
     if (since === undefined)
       throw new Misuse('--disabled-since: expected a day, or a date-time with Z or an offset.');
     if (values.replay && !values.apply) throw new Misuse('--replay goes with --apply.');
-    await using store = await openOpsStore(settle(readConfig(PurgeConfig, call.environment), call));
+    await using store = await openOpsStore(settle(PurgeConfig, call));
     const webhooks = openDisabledWebhooks(store);
     const found = await webhooks.find(since, values.integration);
     show(found, output);

@@ -14,13 +14,10 @@ import { Refusal } from '../command.ts';
 /** Only the user who runs the command may read a new file; an existing file keeps its owner and its mode. */
 const newMode = 0o600;
 
-export interface ReadFile {
-  clients: Client[];
-  /** Undefined before there is a file. */
-  bytes: Buffer | undefined;
-}
+export type ReadFile = Awaited<ReturnType<typeof readFile>>;
 
-export async function readFile(path: string): Promise<ReadFile> {
+/** `bytes` is undefined before there is a file. */
+export async function readFile(path: string) {
   const bytes = await readBytes(path);
   try {
     return { clients: bytes === undefined ? [] : parseClients(bytes), bytes };

@@ -2,7 +2,6 @@
 import { integrationPattern } from '@integration-sync/contracts';
 import { batchesOperating } from '@integration-sync/batches/operating';
 import { catalogOperating } from '@integration-sync/catalog/operating';
-import { readConfig } from '@integration-sync/runtime/config';
 import type { Store } from '@integration-sync/runtime/store';
 import { defineCommand, exitCodes, Misuse, Refusal, type ExitCode } from '../command.ts';
 import { PurgeConfig } from '../config.ts';
@@ -46,7 +45,7 @@ export const purgeCommand = defineCommand({
     if (integration === undefined || more.length > 0) throw new Misuse('Name one integration.');
     if (!new RegExp(integrationPattern).test(integration))
       throw new Misuse(`${JSON.stringify(integration)} is no name of an integration: ${integrationPattern}`);
-    const settled = settle(readConfig(PurgeConfig, call.environment), call);
+    const settled = settle(PurgeConfig, call);
     await using store = await openOpsStore(settled);
     await using bus = await openOpsBus(settled);
     await requireStreams(bus);

@@ -1,6 +1,5 @@
 // ops streams shows the streams and consumers of NATS with their faults, and repairs streams.
 import type { Bus, InspectedStream, StreamSpec } from '@integration-sync/runtime/bus';
-import { readConfig } from '@integration-sync/runtime/config';
 import { expectedStreams } from '@integration-sync/webhooks/operating';
 import { Misuse, defineCommand, exitCodes } from '../command.ts';
 import { StreamsConfig } from '../config.ts';
@@ -48,7 +47,7 @@ export const streamsCommand = defineCommand({
     const { values, output } = call;
     const removeLeftOver = values['remove-left-over'];
     if (removeLeftOver && !values.apply) throw new Misuse('--remove-left-over goes with --apply.');
-    const settled = settle(readConfig(StreamsConfig, call.environment), call);
+    const settled = settle(StreamsConfig, call);
     await using bus = await openOpsBus(settled);
     const expected = expectedStreams(settled.config);
     const look = async (): Promise<Looked> => {
