@@ -22,7 +22,6 @@ await bus.serve({
   version: '1.0.0',
   description: 'Gives always the same answer',
   inFlightMax: 100,
-  quiet: [subjects.suppliersPush],
   handlers: {
     async [subjects.suppliersPush](request) {
       // As catalog does before it writes.

@@ -1,6 +1,5 @@
 // The wiring of the webhooks service, which stores endpoints and delivers events to them. The part that is opened first is
 // closed last.
-import { healthSubject } from '@integration-sync/contracts';
 import { buildOf } from '@integration-sync/runtime/build';
 import type { Bus } from '@integration-sync/runtime/bus';
 import { ConfigError, maskSettings } from '@integration-sync/runtime/config';
@@ -212,6 +211,5 @@ function serve(parts: Parts): Promise<AsyncDisposable> {
         check: parts.checkReading,
       }),
     },
-    quiet: [healthSubject(service)],
   });
 }

@@ -48,7 +48,7 @@ export const subjects = {
 export type RequestSubject = (typeof subjects)[keyof typeof subjects];
 
 /** On this subject a service with engines answers whether it is ready. */
-export const healthSubject = (service: ServiceName): string => `svc.${service}.health.check`;
+export const healthSubject = (service: string): string => `svc.${service}.health.check`;
 
 /**
  * On this subject a caller says that it no longer waits for the reply to a request: the body is the reply subject. Every

@@ -42,7 +42,7 @@ const startMs = 1_000;
 /** If a start takes longer than a second, the service answers the readiness check meanwhile, and says what it waits for. */
 export async function answerWhileStarting<T>(
   bus: Pick<Bus, 'serve' | 'streamNotes'>,
-  identity: Pick<ServiceOptions, 'version' | 'revision' | 'description'> & { service: ServiceName },
+  identity: Pick<ServiceOptions, 'service' | 'version' | 'revision' | 'description'>,
   start: Promise<T>,
 ): Promise<T> {
   const late = Promise.withResolvers<'late'>();
@@ -52,13 +52,12 @@ export async function answerWhileStarting<T>(
   } finally {
     clearTimeout(timer);
   }
-  const subject = healthSubject(identity.service);
   const answer: BusHandler = async () => {
     const detail = ['The service is starting.', ...bus.streamNotes()].join(' ');
     throw new Failure('unavailable', detail, { retryAfterSeconds: 2 });
   };
-  const handlers = { [subject]: answer };
-  await using _answering = await bus.serve({ ...identity, inFlightMax: 1, handlers, quiet: [subject] });
+  const handlers = { [healthSubject(identity.service)]: answer };
+  await using _answering = await bus.serve({ ...identity, inFlightMax: 1, handlers });
   return await start;
 }
 

@@ -1,6 +1,6 @@
 // Starts a service that stores records. Catalog and batches each declare their kinds and handlers. Everything else is common to
 // both: the engine, the listings, and the sweeper that finishes pushes of dead processes.
-import { healthSubject, type Announcer } from '@integration-sync/contracts';
+import type { Announcer } from '@integration-sync/contracts';
 import { buildOf } from '@integration-sync/runtime/build';
 import type { Bus, BusHandler, BusReply, BusRequest } from '@integration-sync/runtime/bus';
 import { baseSettings, maskSettings, storeSettings } from '@integration-sync/runtime/config';
@@ -103,7 +103,6 @@ export const recordService =
           ...healthHandlers({ service, store, natsMonitorUrl: config.NATS_MONITOR_URL }),
         },
         semaphores: Object.fromEntries(Object.keys(gated).map((subject) => [subject, sync.pushSemaphore])),
-        quiet: [healthSubject(service)],
       }),
     );
     log.info({ metrics: metrics.url }, 'serving');

@@ -1,7 +1,7 @@
 // Serves the subjects of a service. Its replicas share a queue group: NATS gives each request to one of them, which replies in any
 // case (answer.ts). A semaphore for each subject bounds the work, and integrations take turns. A request that waits too long is
 // refused as busy. For a request that takes long, the replica sends a sign of life every second.
-import { answerNowSubject, givenUpSubject } from '@integration-sync/contracts';
+import { answerNowSubject, givenUpSubject, healthSubject } from '@integration-sync/contracts';
 import type { Msg, Subscription } from '@nats-io/nats-core';
 import type { RequestSeen } from '../metrics.ts';
 import { noteShortWork } from '../pace.ts';
@@ -19,8 +19,6 @@ export interface ServiceOptions extends Identity {
   /** Semaphores that several subjects share. Requests of any other subject count as short work (pace.ts). */
   semaphores?: Readonly<Record<string, Semaphore>>;
   handlers: Readonly<Record<string, BusHandler>>;
-  /** Subjects of frequent requests, such as health checks, which are logged at level debug. */
-  quiet?: readonly string[];
 }
 
 export type ObserveRequest = (seen: RequestSeen) => void;
@@ -52,7 +50,8 @@ export async function serve(
   for (const [subject, handler] of Object.entries(options.handlers)) {
     const shared = options.semaphores?.[subject];
     const semaphore = shared ?? openSemaphore({ max: options.inFlightMax, queue: smallQueue });
-    const answering = { handler, semaphore, waits, quiet: options.quiet?.includes(subject) === true };
+    // Health checks come every few seconds, and are logged at level debug.
+    const answering = { handler, semaphore, waits, quiet: subject === healthSubject(options.service) };
     const take = (message: Msg): void => {
       if (shared === undefined) noteShortWork();
       const request = { message, isGivenUp: false, isOld: false };
