@@ -52,7 +52,8 @@ async function begin(externalIds: readonly string[], waitedMs: number, forMs = p
       ids: packIds(records.map(({ internalId }) => internalId)),
     }),
   ]);
-  const contender = { syncId, key, idPrefix: 'sup', records, waitedMs };
+  const of = { kind: { plural: 'suppliers', idPrefix: 'sup' } };
+  const contender = { syncId, integration, of, records, waitedMs: () => waitedMs };
   return {
     syncId,
     ...openPrecedence({ journal, watermarks }, contender, { records: at, claims }, forMs),

@@ -12,7 +12,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Engine } from '../engine.ts';
 import { internalIdsOf, unpackIds } from '../ids.ts';
+import type { Kind } from '../kind.ts';
+import { watermarkKey } from '../watermarks.ts';
 import type { Begun } from './run-lifecycle.ts';
+import type { Run } from './run.ts';
 
 export type Precedence = ReturnType<typeof openPrecedence>;
 
@@ -20,26 +23,22 @@ export type Precedence = ReturnType<typeof openPrecedence>;
 const claimMs = 2_000;
 const lookEveryMs = 20;
 
-interface Contender {
-  syncId: string;
-  /** The key of the listing's watermark. */
-  key: string;
-  idPrefix: string;
+interface Contender extends Pick<Run, 'syncId' | 'integration' | 'waitedMs'> {
+  of: { kind: Pick<Kind, 'plural' | 'idPrefix'> };
   records: readonly { internalId: string }[];
-  /** How long the push had waited when it opened its watermark. */
-  waitedMs: number;
 }
 
 type Needed = Pick<Engine, 'journal' | 'watermarks'>;
 
 export function openPrecedence(
   { journal, watermarks }: Needed,
-  { syncId, key, idPrefix, records, waitedMs }: Contender,
+  { syncId, integration, of, records, waitedMs }: Contender,
   { records: openedAt, claims: seen }: Pick<Begun, 'records' | 'claims'>,
   forMs = claimMs,
 ) {
   /** Since when the push waits, by the stamps of the watermark, which all replicas share. */
-  const since = Math.floor(openedAt.getTime() - waitedMs);
+  const since = Math.floor(openedAt.getTime() - waitedMs());
+  const key = watermarkKey(integration, of.kind.plural);
   let claims = seen;
   let hasClaim = false;
   /** By sync id, whether that push has a record of this push. */
@@ -53,7 +52,7 @@ export function openPrecedence(
       const own = new Set(internalIdsOf(records));
       const packedById = await journal.idsOf(unknown);
       for (const id of unknown) {
-        const theirs = unpackIds(idPrefix, packedById.get(id) ?? new Uint8Array());
+        const theirs = unpackIds(of.kind.idPrefix, packedById.get(id) ?? new Uint8Array());
         const isRival = theirs.some((record) => own.has(record));
         isRivalById.set(id, isRival);
       }

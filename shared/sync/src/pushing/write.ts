@@ -27,14 +27,7 @@ export async function writeRecords(
     run.drafting ? run.of.drafts?.existing(run.integration, internalIdsOf(run.records)) : undefined,
   ]);
   await engine.reach('after-entry');
-  const contender = {
-    syncId: run.syncId,
-    key: watermarkKeys(run).records,
-    idPrefix: run.of.kind.idPrefix,
-    records: run.records,
-    waitedMs: run.waitedMs(),
-  };
-  const precedence = openPrecedence(engine, contender, begun);
+  const precedence = openPrecedence(engine, run, begun);
   const settled = await settleRecords(engine, run, { begun, precedence, stored }).catch((error: unknown) => {
     precedence.abandon();
     throw error;
