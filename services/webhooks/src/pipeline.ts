@@ -73,7 +73,7 @@ import { openDisabledEvents } from './endpoints/disabled-events.ts';
 import type { Endpoints, Revisions } from './endpoints/store.ts';
 import { readBatch, type LoggedBatch } from './log/batch.ts';
 import { openOffsets } from './log/offsets.ts';
-import { LogReader, LogStream } from './log/reader.ts';
+import { LogReader, openLogStream } from './log/reader.ts';
 import { Windows } from './log/window.ts';
 import { openGauges, openMetrics, type WebhookMetrics } from './metrics.ts';
 import { Claims } from './owning/claims.ts';
@@ -165,7 +165,7 @@ export async function startPipeline(options: PipelineOptions) {
 /** Opens the parts that both the API and the deliveries use. */
 async function openParts(options: PipelineOptions, starting: AsyncDisposableStack) {
   const { bus, store, endpoints, revisions, vault, inMemoryMax, log } = options;
-  const stream = new LogStream(bus);
+  const stream = openLogStream(bus);
   await stream.look();
   const replicas = starting.use(openReplicas(bus));
   const offsets = await openOffsets(store, stream);

@@ -8,32 +8,24 @@ import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import { readBatch, type LoggedBatch } from './batch.ts';
 
 /** When the log was created, and its first and last sequences when this replica last asked. */
-export class LogStream {
-  readonly #bus: Pick<Bus, 'patiently' | 'streamFacts'>;
-  #facts = { id: '', firstSequence: 0, lastSequence: 0 };
+export type LogStream = ReturnType<typeof openLogStream>;
+export type LogStreamFacts = LogStream['facts'];
 
-  constructor(bus: Pick<Bus, 'patiently' | 'streamFacts'>) {
-    this.#bus = bus;
-  }
-
-  get facts(): Readonly<LogStreamFacts> {
-    return this.#facts;
-  }
-
-  async look(): Promise<Readonly<LogStreamFacts>> {
-    const { madeAt, firstSequence, lastSequence } = await this.#bus.patiently(
-      `stream ${eventBatchesStream}`,
-      () => this.#bus.streamFacts(eventBatchesStream),
-    );
-    this.#facts = { id: madeAt.toISOString(), firstSequence, lastSequence };
-    return this.#facts;
-  }
-}
-
-export interface LogStreamFacts {
-  id: string;
-  firstSequence: number;
-  lastSequence: number;
+export function openLogStream(bus: Pick<Bus, 'patiently' | 'streamFacts'>) {
+  let facts = { id: '', firstSequence: 0, lastSequence: 0 };
+  return {
+    get facts(): Readonly<typeof facts> {
+      return facts;
+    },
+    async look(): Promise<Readonly<typeof facts>> {
+      const { madeAt, firstSequence, lastSequence } = await bus.patiently(
+        `stream ${eventBatchesStream}`,
+        () => bus.streamFacts(eventBatchesStream),
+      );
+      facts = { id: madeAt.toISOString(), firstSequence, lastSequence };
+      return facts;
+    },
+  };
 }
 
 /** A partition, and how far this replica has read it. */
