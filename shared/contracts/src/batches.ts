@@ -7,15 +7,13 @@ import {
   optionalText,
   requiredIdentifier,
   requiredText,
+  upsertKey,
 } from './fields.ts';
 import { limits } from './limits.ts';
 
 export const Batch = Type.Object(
   {
-    externalId: requiredIdentifier(
-      "Unique batch identifier in the caller's system; the upsert key",
-      'externalId is required',
-    ),
+    externalId: upsertKey("Unique batch identifier in the caller's system; the upsert key"),
     productExternalId: requiredIdentifier(
       'externalId of the parent product, which must already be synced',
       'Product externalId is required',

@@ -30,6 +30,9 @@ const identifier = {
 export const requiredIdentifier = (description: string, message: string) =>
   Type.String({ ...identifier, description, 'x-required': message });
 
+/** The `externalId` of the record itself. */
+export const upsertKey = (description: string) => requiredIdentifier(description, 'externalId is required');
+
 export const requiredText = (description: string, message: string) =>
   Type.String({
     maxLength: textCharactersMax,

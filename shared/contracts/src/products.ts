@@ -5,17 +5,14 @@ import {
   optionalIdentifier,
   optionalOrigin,
   optionalText,
-  requiredIdentifier,
   requiredText,
+  upsertKey,
 } from './fields.ts';
 import { limits } from './limits.ts';
 
 export const Product = Type.Object(
   {
-    externalId: requiredIdentifier(
-      "Unique identifier in the caller's system; the upsert key",
-      'externalId is required',
-    ),
+    externalId: upsertKey("Unique identifier in the caller's system; the upsert key"),
     name: requiredText('Product name', 'Product name is required'),
     category: optionalText('Product category'),
     country: optionalOrigin('Country of origin, ISO 3166-1 alpha-2 or alpha-3 code'),

@@ -6,17 +6,14 @@ import {
   optionalFlag,
   optionalText,
   optionalTexts,
-  requiredIdentifier,
   requiredText,
+  upsertKey,
 } from './fields.ts';
 import { limits } from './limits.ts';
 
 export const Supplier = Type.Object(
   {
-    externalId: requiredIdentifier(
-      "Unique identifier in the caller's system; the upsert key",
-      'externalId is required',
-    ),
+    externalId: upsertKey("Unique identifier in the caller's system; the upsert key"),
     name: requiredText('Supplier or vendor name', 'Supplier name is required'),
     code: optionalText('Vendor number or code'),
     country: optionalCountry('ISO 3166-1 alpha-2 country code'),
