@@ -6,6 +6,7 @@ import { limits } from '../limits.ts';
 import { scopes } from '../scopes.ts';
 import { subjects } from '../subjects.ts';
 import { feedExample } from './examples.ts';
+import { text } from './parameters.ts';
 import { basePath, feedTimeoutMs, type Route } from './route.ts';
 
 export const feedRoutes: readonly Route[] = [
@@ -23,22 +24,12 @@ export const feedRoutes: readonly Route[] = [
     subject: subjects.eventsRead,
     conflicts: true,
     query: [
-      {
-        name: 'after',
-        schema: Type.String(),
-        description: 'Where the page before ended, from its `next`',
-      },
-      {
-        name: 'since',
-        schema: Type.String(),
-        description:
-          'Begin at the first event that occurred after this time: a day, or a date-time with Z or an offset. Not beside `after`',
-      },
-      {
-        name: 'events',
-        schema: Type.String(),
-        description: `Only these kinds, separated by commas: ${eventKinds.join(', ')}`,
-      },
+      text('after', 'Where the page before ended, from its `next`'),
+      text(
+        'since',
+        'Begin at the first event that occurred after this time: a day, or a date-time with Z or an offset. Not beside `after`',
+      ),
+      text('events', `Only these kinds, separated by commas: ${eventKinds.join(', ')}`),
       {
         name: 'limit',
         schema: Type.Integer({ minimum: 1, default: limits.feedEventsDefault }),

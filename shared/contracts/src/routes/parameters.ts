@@ -1,9 +1,23 @@
-// What several listings have in common: query parameters, and the shape of the answer.
+// What several routes have in common: query parameters, and the answer of a listing.
 import { Type, type TSchema } from 'typebox';
 import { limits } from '../limits.ts';
 import { listingOf } from '../listings.ts';
 import { listingExample } from './examples.ts';
 import type { AnswerHeader, QueryParameter, Route } from './route.ts';
+
+/** A parameter of any text, which the service reads. */
+export const text = (name: string, description: string): QueryParameter => ({
+  name,
+  schema: Type.String(),
+  description,
+});
+
+/** Whether answers have details; off unless asked for. */
+export const detailsFlag = (description: string): QueryParameter => ({
+  name: 'details',
+  schema: Type.Boolean({ default: false }),
+  description,
+});
 
 export const page: QueryParameter = {
   name: 'page',
@@ -15,16 +29,14 @@ export const limit: QueryParameter = {
   schema: Type.Integer({ minimum: 1, default: limits.pageSizeDefault }),
   description: `Entities per page; more than ${limits.pageSizeMax} is taken as ${limits.pageSizeMax}`,
 };
-export const since: QueryParameter = {
-  name: 'since',
-  schema: Type.String(),
-  description: 'Only what was synced after this time: a day, or a date-time with Z or an offset',
-};
-export const cursor: QueryParameter = {
-  name: 'cursor',
-  schema: Type.String(),
-  description: 'Where the answer before ended, from its Link header; costs the same however deep it goes',
-};
+export const since = text(
+  'since',
+  'Only what was synced after this time: a day, or a date-time with Z or an offset',
+);
+export const cursor = text(
+  'cursor',
+  'Where the answer before ended, from its Link header; costs the same however deep it goes',
+);
 
 /** The answer of a listing, with a title for its schema and an example of an entity. */
 export const listed = (

@@ -19,40 +19,30 @@ import {
   syncedAtExample,
   type RecordExample,
 } from './examples.ts';
-import { cursor, limit, listed, page, since } from './parameters.ts';
+import { cursor, detailsFlag, limit, listed, page, since, text } from './parameters.ts';
 import { basePath, listTimeoutMs, pushTimeoutMs, type QueryParameter, type Route } from './route.ts';
 
-const until: QueryParameter = {
-  name: 'until',
-  schema: Type.String(),
-  description:
-    'Only what was last synced at this time or before; may stand beside `since`. Beside `changedSince`: what last changed then or before',
-};
-const changedSince: QueryParameter = {
-  name: 'changedSince',
-  schema: Type.String(),
-  description:
-    'Only what was created, changed, archived, erased or restored after this time; not what a push found as it should be. Not beside `since`',
-};
+const until = text(
+  'until',
+  'Only what was last synced at this time or before; may stand beside `since`. Beside `changedSince`: what last changed then or before',
+);
+const changedSince = text(
+  'changedSince',
+  'Only what was created, changed, archived, erased or restored after this time; not what a push found as it should be. Not beside `since`',
+);
 const externalIds: QueryParameter = {
   name: 'externalId',
   schema: Type.Array(Type.String(), { maxItems: limits.idsListedMax }),
   description: `Only this record; may be repeated up to ${limits.idsListedMax} times. One that is not there is absent from the answer`,
 };
-const details: QueryParameter = {
-  name: 'details',
-  schema: Type.Boolean({ default: false }),
-  description:
-    'Whether each entity also has `details`: what the record holds, as it would be pushed, and by which pushes. ' +
+const details = detailsFlag(
+  'Whether each entity also has `details`: what the record holds, as it would be pushed, and by which pushes. ' +
     'Such a page ends at 4 MiB and may be shorter than `limit`; follow `Link`',
-};
+);
 
-const itemDetails: QueryParameter = {
-  name: 'details',
-  schema: Type.Boolean({ default: false }),
-  description:
-    'Whether the answer also says what became of each item, as a plan does: `unchanged` and `details`',
-};
+const itemDetails = detailsFlag(
+  'Whether the answer also says what became of each item, as a plan does: `unchanged` and `details`',
+);
 
 interface RecordKind extends RecordSchemas {
   plural: 'suppliers' | 'products' | 'batches';

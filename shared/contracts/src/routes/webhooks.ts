@@ -1,5 +1,4 @@
 // The routes by which callers register webhooks, manage them, and read how deliveries went.
-import { Type } from 'typebox';
 import { oneOf } from '../fields.ts';
 import { scopes } from '../scopes.ts';
 import { subjects } from '../subjects.ts';
@@ -25,22 +24,19 @@ import {
   syncedAtExample,
   webhookExample,
 } from './examples.ts';
-import { cursor, limit, listed, page, since } from './parameters.ts';
+import { cursor, detailsFlag, limit, listed, page, since, text } from './parameters.ts';
 import {
   basePath,
   listTimeoutMs,
   manageTimeoutMs,
   pushTimeoutMs,
   testTimeoutMs,
-  type QueryParameter,
   type Route,
 } from './route.ts';
 
-const details: QueryParameter = {
-  name: 'details',
-  schema: Type.Boolean({ default: false }),
-  description: 'Whether `details` shows the settings beside `url` and `events`; of headers the names',
-};
+const details = detailsFlag(
+  'Whether `details` shows the settings beside `url` and `events`; of headers the names',
+);
 
 /** A route of one webhook. */
 const ofOne = (name: string) =>
@@ -156,7 +152,7 @@ export const webhookRoutes: readonly Route[] = [
         schema: oneOf(['succeeded', 'failed']),
         description: 'Only attempts that ended so',
       },
-      { name: 'event', schema: Type.String(), description: 'Only attempts of this kind of event' },
+      text('event', 'Only attempts of this kind of event'),
     ],
     answer: listed(DeliveryAttempt, 'DeliveryListing', attemptExample, 'X-Next-Since', 'Link'),
   },
