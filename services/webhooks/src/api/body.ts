@@ -89,33 +89,26 @@ function entryOf({ instancePath, keyword, params, data, schema, parentSchema }: 
   return { pointer, detail: `${field}: expected ${expected}${got}` };
 }
 
-function expectation(keyword: string, schema: unknown): string {
-  switch (keyword) {
-    case 'enum':
-      return `one of ${eventKinds.join(', ')}`;
-    case 'minItems':
-      return 'at least one kind of event';
-    case 'maxItems':
-      return `at most ${String(schema)} entries`;
-    case 'maxLength':
-      return `at most ${String(schema)} characters`;
-    case 'minimum':
-      return `a whole number of ${String(schema)} or more`;
-    case 'maximum':
-      return `a whole number of ${String(schema)} or less`;
-    case 'type':
-      return schema === 'integer'
-        ? 'a whole number'
-        : schema === 'boolean'
-          ? 'true or false'
-          : article(schema);
-    default:
-      return `a value that satisfies "${keyword}"`;
-  }
-}
+const expectation = (keyword: string, schema: unknown): string =>
+  expectations[keyword]?.(String(schema)) ?? `a value that satisfies "${keyword}"`;
 
-const article = (type: unknown): string =>
-  `${type === 'array' || type === 'object' ? 'an' : 'a'} ${String(type)}`;
+/** By the keyword of the schema that refuses a value. */
+const expectations: Readonly<Record<string, (schema: string) => string>> = {
+  enum: () => `one of ${eventKinds.join(', ')}`,
+  minItems: () => 'at least one kind of event',
+  maxItems: (max) => `at most ${max} entries`,
+  maxLength: (max) => `at most ${max} characters`,
+  minimum: (min) => `a whole number of ${min} or more`,
+  maximum: (max) => `a whole number of ${max} or less`,
+  type: (type) => types[type] ?? `a ${type}`,
+};
+
+const types: Readonly<Record<string, string>> = {
+  array: 'an array',
+  boolean: 'true or false',
+  integer: 'a whole number',
+  object: 'an object',
+};
 
 function describe(value: unknown): string {
   if (typeof value === 'string') return quote(value);
