@@ -6,10 +6,10 @@ import { ConfigError } from '@integration-sync/runtime/config';
 import type { Filter, Store } from '@integration-sync/runtime/store';
 import { type Endpoint, headersSealedFor, servingSecrets } from '../endpoints/endpoint.ts';
 import { endpointsCollection } from '../endpoints/store.ts';
-import { keyIdOf, type KeyMark, UnknownKey, type Vault } from '../secrets/vault.ts';
+import { keyIdOf, UnknownKey, type Vault } from '../secrets/vault.ts';
 
 /** The marks of one replica's keys; the key that seals comes first. */
-export type ReplicaKeys = readonly KeyMark[];
+export type ReplicaKeys = Readonly<Vault['marks']>;
 
 export const tellKeys = (bus: Pick<Bus, 'answerAll'>, { marks }: Pick<Vault, 'marks'>): Disposable =>
   bus.answerAll(keysSubject, () => JSON.stringify(marks));

@@ -1,5 +1,5 @@
 // Makes and reads signing secrets. vault.ts seals them for MongoDB; sending/headers.ts signs with them.
-import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+import { createSecretKey, randomBytes } from 'node:crypto';
 
 const prefix = 'whsec_';
 const keyBytes = 32;
@@ -11,12 +11,9 @@ export const makeSecret = (): string => prefix + randomBytes(keyBytes).toString(
 export const secretBytes = (secret: string): Buffer => Buffer.from(secret.slice(prefix.length), 'base64');
 
 /** A secret made ready for signing, so that an attempt costs no key set-up. */
-export interface SigningKey {
-  text: KeyObject;
-  bytes: KeyObject;
-}
+export type SigningKey = ReturnType<typeof signingKeyOf>;
 
-export const signingKeyOf = (secret: string): SigningKey => ({
+export const signingKeyOf = (secret: string) => ({
   text: createSecretKey(secret, 'utf8'),
   bytes: createSecretKey(secretBytes(secret)),
 });

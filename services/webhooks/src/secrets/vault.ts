@@ -7,12 +7,6 @@ export class UnknownKey extends Error {
   override readonly name = 'UnknownKey';
 }
 
-/** Tells keys of the same id apart, without revealing them. */
-export interface KeyMark {
-  id: string;
-  fingerprint: string;
-}
-
 export type Vault = ReturnType<typeof openVault>;
 
 const algorithm = 'aes-256-gcm';
@@ -29,8 +23,8 @@ export function openVault(keys: string) {
 
   return {
     keyIds: [...byId.keys()],
-    /** The marks of the keys, in the order of `keyIds`. */
-    marks: Array.from(byId, ([id, key]): KeyMark => ({ id, fingerprint: fingerprintOf(key) })),
+    /** The marks of the keys, in the order of `keyIds`: a mark tells keys of the same id apart, without revealing them. */
+    marks: Array.from(byId, ([id, key]) => ({ id, fingerprint: fingerprintOf(key) })),
     seal(secret: string, endpointId: string): string {
       const iv = randomBytes(ivBytes);
       const cipher = createCipheriv(algorithm, currentKey, iv).setAAD(Buffer.from(endpointId));

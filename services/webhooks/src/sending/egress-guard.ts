@@ -71,21 +71,9 @@ async function addressesOf(name: string, resolve: Resolve): Promise<readonly str
  * The parts of a webhook's url, read by the rules of WHATWG URL. So 2130706433, 0x7f.1 and 0177.0.0.1 all are the host
  * 127.0.0.1.
  */
-interface Target {
-  /** Scheme and host, and the port if it is not the scheme's default. */
-  origin: string;
-  /** The value of the Host header. */
-  authority: string;
-  /** The path with the query. */
-  path: string;
-  /** A name in lower case without its final dot, or an address without brackets. */
-  host: string;
-  isLiteral: boolean;
-  port: number;
-  secure: boolean;
-}
+type Target = ReturnType<typeof readTarget>;
 
-function readTarget(text: string): Target {
+function readTarget(text: string) {
   // The url parser silently drops tabs and line breaks, which no caller intends.
   if (/[\s\p{Cc}]/u.test(text)) throw new TargetRefused('the url has spaces or control characters');
   // Other url parsers read backslashes and lone surrogates differently.
@@ -101,6 +89,7 @@ function readTarget(text: string): Target {
   if (url.username !== '' || url.password !== '' || /^[a-z]+:[/\\]*[^/\\?#]*@/i.test(text)) {
     throw new TargetRefused('the url must not carry a user or password');
   }
+  // A name in lower case without its final dot, or an address without brackets.
   const host = url.hostname
     .replace(/^\[|\]$/g, '')
     .replace(/\.+$/, '')
@@ -111,7 +100,9 @@ function readTarget(text: string): Target {
   const port = url.port === '' ? (secure ? 443 : 80) : Number(url.port);
   if (port === 0) throw new TargetRefused('nothing listens on port 0');
   return {
+    /** Scheme and host, and the port if it is not the scheme's default. */
     origin: url.origin,
+    /** The value of the Host header. */
     authority: url.host,
     path: url.pathname + url.search,
     host,
