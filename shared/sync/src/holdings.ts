@@ -11,14 +11,6 @@ type Stored = Pick<Store, 'collection'>;
 /** Within this time every operation of a push has arrived or failed, even if its process died or was frozen. */
 const quietMs = watchMs + 30_000;
 
-interface Pushing {
-  /** An unfinished push, or else the newest push. */
-  syncId: string;
-  startedAt: Date;
-  /** When the integration counts as quiet, if no further push begins. */
-  quietAt: Date;
-}
-
 /** `listed` are the collections of the records and statements of the service. */
 export function openOperating(service: string, listed: readonly string[]) {
   const names = collectionNames(service);
@@ -34,7 +26,7 @@ export function openOperating(service: string, listed: readonly string[]) {
       ];
     },
     /** Undefined once no push of the integration can write or announce any more. */
-    async stillPushing(store: Stored, integration: string, now: Date): Promise<Pushing | undefined> {
+    async stillPushing(store: Stored, integration: string, now: Date) {
       const journal = store.collection<Entry>(names.journal);
       // Writes of a hidden push may still arrive, and its entry alone makes listings count them.
       const unfinished = await journal.findOne(
@@ -49,8 +41,10 @@ export function openOperating(service: string, listed: readonly string[]) {
       if (quietAt <= now && unfinished === null) return undefined;
       const { _id: syncId, startedAt } = unfinished ?? last;
       return {
+        /** An unfinished push, or else the newest push. */
         syncId,
         startedAt,
+        /** When the integration counts as quiet, if no further push begins. */
         quietAt: new Date(Math.max(quietAt.getTime(), unfinished?.due?.getTime() ?? 0)),
       };
     },
