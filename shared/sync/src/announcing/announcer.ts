@@ -128,22 +128,18 @@ type Background = ReturnType<typeof openBackground>;
 
 function openBackground() {
   const underWay = new Set<Promise<unknown>>();
-  const closing = Promise.withResolvers<void>();
-  let isClosing = false;
+  const closing = new AbortController();
+  const { signal } = closing;
   return {
+    signal,
     follow(this: void, work: Promise<unknown>): void {
       const followed = work.finally(() => underWay.delete(followed));
       underWay.add(followed);
     },
     /** A pause that ends early when the process stops. */
-    pause: (ms: number): Promise<void> =>
-      Promise.race([wait(ms, undefined, { ref: false }), closing.promise]),
-    get isClosing() {
-      return isClosing;
-    },
+    pause: (ms: number): Promise<void> => wait(ms, undefined, { ref: false, signal }).catch(() => undefined),
     async [Symbol.asyncDispose](): Promise<void> {
-      isClosing = true;
-      closing.resolve();
+      closing.abort();
       while (underWay.size > 0) await Promise.all(underWay);
     },
   };
@@ -169,7 +165,7 @@ function openTries(log: Log, background: Background) {
         return await retry(work, {
           mayRetry(error) {
             refusedAtMs = performance.now();
-            if (background.isClosing || !mayTryAgain(error, untilMs)) return false;
+            if (background.signal.aborted || !mayTryAgain(error, untilMs)) return false;
             log.debug({ err: error, syncId }, 'a push is not announced yet, trying again');
             return true;
           },
