@@ -10,7 +10,7 @@ import { openResources, type ResourcesOptions } from '@integration-sync/runtime/
 import { withStoreFailures } from '@integration-sync/runtime/store';
 import type { Tracing } from '@integration-sync/runtime/tracing';
 import type { buildConnector } from 'undici';
-import { attemptsHandlers, deliveryHandlers, openFindSent } from './api/attempt-listing.ts';
+import { attemptsHandlers, openFindSent } from './api/attempt-listing.ts';
 import { endpointsHandlers } from './api/endpoints.ts';
 import { openTest } from './api/test-delivery.ts';
 import { listingHandlers } from './api/endpoint-listing.ts';
@@ -200,8 +200,7 @@ function serve(parts: Parts): Promise<AsyncDisposable> {
       ...withStoreFailures({
         ...endpointsHandlers({ ...parts, takeCutoff, endpointsMax }),
         ...listingHandlers(endpoints, revisions, cursorKey),
-        ...attemptsHandlers(endpoints, attemptLog, cursorKey),
-        ...deliveryHandlers(endpoints, findSent),
+        ...attemptsHandlers(endpoints, attemptLog, findSent, cursorKey),
         ...replayHandlers(endpoints, bus, parts.candidatesIn, findSent),
       }),
       ...healthHandlers({

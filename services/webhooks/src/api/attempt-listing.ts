@@ -32,6 +32,7 @@ const settlingMs = 12_000;
 export const attemptsHandlers = (
   endpoints: Endpoints,
   attemptLog: Pick<AttemptLog, 'read'>,
+  findSent: FindSent,
   cursorKey: string,
 ): Record<string, BusHandler> => ({
   [subjects.deliveriesList]: async (request) => {
@@ -50,6 +51,21 @@ export const attemptsHandlers = (
         ...(next === undefined ? {} : { link: linkTo(_id, sealCursor(cursorKey, _id, next), limit) }),
       },
     };
+  },
+  [subjects.deliveriesGet]: async (request) => {
+    const endpoint = await endpointOf(endpoints, request);
+    const eventId = request.headers.get(requestHeaders.eventId) ?? '';
+    const sent = (await findSent(endpoint, [eventId], request.deadline)).get(eventId);
+    const last = sent?.attempts.at(-1);
+    if (sent === undefined || last === undefined)
+      throw new Failure('not_found', 'The attempt log of this webhook has no event with this id.');
+    const delivery: EventDelivery = {
+      eventId,
+      event: last.event,
+      body: sent.event === undefined ? null : Buffer.from(sent.event.body).toString(),
+      attempts: sent.attempts.toReversed().map(shown),
+    };
+    return json(delivery);
   },
 });
 
@@ -178,27 +194,6 @@ export const openFindSent =
     }
     return found;
   };
-
-export const deliveryHandlers = (
-  endpoints: Pick<Endpoints, 'findOf'>,
-  findSent: FindSent,
-): Record<string, BusHandler> => ({
-  [subjects.deliveriesGet]: async (request) => {
-    const endpoint = await endpointOf(endpoints, request);
-    const eventId = request.headers.get(requestHeaders.eventId) ?? '';
-    const sent = (await findSent(endpoint, [eventId], request.deadline)).get(eventId);
-    const last = sent?.attempts.at(-1);
-    if (sent === undefined || last === undefined)
-      throw new Failure('not_found', 'The attempt log of this webhook has no event with this id.');
-    const delivery: EventDelivery = {
-      eventId,
-      event: last.event,
-      body: sent.event === undefined ? null : Buffer.from(sent.event.body).toString(),
-      attempts: sent.attempts.toReversed().map(shown),
-    };
-    return json(delivery);
-  },
-});
 
 const shown = ({ point: _point, ...attempt }: StoredAttempt): EventDelivery['attempts'][number] => ({
   ...attempt,
