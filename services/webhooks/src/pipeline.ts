@@ -45,14 +45,12 @@
 //   a log that was created again               log/offsets.ts, owning/claims.ts, delivering/endpoint-queue.ts (trials)
 //   what a test does, outside of all this      api/test-delivery.ts
 import { Failure, eventBatchesStream } from '@integration-sync/contracts';
-import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
-import type { Metrics } from '@integration-sync/runtime/metrics';
 import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
+import type { Resources } from '@integration-sync/runtime/resources';
 import { openRetry, type Retry } from '@integration-sync/runtime/retry';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
-import type { Store } from '@integration-sync/runtime/store';
-import type { SpanStart, Tracing } from '@integration-sync/runtime/tracing';
+import type { SpanStart } from '@integration-sync/runtime/tracing';
 import { openAttemptLog } from './delivering/attempt-log.ts';
 import {
   type Changed,
@@ -82,31 +80,21 @@ import { openReplicas } from './owning/replicas.ts';
 import type { Vault } from './secrets/vault.ts';
 import type { Send } from './sending/send.ts';
 
-interface PipelineOptions {
-  bus: Bus;
-  store: Store;
+interface PipelineOptions extends Pick<Resources, 'bus' | 'store' | 'metrics' | 'tracing'> {
+  config: Record<
+    'WEBHOOK_IN_FLIGHT_MAX' | 'WEBHOOK_ENDPOINTS_REMEMBERED' | 'WEBHOOK_SUBSCRIPTIONS_REMEMBERED',
+    number
+  >;
   endpoints: Endpoints;
   revisions: Revisions;
   vault: Vault;
   send: Send;
   /** Cuts attempts in flight off. */
   signal: AbortSignal;
-  /** The bound on deliveries in flight in this process, over all endpoints. */
-  inFlightMax: number;
-  /**
-   * The bounds on cached endpoints and on endpoint queues. Beyond a bound the least recently needed leave memory, but no queue with
-   * an undelivered event.
-   */
-  inMemoryMax: { cached: number; queues: number };
-  metrics: Pick<Metrics, 'registry'>;
-  /** Undefined if tracing is off. */
-  tracing: Tracing | undefined;
   log: Log;
   /** Creates streams again that nats-server has lost. */
   ensure: () => Promise<void>;
 }
-
-export type Pipeline = Awaited<ReturnType<typeof startPipeline>>;
 
 /** Writes of failed attempts to MongoDB do not slow healthy endpoints: one at a time, up to four once a write has waited 500 ms. */
 const failureWriteLimits = { max: 4, aloneForMs: 500 };
@@ -164,12 +152,12 @@ export async function startPipeline(options: PipelineOptions) {
 
 /** Opens the parts that both the API and the deliveries use. */
 async function openParts(options: PipelineOptions, starting: AsyncDisposableStack) {
-  const { bus, store, endpoints, revisions, vault, inMemoryMax, log } = options;
+  const { bus, store, config, endpoints, revisions, vault, log } = options;
   const stream = openLogStream(bus);
   await stream.look();
   const replicas = starting.use(openReplicas(bus));
   const offsets = await openOffsets(store, stream);
-  const cache = openEndpointCache(endpoints, vault, inMemoryMax.cached);
+  const cache = openEndpointCache(endpoints, vault, config.WEBHOOK_ENDPOINTS_REMEMBERED);
   return {
     stream,
     replicas,
@@ -187,7 +175,7 @@ async function openParts(options: PipelineOptions, starting: AsyncDisposableStac
 type Parts = Awaited<ReturnType<typeof openParts>>;
 
 function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop: Retry) {
-  const { bus, endpoints, revisions, send, inFlightMax, inMemoryMax, ensure, signal, log } = options;
+  const { bus, config, endpoints, revisions, send, ensure, signal, log } = options;
   const { stream, replicas, owned, claims, offsets, cache, attemptLog, metrics, tellChanged } = parts;
   const { self } = replicas;
   const mayBegin = (): boolean => owned.isSure;
@@ -200,7 +188,7 @@ function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop:
     );
   };
 
-  const scheduler = new Scheduler({ inFlightMax, mayBegin });
+  const scheduler = new Scheduler({ inFlightMax: config.WEBHOOK_IN_FLIGHT_MAX, mayBegin });
   const progress = new Progress({ self, active, owned, claims, offsets, stream, onDropped, log });
   const integrations = new Integrations({
     active,
@@ -214,7 +202,8 @@ function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop:
     },
     isFollowed: (integration) => progress.follows(integration),
     onBehind: (queue) => progress.touchBehind(queue),
-    endpointsMax: inMemoryMax.queues,
+    // Beyond the bound the least recently needed queues leave memory, but no queue with an undelivered event.
+    endpointsMax: config.WEBHOOK_SUBSCRIPTIONS_REMEMBERED,
     retry: retryUntilStop,
     log,
   });

@@ -106,22 +106,7 @@ async function openParts(
   const { guard, send } = openSending(config, deps, tracing, starting, stop);
   const stored = { store, endpoints, revisions };
   const pipeline = starting.use(
-    await startPipeline({
-      bus,
-      ...stored,
-      vault,
-      send,
-      signal: stop,
-      inFlightMax: config.WEBHOOK_IN_FLIGHT_MAX,
-      inMemoryMax: {
-        cached: config.WEBHOOK_ENDPOINTS_REMEMBERED,
-        queues: config.WEBHOOK_SUBSCRIPTIONS_REMEMBERED,
-      },
-      metrics,
-      tracing,
-      log,
-      ensure,
-    }),
+    await startPipeline({ ...resources, ...stored, config, vault, send, signal: stop, log, ensure }),
   );
   const feed = starting.use(openFeed(bus, config.WEBHOOK_SECRET_KEY, metrics.registry, log));
   const candidatesIn = openCandidates({ ...pipeline, bus, endpoints, log });
