@@ -205,15 +205,8 @@ export function openReport(
   attemptLog: Pick<AttemptLog, 'append'>,
   metrics: WebhookMetrics,
 ): Report {
-  return ({
-    known: { endpoint },
-    event: { eventId, event, timestamp },
-    point,
-    number,
-    attempted,
-    next,
-    nextAttemptAt,
-  }) => {
+  return ({ known, event: { eventId, event, timestamp }, point, number, attempted, next, nextAttemptAt }) => {
+    const { endpoint } = known;
     const { verdict, responseStatus, durationMs, error, traceId } = attempted;
     const entry = entryOf({ eventId, event, attempt: number, point }, attempted, nextAttemptAt);
     metrics.attempt(verdict, durationMs);
