@@ -46,11 +46,7 @@ const externalIdOf = (item: unknown): unknown =>
 
 // A plan takes the steps of a push before its writes, and answers what the push would answer.
 
-export async function plan(
-  { log }: Pick<Engine, 'log'>,
-  of: KindEngine,
-  request: BusRequest,
-): Promise<BusReply> {
+export async function plan({ log }: Engine, of: KindEngine, request: BusRequest): Promise<BusReply> {
   const { kind, readers } = of;
   const { integration } = request;
   const body = readPlan(kind, request.body, idCheck(of.validate), isStrict(request));
