@@ -203,7 +203,7 @@ async function benchKill(house: House): Promise<void> {
     }));
     for (;;) {
       try {
-        await publishWithBatch(bus, 'catalog', integration, events);
+        await publishWithBatch(bus, { announcer: 'catalog', integration, events });
         break;
       } catch {
         await wait(200);

@@ -212,7 +212,7 @@ export function clientOf(bus: Bus, integration: string): Client {
           data: { externalId: `S-${index}`, internalId: `sup_${index}` },
         }),
       }));
-      await publishWithBatch(bus, announcerOf(event), integration, events);
+      await publishWithBatch(bus, { announcer: announcerOf(event), integration, events });
       return ids;
     },
   };

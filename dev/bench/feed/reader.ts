@@ -105,7 +105,7 @@ async function announce({ bus }: House, integration: string, count: number): Pro
     id: randomUUID(),
     body: bodyOf(integration, index, { announcedAtMs }),
   }));
-  await publishWithBatch(bus, 'catalog', integration, events);
+  await publishWithBatch(bus, { announcer: 'catalog', integration, events });
 }
 
 async function register(house: House, url: string): Promise<void> {

@@ -89,7 +89,7 @@ export async function openHouse({ say, engines: force, signal }: HouseOptions): 
     async announce(count, batch = 500, integration = bench) {
       for (let from = 0; from < count; from += batch) {
         const events = eventsOf(Math.min(batch, count - from), integration);
-        await publishWithBatch(bus, 'catalog', integration, events);
+        await publishWithBatch(bus, { announcer: 'catalog', integration, events });
       }
     },
     seen,

@@ -81,7 +81,7 @@ interface Publishing {
   announcer: Announcer;
   integration: string;
   events: readonly EventMessage[];
-  traceparent: string | undefined;
+  traceparent?: string | undefined;
 }
 
 /** Events that EVENTS has; `places` has the place of each event, in order. */
@@ -90,14 +90,8 @@ export interface StoredEvents extends Publishing {
 }
 
 /** Stores each event for other services, and then their batch for webhooks. */
-export async function publishWithBatch(
-  bus: EventPublisher,
-  announcer: Announcer,
-  integration: string,
-  events: readonly EventMessage[],
-  traceparent?: string,
-): Promise<void> {
-  await storeEventBatch(bus, await storeEvents(bus, { announcer, integration, events, traceparent }));
+export async function publishWithBatch(bus: EventPublisher, publishing: Publishing): Promise<void> {
+  await storeEventBatch(bus, await storeEvents(bus, publishing));
 }
 
 export async function storeEvents(bus: EventPublisher, publishing: Publishing): Promise<StoredEvents> {
@@ -116,21 +110,13 @@ interface Line extends BatchedEvent {
   place: EventPlace;
 }
 
-export function packEventBatches({
-  announcer,
-  integration,
-  events,
-  places,
-}: Pick<StoredEvents, 'announcer' | 'integration' | 'places'> & {
+interface Packing extends Omit<StoredEvents, 'events'> {
   events: readonly BatchedEvent[];
-}): EventMessage[] {
+}
+
+export function packEventBatches({ announcer, integration, events, places }: Packing): EventMessage[] {
   const subject = eventBatchesSubject(announcer, integration);
-  const lines = events.map(({ id, body, begin }, index): Line => ({
-    id,
-    body,
-    begin,
-    place: places[index] ?? noPlace,
-  }));
+  const lines = events.map(({ id, body, begin }, at) => ({ id, body, begin, place: places[at] ?? noPlace }));
   return [true, false].flatMap((had) => {
     const alike = lines.filter(({ place }) => place.duplicate === had);
     return Array.from(partsOf(alike), (part) => ({ subject, ...packPart(part) }));

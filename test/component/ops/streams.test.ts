@@ -131,9 +131,8 @@ describe('on a single server', () => {
   test('a stream that is nearly full, and a consumer of a stranger that lasts, are named', async () => {
     await make({ EVENTS_MAX_BYTES: 4_000 });
     const body = JSON.stringify({ padding: 'x'.repeat(3_600) });
-    await publishWithBatch(bus, 'catalog', 'acme', [
-      { subject: 'events.acme.supplier.created', id: 'one', body },
-    ]);
+    const events = [{ subject: 'events.acme.supplier.created', id: 'one', body }];
+    await publishWithBatch(bus, { announcer: 'catalog', integration: 'acme', events });
     for (const stream of ['EVENTS', 'EVENT_BATCHES'])
       await manager.consumers.add(stream, { durable_name: 'stranger', ack_policy: AckPolicy.Explicit });
     await manager.consumers.add('EVENT_BATCHES', { name: 'passing', ack_policy: AckPolicy.None });

@@ -26,7 +26,7 @@ async function announce(integration: string, id: string, traceparent?: string): 
     data: { externalId: 'S-1', internalId: 'sup_1' },
   });
   const event = { subject: `events.${integration}.supplier.created`, id, body };
-  await publishWithBatch(house.bus, 'catalog', integration, [event], traceparent);
+  await publishWithBatch(house.bus, { announcer: 'catalog', integration, events: [event], traceparent });
 }
 
 const attemptsOf = (eventId: string): Record<string, unknown>[] =>

@@ -56,9 +56,9 @@ export async function publishEvent<Kind extends EventKind>(
   id: string,
   event: EventBody<Kind>,
 ): Promise<void> {
-  const { event: kind, integrationId } = event;
-  const message = { subject: eventSubject(integrationId, kind), id, body: JSON.stringify(event) };
-  await publishWithBatch(bus, 'webhooks', integrationId, [message]);
+  const { event: kind, integrationId: integration } = event;
+  const message = { subject: eventSubject(integration, kind), id, body: JSON.stringify(event) };
+  await publishWithBatch(bus, { announcer: 'webhooks', integration, events: [message] });
 }
 
 export const disabledEventId = (webhookId: string, epoch: number): string => `${webhookId}-disabled-${epoch}`;
