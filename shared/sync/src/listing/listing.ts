@@ -143,22 +143,12 @@ async function findPage<Document extends ListedDocument>(
 
   // Whole records may be large and are read until the page is full; short entities come in one answer of the database.
   const isReadInParts = narrowing.details && wanted > wholeAtOnceMax;
+  const batchSize = isReadInParts ? wholeAtOnceMax : wanted;
+  const reading = { projection, batchSize, singleBatch: !isReadInParts };
+  const plan = matching === undefined ? 'in-order' : choosePlan(counted, watermark.total, skip + wanted);
   const cursor = documents
-    .find<Document>(
-      { ...(matching ?? { integration }), ...orderWithin(asked) },
-      {
-        projection,
-        batchSize: isReadInParts ? wholeAtOnceMax : wanted,
-        singleBatch: !isReadInParts,
-      },
-    )
-    .hint(
-      indexFor(
-        narrowing,
-        matching === undefined ? 'in-order' : choosePlan(counted, watermark.total, skip + wanted),
-        time,
-      ),
-    )
+    .find<Document>({ ...(matching ?? { integration }), ...orderWithin(asked) }, reading)
+    .hint(indexFor(narrowing, plan, time))
     .sort({ integration: 1, order: 1 })
     .skip(skip)
     .limit(wanted);

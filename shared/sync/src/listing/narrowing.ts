@@ -150,13 +150,8 @@ function timesBetween(
   return { lastSyncedAt: after, $or: [{ changedAt: at }, { ...withoutTime, lastSyncedAt: at }] };
 }
 
-const indexByTime = {
-  synced: syncedIndex.name,
-  changed: changedIndex.name,
-  'changed-or-synced': syncedIndex.name,
-} as const;
-
-export const indexFor = ({ ids }: Narrowing, plan: SincePlan, time: TimeAsked): string => {
+export function indexFor({ ids }: Narrowing, plan: SincePlan, time: TimeAsked): string {
   if (ids !== undefined) return '_id_';
-  return plan === 'in-order' ? orderIndex.name : indexByTime[time];
-};
+  if (plan === 'in-order') return orderIndex.name;
+  return time === 'changed' ? changedIndex.name : syncedIndex.name;
+}
