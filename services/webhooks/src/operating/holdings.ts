@@ -31,21 +31,17 @@ export function openWebhooksHoldings(store: Store, bus: Using, integration: stri
     (await endpoints.find({ integration }, { projection: { _id: 1 } }).toArray()).map(({ _id }) => _id);
   const endpointIds = async (): Promise<string[]> => [...new Set([...(await noted()), ...(await present())])];
 
-  const findAttempts = async (): Promise<[id: string, count: number][]> => {
+  const findAttempts = async (): Promise<[subject: string, count: number][]> => {
     const counts = await bus.countBySubject(attemptsStream, attemptsSubject('*'));
-    const ids = new Set(await endpointIds());
-    return Array.from(counts, ([subject, count]): [string, number] => [
-      subject.split('.')[1] ?? '',
-      count,
-    ]).filter(([id]) => ids.has(id));
+    const subjects = new Set((await endpointIds()).map(attemptsSubject));
+    return [...counts].filter(([subject]) => subjects.has(subject));
   };
   const attempts: Holding = {
     place: `NATS ${attemptsStream}`,
     count: async () => (await findAttempts()).reduce((all, [, count]) => all + count, 0),
     async remove() {
       let removed = 0;
-      for (const [id] of await findAttempts())
-        removed += await bus.purge(attemptsStream, attemptsSubject(id));
+      for (const [subject] of await findAttempts()) removed += await bus.purge(attemptsStream, subject);
       return removed;
     },
   };
