@@ -79,14 +79,15 @@ export class EndpointQueue {
   restsUntil = 0;
   /** The endpoint is deleted, or this replica no longer has it in memory. */
   isEnded = false;
+  inFlight = 0;
+  /** How many deliveries have begun. */
+  begun = 0;
   readonly #match: Match;
   readonly #quietUntil: number;
   /** Trials at or after the cursor: their failures are newer than the offset. */
   readonly #triedLater: readonly Delivery[];
   #cursor: LogPoint;
   #open: Delivery[];
-  #inFlight = 0;
-  #begun = 0;
   /** Which events of the batch at the cursor are for the endpoint. */
   #matched: { batch: LoggedBatch; subscriber: Subscriber; indexes: readonly number[] } | undefined;
 
@@ -112,15 +113,6 @@ export class EndpointQueue {
     this.adopt(trials, nowMs, now);
   }
 
-  get inFlight(): number {
-    return this.#inFlight;
-  }
-
-  /** How many deliveries have begun. */
-  get begun(): number {
-    return this.#begun;
-  }
-
   /** The next step, with at most `inFlightMax` attempts in flight. Begins no attempt. */
   next(now: number, inFlightMax: number): NextStep {
     if (this.pauses > 0 || this.isEnded || !this.subscriber.active) return { kind: 'nothing' };
@@ -139,8 +131,8 @@ export class EndpointQueue {
     if (!this.isCircuitClosed) this.#try(delivery);
     delivery.inFlightSince = now;
     delivery.heldBy = undefined;
-    this.#inFlight += 1;
-    this.#begun += 1;
+    this.inFlight += 1;
+    this.begun += 1;
   }
 
   /** Closes an event that is delivered or given up, or whose endpoint is deleted. */
@@ -252,14 +244,14 @@ export class EndpointQueue {
   }
 
   #land(delivery: Delivery): void {
-    if (delivery.inFlightSince !== undefined) this.#inFlight -= 1;
+    if (delivery.inFlightSince !== undefined) this.inFlight -= 1;
     delivery.inFlightSince = undefined;
   }
 
   /** The next step if this replica and the former owner together have reached the in-flight limit. */
   #fullUntil(now: number): NextStep | undefined {
     const held = this.#open.filter((one) => isHeld(one, now));
-    if (this.#inFlight + held.length < inFlightMaxOf(this.subscriber)) return undefined;
+    if (this.inFlight + held.length < inFlightMaxOf(this.subscriber)) return undefined;
     return held.length === 0
       ? { kind: 'nothing' }
       : waitFor(Math.min(...held.map(({ dueAt }) => dueAt)), now);
@@ -273,7 +265,7 @@ export class EndpointQueue {
   }
 
   #nextOfMany(now: number, inFlightMax: number): NextStep {
-    if (this.#inFlight >= inFlightMax) return { kind: 'nothing' };
+    if (this.inFlight >= inFlightMax) return { kind: 'nothing' };
     const waiting = this.#open.filter(isWaiting);
     const due = oldest(waiting.filter(({ dueAt }) => dueAt <= now));
     if (due !== undefined) return this.#stepOf(due, now);
