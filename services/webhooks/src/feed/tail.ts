@@ -56,13 +56,11 @@ export function openTails(bus: TailBus, log: Log) {
     }
   };
   const facts = openFacts(bus);
+  const parts = { bus, windows, read, facts };
 
   return {
     use(integration: string): Tail {
-      const tail =
-        used.get(integration) ??
-        idle.get(integration) ??
-        new SharedTail(integration, bus, windows, read, facts);
+      const tail = used.get(integration) ?? idle.get(integration) ?? new SharedTail(integration, parts);
       idle.delete(integration);
       used.set(integration, tail);
       return tail.use(() => {
@@ -103,16 +101,21 @@ function openFacts(bus: Pick<Bus, 'streamFacts'>) {
 /** The tail as one request uses it. Disposing of it ends the use. */
 export type Tail = ReturnType<SharedTail['use']>;
 
+/** What all tails of a replica share. */
+interface TailParts {
+  bus: TailBus;
+  windows: Windows<FeedBatch>;
+  read: (stored: StoredMessage) => FeedBatch | undefined;
+  facts: Facts;
+}
+
 class SharedTail {
   readonly integration: string;
   /** When the last announcement was heard, by `performance.now()`. */
   heardAtMs = performance.now();
   /** When the last caller left, by `performance.now()`. */
   idleSinceMs = Infinity;
-  readonly #bus: TailBus;
-  readonly #windows: Windows<FeedBatch>;
-  readonly #read: (stored: StoredMessage) => FeedBatch | undefined;
-  readonly #facts: Facts;
+  readonly #parts: TailParts;
   #window: Window<FeedBatch>;
   /** The creation time of the log to which the window belongs. */
   #madeAtMs: number | undefined;
@@ -127,19 +130,10 @@ class SharedTail {
   readonly #onWakes = new Set<() => void>();
   readonly #catchUp = shareWork(() => this.#readRest());
 
-  constructor(
-    integration: string,
-    bus: TailBus,
-    windows: Windows<FeedBatch>,
-    read: (stored: StoredMessage) => FeedBatch | undefined,
-    facts: Facts,
-  ) {
+  constructor(integration: string, parts: TailParts) {
     this.integration = integration;
-    this.#bus = bus;
-    this.#windows = windows;
-    this.#read = read;
-    this.#facts = facts;
-    this.#window = windows.open(integration, 1);
+    this.#parts = parts;
+    this.#window = parts.windows.open(integration, 1);
   }
 
   /** The window has every batch of the integration up to this sequence. */
@@ -204,7 +198,7 @@ class SharedTail {
 
   #listen(): Disposable {
     this.#listeners += 1;
-    this.#listening ??= this.#bus.listen(
+    this.#listening ??= this.#parts.bus.listen(
       publishedBatches(this.integration),
       ({ subject }) => {
         if (!isReplay(subject)) this.announced();
@@ -224,7 +218,7 @@ class SharedTail {
 
   /** Facts of the last two seconds, if the place is the end of the log and the tail hears of each later event batch. */
   #factsAt(place: Place | undefined): StreamFacts | undefined {
-    const { known } = this.#facts;
+    const { known } = this.#parts.facts;
     if (place === undefined || known === undefined || !this.#isJoined || this.#isLooking) return undefined;
     const isOfThisLog =
       known.madeAt.getTime() === this.#madeAtMs && place.stream === known.madeAt.toISOString();
@@ -232,13 +226,13 @@ class SharedTail {
   }
 
   async #reach(): Promise<StreamFacts> {
-    const facts = await this.#facts.now().catch((cause: unknown) => {
+    const facts = await this.#parts.facts.now().catch((cause: unknown) => {
       throw cause instanceof Failure ? cause : unreadable(cause);
     });
     const { madeAt, lastSequence } = facts;
     if (madeAt.getTime() !== this.#madeAtMs) {
       // Sequences of the former log say nothing of a log that was created again.
-      this.#window = this.#windows.open(this.integration, 1);
+      this.#window = this.#parts.windows.open(this.integration, 1);
       this.#madeAtMs = madeAt.getTime();
       this.#isJoined = false;
     }
@@ -258,9 +252,9 @@ class SharedTail {
     const subject = storedBatches(this.integration);
     const reading = { subject, from: { sequence: window.through + 1 }, exact: true };
     let found = false;
-    for await (const stored of this.#bus.readStream(eventBatchesStream, reading)) {
+    for await (const stored of this.#parts.bus.readStream(eventBatchesStream, reading)) {
       if (stored.sequence <= window.through) continue;
-      const batch = this.#read(stored);
+      const batch = this.#parts.read(stored);
       if (batch !== undefined) window.add(batch);
       found = true;
     }
