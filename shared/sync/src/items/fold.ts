@@ -27,14 +27,9 @@ export function gatherRecords(
   for (const { position, externalId, item } of accepted) {
     const known = records.get(externalId);
     if (known === undefined) {
+      const place = records.size;
       const internalId = internalIdOf(externalId);
-      records.set(externalId, {
-        place: records.size,
-        internalId,
-        externalId,
-        items: [item],
-        positions: [position],
-      });
+      records.set(externalId, { place, internalId, externalId, items: [item], positions: [position] });
     } else {
       known.items.push(item);
       known.positions.push(position);

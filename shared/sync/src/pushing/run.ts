@@ -91,17 +91,14 @@ export function concludeRun(
     return { place, internalId, externalId, outcome, ...(draft === undefined ? {} : { draft }) };
   });
   const fields = run.of.readers[run.action].names;
-  const outcomes = records.map(({ outcome }) => outcome);
+  const outcomes = packOutcomes(
+    records.map(({ outcome }) => outcome),
+    fields,
+  );
   const { syncId, action, integration, traceparent, startedAt } = run;
   const { entityType, drafting } = run.of.kind;
   return {
-    completion: {
-      ...counts,
-      drafted: drafts.length,
-      completedAt,
-      fields,
-      outcomes: packOutcomes(outcomes, fields),
-    },
+    completion: { ...counts, drafted: drafts.length, completedAt, fields, outcomes },
     announcement: {
       syncId,
       action,

@@ -65,15 +65,9 @@ const sampleMax = 8;
 
 /** The result for a record that is written, or that a plan would write. */
 export function settledOf({ record, folded, stored }: Fresh & Partial<Known>): WrittenRecord {
-  const { fields, changes, idle } = folded;
-  return {
-    record,
-    created: stored === undefined,
-    idle,
-    fields,
-    changed: [...changes.keys()],
-    before: stored?.fields,
-  };
+  const { fields, idle } = folded;
+  const changed = [...folded.changes.keys()];
+  return { record, created: stored === undefined, idle, fields, changed, before: stored?.fields };
 }
 
 interface Beginning {

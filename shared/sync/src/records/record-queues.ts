@@ -51,16 +51,8 @@ export function openRecordQueues() {
      * of when the push has ended or stops waiting.
      */
     join(listing: string, ids: Iterable<string>, isGivenUp: () => boolean) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const member: Member = {
-        listing,
-        ids,
-        isGivenUp,
-        isOver: false,
-        ahead: 0,
-        behind: [],
-        begin: resolve,
-      };
+      const { promise, resolve: begin } = Promise.withResolvers<void>();
+      const member: Member = { listing, ids, isGivenUp, isOver: false, ahead: 0, behind: [], begin };
       const last = lastByListing.getOrInsertComputed(listing, () => new Map());
       const before = new Set<Member>();
       for (const id of ids) {

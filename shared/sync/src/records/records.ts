@@ -41,12 +41,7 @@ export function openRecords(store: Store, collection: string) {
     },
 
     /** Raises `lastSyncedAt` and `changedAt` of the records that the push wrote last. */
-    async stamp(
-      integration: string,
-      internalIds: readonly string[],
-      syncId: string,
-      at: Date,
-    ): Promise<void> {
+    async stamp(integration: string, internalIds: readonly string[], syncId: string, at: Date) {
       await records.updateMany(
         { ...these(integration, internalIds), push: syncId },
         { $max: { lastSyncedAt: at, changedAt: at } },

@@ -65,16 +65,9 @@ async function settleWriting(engine: Engine, of: KindEngine, entry: Entry): Prom
     return undefined;
   }
   const fields = of.readers[entry.action ?? 'push'].names;
-  const completion: Completion = {
-    created,
-    updated,
-    drafted,
-    unchanged: 0,
-    failed: entry.failed,
-    completedAt: at,
-    fields,
-    outcomes: packOutcomes(outcomes, fields),
-  };
+  const counts = { created, updated, unchanged: 0, failed: entry.failed };
+  const packed = packOutcomes(outcomes, fields);
+  const completion: Completion = { ...counts, drafted, completedAt: at, fields, outcomes: packed };
   const ours = await engine.journal.settle(entry._id, entry.owner, completion);
   return ours ? { ...entry, ...completion } : undefined;
 }
