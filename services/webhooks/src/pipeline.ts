@@ -209,16 +209,12 @@ function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop:
   });
   const reader = new LogReader({ bus, stream, take: openTake(options, integrations, metrics), ensure, log });
   const tellFinished = openTellFinished(bus, offsets, log);
+  const { announce } = parts.disabledEvents;
+  const limit = openSemaphore(failureWriteLimits).run;
   const deliverer = new Deliverer({
     send,
     cache,
-    recorder: openRecorder({
-      endpoints,
-      limit: openSemaphore(failureWriteLimits).run,
-      tellChanged,
-      announce: parts.disabledEvents.announce,
-      metrics,
-    }),
+    recorder: openRecorder({ endpoints, limit, tellChanged, announce, metrics }),
     report: openReport(log, attemptLog, metrics),
     onRecorded: (endpoint) => integrations.adopt(endpoint),
     onEnd(queue, delivery, end) {

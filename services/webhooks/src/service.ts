@@ -176,6 +176,7 @@ function serve(parts: Parts): Promise<AsyncDisposable> {
   const { WEBHOOK_SECRET_KEY: cursorKey, WEBHOOK_ENDPOINTS_MAX: endpointsMax } = config;
   const takeCutoff = openCutoff(bus, endpoints, log);
   const findSent = openFindSent(attemptLog, bus, log);
+  const health = { service, store, natsMonitorUrl: config.NATS_MONITOR_URL, check: parts.checkReading };
   return bus.serve({
     ...identityOf(config),
     inFlightMax: requestsInFlightMax,
@@ -188,12 +189,7 @@ function serve(parts: Parts): Promise<AsyncDisposable> {
         ...attemptsHandlers(endpoints, attemptLog, findSent, cursorKey),
         ...replayHandlers(endpoints, bus, parts.candidatesIn, findSent),
       }),
-      ...healthHandlers({
-        service,
-        store,
-        natsMonitorUrl: config.NATS_MONITOR_URL,
-        check: parts.checkReading,
-      }),
+      ...healthHandlers(health),
     },
   });
 }

@@ -58,14 +58,9 @@ export function openSend(options: SendOptions): Send {
       if (fault !== undefined) throw fault;
       return outcomeOfSilence(error);
     }
-    const headers = signedHeaders({
-      sending,
-      endpointId: endpoint._id,
-      host: target.authority,
-      keys: keysAt(known, at),
-      at,
-      userAgent,
-    });
+    const keys = keysAt(known, at);
+    const { authority: host } = target;
+    const headers = signedHeaders({ sending, endpointId: endpoint._id, host, keys, at, userAgent });
     const { traceparent } = sending;
     if (sendsTraceparent && traceparent !== undefined) headers.push(requestHeaders.traceparent, traceparent);
     headers.push(...known.headers);
