@@ -96,11 +96,8 @@ export function openCandidates({ bus, endpoints, claims, offsets, stream, log }:
 
   async function* occurredIn(integration: string, { since, until }: Span): AsyncGenerator<Candidate> {
     const { lastSequence } = await bus.streamFacts(eventsStream);
-    const reading = {
-      subject: `events.${integration}.>`,
-      from: { time: new Date(since.getTime() - clockSkewMs) },
-      exact: true,
-    };
+    const from = { time: new Date(since.getTime() - clockSkewMs) };
+    const reading = { subject: `events.${integration}.>`, from, exact: true };
     for await (const stored of bus.readStream(eventsStream, reading)) {
       if (stored.sequence > lastSequence) return;
       const read = readStreamEvent(stored);

@@ -56,12 +56,8 @@ export async function beginningOf(
   const end = { stream: madeAt.toISOString(), sequence: lastSequence + 1, index: 0 };
   if (since === undefined) return { ...end, sinceMs: null };
   const sinceMs = since.getTime();
-  const reading = {
-    subject: storedBatches(integration),
-    from: { time: new Date(sinceMs - clockSkewMs) },
-    max: 1,
-    exact: true,
-  };
+  const from = { time: new Date(sinceMs - clockSkewMs) };
+  const reading = { subject: storedBatches(integration), from, max: 1, exact: true };
   for await (const { sequence } of bus.readStream(eventBatchesStream, reading)) {
     if (sequence <= lastSequence) return { ...end, sequence, sinceMs };
   }
