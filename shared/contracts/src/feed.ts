@@ -35,18 +35,12 @@ export const EventPage = Type.Object(
 );
 export type EventPage = Static<typeof EventPage>;
 
-export interface FeedQuery {
-  /** The cursor as the caller sent it; only webhooks can open a cursor of the feed. */
-  after: string | undefined;
-  since: Date | undefined;
-  /** Undefined asks for all kinds. */
-  kinds: ReadonlySet<EventKind> | undefined;
-  limit: number;
-  waitMs: number;
-}
-
-/** Adds each fault of the query to `errors`, so that one answer names the faults of all checks. */
-export function readFeedQuery(query: QueryParameters, errors: FailureEntry[]): FeedQuery {
+/**
+ * Adds each fault of the query to `errors`, so that one answer names the faults of all checks. Undefined `kinds` ask for all
+ * kinds.
+ */
+export function readFeedQuery(query: QueryParameters, errors: FailureEntry[]) {
+  // The cursor as the caller sent it; only webhooks can open a cursor of the feed.
   const after = readOnce(query, 'after', errors);
   const since = readInstant(query, 'since', errors);
   if (after !== undefined && query.getAll('since').length > 0) {

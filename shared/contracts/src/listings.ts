@@ -86,13 +86,7 @@ export const listingOf = <T extends TSchema>(entity: T, title: string) =>
     { title },
   );
 
-export interface ListingQuery {
-  page: number;
-  limit: number;
-  since: Date | undefined;
-  /** The cursor as the caller sent it; only the listing that issued a cursor can open the cursor. */
-  cursor: string | undefined;
-}
+export type ListingQuery = ReturnType<typeof readListingQuery>;
 
 /** The part of URLSearchParams that this file needs; contracts depends on no platform. */
 export interface QueryParameters {
@@ -103,13 +97,14 @@ export interface QueryParameters {
  * Reads `page`, `limit`, `since` and `cursor` by the rules of listings, and leaves other parameters alone. For a wrong
  * value it adds an entry to `errors` and returns the default.
  */
-export function readListingQuery(query: QueryParameters, errors: FailureEntry[]): ListingQuery {
+export function readListingQuery(query: QueryParameters, errors: FailureEntry[]) {
   const page = readNumber(query, 'page', { fallback: limits.pageDefault }, errors);
   const limit = Math.min(
     readNumber(query, 'limit', { fallback: limits.pageSizeDefault }, errors),
     limits.pageSizeMax,
   );
   const since = readInstant(query, 'since', errors);
+  // The cursor as the caller sent it; only the listing that issued a cursor can open the cursor.
   const cursor = readOnce(query, 'cursor', errors);
   return { page, limit, since, cursor };
 }

@@ -35,15 +35,11 @@ export const partitionFilter = (partition: number): string => `${eventBatchesNou
 export const storedBatches = (integration: string): string =>
   `${eventBatchesNoun}.${partitionOf(integration)}.*.${integration}`;
 
-export interface StoredBatchSubject {
-  partition: number;
-  /** The service that has published the batch, or `replay` (`BatchAnnouncer`); any text of a publisher outside this system. */
-  announcer: string;
-  integration: string;
-}
-
-/** The parts of the subject of a stored event batch; undefined for another subject. */
-export function readStoredBatchSubject(subject: string): StoredBatchSubject | undefined {
+/**
+ * The parts of the subject of a stored event batch; undefined for another subject. `announcer` is the service that has published
+ * the batch, or `replay` (`BatchAnnouncer`); any text of a publisher outside this system.
+ */
+export function readStoredBatchSubject(subject: string) {
   const [noun, partition, announcer = '', integration, ...more] = subject.split('.');
   if (noun !== eventBatchesNoun || integration === undefined || more.length > 0) return undefined;
   return { partition: Number(partition), announcer, integration };
