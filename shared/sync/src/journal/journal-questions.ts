@@ -29,12 +29,8 @@ export function openJournalQuestions(entries: Entries) {
       among(syncIds, { due: { $exists: true }, watched: { $exists: false } }),
     /** By sync id, the packed internal ids of the records of those pushes that still write. */
     async idsOf(syncIds: readonly string[]): Promise<Map<string, Uint8Array>> {
-      const found = await entries
-        .find(
-          { _id: { $in: [...syncIds] }, state: 'writing' },
-          { projection: { ids: 1 }, promoteBuffers: true },
-        )
-        .toArray();
+      const writing = { _id: { $in: [...syncIds] }, state: 'writing' } as const;
+      const found = await entries.find(writing, { projection: { ids: 1 }, promoteBuffers: true }).toArray();
       return new Map(found.flatMap(({ _id, ids }) => (ids === undefined ? [] : [[_id, ids]])));
     },
     async backlog(): Promise<Backlog> {

@@ -32,12 +32,9 @@ export function openDrafts(
     /** The ids of the existing drafts of these records. */
     async existing(integration: string, internalIds: readonly string[]): Promise<Set<string>> {
       if (internalIds.length === 0) return new Set();
-      const found = await drafts
-        .find(these(integration, internalIds.map(idOf)), {
-          projection: { _id: 1 },
-          ...allOfThem(internalIds.length),
-        })
-        .toArray();
+      const asked = these(integration, internalIds.map(idOf));
+      const reading = { projection: { _id: 1 }, ...allOfThem(internalIds.length) };
+      const found = await drafts.find(asked, reading).toArray();
       return new Set(found.map(({ _id }) => _id));
     },
     /** Returns the inserted drafts; another push has inserted the others meanwhile. */
@@ -68,12 +65,9 @@ export function openDrafts(
       const made = new Map<string, Draft>();
       if (internalIds.length === 0) return made;
       const byDraftId = new Map(internalIds.map((internalId) => [idOf(internalId), internalId]));
-      const found = await drafts
-        .find(
-          { ...these(integration, [...byDraftId.keys()]), push: syncId },
-          { projection: { entry: 1 }, ...allOfThem(internalIds.length) },
-        )
-        .toArray();
+      const asked = { ...these(integration, [...byDraftId.keys()]), push: syncId };
+      const reading = { projection: { entry: 1 }, ...allOfThem(internalIds.length) };
+      const found = await drafts.find(asked, reading).toArray();
       for (const { _id, entry } of found) made.set(byDraftId.get(_id) ?? '', entry);
       return made;
     },

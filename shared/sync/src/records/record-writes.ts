@@ -31,11 +31,8 @@ export function openRecordWrites(records: Collection<RecordDocument>, byIds: ByI
     { integration, at }: Writing,
   ): Promise<number> => {
     const { filter, update } = touchOf(push, at);
-    const { matchedCount } = await records.updateMany(
-      { ...byIds.these(integration, idsOf(part)), ...filter },
-      update,
-      byTheirIds,
-    );
+    const asRead = { ...byIds.these(integration, idsOf(part)), ...filter };
+    const { matchedCount } = await records.updateMany(asRead, update, byTheirIds);
     return matchedCount;
   };
 
