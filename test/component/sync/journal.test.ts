@@ -52,14 +52,14 @@ describe('a tombstone', () => {
     const dead = newSyncId(at(0));
     await journal.bury(dead, at(0));
     expect(await journal.leftBehind(at(60_000), 1_000)).not.toContainEqual(
-      expect.objectContaining({ syncId: dead }),
+      expect.objectContaining({ _id: dead }),
     );
     expect(await journal.unsettledAmong([dead])).toEqual(new Set());
     expect(await journal.pendingAmong([dead])).toEqual(new Set());
     expect(await journal.evidenceOf(dead)).toEqual({});
     await journal.keepEvidence(dead, new Map([['id', ['name']]]));
     await journal.markAnnounced([dead], at(0));
-    await journal.finish({ _id: dead, owner: '' }, at(0));
+    await journal.finish({ ...entry(dead), owner: '' }, at(0));
     const stored = await world.store.collection<{ _id: string }>('journal').findOne({ _id: dead });
     expect(stored).toEqual({ _id: dead, expireAt: expect.any(Date) });
   });
@@ -71,7 +71,7 @@ describe('a tombstone', () => {
     const written = entry(syncId);
     const { owner: _owner, due: _due, ...known } = written;
     await journal.reopen({ ...written, evidence: { id: ['name'] } }, due);
-    const claimed = await journal.claim({ syncId, due }, 'another', due);
+    const claimed = await journal.claim({ _id: syncId, due }, 'another', due);
     expect(claimed).toEqual({
       ...known,
       ids: expect.anything(),
@@ -134,7 +134,7 @@ describe('the errors of failed items in the journal', () => {
   it('go from an entry that no history shows as well', async () => {
     const syncId = newSyncId(at(0));
     await journal.insert({ ...entry(syncId), errors: [error('a'), error('b')] });
-    await journal.hide({ _id: syncId, owner: 'writer', integration: 'acme' }, at(0));
+    await journal.hide(entry(syncId), at(0));
     await journal.forgetErrors(ofSuppliers, ['a', 'c']);
     expect(await errorsOf(syncId)).toEqual(['b']);
   });
@@ -166,7 +166,7 @@ const found = async (_id: string): Promise<Entry> => {
 const dueInMs = async (_id: string, ageMs: number): Promise<number> => {
   const now = at(0);
   await journal.insert({ ...entry(_id), startedAt: at(-ageMs), due: at(-1) });
-  const claimed = await journal.claim({ syncId: _id, due: (await found(_id)).due ?? now }, 'sweeper', now);
+  const claimed = await journal.claim({ _id, due: (await found(_id)).due ?? now }, 'sweeper', now);
   await journal.postpone(claimed ?? entry(_id), now);
   return ((await found(_id)).due?.getTime() ?? Infinity) - now.getTime();
 };
@@ -223,7 +223,7 @@ describe('an integration that is to be removed', () => {
     const due = at(-5_000);
     await left.insert(quiet);
     await left.insert({ ...entry(lost), startedAt: at(-20_000), due });
-    const claimed = await left.claim({ syncId: lost, due }, 'survivor', at(0));
+    const claimed = await left.claim({ _id: lost, due }, 'survivor', at(0));
     if (claimed === undefined) throw new Error('the entry was not claimed');
     await left.hide(claimed, at(0));
 
@@ -231,7 +231,7 @@ describe('an integration that is to be removed', () => {
     const pushing = await removal.stillPushing(world.store, 'acme', at(0));
     expect(pushing?.syncId).toBe(lost);
     expect(pushing?.quietAt.getTime()).toBeGreaterThan(at(120_000).getTime());
-    await left.finish({ _id: lost, owner: 'survivor', hiddenFrom: 'acme' }, at(0));
+    await left.finish({ ...claimed, hiddenFrom: 'acme' }, at(0));
     expect(await removal.stillPushing(world.store, 'acme', at(0))).toBeUndefined();
   });
 
@@ -240,7 +240,7 @@ describe('an integration that is to be removed', () => {
     const left = openJournal(world.store, 'only_journal');
     const syncId = newSyncId(at(0));
     await left.insert(entry(syncId));
-    await left.hide({ _id: syncId, owner: 'writer', integration: 'acme' }, at(0));
+    await left.hide(entry(syncId), at(0));
     expect(await openOperating('only', []).stillPushing(world.store, 'acme', at(0))).toMatchObject({
       syncId,
     });

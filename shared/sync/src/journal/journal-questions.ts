@@ -3,12 +3,6 @@ import type { Filter } from '@integration-sync/runtime/store';
 import type { Entries, Entry } from './journal-entry.ts';
 import { unsettled } from './journal-pushes.ts';
 
-/** How many pushes are not announced yet, and since when. */
-export interface Backlog {
-  count: number;
-  oldestAt: Date | undefined;
-}
-
 /** Limits the count, which must not burden the database after an outage. */
 const backlogMax = 10_000;
 
@@ -33,9 +27,10 @@ export function openJournalQuestions(entries: Entries) {
       const found = await entries.find(writing, { projection: { ids: 1 }, promoteBuffers: true }).toArray();
       return new Map(found.flatMap(({ _id, ids }) => (ids === undefined ? [] : [[_id, ids]])));
     },
-    async backlog(): Promise<Backlog> {
+    /** How many pushes are not announced yet, and since when. */
+    async backlog() {
       const [found] = await entries
-        .aggregate<Omit<Backlog, 'oldestAt'> & { oldestAt: Date }>(
+        .aggregate<{ count: number; oldestAt: Date }>(
           [
             { $match: { due: { $gt: new Date(0) }, watched: { $exists: false } } },
             { $limit: backlogMax },

@@ -1,6 +1,6 @@
 // How a replica takes over and settles the journal entries of dead processes, and checks settled entries once more.
 import { isFirst, isFound, type Collection } from '@integration-sync/runtime/store';
-import type { Completion, Entries, Entry, StoredEntry } from './journal-entry.ts';
+import type { Completion, Entries, Entry } from './journal-entry.ts';
 import { untilAnnounced } from './journal-pushes.ts';
 import { dueAfter, dueAgainAfter, expiryAfter, lookAfter } from './journal-times.ts';
 
@@ -10,19 +10,9 @@ export interface Tombstone {
   expireAt: Date;
 }
 
-export interface LeftBehind {
-  syncId: string;
-  due: Date;
-}
+export type LeftBehind = Required<Pick<Entry, '_id' | 'due'>>;
 
 const onlyDue = { projection: { due: 1 } } as const;
-
-async function leftBehindIn(found: {
-  toArray: () => Promise<Pick<StoredEntry, '_id' | 'due'>[]>;
-}): Promise<LeftBehind[]> {
-  const all = await found.toArray();
-  return all.flatMap(({ _id, due }) => (due === undefined ? [] : [{ syncId: _id, due }]));
-}
 
 export function openRecoveryJournal(entries: Entries, tombstones: Collection<Tombstone>) {
   return {
@@ -30,21 +20,20 @@ export function openRecoveryJournal(entries: Entries, tombstones: Collection<Tom
     bury: (syncId: string, at: Date): Promise<boolean> =>
       isFirst(tombstones.insertOne({ _id: syncId, expireAt: expiryAfter(at) })),
     /** The entries that are due, that is, on which no replica works any more; the longest due first. */
-    leftBehind: (at: Date, countMax: number): Promise<LeftBehind[]> =>
-      leftBehindIn(
-        entries
-          .find({ due: { $lte: at } }, onlyDue)
-          .hint('left-behind')
-          .sort({ due: 1 })
-          .limit(countMax),
-      ),
+    leftBehind: (at: Date, countMax: number) =>
+      entries
+        .find<LeftBehind>({ due: { $lte: at } }, onlyDue)
+        .hint('left-behind')
+        .sort({ due: 1 })
+        .limit(countMax)
+        .toArray(),
     /** The entries among these that are due. */
-    leftBehindAmong: (syncIds: readonly string[], at: Date): Promise<LeftBehind[]> =>
-      leftBehindIn(entries.find({ _id: { $in: [...syncIds] }, due: { $lte: at } }, onlyDue)),
+    leftBehindAmong: (syncIds: readonly string[], at: Date) =>
+      entries.find<LeftBehind>({ _id: { $in: [...syncIds] }, due: { $lte: at } }, onlyDue).toArray(),
     /** Takes the entry over, unless another replica has done so. */
-    async claim({ syncId, due }: LeftBehind, owner: string, at: Date): Promise<Entry | undefined> {
+    async claim({ _id, due }: LeftBehind, owner: string, at: Date): Promise<Entry | undefined> {
       const claimed = await entries.findOneAndUpdate(
-        { _id: syncId, due },
+        { _id, due },
         { $set: { owner, due: dueAfter(at) } },
         { returnDocument: 'after', promoteBuffers: true },
       );
@@ -69,10 +58,7 @@ export function openSettling(entries: Entries) {
       return isFound(entries.updateOne({ _id: syncId, owner, state: 'writing' }, { $set }));
     },
     /** For a push without stored writes: hides the entry from listings of pushes, unless a later check finds writes. */
-    async hide(
-      { _id, owner, integration }: Pick<Entry, '_id' | 'owner' | 'integration'>,
-      at: Date,
-    ): Promise<void> {
+    async hide({ _id, owner, integration }: Entry, at: Date): Promise<void> {
       await entries.updateOne(
         { _id, owner, state: 'writing' },
         {
@@ -89,10 +75,7 @@ export function openSettling(entries: Entries) {
       );
     },
     /** Reopens an entry whose push has stored more records than the watermarks have counted. */
-    async settleAgain(
-      { _id, owner, integration }: Pick<Entry, '_id' | 'owner' | 'integration'>,
-      at: Date,
-    ): Promise<void> {
+    async settleAgain({ _id, owner, integration }: Entry, at: Date): Promise<void> {
       await entries.updateOne(
         { _id, owner },
         {
@@ -105,10 +88,7 @@ export function openSettling(entries: Entries) {
     noteOpened: (syncId: string, owner: string): Promise<boolean> =>
       isFound(entries.updateOne({ _id: syncId, owner, state: 'writing' }, { $unset: { reopened: '' } })),
     /** Ends the watch of an entry: no write came since the settling, and none can come any more. */
-    async finish(
-      { _id, owner, hiddenFrom }: Pick<Entry, '_id' | 'owner' | 'hiddenFrom'>,
-      at: Date,
-    ): Promise<void> {
+    async finish({ _id, owner, hiddenFrom }: Entry, at: Date): Promise<void> {
       const mine = { _id, owner, watched: true } as const;
       if (hiddenFrom !== undefined) await entries.deleteOne(mine);
       else {
