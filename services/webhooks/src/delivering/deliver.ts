@@ -17,7 +17,7 @@ import type { WebhookMetrics } from '../metrics.ts';
 import type { Attempted, Send } from '../sending/send.ts';
 import { type AttemptLog, entryOf } from './attempt-log.ts';
 import type { Delivery, EndpointQueue } from './endpoint-queue.ts';
-import { afterSuccess, dueAfter, type Next } from './policy.ts';
+import { delayAfter, type Next } from './policy.ts';
 import type { Recorder } from './recorder.ts';
 
 /**
@@ -105,7 +105,7 @@ export class Deliverer {
         if (queue.subscriber.version === version && queue.mark === mark) queue.isCircuitClosed = true;
       }
       queue.finish(delivery);
-      report({ ...reported, next: afterSuccess, nextAttemptAt: null });
+      report({ ...reported, next: { event: 'delivered' }, nextAttemptAt: null });
       return 'finished';
     }
     const failed = await this.#fail(queue, delivery, known, attempted);
@@ -130,7 +130,8 @@ export class Deliverer {
     const failedAt = performance.now();
     const retryAfterMs = attempted.answer?.retryAfterMs ?? 0;
     queue.restsUntil = Math.max(queue.restsUntil, failedAt + retryAfterMs);
-    const dueAt = dueAfter(number, new Date(), retryAfterMs);
+    const delayMs = delayAfter(number, retryAfterMs);
+    const dueAt = new Date(Date.now() + delayMs);
     const { sequence, index } = delivery;
     const { stream } = queue;
     const tried: Trial = { stream, sequence, index, attempts: number, dueAtMs: dueAt.getTime() };
@@ -150,8 +151,7 @@ export class Deliverer {
       // A success or a look-up from before the stored failure may have closed the circuit of the queue meanwhile.
       if (next?.circuit === 'open') queue.isCircuitClosed = false;
       if (again) {
-        const delayMs = dueAt.getTime() - Date.now();
-        const due = Math.min(performance.now() + delayMs, failedAt + Math.max(next.delayMs, retryAfterMs));
+        const due = Math.min(performance.now() + dueAt.getTime() - Date.now(), failedAt + delayMs);
         const isTrial = next.circuit === 'open';
         queue.again(delivery, { attempts: number, dueAt: due, isTrial, retryAfterMs });
       } else if (next?.event === 'missed') stayOpen(queue, delivery, number);
@@ -193,7 +193,7 @@ interface Reported {
   number: number;
   attempted: Attempted;
   /** Undefined if the endpoint was deleted meanwhile. */
-  next: Next | undefined;
+  next: { event: Next['event'] | 'delivered'; disable?: Next['disable'] } | undefined;
   nextAttemptAt: Date | null;
 }
 

@@ -30,38 +30,25 @@ export interface Attempt {
 }
 
 export interface Next {
-  event: 'delivered' | 'again' | 'given up' | 'missed';
-  /** With `again`, the delay of the next attempt after this failure. */
-  delayMs: number;
+  event: 'again' | 'given up' | 'missed';
   failures: number;
-  circuit: 'closed' | 'open' | 'unchanged';
-  disable: 'failures' | 'gone' | undefined;
+  circuit: 'open' | 'unchanged';
+  disable?: 'failures' | 'gone' | undefined;
 }
-
-/** The decision after any 2xx. */
-export const afterSuccess = {
-  event: 'delivered',
-  delayMs: 0,
-  failures: 0,
-  circuit: 'closed',
-  disable: undefined,
-} as const satisfies Next;
 
 export function decideNext({ number, verdict, counts, failures }: Attempt): Next {
   const counted = failures + (counts ? 1 : 0);
   const disable =
     verdict === 'gone' ? 'gone' : counted >= limits.failuresBeforeDisabling ? 'failures' : undefined;
-  const delayMs = attemptDelaysMs[number];
-  const event = delayMs === undefined ? 'given up' : disable === undefined ? 'again' : 'missed';
+  const isLast = attemptDelaysMs[number] === undefined;
   return {
-    event,
-    delayMs: event === 'again' ? (delayMs ?? 0) : 0,
+    event: isLast ? 'given up' : disable === undefined ? 'again' : 'missed',
     failures: counted,
     circuit: counts || disable !== undefined ? 'open' : 'unchanged',
     disable,
   };
 }
 
-/** When the next attempt of an event is due, after its attempt `number` has failed. */
-export const dueAfter = (number: number, failedAt: Date, retryAfterMs = 0): Date =>
-  new Date(failedAt.getTime() + Math.max(attemptDelaysMs[number] ?? 0, retryAfterMs));
+/** How long after the failure of its attempt `number` the next attempt of an event is due. */
+export const delayAfter = (number: number, retryAfterMs: number): number =>
+  Math.max(attemptDelaysMs[number] ?? 0, retryAfterMs);

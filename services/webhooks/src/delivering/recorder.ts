@@ -6,7 +6,7 @@ import type { Endpoints } from '../endpoints/store.ts';
 import { isSame } from '../log/offsets.ts';
 import type { WebhookMetrics } from '../metrics.ts';
 import type { TellChanged } from './broadcasts.ts';
-import { afterSuccess, type Attempt, decideNext, type Next } from './policy.ts';
+import { type Attempt, decideNext, type Next } from './policy.ts';
 
 export interface FailedAttempt {
   /** The endpoint as it was when the attempt began. */
@@ -67,8 +67,7 @@ export function openRecorder(options: RecorderOptions) {
   return {
     /** `endpoint` is the endpoint as it was when the attempt began. */
     async succeeded(endpoint: Endpoint): Promise<void> {
-      if (await limitSuccesses(() => endpoints.recordSuccess(endpoint, afterSuccess.failures)))
-        tellChanged(endpoint);
+      if (await limitSuccesses(() => endpoints.recordSuccess(endpoint))) tellChanged(endpoint);
     },
     async failed(attempt: FailedAttempt): Promise<Recorded> {
       const id = attempt.endpoint._id;
@@ -122,10 +121,4 @@ function withTrial(read: Endpoint, trial: Trial): Trial[] {
 }
 
 /** The decision for an event that was in flight when its endpoint was disabled. */
-const missed = ({ failures }: Endpoint): Next => ({
-  event: 'missed',
-  delayMs: 0,
-  failures,
-  circuit: 'unchanged',
-  disable: undefined,
-});
+const missed = ({ failures }: Endpoint): Next => ({ event: 'missed', failures, circuit: 'unchanged' });

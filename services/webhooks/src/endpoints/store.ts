@@ -127,10 +127,10 @@ const unannouncedMax = 500;
 /** Changes of an endpoint by attempts. */
 const recording = (collection: Collection<Endpoint>) => ({
   /** Closes the circuit after a 2xx of the endpoint's present url. False if the circuit was closed. */
-  async recordSuccess({ _id, epoch, url }: Pick<Endpoint, '_id' | 'epoch' | 'url'>, failures: number) {
+  async recordSuccess({ _id, epoch, url }: Pick<Endpoint, '_id' | 'epoch' | 'url'>) {
     const { modifiedCount } = await collection.updateOne(
       { _id, epoch, url, active: true, isCircuitClosed: { $ne: true } },
-      { $set: { isCircuitClosed: true, failures } },
+      { $set: { isCircuitClosed: true, failures: 0 } },
     );
     return modifiedCount === 1;
   },
