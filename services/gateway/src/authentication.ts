@@ -10,17 +10,17 @@ import { addTokenEndpoint } from './oauth/token-endpoint.ts';
 import { TokenRefused } from './tokens/claims.ts';
 import { openTokens, type VerifyToken } from './tokens/tokens.ts';
 
-export interface AccessOptions {
+export interface AuthenticationOptions {
   now: () => number;
   log: Log;
   registry: Metrics['registry'];
   clientsEveryMs?: number | undefined;
 }
 
-export async function openAccess(
+export async function openAuthentication(
   app: FastifyInstance,
   config: GatewayConfig,
-  { now, log, registry, clientsEveryMs: checkEveryMs }: AccessOptions,
+  { now, log, registry, clientsEveryMs: checkEveryMs }: AuthenticationOptions,
 ) {
   const { AUTH_CLIENTS_FILE: path, AUTH_JWT_SECRET: secrets } = config;
   const clients =

@@ -4,7 +4,7 @@ import { maskSettings, natsOptionsOf } from '@integration-sync/runtime/config';
 import { openLog, type Log } from '@integration-sync/runtime/log';
 import { openMetrics } from '@integration-sync/runtime/metrics';
 import { openTracing } from '@integration-sync/runtime/tracing';
-import { openAccess } from './access.ts';
+import { openAuthentication } from './authentication.ts';
 import { observeBodyBudgets, openBodyBudgets, type BodyBudgetSizes } from './body/body-budgets.ts';
 import { GatewayConfig } from './config.ts';
 import { openReadiness } from './health.ts';
@@ -70,7 +70,7 @@ export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}
 
   const { clientsEveryMs } = deps;
   const access = starting.use(
-    await openAccess(app, config, { now, log, registry: metrics.registry, clientsEveryMs }),
+    await openAuthentication(app, config, { now, log, registry: metrics.registry, clientsEveryMs }),
   );
   const bodyBudgets = openBodyBudgets(config.BODY_BYTES_MAX, deps.bodyBudgets);
   observeBodyBudgets(metrics.registry, bodyBudgets);

@@ -15,7 +15,7 @@ import { idCheck } from '../items/validate.ts';
 import { sortRecords } from '../records/sort-records.ts';
 import { carryOut } from './carry-out.ts';
 import { missingDrafts } from './drafting.ts';
-import { inOrder } from './in-order.ts';
+import { inOrder } from './await-earlier-pushes.ts';
 import { itemDetailsOf, wantsDetails } from './item-details.ts';
 import { prepare, prepareNamed } from './prepare.ts';
 import { settledOf } from './write.ts';
