@@ -143,3 +143,24 @@ it('removes an offset that was stored although its writing failed', async () => 
   );
   expect(saved.at(-1)).toBe(undefined);
 });
+
+it('removes an offset that was stored for a next owner, where the handover failed', async () => {
+  let fails = 1;
+  const { queue, integration, progress, saved } = setUp(() => {
+    fails -= 1;
+    if (fails === 0) throw new Error('stored, and the answer was lost');
+  });
+  await using _progress = progress;
+  await expect(progress.handOver([integration])).rejects.toThrow('the answer was lost');
+  expect(saved).toMatchObject([{ open: [{ sequence: 1, index: 0, heldBy: 'self' }] }]);
+  begin(queue);
+  for (const index of [0, 1]) {
+    const delivery = queue.find({ sequence: 1, index });
+    if (delivery !== undefined) queue.finish(delivery);
+  }
+  await eventually(
+    () => saved.at(-1),
+    (offset) => offset === undefined,
+  );
+  expect([saved.length, progress.follows(integration)]).toEqual([2, false]);
+});

@@ -136,6 +136,8 @@ export class Progress implements AsyncDisposable {
           for (const one of offset.open)
             if (one.heldBy === self) inFlight.push({ queue, point: one, epoch: offset.epoch });
         }
+        // If the handover fails, a check replaces these offsets: an owner that catches up stores no other offset.
+        this.#toStoreAgain.add(name);
         await offsets.save(name, claim, points);
       }
       // A check before these queues end would store their offsets without `heldBy`.
