@@ -51,6 +51,16 @@ describe('where the circuit is closed', () => {
 });
 
 describe('where the circuit is open', () => {
+  it('an attempt of an ended epoch, which fails late, takes the trial from no other event', () => {
+    const { queue } = queueOf(failing, [batchOf(1, 1), batchOf(2, 3)]);
+    beginNext(queue);
+    const late = inFlight(queue, 1);
+    queue.reset(2);
+    expect(beginNext(queue)).toBe('2-0');
+    queue.again(late, { attempts: 1, dueAt: 1_000, isTrial: late.isTrial });
+    expect(beginNext(queue, 2_000)).toBe('nothing');
+  });
+
   it('one event is tried at a time', () => {
     const { queue } = queueOf(failing, [batchOf(1, 3)]);
     expect([beginNext(queue), beginNext(queue)]).toEqual(['1-0', 'nothing']);

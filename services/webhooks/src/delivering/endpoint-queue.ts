@@ -147,7 +147,8 @@ export class EndpointQueue {
     delivery.attempts = attempts;
     delivery.dueAt = dueAt;
     delivery.retryAfterMs = retryAfterMs;
-    if (isTrial) this.#try(delivery);
+    // An attempt that began before a reset has no event here, and takes the trial from no other event.
+    if (isTrial && this.#open.includes(delivery)) this.#try(delivery);
   }
 
   /** Nothing was sent: the event waits until it is due, or another replica has given it up. */
