@@ -17,6 +17,8 @@ const succeeded = { verdict: 'succeeded', responseStatus: 204, error: null } as 
 interface Attempt {
   outcome?: typeof failed | typeof succeeded;
   next?: Next;
+  /** The mark of the endpoint as it is stored after a failure. */
+  mark?: number;
   isCircuitClosed?: boolean;
   throws?: Error;
   active?: boolean;
@@ -29,6 +31,7 @@ interface Attempt {
 async function attempt({
   outcome = failed,
   next,
+  mark = 1,
   isCircuitClosed = true,
   throws,
   active = true,
@@ -64,7 +67,7 @@ async function attempt({
       },
       async failed() {
         meanwhile(queue);
-        return next === undefined ? {} : { next, after: { ...endpoint, mark: 1 } };
+        return next === undefined ? {} : { next, after: { ...endpoint, isCircuitClosed: false, mark } };
       },
     },
     report: () => undefined,
@@ -123,9 +126,14 @@ it('a success leaves the circuit open that a failure has opened while the succes
 });
 
 it('one that does not count leaves the circuit, and is to be stored', async () => {
-  const { queue, open, ends } = await attempt({ next: { ...again, circuit: 'unchanged' } });
+  const { queue, open, ends } = await attempt({ mark: 0, next: { ...again, circuit: 'unchanged' } });
   expect([queue.isCircuitClosed, ends]).toEqual([true, ['uncounted']]);
   expect(open).toMatchObject({ attempts: 1, isTrial: false });
+});
+
+it('one that does not count opens the circuit where the queue had not heard of the failure before', async () => {
+  const { queue, ends } = await attempt({ mark: 1, next: { ...again, circuit: 'unchanged' } });
+  expect([queue.isCircuitClosed, queue.mark, ends]).toEqual([false, 1, ['uncounted']]);
 });
 
 it('the event of a last attempt is finished', async () => {

@@ -16,6 +16,11 @@ function setUp() {
     broken = false;
     throw new Error('away');
   };
+  const loseAnswer = (): void => {
+    if (!losesAnswer) return;
+    losesAnswer = false;
+    throw new Error('the answer got lost');
+  };
   const recorder = openRecorder({
     endpoints: {
       async find(id) {
@@ -28,6 +33,7 @@ function setUp() {
         if (now?.mark !== read.mark) return null;
         const after = { ...now, failures, trials: [...trials], isCircuitClosed: false, mark: now.mark + 1 };
         stored.set(read._id, after);
+        loseAnswer();
         return after;
       },
       recordSuccess: () => Promise.resolve(false),
@@ -46,10 +52,7 @@ function setUp() {
           mark: mark + 1,
         };
         stored.set(read._id, after);
-        if (losesAnswer) {
-          losesAnswer = false;
-          throw new Error('the answer got lost');
-        }
+        loseAnswer();
         return after;
       },
     },
@@ -142,6 +145,15 @@ it('finds the endpoint disabled where the answer to that got lost', async () => 
   await expect(fail('one', 1, { verdict: 'gone' })).rejects.toThrow('lost');
   expect((await fail('one', 1, { verdict: 'gone' }))?.event).toBe('missed');
   expect(stored.get('one')?.active).toBe(false);
+});
+
+it('counts a failure once, and tells of it, where the answer to that got lost', async () => {
+  const { stored, told, fail, loseNextAnswer } = setUp();
+  loseNextAnswer();
+  await expect(fail('one', 1)).rejects.toThrow('lost');
+  expect(told).toEqual([]);
+  expect(await fail('one', 1)).toMatchObject({ event: 'again', circuit: 'unchanged' });
+  expect([told, stored.get('one')]).toMatchObject([['one'], { failures: 1, mark: 1 }]);
 });
 
 it('does not take a url that is gone for the one that came after it', async () => {

@@ -144,10 +144,12 @@ export class Deliverer {
     };
     try {
       const { next, after } = await retry('recording a failure', () => recorder.failed(failed));
+      const hasFailedUnheard = after !== undefined && after.mark > queue.mark;
       if (after !== undefined) queue.mark = Math.max(queue.mark, after.mark);
       const again = next?.event === 'again';
-      // Another failure had opened the circuit before, and a success may have closed the circuit since.
-      if (next?.circuit === 'unchanged' && wasClosed) queue.isCircuitClosed = true;
+      // Another failure had opened the circuit before, and a success may have closed the circuit since. A failure of which the
+      // queue had not heard leaves the circuit open: this one may be stored already, though the answer to its update got lost.
+      if (next?.circuit === 'unchanged' && wasClosed && !hasFailedUnheard) queue.isCircuitClosed = true;
       // A success or a look-up from before the stored failure may have closed the circuit of the queue meanwhile.
       if (next?.circuit === 'open') queue.isCircuitClosed = false;
       if (again) {

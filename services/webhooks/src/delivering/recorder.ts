@@ -60,6 +60,8 @@ export function openRecorder(options: RecorderOptions) {
         return { next, after: stored };
       }
       read = await endpoints.find(read._id);
+      // Where the answer to an update got lost, no replica has told of the change.
+      if (read !== null) tellChanged(read);
     }
     return {};
   };
