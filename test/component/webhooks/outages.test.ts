@@ -104,6 +104,23 @@ it('goes on with endpoints that are ahead of a stream that an operator put back 
   expect(await receiver.received(3)).toHaveLength(3);
 });
 
+it('gives an endpoint its present kinds, where it changed them ahead of a stream that an operator put back', async () => {
+  await using receiver = await openReceiver();
+  const client = house.newClient();
+  const first = await house.start();
+  const { id } = await client.register(receiver.url, ['batch.created']);
+  await client.ask('change', { id, body: { events: ['supplier.created'] } });
+  await first[Symbol.asyncDispose]();
+  const { lastSequence } = await house.bus.streamFacts('EVENTS');
+  const endpoints = house.store.collection<{ _id: string; eventsAfter: number }>('webhook_endpoints');
+  const { eventsAfter = -1 } = (await endpoints.findOne({ _id: id })) ?? {};
+  await endpoints.updateOne({ _id: id }, { $set: { 'earlierEvents.0.through': lastSequence + 1_000 } });
+  await using _ = await house.start();
+  await client.announce(3);
+  expect(await receiver.received(3)).toHaveLength(3);
+  expect(await endpoints.findOne({ _id: id })).toMatchObject({ eventsAfter, earlierEvents: [] });
+});
+
 it('goes on from the beginning of the log after an operator deleted it', { timeout: 60_000 }, async () => {
   await using _ = await house.start();
   await using receiver = await openReceiver();

@@ -103,17 +103,26 @@ const correcting = (collection: Collection<Endpoint>) => ({
   },
   /** The last sequence of EVENTS that any endpoint stores. */
   async lastSequence() {
-    const [found] = await collection
-      .aggregate<{ events: number }>([{ $group: { _id: null, events: { $max: '$eventsAfter' } } }])
-      .toArray();
-    return found?.events ?? 0;
+    const found = await Promise.all(
+      ['eventsAfter', 'earlierEvents.through'].map((field) =>
+        collection.find().sort(field, -1).limit(1).toArray(),
+      ),
+    );
+    const stored = found
+      .flat()
+      .flatMap(({ eventsAfter, earlierEvents }) =>
+        [eventsAfter].concat(earlierEvents.map(({ through }) => through)),
+      );
+    return Math.max(0, ...stored);
   },
   /** Lowers sequences beyond the end of EVENTS. Resolves with the integrations of the changed endpoints. */
   async lowerSequences(end: number) {
-    const ahead: Filter<Endpoint> = { eventsAfter: { $gt: end } };
+    const ahead: Filter<Endpoint> = {
+      $or: [{ eventsAfter: { $gt: end } }, { 'earlierEvents.through': { $gt: end } }],
+    };
     const integrations = await collection.distinct('integration', ahead);
     await collection.updateMany(ahead, {
-      $set: { eventsAfter: end },
+      $min: { eventsAfter: end },
       $pull: { earlierEvents: { through: { $gt: end } } },
       $inc: { version: 1 },
     });
