@@ -1,6 +1,11 @@
 // Webhooks that come back by themselves. Hours pass by moving what is stored of them, as no test waits for a night.
 import { expect, it } from 'vitest';
+import { changeOf } from '../../../services/webhooks/src/api/change.ts';
+import { openEndpoints } from '../../../services/webhooks/src/endpoints/store.ts';
+import { noCutoff } from '../../../services/webhooks/src/matching/cutoff.ts';
+import { openDisabledWebhooks } from '../../../services/webhooks/src/operating/disabled.ts';
 import { answer, openReceiver, idsOf } from '../../support/receiver.ts';
+import { openEndpoint } from '../../support/webhook-parts.ts';
 import { openHouse, type Client, type House } from '../../support/webhooks.ts';
 
 interface Stored {
@@ -133,4 +138,31 @@ it('without recover none comes back, nor where its caller says otherwise, nor af
   await acme.ask('change', { id, body: { recover: true } });
   expect((await acme.ask('change', { id, body: { recover: false } })).body.active).toBe(false);
   expect((await stored(house, id)).recovery).toBeUndefined();
+});
+
+it.each([
+  ['its caller enables it', { active: true }, { active: true, step: undefined }],
+  ['its caller asks for a recovery', { recover: true }, { active: false, step: 'enable' }],
+])('a step that an operator stores is seen where %s at that moment', async (_, wanted, then) => {
+  await using house = await openHouse();
+  const endpoints = await openEndpoints(house.store);
+  const operator = openDisabledWebhooks(house.store);
+  await endpoints.insert({
+    ...openEndpoint('wh_1'),
+    active: false,
+    disabledAt: new Date(),
+    disabledReason: 'failures',
+    epoch: 1,
+  });
+  const change = async (read: Awaited<ReturnType<typeof endpoints.find>>) => {
+    const facts = { settings: { set: {}, clear: [] }, cutoff: noCutoff, now: new Date() };
+    const update = read === null ? undefined : changeOf(read, wanted, facts);
+    return read === null || update === undefined ? null : endpoints.change(read, update);
+  };
+  const read = await endpoints.find('wh_1');
+  expect(await operator.enable(await operator.find(new Date(0), 'acme'), true)).toBe(1);
+  expect(await change(read)).toBeNull();
+  await change(await endpoints.find('wh_1'));
+  const { active, recovery } = await stored(house, 'wh_1');
+  expect({ active, step: recovery?.step }).toEqual(then);
 });

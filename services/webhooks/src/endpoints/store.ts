@@ -74,9 +74,13 @@ const managing = (collection: Collection<Endpoint>) => ({
       .project<Subscriber & { integration: string }>({ integration: 1, ...subscriberFields });
     return Map.groupBy(await found.toArray(), ({ integration }) => integration);
   },
-  /** Applies the change if the endpoint is still as it was read. */
+  /** Applies the change if the endpoint, and the step of its recovery, are still as they were read. */
   change: (read: Endpoint, update: UpdateFilter<Endpoint>) =>
-    collection.findOneAndUpdate(asRead(read), update, asChanged),
+    collection.findOneAndUpdate(
+      { ...asRead(read), 'recovery.step': read.recovery?.step ?? null },
+      update,
+      asChanged,
+    ),
   async remove(integration: string, id: string) {
     // One of the supported engines skips a document that another operation is changing, and reports no
     // deletion.
