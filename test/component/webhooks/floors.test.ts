@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { openLog } from '@integration-sync/runtime/log';
 import { openStore, type Store } from '@integration-sync/runtime/store';
 import { afterEach, beforeEach, expect, inject, it } from 'vitest';
+import { openOffsets } from '../../../services/webhooks/src/log/offsets.ts';
 import { Claims } from '../../../services/webhooks/src/owning/claims.ts';
 
 const log = openLog({ service: 'test', level: 'silent' });
@@ -46,4 +47,18 @@ it('forgets the floors of a replica that owns nothing, after an hour', async () 
   await replicas.updateOne({ _id: 'dead' }, { $set: { at: anHourAgo() } });
   await new Claims(store, 'b', stream).take([2], isDead);
   expect(await replicas.findOne({ _id: 'dead' })).toBeNull();
+});
+
+it('a later owner reads what a former owner stored late, until the owner between has removed it', async () => {
+  const offsets = await openOffsets(store, { facts });
+  const [former, owner] = [1, 2].map((term) => ({ partition: 0, term, stream: 'log' }));
+  if (former === undefined || owner === undefined) throw new Error('no claims');
+  const behind = new Map([['wh_1', { sequence: 5, index: 0, epoch: 0, open: [] }]]);
+  await offsets.save('acme', former, behind);
+  expect([...(await offsets.ofPartitions([0])).keys()]).toEqual(['acme']);
+  expect(await offsets.termsIn([0])).toEqual([{ _id: 'acme', partition: 0, term: 1 }]);
+  expect(await offsets.termsIn([1])).toEqual([]);
+  await offsets.save('acme', owner, new Map());
+  await offsets.save('acme', former, behind);
+  expect([await offsets.termsIn([0]), await offsets.ofPartitions([0])]).toEqual([[], new Map()]);
 });

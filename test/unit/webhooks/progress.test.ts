@@ -14,6 +14,7 @@ function setUp(onSave = (_progress: Progress, _queue: EndpointQueue): void => un
   const { queue, window } = queueOf(openEndpoint('wh_1'), [batchOf(1, 2)]);
   const saved: (StoredOffset | undefined)[] = [];
   const owned = new OwnedPartitions({ isHeard: true, gaps: 0 });
+  const terms: { _id: string; partition: number; term: number }[] = [];
   owned.set(0, { partition: 0, term: 1, floor: 0, stream: 'one', through: 1 });
   const integration = {
     name: 'acme',
@@ -34,6 +35,7 @@ function setUp(onSave = (_progress: Progress, _queue: EndpointQueue): void => un
         saved.push(offsets.get(queue.id));
         onSave(progress, queue);
       },
+      termsIn: async () => terms,
     },
     stream: { facts: { id: 'one', firstSequence: 1, lastSequence: 1 } },
     onDropped: () => undefined,
@@ -41,7 +43,7 @@ function setUp(onSave = (_progress: Progress, _queue: EndpointQueue): void => un
   });
   begin(queue);
   progress.touch(queue);
-  return { queue, integration, progress, saved };
+  return { queue, integration, progress, saved, owned, terms };
 }
 
 function begin(queue: EndpointQueue): void {
@@ -163,4 +165,38 @@ it('removes an offset that was stored for a next owner, where the handover faile
     (offset) => offset === undefined,
   );
   expect([saved.length, progress.follows(integration)]).toEqual([2, false]);
+});
+
+it('removes an offset that a former owner has stored late, and none that is followed or of this owner', async () => {
+  const { queue, progress, saved, terms } = setUp();
+  await using _progress = progress;
+  terms.push({ _id: 'acme', partition: 0, term: 0 });
+  await pause(61_000);
+  expect(saved.map((offset) => offset?.sequence)).toEqual([1]);
+  begin(queue);
+  for (const index of [0, 1]) {
+    const delivery = queue.find({ sequence: 1, index });
+    if (delivery !== undefined) queue.finish(delivery);
+  }
+  await pause(1_000);
+  expect(saved.splice(0)).toHaveLength(2);
+  await pause(61_000);
+  expect(saved.splice(0)).toEqual([undefined]);
+  terms.splice(0, 1, { _id: 'acme', partition: 0, term: 1 });
+  await pause(121_000);
+  expect(saved).toEqual([]);
+});
+
+it('keeps the offsets of a partition that it has just taken until the queues are open', async () => {
+  const { queue, integration, progress, saved, owned, terms } = setUp();
+  await using _progress = progress;
+  integration.queues.clear();
+  queue.isEnded = true;
+  terms.push({ _id: 'acme', partition: 0, term: 0 });
+  await pause(29_000);
+  owned.set(0, { partition: 0, term: 2, floor: 0, stream: 'one', through: 1 });
+  await pause(30_000);
+  expect(saved).toEqual([]);
+  await pause(2_000);
+  expect(saved).toEqual([undefined]);
 });

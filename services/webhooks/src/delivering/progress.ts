@@ -8,6 +8,7 @@
 //   is behind                                   its offset again, after 64 deliveries or 2 s
 //   is busy when its partition is given back    its offset, for the next owner
 //   has caught up                               nothing: its offset is removed
+//   is of a late write by a former owner        nothing: its offset is removed within a minute
 //   lacks events that the log has dropped       nothing: a log line and a metric report dropped events
 import type { Log } from '@integration-sync/runtime/log';
 import { openPeriodicCheck, type PeriodicCheck } from '@integration-sync/runtime/periodic-check';
@@ -32,7 +33,7 @@ interface ProgressOptions {
   active: Pick<ActiveIntegrations, 'get'>;
   owned: OwnedPartitions;
   claims: Pick<Claims, 'saveFloors'>;
-  offsets: Pick<Offsets, 'save'>;
+  offsets: Pick<Offsets, 'save' | 'termsIn'>;
   stream: Pick<LogStream, 'facts'>;
   /** Called if the log dropped events before this endpoint had them. */
   onDropped: (queue: EndpointQueue) => void;
@@ -58,26 +59,32 @@ const savedEveryMs = 2_000;
 const savedEveryDeliveries = 64;
 const floorsEveryMs = 200;
 const savesAtOnce = 16;
+const lateEveryMs = 30_000;
 
 export class Progress implements AsyncDisposable {
   readonly #options: ProgressOptions;
   readonly #busy = new Map<EndpointQueue, Busy>();
   /** Integrations of which an offset is to be removed, or may not be stored. */
   readonly #toStoreAgain = new Set<string>();
+  /** The offsets that the last check took for late writes, by integration, with the terms of this replica's claims. */
+  #late = new Map<string, number>();
   #savedFloors = '';
   #floorsSavedAt = -Infinity;
   /** Runs one write after another, so that no older state replaces a newer state. */
   readonly #inTurn = openSemaphore({ max: 1 }).run;
   readonly #checks: PeriodicCheck;
+  readonly #lateChecks: PeriodicCheck;
 
   constructor(options: ProgressOptions) {
     this.#options = options;
     const checking = { what: 'offsets and floors', everyMs, log: options.log };
     this.#checks = openPeriodicCheck(() => this.#inTurn(() => this.#check()), checking);
+    const late = { what: 'late offsets of former owners', everyMs: lateEveryMs, log: options.log };
+    this.#lateChecks = openPeriodicCheck(() => this.#inTurn(() => this.#removeLate()), late);
   }
 
-  [Symbol.asyncDispose](): PromiseLike<void> {
-    return this.#checks[Symbol.asyncDispose]();
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([this.#checks, this.#lateChecks].map((checks) => checks[Symbol.asyncDispose]()));
   }
 
   /** Follows an endpoint that may have an undelivered event. */
@@ -211,6 +218,26 @@ export class Progress implements AsyncDisposable {
     for (const { one, begun, uncounted } of saved) {
       one.uncounted -= uncounted;
       one.behind = { since: one.behind?.since ?? now, savedAt: now, begun };
+    }
+  }
+
+  /**
+   * Removes offsets that a former owner has stored after this replica had read the offsets of the partition: a process may stand
+   * still while it writes. A later owner would begin there. An offset is removed only by the second check that finds it, as the
+   * queues of a partition that was just taken are not open yet.
+   */
+  async #removeLate(): Promise<void> {
+    const { active, owned, offsets } = this.#options;
+    const before = this.#late;
+    this.#late = new Map();
+    if (owned.size === 0 || !owned.isSure) return;
+    for (const { _id: name, partition, term } of await offsets.termsIn([...owned.keys()])) {
+      const claim = owned.get(partition);
+      const integration = active.get(name);
+      if (claim === undefined || term >= claim.term) continue;
+      if (integration !== undefined && this.follows(integration)) continue;
+      if (before.get(name) === claim.term) await offsets.save(name, claim, new Map());
+      else this.#late.set(name, claim.term);
     }
   }
 

@@ -73,6 +73,13 @@ export async function openOffsets(store: Store, stream: Pick<LogStream, 'facts'>
       const found = await collection.find(wanted).toArray();
       return new Map(found.map((one) => [one._id, read(one)]));
     },
+    /** The integrations with stored offsets in these partitions, with the terms of the owners that stored them last. */
+    async termsIn(
+      partitions: readonly number[],
+    ): Promise<Pick<StoredOffsets, '_id' | 'partition' | 'term'>[]> {
+      const wanted = { isBehind: true, partition: { $in: [...partitions] } };
+      return collection.find(wanted, { projection: { partition: 1, term: 1 } }).toArray();
+    },
     async of(integration: string): Promise<ReadonlyMap<string, StoredOffset>> {
       const found = await collection.findOne({ _id: integration });
       return found === null ? new Map() : read(found);
