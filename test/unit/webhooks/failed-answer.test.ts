@@ -48,6 +48,13 @@ describe('the body of a failed answer', () => {
     expect(atEnd).toBe(`${'a'.repeat(1_020)}****`);
   });
 
+  it('ends where a header value is like its own mask', () => {
+    const headers = ['X-Masked', 'Bearer ********', 'X-Token', 'sesame-4711'];
+    expect(textOfBody(Buffer.from('no "Bearer ********" nor sesame-4711'), headers)).toBe(
+      'no "***************" nor ***********',
+    );
+  });
+
   it('takes no memory of an endless answer', () => {
     const start = openBodyStart();
     for (let chunks = 0; chunks < 1_000; chunks += 1) start.add(Buffer.alloc(16_384, 'x'));

@@ -173,7 +173,8 @@ export function textOfBody(bytes: Uint8Array, headers: readonly string[] = []): 
   const words = values.flatMap((value) => value.split(/[ \t]+/));
   for (const secret of values.concat(words)) {
     if (secret.length < secretCharactersMin) continue;
-    for (let at = kept.indexOf(secret); at >= 0; at = kept.indexOf(secret, at)) {
+    // The search goes on after the mask: a secret of asterisks would be found in its own mask for ever.
+    for (let at = kept.indexOf(secret); at >= 0; at = kept.indexOf(secret, at + secret.length)) {
       kept.fill('*', at, at + secret.length);
     }
   }
