@@ -48,6 +48,11 @@ describe('the body of a failed answer', () => {
     expect(atEnd).toBe(`${'a'.repeat(1_020)}****`);
   });
 
+  it('shows no rest of a header value of which another value is a part', () => {
+    const headers = ['X-Client', 'sesame', 'X-Token', 'sesame-4711'];
+    expect(textOfBody(Buffer.from('sesame-4711 of sesame'), headers)).toBe('*********** of ******');
+  });
+
   it('ends where a header value is like its own mask', () => {
     const headers = ['X-Masked', 'Bearer ********', 'X-Token', 'sesame-4711'];
     expect(textOfBody(Buffer.from('no "Bearer ********" nor sesame-4711'), headers)).toBe(

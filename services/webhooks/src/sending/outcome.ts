@@ -171,7 +171,8 @@ export function textOfBody(bytes: Uint8Array, headers: readonly string[] = []): 
   const kept = Buffer.from(bytes.subarray(0, bytesMax));
   const values = headers.filter((_, place) => place % 2 === 1);
   const words = values.flatMap((value) => value.split(/[ \t]+/));
-  for (const secret of values.concat(words)) {
+  // A longer text is masked before a text that is a part of it.
+  for (const secret of values.concat(words).toSorted((one, other) => other.length - one.length)) {
     if (secret.length < secretCharactersMin) continue;
     // The search goes on after the mask: a secret of asterisks would be found in its own mask for ever.
     for (let at = kept.indexOf(secret); at >= 0; at = kept.indexOf(secret, at + secret.length)) {
