@@ -203,6 +203,17 @@ describe('of a name with several addresses', () => {
   });
 });
 
+it('of a name with hundreds of addresses sixteen are tried, and another sixteen by the next attempt', async () => {
+  const all = Array.from({ length: 500 }, (_, n) => `93.184.${n >> 8}.${n & 255}`);
+  const { connected, attempt } = openEgress({ resolver: async () => all });
+  expect((await attempt('https://public.example/')).error).toBe('connection refused');
+  expect(connected.splice(0)).toEqual(all.slice(0, 16).map((address) => `${address}:443`));
+  await attempt('https://public.example/');
+  expect(connected).toEqual(all.slice(16, 32).map((address) => `${address}:443`));
+  const { attempt: attemptAny } = openEgress({ resolver: async () => [...all, '127.0.0.1'] });
+  expect((await attemptAny('https://public.example/')).error).toMatch(/^refused: /);
+});
+
 describe('a name that changes its address', () => {
   it('is connected at the address that was checked, though it leads elsewhere by then', async () => {
     const answers = [['93.184.216.34'], ['127.0.0.1']];

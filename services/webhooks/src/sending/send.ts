@@ -40,6 +40,8 @@ interface SendOptions {
 
 /** The bound on connecting to an address while further addresses need their share of the deadline. */
 const connectMsMax = 2_500;
+/** A name may have thousands of addresses, of others too: an attempt must not knock at each of them. */
+const addressesTriedMax = 16;
 
 export function openSend(options: SendOptions): Send {
   const { guard, connections, poster, userAgent, sendsTraceparent = false, tracing } = options;
@@ -74,10 +76,11 @@ export function openSend(options: SendOptions): Send {
   ): Promise<Outcome> => {
     const { endsBy } = request;
     const failed: Outcome[] = [];
-    for (const [place, address] of connections.inOrder(target).entries()) {
+    const addresses = connections.inOrder(target).slice(0, addressesTriedMax);
+    for (const [place, address] of addresses.entries()) {
       const set = connections.to(target, address);
       const now = performance.now();
-      const left = target.addresses.length - place;
+      const left = addresses.length - place;
       const { outcome, connected } = await poster.post({
         dispatcher: set.dispatcher,
         origin: set.origin,
