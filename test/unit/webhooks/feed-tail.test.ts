@@ -41,6 +41,7 @@ function openReplica() {
   let lastSequence = 10;
   let questions = 0;
   const listeners = new Set<(message: Broadcast) => void>();
+  const gaps = new Set<() => void>();
   const log = openLog({ service: 'webhooks', level: 'silent', pretty: false });
   const bus = {
     async streamFacts(): Promise<StreamFacts> {
@@ -51,7 +52,8 @@ function openReplica() {
       const first = 'sequence' in from ? from.sequence : 0;
       for (const sequence of own) if (sequence >= first) yield stored(sequence);
     },
-    listen(_subject: string, onMessage: (message: Broadcast) => void): Disposable {
+    listen(_subject: string, onMessage: (message: Broadcast) => void, onGap?: () => void): Disposable {
+      if (onGap !== undefined) gaps.add(onGap);
       listeners.add(onMessage);
       return { [Symbol.dispose]: () => void listeners.delete(onMessage) };
     },
@@ -64,6 +66,10 @@ function openReplica() {
   return {
     tails,
     announce,
+    /** The NATS connection was down: announcements may be lost. */
+    reconnect(): void {
+      for (const onGap of gaps) onGap();
+    },
     store: () => void own.push((lastSequence += 1)),
     get questions() {
       return questions;
@@ -128,6 +134,23 @@ it('shows the next caller what was announced to the one before, and stored after
   await replica.tails.facts();
   replica.store();
   expect(await replica.poll(11)).toBe(11);
+});
+
+it('wakes a caller where the next one finds what was announced while the connection was down', async () => {
+  const replica = openReplica();
+  using tail = replica.tails.use('acme');
+  tail.listen();
+  await tail.reach(placeAt(11));
+  let woken = 0;
+  tail.onWake(() => void (woken += 1));
+  replica.reconnect();
+  using next = replica.tails.use('acme');
+  await next.reach();
+  expect(woken).toBe(0);
+  replica.reconnect();
+  replica.store();
+  await next.reach();
+  expect(woken).toBe(1);
 });
 
 it('listens for a minute after the last caller', async () => {

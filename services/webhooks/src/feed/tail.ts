@@ -237,8 +237,11 @@ class SharedTail {
       this.#isJoined = false;
     }
     if (!this.#isJoined) {
+      const isBehind = this.#window.through < lastSequence;
       this.#window.jump(lastSequence);
       this.#isJoined = this.#listening !== undefined;
+      // Callers may wait for a batch whose announcement is lost. Behind the window the check of each second finds no batch.
+      if (isBehind) this.#wakeAll();
     } else if (this.#window.through < lastSequence) {
       if (await this.#catchUp()) this.#wakeAll();
       this.#window.advance(lastSequence);
