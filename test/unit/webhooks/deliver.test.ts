@@ -5,6 +5,7 @@ import { Deliverer } from '../../../services/webhooks/src/delivering/deliver.ts'
 import type { EndpointQueue } from '../../../services/webhooks/src/delivering/endpoint-queue.ts';
 import type { Next } from '../../../services/webhooks/src/delivering/policy.ts';
 import { openEndpointCache } from '../../../services/webhooks/src/endpoints/cache.ts';
+import type { Missed } from '../../../services/webhooks/src/endpoints/endpoint.ts';
 import { openVault } from '../../../services/webhooks/src/secrets/vault.ts';
 import { openRetry } from '@integration-sync/runtime/retry';
 import { batchOf, openEndpoint, queueOf } from '../../support/webhook-parts.ts';
@@ -45,6 +46,7 @@ async function attempt({
   const ends: string[] = [];
   let successes = 0;
   let sent = 0;
+  let missed: Missed | null | undefined;
   const deliverer = new Deliverer({
     async send() {
       sent += 1;
@@ -65,8 +67,9 @@ async function attempt({
         successes += 1;
         meanwhile(queue);
       },
-      async failed() {
+      async failed(tried) {
         meanwhile(queue);
+        missed = tried.missed();
         return next === undefined ? {} : { next, after: { ...endpoint, isCircuitClosed: false, mark } };
       },
     },
@@ -88,12 +91,14 @@ async function attempt({
     ends,
     successes,
     sent,
+    missed,
     open: queue.find({ sequence: 1, index: 0 }),
   };
 }
 
 const close = (queue: EndpointQueue): void => void (queue.isCircuitClosed = true);
 const fail = (queue: EndpointQueue): void => void (queue.mark += 1);
+const handOver = (queue: EndpointQueue): void => void (queue.isEnded = true);
 const again = { event: 'again', failures: 1, disable: undefined } as const;
 
 it('a success asks the database nothing where the circuit is closed', async () => {
@@ -151,6 +156,15 @@ it('an event that its endpoint misses stays open, and is not told as finished', 
   expect(await attempt({ active: false })).toMatchObject({ open: { attempts: 0 }, ends: ['undelivered'] });
   const missed = { ...again, event: 'missed', circuit: 'unchanged' } as const;
   expect(await attempt({ next: missed })).toMatchObject({ open: { attempts: 1 }, ends: ['undelivered'] });
+});
+
+it('an attempt that disables leaves the missed events to the owner, where that is another replica by then', async () => {
+  const next = { ...again, event: 'missed', circuit: 'open', disable: 'gone' } as const;
+  expect((await attempt({ next })).missed).toMatchObject({
+    stream: 'one',
+    open: [{ sequence: 1, index: 0 }],
+  });
+  expect((await attempt({ next, meanwhile: handOver })).missed).toBeNull();
 });
 
 it('an event that another replica has tried meanwhile waits for its next attempt', async () => {

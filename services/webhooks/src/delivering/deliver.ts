@@ -140,7 +140,8 @@ export class Deliverer {
       endpoint: known.endpoint,
       verdict: attempted.verdict === 'gone' ? ('gone' as const) : ('failed' as const),
       tried,
-      missed: () => queue.missed(),
+      // An attempt may outlast the ownership of its partition. The present owner knows what it has delivered since.
+      missed: () => (queue.isEnded ? null : queue.missed()),
     };
     try {
       const { next, after } = await retry('recording a failure', () => recorder.failed(failed));

@@ -14,8 +14,8 @@ export interface FailedAttempt {
   verdict: Attempt['verdict'];
   /** The event, with this attempt counted, and with the time of its next attempt. */
   tried: Trial;
-  /** The events that the endpoint misses if this attempt disables it. */
-  missed: () => Missed;
+  /** The events that the endpoint misses if this attempt disables it; null if another replica stores them. */
+  missed: () => Missed | null;
 }
 
 export type Recorder = ReturnType<typeof openRecorder>;
