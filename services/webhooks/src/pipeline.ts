@@ -13,7 +13,8 @@
 // partition. The new owner reads webhook_offsets and webhook_replicas once, and begins at the last stored floor. So receivers get
 // the events that the old owner delivered after that floor a second time (delivering/takeover.ts). An endpoint whose caller set
 // `inFlightMax` waits 10.5 s first, until no attempt of the silent owner can be in flight. Floors and offsets are stored with the term
-// of the owner's claim, and those of an earlier term do not count. Nothing promises an order of deliveries.
+// of the owner's claim: a floor of an earlier term does not count, and an offset of an earlier term replaces no later offset. Nothing
+// promises an order of deliveries.
 //
 //   a success   is stored only if it closes the circuit. After any other success only the floor moves past the event.
 //   a failure   opens the circuit, and is stored in webhook_endpoints with the event's number of attempts and next time (trials).
