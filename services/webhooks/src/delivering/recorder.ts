@@ -60,7 +60,7 @@ export function openRecorder(options: RecorderOptions) {
         return { next, after: stored };
       }
       read = await endpoints.find(read._id);
-      // Where the answer to an update got lost, no replica has told of the change.
+      // If MongoDB's answer to an update was lost, no replica has announced the change.
       if (read !== null) tellChanged(read);
     }
     return {};
