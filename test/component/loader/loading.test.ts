@@ -98,6 +98,35 @@ async function load(rows: Row[], send: Send): Promise<LoadState> {
   return state;
 }
 
+/** Ends, as a process that is killed would, before it writes the state of the push that is the last one. */
+async function loadUntil(isLast: () => boolean, rows: Row[], send: Send): Promise<LoadState> {
+  const stateFolder = join(folder.path, 'state');
+  const obstacle = join(stateFolder, `${stateFile}.new`);
+  const stopping = load(rows, async (kind, items) => {
+    if (isLast()) await mkdir(obstacle, { recursive: true });
+    return send(kind, items);
+  });
+  await expect(stopping).rejects.toMatchObject({ code: 'EISDIR' });
+  await rmdir(obstacle);
+  return JSON.parse(await readFile(join(stateFolder, stateFile), 'utf8')) as LoadState;
+}
+
+async function resume(state: LoadState, rows: Row[], send: Send): Promise<void> {
+  const stateFolder = join(folder.path, 'state');
+  await using outputs = await Outputs.open(state, stateFolder, true);
+  const interrupt = new AbortController().signal;
+  const sources = [sourceOf(rows)];
+  await new Loading({
+    state,
+    sources,
+    outputs,
+    folder: stateFolder,
+    send,
+    inFlightMax: 1,
+    interrupt,
+  }).run();
+}
+
 const rejected = async (): Promise<object[]> => {
   const text = await readFile(join(folder.path, 'rejects/products.ndjson'), 'utf8').catch(() => '');
   return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as object]));
@@ -261,32 +290,10 @@ it('says of no row that it is written where the disk is full', async () => {
 });
 
 it('writes rejects to no second file where it ends between them and its state', async () => {
-  const stateFolder = join(folder.path, 'state');
-  const obstacle = join(stateFolder, `${stateFile}.new`);
   const rows = [row(1, 'P-1', 'oak'), { ...row(2, 'P-2', 'pine'), made: new Wrong('no') }];
-  const loadOn = async (state: LoadState, isResumed: boolean, send: Send): Promise<void> => {
-    await using outputs = await Outputs.open(state, stateFolder, isResumed);
-    const interrupt = new AbortController().signal;
-    const sources = [sourceOf(rows)];
-    await new Loading({
-      state,
-      sources,
-      outputs,
-      folder: stateFolder,
-      send,
-      inFlightMax: 4,
-      interrupt,
-    }).run();
-  };
   const send = answering([], () => false);
-  const stopping = loadOn(stateOf(), false, async (kind, items) => {
-    await mkdir(obstacle);
-    return send(kind, items);
-  });
-  await expect(stopping).rejects.toMatchObject({ code: 'EISDIR' });
-  await rmdir(obstacle);
-  const left: LoadState = JSON.parse(await readFile(join(stateFolder, stateFile), 'utf8'));
-  await loadOn(left, true, send);
+  const left = await loadUntil(() => true, rows, send);
+  await resume(left, rows, send);
   const files = await readdir(join(folder.path, 'rejects'));
   const texts = await Promise.all(files.map((name) => readFile(join(folder.path, 'rejects', name), 'utf8')));
   expect(texts.join('').match(/pine/g)).toEqual(['pine']);
@@ -312,35 +319,6 @@ it('writes the head of rejects once, whenever it ends', async () => {
   expect(text.split('\n').filter((line) => line === 'head')).toHaveLength(1);
   expect(files[0]?.rejects?.bytes).toBe(text.length);
 });
-
-/** Ends, as a process that is killed would, before it writes the state of the push that is the last one. */
-async function loadUntil(isLast: () => boolean, rows: Row[], send: Send): Promise<LoadState> {
-  const stateFolder = join(folder.path, 'state');
-  const obstacle = join(stateFolder, `${stateFile}.new`);
-  const stopping = load(rows, async (kind, items) => {
-    if (isLast()) await mkdir(obstacle, { recursive: true });
-    return send(kind, items);
-  });
-  await expect(stopping).rejects.toMatchObject({ code: 'EISDIR' });
-  await rmdir(obstacle);
-  return JSON.parse(await readFile(join(stateFolder, stateFile), 'utf8')) as LoadState;
-}
-
-async function resume(state: LoadState, rows: Row[], send: Send): Promise<void> {
-  const stateFolder = join(folder.path, 'state');
-  await using outputs = await Outputs.open(state, stateFolder, true);
-  const interrupt = new AbortController().signal;
-  const sources = [sourceOf(rows)];
-  await new Loading({
-    state,
-    sources,
-    outputs,
-    folder: stateFolder,
-    send,
-    inFlightMax: 1,
-    interrupt,
-  }).run();
-}
 
 it('takes up no deferred row that its state does not know: that row is sent again', async () => {
   const rows = Array.from({ length: 600 }, (_, index) => row(index + 1, `P-${index + 1}`, `n${index + 1}`));

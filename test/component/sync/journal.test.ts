@@ -7,6 +7,7 @@ import { newSyncId } from '../../../shared/sync/src/ids.ts';
 import { journalIndexes, openJournal, type Journal } from '../../../shared/sync/src/journal/journal.ts';
 import type { Entry } from '../../../shared/sync/src/journal/journal-entry.ts';
 import { closeForgotten } from '../../../shared/sync/src/recovery/sweeper.ts';
+import { writingEntry } from '../../support/journal-entries.ts';
 import { openWorld, type World } from '../../support/sync.ts';
 
 let world: World;
@@ -20,23 +21,16 @@ beforeAll(async () => {
 afterAll(() => world[Symbol.asyncDispose]());
 
 const at = (sinceNowMs: number): Date => new Date(Date.now() + sinceNowMs);
-const entry = (_id: string): Entry => ({
-  _id,
-  integration: 'acme',
-  entityType: 'supplier',
-  state: 'writing',
-  owner: 'writer',
-  due: at(15_000),
-  created: 0,
-  updated: 0,
-  unchanged: 0,
-  failed: 1,
-  startedAt: at(0),
-  completedAt: null,
-  drafting: false,
-  drafted: 0,
-  ids: new Uint8Array(16),
-});
+const entry = (_id: string): Entry =>
+  writingEntry({
+    _id,
+    integration: 'acme',
+    owner: 'writer',
+    due: at(15_000),
+    failed: 1,
+    startedAt: at(0),
+    ids: new Uint8Array(16),
+  });
 
 describe('a tombstone', () => {
   it('keeps the entry away for whose push it stands, and no other', async () => {

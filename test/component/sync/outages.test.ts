@@ -9,6 +9,7 @@ import type { StoredEntry } from '../../../shared/sync/src/journal/journal-entry
 import { openWatermarks, watermarkKey } from '../../../shared/sync/src/watermarks.ts';
 import { awake } from '../../support/awake.ts';
 import { eventually } from '../../support/eventually.ts';
+import { writingEntry } from '../../support/journal-entries.ts';
 import { startMongodb } from '../../support/mongodb.ts';
 import { openWorld, type Caller, type SeenEvent, type World } from '../../support/sync.ts';
 
@@ -258,23 +259,8 @@ describe('an event stream that takes nothing for long', () => {
 });
 
 /** As a process left it that died a moment before it is due. */
-const entryOf = (integration: string, startedAt: Date): StoredEntry => ({
-  _id: newSyncId(startedAt),
-  integration,
-  entityType: 'supplier',
-  state: 'writing',
-  owner: 'dead',
-  due: startedAt,
-  created: 0,
-  updated: 0,
-  unchanged: 0,
-  failed: 0,
-  startedAt,
-  completedAt: null,
-  drafting: false,
-  drafted: 0,
-  ids: new Uint8Array(),
-});
+const entryOf = (integration: string, startedAt: Date): StoredEntry =>
+  writingEntry({ _id: newSyncId(startedAt), integration, startedAt, due: startedAt });
 
 describe('a service that gets its signal to stop', () => {
   it(

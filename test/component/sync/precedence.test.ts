@@ -4,6 +4,7 @@ import { internalIdOf, newSyncId, packIds } from '../../../shared/sync/src/ids.t
 import { openJournal, type Journal } from '../../../shared/sync/src/journal/journal.ts';
 import { openPrecedence, type Precedence } from '../../../shared/sync/src/pushing/precedence.ts';
 import { openWatermarks, watermarkKey, type Watermarks } from '../../../shared/sync/src/watermarks.ts';
+import { writingEntry } from '../../support/journal-entries.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openWorld, type World } from '../../support/sync.ts';
 
@@ -33,24 +34,10 @@ async function begin(externalIds: readonly string[], waitedMs: number, forMs = p
   const startedAt = new Date();
   const syncId = newSyncId(startedAt);
   const records = externalIds.map((id) => ({ internalId: internalIdOf('sup', integration, id) }));
+  const ids = packIds(records.map(({ internalId }) => internalId));
   const [{ at, claims }] = await Promise.all([
     watermarks.open(key, syncId),
-    journal.insert({
-      _id: syncId,
-      integration,
-      entityType: 'supplier',
-      state: 'writing',
-      owner: 'test',
-      created: 0,
-      updated: 0,
-      unchanged: 0,
-      failed: 0,
-      startedAt,
-      completedAt: null,
-      drafting: false,
-      drafted: 0,
-      ids: packIds(records.map(({ internalId }) => internalId)),
-    }),
+    journal.insert(writingEntry({ _id: syncId, integration, startedAt, ids })),
   ]);
   const of = { kind: { plural: 'suppliers', idPrefix: 'sup' } };
   const contender = { syncId, integration, of, records, waitedMs: () => waitedMs };

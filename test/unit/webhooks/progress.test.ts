@@ -52,6 +52,15 @@ function begin(queue: EndpointQueue): void {
   queue.begin(step.delivery, performance.now());
 }
 
+/** Delivers both events of the endpoint, of which the first is in flight. */
+function catchUp(queue: EndpointQueue): void {
+  begin(queue);
+  for (const index of [0, 1]) {
+    const delivery = queue.find({ sequence: 1, index });
+    if (delivery !== undefined) queue.finish(delivery);
+  }
+}
+
 it('stores the offset of an endpoint that has the same undelivered event for 300 ms', async () => {
   const { progress, saved } = setUp();
   await using _progress = progress;
@@ -112,11 +121,7 @@ it('follows an integration until the offset of its endpoint is removed', async (
   );
   await using _progress = progress;
   progress.touchBehind(queue);
-  for (const index of [0, 1]) {
-    if (index === 1) begin(queue);
-    const delivery = queue.find({ sequence: 1, index });
-    if (delivery !== undefined) queue.finish(delivery);
-  }
+  catchUp(queue);
   expect([queue.firstUndelivered(), progress.follows(integration)]).toEqual([Infinity, true]);
   await eventually(
     () => progress.follows(integration),
@@ -134,11 +139,7 @@ it('removes an offset that was stored although its writing failed', async () => 
   await using _progress = progress;
   progress.storeSoon(queue);
   await eventually(() => saved.length, Boolean);
-  begin(queue);
-  for (const index of [0, 1]) {
-    const delivery = queue.find({ sequence: 1, index });
-    if (delivery !== undefined) queue.finish(delivery);
-  }
+  catchUp(queue);
   await eventually(
     () => progress.follows(integration),
     (follows) => !follows,
@@ -155,11 +156,7 @@ it('removes an offset that was stored for a next owner, where the handover faile
   await using _progress = progress;
   await expect(progress.handOver([integration])).rejects.toThrow('the answer was lost');
   expect(saved).toMatchObject([{ open: [{ sequence: 1, index: 0, heldBy: 'self' }] }]);
-  begin(queue);
-  for (const index of [0, 1]) {
-    const delivery = queue.find({ sequence: 1, index });
-    if (delivery !== undefined) queue.finish(delivery);
-  }
+  catchUp(queue);
   await eventually(
     () => saved.at(-1),
     (offset) => offset === undefined,
@@ -173,11 +170,7 @@ it('removes an offset that a former owner has stored late, and none that is foll
   terms.push({ _id: 'acme', partition: 0, term: 0 });
   await pause(61_000);
   expect(saved.map((offset) => offset?.sequence)).toEqual([1]);
-  begin(queue);
-  for (const index of [0, 1]) {
-    const delivery = queue.find({ sequence: 1, index });
-    if (delivery !== undefined) queue.finish(delivery);
-  }
+  catchUp(queue);
   await pause(1_000);
   expect(saved.splice(0)).toHaveLength(2);
   await pause(61_000);
