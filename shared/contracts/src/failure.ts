@@ -29,3 +29,13 @@ export class Failure extends Error {
     this.retryAfterSeconds = extras.retryAfterSeconds;
   }
 }
+
+/** Throws one failure for all errors of a request. */
+export function refuseIfAny(errors: FailureEntry[]): void {
+  if (errors.length === 0) return;
+  throw new Failure('invalid_request', errors.map(inOneLine).join(' '), { errors });
+}
+
+/** Some details end with a full stop, others do not. */
+const inOneLine = ({ detail }: FailureEntry, index: number, { length }: FailureEntry[]): string =>
+  detail.endsWith('.') || index === length - 1 ? detail : `${detail};`;

@@ -1,6 +1,6 @@
 // The query and the answer of a listing. All listings of the interface have this shape.
 import { Type, type Static, type TObject, type TProperties, type TSchema } from 'typebox';
-import { Failure, type FailureEntry } from './failure.ts';
+import type { FailureEntry } from './failure.ts';
 import { limits } from './limits.ts';
 import { quote } from './quote.ts';
 import { parseInstant } from './time.ts';
@@ -141,15 +141,6 @@ export function checkBesideCursor(
     refuse(name, `expected the ${what} that the cursor keeps, or none`);
   }
 }
-
-export function refuseIfAny(errors: FailureEntry[]): void {
-  if (errors.length === 0) return;
-  throw new Failure('invalid_request', errors.map(inOneLine).join(' '), { errors });
-}
-
-/** Some details end with a full stop, others do not. */
-const inOneLine = ({ detail }: FailureEntry, index: number, { length }: FailureEntry[]): string =>
-  detail.endsWith('.') || index === length - 1 ? detail : `${detail};`;
 
 export function readOneOf<Value extends string>(
   query: QueryParameters,
