@@ -28,6 +28,7 @@ import { startPipeline } from './pipeline.ts';
 import { openVault } from './secrets/vault.ts';
 import { openConnections } from './sending/connections.ts';
 import { openEgressGuard, openResolver, parseAllowList, type Resolve } from './sending/egress-guard.ts';
+import { userAgentOf } from './sending/headers.ts';
 import { openPoster } from './sending/post.ts';
 import { openSend } from './sending/send.ts';
 import { streamSpecs } from './streams.ts';
@@ -142,7 +143,7 @@ function openSending(
   const guard = openEgressGuard({ allowed, resolve: openResolver(resolve) });
   const poster = starting.use(openPoster(stop, connections));
   const { PLATFORM_NAME, WEBHOOK_TRACEPARENT: sendsTraceparent } = config;
-  const userAgent = `${PLATFORM_NAME}-Webhook/1.0`;
+  const userAgent = userAgentOf(PLATFORM_NAME);
   return { guard, send: openSend({ guard, connections, poster, userAgent, sendsTraceparent, tracing }) };
 }
 

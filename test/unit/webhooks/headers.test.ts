@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it, test } from 'vitest';
-import { signedHeaders } from '../../../services/webhooks/src/sending/headers.ts';
+import { signedHeaders, userAgentOf } from '../../../services/webhooks/src/sending/headers.ts';
 import {
   makeSecret,
   secretBytes,
@@ -23,7 +23,7 @@ function headersOf(secrets: readonly [string, ...string[]], at = new Date()): Re
     host: 'receiver.example:8443',
     keys: [signingKeyOf(first), ...others.map(signingKeyOf)],
     at,
-    userAgent: 'Acme-Webhook/1.0',
+    userAgent: userAgentOf('Acme'),
   });
   return Object.fromEntries(
     Array.from({ length: flat.length / 2 }, (_, n) => [flat[2 * n], flat[2 * n + 1]]),

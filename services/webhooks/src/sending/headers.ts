@@ -19,6 +19,9 @@ const standardSignaturesOf = (keys: SigningKeys, prefix: string, body: Uint8Arra
     .map((key) => `v1,${createHmac('sha256', key.bytes).update(prefix).update(body).digest('base64')}`)
     .join(' ');
 
+/** The User-Agent of deliveries; `platform` is the setting PLATFORM_NAME. */
+export const userAgentOf = (platform: string): string => `${platform}-Webhook/1.0`;
+
 export interface Signable {
   /** The same on every attempt, replay and endpoint. */
   eventId: string;
