@@ -1,5 +1,6 @@
 // The webhooks of an integration as a listing: in the order of their registration, by page or by cursor. A cursor names the
 // webhook after which the next page begins; the cursor is sealed, so a caller can neither make nor change one.
+// What `details=true` adds to each webhook: `showingOf` (handlers.ts), endpoints/endpoint.ts.
 import {
   basePath,
   checkBesideCursor,
