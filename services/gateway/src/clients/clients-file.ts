@@ -1,4 +1,5 @@
 // Reads the file of clients within a bound, checks its content, and words the refusal of a wrong file.
+// When the gateway reads the file again, and what then serves on: clients.ts. The form of a secret: secret.ts.
 //
 //   [{ "id": "erp", "integration": "acme", "scope": "integration:suppliers:write …",
 //      "secrets": [{ "name": "k3JvP0aQ", "sha256": "…", "expiresAt": "2027-01-31T00:00:00Z" }, "sha256:…"] }]
