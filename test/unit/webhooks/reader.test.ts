@@ -113,7 +113,10 @@ it('begins no reading of a log that was made again, whoever has noticed that bef
   const { reader, begun, refused } = setUp(undefined, 'other');
   await using _reader = reader;
   await reader.add([partitionOf(1, 10)]);
-  expect([begun, await refused]).toEqual([[], 'the stream was created again']);
+  expect([begun, await refused]).toEqual([
+    [],
+    'EVENT_BATCHES was created again after its partitions were claimed',
+  ]);
 });
 
 /** Reads one message, and lets the reader compare it with what the leader has by then. */

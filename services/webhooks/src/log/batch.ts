@@ -17,13 +17,13 @@ export interface LoggedBatch {
   readonly count: number;
   /** The only endpoint that gets an addressed batch; undefined for any other batch. */
   readonly endpointId: string | undefined;
-  /** The trace parent of the batch's deliveries. */
+  /** The W3C `traceparent` to which the spans of the batch's deliveries belong. */
   traceparent: string | undefined;
   /** In the order of the message; `LogPoint.index` is an index into this array. */
   events(): readonly StreamEvent[];
 }
 
-/** Undefined where the message is no event batch. */
+/** Undefined if the message is no event batch. */
 export function readBatch(stored: FollowedMessage, log: Log): LoggedBatch | undefined {
   const subject = readStoredBatchSubject(stored.subject);
   const batch = readEventBatch(stored.body);
@@ -67,7 +67,7 @@ export function logRefused(log: Log, subject: string, refused: readonly { event:
 }
 
 const kindsMax = 10;
-/** Measured bytes in memory: of a batch beside its message, and of each decoded event. */
+/** Measured bytes in memory: of a batch without its message and its decoded events, and of each decoded event. */
 export const bytesBeside = 1_500;
 const bytesOfEvent = 500;
 
@@ -94,7 +94,7 @@ export interface StreamEvent extends EventFacts {
 
 type StoredEvent = Pick<StoredMessage, 'id' | 'sequence' | 'body' | 'traceparent'>;
 
-/** Undefined where the bytes are no event. */
+/** Undefined if the bytes are no event. */
 export function readStreamEvent({ id, sequence, body, traceparent }: StoredEvent): StreamEvent | undefined {
   const head = readEventHead(body);
   if (head === undefined) return undefined;
@@ -139,7 +139,7 @@ export const originOf = (eventId: string): string => ofPush.exec(eventId)?.[1] ?
 const usualHead = /^\{"event":"([\w.]+)","timestamp":"([\w.:+-]+)",/;
 export const usualHeadBytesMax = 128;
 
-/** Undefined where the bytes are no event. */
+/** Undefined if the bytes are no event. */
 function readEventHead(body: Uint8Array): EventHead | undefined {
   return readUsualHead(textOf(body, 0, usualHeadBytesMax)) ?? readEvent(body);
 }

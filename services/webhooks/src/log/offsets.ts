@@ -24,7 +24,7 @@ export interface OpenEvent extends LogPoint {
   dueAtMs: number;
   /** From the receiver's `Retry-After`. */
   retryAfterMs?: number;
-  /** A former owner of the partition at which the event is still in flight. */
+  /** The id of a former owner of the partition. The event is still in flight at that replica. */
   heldBy?: string;
 }
 
@@ -89,7 +89,7 @@ export async function openOffsets(store: Store, stream: Pick<LogStream, 'facts'>
       const open = { [`offsets.${endpointId}.open`]: { sequence, index } };
       await collection.updateOne({ _id: integration }, { $pull: open });
     },
-    /** Changes nothing if another replica owns the partition now. */
+    /** Changes nothing if an owner with a later claim term has stored offsets of the integration. */
     async save(
       integration: string,
       { partition, term, stream: log }: Pick<StoredOffsets, 'partition' | 'term' | 'stream'>,

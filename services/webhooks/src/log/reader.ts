@@ -33,14 +33,14 @@ export interface ReadPartition {
   partition: number;
   /** The creation time of the log to which `through` belongs. */
   stream: string;
-  /** The sequence up to which the partition's batches were read and taken. */
+  /** The sequence up to which `LogReaderOptions.take` has finished the partition's batches. */
   through: number;
 }
 
 interface LogReaderOptions {
   bus: Pick<Bus, 'follow' | 'hasAfter'>;
   stream: Pick<LogStream, 'look'>;
-  /** Takes batches in order. It fails only when the process stops; the next owner then reads the batches. */
+  /** Queues batches for delivery, in order. Rejects only when the process stops; the next owner reads the batches. */
   take: (batches: readonly LoggedBatch[]) => Promise<void>;
   /** Creates the stream again if nats-server has lost it. */
   ensure: () => Promise<void>;
@@ -117,7 +117,8 @@ export class LogReader implements AsyncDisposable {
     this.#reading = bus.follow(eventBatchesStream, {
       filters: Array.from(this.#partitions.keys(), partitionFilter),
       from: async () => {
-        if (!this.#isOf(await stream.look())) throw new Error('the stream was created again');
+        if (!this.#isOf(await stream.look()))
+          throw new Error('EVENT_BATCHES was created again after its partitions were claimed');
         return this.#received + 1;
       },
       ahead,
@@ -163,7 +164,7 @@ export class LogReader implements AsyncDisposable {
     for (const one of this.#partitions.values()) one.through = Math.max(one.through, through);
   }
 
-  /** Whether the partitions were claimed of this log. If the log was created again, Ownership claims them anew. */
+  /** False if the log was created again after the partitions were claimed. Ownership then claims them anew. */
   #isOf({ id }: LogStreamFacts): boolean {
     return this.#partitions.values().every(({ stream }) => stream === id);
   }

@@ -19,7 +19,7 @@ interface WindowBatch {
 
 interface WindowsOptions<Batch> {
   bus: Pick<Bus, 'readStream'>;
-  /** Undefined where the message is no event batch. */
+  /** Undefined if the message is no event batch. */
   read: (stored: StoredMessage) => Batch | undefined;
   /** The bound on chunks, over all integrations. */
   chunksBytesMax?: number;
@@ -28,7 +28,7 @@ interface WindowsOptions<Batch> {
 }
 
 const windowBytesMax = 2 * 1024 * 1024;
-/** While all windows together have more, a window that gets a batch shrinks to `windowBytesMin`. */
+/** While all windows together have more bytes, a window that gets a batch shrinks to `windowBytesMin`. */
 const allBytesMax = 128 * 1024 * 1024;
 const windowBytesMin = 64 * 1024;
 const chunkBytesMax = 2 * 1024 * 1024;
@@ -146,7 +146,7 @@ export class Window<Batch extends WindowBatch = LoggedBatch> {
   load(sequence: number): Promise<void> {
     const underWay = this.#loading.get(sequence);
     if (underWay !== undefined) return underWay;
-    // Another reader has loaded the chunk while this one waited for its turn.
+    // Another reader has loaded the chunk while this reader waited for a permit of the semaphore.
     if (this.at(sequence) !== undefined) return Promise.resolve();
     const load = this.#windows
       .load(this.#older, this.#integration, sequence, this.#from)
@@ -184,7 +184,7 @@ export class Window<Batch extends WindowBatch = LoggedBatch> {
   }
 }
 
-/** A binary search, as a window may have thousands of batches. */
+/** A binary search, because a window may have thousands of batches. */
 function firstFrom<Batch extends WindowBatch>(
   batches: readonly Batch[],
   sequence: number,
