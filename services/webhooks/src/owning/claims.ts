@@ -1,4 +1,4 @@
-// The claims and floors of partitions in MongoDB, by which a new owner goes on where the former owner ended.
+// The claims and floors of partitions in MongoDB. From them a new owner knows how far the former owner has delivered.
 //
 //   a document for each  is written by                      and holds
 //   ───────────────────  ─────────────────────────────────  ──────────────────────────────────────────────────────
@@ -7,7 +7,7 @@
 //   replica              the replica, five times a second   the floors of its partitions, with their terms
 //
 // Each event up to the floor of a partition is delivered, missed, given up, or in the offset of an endpoint that is behind
-// (offsets.ts). A claim names the creation time of the log, as a log that is created again counts from one.
+// (offsets.ts). A claim names the creation time of the log, because a log that is created again counts from one.
 import { isFirst, isFound, type Collection, type Store } from '@integration-sync/runtime/store';
 import type { LogStream, LogStreamFacts } from '../log/reader.ts';
 
@@ -50,7 +50,7 @@ export class Claims {
   readonly #claims: Collection<StoredClaim>;
   readonly #replicas: Collection<StoredFloors>;
   readonly #self: string;
-  /** Says where the log ends: a log that was restored from an older copy may end before a floor. */
+  /** Tells the end of the log: a log that was restored from an older copy may end before a stored floor. */
   readonly #stream: Pick<LogStream, 'look'>;
 
   constructor(store: Store, self: string, stream: Pick<LogStream, 'look'>) {
@@ -60,7 +60,7 @@ export class Claims {
     this.#stream = stream;
   }
 
-  /** Claims partitions that have no owner or a dead owner. Resolves with the new claims. */
+  /** Claims partitions that have no owner, a dead owner or this replica as owner. Resolves with the new claims. */
   async take(partitions: readonly number[], isDead: (owner: string) => boolean): Promise<Claim[]> {
     const found = await this.#claims.find({ _id: { $in: [...partitions] } }).toArray();
     const byId = new Map(found.map((one) => [one._id, one]));
@@ -70,7 +70,7 @@ export class Claims {
     });
     if (free.length === 0) return [];
     const floors = await this.#floorsOf(free.flatMap((partition) => byId.get(partition)?.owner ?? []));
-    // Stored floors may lie beyond the end of the log that this replica last read.
+    // The end of the log is read after the floors: the end that this replica knew before may lie below them.
     const log = await this.#stream.look();
     const taken = await Promise.all(
       free.map((partition) => {
@@ -88,7 +88,7 @@ export class Claims {
     return taken.filter((claim) => claim !== undefined);
   }
 
-  /** The claims that no other replica has replaced. */
+  /** Those of the claims that no other replica has replaced. */
   async standing<Held extends Claim>(held: readonly Held[]): Promise<Held[]> {
     const found = await this.#claims.find({ owner: this.#self }).toArray();
     const terms = new Map(found.map(({ _id, term }) => [_id, term]));
@@ -105,7 +105,8 @@ export class Claims {
   }
 
   async saveFloors(held: readonly SavedFloor[]): Promise<void> {
-    // The floor of a partition that is being given back stays: its term tells whether it still holds.
+    // `$set` keeps the floors of other partitions, such as partitions that are being given back. The stored term tells
+    // whether a floor is still valid.
     const floors = Object.fromEntries(
       held.map(({ partition, term, floor }) => [`floors.${partition}`, [term, floor]]),
     );

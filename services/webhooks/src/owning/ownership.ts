@@ -5,7 +5,7 @@
 //   assigned to this replica, and free      claims the partition
 //   assigned to this replica, not free      waits until the owner gives the partition back, or is silent for 2.5 s
 //   its own, assigned to another replica    stops deliveries, stores offsets, gives the partition back
-//   its own, while others do not hear it    begins no attempt and stores nothing until MongoDB shows that its claims stand
+//   its own, but its broadcasts are lost    begins no attempt and stores nothing until MongoDB confirms its claims
 import { hash } from 'node:crypto';
 import { partitionsNumber } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
@@ -21,7 +21,7 @@ export interface OwnedPartition extends Claim, ReadPartition {}
 /** This replica's partitions, by number. Only Ownership changes the map. */
 export class OwnedPartitions extends Map<number, OwnedPartition> {
   readonly #replicas: Pick<Replicas, 'isHeard' | 'gaps'>;
-  /** After so many gaps MongoDB has shown that the claims stand. */
+  /** The value of `Replicas.gaps` before MongoDB last confirmed the claims. */
   #verifiedGaps = 0;
 
   constructor(replicas: Pick<Replicas, 'isHeard' | 'gaps'>) {
@@ -29,12 +29,12 @@ export class OwnedPartitions extends Map<number, OwnedPartition> {
     this.#replicas = replicas;
   }
 
-  /** False from the moment other replicas may not hear this replica, until MongoDB shows that its claims stand. */
+  /** False from the moment other replicas may not hear this replica, until MongoDB confirms its claims. */
   get isSure(): boolean {
     return this.#replicas.isHeard && this.#replicas.gaps === this.#verifiedGaps;
   }
 
-  /** `gaps`: those before MongoDB was asked. */
+  /** `gaps`: the value of `Replicas.gaps` before MongoDB was asked. */
   areVerified(gaps: number): void {
     this.#verifiedGaps = gaps;
   }
@@ -141,7 +141,7 @@ export class Ownership implements AsyncDisposable {
     owned.areVerified(gaps);
   }
 
-  /** Waits until reading ends: a late message would make a partition that is claimed again skip earlier messages. */
+  /** Waits until reading ends: a late message would make this replica skip earlier messages once it claims again. */
   async #lose(lost: readonly OwnedPartition[]): Promise<void> {
     if (lost.length === 0) return;
     for (const { partition } of lost) this.#options.owned.delete(partition);

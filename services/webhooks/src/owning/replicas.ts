@@ -1,7 +1,8 @@
-// Which replicas live, and which of them share the partitions. Each replica broadcasts both twice a second, and counts as dead
-// after 2.5 s of silence. A replica that does not hear itself judges no other replica, and may have lost its partitions.
+// Which replicas live, and which of them share the partitions. Each replica broadcasts twice a second that it lives and
+// whether it shares, and counts as dead after 2.5 s of silence. A replica that does not hear its own broadcasts judges
+// no other replica, and may have lost its partitions.
 //
-// A stopping replica broadcasts that it shares no partitions, and ends seconds later: its attempts in flight take so long.
+// A stopping replica broadcasts that it shares no partitions. It lives on until its attempts in flight have ended.
 import { randomUUID } from 'node:crypto';
 import type { Bus } from '@integration-sync/runtime/bus';
 
@@ -10,7 +11,7 @@ export type Replicas = ReturnType<typeof openReplicas>;
 const beatMs = 500;
 /** After this silence the other replicas claim a replica's partitions. */
 export const silenceMs = 2_500;
-/** A replica that has not heard itself for this time begins no attempt: sooner than other replicas claim its partitions. */
+/** A replica that has not heard itself for so long begins no attempt. Others claim its partitions only later. */
 const unheardMs = 2_000;
 const aliveSubject = 'webhooks.replica.alive';
 const goneSubject = 'webhooks.replica.gone';
@@ -71,11 +72,11 @@ export function openReplicas(bus: Pick<Bus, 'broadcast' | 'listen'>) {
       const others = Array.from(heard).flatMap(([id, { at, shares }]) => (shares && at >= since ? [id] : []));
       return onChange === undefined ? others : [self, ...others];
     },
-    /** Whether this replica has heard itself within 2 s. Otherwise other replicas may not hear it, and may claim its partitions. */
+    /** Whether this replica has heard itself within 2 s. If not, other replicas may claim its partitions. */
     get isHeard(): boolean {
       return performance.now() - own.heardAt < unheardMs;
     },
-    /** How often this replica was not heard for 2 s, and is heard again. */
+    /** How often this replica did not hear itself for 2 s, and then heard itself again. */
     get gaps(): number {
       return own.gaps;
     },
@@ -98,7 +99,7 @@ export function openReplicas(bus: Pick<Bus, 'broadcast' | 'listen'>) {
   };
 }
 
-/** A replica's own beats. A beat counts from the time it was sent, as a process that was frozen finds an old beat in its socket. */
+/** A replica's own beats, by the time each was sent: a process that was frozen finds an old beat in its socket. */
 function openOwnBeats() {
   let heardAt = -Infinity;
   let heardSince = Infinity;
