@@ -4,12 +4,13 @@
 //   an event occurred before the cutoff if                   because
 //   ───────────────────────────────────────────────────────  ────────────────────────────────────────────────────────────
 //   its sequence in EVENTS is at most `through`              the event was published before the end of EVENTS was read
-//   its push, or the disabling that caused the event,        the journal entry or the endpoint says so from before the
-//   was not announced yet when the cutoff was taken          answer until the event is in EVENTS
+//   its push, or the disabling that caused the event,        a journal entry or `unannounced` names it from before the
+//   was not announced yet when the cutoff was taken          answer until EVENTS has the event
 //
-// A push that is answered before the cutoff is taken is before the cutoff, and a push that begins afterwards is after it. A push
-// between may be either. Unannounced pushes are read before the end of EVENTS, so a push that is announced in between is not lost.
-// If catalog or batches does not answer, its unannounced pushes count as after the cutoff.
+// A push that is answered before the cutoff is taken is before the cutoff, and a push that begins afterwards is after
+// it. A push that is under way meanwhile may be either. Unannounced pushes are read before the end of EVENTS, so a push
+// that is announced between the two reads is not lost. If catalog or batches does not answer, its unannounced pushes
+// count as after the cutoff.
 import { eventsStream, requestHeaders, subjects, UnannouncedRuns } from '@integration-sync/contracts';
 import type { Bus, BusRequest } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';

@@ -7,8 +7,8 @@
 //                           undelivered then                             whose span contains the disabling
 //   disabled or re-enabled  occurred while it was disabled               sent by a replay whose span contains it
 //
-// Most endpoints of an integration subscribe to one of a few sets of kinds, and have no cutoff in the event batch. Endpoints with
-// the same set share the match of the batch.
+// Most endpoints of an integration subscribe to one of a few sets of kinds of events, and have no cutoff in the event
+// batch. Endpoints with the same set share the match of the batch.
 import type { EarlierEvents, Endpoint, Subscriber } from '../endpoints/endpoint.ts';
 import type { EventFacts, LoggedBatch, StreamEvent } from '../log/batch.ts';
 
@@ -51,7 +51,7 @@ function factsOf(batch: MatchedBatch) {
 const indexesWhere = (batch: MatchedBatch, isWanted: (event: StreamEvent) => boolean): number[] =>
   batch.events().flatMap((event, index) => (isWanted(event) ? [index] : []));
 
-/** Compares kinds only: the caller has looked the endpoint up by its integration. */
+/** Does not compare integrations: the caller has looked the endpoint up by the integration of the event. */
 export function isMeantFor(
   endpoint: Pick<Endpoint, '_id' | 'events'>,
   { event, aboutEndpoint }: Pick<EventFacts, 'event' | 'aboutEndpoint'>,
