@@ -1,4 +1,5 @@
-// The streams that webhooks creates and reads. The contracts define EVENTS and EVENT_BATCHES, as other services publish to them.
+// The streams that webhooks creates and reads. The contracts define EVENTS and EVENT_BATCHES, because catalog and
+// batches publish to both.
 import {
   eventBatchesStreamSpec,
   eventsStreamSpec,
@@ -29,5 +30,5 @@ export const streamSpecs = (settings: StreamSettings): StreamSpec[] => [
   },
 ];
 
-/** Streams of former releases; this release reads none of them. */
+/** Streams of former releases. This release only counts their messages, and `ops streams` says what to do with them. */
 export const formerStreams: readonly string[] = ['BUNDLES', 'DELIVERIES', 'HELD'];

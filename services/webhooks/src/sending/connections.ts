@@ -4,9 +4,10 @@
 // A set opens as many connections as there are deliveries in flight, so that a request never waits behind another
 // endpoint's hanging request. A set that was not used for a minute is closed.
 //
-// A request is lost if the receiver closes the kept connection meanwhile. So a kept connection is reused for two seconds less
-// than the receiver's `Keep-Alive: timeout=`, for one second without that header, and for ten seconds at most. The HTTP client
-// reads from a kept connection before it sends, and passes over a connection that the receiver has closed.
+// A request is lost if the receiver closes the kept connection at that moment. So a kept connection is reused for two
+// seconds less than the receiver's `Keep-Alive: timeout=`, for one second without that header, and for ten seconds at
+// most. The HTTP client reads from a kept connection before it sends, and skips a connection that the receiver has
+// closed.
 import { LRUCache } from 'lru-cache';
 import { buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
 import { boundAnswers } from './answer-bounds.ts';
@@ -143,7 +144,7 @@ function openDispatchers({ proxyUrl, connector, ca }: ConnectionsOptions) {
   };
 }
 
-/** TLS names no server where the url names an address. */
+/** TLS gets no server name (SNI) if the url has an address as its host. */
 const servernameOf = ({ host, isLiteral }: Pick<CheckedTarget, 'host' | 'isLiteral'>) =>
   isLiteral ? {} : { servername: host };
 

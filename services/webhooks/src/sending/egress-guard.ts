@@ -113,7 +113,7 @@ function readTarget(text: string) {
 }
 
 /**
- * The error does not tell the caller the addresses behind a name, as they may belong to this service's
+ * The error does not tell the caller the addresses behind a name, because the addresses may belong to this service's
  * network.
  */
 const named = ({ host, isLiteral }: Target, address: string, reason: string): string =>

@@ -1,5 +1,5 @@
-// How an attempt ended, in the words of the attempt log. The words name causes that the receiver's operator can mend, and leave
-// out causes that only the operator of this service can mend.
+// How an attempt ended, in the words of the attempt log. The words name causes that the receiver's operator can mend.
+// Causes that only the operator of this service can mend are no outcome (`faultOfOurs`).
 import { Failure, limits } from '@integration-sync/contracts';
 
 export type Verdict = 'succeeded' | 'failed' | 'gone';
@@ -139,7 +139,7 @@ interface FailedAnswer {
   body: string;
 }
 
-/** A header value, which is masked, may begin at the last byte that is shown. */
+/** More bytes than are shown: a header value that must be masked may begin at the last byte that is shown. */
 const bytesMax = limits.responseBodyBytesMax + limits.webhookHeaderBytesMax;
 
 export type BodyStart = ReturnType<typeof openBodyStart>;

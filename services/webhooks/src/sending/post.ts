@@ -6,7 +6,7 @@
 //   before it is open                                 no byte was sent: the name's next address may be tried
 //   kept open, before a byte of the request is        the receiver has closed it: the request goes out on another
 //   written                                           connection
-//   later                                             the attempt fails, as the receiver may have the request
+//   later                                             the attempt fails, because the receiver may have it
 //
 // One watch checks the deadlines of all POSTs in flight: a timer for each POST would cost more than signing it.
 import { openWatch } from '@integration-sync/runtime/watch';

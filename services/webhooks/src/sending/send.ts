@@ -15,13 +15,13 @@ import type { Post, Poster } from './post.ts';
 export interface Attempted extends Outcome {
   at: Date;
   durationMs: number;
-  /** Undefined where the attempt belongs to no trace. */
+  /** Undefined if the attempt belongs to no trace. */
   traceId?: string | undefined;
 }
 
 export interface Sending extends Signable {
   attempt: number;
-  /** Undefined where the event belongs to no trace. */
+  /** Undefined if the event belongs to no trace. */
   traceparent?: string | undefined;
 }
 
@@ -40,7 +40,7 @@ interface SendOptions {
 
 /** The bound on connecting to an address while further addresses need their share of the deadline. */
 const connectMsMax = 2_500;
-/** A name may have thousands of addresses, of others too: an attempt must not knock at each of them. */
+/** A name may resolve to thousands of addresses, also of third parties: an attempt must not connect to each of them. */
 const addressesTriedMax = 16;
 
 export function openSend(options: SendOptions): Send {
