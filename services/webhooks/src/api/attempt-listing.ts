@@ -26,7 +26,7 @@ import type { Endpoints } from '../endpoints/store.ts';
 import { readBatch, type StreamEvent } from '../log/batch.ts';
 import { endpointOf, json } from './handlers.ts';
 
-/** An attempt is listed under the time of its begin, but only once it has ended: at most this much later. */
+/** An attempt is listed under the time when it began, but only once it has ended: at most this much later. */
 const settlingMs = 12_000;
 
 export const attemptsHandlers = (
@@ -128,7 +128,7 @@ export function listAttempts(all: readonly LoggedAttempt[], start: Start) {
   };
 }
 
-/** The `since` for the next request: not before the given `since`, nor after an attempt that may still be listed. */
+/** The `since` for the next request: not before the given `since`, nor after the begin of an attempt in flight. */
 export function nextSince(all: readonly LoggedAttempt[], sinceMs: number | null, nowMs: number): Date {
   const settledMs = nowMs - settlingMs;
   const newestMs = all.length === 0 ? settledMs : Math.max(...all.map(({ at }) => Date.parse(at)));

@@ -84,7 +84,7 @@ function entryOf({ instancePath, keyword, params, data, schema, parentSchema }: 
   const field = pointer.slice(1);
   if (missing !== undefined) return { pointer, detail: `${field} is required` };
   const expected = String(parentSchema?.['x-expected'] ?? expectation(keyword, schema));
-  // No message contains a write-only value, as no answer does.
+  // No error message contains a write-only value, and no answer does.
   const got = parentSchema?.['writeOnly'] === true ? '' : `, got ${describe(data)}`;
   return { pointer, detail: `${field}: expected ${expected}${got}` };
 }

@@ -55,7 +55,7 @@ export const listingHandlers = (
 
 /** Throws a Failure that names all errors. */
 function readWalk(query: URLSearchParams, key: string, integration: string, errors: FailureEntry[]): Walk {
-  // Only the listings of synced records have `since`.
+  // A listing of webhooks has no `since`, which `readListingQuery` would read and check.
   query.delete('since');
   const { page, limit, cursor } = readListingQuery(query, errors);
   const walk = cursor === undefined ? undefined : openWalk(key, integration, cursor);

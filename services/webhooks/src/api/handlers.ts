@@ -13,7 +13,7 @@ import type { Endpoints } from '../endpoints/store.ts';
 
 export const json = (body: unknown) => ({ body: JSON.stringify(body) });
 
-/** How the request wants endpoints to be shown. */
+/** How the request wants endpoints to be shown: with their settings if it has `details=true`. */
 export function showingOf(
   query: URLSearchParams,
   errors: FailureEntry[],

@@ -1,6 +1,6 @@
-// Does the recovery steps of disabled endpoints (endpoints/recovery.ts): tests and enables them, and sends their missed events.
-// A step that is cut off is repeated by a replica that finds it due. Repeated events have the same ids, so the stream stores
-// each event once.
+// Does the recovery steps of disabled endpoints (endpoints/recovery.ts): tests and enables the endpoints, and sends
+// their missed events. If a step fails or its replica dies, a replica that finds the step due repeats it. The repeated
+// messages have the same ids, so the stream stores each event once.
 import { eventsStream } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
@@ -26,7 +26,7 @@ interface RecoveriesOptions {
 const everyMs = 1_000;
 /** How many steps a check does concurrently; each test may hang for 10 s. */
 const atOnce = 32;
-/** Often enough that no other replica finds the step due (endpoints/recovery.ts, `heldMs`). */
+/** How often a replica moves the due time of its step, so that no other replica finds the step due (`heldMs`). */
 const holdEveryMs = 5_000;
 
 export function openRecoveries(options: RecoveriesOptions): AsyncDisposable {
@@ -56,7 +56,8 @@ export function openRecoveries(options: RecoveriesOptions): AsyncDisposable {
   /** Sends the missed events, and publishes `webhook.enabled`. */
   const send = async (begun: Endpoint): Promise<void> => {
     await changed(begun);
-    // The endpoint was disabled again: the next recovery sends these events as well.
+    // The endpoint was disabled again. The events are sent once it is enabled: by this step, or by the step of a new
+    // recovery.
     if (!begun.active) return;
     const through = await throughOf(options, begun);
     const { _id, integration, url, epoch, recovery } = begun;
@@ -109,8 +110,9 @@ export function openRecoveries(options: RecoveriesOptions): AsyncDisposable {
 }
 
 /**
- * The last sequence of EVENTS that the step `send` sends. The owner knows now that the endpoint is enabled, but has passed over
- * events that came between `eventsAfter` and now. A repeated step sends the same events.
+ * The last sequence of EVENTS that the step `send` sends: the end of EVENTS once the owner knows that the endpoint is
+ * enabled. The owner has passed over earlier events after `eventsAfter`, so the step sends these too. A repeated step
+ * reads the stored sequence, and so sends the same events.
  */
 async function throughOf({ bus, endpoints }: RecoveriesOptions, held: Endpoint): Promise<number> {
   const { recovery } = held;

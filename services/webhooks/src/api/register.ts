@@ -57,7 +57,7 @@ export function registering(options: RegisterOptions): BusHandler {
         if (error instanceof Failure && error.code === 'conflict') await registrations.drop(found._id);
         throw error;
       }));
-    // Also for a webhook that was stored before: its replica may have died before it replaced the revision.
+    // Also for a webhook that was stored before: the replica that stored it may not have replaced the revision.
     await revisions.changed(integration);
     await registrations.finish(found._id);
     return answerOf({ ...registered, url: body.url, events: [...new Set(body.events)], active: true });
@@ -74,7 +74,7 @@ const answerOf = ({ signingSecret, ...endpoint }: Registered) => ({
   headers: { location: `${basePath}/webhook-events/${endpoint._id}` },
 });
 
-/** Where another caller with the same key was quicker, resolves with that caller's webhook. */
+/** If another caller with the same key was quicker, resolves with that caller's webhook. */
 async function register(
   { endpoints, vault, takeCutoff, endpointsMax }: RegisterOptions,
   request: BusRequest,
@@ -107,7 +107,7 @@ async function register(
   return { ...endpoint, signingSecret };
 }
 
-/** Undefined where the caller that began the registration has not finished it, or its replica died. */
+/** Undefined if the webhook is not stored: its caller is still registering it, or that caller's replica died. */
 async function registeredAs(
   { endpoints, vault }: RegisterOptions,
   { integration, endpointId, isDone }: Registration,

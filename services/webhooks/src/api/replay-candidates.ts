@@ -21,7 +21,7 @@ import type { LogStream } from '../log/reader.ts';
 import { isMeantFor, isMissed } from '../matching/match.ts';
 import type { Claims } from '../owning/claims.ts';
 
-/** Undefined for each event that is not to be sent, so that the caller of a generator can check its deadline. */
+/** Undefined for an event that is not to be sent. Generators yield this, so that a caller can check its deadline. */
 type Candidate = StreamEvent | undefined;
 
 interface Span {
@@ -77,14 +77,14 @@ export function openCandidates({ bus, endpoints, claims, offsets, stream, log }:
     }
   }
 
-  /** Undefined where a release that stored no `missed` disabled the endpoint. */
+  /** Undefined if a release that stored no `missed` disabled the endpoint. */
   async function missedOf({ _id, integration }: Endpoint, epoch: number): Promise<Missed | undefined> {
     for (const endMs = Date.now() + ownerMs; ; await wait(ownerPollMs)) {
       const missed = (await endpoints.find(_id))?.missed?.[epoch];
       if (missed !== null) return missed;
       if (Date.now() > endMs) break;
     }
-    // No owner stores the missed events: they follow from the stored offset or floor.
+    // No owner has stored the missed events in time: they follow from the stored offset or floor.
     const offset = (await offsets.of(integration)).get(_id);
     const floor = (await claims.floorOf(partitionOf(integration))) + 1;
     const { sequence, index, open } =

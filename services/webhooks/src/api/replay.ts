@@ -19,7 +19,7 @@ import { accept, bodyExaminer, type Examined } from './body.ts';
 import { endpointOf, json } from './handlers.ts';
 import { type Candidates, meantFor, openResend } from './replay-candidates.ts';
 
-/** A replay that is too long ends this long before its caller stops waiting. */
+/** A replay that is too long ends with an error, this long before its caller stops waiting. */
 const marginMs = 1_000;
 
 export function replayHandlers(

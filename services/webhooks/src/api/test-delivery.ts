@@ -1,5 +1,5 @@
-// A test: one POST to one endpoint, which is no event of the streams. It counts neither as a failure nor as a success, whatever
-// the receiver answers, and takes no place of a delivery.
+// A test: one POST to one endpoint, without an event in a stream. It counts neither as a failure nor as a success,
+// whatever the receiver answers. The in-flight limits of deliveries do not count it.
 import { randomUUID } from 'node:crypto';
 import { Failure, testKind } from '@integration-sync/contracts';
 import type { BusHandler } from '@integration-sync/runtime/bus';
