@@ -32,7 +32,7 @@ export interface FeedEvent extends EventHead {
   body: string;
 }
 
-/** Undefined where the message is no event batch. */
+/** Undefined if the message is no event batch. */
 export function readFeedBatch(stored: StoredMessage, log: Log): FeedBatch | undefined {
   const subject = readStoredBatchSubject(stored.subject);
   const batch = readEventBatch(stored.body);

@@ -27,17 +27,17 @@ import { openTails, type Tail, watchLostWakes } from './tail.ts';
 
 type FeedBus = Pick<Bus, 'readStream' | 'streamFacts' | 'listen' | 'lastOfEach' | 'maxPayloadBytes'>;
 
-/** How many pages are read concurrently, each with a chunk of 2 MiB, in turns over integrations. */
+/** How many pages are read concurrently, each from up to 2 MiB of event batches, in turns over integrations. */
 const readLimits = { max: 4, perKeyMax: 1 };
 /** 250 requests may read while the maximum of callers wait. */
 const requestsMax = limits.feedWaitersMax + 250;
-/** How long before its caller stops waiting a request is answered. */
+/** A request is answered at least this long before its caller stops waiting. */
 const marginMs = 5_000;
 const answerBytesMax = 4 * 1024 * 1024;
 /** The bound on the bytes of an answer beside its events. */
 const spareBytes = 128 * 1024;
 
-/** `keys` are the keys of the vault, which seal places as well. */
+/** `keys` is `WEBHOOK_SECRET_KEY`: the keys of the vault also seal the places that callers get. */
 export function openFeed(bus: FeedBus, keys: string, registry: Registry, log: Log) {
   const places = openPlaces(keys);
   const tails = openTails(bus, log);
@@ -95,7 +95,7 @@ export function openFeed(bus: FeedBus, keys: string, registry: Registry, log: Lo
 
   return {
     handlers: { [subjects.eventsRead]: answer },
-    /** Requests of the feed have a semaphore of their own, as most of them wait. */
+    /** Requests of the feed have a semaphore of their own, because most of them only wait. */
     semaphores: { [subjects.eventsRead]: openSemaphore(largeRequests(requestsMax)) },
     [Symbol.asyncDispose]: () => watch[Symbol.asyncDispose](),
   };

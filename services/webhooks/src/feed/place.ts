@@ -1,5 +1,6 @@
 // A place of the feed: the point of the log from which a caller reads on, sealed for one integration and one log.
-// page.ts passes over the events up to `since`. The filters may change from request to request. A caller keeps a place for days, so a former key still opens places.
+// page.ts passes over the events up to `since`. The filters may change from request to request. A caller may keep a
+// place for days, so a former key still opens places.
 import { eventBatchesNoun, eventBatchesStream, Failure, storedBatches } from '@integration-sync/contracts';
 import type { Bus, StreamFacts } from '@integration-sync/runtime/bus';
 import { openSealer } from '@integration-sync/runtime/seal';

@@ -3,8 +3,8 @@
 //
 //   no caller waits   a request asks where the log ends, and loads missing event batches in chunks
 //   a caller waits    each announcement, heard on the subject of its event batch, causes one reading of the rest of the log
-//   the last left     the replica stays subscribed for a minute, or until the next announcement. A caller that comes back with the
-//                     end of the log as its place waits without a request to nats-server.
+//   the last leaves   the replica stays subscribed for a minute, or until the next announcement. A caller that comes
+//                     back with the end of the log as its place waits without a request to nats-server.
 //
 // An announcement comes before nats-server has stored its event batch, so the tail reads the log repeatedly for a second until
 // it finds the batch. If an announcement gets lost, a periodic check finds its batch.
@@ -29,9 +29,9 @@ type TailBus = Pick<Bus, 'readStream' | 'streamFacts' | 'listen'>;
 
 /** The delays before readings for an event batch that was announced: a second in all. */
 const lookDelaysMs = [2, 3, 5, 10, 20, 40, 80, 160, 320, 360];
-/** The bound on chunks in memory. They stay for the next pages. */
+/** The bound on chunks in memory, which stay for the next pages. */
 const chunksBytesMax = 24 * 1024 * 1024;
-/** The bound on a chunk, as its reading delays deliveries on the connection to nats-server and in this process. */
+/** The bound on a chunk: its reading delays deliveries on the connection to nats-server and in this process. */
 const readBytesMax = 256 * 1024;
 const idleTailsMax = limits.feedWaitersMax;
 /** How long an unused tail is kept: with waits of 25 s and two replicas, one in eight callers returns later. */
@@ -240,7 +240,8 @@ class SharedTail {
       const isBehind = this.#window.through < lastSequence;
       this.#window.jump(lastSequence);
       this.#isJoined = this.#listening !== undefined;
-      // Callers may wait for a batch whose announcement is lost. Behind the window the check of each second finds no batch.
+      // The jump passes over batches whose announcement may be lost, and the check of each second finds only later
+      // batches.
       if (isBehind) this.#wakeAll();
     } else if (this.#window.through < lastSequence) {
       if (await this.#catchUp()) this.#wakeAll();
@@ -300,8 +301,8 @@ const integrationsAtOnce = 250;
 
 /**
  * Finds, once a second, event batches whose announcement was lost, for integrations with waiting callers. A core NATS message
- * gets lost if the route between two servers breaks. The check costs one request a second. If the log has grown, the check
- * costs one more request for 250 integrations that have heard no announcement.
+ * gets lost if the route between two servers breaks. The check costs one request a second. If the log has grown, the
+ * check costs one more request for every 250 integrations that have heard no announcement.
  */
 export function watchLostWakes(
   bus: Pick<Bus, 'lastOfEach'>,
