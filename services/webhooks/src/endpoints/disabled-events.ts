@@ -40,7 +40,7 @@ export function openDisabledEvents(
         .finally(() => underWay.delete(work));
       underWay.add(work);
     },
-    /** Publishes the events that dead replicas have noted and not published. */
+    /** Publishes the noted events that a replica has not published, because it died or NATS was away. */
     sweep: async (): Promise<void> => {
       for (const endpoint of await endpoints.unannounced()) await publishAll(endpoint);
     },

@@ -13,7 +13,7 @@
 //   a caller changes its url                 –       open     –               +1       –      +1
 //   a caller changes anything else           –       –        –               +1       –      –
 //   an operator seals its secrets again      –       –        –               +1       –      –
-//   EVENTS was lost or put back              –       –        –               +1       –      –
+//   EVENTS was lost or restored              –       –        –               +1       –      –
 //
 // Each change is one update, on the condition that no other replica came first (store.ts).
 import {
@@ -33,7 +33,7 @@ export interface Endpoint {
   url: string;
   events: EventKind[];
   createdAt: Date;
-  /** Grows with every change by a caller. */
+  /** Rises as the table says: an owner ignores an older version of the endpoint. */
   version: number;
   /** Sealed by the vault. */
   secret: string;
@@ -59,11 +59,11 @@ export interface Endpoint {
   disablings: { epoch: number; at: Date }[];
   /** By epoch, the events that were undelivered when the epoch ended; null until the owner has stored the events. */
   missed?: Record<string, Missed | null>;
-  /** A sequence in EVENTS: only later events occurred since the endpoint was registered or enabled. */
+  /** A sequence in EVENTS: the events up to it occurred before the endpoint was registered or enabled. */
   eventsAfter: number;
   /** Origins of events after `eventsAfter` that occurred before the endpoint was registered or enabled (cutoff.ts). */
   eventsUnderWay?: string[];
-  /** Former subscriptions, each with the cutoff up to which it holds; oldest first. */
+  /** Former sets of event kinds, oldest first. Each applies to the events before its cutoff. */
   earlierEvents: EarlierEvents[];
 
   /** Failed attempts in a row. */
@@ -138,7 +138,7 @@ export interface PreviousSecret {
   expiresAt: Date;
 }
 
-/** Several: a caller whose answer got lost rotates again, and the secret in use must not end by that. */
+/** Several, because a caller whose answer got lost rotates again: the secret that receivers have must stay valid. */
 export const previousSecretsMax = 3;
 
 /** The vault binds sealed headers to this text, so that they do not open as a secret. */
@@ -167,10 +167,10 @@ export const inFlightMaxOf = ({ inFlightMax }: Pick<Endpoint, 'inFlightMax'>): n
 export const openMaxOf = (endpoint: Pick<Endpoint, 'inFlightMax'>): number =>
   Math.max(inFlightMaxOf(endpoint), openMin);
 
-/** Former subscriptions that an endpoint keeps, for undelivered events from before a change. */
+/** How many former sets of event kinds an endpoint keeps, for undelivered events from before a change. */
 export const earlierEventsMax = 200;
 
-/** Disablings that an endpoint remembers; a replay cannot go back further. */
+/** How many disablings an endpoint keeps: a replay sends the missed events of these alone. */
 export const disablingsMax = 200;
 
 /** The settings of a caller beside url and events, as they are stored. */

@@ -38,7 +38,7 @@ export async function openRegistrations(store: Store) {
     async finish(id: string): Promise<void> {
       await registrations.updateOne({ _id: id }, { $set: { isDone: true } });
     },
-    /** Frees the key of a registration that was refused. */
+    /** Frees the `Idempotency-Key` of a registration that was refused. */
     async drop(id: string): Promise<void> {
       await registrations.deleteOne({ _id: id, isDone: false });
     },

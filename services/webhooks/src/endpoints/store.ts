@@ -197,7 +197,7 @@ interface Disabling {
   missed: Missed | null;
 }
 
-/** The update that disables an endpoint, for a caller as for an attempt. */
+/** The update that disables an endpoint, whether a caller or an attempt causes it. */
 export const disabling = (
   { epoch, url, recover, recovery }: Endpoint,
   { reason, failures, at, missed }: Disabling,

@@ -42,9 +42,10 @@ export function openStreamReset({ bus, store, endpoints, revisions }: StreamRese
       if (known !== null) await renew(await endpoints.clearSequences(madeAt));
       await streams.updateOne({ _id: eventsStream }, { $set: { madeAt } }, { upsert: true });
     },
-    /** Called at the start of a process, as EVENTS may have been restored from an older copy. */
+    /** Called at the start of a process, because EVENTS may have been restored from an older copy. */
     async lower(): Promise<void> {
-      // Read before the end of EVENTS, which only grows: a sequence beyond that end was never in the stream.
+      // Read before the end of EVENTS, which only grows: a stored sequence beyond that end is of a lost part of the
+      // stream.
       const lastStored = await endpoints.lastSequence();
       const { lastSequence } = await facts();
       if (lastStored > lastSequence) await renew(await endpoints.lowerSequences(lastSequence));
