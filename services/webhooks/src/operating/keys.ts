@@ -8,7 +8,7 @@ import { type Endpoint, headersSealedFor, servingSecrets } from '../endpoints/en
 import { endpointsCollection } from '../endpoints/store.ts';
 import { keyIdOf, UnknownKey, type Vault } from '../secrets/vault.ts';
 
-/** The marks of one replica's keys; the key that seals comes first. */
+/** The ids and fingerprints of one replica's keys; the key that seals comes first. */
 export type ReplicaKeys = Readonly<Vault['marks']>;
 
 export const tellKeys = (bus: Pick<Bus, 'answerAll'>, { marks }: Pick<Vault, 'marks'>): Disposable =>
@@ -22,7 +22,7 @@ export async function askKeys(bus: Pick<Bus, 'askAll'>): Promise<ReplicaKeys[]> 
   return answers.map((answer): ReplicaKeys => JSON.parse(Buffer.from(answer).toString()));
 }
 
-/** Matches secrets that one of these keys sealed. Ids of keys are made of letters, digits, `_` and `-`. */
+/** Matches secrets that one of these keys sealed. No id has a character that regular expressions treat specially. */
 export const sealedWith = (keyIds: readonly string[]): RegExp => new RegExp(`^(${keyIds.join('|')}):`);
 
 /** Endpoints of which the secret, the headers or a previous secret matches `sealed`. */
@@ -72,7 +72,7 @@ type SealedParts = Pick<Endpoint, '_id' | 'secret' | 'previousSecrets' | 'header
 const inUseOf = (endpoint: Endpoint) =>
   secretsOf({ ...endpoint, previousSecrets: servingSecrets(endpoint, Date.now()) });
 
-/** Whether the vault opens the secret. True for a key that is not configured, which `checkKeys` reports otherwise. */
+/** Whether the vault opens the secret. True also without its key: `checkKeys` reports a missing key on its own. */
 function opens(vault: Vault, { sealed, boundTo }: ReturnType<typeof secretsOf>[number]): boolean {
   try {
     vault.open(sealed, boundTo);

@@ -23,7 +23,7 @@ export function openVault(keys: string) {
 
   return {
     keyIds: [...byId.keys()],
-    /** The marks of the keys, in the order of `keyIds`: a mark tells keys of the same id apart, without revealing them. */
+    /** Fingerprints of the keys, in the order of `keyIds`: they tell keys of the same id apart, but reveal none. */
     marks: Array.from(byId, ([id, key]) => ({ id, fingerprint: fingerprintOf(key) })),
     seal(secret: string, endpointId: string): string {
       const iv = randomBytes(ivBytes);
