@@ -134,7 +134,7 @@ const flushMs = 100;
 /** The stream keeps 1,000 messages of each endpoint, so this bounds the memory of reading an attempt log. */
 const entriesPerMessage = 16;
 const messagesPerBatch = 500;
-/** Beyond this, after a long outage of NATS, entries are dropped before memory is short. */
+/** Beyond this, after a long outage of NATS, new entries are dropped, so that they do not exhaust memory. */
 const waitingMax = 20_000;
 const linesEveryFailures = 50;
 
@@ -142,7 +142,7 @@ export function openAttemptLogWriter(bus: Pick<Bus, 'publishBatch'>, log: Log, r
   /** Entries that are in no message yet, by endpoint. */
   const entries = new Map<string, StoredAttempt[]>();
   let count = 0;
-  /** Numbers the messages of this replica, for their ids. */
+  /** Numbers the messages of this replica: their ids let nats-server drop a message that is published again. */
   let made = 0;
   let messages: { subject: string; id: string; body: string }[] = [];
   let dropped = 0;

@@ -9,7 +9,7 @@ import type { LogPoint, Offsets } from '../log/offsets.ts';
 import type { EndpointQueue } from './endpoint-queue.ts';
 import type { Integrations } from './integrations.ts';
 
-/** Says that an event is delivered or given up, although the subject names only the former. */
+/** The subject of broadcasts that an event is delivered or given up, although its name says only the former. */
 const finishedSubject = 'webhooks.event.delivered';
 
 export type TellFinished = (queue: EndpointQueue, point: LogPoint) => Promise<void>;
@@ -21,7 +21,12 @@ export type TellFinished = (queue: EndpointQueue, point: LogPoint) => Promise<vo
 export const openTellFinished =
   (bus: Pick<Bus, 'broadcast'>, offsets: Pick<Offsets, 'removeOpen'>, log: Log): TellFinished =>
   async ({ integration, id }, point) => {
-    await offsets.removeOpen(integration, id, point).catch(logged(log, id));
+    await offsets.removeOpen(integration, id, point).catch((error: unknown) => {
+      log.debug(
+        { err: error, endpoint: id },
+        'a finished event stays in the stored offset and may be sent again',
+      );
+    });
     bus.broadcast(finishedSubject, JSON.stringify([integration, id, point.sequence, point.index]));
   };
 
@@ -73,4 +78,4 @@ export function listenForChanges(
 export const logged =
   (log: Log, endpoint: string) =>
   (error: unknown): void =>
-    log.debug({ err: error, endpoint }, 'the next look-up finds a change of an endpoint');
+    log.debug({ err: error, endpoint }, 'a changed endpoint was not read: the next look-up finds the change');

@@ -2,10 +2,10 @@
 //
 //   the attempt       is recorded                                           then
 //   ────────────────  ────────────────────────────────────────────────────  ────────────────────────────────────────
-//   succeeds          only where the circuit was open                       the next attempt of the endpoint begins
+//   succeeds          only if the circuit was open                          the next attempt of the endpoint begins
 //   fails             with the endpoint: circuit, counter, trial            the event waits for its next attempt
 //   fails, uncounted  with the offset of the endpoint, soon                 the event waits for its next attempt
-//   cannot be sent    nowhere                                               the attempt is made a moment later
+//   cannot be sent    nowhere                                               the attempt is repeated 0.5 to 5 s later
 //   fails, disabled   nowhere: the endpoint is disabled meanwhile           the event is open until the owner stores `missed`
 import type { Log } from '@integration-sync/runtime/log';
 import type { Retry } from '@integration-sync/runtime/retry';
@@ -25,7 +25,7 @@ import type { Recorder } from './recorder.ts';
  *
  *   finished     the event was delivered or given up, or its endpoint is deleted
  *   undelivered  the event is open, and the endpoint in MongoDB has its counted failure, if any
- *   uncounted    the event used up an attempt, which only the offset of the endpoint can hold
+ *   uncounted    the event used up an attempt; only the offset of the endpoint can store that
  */
 type AttemptEnd = 'finished' | 'undelivered' | 'uncounted';
 
@@ -49,7 +49,7 @@ interface DeliverOptions {
 const stayOpenMs = 1_000;
 const troubleMs = 500;
 const troubleMsMax = 5_000;
-/** An attempt that cannot be sent, as while the egress proxy is away, is logged once in so many for an endpoint. */
+/** One in so many attempts at an endpoint that cannot be sent is logged: an outage of the egress proxy may last. */
 const linesEveryTroubles = 20;
 
 export class Deliverer {
@@ -101,7 +101,8 @@ export class Deliverer {
       if (!queue.isCircuitClosed) {
         const { mark } = queue;
         await retry('recording a success', () => recorder.succeeded(known.endpoint));
-        // Another version of the endpoint may have another receiver. A failure that was stored meanwhile may be the later one.
+        // Another version of the endpoint may have another receiver. A failure that was stored meanwhile may be newer
+        // than this success.
         if (queue.subscriber.version === version && queue.mark === mark) queue.isCircuitClosed = true;
       }
       queue.finish(delivery);
@@ -140,7 +141,8 @@ export class Deliverer {
       endpoint: known.endpoint,
       verdict: attempted.verdict === 'gone' ? ('gone' as const) : ('failed' as const),
       tried,
-      // An attempt may outlast the ownership of its partition. The present owner knows what it has delivered since.
+      // An attempt may outlast the ownership of its partition. Then only the present owner knows the undelivered
+      // events.
       missed: () => (queue.isEnded ? null : queue.missed()),
     };
     try {
@@ -148,8 +150,9 @@ export class Deliverer {
       const hasFailedUnheard = after !== undefined && after.mark > queue.mark;
       if (after !== undefined) queue.mark = Math.max(queue.mark, after.mark);
       const again = next?.event === 'again';
-      // Another failure had opened the circuit before, and a success may have closed the circuit since. A failure of which the
-      // queue had not heard leaves the circuit open: this one may be stored already, though the answer to its update got lost.
+      // Another failure had opened the circuit before, and a success may have closed the circuit since. If the queue
+      // had not heard of the counted failure, the circuit stays open: that failure may be of this attempt, stored by an
+      // update whose answer got lost.
       if (next?.circuit === 'unchanged' && wasClosed && !hasFailedUnheard) queue.isCircuitClosed = true;
       // A success or a look-up from before the stored failure may have closed the circuit of the queue meanwhile.
       if (next?.circuit === 'open') queue.isCircuitClosed = false;

@@ -30,7 +30,7 @@ export interface Delivery extends LogPoint {
   dueAt: number;
   inFlightSince: number | undefined;
   isTrial: boolean;
-  /** A former owner of the partition at which the event is still in flight. */
+  /** The id of a former owner of the partition. The event is still in flight at that replica. */
   heldBy?: string | undefined;
   /** From the receiver's `Retry-After`. */
   retryAfterMs?: number | undefined;
@@ -147,11 +147,11 @@ export class EndpointQueue {
     delivery.attempts = attempts;
     delivery.dueAt = dueAt;
     delivery.retryAfterMs = retryAfterMs;
-    // An attempt that began before a reset has no event here, and takes the trial from no other event.
+    // A reset drops the events of attempts in flight. Such an attempt must not take the trial from an open event.
     if (isTrial && this.#open.includes(delivery)) this.#try(delivery);
   }
 
-  /** Nothing was sent: the event waits until it is due, or another replica has given it up. */
+  /** Ends an attempt that was not sent. The event waits until it is due, unless another replica has given it up. */
   putOff(delivery: Delivery): void {
     if (isGivenUp(delivery)) this.finish(delivery);
     else this.#land(delivery);
@@ -204,8 +204,8 @@ export class EndpointQueue {
   }
 
   /**
-   * Adopts the attempts that another replica made at open events. The first of the endpoint's trials comes on trial. An offset may
-   * be older than a trial, so the larger number of attempts holds.
+   * Adopts the attempts that another replica made at open events, and puts the first of the endpoint's trials on trial.
+   * An offset may be older than a trial, so the larger number of attempts is the right one.
    */
   adopt(trials: readonly Trial[], nowMs: number, now: number): void {
     const tried = this.#ofLog(trials);
@@ -235,7 +235,7 @@ export class EndpointQueue {
     this.#cursor = { sequence, index: 0 };
   }
 
-  /** A trial of a log that was created again names a point at which another event is now. */
+  /** Leaves out trials of a former log: a log that was created again has other events at their points. */
   #ofLog(trials: readonly Trial[]): Trial[] {
     return trials.filter(({ stream }) => stream === this.stream);
   }
@@ -355,7 +355,7 @@ const stored = (one: Delivery, nowMs: number, now: number): OpenEvent => ({
   ...(one.heldBy !== undefined && isHeld(one, now) ? { heldBy: one.heldBy } : {}),
 });
 
-/** A clock that was set back cannot make an event wait longer than its own delay. */
+/** Reads a stored event, which waits at most its own delay, even if a machine's clock was set back. */
 function opened(event: OpenEvent, nowMs: number, now: number): Delivery {
   const { sequence, index, attempts, dueAtMs, heldBy, retryAfterMs = 0 } = event;
   const delayMaxMs = Math.max(attemptDelaysMs[attempts] ?? 0, deadlineMs, retryAfterMs);
@@ -365,7 +365,7 @@ function opened(event: OpenEvent, nowMs: number, now: number): Delivery {
 
 const isHeld = ({ heldBy, dueAt }: Delivery, now: number): boolean => heldBy !== undefined && dueAt > now;
 
-/** Whether all attempts are used up: the replica of the last attempt may have died before it stored that. */
+/** Whether all attempts are used up: the replica of the last attempt may have died before it stored the event's end. */
 const isGivenUp = ({ attempts }: Pick<OpenEvent, 'attempts'>): boolean => attempts >= attemptDelaysMs.length;
 
 const waitFor = (time: number, now: number): NextStep => ({ kind: 'wait', ms: time - now });

@@ -30,7 +30,8 @@ export interface ActiveIntegration {
   readonly queues: Map<string, EndpointQueue>;
   revision: string | undefined;
   /**
-   * When the endpoints were read. They are read again after 30 s, as a replica that dies in a change leaves the revision unchanged.
+   * When the endpoints were read. They are read again after 30 s, because a replica that dies in a change leaves the
+   * revision unchanged.
    */
   readAt: number;
   /** The offsets of endpoints that have no queue yet. */
@@ -59,7 +60,7 @@ interface IntegrationsOptions {
 }
 
 const keptMs = 30_000;
-/** Longer than an attempt that is in flight at a handover takes. */
+/** How long `#finishedEarly` keeps an event: longer than an attempt takes that is in flight at a handover. */
 const earlyMs = 15_000;
 const earlyMax = 10_000;
 const roomEveryMs = 1_000;
@@ -104,7 +105,7 @@ export class Integrations {
   begin(taken: readonly OwnedPartition[], offsets: OffsetsByIntegration): Promise<void> {
     const quietUntil = performance.now() + deadlineMs;
     for (const one of taken) if (one.isOfSilent === true) this.#quietUntil.set(one.partition, quietUntil);
-    // The offsets are noted before this look-up's turn, as an earlier look-up may open the same queues.
+    // The offsets are noted before this look-up's turn, because an earlier look-up may open the same queues.
     for (const [name, some] of offsets) this.#offsetsToBegin.set(name, some);
     return this.#inTurn(async () => {
       for (const name of offsets.keys()) if (!this.#active.has(name)) this.#activate(name);

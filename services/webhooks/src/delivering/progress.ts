@@ -1,6 +1,6 @@
 // A periodic check stores how far deliveries are:
 //
-//   an endpoint                                 is stored
+//   an endpoint                                 what is stored
 //   ──────────────────────────────────────────  ─────────────────────────────────────────────────────────
 //   keeps up                                    nothing: the floor of its partition passes its events
 //   has the same undelivered event for 300 ms   its offset; the floor of its partition passes the event
@@ -8,7 +8,8 @@
 //   is behind                                   its offset again, after 64 deliveries or 2 s
 //   is busy when its partition is given back    its offset, for the next owner
 //   has caught up                               nothing: its offset is removed
-//   is of a late write by a former owner        nothing: its offset is removed within a minute
+//   has an offset that a former owner wrote     nothing: its offset is removed within a minute
+//   after losing the partition
 //   lacks events that the log has dropped       nothing: a log line and a metric report dropped events
 import type { Log } from '@integration-sync/runtime/log';
 import { openPeriodicCheck, type PeriodicCheck } from '@integration-sync/runtime/periodic-check';
@@ -45,7 +46,7 @@ interface Busy {
   /** The sequence of the first batch with an undelivered event, and since when that batch is the first. */
   first: number;
   since: number;
-  /** When the offset was stored; undefined while the endpoint is not behind. */
+  /** Since when the endpoint is behind, when its offset was last stored, and how many deliveries had begun then. */
   behind: { since: number; savedAt: number; begun: number } | undefined;
   /** Uncounted failures that no stored offset has yet. */
   uncounted: number;
@@ -64,7 +65,7 @@ const lateEveryMs = 30_000;
 export class Progress implements AsyncDisposable {
   readonly #options: ProgressOptions;
   readonly #busy = new Map<EndpointQueue, Busy>();
-  /** Integrations of which an offset is to be removed, or may not be stored. */
+  /** Integrations whose offsets must be written: an offset is to be removed, or the last write may have failed. */
   readonly #toStoreAgain = new Set<string>();
   /** The offsets that the last check took for late writes, by integration, with the terms of this replica's claims. */
   #late = new Map<string, number>();
@@ -143,7 +144,7 @@ export class Progress implements AsyncDisposable {
           for (const one of offset.open)
             if (one.heldBy === self) inFlight.push({ queue, point: one, epoch: offset.epoch });
         }
-        // If the handover fails, a check replaces these offsets: an owner that catches up stores no other offset.
+        // If the handover fails, a check must replace these offsets, even if all endpoints have caught up.
         this.#toStoreAgain.add(name);
         await offsets.save(name, claim, points);
       }
@@ -223,8 +224,8 @@ export class Progress implements AsyncDisposable {
 
   /**
    * Removes offsets that a former owner has stored after this replica had read the offsets of the partition: a process may stand
-   * still while it writes. A later owner would begin there. An offset is removed only by the second check that finds it, as the
-   * queues of a partition that was just taken are not open yet.
+   * still while it writes. A later owner would begin there. An offset is removed only by the second check that finds
+   * it, because the queues of a partition that was just taken are not open yet.
    */
   async #removeLate(): Promise<void> {
     const { active, owned, offsets } = this.#options;

@@ -35,8 +35,8 @@ export function openRecorder(options: RecorderOptions) {
   const { endpoints, limit, tellChanged } = options;
   const limitSuccesses = openSemaphore({ max: successesMax }).run;
   /**
-   * By endpoint, the last failure that is being recorded; the next failure waits for it. If many attempts end together, as at a
-   * receiver that hangs, the first failure counts and the others need no query.
+   * By endpoint, the last failure that is being recorded; the next failure waits for it. If many attempts end
+   * together, for example at a receiver that hangs, the first failure counts and the others need no query.
    */
   const recordings = new Map<string, Promise<Recorded>>();
 
@@ -60,7 +60,7 @@ export function openRecorder(options: RecorderOptions) {
         return { next, after: stored };
       }
       read = await endpoints.find(read._id);
-      // If MongoDB's answer to an update was lost, no replica has announced the change.
+      // If MongoDB's answer to an update was lost, no replica has broadcast the change.
       if (read !== null) tellChanged(read);
     }
     return {};

@@ -1,8 +1,10 @@
-// Begins deliveries up to a bound, in turns over the integrations that have work, and over their endpoints. In flight has
+// Begins deliveries up to a bound, in turns over the integrations that have work, and over their endpoints.
 //
-//   an integration   up to its share of the bound (semaphore.ts), so that an integration without deliveries can begin some
-//   an endpoint      8 or as many as its caller asks for, while its integration has less than half of its share and of the
-//                    bound; else 1, so that a thousand hanging endpoints leave room for the integration's other endpoints
+//   of               at most so many deliveries are in flight
+//   ───────────────  ─────────────────────────────────────────────────────────────────────────────────────────────────
+//   an integration   its share of the bound (semaphore.ts), so that an integration without deliveries can begin some
+//   an endpoint      8, or as many as its caller asks for, if its integration has less than half of its share and of
+//                    the bound in flight; else 1, so that a thousand hanging endpoints leave room for the others
 import { openSemaphore, type Semaphore } from '@integration-sync/runtime/semaphore';
 import { inFlightMaxOf } from '../endpoints/endpoint.ts';
 import type { StreamEvent } from '../log/batch.ts';
