@@ -13,28 +13,30 @@
 // partition. The new owner reads webhook_offsets and webhook_replicas once, and begins at the last stored floor. So receivers get
 // the events that the old owner delivered after that floor a second time (delivering/takeover.ts). An endpoint whose caller set
 // `inFlightMax` waits 10.5 s first, until no attempt of the silent owner can be in flight. Floors and offsets are stored with the term
-// of the owner's claim: a floor of an earlier term does not count, and an offset of an earlier term replaces no later offset. Nothing
-// promises an order of deliveries.
+// of the owner's claim: a floor of an earlier term does not count, and an offset of an earlier term replaces no later
+// offset. No order of deliveries is promised.
 //
 //   a success   is stored only if it closes the circuit. After any other success only the floor moves past the event.
 //   a failure   opens the circuit, and is stored in webhook_endpoints with the event's number of attempts and next time (trials).
 //               Before the failure is stored no attempt at the endpoint begins. The event alone is tried again after 1, 5 and 30 s
 //               (later if the receiver asks with Retry-After), then given up. The next trial: delivering/endpoint-queue.ts.
-//   uncounted   is a failure if another one was counted while its attempt was in flight. It only uses up one of its event's four
-//               attempts.
+//   uncounted   a failure is uncounted if another failure of the endpoint was counted while its attempt was in flight.
+//               It only uses up one of its event's four attempts.
 //   the circuit is open from a registration, an enabling, a change of url or a counted failure to the next 2xx: one attempt at a time.
 //               While it is closed, 8 attempts are in flight, or as many as the endpoint's caller asks for.
-//   disabled    is an endpoint by its caller, by ten counted failures in a row, or by a 410: its undelivered events are missed, until
-//               a replay or a recovery (endpoints/recovery.ts) sends them. The same update notes `webhook.disabled`. If the
-//               replica dies before it publishes that event, another replica publishes it.
-//   a hand-back waits 500 ms for attempts in flight, and stores what is undelivered. A hanging attempt goes on at the old owner. The
-//               new owner leaves its event alone until the attempt ends, its 10.5 s are over, or the old owner is dead: only
-//               such an event may come twice.
-//   cut off     is a replica that has not heard itself on NATS for 2 s: it begins no attempt until it hears itself again and MongoDB
-//               shows that its claims stand.
-//   MongoDB     may be away: deliveries go on, and a failure waits until it can be stored. Where an owner dies meanwhile, all that it
-//               delivered since then comes again.
-//   killed      a process loses the attempt log of its last 0.1 s. Its deliveries come again, from the floor on.
+//   disabled    an endpoint is disabled by its caller, by ten counted failures in a row, or by a 410. Its undelivered
+//               events are missed, until a replay or a recovery (endpoints/recovery.ts) sends them. The same update
+//               notes the event `webhook.disabled`. If the replica dies before it publishes that event, another replica
+//               publishes it.
+//   a hand-back waits 500 ms for attempts in flight, and stores the offsets. A hanging attempt goes on at the old
+//               owner. The new owner leaves the event of that attempt alone until the attempt ends, its 10.5 s are
+//               over, or the old owner is dead: only such an event may be delivered twice.
+//   cut off     a replica that has not heard itself on NATS for 2 s begins no attempt, until it hears itself again and
+//               MongoDB confirms its claims.
+//   MongoDB     if MongoDB is away, deliveries go on, and a failure waits until it can be stored. If an owner dies
+//               meanwhile, the next owner delivers the events again that were delivered since.
+//   killed      a killed process loses the attempt log of its last 0.1 s. The next owner delivers the events after the
+//               floor again.
 //
 //   step by step                               docs/architecture.md, The life of a delivery
 //   how a push becomes an event batch          docs/architecture.md, The life of a push
@@ -97,7 +99,7 @@ interface PipelineOptions extends Pick<Resources, 'bus' | 'store' | 'metrics' | 
   ensure: () => Promise<void>;
 }
 
-/** Writes of failed attempts to MongoDB do not slow healthy endpoints: one at a time, up to four once a write has waited 500 ms. */
+/** Failures are stored one at a time, so that healthy endpoints stay fast; four at once if a write has waited 500 ms. */
 const failureWriteLimits = { max: 4, aloneForMs: 500 };
 /** Chunks of the log that are read concurrently, one at a time for an integration. */
 const loadLimits = { max: 4, perKeyMax: 1 };
@@ -243,12 +245,12 @@ function openLoad(scheduler: Scheduler, retry: Retry, log: Log): Work['load'] {
     retry('reading EVENT_BATCHES', () => inTurn(() => queue.window.load(sequence), queue.integration)).then(
       () => scheduler.wake(queue),
       (error: unknown) =>
-        log.debug({ err: error }, 'a chunk of EVENT_BATCHES is not read, as the process stops'),
+        log.debug({ err: error }, 'a chunk of EVENT_BATCHES is not read, because the process stops'),
     );
   };
 }
 
-/** Takes event batches that were read together, with a trace span for each batch. */
+/** Passes on event batches that the reader has read together, with a trace span and the metrics for them. */
 const openTake =
   ({ tracing }: Pick<PipelineOptions, 'tracing'>, integrations: Integrations, metrics: WebhookMetrics) =>
   async (batches: readonly LoggedBatch[]): Promise<void> => {
