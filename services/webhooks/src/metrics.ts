@@ -23,7 +23,7 @@ export function openMetrics(registry: Registry) {
   });
   const delivered = new Histogram({
     name: 'webhook_delivered_seconds',
-    help: 'Time from an event to its being delivered, attempts that failed and waits included.',
+    help: 'Time from an event to its delivery, including failed attempts and waits.',
     buckets: [...lagBuckets, 3_600, 86_400],
     registers,
   });
@@ -79,7 +79,11 @@ export function openGauges(
 ): void {
   const gauge = gaugesOf(registry);
   gauge('webhook_in_flight', 'Delivery attempts in flight.', () => scheduler.inFlight);
-  gauge('webhook_waiting', 'Endpoints that wait for their turn.', () => scheduler.waiting);
+  gauge(
+    'webhook_waiting',
+    'Endpoints that wait for their turn to begin a delivery.',
+    () => scheduler.waiting,
+  );
   gauge(
     'webhook_behind',
     'Endpoints that are behind, of those that this replica delivers to.',

@@ -150,7 +150,7 @@ function openFeedMetrics(registry: Registry, waiting: () => number) {
   });
   const lostWakes = new Counter({
     name: 'webhook_feed_lost_wakes_total',
-    help: 'Event batches of which a waiting caller heard by the check of each second, as their announcement was lost.',
+    help: 'Event batches that the check of each second found for waiting callers, because their announcement was lost.',
     registers,
   });
   gaugesOf(registry)('webhook_feed_waiting', 'Callers that wait at this replica for events.', waiting);
