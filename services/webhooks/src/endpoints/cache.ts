@@ -25,7 +25,7 @@ class Unusable extends Error {
 
 export type EndpointCache = ReturnType<typeof openEndpointCache>;
 
-/** The bound on the age of an entry, in case a broadcast gets lost. */
+/** The bound on the age of an entry, in case the broadcast of a change gets lost. */
 const keptMs = 30_000;
 
 export function openEndpointCache(
