@@ -99,7 +99,7 @@ interface PipelineOptions extends Pick<Resources, 'bus' | 'store' | 'metrics' | 
   ensure: () => Promise<void>;
 }
 
-/** Failures are stored one at a time, so that healthy endpoints stay fast; four at once if a write has waited 500 ms. */
+/** Failures are stored one at a time, so healthy endpoints stay fast; up to four if a write has waited 500 ms. */
 const failureWriteLimits = { max: 4, aloneForMs: 500 };
 /** Chunks of the log that are read concurrently, one at a time for an integration. */
 const loadLimits = { max: 4, perKeyMax: 1 };

@@ -157,7 +157,7 @@ const identityOf = (config: WebhooksConfig) => ({
     'Webhook endpoints: registering and managing them, their attempt logs, replays; the event feed',
 });
 
-/** Ends the start while streams of a former release hold deliveries, which only that release makes. */
+/** Throws if streams of a former release still have messages: only that release can deliver them. */
 async function refuseFormerDeliveries(bus: Bus, config: WebhooksConfig): Promise<void> {
   if (config.WEBHOOK_FORMER_STREAMS === 'leave') return;
   const left: string[] = [];

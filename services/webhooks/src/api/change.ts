@@ -12,7 +12,7 @@ export const dividesEvents = ({ events, active }: ChangeWebhook): boolean =>
 
 interface ChangeFacts {
   settings: SettingsChange;
-  /** The wanted kinds hold for events after the cutoff. */
+  /** The wanted kinds of events apply to events after the cutoff. */
   cutoff: Cutoff;
   now: Date;
 }

@@ -45,7 +45,7 @@ interface DeliverOptions {
   log: Log;
 }
 
-/** Longer than a replica takes to hear that an endpoint was disabled. */
+/** How long an event of a disabled endpoint waits: by then the owner has heard that the endpoint was disabled. */
 const stayOpenMs = 1_000;
 const troubleMs = 500;
 const troubleMsMax = 5_000;

@@ -26,13 +26,13 @@ import type { Match } from '../matching/match.ts';
 export interface Delivery extends LogPoint {
   /** How many attempts the event has used up. */
   attempts: number;
-  /** By `performance.now()`. */
+  /** When the next attempt is due, by `performance.now()`. */
   dueAt: number;
   inFlightSince: number | undefined;
   isTrial: boolean;
   /** The id of a former owner of the partition. The event is still in flight at that replica. */
   heldBy?: string | undefined;
-  /** From the receiver's `Retry-After`. */
+  /** The wait that the receiver asked for with `Retry-After`. */
   retryAfterMs?: number | undefined;
 }
 
@@ -44,7 +44,7 @@ type NextStep =
 
 type Again = Pick<Delivery, 'attempts' | 'dueAt' | 'isTrial' | 'retryAfterMs'>;
 
-/** A little more than an attempt takes. */
+/** After this time an attempt has ended for certain: its deadline, and half a second more. */
 export const deadlineMs = limits.deliveryDeadlineMs + 500;
 
 export interface QueueOptions {

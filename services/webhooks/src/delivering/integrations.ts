@@ -136,7 +136,7 @@ export class Integrations {
     if (integration !== undefined && queue !== undefined) this.#update(integration, queue, endpoint);
   }
 
-  /** Makes events due that dead replicas had in flight. */
+  /** Makes those events due that dead replicas had in flight. */
   freeFrom(isAlive: (replica: string) => boolean): void {
     for (const queue of this.#held) {
       if (queue.isEnded || !queue.freeFrom(isAlive)) this.#held.delete(queue);

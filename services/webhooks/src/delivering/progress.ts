@@ -29,7 +29,7 @@ interface HandedOver {
 }
 
 interface ProgressOptions {
-  /** This replica. */
+  /** The id of this replica. */
   self: string;
   active: Pick<ActiveIntegrations, 'get'>;
   owned: OwnedPartitions;

@@ -24,7 +24,7 @@ const successesMax = 4;
 
 interface RecorderOptions {
   endpoints: Pick<Endpoints, 'find' | 'recordSuccess' | 'recordFailure' | 'disable'>;
-  /** Limits the writes of failures. */
+  /** Limits the concurrent writes of failures. */
   limit: RunInTurn;
   tellChanged: TellChanged;
   announce: (endpoint: Endpoint) => void;
@@ -109,7 +109,7 @@ async function store(
   return disabled;
 }
 
-/** Empty if the endpoint is deleted. */
+/** The result of recording a failure; empty if the endpoint is deleted. */
 interface Recorded {
   next?: Next;
   /** The endpoint after the decision, as far as this replica knows. */

@@ -13,7 +13,7 @@ import type { TellFinished } from './broadcasts.ts';
 import type { ActiveIntegration, Integrations } from './integrations.ts';
 import type { Progress } from './progress.ts';
 
-/** An attempt that takes longer hangs, and stays with the old owner. */
+/** How long a handover waits for attempts in flight. An attempt that takes longer stays with the old owner. */
 const handoverMs = 500;
 const handoverPollMs = 10;
 

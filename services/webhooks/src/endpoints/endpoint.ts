@@ -110,7 +110,7 @@ export interface Trial extends OpenEvent {
   stream: string;
 }
 
-/** A step of recovery.ts. */
+/** The next step of an endpoint's recovery (recovery.ts). */
 export interface Recovery {
   step: 'test' | 'enable' | 'send';
   dueAt: Date;

@@ -29,7 +29,7 @@ export function firstTest(disabledAt: Date, now: Date, since?: Date): Recovery |
   return { step: 'test', dueAt, replays: true, ...(since === undefined ? {} : { since }) };
 }
 
-/** Longer than a test takes. */
+/** How long a replica reserves a step for itself: longer than a test delivery takes. */
 const heldMs = 20_000;
 
 export const recovering = (collection: Collection<Endpoint>) => ({

@@ -134,7 +134,7 @@ const correcting = (collection: Collection<Endpoint>) => ({
   },
 });
 
-/** More unannounced disablings pile up only while NATS is away. */
+/** The bound of one query. More unannounced disablings pile up only while NATS is away. */
 const unannouncedMax = 500;
 
 /** Changes of an endpoint by attempts. */

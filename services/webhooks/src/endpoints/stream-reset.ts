@@ -1,5 +1,5 @@
-// Whether EVENTS is still the stream of the sequences that endpoints store. A stream that is created again
-// counts from one, and a stream that was restored from an older copy ends before some stored sequences. An
+// Corrects the sequences of EVENTS that endpoints store, after the stream was created again or restored from an older
+// copy. A stream that is created again counts from one, and an older copy ends before some stored sequences. An
 // endpoint that gets only events after such a sequence would get no events for long, without an error.
 import { eventsStream } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';

@@ -1,5 +1,5 @@
-// An event batch as pages of the feed read it: as text of which each character is a byte. Only the heads of events are decoded,
-// and only the bytes of the message stay in memory.
+// An event batch as pages of the feed read it: as Latin-1 text, in which each character is one byte. Only the heads of
+// events are decoded, and only the bytes of the message stay in memory.
 import {
   readEventBatch,
   readStoredBatchSubject,
@@ -20,7 +20,7 @@ import {
 
 export interface FeedBatch {
   readonly sequence: number;
-  /** Bytes in memory. */
+  /** The memory that the batch takes. */
   readonly bytes: number;
   /** The events that the feed shows; `LogPoint.index` is an index into this array. Each call reads them again. */
   events(): readonly FeedEvent[];
@@ -28,7 +28,7 @@ export interface FeedBatch {
 
 export interface FeedEvent extends EventHead {
   eventId: string;
-  /** JSON. Each character is a byte. */
+  /** JSON, decoded as Latin-1: each character is one byte. */
   body: string;
 }
 

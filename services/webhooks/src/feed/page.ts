@@ -18,7 +18,7 @@ export interface PageAsked {
 }
 
 export interface Page {
-  /** As JSON. Each character is a byte. */
+  /** Each as JSON, decoded as Latin-1: each character is one byte. */
   events: string[];
   next: LogPoint;
   sinceMs: number | null;

@@ -45,7 +45,7 @@ export function openTails(bus: TailBus, log: Log) {
   const read = (stored: StoredMessage): FeedBatch | undefined => readFeedBatch(stored, log);
   const windows = new Windows({ bus, read, chunksBytesMax, readBytesMax });
   const used = new Map<string, SharedTail>();
-  /** In the order in which their last callers left. */
+  /** Tails without callers, in the order in which their last callers left. */
   const idle = new Map<string, SharedTail>();
   const dropIdle = (): void => {
     const sinceMs = performance.now() - idleForMs;

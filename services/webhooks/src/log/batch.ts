@@ -11,7 +11,7 @@ export interface LoggedBatch {
   readonly partition: number;
   readonly integration: string;
   readonly storedAt: Date;
-  /** Bytes in memory, once decoded. */
+  /** The memory that the batch takes once its events are decoded. */
   readonly bytes: number;
   /** The number of events that the first line of the message names. */
   readonly count: number;

@@ -20,9 +20,9 @@ export const isBefore = (one: LogPoint, other: LogPoint): boolean =>
 export interface OpenEvent extends LogPoint {
   /** How many attempts the event has used up. */
   attempts: number;
-  /** Epoch milliseconds. */
+  /** When the next attempt is due, in epoch milliseconds. */
   dueAtMs: number;
-  /** From the receiver's `Retry-After`. */
+  /** The wait that the receiver asked for with `Retry-After`. */
   retryAfterMs?: number;
   /** The id of a former owner of the partition. The event is still in flight at that replica. */
   heldBy?: string;

@@ -7,7 +7,7 @@ import { openPeriodicCheck, type PeriodicCheck } from '@integration-sync/runtime
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import { readBatch, type LoggedBatch } from './batch.ts';
 
-/** When the log was created, and its first and last sequences when this replica last asked. */
+/** When the log was created, and its first and last sequences when this replica last asked nats-server. */
 export type LogStream = ReturnType<typeof openLogStream>;
 export type LogStreamFacts = LogStream['facts'];
 

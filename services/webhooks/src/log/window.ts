@@ -13,7 +13,7 @@ import type { LoggedBatch } from './batch.ts';
 /** The fields of an event batch that a window needs. */
 interface WindowBatch {
   readonly sequence: number;
-  /** Bytes in memory. */
+  /** The memory that the batch takes. */
   readonly bytes: number;
 }
 

@@ -40,7 +40,7 @@ export function openReplicas(bus: Pick<Bus, 'broadcast' | 'listen'>) {
   const hear = (id: string, shares: boolean): void => {
     const before = heard.get(id);
     heard.set(id, { at: performance.now(), shares });
-    // A new replica hears this replica before the next regular beat.
+    // A new replica shall not wait for the next regular beat until it hears this replica.
     if (before === undefined) beat();
     if (shares !== (before?.shares ?? false)) onChange?.();
   };

@@ -2,10 +2,10 @@
 // the guard returns, and does not resolve the name again.
 //
 //   a cloud's metadata service       refused, even if allow-listed
-//   allow-listed (CIDR)              taken, with any port, http or https
-//   IPv4 that is globally routable   taken, with https on port 443
+//   allow-listed (CIDR)              accepted, with any port, http or https
+//   IPv4 that is globally routable   accepted, with https on port 443
 //   IPv6 in 2000::/3, less its
-//   special-purpose blocks           taken, with https on port 443
+//   special-purpose blocks           accepted, with https on port 443
 //   anything else                    refused
 import { Resolver } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';

@@ -35,7 +35,7 @@ export interface Post {
   body: Uint8Array;
   /** The caller's headers, as flat name-value pairs. An answer may repeat their values, which the attempt log masks. */
   secretHeaders: readonly string[];
-  /** By `performance.now()`. */
+  /** The deadline of the POST, by `performance.now()`. */
   endsBy: number;
   /** When a POST without a connection is given up, by `performance.now()`. */
   connectBy: number;
