@@ -103,7 +103,7 @@ interface PipelineOptions extends Pick<Resources, 'bus' | 'store' | 'metrics' | 
 const failureWriteLimits = { max: 4, aloneForMs: 500 };
 /** Chunks of the log that are read concurrently, one at a time for an integration. */
 const loadLimits = { max: 4, perKeyMax: 1 };
-/** `/readyz` fails once this replica has not read the log for this time: its leader or the connection may be away. */
+/** `/readyz` fails once this replica has not read the log for this time: the stream's leader or NATS may be away. */
 const unreadMs = 10_000;
 
 export async function startPipeline(options: PipelineOptions) {

@@ -39,7 +39,7 @@ export interface Webhooks extends AsyncDisposable {
 
 export interface WebhooksDeps {
   log?: Log;
-  /** Ends the wait for MongoDB and NATS. */
+  /** Ends the wait of a start for MongoDB and NATS. */
   signal?: AbortSignal;
   /** Called for every command to MongoDB. */
   onCommand?: ResourcesOptions['onCommand'];

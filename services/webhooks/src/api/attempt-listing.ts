@@ -172,7 +172,7 @@ export const openFindSent =
   (attemptLog: Pick<AttemptLog, 'readOf'>, bus: Pick<Bus, 'readStream'>, log: Log) =>
   async (endpoint: Endpoint, eventIds: readonly string[], until: number): Promise<Map<string, SentEvent>> => {
     const entries = await attemptLog.readOf(endpoint, new Set(eventIds), until);
-    /** By sequence: the events of a request are often in one batch. */
+    /** The batches that were read, by sequence: the events of a request are often in one batch. */
     const batches = new Map<number, readonly StreamEvent[]>();
     const eventsAt = async (sequence: number): Promise<readonly StreamEvent[]> => {
       const known = batches.get(sequence);

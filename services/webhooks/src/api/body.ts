@@ -92,7 +92,7 @@ function entryOf({ instancePath, keyword, params, data, schema, parentSchema }: 
 const expectation = (keyword: string, schema: unknown): string =>
   expectations[keyword]?.(String(schema)) ?? `a value that satisfies "${keyword}"`;
 
-/** By the keyword of the schema that refuses a value. */
+/** What the schema expects, in words, by the keyword that refuses a value. */
 const expectations: Readonly<Record<string, (schema: string) => string>> = {
   enum: () => `one of ${eventKinds.join(', ')}`,
   minItems: () => 'at least one kind of event',

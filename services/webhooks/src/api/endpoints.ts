@@ -65,7 +65,7 @@ function changing(options: EndpointsOptions): BusHandler {
       const settings = settingsOf(wanted, vault, endpoint._id);
       const change = changeOf(endpoint, wanted, { settings, cutoff, now: new Date() });
       const after = change === undefined ? endpoint : await endpoints.change(endpoint, change);
-      // Another caller or a failed delivery has changed the endpoint meanwhile.
+      // Another caller or a failed delivery has changed the endpoint meanwhile: the change is computed again.
       if (after === null) continue;
       // Broadcast even if MongoDB had the change already: the replica that stored it may have died before its broadcast.
       await changed(after);

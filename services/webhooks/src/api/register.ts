@@ -99,7 +99,7 @@ async function register(
     if (first === null) throw goneSince();
     return { ...first, signingSecret: vault.open(first.secret, id) };
   }
-  // Concurrent registrations may all be refused below the limit, but the limit is never exceeded.
+  // Counted again after the insert. Concurrent registrations may be refused below the limit, but none stays above it.
   if ((await endpoints.count(integration)) > endpointsMax) {
     await endpoints.remove(integration, id);
     throw tooMany(endpointsMax);

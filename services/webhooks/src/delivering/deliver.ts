@@ -169,7 +169,7 @@ export class Deliverer {
     }
   }
 
-  /** Makes an attempt that could not be sent due again. */
+  /** Makes an event due again whose attempt could not be sent. */
   #tryLater(queue: EndpointQueue, delivery: Delivery, error: unknown): void {
     const { signal, log } = this.#options;
     const { attempts, isTrial } = delivery;

@@ -147,7 +147,7 @@ export class Integrations {
   /** Closes an event that the former owner has finished. */
   finish(name: string, endpointId: string, point: LogPoint): void {
     const queue = this.#active.get(name)?.queues.get(endpointId);
-    // This replica may be claiming the partition, and may have read its offsets already.
+    // Noted, because this replica may be claiming the partition, and may have read its offsets already.
     if (queue === undefined) this.#finishedEarly.set(nameOf(endpointId, point), true);
     const delivery = queue?.find(point);
     if (queue === undefined || delivery === undefined || delivery.inFlightSince !== undefined) return;

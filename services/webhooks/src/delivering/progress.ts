@@ -48,7 +48,7 @@ interface Busy {
   since: number;
   /** Since when the endpoint is behind, when its offset was last stored, and how many deliveries had begun then. */
   behind: { since: number; savedAt: number; begun: number } | undefined;
-  /** Uncounted failures that no stored offset has yet. */
+  /** How many uncounted failures no stored offset has yet. */
   uncounted: number;
   /** `onDropped` was called. */
   hasDropped: boolean;

@@ -50,7 +50,7 @@ export function openDisabledEvents(
   };
 }
 
-/** Publishes an event of webhooks itself. */
+/** Publishes an event that webhooks itself announces, such as `webhook.enabled`. */
 export async function publishEvent<Kind extends EventKind>(
   bus: Pick<Bus, 'publishBatch'>,
   id: string,

@@ -66,7 +66,7 @@ export interface Endpoint {
   /** Former sets of event kinds, oldest first. Each applies to the events before its cutoff. */
   earlierEvents: EarlierEvents[];
 
-  /** Failed attempts in a row. */
+  /** Counted failures in a row. */
   failures: number;
   /** While the circuit is open, one event at a time is tried. Absent in an endpoint that an earlier release wrote. */
   isCircuitClosed?: boolean;

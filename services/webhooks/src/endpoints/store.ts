@@ -179,7 +179,7 @@ const recording = (collection: Collection<Endpoint>) => ({
   countDisabled: () => collection.countDocuments({ disabledAt: { $gt: new Date(0) } }),
 });
 
-/** Matches the endpoint only if nothing has changed it since it was read. */
+/** Matches the endpoint only if no caller, attempt or recovery has changed its state since it was read. */
 const asRead = ({ _id, version, mark, failures, isCircuitClosed, active }: Endpoint): Filter<Endpoint> => ({
   _id,
   version,

@@ -73,7 +73,7 @@ function readEvents(
   return { held, refused };
 }
 
-/** Reads a head that several events of a push have in common only once. */
+/** Reads a head only once if several events of a push have it in common. */
 function openHeads(): (line: EventLine) => EventHead | undefined {
   const known = new Map<EventLine['begin'], EventHead | undefined>();
   return ({ begin, rest }) => {

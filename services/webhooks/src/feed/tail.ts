@@ -176,7 +176,7 @@ class SharedTail {
       get window() {
         return windowNow();
       },
-      /** Counts announcements that brought event batches. If the count has risen since `reach`, the caller reads again. */
+      /** Rises when event batches may have come. If it has risen since the caller last read, the caller reads again. */
       get wakes() {
         return wakesNow();
       },

@@ -19,7 +19,7 @@ import { disabledEventId } from '../endpoints/disabled-events.ts';
 import type { Endpoints } from '../endpoints/store.ts';
 
 export interface Cutoff {
-  /** A sequence in EVENTS. */
+  /** The last sequence in EVENTS before the cutoff. */
   through: number;
   /** Origins of events after `through` that occurred before the cutoff. */
   underWay: string[];
