@@ -1,5 +1,5 @@
-// Asks catalog, once for each push of batches, which of the named products exist. The error of an item whose product does not exist:
-// batches.ts.
+// Asks catalog, once for each push of batches, which of the named products exist. batches.ts words the error of an item
+// whose product does not exist.
 import { Failure, ResolvedProducts, subjects } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import { askService, type Reference } from '@integration-sync/sync';
