@@ -1,4 +1,4 @@
-// What operators' commands need of catalog: the documents of an integration, and whether it still pushes.
+// What the commands in services/ops need of catalog: the documents of an integration, and its pushes under way.
 import { openOperating } from '@integration-sync/sync';
 import { suppliers } from './suppliers.ts';
 

@@ -18,7 +18,7 @@ export const productsKind = (suppliers: Lookup): Kind => ({
   },
 });
 
-/** Answers which products exist, and with the fields for due-diligence drafts if the question asks for them. */
+/** Tells the batches service which products exist; `withOrigin` adds the fields that due-diligence drafts show. */
 export function resolveProducts(products: Lookup): BusHandler {
   return async ({ integration, body }) => {
     const { externalIds, withOrigin } = readQuestion(ResolveProducts, body);
@@ -39,7 +39,7 @@ export function resolveProducts(products: Lookup): BusHandler {
   };
 }
 
-/** The existing records among these, without their fields. */
+/** The records of `externalIds` that exist, each with empty fields: existence is cached, fields are not. */
 async function existingOf(lookup: Lookup, integration: string, externalIds: readonly string[]) {
   const existing = await lookup.existing(integration, externalIds);
   return new Map<string, Fields>(Array.from(existing, (externalId) => [externalId, {}]));

@@ -1,4 +1,4 @@
-// The sync runs of batches, which has its own journal, for catalog's listing of all sync runs.
+// Asks the batches service for the sync runs in its journal: `GET /sync-runs` lists the runs of catalog and batches.
 import { RunAnswer, RunsAnswer, subjects, type SyncRun } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import { askService, type RunJournal } from '@integration-sync/sync';
@@ -29,7 +29,7 @@ export const runsOfBatches = (bus: Bus): RunJournal => ({
   },
 });
 
-/** A sync run from batches of an earlier release has no action; most are pushes. */
+/** A replica of batches of an earlier release answers runs without `action`; most of them are pushes. */
 const withAction = <Run extends Partial<SyncRun>>(run: Run): Run & Pick<SyncRun, 'action'> => ({
   ...run,
   action: run.action ?? 'push',
