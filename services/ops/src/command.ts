@@ -1,4 +1,4 @@
-// The commands as run.ts sees them: their definition, their call, their refusals and their exit codes.
+// What all commands of `ops` share: how they are defined and called, their refusals and their exit codes.
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import type { Environment } from '@integration-sync/runtime/config';
 import type { Output } from './output.ts';
@@ -34,7 +34,7 @@ export interface Caller {
 /** Ends the command at once, whatever the command is waiting for. */
 export type Stop = (refusal: Refusal) => void;
 
-/** The arguments are no call of the command. */
+/** The arguments do not fit the command: run.ts prints the message and the command's help. */
 export class Misuse extends Error {
   override readonly name = 'Misuse';
 }

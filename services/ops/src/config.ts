@@ -24,7 +24,7 @@ export const ResealConfig = Type.Object({
 
 export const ClientConfig = Type.Object({
   AUTH_CLIENTS_FILE: Type.String({
-    description: 'File of the clients.',
+    description: 'The file of clients that the gateway reads.',
     minLength: 1,
     expected: 'the path of a file',
   }),

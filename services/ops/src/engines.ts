@@ -1,4 +1,5 @@
-// The engines of one command. A service waits for its engines; a command gives up after 10 s, as a person waits.
+// Opens NATS and MongoDB for one command. A service waits for them; a command gives up after 10 s, because a person
+// waits for it.
 import { setTimeout as wait } from 'node:timers/promises';
 import { openBus, type Bus, type Forbidden } from '@integration-sync/runtime/bus';
 import { natsOptionsOf, parseNatsServers, readConfig } from '@integration-sync/runtime/config';
@@ -31,7 +32,7 @@ export function settle<Settings extends typeof StreamsConfig>(
 
 type BusConfig = StreamsConfig | PurgeConfig;
 
-/** A missing permission ends the command: nats-server silently drops a message that a login may not publish. */
+/** A missing permission ends the command: nats-server drops the message, and the command would wait in vain. */
 export async function openOpsBus({ config, log, stop }: Settled<BusConfig>): Promise<Bus> {
   const onForbidden = (forbidden: Forbidden): void => stop(new Refusal(lackOf(forbidden, config)));
   return withinPatience(
@@ -43,7 +44,7 @@ export async function openOpsBus({ config, log, stop }: Settled<BusConfig>): Pro
 function lackOf({ operation, subject }: Forbidden, { NATS_URL, NATS_USER }: BusConfig): string {
   const user = parseNatsServers(NATS_URL)?.user ?? NATS_USER;
   const whom = user === undefined ? 'this login' : `the login "${user}"`;
-  // Each command has its own inbox below this prefix.
+  // Each run of a command has an inbox of its own; permissions name the prefix of all.
   const words = subject.replace(/^_INBOX_ops\..*/, '_INBOX_ops.>');
   const toDo =
     user === name

@@ -2,5 +2,5 @@
 // Operators' commands as a process.
 import { run } from './run.ts';
 
-// `exit` ends the process even while a client still tries to connect.
+// `exit` ends the process even if the NATS or MongoDB client still tries to connect.
 process.exit(await run(process.argv.slice(2), process.env));

@@ -1,4 +1,5 @@
-// ops reader makes the pull consumer of another internal service, whose login may read that consumer and make none.
+// ops reader makes the durable pull consumer of another internal service: the NATS login of that service may read its
+// consumer, but may not create one.
 import { eventsStream } from '@integration-sync/contracts';
 import type { ConsumerSpec } from '@integration-sync/runtime/bus';
 import { defineCommand, exitCodes, Misuse } from './command.ts';
@@ -12,7 +13,7 @@ the same name in deploy/nats/nats.conf, and may read that consumer only.
 
   (nothing)     says whether the consumer is there
   --apply       makes it, or changes its subjects
-  --subject     what it reads, such as events.acme.>; may be given several times; every event unless given
+  --subject     the events that it reads, such as events.acme.>; may be given several times; every event unless given
   --from-start  begins with the oldest event that the stream has; otherwise with the next one
   --json        what was found as one JSON document
 
@@ -41,7 +42,9 @@ export const readerCommand = defineCommand({
     const [name, ...others] = positionals;
     if (name === undefined || others.length > 0) throw new Misuse('One NAME is expected.');
     if (!/^[A-Za-z0-9_-]{1,64}$/.test(name) || name.startsWith('webhook-'))
-      throw new Misuse(`No reader can be named ${JSON.stringify(name)}.`);
+      throw new Misuse(
+        `NAME: 1 to 64 letters, digits, _ or -, not beginning with "webhook-"; not ${JSON.stringify(name)}.`,
+      );
     const wrong = values.subject.find((subject) => !/^events\.[^\s]+$/.test(subject));
     if (wrong !== undefined)
       throw new Misuse(`--subject begins with "events.", unlike ${JSON.stringify(wrong)}.`);

@@ -1,4 +1,5 @@
-// ops reseal seals signing secrets with the newest key, so that older keys may go.
+// ops reseal encrypts the signing secrets of webhooks again with the newest key, so that older keys may be removed from
+// WEBHOOK_SECRET_KEY.
 import {
   askKeys,
   openReseal,
@@ -21,7 +22,7 @@ rotates meanwhile stays as the customer made it. Nothing else that is stored is 
 
   (nothing)  says how many secrets are sealed with which key
   --apply    seals again what is not under the first key, and looks once more. May be cut off, and run again
-  --check    exit code 3 where a secret is not under the first key
+  --check    exit code 3 if a secret is not under the first key
   --json     what was found as one JSON document
 
 Settings, as webhooks has them: WEBHOOK_SECRET_KEY, MONGODB_URL, MONGODB_DATABASE, NATS_URL. With --apply the command
@@ -48,7 +49,7 @@ export const resealCommand = defineCommand({
   async run(call) {
     const { values, output } = call;
     if (values.apply && values.check)
-      throw new Misuse('--apply ends with the look of --check: give one of them.');
+      throw new Misuse('--apply checks at its end what --check checks: give one of them.');
     const settled = settle(ResealConfig, call);
     const vault = openVault(settled.config.WEBHOOK_SECRET_KEY);
     await using store = await openOpsStore(settled);
@@ -101,7 +102,7 @@ function show({ newestKey, secrets, left }: Found, output: Output): void {
   );
 }
 
-/** A replica that lacks the newest key, or has another key under its name, could no longer sign. */
+/** A replica without the newest key, or with another key of its id, could not open resealed secrets to sign with. */
 function refuseIfMissing(vault: Vault, replicas: readonly ReplicaKeys[]): void {
   const [newest] = vault.marks;
   const lacking = replicas.filter((keys) =>

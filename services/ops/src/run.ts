@@ -34,7 +34,7 @@ Exit codes:
   0  all is well, or what was asked for is done
   1  it could not be done: an engine is away, or refuses
   2  wrong arguments or settings
-  3  something is not as it should be, or is left to do
+  3  a fault was found, or work is left to do
 `;
 
 export async function run(
@@ -79,7 +79,7 @@ function refusalOf({ name, help }: Command, error: unknown): Refusal {
       `ops ${name}: these settings are wrong:\n${message.replaceAll(/^/gm, '  ')}`,
       exitCodes.misuse,
     );
-  const again = 'Run the same command again then: what was done stays done.';
+  const again = 'Run the same command again later: what was done stays done.';
   if (error instanceof Failure) return new Refusal(`${error.detail} ${again}`);
   if (error instanceof Error && sortStoreError(error) === 'unavailable')
     return new Refusal(`MongoDB went away: ${message}. ${again}`);

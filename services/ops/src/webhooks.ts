@@ -32,7 +32,7 @@ Examples:
 `;
 
 const pollMs = 200;
-/** The command gives up after so long without progress. Replicas look once a second; a replay of many events takes longer. */
+/** The command gives up after so long without progress. Replicas enable webhooks once a second; replays take longer. */
 const stillMs = 60_000;
 
 export const webhooksCommand = defineCommand({

@@ -1,4 +1,5 @@
-// What each action does to the clients of a file. Pure but for the random bytes of a new secret.
+// What the actions of `ops client` (add, rotate, remove) do to the list of clients from the file. No IO, only the
+// random bytes of a new secret.
 import { allScopes, integrationPattern, type Scope } from '@integration-sync/contracts';
 import {
   hashOf,
@@ -12,7 +13,7 @@ import { Misuse, Refusal } from '../command.ts';
 export interface Change {
   clients: Client[];
   client: Client;
-  /** The new secret, shown once. */
+  /** The new secret in plain text. The command shows it once: the file holds only its hash. */
   secret?: string;
 }
 
@@ -39,7 +40,7 @@ export function addClient(
   return { clients: [...clients, client], client, secret };
 }
 
-/** The new secret stands first. The secrets before it end at `oldEndAtMs` at the latest. */
+/** Puts a new secret first in the client's list. The older secrets end at `oldEndAtMs` at the latest. */
 export function rotateSecret(
   clients: readonly Client[],
   id: string,

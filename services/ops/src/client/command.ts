@@ -19,7 +19,7 @@ Clients of the gateway and their secrets, in the file that AUTH_CLIENTS_FILE nam
   add             makes a client with one secret; all scopes unless --scope says which
   list            says which clients there are, with the names of their secrets
   rotate          gives a client one more secret, and lets those before it end
-  remove          removes a client, or with --secret one secret of it; tokens that it has fetched end with it
+  remove          removes a client, or with --secret one secret of it; tokens fetched with a removed secret end too
 
   --integration   whose records the client sees and changes
   --scope         what it may do, separated by spaces

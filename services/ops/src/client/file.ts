@@ -1,5 +1,5 @@
-// Reads the file of clients, and replaces the file whole. Where another command has changed the file meanwhile, the replacement
-// is refused, so that no change is lost.
+// Reads the file of clients, and replaces the file whole. If another command has changed the file since it was read,
+// the replacement is refused, so that no change is lost.
 import { randomUUID } from 'node:crypto';
 import { chmod, chown, rename, rm, stat, writeFile } from 'node:fs/promises';
 import {
@@ -16,7 +16,7 @@ const newMode = 0o600;
 
 export type ReadFile = Awaited<ReturnType<typeof readFile>>;
 
-/** `bytes` is undefined before there is a file. */
+/** `bytes` is undefined if the file does not exist yet. */
 export async function readFile(path: string) {
   const bytes = await readBytes(path);
   try {
@@ -47,7 +47,7 @@ export async function replaceFile(path: string, before: ReadFile, clients: reado
     const stats = before.bytes === undefined ? undefined : await stat(path);
     await writeFile(draft, textOf(clients), { mode: newMode, flush: true });
     if (stats !== undefined) {
-      // Another user may run the gateway: a file that it cannot read would leave a removed secret good.
+      // The gateway may run as another user. If it cannot read the new file, it goes on accepting a removed secret.
       await chown(draft, stats.uid, stats.gid);
       await chmod(draft, stats.mode & 0o777);
     }
@@ -60,7 +60,7 @@ export async function replaceFile(path: string, before: ReadFile, clients: reado
     if (error instanceof Refusal) throw error;
     throw new Refusal(
       `Nothing was changed: ${path} cannot be replaced (${reasonOf(error)}). The command writes a new file beside it and ` +
-        'renames the new file; change a file that is mounted for reading at its source.',
+        'renames the new file; if the file is mounted read-only, change it at its source.',
       undefined,
       { cause: error },
     );

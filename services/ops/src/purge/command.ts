@@ -19,7 +19,7 @@ There is no way back. Other integrations and running replicas go on undisturbed.
   --apply    removes it, waits for what replicas are working on, and looks again, until nothing has come back
   --json     what was found as one JSON document
 
-First have the issuer withdraw the tokens of the integration; one that is out is good for 24 h at most. The command
+First have the issuer withdraw the tokens of the integration; an issued token is good for 24 h at most. The command
 refuses while a push of the integration began less than 3 minutes ago, or has not come to its end. It may be cut off at
 any moment, and run again; until it has ended, part of the integration is there. What it does not reach: backups, and
 what receivers and readers of EVENTS have made of it.

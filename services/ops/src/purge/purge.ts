@@ -1,6 +1,6 @@
 // Removes an integration from all places, pass after pass, until a pass finds nothing: replicas at work during a pass write
 // documents and messages again. The wait between two passes is longer than an attempt to deliver.
-// Erasing one supplier: shared/sync/src/items/sync-status.ts.
+// The erasing of a single supplier is another thing: shared/sync/src/items/sync-status.ts.
 import { setTimeout as wait } from 'node:timers/promises';
 import { batchesOperating } from '@integration-sync/batches/operating';
 import { catalogOperating } from '@integration-sync/catalog/operating';
@@ -72,7 +72,7 @@ export function openHoldings(store: Store, bus: Bus, integration: string) {
   };
 }
 
-/** Refuses while a stream is away, as its messages are not known. */
+/** Refuses while a stream or its leader is away, because its messages could be neither counted nor removed. */
 export async function requireStreams(bus: Pick<Bus, 'inspectStreams'>): Promise<void> {
   const streams = await bus.inspectStreams(expectedStreams({}));
   const away = streams.filter(({ standing }) => standing !== 'there').map(({ name }) => name);

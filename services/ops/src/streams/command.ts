@@ -14,13 +14,13 @@ this release and the settings.
 
   (nothing)           says what there is and what is wrong
   --apply             mends what can be mended without losing anything: makes what is missing, changes what differs, gives
-                      a stream the copies, days and bytes of the settings. It takes none away, unless STREAMS_MAY_SHRINK=true
-  --remove-left-over  with --apply: removes streams that only a release before reads, where nothing is in them
-  --check             exit code 3 where something is wrong (with --apply, where something still is)
+                      a stream the copies, days and bytes of the settings, never less without STREAMS_MAY_SHRINK=true
+  --remove-left-over  with --apply: removes empty streams that only an earlier release reads
+  --check             exit code 3 if something is wrong (with --apply, if something still is)
   --json              what was found as one JSON document
 
 Settings, as the services have them: NATS_URL, STREAM_REPLICAS, EVENTS_KEEP_DAYS, EVENTS_MAX_BYTES,
-STREAMS_MAY_SHRINK. One that is left out says nothing of a stream that is there.
+STREAMS_MAY_SHRINK. For a setting that is left out, an existing stream keeps its value.
 
 Examples:
   ops streams
@@ -87,8 +87,9 @@ function show({ streams, wrong }: Looked, output: Output): void {
   for (const { what, toDo } of wrong) output.say(`WRONG  ${what}\n       ${toDo}`);
 }
 
-// The repairs that a starting service makes, here for all streams, and the removal of streams that only an earlier release reads.
-// A stream keeps its copies, days and bytes unless STREAMS_MAY_SHRINK is true (shared/runtime/src/bus/quantities.ts).
+// The repairs that a starting service makes, here for all streams, and the removal of streams that only an earlier
+// release reads. A stream gets no fewer copies, days or bytes unless STREAMS_MAY_SHRINK is true
+// (shared/runtime/src/bus/quantities.ts).
 
 interface Repaired {
   what: string;
@@ -112,7 +113,7 @@ async function repair(
   return repaired;
 }
 
-/** A repair that fails, such as that of a stream without a leader, leaves the repairs of other streams alone. */
+/** A repair that fails, such as that of a stream without a leader, does not stop the repairs of other streams. */
 async function attempt(findings: readonly Finding[], work: () => Promise<void>): Promise<Repaired[]> {
   try {
     await withinPatience(work(), 'NATS does not make the change');

@@ -33,7 +33,7 @@ function* wrongWith(stream: InspectedStream): Generator<Wrong> {
   if (standing === 'missing') {
     yield {
       what: `NATS has no stream ${name}.`,
-      toDo: `${byItself} makes the stream, empty; so does a running service within 10 s, where its login may.`,
+      toDo: `${byItself} makes the stream, empty; so does a running service within 10 s, if its login may.`,
       repair: 'apply',
     };
     return;
@@ -91,7 +91,7 @@ function* differences({ name, differing, foreign, changes, left }: InspectedStre
       `${name} has ${quantityInWords(quantity, found)}, and by the settings ${quantityInWords(quantity, wanted)}.`,
     );
   for (const { quantity, setting, wanted, found } of left) {
-    // The services may have a value for a setting that this command lacks.
+    // This command runs without the setting, which the services may have: no fault is certain.
     if (setting?.isSet === false) continue;
     const says = setting === undefined ? 'this release says' : `${setting.name} says`;
     yield byHand(
@@ -124,7 +124,7 @@ const nearlyFull = 0.9;
 function* fullness(name: string, { bytes, bytesMax }: InspectedFacts): Generator<Wrong> {
   if (bytes >= bytesMax * nearlyFull)
     yield byHand(
-      `${name} has ${bytesInWords(bytes)} of at most ${bytesInWords(bytesMax)}, and refuses further messages.`,
+      `${name} has ${bytesInWords(bytes)} of at most ${bytesInWords(bytesMax)}; once full, it refuses messages.`,
       'Raise EVENTS_MAX_BYTES at every service, or lower EVENTS_KEEP_DAYS.',
     );
 }
