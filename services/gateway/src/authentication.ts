@@ -39,7 +39,7 @@ export async function openAuthentication(
   };
   return {
     verify,
-    /** For `/readyz`. */
+    /** Notes for operators in the answer of `/readyz`. */
     notes: (): readonly string[] => clients?.notes() ?? [],
     hasTokenEndpoint,
     [Symbol.asyncDispose]: async () => clients?.[Symbol.asyncDispose](),

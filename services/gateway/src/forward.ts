@@ -63,7 +63,7 @@ async function ask(
   { upstream, road, answers }: ForwardOptions,
 ): Promise<Reply> {
   const { exchange } = request;
-  // The caller may have hung up while its token was verified: `close` does not come again.
+  // If the caller hung up while its token was verified, the event `close` has come already, and comes only once.
   if (reply.raw.destroyed) throw callerHungUp;
   const body = request.body instanceof Buffer ? request.body : undefined;
   const { reservation } = exchange;
@@ -98,7 +98,7 @@ async function ask(
     );
     reservation?.release();
     const isCounted = countAnswer(reserved, answer.body.length);
-    // A read can be repeated; of a push, the caller must learn what became of it.
+    // A caller can repeat a GET. Any other answer is sent even beyond the budget, because it says what was stored.
     if (!isCounted && route.method === 'GET') throw tooManyAnswers();
     return answer;
   } catch (error) {
@@ -122,13 +122,13 @@ function answerBytesOf({ method, subject }: Route, request: RouteRequest): numbe
   return query.has('details') ? limits.detailsBytesMax : usualAnswerBytes;
 }
 
-/** Counts an answer that has come. False where no bytes are free for those that were not reserved. */
+/** Reserves the real size of an answer. False if it is larger than reserved, and no more bytes are free. */
 function countAnswer(reserved: Reservation, bytes: number): boolean {
   reserved.shrink(bytes);
   return reserved.grow(bytes) === 'granted';
 }
 
-/** A service no longer begins the push of a caller that hung up. */
+/** The reason with which a hang-up aborts the request to the service, which then no longer begins the push. */
 const callerHungUp = new Failure('timeout', 'The caller hung up before the answer.');
 
 function headersFor(route: Route, request: RouteRequest): Record<string, string | undefined> {
@@ -146,7 +146,7 @@ function headersFor(route: Route, request: RouteRequest): Record<string, string 
   };
 }
 
-/** The query behind the first question mark, undecoded, as the service decodes the query. */
+/** The query behind the first question mark, still encoded, because the service decodes it. */
 export function rawQuery({ raw: { url = '' } }: Pick<FastifyRequest, 'raw'>): string {
   const mark = url.indexOf('?');
   return mark === -1 ? '' : url.slice(mark + 1);
@@ -158,8 +158,8 @@ function readFact(value: string): Exchange['facts'][string] {
 }
 
 // Addresses of the API in answers, as callers need them. A service writes `Link` and `Location` with the paths of the
-// gateway. Where a proxy takes a prefix off the path, callers need the prefix before these paths. The operator sets the
-// prefix, as a header such as X-Forwarded-Prefix may come from a caller as well as from the proxy.
+// gateway. If a proxy takes a prefix off the path, callers need the prefix before these paths. The operator sets it
+// (PUBLIC_BASE_PATH), because a header such as X-Forwarded-Prefix may come from a caller as well as from the proxy.
 
 /** Headers of answers that hold paths of the interface: `</api/…>; rel="next"` and `/api/…`. */
 const addressHeaders: ReadonlySet<string> = new Set(['link', 'location']);

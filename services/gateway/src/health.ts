@@ -10,7 +10,7 @@ import type { Upstream } from './upstream.ts';
 
 const servicesBehind: readonly ServiceName[] = ['catalog', 'batches', 'webhooks'];
 const answerWithinMs = 2_000;
-/** Replicas answer with their notes from memory; a slower replica is heard at the next check. */
+/** Replicas answer with their notes from memory; a slower one is asked again at the next check. */
 const notesWithinMs = 150;
 const notesMax = 20;
 /** Anybody may call `/readyz` as often as they like: an answer serves for this long. */
@@ -45,7 +45,7 @@ export function openReadiness(options: ReadinessOptions) {
       renewAt = performance.now() + rememberedMs * renewedAfterShare;
       forgetAt = performance.now() + rememberedMs;
     });
-    // No caller may wait for this check, while the old answer serves.
+    // If the old answer still serves, perhaps nobody awaits this check: its rejection must not end the process.
     asked.catch(() => undefined);
     return asked;
   };
@@ -89,7 +89,7 @@ function readNotes(answer: Uint8Array): string[] {
     const notes: unknown = JSON.parse(Buffer.from(answer).toString());
     return Array.isArray(notes) ? notes.filter((note) => typeof note === 'string') : [];
   } catch {
-    // The answer is empty: no replica listens.
+    // nats-server answers with an empty message if no replica listens (no responders).
     return [];
   }
 }

@@ -1,5 +1,5 @@
-// The optional limit on the requests of an integration (RATE_LIMIT_REQUESTS). Each replica counts for itself, and counts
-// only requests with a good token.
+// The optional limit on the requests of an integration (RATE_LIMIT_REQUESTS). Each replica counts for itself, and
+// counts only requests whose token and other headers are good.
 import rateLimit from '@fastify/rate-limit';
 import { Failure } from '@integration-sync/contracts';
 import type { FastifyInstance } from 'fastify';

@@ -42,7 +42,7 @@ export const addExplorer = (app: FastifyInstance): string[] =>
 
 /**
  * The files that `npm run console:build` writes. The console uses the public interface alone, and its page turns no text into
- * markup or code. Throws `ConfigError` where the files have not been made. Returns the paths of the files.
+ * markup or code. Throws `ConfigError` if the files have not been made. Returns the paths of the files.
  */
 export const addConsole = (app: FastifyInstance, from = '@integration-sync/console/dist'): string[] =>
   addSite(app, {
@@ -72,7 +72,7 @@ function addSite(app: FastifyInstance, { path, read: readOne, pageHeaders, kept 
     ...pageHeaders,
   };
   app.get(path, async (_request, reply) => reply.headers(headers).send(page));
-  // The page names all files of its site.
+  // Only the files that the page names are served, each on its own route.
   const named = new RegExp(
     `(?:src|href)="${path.slice(1)}/(?<name>[\\w.-]+\\.(?<type>js|css|svg|png))"`,
     'g',

@@ -48,7 +48,7 @@ export function describeMessages(): JsonObject {
       securitySchemes: {
         natsLogin: {
           type: 'userPassword',
-          description: 'The login of a service, where NATS has users (deploy/nats).',
+          description: 'The login of a service, if NATS has users (deploy/nats).',
         },
         signature: {
           type: 'httpApiKey',
@@ -136,7 +136,7 @@ const integration: JsonObject = {
 };
 
 const traceparent = optionalHeader(
-  'W3C Trace Context, where the push belongs to a trace.',
+  'W3C Trace Context, if the push belongs to a trace.',
   '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
 );
 
@@ -178,7 +178,7 @@ function addEventBatches(sections: Sections): void {
   sections.channels['eventBatches'] = {
     address: `${eventBatchesNoun}.{announcer}.{integration}`,
     title: 'Event batches',
-    description: `${inWords(eventBatchesStreamSpec({}))} Of this system alone: its format may change.`,
+    description: `${inWords(eventBatchesStreamSpec({}))} Only this system reads them: the format may change.`,
     servers: onNats,
     parameters: {
       announcer: {
@@ -217,7 +217,7 @@ function addQuestions(sections: Sections): void {
       messages: addMessage(sections, asked, {
         summary,
         headers: {
-          [requestHeaders.integration]: header('Whose records.', 'acme'),
+          [requestHeaders.integration]: header('The integration whose records are asked for.', 'acme'),
           [requestHeaders.query]: optionalHeader(
             'As the query of the HTTP interface, without its question mark.',
             'limit=100&details=true',
@@ -279,6 +279,6 @@ function addWebhooks(sections: Sections): void {
   };
 }
 
-const introduction = `What this system says by messages. Internal services read the stream of events and ask for records over NATS; receivers outside get events as webhooks, or read them by \`GET /events\` of the HTTP interface (\`/openapi.json\`).
+const introduction = `The messages of this system. Internal services read the stream of events and ask for records over NATS; receivers outside get events as webhooks, or read them by \`GET /events\` of the HTTP interface (\`/openapi.json\`).
 
 Every event is announced at least once, with the same id each time. Within v1 there are only additions: kinds of events, fields, headers. Ignore what you do not know.`;

@@ -99,7 +99,7 @@ export class BodyReservation {
     return this.#memory.wantedBytes > 0;
   }
 
-  /** Undefined for free bytes; else a promise that resolves once the bytes are free, or rejects after too long a wait. */
+  /** Reserves bytes. Undefined if they are free; else a promise that resolves once they are, or rejects after a wait. */
   hold(bytes: number): Promise<void> | undefined {
     return this.#grow(this.#memory, bytes);
   }
@@ -139,7 +139,7 @@ export class BodyReservation {
   }
 }
 
-/** Reserves the bytes that an answer may have. Undefined, or a promise, as `hold` of a body. */
+/** Reserves the bytes that an answer may have; returns what `BodyReservation.hold` returns. */
 export const holdAnswer = (answer: Reservation, bytes: number): Promise<void> | undefined =>
   grow(answer, bytes, patienceMs, tooManyAnswers);
 

@@ -1,11 +1,11 @@
 // The chunks of a body as they come in, and the memory that they take. Most bodies come in a few large chunks, which
-// are kept as they are. Each chunk is an object of some hundred bytes, so that many small chunks are copied into pages.
-// A large body of known length is copied into one buffer as its chunks come, as joining chunks at the end would need the
-// memory twice.
+// are kept as they are. Each chunk costs some hundred bytes beside its content, so many small chunks are copied into
+// pages. A large body of known length is copied into one buffer while its chunks come, because joining them at the end
+// would need the memory twice.
 
-/** The first chunks are kept as they come, however small. */
+/** So many chunks of a body are kept as they come, however small; further small ones are copied. */
 const uncopiedChunksMax = 64;
-/** A chunk of this size is worth an object of its own. */
+/** A chunk of this size or more is never copied into a page. */
 const largeBytes = 1_024;
 const pageBytes = 64 * 1_024;
 /** The memory that a buffer takes beside its bytes. */

@@ -153,7 +153,7 @@ const firstOf = ({ waiting }: Share): Reservation | undefined => waiting.values(
 
 const isOnlyOne = ({ share, heldBytes }: Reservation): boolean => share.heldBytes === heldBytes;
 
-/** The bytes that one body holds of a budget. */
+/** The bytes of a budget that one body or answer holds. */
 export class Reservation {
   readonly share: Share;
   heldBytes = 0;

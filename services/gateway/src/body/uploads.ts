@@ -2,8 +2,8 @@
 // length reserves memory for its whole length, so that two half bodies do not wait for each other. A body of unknown
 // length reserves memory in few large steps. While no memory is free, the gateway stops reading the connection.
 //
-// A slow upload may hold its memory until the request times out, which hurts no other integration. Where memory is
-// short for the integration itself, the gateway cuts slow uploads off.
+// A slow upload may hold its memory until the request times out. The gateway cuts it off earlier if an integration (its
+// own or another) waits for memory and holds no more of it than the integration of the upload.
 import type { IncomingMessage } from 'node:http';
 import { Failure } from '@integration-sync/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -17,7 +17,7 @@ const countedBytesMax = 64 * 1024;
 /** Up to here a body of unknown length reserves only the bytes that have come; most bodies are no larger. */
 const firstStepBytes = 256 * 1024;
 const stepFactor = 4;
-/** While other bodies wait for memory, a body must bring `leastBytes` in `leastRounds` rounds of `look`. */
+/** While other bodies wait for memory, a body that brings fewer bytes in `leastRounds` calls of `look` is cut off. */
 const leastBytes = 80 * 1024;
 const leastRounds = 5;
 
@@ -28,7 +28,7 @@ export function openUploads(
   lookEveryMs = 1_000,
 ): Disposable & { collect: CollectBody } {
   const receiving = new Set<Upload>();
-  // Rounds are counted instead of time: when this process stands still, no client is to blame.
+  // `look` counts its calls instead of time: while this process stands still, no client is to blame.
   const watch = setInterval(() => {
     const { leastWaitingBytes } = budgets.memory;
     for (const upload of receiving) upload.look(leastWaitingBytes);
@@ -61,9 +61,9 @@ class Upload {
   readonly #bytesMax: number;
   readonly #buffer = new BodyBuffer();
   readonly #ended = Promise.withResolvers<void>();
-  /** How many bytes had come in the last round in which the body was quick enough. */
+  /** How many bytes had come at the last call of `look` that found the body quick enough. */
   #quickBytes = 0;
-  /** The rounds since the body was quick enough. */
+  /** The calls of `look` since the body was quick enough. */
   #slowRounds = 0;
   #isCopiedTogether = false;
 
@@ -87,7 +87,7 @@ class Upload {
         reject(new Failure('invalid_request', 'The body ended before it was complete.'));
     };
     raw.once('end', resolve).once('close', onCut).once('error', onCut);
-    // The caller may have hung up while its token was verified: `close` does not come again.
+    // If the caller hung up while its token was verified, the event `close` has come already, and comes only once.
     if (raw.destroyed) onCut();
     try {
       // A client that sent `Expect` waits for the gateway, which answers once memory is free for the whole body.
@@ -105,7 +105,7 @@ class Upload {
     }
   }
 
-  /** Called once in each round. Each waiting integration holds `leastWaitingBytes` or more. */
+  /** Called once a second. Each integration that waits for memory holds `leastWaitingBytes` or more. */
   look(leastWaitingBytes: number): void {
     if (this.#reservation.isWaiting || this.bytes - this.#quickBytes >= leastBytes) {
       this.#quickBytes = this.bytes;

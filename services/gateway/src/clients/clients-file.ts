@@ -21,7 +21,7 @@ export interface Client {
 }
 
 export interface StoredSecret {
-  /** The 8 characters that name the secret; undefined where the file has no name. */
+  /** The 8 characters that name the secret; undefined if the file has only its hash. */
   name: string | undefined;
   /** In lower-case hex. */
   sha256: string;
@@ -154,7 +154,7 @@ const isText = (value: unknown, pattern: RegExp): value is string =>
 const refused = (where: string, expected: string, came: unknown): ClientsRefused =>
   new ClientsRefused(`${where}: expected ${expected}, got ${shown(came)}`);
 
-/** Hides a text that may be a secret or a hash by mistake. */
+/** Shows only the length of a text: somebody may have put a secret or a hash in the wrong place. */
 const refusedUnseen = (where: string, expected: string, came: unknown): ClientsRefused =>
   new ClientsRefused(
     `${where}: expected ${expected}, got ${typeof came === 'string' ? hidden(came) : shown(came)}`,
@@ -179,7 +179,7 @@ const fileBytesMax = 8 * 1024 * 1024;
 
 export async function readClientsFile(path: string): Promise<Buffer> {
   try {
-    // `O_NONBLOCK`: a pipe without a writer would hold the reader.
+    // Without `O_NONBLOCK`, opening a named pipe that nobody writes would wait for ever.
     await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const stats = await file.stat();
     if (!stats.isFile()) throw new ClientsRefused('the file is no regular file');

@@ -1,5 +1,6 @@
-// The clients of this gateway, from AUTH_CLIENTS_FILE. The gateway compares the file's content every 5 s: Kubernetes swaps a
-// mounted Secret by symlinks, which ends watchers. A wrong content is refused whole: the content before serves on.
+// The clients of this gateway, from AUTH_CLIENTS_FILE. The gateway compares the file's content every 5 s: a file
+// watcher would lose a mounted Secret, which Kubernetes swaps by symlinks. If the new content is wrong, all of it is
+// refused, and the gateway keeps the clients of the content before.
 import { hash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { ConfigError } from '@integration-sync/runtime/config';
@@ -57,7 +58,7 @@ export async function openClients(options: ClientsOptions) {
     /** The caller that a token of this gateway's token endpoint stands for, undefined for any other token. */
     readIssued: (claims: Readonly<Record<string, unknown>>): Caller | undefined =>
       readIssued(file.credentials, claims, now()),
-    /** For `/readyz`. */
+    /** Notes for operators in the answer of `/readyz`: a refused file, and secrets that end soon. */
     notes: (): string[] => [...file.notes(), ...notesOfEnds(file.credentials, now())],
     [Symbol.asyncDispose]: () => file[Symbol.asyncDispose](),
   };
@@ -87,7 +88,7 @@ function readIssued(
 async function openFile(options: ClientsOptions) {
   const { path, log, checkEveryMs: everyMs = checkEveryMs } = options;
   let credentials: Credentials;
-  /** The mark of the content that was read last, and the reason for which that content is refused. */
+  /** The SHA-256 of the content that was read last, and the reason for which that content is refused. */
   let seen = '';
   let problem: string | undefined;
   try {
@@ -159,7 +160,7 @@ function notesOfEnds({ all }: Credentials, nowMs: number): string[] {
   return others === 0 ? notes : [...notes, `${others} more secrets end within 14 days.`];
 }
 
-/** A credential counts its uses, which Prometheus reads, so that a request costs no look-up of labels. */
+/** Each credential counts its uses, and a scrape reads the counts: a request looks up no labels of the metric. */
 function countUses(registry: Metrics['registry'], list: () => readonly Credential[]): void {
   const counter = new Counter({
     name: 'sync_credential_uses_total',

@@ -12,7 +12,7 @@ export interface Credential {
   readonly endsAtMs: number;
   /** All scopes of the client, in the order of the file. */
   readonly scope: string;
-  /** Where the file has no name for the secret, `key` is unknown until the first use. */
+  /** If the file has no name for the secret, `caller.key` is unknown until the first use. */
   caller: Caller;
   uses: number;
 }
@@ -53,7 +53,7 @@ export function indexClients(clients: readonly Client[], before?: Credentials): 
       byId.set(id, credential);
     }
   }
-  /** Credentials by good secrets that callers sent, so that a request costs no hash: at most one entry for each credential. */
+  /** Credentials by good secrets that callers sent, so that a request costs no hash; one entry for each credential. */
   const sent = new Map<string, Credential>();
 
   const findNew = (secret: string): Credential => {

@@ -1,10 +1,10 @@
-// Runs in the browser. A file of its own, because the page's policy forbids scripts written into the page.
+// Runs in the browser. It is a file because the page's content security policy forbids inline scripts.
 SwaggerUIBundle({
   dom_id: '#explorer',
   url: 'openapi.json',
   deepLinking: true,
   displayRequestDuration: true,
   defaultModelsExpandDepth: 0,
-  // This would ask a stranger's server for a badge.
+  // By default Swagger UI would send the document's address to validator.swagger.io.
   validatorUrl: null,
 });

@@ -1,5 +1,6 @@
-// The issuer of the token endpoint's tokens, and its metadata (RFC 8414). Where AUTH_ISSUER is an address, such as that of a proxy
-// that ends TLS, AUTH_ISSUER is the issuer. Otherwise the issuer's address comes from the Host header of the request.
+// The issuer of the token endpoint's tokens, and its metadata (RFC 8414). If AUTH_ISSUER is an address, such as that of
+// a proxy that ends TLS, AUTH_ISSUER is the issuer. Otherwise the issuer's address comes from the request's Host
+// header.
 import { createSecretKey, randomUUID } from 'node:crypto';
 import { allScopes } from '@integration-sync/contracts';
 import { isHttpAddress } from '@integration-sync/runtime/config';

@@ -54,7 +54,7 @@ export function addTokenEndpoint(app: FastifyInstance, options: TokenEndpointOpt
     request.exchange.caller = credential.caller;
     const scope = scopeOf(asked, credential);
     const issuer = addressOf(request, config);
-    // RFC 9068 requires `iss` and `aud`. The gateway itself checks each claim only where AUTH_ISSUER or AUTH_AUDIENCE is set.
+    // RFC 9068 requires `iss` and `aud`. The gateway checks each only if AUTH_ISSUER or AUTH_AUDIENCE is set.
     const home = { issuer: config.AUTH_ISSUER ?? issuer, audience: config.AUTH_AUDIENCE ?? issuer };
     const { token, expiresInSeconds } = await issue({ credential, scope, ...home });
     return { access_token: token, token_type: 'Bearer', expires_in: expiresInSeconds, scope };

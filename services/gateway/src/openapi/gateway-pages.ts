@@ -16,7 +16,7 @@ export const gatewayPages = ({ hasTokenEndpoint, hasConsole }: GatewayPagesOptio
   ...(hasTokenEndpoint ? tokenPages : []),
 ];
 
-/** Every request may turn out not to be HTTP, and may meet a fault of the gateway. */
+/** Any page may answer these: the bytes may not be HTTP, and the gateway may have a fault. */
 const always: readonly RefusalName[] = [
   'InvalidRequest',
   'RequestTimeout',

@@ -28,7 +28,7 @@ export const reference = (section: 'schemas' | 'responses' | 'headers' | 'parame
 
 export const plain = (value: unknown): Json => JSON.parse(JSON.stringify(value));
 
-/** An answer with its headers beside `X-Request-Id`, and without content where it has no body. */
+/** An answer, with its headers beside `X-Request-Id`; an answer without a body has no content. */
 export const answerOf = (
   description: string,
   headers: readonly string[],
@@ -39,7 +39,7 @@ export const answerOf = (
   ...(content === undefined ? {} : { content }),
 });
 
-/** The content of a body, with an example where one is given. */
+/** The content of a body, with an example if one is given. */
 export const contentOf = (schema: JsonObject, example?: unknown, type = 'application/json'): JsonObject => ({
   [type]: {
     schema,

@@ -4,7 +4,7 @@ import { requestIdExample } from './headers.ts';
 import { answerOf, plain, reference, type JsonObject } from './model.ts';
 
 interface Refusal {
-  /** Given where the status is not that of the codes. */
+  /** Given if the gateway answers another status than the table of codes has. */
   status?: number;
   description: string;
   /** One example for each code with this status. */

@@ -87,7 +87,7 @@ class Connection {
     this.#isLeft = true;
   }
 
-  /** Begins up to `mayBegin` requests, as the turn of the connection has come. */
+  /** Called when the turn of the connection has come: it may begin up to `mayBegin` requests. */
   go(mayBegin: number): void {
     this.#isWaiting = false;
     this.#mayBegin = mayBegin;

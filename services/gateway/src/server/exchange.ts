@@ -26,14 +26,14 @@ export class Exchange {
   /** For the services; undefined without tracing and without a trace of the caller. */
   readonly traceparent: string | undefined;
   readonly startedAt = performance.now();
-  /** When the gateway handed the answer to Node; undefined where the caller had hung up. */
+  /** When the gateway handed the answer to Node; undefined if the caller had hung up. */
   answeredAt: number | undefined;
   caller: Caller | undefined;
   /** Whether the caller sent `Prefer: handling=strict`. */
   isStrict = false;
   /** The error code of an answer that is no success. */
   code: ErrorCode | undefined;
-  /** Which check the token failed: for the log, not for the caller. */
+  /** Why a token, a key or a token request was refused: for the log. A 401 does not tell which check a token failed. */
   refusal: string | undefined;
   /** The detail of an answer of 500 or more. */
   detail: string | undefined;

@@ -1,6 +1,6 @@
 // Bounds connections by the limit of open files. Every connection takes a file, as do the NATS connection and each name
-// look-up. The gateway reserves files for itself, closes connections beyond the others, and logs them. The operating
-// system would close such connections in silence.
+// look-up. The gateway keeps some files for itself and accepts connections on the others. It closes each further
+// connection and logs how many; without this bound they would be closed in silence, for lack of files.
 import type { Server } from 'node:http';
 import type { Log } from '@integration-sync/runtime/log';
 
@@ -30,9 +30,9 @@ export function boundConnections(server: Server, connectionsMax: number, log: Lo
   });
 }
 
-/** Infinity where the limit is not known (Windows). */
+/** Infinity if the limit is not known (Windows). */
 function openFilesMax(): number {
-  // With network facts, the report would look up the names of all peers.
+  // With network facts, the report would look up the host names of all connected peers, which takes long.
   Object.assign(process.report, { excludeNetwork: true });
   const found: { userLimits?: { open_files?: { soft?: unknown } } } = process.report.getReport();
   const soft = found.userLimits?.open_files?.soft;

@@ -1,13 +1,13 @@
-// Every refusal of the gateway is an RFC 9457 problem, made from a `Failure` by the table of
-// codes (contracts/error-codes.ts). Any other error is either an error of Fastify, named below, or a fault of the gateway, of
-// which the caller learns nothing.
+// Every refusal of the gateway is an RFC 9457 problem, made from a `Failure` by the table of codes
+// (contracts/error-codes.ts); only the token endpoint answers as RFC 6749 says (oauth/refusal.ts). Any other error is
+// either an error of Fastify, named below, or a fault of the gateway, of which the caller learns nothing.
 import { codes, Failure, problemOf } from '@integration-sync/contracts';
 import type { Log } from '@integration-sync/runtime/log';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 export const problemType = 'application/problem+json';
 
-/** A body that comes too slowly. HTTP has a status for slow bodies, but the closed list of codes has no code. */
+/** A body that comes too slowly. HTTP has the status 408 for it, but the closed list of codes has no code with 408. */
 export class TooSlow extends Failure {
   readonly status = 408;
 
@@ -44,7 +44,7 @@ export function failureOf(error: unknown, request: FastifyRequest, log: Log): Fa
       'The path cannot be decoded: it must be percent-encoded UTF-8, each % followed by two hex digits.',
     );
   }
-  // No id of a service is that long.
+  // The id in the path is longer than any that a service issues.
   if (code === 'FST_ERR_MAX_PARAM_LENGTH') return notFound();
   log.error({ err: error, requestId: request.exchange.requestId }, 'request failed unexpectedly');
   return new Failure('internal', 'Something went wrong on our side; the request id leads us to it.');

@@ -6,7 +6,8 @@
 //   content type    body-headers.ts                                        415
 //   size            body-headers.ts, and uploads.ts while the body comes   413
 //
-// The service checks JSON, envelope, count and items.
+// The rate limit (429, rate-limit.ts) counts a request after the checks of its headers, before its body is read. The
+// service checks JSON, envelope, count and items.
 import { Failure, refuseIfAny, unknownParameters, type Route } from '@integration-sync/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { checkBodyHeaders } from '../body/body-headers.ts';

@@ -29,9 +29,9 @@ const keepAliveTimeoutMs = 65_000;
 const stillTimeoutMs = 120_000;
 /** A stopping gateway still answers requests on kept-alive connections for so long, with `Connection: close`. */
 const lastRequestsMs = 1_000;
-/** A turn of the event loop in which nothing is to be done is shorter. */
+/** A turn of the event loop that took less time had nothing to do: no connection or request was waiting. */
 const shortTurnMs = 0.3;
-/** The bound on turns: under full load none may be short. */
+/** The most turns that `afterSockets` waits for a short one: under full load there may be none. */
 const turnsMax = 100;
 /** The gateway cuts connections that have not ended by themselves this long after the listener closed. */
 const closeWithinMs = 9_000;
@@ -74,7 +74,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   const app = fastify({
     http: {
       maxHeaderSize: headerBytesMax,
-      // Node heeds the timeout of the whole request only where the timeout of the headers is shorter.
+      // Node heeds the timeout of the whole request only if the timeout of the headers is shorter.
       headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs / 2),
       connectionsCheckingInterval: Math.min(1_000, requestTimeoutMs / 4),
       // Node would answer a missing Host itself, without a problem in the body; `checkHost` answers instead.

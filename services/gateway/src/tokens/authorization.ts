@@ -43,9 +43,7 @@ export async function authenticate(
   throw new Failure('unauthorized', 'Send an access token in the header "Authorization: Bearer <token>".');
 }
 
-/**
- * The token, or undefined where the caller sent no credentials. The gateway reads the Authorization header, never the query.
- */
+/** The token of the Authorization header, never of the query. Undefined if the caller sent no credentials. */
 function readToken(raw: IncomingMessage): string | undefined {
   const { authorization } = raw.headers;
   if (authorization === undefined || authorization === '') return undefined;

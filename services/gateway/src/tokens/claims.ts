@@ -69,8 +69,8 @@ function readTime(claims: Claims, name: string): number | undefined {
   throw new TokenRefused(`${name} is not a number`);
 }
 
-// The integration and the scopes of a token stand in claims whose names are settings. Where AUTH_INTEGRATIONS lists clients
-// of the issuer, the integration is that of the client that fetched the token.
+// The integration and the scopes of a token stand in claims whose names are settings. If AUTH_INTEGRATIONS lists
+// clients of the issuer, the integration is that of the client that fetched the token.
 
 /** The first of these claims in a token names its client: Okta has `cid`, Entra's v1 `appid`. */
 const clientClaims = ['azp', 'client_id', 'cid', 'appid', 'sub'] as const;
@@ -95,7 +95,7 @@ export function openCallerClaims({
   };
 }
 
-/** Integrations by the ids of clients; undefined where the text is not `<client id>=<integration>,…`. */
+/** Integrations by the ids of clients; undefined if the text is not `<client id>=<integration>,…`. */
 export function parseIntegrations(text: string): ReadonlyMap<string, string> | undefined {
   const integrations = new Map<string, string>();
   for (const entry of text.split(',')) {
@@ -125,7 +125,7 @@ function integrationReader(integrations: ReadonlyMap<string, string>): ReadClaim
 //   https://example.com/tenant     the claim of exactly this name
 //   /resource_access/sync/roles    the roles of sync in the claim resource_access
 
-/** Reads the value of one claim; undefined where the token does not have the claim. */
+/** Reads the value of one claim; undefined if the token does not have the claim. */
 export type ReadClaim = (claims: Claims) => unknown;
 
 /** A `~` begins `~0` (a tilde) or `~1` (a slash) and nothing else. */

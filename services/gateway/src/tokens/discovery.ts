@@ -22,7 +22,7 @@ export function metadataAddresses(issuer: string): string[] {
   ];
 }
 
-/** Rejects where the issuer's metadata name no address of keys, with the reason for the log. */
+/** Rejects if the issuer's metadata name no address of keys, with the reason for the log. */
 export async function findKeysAddress(
   issuer: string,
   fetchAnswer: FetchImplementation,

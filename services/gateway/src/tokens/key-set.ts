@@ -13,8 +13,8 @@
 //
 // An RSA key that is too short is refused; the other keys of its set serve.
 //
-// Where AUTH_JWKS_URL is not set, each fetch first finds the address by the issuer's name (discovery.ts), so that an
-// issuer may move its keys. The metadata can be away for as long as the keys can.
+// If AUTH_JWKS_URL is not set, each fetch first finds the address by the issuer's name (discovery.ts), so that an
+// issuer may move its keys. The old keys serve as well while the metadata are away.
 import { KeyObject } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
@@ -103,7 +103,7 @@ function openFetching(keySet: KeySet, log: Log, clock: () => number) {
   let fetchedAtMs = -Infinity;
   let fetching: Promise<void> | undefined;
 
-  /** Fetches now, or half a second after the last fetch. Throws `Failure` where the issuer gives no set. */
+  /** Fetches now, or half a second after the last fetch. Throws `Failure` if the issuer gives no set. */
   const fetchOnce = async (): Promise<void> => {
     const waitMs = triedAtMs + refetchEveryMs - clock();
     if (waitMs > 0) await wait(waitMs);
@@ -127,7 +127,7 @@ function openFetching(keySet: KeySet, log: Log, clock: () => number) {
 
   return {
     fetchKeys,
-    /** Fetches an old set again. A failed fetch throws only where the set is too old to serve. */
+    /** Fetches an old set again. A failed fetch throws only if the set is too old to serve. */
     refresh: async (): Promise<void> => {
       const ageMs = clock() - fetchedAtMs;
       if (ageMs < freshMs) return;

@@ -15,7 +15,7 @@ export interface Signed {
   payload: Readonly<Record<string, unknown>>;
 }
 
-/** Rejects with `TokenRefused` for a bad token, and with `Failure` where the keys are away. */
+/** Rejects with `TokenRefused` for a bad token, and with `Failure` if the keys cannot be fetched. */
 export type VerifySignature = (token: string) => Promise<Signed>;
 
 export async function openSignatures(
@@ -25,7 +25,7 @@ export async function openSignatures(
 ): Promise<VerifySignature> {
   const verifiers: Verify[] = [];
   for (const keys of keysOf(config, log)) {
-    // Each instance has a Fastify scope, as a scope has only one `jwt`.
+    // Each instance gets a Fastify scope of its own, because a scope has only one `jwt`.
     await app.register(async (scope) => {
       await scope.register(jwt, { secret: { public: keys }, verify: rulesOf(config, keys) });
       verifiers.push((token) => scope.jwt.verify<Signed | Promise<Signed>>(token));

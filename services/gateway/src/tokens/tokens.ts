@@ -7,8 +7,8 @@ import { checkKind, checkTimes, openCallerClaims, readCaller, type Caller } from
 import { openSignatures, type Signed } from './signatures.ts';
 
 /**
- * Verifies the bearer token of a caller. Throws `TokenRefused` for a bad token, and `Failure` where the keys of the issuer
- * are away.
+ * Verifies the bearer token of a caller. Throws `TokenRefused` for a bad token, and `Failure` if the keys of the issuer
+ * cannot be fetched.
  */
 export type VerifyToken = (token: string) => Caller | Promise<Caller>;
 
