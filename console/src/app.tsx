@@ -50,7 +50,7 @@ export function App() {
   );
 }
 
-/** The fragment is the page's place, and no anchor. */
+/** Moves the focus itself: following `#main` would change the fragment, which is the route. */
 function skip(event: Event): void {
   event.preventDefault();
   document.getElementById('main')?.focus();
@@ -101,7 +101,7 @@ function View() {
   const first = useRef(place);
   useEffect(() => {
     document.title = `${titleOf(here)} · Integration Sync`;
-    // Whoever goes on by keyboard goes on at the heading of the new view.
+    // The focus moves to the heading of a new view, so that a person with a keyboard goes on from there.
     if (first.current !== place) heading.current?.querySelector('h1')?.focus();
     first.current = '';
   }, [place]);
@@ -127,10 +127,10 @@ function viewOf({ view, ids: [id, eventId] }: Route) {
 const titleOf = ({ view, ids }: Route): string =>
   [ids.at(-1), views.find(([name]) => name === view)?.[1] ?? 'Console'].filter(Boolean).join(' · ');
 
-/** What the token is for, asked once; asked again where the gateway is away. */
+/** Asks `GET /token` once for the integration and scopes of the token, and again after failures that may pass. */
 function useDescription(): void {
   const { token, described, ended } = useStore(session);
-  // All views wait for it: it is asked before anything is painted.
+  // A layout effect runs before the browser paints: all views wait for the answer.
   useLayoutEffect(() => {
     if (token === undefined || described !== undefined || ended !== undefined) return undefined;
     const asking = new AbortController();
@@ -159,7 +159,7 @@ function useDescription(): void {
   useEffect(() => {
     if (token === undefined || expiresAt === undefined) return undefined;
     const inMs = Date.parse(expiresAt) - Date.now() - session.get().aheadMs;
-    // Longer than a timer can wait: nobody leaves a page open for 24 days.
+    // A timer can wait for 2^31 - 1 ms, some 24 days; nobody leaves a page open for longer.
     if (inMs > 2 ** 31 - 1) return undefined;
     const timer = window.setTimeout(() => endSession(token, 'This token has ended.'), inMs);
     return () => window.clearTimeout(timer);

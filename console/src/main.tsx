@@ -1,4 +1,4 @@
-// The console begins: the token leaves the address before anything is drawn.
+// The entry of the console: it takes the token out of the address before it draws anything.
 import { render } from 'preact';
 import { followLink } from './api/opening.ts';
 import { takeToken } from './api/session.ts';
@@ -11,7 +11,7 @@ async function begin(): Promise<void> {
   if (await followLink()) return;
   takeToken();
   readRoute();
-  // Drawn once; from then on it follows the session and the route by itself.
+  // Rendered once: from then on the components follow changes of the session and the route.
   if (root?.hasChildNodes() === false) render(<App />, root);
 }
 

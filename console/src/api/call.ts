@@ -1,4 +1,4 @@
-// One request with the session's token. A token that is refused ends the session: nothing is asked with it again.
+// Sends one request of the console, with the session's token. After a 401 no further request carries this token.
 import { noAnswer, problemOf, type Problem } from './problem.ts';
 import type { Request } from './request.ts';
 import { endSession, session } from './session.ts';
@@ -21,7 +21,7 @@ export async function call<T>(request: Request, signal?: AbortSignal): Promise<A
   }
   if (!response.ok) throw problemIn(response, body);
   return {
-    // What the gateway answers has the shape that its description promises.
+    // The page trusts that an answer has the shape that the gateway's OpenAPI document promises.
     // eslint-disable-next-line typescript/no-unsafe-type-assertion
     body: body as T,
     cursor: cursorOf(response),

@@ -1,8 +1,9 @@
-// A link of the local tools has no token in it, as browsers keep the addresses that they were at. It has a code that is good once:
+// Follows a link that `npm start` or `npm run console` prints. A link holds no token, because browsers keep addresses
+// in their history. It holds a code that is good once, for a small HTTP server of that command (dev/console-door.ts):
 //
-//   console#open=PORT.CODE              the page makes a pair of keys, and goes with the public one to
-//   127.0.0.1:PORT/?code=CODE&key=KEY   a door on this machine, which seals a token for it and sends the browser back to
-//   console#sealed=KEY.SEALED           where the page alone can open it
+//   console#open=PORT.CODE              the page makes a pair of keys, and sends the browser with the public key to
+//   127.0.0.1:PORT/?code=CODE&key=KEY   the server, which encrypts a token for this key and redirects the browser to
+//   console#sealed=KEY.SEALED           the page, which alone has the private key and decrypts the token
 import { refuseLink, signIn } from './session.ts';
 
 const place = 'opening';
@@ -10,7 +11,7 @@ const curve = { name: 'ECDH', namedCurve: 'P-256' } as const;
 const toDoor = /^#open=(?<port>\d{1,5})\.(?<code>[\w-]+)$/;
 const fromDoor = /^#sealed=(?<key>[\w-]+)\.(?<sealed>[\w-]+)$/;
 
-/** True where the page is left for the door. */
+/** Resolves with true if the browser leaves this page for the server of the link. */
 export async function followLink(): Promise<boolean> {
   const { hash, pathname, search } = location;
   const { port, code } = toDoor.exec(hash)?.groups ?? {};
@@ -51,7 +52,7 @@ async function open(key: string, sealed: string): Promise<string> {
     false,
     ['decrypt'],
   );
-  // Each pair of keys is used once, and needs no other nonce.
+  // Each pair of keys encrypts one message, so a nonce of zeros is safe.
   const opened = await subtle.decrypt({ name: 'AES-GCM', iv: new Uint8Array(12) }, shared, bytesOf(sealed));
   return new TextDecoder().decode(opened);
 }

@@ -2,7 +2,7 @@
 
 export class Problem extends Error {
   override readonly name = 'Problem';
-  /** 0 where no answer came. */
+  /** The HTTP status; 0 if no answer came. */
   readonly status: number;
   readonly retryAfterMs: number | undefined;
 

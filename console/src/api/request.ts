@@ -1,18 +1,18 @@
-// A request as a value: what the page sends and the curl that it shows are made of the same one. Pure.
+// Requests as values: the page makes both its own fetch and the curl command that it shows of the same value. Pure.
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export interface Request {
   readonly method: Method;
-  /** Relative to the folder of the page, so that a proxy's prefix stays before it. */
+  /** Relative to the page's address, so that the prefix of a proxy stays before the path. */
   readonly path: string;
   readonly body?: unknown;
 }
 
 const api = 'api/v1/integration';
 
-/** A path of the interface, or, as `Link` has it, a whole address. */
+/** The GET of a path below `/api/v1/integration`. */
 export const get = (path: string, query: Query = {}): Request => ({
   method: 'GET',
   path: `${api}${path}${queryOf(query)}`,
@@ -20,7 +20,7 @@ export const get = (path: string, query: Query = {}): Request => ({
 export const post = (path: string, body?: unknown): Request => send('POST', path, body);
 export const patch = (path: string, body: unknown): Request => send('PATCH', path, body);
 export const remove = (path: string): Request => send('DELETE', path);
-/** A page of the gateway itself. */
+/** The GET of a page of the gateway itself, such as `readyz`. */
 export const page = (path: string): Request => ({ method: 'GET', path });
 
 const send = (method: Method, path: string, body?: unknown): Request => ({
@@ -35,7 +35,7 @@ function queryOf(query: Query): string {
   return text === '' ? '' : `?${text}`;
 }
 
-/** The command that does the same, with the token or key in `$KEY`. */
+/** The curl command that sends the same request, with the token or key in `$KEY`. */
 export function curlOf({ method, path, body }: Request, base: string): string {
   const words = [`curl -s ${quote(new URL(path, base).href)}`, `-H "Authorization: Bearer $KEY"`];
   if (method !== 'GET') words.splice(1, 0, `-X ${method}`);
@@ -44,5 +44,5 @@ export function curlOf({ method, path, body }: Request, base: string): string {
   return words.join(' \\\n  ');
 }
 
-/** For a shell: nothing in it is expanded. */
+/** In single quotes, within which a shell expands nothing. */
 const quote = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;

@@ -1,16 +1,16 @@
-// Who the page speaks as. The token comes in the fragment, which browsers do not send, or is pasted; it leaves the fragment at
-// once and stays in this tab's sessionStorage, and nowhere else.
+// The session: the token or API key that the page sends with its requests. A person pastes it, or it comes in the URL's
+// fragment, which browsers do not send. The page removes it from the URL at once, and keeps it in sessionStorage alone.
 import { createStore } from '../state/store.ts';
 import type { TokenDescription } from './shapes.ts';
 
 export interface Session {
-  /** Undefined where the page has none. */
+  /** A token or API key; undefined before a person gave one. */
   token: string | undefined;
-  /** What `GET /token` says of it. */
+  /** The answer of `GET /token`; undefined until it has come. */
   described: TokenDescription | undefined;
-  /** Why the page asks nothing more with this token. */
+  /** Why the page sends no more requests with this token, in words; undefined while it does. */
   ended: string | undefined;
-  /** How far the gateway's clock is ahead of this one. */
+  /** How far the gateway's clock is ahead of the browser's. */
   aheadMs: number;
 }
 
@@ -33,18 +33,18 @@ export function signOut(): void {
   session.set(of(undefined));
 }
 
-/** The token stays until another one is given, so that what is on the page stays with it. */
+/** Keeps the token until the person gives another one: without a token the page would show nothing more. */
 export function endSession(token: string, why: string): void {
   const now = session.get();
   if (now.token === token && now.ended === undefined) session.set({ ...now, ended: why });
 }
 
-/** A link has led to no token: the page asks for one. */
+/** For a link that yields no token: the page says why, and asks for a token. */
 export function refuseLink(why: string): void {
   session.set({ ...of(undefined), ended: why });
 }
 
-/** Before anything else of the page. */
+/** Takes the token from the fragment, or else from sessionStorage, before anything is drawn. */
 export function takeToken(): void {
   const { hash, pathname, search } = location;
   const token = inFragment.exec(decodeHash(hash))?.groups?.['token'];
@@ -66,6 +66,6 @@ function decodeHash(hash: string): string {
 
 export const nowOfGateway = (): number => Date.now() + session.get().aheadMs;
 
-/** What a view needs, and the token lacks; undefined where it has it. */
+/** Whether the token is known to lack the scope; false until `GET /token` has answered. */
 export const lacks = ({ described }: Session, scope: string): boolean =>
   described !== undefined && !described.scopes.includes(scope);

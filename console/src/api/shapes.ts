@@ -1,4 +1,4 @@
-// The shapes of the interface that the console reads. They are the contracts' own, and no code of the contracts comes along.
+// The types of answers that the console reads. Of contracts it imports types alone, so no code of contracts is bundled.
 export type {
   DeliveryAttempt,
   EventDelivery,
@@ -13,7 +13,7 @@ export type {
 } from '@integration-sync/contracts';
 import type { EventPage as AnyPage } from '@integration-sync/contracts';
 
-/** Its data, of which the contracts say nothing, by name. */
+/** An event of the feed. The console reads `data` by key; its type in contracts names no keys. */
 export type FeedEvent = AnyPage['events'][number] & { data: Record<string, unknown> };
 
 export type EventPage = Omit<AnyPage, 'events'> & { events: FeedEvent[] };
@@ -51,6 +51,6 @@ export interface DetailedRecord {
   name: string;
   syncStatus: string;
   lastSyncedAt: string;
-  /** Absent of an erased record. */
+  /** Absent for an erased record. */
   details?: RecordDetails;
 }

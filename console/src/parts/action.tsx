@@ -10,29 +10,29 @@ import { Curl } from './curl.tsx';
 export interface ActionProps<T> {
   label: string;
   request: Request;
-  /** What the command shows, where it is less than what is sent. */
+  /** The request in the shown curl command, if that must hide a part, such as the values of headers. */
   shown?: Request;
   scope: string;
   kind?: 'plain' | 'main' | 'danger';
-  /** What the page says once it is done. */
+  /** The words that the page shows for an answer. */
   said: (body: T) => string;
-  /** Whether an answer says that it went as wanted; it does unless this says no. */
+  /** Whether an answer counts as success, for an answer of 200 that can tell of a failure; always, unless given. */
   isGood?: (body: T) => boolean;
-  /** The words of the page for the fields of the interface, by name: errors bear them. */
+  /** The page's labels by the names of fields: error messages show the labels. */
   fields?: Readonly<Record<string, string>>;
   onDone?: (body: T) => void;
   disabled?: boolean;
 }
 
-/** The second click of a double click comes within it, and does nothing; another request does. */
+/** The same request is not sent again so soon after its answer: the second click of a double click does nothing. */
 const restMs = 1_200;
 
-/** Of the actions in one dialog, which keeps them until all are answered. */
+/** How many requests of the actions in one dialog are unanswered: until none is, the dialog keeps its content. */
 export const InFlight = createContext({ requests: 0 });
 
 type Outcome = { text: string; isGood: boolean } | undefined;
 
-/** A button that sends one request, says once what came of it, and shows the command that does the same. */
+/** A button that sends one request and shows its outcome, with the curl command that sends the same request. */
 export function Action<T>({
   label,
   request,
@@ -53,7 +53,7 @@ export function Action<T>({
   const timer = useRef<number | undefined>(undefined);
   const key = JSON.stringify(request);
   useEffect(() => {
-    // What was done leaves nothing to do, and is said until the next change.
+    // A changed request makes the outcome stale. A disabled button has done all there was to do: its outcome stays.
     if (!disabled) setOutcome(undefined);
   }, [key]);
   useEffect(() => () => window.clearTimeout(timer.current), []);
@@ -103,7 +103,7 @@ export function Action<T>({
   );
 }
 
-/** A detail begins with the name of a field; several details stand behind each other. */
+/** Puts labels for names: a message is one detail or several, joined by `; `, each beginning with a field's name. */
 const inWords = (message: string, fields: Readonly<Record<string, string>>): string =>
   message.replaceAll(
     /(?<=^|; )\w+(?=[:/]| is required)/g,

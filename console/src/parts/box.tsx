@@ -2,7 +2,7 @@ import { useId, useState } from 'preact/hooks';
 import { goTo, linkTo } from '../state/route.ts';
 import { leadOf, type Lead } from '../text/box.ts';
 
-/** One box for the id of anything. */
+/** The search box of the head, which opens the view of a run, a webhook, an event or a record by its id. */
 export function Box() {
   const [text, setText] = useState('');
   const id = useId();

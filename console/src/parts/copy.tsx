@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 
 const canCopy = (): boolean => isSecureContext && navigator.clipboard !== undefined;
 
-/** Copies the text beside it, where the browser lets a page do so. */
+/** A button that copies `text`; nothing if the browser gives the page no clipboard. */
 export function Copy({ text }: { text: string }) {
   const [copied, setCopied] = useState<string>();
   const copy = (): void => {

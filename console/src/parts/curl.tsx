@@ -1,7 +1,7 @@
 import { curlOf, type Request } from '../api/request.ts';
 import { Copy } from './copy.tsx';
 
-/** The command that does the same as the button or the view beside it. */
+/** The curl command that sends the same request as the button or the view beside it. */
 export function Curl({ request, what = 'curl' }: { request: Request; what?: string }) {
   const text = curlOf(request, document.baseURI);
   return (

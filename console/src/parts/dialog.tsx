@@ -3,7 +3,7 @@ import { useId, useRef, useState } from 'preact/hooks';
 import { InFlight } from './action.tsx';
 
 interface DialogProps {
-  /** Of the button that opens it. */
+  /** The label of the button that opens the dialog. */
   label: string;
   title: string;
   kind?: 'plain' | 'main' | 'danger';
@@ -13,8 +13,8 @@ interface DialogProps {
 }
 
 /**
- * A native dialog: Escape closes it, and the focus goes back to the button. Its content begins anew each time, unless a request was in
- * flight at the closing: its answer, which may be a secret, is there at the next opening.
+ * A native dialog: Escape closes it, and the focus goes back to the button. Its content begins anew each time, unless a
+ * request was in flight at the closing: then the answer, which may be a secret, is there at the next opening.
  */
 export function Dialog({ label, title, kind = 'plain', disabled = false, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);

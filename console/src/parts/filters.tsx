@@ -5,11 +5,11 @@ import { useStore } from '../state/store.ts';
 interface ChoiceProps {
   name: string;
   label: string;
-  /** Values with their words; the empty one stands for no filter. */
+  /** Values with their words; the empty value means no filter. */
   options: readonly (readonly [value: string, words: string])[];
 }
 
-/** A filter that stands in the address. */
+/** A filter whose value is kept in the route, and so in the page's address. */
 export function Choice({ name, label, options }: ChoiceProps) {
   const id = useId();
   const here = useStore(route);

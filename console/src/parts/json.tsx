@@ -1,4 +1,4 @@
-/** Of whatever came, as text. */
+/** Shows a value as indented JSON, and a string as it is. */
 export function Json({ value, label }: { value: unknown; label: string }) {
   return (
     <pre class="json" tabIndex={0} aria-label={label}>

@@ -3,7 +3,7 @@ import { useStore } from '../state/store.ts';
 
 export const useLacks = (scope: string): boolean => lacks(useStore(session), scope);
 
-/** In place of what the token does not allow. */
+/** Shown in place of a part of the page whose scope the token lacks. */
 export function Off({ scope, what }: { scope: string; what: string }) {
   return (
     <p class="off">

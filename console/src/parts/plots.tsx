@@ -1,9 +1,9 @@
-// Plots by hand: a few rectangles, and a sentence for those who do not see them.
+// Bar plots as a few SVG rectangles, without a library; the label says their content for people who do not see them.
 
 export interface Bar {
   key: string;
   title: string;
-  /** From the bottom. `share` is of the height of the plot, 0 to 1. */
+  /** Stacked from the bottom. `share` is the share of the plot's height, 0 to 1. */
   parts: readonly { kind: string; share: number }[];
   href?: string;
 }
@@ -54,7 +54,7 @@ function stacked(parts: Bar['parts']): { kind: string; y: number; tall: number }
     });
 }
 
-/** Colours in words. */
+/** Says what the colours of a plot mean. */
 export function Legend({ kinds }: { kinds: readonly (readonly [kind: string, words: string])[] }) {
   return (
     <ul class="legend">

@@ -3,7 +3,7 @@ import { useRedraw } from '../state/store.ts';
 import type { Loaded } from '../state/use-load.ts';
 import { shortTime, spanOf } from '../text/time.ts';
 
-/** One line for what went wrong. What was there stays, with its age. */
+/** One line for a failed request. An older answer stays on the page, and the line says how old it is. */
 export function ProblemLine({ of }: { of: Pick<Loaded<unknown>, 'problem' | 'at'> & { answer: unknown } }) {
   const { problem, at, answer } = of;
   const tick = useRedraw();

@@ -5,14 +5,14 @@ import { route, withQuery } from '../state/route.ts';
 import { useStore } from '../state/store.ts';
 import { counted } from '../text/count.ts';
 
-/** Wide tables are moved sideways by themselves, and not the page. */
+/** A table that is too wide scrolls sideways in a box of its own, so that the page does not. */
 export function Table({
   label,
   heads,
   children,
 }: {
   label: string;
-  /** One that begins with # is of numbers. */
+  /** A heading that begins with # is that of a column of numbers. */
   heads: readonly string[];
   children: ComponentChildren;
 }) {
@@ -34,7 +34,7 @@ export function Table({
   );
 }
 
-/** How many there are, and the way to the next page; the way back is the browser's. */
+/** The total of a listing, and a link to its next page; the browser's own button leads back. */
 export function Pager({ of, noun, nouns }: { of: Loaded<Listing<unknown>>; noun: string; nouns?: string }) {
   const here = useStore(route);
   if (of.answer === undefined) return null;

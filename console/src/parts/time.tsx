@@ -1,6 +1,6 @@
 import { shortTime, utcOf } from '../text/time.ts';
 
-/** Local, with UTC behind it; in full, UTC stands beside it. */
+/** A time in the browser's time zone, with UTC as its tooltip; `full` shows UTC beside it, too. */
 export function Time({ at, full = false }: { at: string; full?: boolean }) {
   const date = new Date(at);
   if (Number.isNaN(date.getTime())) return <span>{at}</span>;

@@ -1,5 +1,6 @@
-// The event feed, read by one tab for all: a browser has six connections to a host, and a waiting call in each tab would take
-// them. The tab that has the lock waits, and tells the others. A hidden tab waits never. No more than 500 events are kept.
+// Reads the event feed (`GET /events`) in one tab for all: a browser opens six connections to a host, and a long poll
+// in each tab would use them up. The tab with the Web Lock polls, and broadcasts what it reads. A hidden tab never
+// polls.
 import { call } from '../api/call.ts';
 import { Problem } from '../api/problem.ts';
 import { get } from '../api/request.ts';
@@ -11,12 +12,12 @@ import { visible } from './visibility.ts';
 export interface Feed {
   /** Newest first. */
   events: readonly FeedEvent[];
-  /** How many came in each of the last seconds, by second. */
+  /** How many events came in each second of the last minute, by epoch second. */
   perSecond: ReadonlyMap<number, number>;
-  /** Since when events are missing: the place was no longer kept. */
+  /** Epoch milliseconds since which events are missing, because the log no longer had those after the page's place. */
   missingSince: number | undefined;
   problem: Problem | undefined;
-  /** Whether it has been answered at all. */
+  /** Whether the feed has been read at all. */
   isHeard: boolean;
 }
 
@@ -32,11 +33,11 @@ export const keptEventsMax = 500;
 export const rateSeconds = 60;
 const waitSeconds = 25;
 const begunBeforeMs = 60_000;
-/** A busy feed is answered at once each time. */
+/** The pause between two polls and between two drawings, because a busy feed answers each poll at once. */
 const betweenMs = 250;
 const withoutLocksMs = 5_000;
 const newsMs = 10_000;
-/** What follows an event is written a little later; that, and chance, so that not all pages ask at the same moment. */
+/** The least delay of `news`: an attempt is logged soon after its event. Chance is added, so that pages ask apart. */
 const soonMs = 500;
 
 const nothing: Feed = {
@@ -49,7 +50,7 @@ const nothing: Feed = {
 
 let shownAtMs = -Infinity;
 
-/** Four times a second at most, however fast it comes, and not at all in a tab that nobody sees. */
+/** Tells components four times a second at most, in an animation frame, which a hidden tab does not get. */
 function show(tell: () => void): void {
   const inMs = Math.max(0, shownAtMs + betweenMs - performance.now());
   const draw = (): void => {
@@ -63,7 +64,7 @@ export const feed = createStore<Feed>(nothing, show);
 
 let newsAtMs = -Infinity;
 
-/** Soon after the first event, and every ten seconds or so while more come. */
+/** Tells views of `news` soon after the first event, and every 10 to 15 s while more come. */
 function spread(tell: () => void): void {
   const restMs = newsMs * (1 + Math.random() / 2);
   const inMs = Math.max(newsAtMs + restMs - performance.now(), soonMs * (1 + 2 * Math.random()));
@@ -73,15 +74,15 @@ function spread(tell: () => void): void {
   }, inMs);
 }
 
-/** Counts on where something has happened since the page was opened: the views may be behind. */
+/** A counter that rises with new events: what the views show may be out of date, so they load again. */
 export const news = createStore(0, spread);
-/** Whether news come at all. */
+/** Whether the feed works, so that `news` tells of events. */
 export const isToldNews = (): boolean => feed.get().isHeard && feed.get().problem === undefined;
 export const isNewsFresh = (): boolean => performance.now() < newsAtMs + newsMs;
 export const isFeedOn = ({ described, ended }: Session): boolean =>
   ended === undefined && described?.scopes.includes(feedScope) === true;
 
-/** Follows for as long as the session lasts and the tab is seen. */
+/** Follows the feed of an integration while the tab is visible, until the returned function is called. */
 export function followFeed(integration: string): () => void {
   const name = `feed:${new URL('.', document.baseURI).pathname}:${integration}`;
   const channel = new BroadcastChannel(name);
@@ -95,7 +96,7 @@ export function followFeed(integration: string): () => void {
     next = told ?? next;
     const now = feed.get();
     const kept = newest(now.events, events);
-    // What the feed has at first is older than the page, or a little younger than what its view has read.
+    // The first page of the feed is no news: its events are from before the page's views were loaded, or just after.
     if (missingSince !== undefined || (now.isHeard && kept[0] !== now.events[0])) news.set(news.get() + 1);
     feed.set({
       events: kept,
@@ -142,7 +143,7 @@ export function followFeed(integration: string): () => void {
   const lead = async (wait: number, signal: AbortSignal): Promise<void> => {
     isLeading = true;
     try {
-      // A session may end just before its page stops to follow.
+      // A token may end shortly before the page calls the returned function.
       while (!signal.aborted && isFeedOn(session.get())) {
         const pauseMs = await askOnce(wait, signal);
         await pause(wait === 0 ? Math.max(pauseMs, withoutLocksMs) : pauseMs, signal);
@@ -158,7 +159,7 @@ export function followFeed(integration: string): () => void {
     if (!visible.get()) return;
     leading = new AbortController();
     const signal = AbortSignal.any([leading.signal, stopping.signal]);
-    // Locks are there where the page came over https, or from this machine.
+    // Browsers have locks only for pages from https or from this machine; without locks each tab polls, every 5 s.
     const locks: LockManager | undefined = navigator.locks;
     if (locks === undefined) void lead(0, signal);
     else locks.request(name, { signal }, () => lead(waitSeconds, signal)).catch(() => undefined);

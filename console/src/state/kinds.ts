@@ -1,5 +1,5 @@
-// The kinds of events, as the gateway's own description has them: the console follows it and lists none itself. The description is
-// large and does not change while the gateway runs, so a page asks for it once.
+// The kinds of events, read from the gateway's OpenAPI document: the console has no list of its own. The document is
+// large and does not change while the gateway runs, so a page loads it once.
 import { useEffect } from 'preact/hooks';
 import { page } from '../api/request.ts';
 import { createStore, useStore } from './store.ts';

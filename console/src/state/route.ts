@@ -1,4 +1,4 @@
-// Where the page is: the view and its filters, in the fragment, so that an address can stand in a ticket.
+// The route: which view the page shows, with ids and filters. It is the URL's fragment, so a copied URL leads there.
 //
 //   #/webhooks/wh_1?outcome=failed     view, id, filters
 import { createStore } from './store.ts';
@@ -40,7 +40,7 @@ export const route = createStore<Route>(parseRoute(''));
 export const goTo = (link: string): void => location.assign(link);
 export const readRoute = (): void => route.set(parseRoute(location.hash));
 
-/** The same view with other filters; a cursor belongs to the filters it was issued for. */
+/** The same view with other filters, and without a cursor, which is good only for the filters of its listing. */
 export const withQuery = (
   { view, ids, query }: Route,
   changes: Readonly<Record<string, string | undefined>>,

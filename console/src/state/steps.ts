@@ -1,4 +1,4 @@
-// The first ten minutes: what this tab has seen of them.
+// What this tab remembers of the first steps (views/first-steps.tsx): a failed run was read, the steps were hidden.
 import { createStore } from './store.ts';
 
 const place = 'steps';

@@ -1,4 +1,4 @@
-// A value that components follow.
+// A value to which components subscribe: a change draws them again.
 import { useCallback, useEffect, useState } from 'preact/hooks';
 
 export interface Store<T> {
@@ -7,7 +7,7 @@ export interface Store<T> {
   subscribe(listener: () => void): () => void;
 }
 
-/** `when` says when those who follow it are told of a change; of several changes until then they are told once. */
+/** `when` decides when the listeners are told of a change. They are told once of all changes until then. */
 export function createStore<T>(initial: T, when: (tell: () => void) => void = (tell) => tell()): Store<T> {
   let value = initial;
   let isTelling = false;
@@ -32,7 +32,7 @@ export function createStore<T>(initial: T, when: (tell: () => void) => void = (t
   };
 }
 
-/** Draws the component again; the same function each time. */
+/** Returns a function that draws the component again. It is the same function at each drawing. */
 export function useRedraw(): () => void {
   const [, setCount] = useState(0);
   return useCallback(() => setCount((count) => count + 1), []);
@@ -42,7 +42,7 @@ export function useStore<T>(store: Store<T>): T {
   const draw = useRedraw();
   const value = store.get();
   useEffect(() => {
-    // It may have changed between the drawing and here.
+    // The value may have changed between the drawing and this effect.
     if (store.get() !== value) draw();
     return store.subscribe(draw);
   }, [store]);

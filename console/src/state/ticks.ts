@@ -4,7 +4,7 @@ import { visible } from './visibility.ts';
 
 const second = (): number => Math.floor(Date.now() / 1_000);
 
-/** The second that it is, while somebody sees it. */
+/** The current epoch second. Draws the component each second while the tab is visible. */
 export function useEverySecond(): number {
   const [now, setNow] = useState(second());
   const isVisible = useStore(visible);

@@ -1,4 +1,4 @@
-// What the events of a table are about: the attempt log has their ids alone, and the feed has their data.
+// What the events in a table of attempts are about: the attempt log has only their ids, and the feed has their data.
 import { useMemo } from 'preact/hooks';
 import { get } from '../api/request.ts';
 import type { EventPage, FeedEvent } from '../api/shapes.ts';
@@ -9,7 +9,7 @@ import { feed, feedScope, keptEventsMax } from './feed.ts';
 import { useStore } from './store.ts';
 import { useLoad } from './use-load.ts';
 
-/** By id, of those that one page of the feed has. It is asked for once for each `table`; later events come by themselves. */
+/** Texts by the ids of events. One page of the feed is loaded for each `table`; the live feed adds later events. */
 export function useAbouts(
   ids: readonly string[],
   kinds: readonly string[],

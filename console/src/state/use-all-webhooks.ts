@@ -1,4 +1,5 @@
-// All webhooks of an integration, a page at a time: a thousand are ten pages, and a view asks five times at most.
+// Reads all webhooks of an integration, a page every 2 s: a thousand are ten pages, and a view opens with five requests
+// at most.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { get } from '../api/request.ts';
 import type { Listing, Webhook } from '../api/shapes.ts';
@@ -10,7 +11,7 @@ const pageMax = 100;
 const untilAllMs = 2_000;
 const everyMs = 10_000;
 
-/** What has been read so far; when the last page is old, all of them again. Asks nothing where it is off. */
+/** The webhooks read so far. Once the last page is old, all pages are read again. Sends no request if `isOff`. */
 export function useAllWebhooks(isOff: boolean): Loaded<Listing<Webhook>> {
   const [number, setNumber] = useState(1);
   const request = get('/webhook-events', { limit: pageMax, page: number === 1 ? undefined : number });

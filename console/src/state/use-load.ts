@@ -1,5 +1,5 @@
-// What a view asks for, and asks for again. What was there stays while the gateway is away; a request that may be answered later
-// is repeated after `Retry-After`, any other is not.
+// Loads the answer to a request of a view. An older answer stays while the gateway is away. A failed request is sent
+// again after `Retry-After` if it may succeed later.
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { call, type Answer } from '../api/call.ts';
 import { Problem } from '../api/problem.ts';
@@ -21,7 +21,7 @@ interface State<T> extends Omit<Loaded<T>, 'reload'> {
   path: string | undefined;
 }
 
-/** Asks nothing where the request is undefined; what is live is asked for again when it is old. */
+/** Sends nothing if the request is undefined. With `isLive`, an old answer is loaded again (use-when-old.ts). */
 export function useLoad<T>(request: Request | undefined, isLive = false): Loaded<T> {
   const path = request?.path;
   const [state, setState] = useState<State<T>>({ path, answer: undefined, at: 0, problem: undefined });
@@ -31,7 +31,7 @@ export function useLoad<T>(request: Request | undefined, isLive = false): Loaded
   const shown = useRef(state);
   shown.current = state;
 
-  // Before the first picture, which takes longer than the way to the gateway.
+  // A layout effect sends the request before the browser's first paint, which takes longer than the request.
   useLayoutEffect(() => {
     if (request === undefined || token === undefined || ended !== undefined || !isVisible) return undefined;
     const asking = new AbortController();

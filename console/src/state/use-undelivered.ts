@@ -1,4 +1,4 @@
-// What a webhook never got, read in two pages of its attempt log.
+// The events that were never delivered to a webhook, found in its newest failed and its newest successful attempts.
 import { get } from '../api/request.ts';
 import type { DeliveryAttempt, Listing } from '../api/shapes.ts';
 import { undeliveredIn, type Undelivered } from '../text/undelivered.ts';
@@ -10,7 +10,7 @@ export interface LoadedUndelivered extends Omit<Loaded<unknown>, 'answer'> {
   answer: Undelivered | undefined;
 }
 
-/** Asks nothing where the path is undefined. */
+/** Sends no request if the path is undefined. */
 export function useUndelivered(path: string | undefined, isLive = false): LoadedUndelivered {
   const [failed, succeeded] = [usePage(path, 'failed', isLive), usePage(path, 'succeeded', isLive)];
   const pages = [failed, succeeded].map(({ answer }) =>

@@ -1,15 +1,15 @@
-// When a view asks again. The feed says that something has happened; what it does not tell, such as a registration, is looked for
-// once a minute. What follows an event, such as an attempt, is looked for once more after it. Where no feed tells anything, a view
-// asks every fifteen seconds or so.
+// Decides when a view loads its answer again: when the feed has brought events; once more after the last of them, for
+// what events cause, such as attempts; and after 60 to 80 s without events, for changes that are no events, such as a
+// registration. If the feed does not work, a view loads again every 15 to 20 s.
 import { useEffect, useRef } from 'preact/hooks';
 import { isNewsFresh, isToldNews, news } from './feed.ts';
 
-/** Longer than the feed waits between news: while they come, nothing else makes a view ask. */
+/** No shorter than the 10 to 15 s between two `news`: while events come, only `news` makes a view load again. */
 const lookMs = 15_000;
 const spreadMs = 5_000;
 const toldMs = 60_000;
 
-/** Acts once the answer is old. No answer is never old. */
+/** Calls `act` once the answer is old, and never if there is no answer. */
 export function useWhenOld(answer: unknown, act: () => void): void {
   const latest = useRef(act);
   latest.current = act;
@@ -18,7 +18,7 @@ export function useWhenOld(answer: unknown, act: () => void): void {
     const oldMs = Date.now() + (isNewsFresh() ? 0 : toldMs);
     let timer: number | undefined;
     const wait = (): void => {
-      // By chance: pages that heard of the same event do not go on asking at the same moments.
+      // The random part keeps pages that heard of the same event from asking at the same moments.
       timer = window.setTimeout(look, lookMs + spreadMs * Math.random());
     };
     const look = (): void => {

@@ -1,4 +1,4 @@
-// Whether anybody can see this tab: a hidden one asks nothing.
+// Whether this tab is visible: a hidden tab sends no requests.
 import { createStore } from './store.ts';
 
 const isVisible = (): boolean => document.visibilityState === 'visible';

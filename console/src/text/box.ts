@@ -21,13 +21,13 @@ export function leadOf(text: string): Lead | undefined {
   return { kind: 'record', id: text };
 }
 
-/** When the push of this run, or of this event's run, began: its id begins with it. */
+/** When a run began, in epoch milliseconds, by its id or the id of one of its events: both begin with the time. */
 export function timeIn(id: string): number | undefined {
   const digits = /^sync_(?<time>[\da-f]{12})/.exec(id)?.groups?.['time'];
   return digits === undefined ? undefined : Number.parseInt(digits, 16);
 }
 
-/** Just before the first push that one of these events is of, where one is: a replay's `since` is exclusive. */
+/** A moment before the first push of these events, because `since` is exclusive; undefined if none is of a push. */
 export function timeBefore(eventIds: readonly string[]): string | undefined {
   const times = eventIds.map(timeIn).filter((time) => time !== undefined);
   return times.length === 0 ? undefined : new Date(Math.min(...times) - 1).toISOString();

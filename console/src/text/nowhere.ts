@@ -1,9 +1,9 @@
-// Whether a record is in none of the kinds that the page asks for. Pure.
+// Whether a record was found in none of the kinds (suppliers, products, batches) that the token may list. Pure.
 
 interface Found {
-  /** Whether the token does not allow to ask. */
+  /** Whether the token lacks the scope to list records of this kind. */
   isOff: boolean;
-  /** Undefined until the answer is there. */
+  /** How many records were found; undefined until the answer has come. */
   count: number | undefined;
 }
 

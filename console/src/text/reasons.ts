@@ -1,4 +1,4 @@
-// The errors of a run by their reason: what a message quotes differs from item to item. Pure.
+// Groups the errors of a run by reason: the message without its quoted values, which differ from item to item. Pure.
 
 export interface ReasonGroup<E> {
   reason: string;
@@ -13,5 +13,5 @@ export function groupByReason<E extends { error: string }>(errors: readonly E[])
   );
 }
 
-/** A message with its quotations left out. */
+/** A message with “…” in place of its quoted values. */
 export const reasonOf = (error: string): string => error.replaceAll(/"(?:[^"\\]|\\.)*"/g, '“…”');

@@ -13,7 +13,7 @@ export const standingOf = ({ active, consecutiveFailures }: Webhook): Standing =
 /** So many failures in a row disable a webhook. */
 const failuresMax = 10;
 
-/** `last` is its newest failed attempt, where the page knows it. */
+/** `last` is the newest failed attempt of the webhook, if the page has loaded it. */
 export function sentenceOf(webhook: Webhook, last?: DeliveryAttempt, now = new Date()): string {
   const { active, consecutiveFailures: failures, disabledAt, disabledReason } = webhook;
   const times = counted(failures, 'failure');

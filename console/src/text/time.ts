@@ -1,4 +1,4 @@
-// Times as the page shows them: local, with UTC beside or behind. Pure.
+// Times as the page shows them: in the browser's time zone, with UTC beside them or as a tooltip. Pure.
 
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
@@ -32,10 +32,10 @@ const local =
   /^(?:(?<date>\d{1,2}) (?<month>[A-Z][a-z]{2})t? )?(?<hours>[01]\d|2[0-3]):(?<minutes>[0-5]\d)(?::(?<seconds>[0-5]\d))?$/;
 const utc = /^(?<day>\d{4}-\d\d-\d\d) (?<clock>\d\d:\d\d:\d\d)(?:\.\d+)? UTC$/;
 
-/** The times that the page prints, as the interface takes them; any other text as it is. */
+/** Turns a time as the page prints it into one that the API accepts. Returns any other text as it is. */
 export function instantOf(text: string, now = new Date()): string {
   const printed = text.trim();
-  // Where the page prints both forms, the second one is exact.
+  // If the text has both forms, the second one, in UTC, is exact.
   const { day: utcDay, clock: utcClock } = utc.exec(printed.split(' · ').at(-1) ?? '')?.groups ?? {};
   if (utcDay !== undefined && utcClock !== undefined) return `${utcDay}T${utcClock}Z`;
   const { date, month, hours, minutes, seconds = 0 } = local.exec(printed)?.groups ?? {};
@@ -45,13 +45,13 @@ export function instantOf(text: string, now = new Date()): string {
   if (date !== undefined && month !== undefined) {
     at.setMonth(months.indexOf(month), Number(date));
     if (!months.includes(month) || at.getDate() !== Number(date)) return printed;
-    // No time that is shown is ahead: this one was last year.
+    // The page shows no future times by day and month, so this time was in the last year.
     if (at > now) at.setFullYear(at.getFullYear() - 1);
   } else if (at > now) at.setDate(at.getDate() - 1);
   return at.toISOString();
 }
 
-/** Whether the interface takes it for a time: a day, or a date-time with Z or an offset. */
+/** Whether the API accepts the text as a time: a day, or a date-time with Z or an offset. */
 export const isInstant = (text: string): boolean =>
   /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/i.test(text) &&
   !Number.isNaN(Date.parse(text));

@@ -1,4 +1,4 @@
-// Which events a webhook never got, as far as its attempt log tells. Pure.
+// Which events were never delivered to a webhook, as far as its attempt log tells. Pure.
 //
 //   the newest attempt of an event    what becomes of the event
 //   ────────────────────────────────  ───────────────────────────────────────────────────────────
@@ -20,7 +20,7 @@ export interface LogPage {
 export interface Undelivered {
   /** The newest attempt of each event that was never delivered, newest first. */
   attempts: DeliveryAttempt[];
-  /** From when on both pages have all attempts; undefined where they have the whole log. */
+  /** From when on both pages have all attempts; undefined if they have the whole log. */
   from: string | undefined;
   /** The events that were given up, also before `from`: a replay that sends a delivered one again does no harm. */
   givenUp: DeliveryAttempt[];
@@ -29,7 +29,7 @@ export interface Undelivered {
 const attemptsMax = 4;
 const testKind = 'webhook.test';
 
-/** An event that was delivered after it had failed is in the other page, unless that page begins later. */
+/** An event that failed and was then delivered is on the page `succeeded`, unless that page begins later. */
 export function undeliveredIn(failed: LogPage, succeeded: LogPage): Undelivered {
   const from = [failed, succeeded]
     .map(({ attempts, isCut }) => (isCut ? attempts.at(-1)?.at : undefined))
@@ -58,18 +58,18 @@ export function endOf(attempt: DeliveryAttempt): string {
   return isGivenUp(attempt) ? 'given up' : 'none: disabled';
 }
 
-/** What a replay of the events that were given up begins with. */
+/** What the dialog of a replay proposes for the events that were given up. */
 export interface Replayable {
   /** The time after which `count` of them occurred. */
   since: string | undefined;
   count: number;
   /** How many are of no push: their ids have no time, and they occurred long before their last attempts. */
   undated: number;
-  /** From when on the whole log was read. */
+  /** From when on all attempts were read; undefined if the whole log was. */
   from: string | undefined;
 }
 
-/** Undefined while the log may still be read: a problem that passes settles nothing. */
+/** Undefined while the log is not read yet: a request that failed for a passing problem is sent again. */
 export function replayableIn(
   answer: Undelivered | undefined,
   problem: Pick<Problem, 'passes'> | undefined,

@@ -22,14 +22,14 @@ type Log = Loaded<Listing<DeliveryAttempt>>;
 const rowsAtFirst = 20;
 const slots = 100;
 const slowestMs = 10_000;
-/** A filter of the page's own, beside those of the interface. */
+/** An outcome to filter by that the API does not have: the page finds these attempts itself. */
 const never = 'never';
 
 interface AttemptsProps {
   id: string;
   log: Log;
   kinds: readonly string[];
-  /** Changes when a step has made something happen, which the table then shows. */
+  /** Changes after a click such as "Send a test", so that the table loads again and shows its attempt. */
   turn: number;
 }
 
@@ -61,7 +61,7 @@ export function Attempts({ id, log, kinds, turn }: AttemptsProps) {
   );
 }
 
-/** The page of the log that the filters ask for; without any it is the one of the strip. */
+/** The page of the attempt log that the filters select; without filters, the page that the strip shows. */
 function useShown(id: string, log: Log, turn: number) {
   const { query } = useStore(route);
   const { outcome, event, cursor } = query;
@@ -150,7 +150,7 @@ function Strip({ id, attempts }: { id: string; attempts: readonly DeliveryAttemp
   );
 }
 
-/** 1 ms is low and 10 s fills the plot, each tenfold the same step. */
+/** The height of a bar on a logarithmic scale: 1 ms gives a tenth of the plot, 10 s fill it. */
 const heightOf = (ms: number): number =>
   Math.min(1, 0.1 + (0.9 * Math.log10(Math.max(ms, 1))) / Math.log10(slowestMs));
 

@@ -91,7 +91,7 @@ function Attempt(attempt: Entity['attempts'][number]) {
   );
 }
 
-/** JSON, as every body is, in lines. */
+/** Every body is JSON: parsed here, it is shown indented. */
 function pretty(body: string): unknown {
   try {
     return JSON.parse(body);

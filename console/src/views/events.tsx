@@ -1,4 +1,4 @@
-// What happens, as it happens. No more rows than the feed keeps.
+// The view of live events, with as many rows as the feed keeps, and of a single event by its id.
 import { Component } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { call, type Answer } from '../api/call.ts';
@@ -93,7 +93,7 @@ function Live({ kinds, kind }: { kinds: readonly EventKind[]; kind: string | und
   );
 }
 
-/** A row does not change, but for being opened: however often the list is drawn, the row is drawn once. */
+/** A row is drawn again only when it is opened or closed: events never change, and the list is drawn often. */
 class EventRow extends Component<{ event: FeedEvent }, { isOpen: boolean }> {
   override state = { isOpen: false };
 
@@ -138,7 +138,7 @@ const pagesMax = 5;
 
 type Found = FeedEvent | 'looking' | 'nowhere' | Problem;
 
-/** The id of a push's event begins with the push's time: the feed is read from there. */
+/** Shows one event. The id of a push's event begins with the time of the push, from which the feed is searched. */
 function OneEvent({ id, isOff }: { id: string; isOff: boolean }) {
   const { token } = useStore(session);
   const [found, setFound] = useState<Found>('looking');
@@ -181,7 +181,7 @@ function OneEvent({ id, isOff }: { id: string; isOff: boolean }) {
   );
 }
 
-/** A push is answered within seconds, and its events follow. */
+/** Reads some pages of the feed from the time on at which the push began: its events follow within seconds. */
 async function find(id: string, from: number, signal: AbortSignal): Promise<FeedEvent | 'nowhere'> {
   let place: { since: string } | { after: string } = { since: new Date(from - 1).toISOString() };
   for (let pages = 0; pages < pagesMax; pages += 1) {

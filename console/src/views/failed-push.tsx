@@ -1,5 +1,5 @@
-// Why a record is not there: its item failed in a push. The interface has no search by id in the errors of runs, so the newest
-// runs with failures are read, as many as a view may ask for; a link from a run names it.
+// Shows why a record does not exist: its item failed in a push. The API cannot search the errors of runs by externalId,
+// so the page reads the newest runs with failures, as many as `requestsMax` allows, or only the run that a link names.
 import { get } from '../api/request.ts';
 import type { Listing, SyncRun, SyncRunInFull } from '../api/shapes.ts';
 import { useLacks } from '../parts/off.tsx';
@@ -12,7 +12,7 @@ import { runsScope } from './runs.tsx';
 interface FailedPushProps {
   externalId: string;
   entityType: string | undefined;
-  /** That may have the error. */
+  /** The run that may have the error, if a link of that run led here. */
   run: string | undefined;
   requestsMax: number;
 }

@@ -1,4 +1,4 @@
-// The first ten minutes of an integration that has nothing yet: four steps, ticked off as they are done.
+// The first ten minutes of an integration that has nothing yet: four steps, each ticked off once it is done.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { get } from '../api/request.ts';
@@ -23,7 +23,7 @@ export function FirstSteps({ runs, webhooks, onDone }: FirstStepsProps) {
   const { events } = useStore(feed);
   const pushes = runs.answer?.body;
   const all = webhooks.answer?.body.entities ?? [];
-  // Another one may be tried after the first.
+  // A person whose first webhook was disabled may have registered another one: an active one is shown.
   const webhook = all.findLast(({ active }) => active) ?? all.at(-1);
   const sent = useLoad<Listing<DeliveryAttempt>>(
     webhook === undefined
@@ -31,14 +31,14 @@ export function FirstSteps({ runs, webhooks, onDone }: FirstStepsProps) {
       : get(`/webhook-events/${webhook.id}/deliveries`, { outcome: 'succeeded', limit: 1 }),
   );
   const delivered = sent.answer?.body.entities[0];
-  // What the feed tells has changed what is listed.
+  // After a new event, the listings of runs and webhooks are out of date.
   const newest = events[0]?.id;
   const seen = useRef(newest);
   useEffect(() => {
     if (newest !== seen.current) onDone();
     seen.current = newest;
   }, [newest]);
-  // Neither a registration nor a delivery is an event.
+  // The feed tells of no registration and no delivery, so the page asks every 3 s.
   useEffect(() => {
     if (delivered !== undefined) return undefined;
     const timer = window.setTimeout(webhook === undefined ? webhooks.reload : sent.reload, everyMs);

@@ -1,4 +1,4 @@
-// What needs a hand comes first, then what happened, then how it goes.
+// The overview: first what needs a person, then the last pushes, then the rate of events and the state of the services.
 import { get, page, patch } from '../api/request.ts';
 import type { Listing, Readiness, SyncRun, Webhook } from '../api/shapes.ts';
 import { Action } from '../parts/action.tsx';
@@ -27,7 +27,7 @@ import { webhooksRead, webhooksWrite } from './webhooks.tsx';
 const pushesShown = 100;
 const failedShown = 5;
 const firstPushes = 20;
-/** So many are looked at in one request, which goes without saying. */
+/** One request reads this many webhooks. Only if there are more, the page says how many it has read. */
 const fewWebhooks = 100;
 const lately = 24 * 3_600_000;
 
@@ -44,7 +44,7 @@ export function Overview() {
   );
   const webhooks = useAllWebhooks(noWebhooks);
   const { isDone } = useStore(steps);
-  // An integration with more pushes has begun long ago.
+  // An integration with more pushes needs no first steps any more.
   const isNew = !noWebhooks && !isDone && (runs.answer?.body.total ?? Infinity) <= firstPushes;
   const reload = (): void => {
     for (const one of [runs, failed, webhooks]) one.reload();
@@ -138,7 +138,7 @@ function BrokenWebhook({ webhook, onDone }: { webhook: Webhook; onDone: () => vo
             request={patch(`/webhook-events/${id}`, { active: true })}
             said={() => 'Enabled.'}
             onDone={() => {
-              // What it missed is replayed there.
+              // The webhook's own view proposes a replay of what the webhook missed.
               location.assign(link);
               onDone();
             }}

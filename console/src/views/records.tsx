@@ -18,7 +18,7 @@ import { FailedPush } from './failed-push.tsx';
 const kinds = ['suppliers', 'products', 'batches'] as const;
 type Kind = (typeof kinds)[number];
 const singular = { suppliers: 'supplier', products: 'product', batches: 'batch' } as const;
-/** That a view makes by itself. */
+/** How many requests a view may send by itself when it is opened. */
 const requestsMax = 5;
 
 const scopeOf = (kind: Kind): string => `integration:${kind}:read`;
@@ -26,7 +26,7 @@ const scopeOf = (kind: Kind): string => `integration:${kind}:read`;
 const requestOf = (kind: Kind, { externalId, cursor }: Route['query']): Request =>
   get(`/${kind}`, { externalId, details: true, limit: 50, cursor });
 
-/** By an exact id in all kinds, or one kind page by page. */
+/** Finds the records of all kinds that have one exact externalId, or lists one kind page by page. */
 export function Records() {
   const { query } = useStore(route);
   const { externalId, run } = query;
@@ -100,7 +100,7 @@ function ById() {
 interface OfKindProps {
   kind: Kind;
   isOneOfAll: boolean;
-  /** Told how many records the answer to a request has. */
+  /** Called with the number of records in the answer to the request of this path. */
   onCount: (path: string, count: number) => void;
 }
 

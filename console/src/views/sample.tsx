@@ -2,7 +2,7 @@ import { post } from '../api/request.ts';
 import type { PushAnswer } from '../api/shapes.ts';
 import { Action } from '../parts/action.tsx';
 
-/** Two that are good, and one whose country is no code. */
+/** Two suppliers that are valid, and one that fails: its country is a name, not a code. */
 const sample = {
   suppliers: [
     { externalId: 'SAMPLE-1', name: 'Nordic Timber AB', country: 'SE' },

@@ -1,4 +1,5 @@
-// What a webhook is set to, and changing it. The values of its headers are never shown: who changes one gives all anew.
+// Shows and changes the settings of a webhook. The API never returns the values of headers: to change one, a person
+// enters all again.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
 import { patch } from '../api/request.ts';
@@ -17,7 +18,7 @@ interface Settings {
   description: string;
   recover: boolean;
   inFlightMax: number;
-  /** Undefined: as they are. */
+  /** Undefined leaves the headers as they are. */
   headers: readonly Header[] | undefined;
 }
 
@@ -36,7 +37,7 @@ export function Change({ path, webhook, onDone }: StepProps & { webhook: Webhook
   const before = settingsOf(webhook);
   const [settings, setSettings] = useState(before);
   const begin = (): void => setSettings(before);
-  // What somebody else changed is shown, unless this person has begun to change it here.
+  // If somebody else has changed the webhook, the form begins anew with the changed settings.
   useEffect(begin, [JSON.stringify(before)]);
   const set = (change: Partial<Settings>): void => setSettings({ ...settings, ...change });
   const changes = changesOf(before, settings);
@@ -79,7 +80,7 @@ interface Changes extends Partial<Omit<Settings, 'description' | 'headers'>> {
   headers?: Record<string, string> | null;
 }
 
-/** What the request carries: nothing that stays as it is. */
+/** The body of the PATCH: only the settings that the person has changed. */
 function changesOf(before: Settings, { url, events, description, recover, inFlightMax, headers }: Settings) {
   const changes: Changes = {
     ...(url === before.url ? {} : { url }),
@@ -100,7 +101,7 @@ function headersOf(headers: readonly Header[]): Record<string, string> | null {
   return named.length === 0 ? null : Object.fromEntries(named);
 }
 
-/** The command that does the same shows no value either. */
+/** The changes for the shown curl command, with “…” for the values of headers, which may be secrets. */
 const withoutValues = ({ headers, ...changes }: Changes): Changes => ({
   ...changes,
   ...(headers === undefined
@@ -110,7 +111,7 @@ const withoutValues = ({ headers, ...changes }: Changes): Changes => ({
 
 interface ExtrasProps {
   settings: Settings;
-  /** Of the headers that it has. */
+  /** The names of the headers that the webhook has. */
   names: readonly string[];
   set: (change: Partial<Settings>) => void;
 }
@@ -232,7 +233,7 @@ function NewHeaders({ headers, onChange }: NewHeadersProps) {
 interface HeaderRowProps {
   number: number;
   header: Header;
-  /** With nothing it is removed. */
+  /** Called without a header, it removes the row. */
   onChange: (...by: Header[]) => void;
 }
 

@@ -1,4 +1,4 @@
-// The steps with a webhook that ask for more than a click.
+// The dialogs of a webhook: replay its events, rotate its secret, delete it.
 import { useEffect, useId, useState } from 'preact/hooks';
 import { post, remove } from '../api/request.ts';
 import type { RotatedWebhook, Webhook } from '../api/shapes.ts';
@@ -22,7 +22,7 @@ export interface StepProps {
 const dayMs = 86_400_000;
 
 interface ReplayProps extends StepProps {
-  /** When it was last disabled. */
+  /** When the webhook was last disabled; undefined if it was not. */
   since: string | undefined;
   kinds: readonly string[];
 }
@@ -97,7 +97,7 @@ function ReplayForm({ path, since, kinds, onDone }: ReplayProps) {
   );
 }
 
-/** Read once: what is sent again from here is delivered meanwhile. Undefined until it is known whether there are any. */
+/** Keeps the first result, because a replay delivers these events while the dialog is open. Undefined before. */
 function useGivenUp({ answer, problem }: LoadedUndelivered): Replayable | undefined {
   const [givenUp, setGivenUp] = useState<Replayable>();
   useEffect(() => {

@@ -83,7 +83,7 @@ export function Webhook({ id }: { id: string }) {
   );
 }
 
-/** Enabling forgets when it was disabled, and the replay needs it: the address keeps it. */
+/** When the webhook was disabled. Enabling clears `disabledAt`, which the replay proposes, so the route keeps it. */
 function useMissedSince(webhook: Entity | undefined): string | undefined {
   const here = useStore(route);
   const disabledAt = webhook?.disabledAt ?? undefined;

@@ -19,7 +19,7 @@ import { isOfThisMachine } from '../text/here.ts';
 export const webhooksRead = 'integration:webhooks:read';
 export const webhooksWrite = 'integration:webhooks:write';
 
-/** The words of the page for the fields of a webhook. */
+/** The page's labels by the names of a webhook's fields. */
 export const webhookFields = {
   url: 'Address',
   events: 'Events',
