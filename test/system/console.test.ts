@@ -508,6 +508,23 @@ describe.each(browsers)('the console in %s', (chromium) => {
     await page.context().close();
   });
 
+  it('keeps what a person has entered when somebody else changes the webhook', async () => {
+    await using receiver = await openReceiver();
+    const client = openClient(system);
+    const { body } = await client.post('/webhook-events', { url: receiver.url, events: ['sync.completed'] });
+    const path = `/webhook-events/${String(body['id'])}`;
+    const { page } = await openFor(client, { hash: `#/webhooks/${String(body['id'])}`, clock: true });
+    await press(page.getByRole('button', { name: 'Change …', exact: true }));
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('textbox', { name: 'Description' }).fill('the warehouse');
+    await client.send('PATCH', path, { url: `${receiver.url}/moved` });
+    await page.clock.runFor(81_000);
+    const address = dialog.getByRole('textbox', { name: 'Address' });
+    await expect.poll(() => address.inputValue()).toBe(`${receiver.url}/moved`);
+    expect(await dialog.getByRole('textbox', { name: 'Description' }).inputValue()).toBe('the warehouse');
+    await page.context().close();
+  });
+
   // Setup: a webhook with a header.
   // What this proves: the page shows a header's name and never its value, a new list replaces all headers, the receiver gets them,
   // and an empty list removes them.

@@ -1,7 +1,7 @@
 // Shows and changes the settings of a webhook. The API never returns the values of headers: to change one, a person
 // enters all again.
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useState } from 'preact/hooks';
+import { useId, useState } from 'preact/hooks';
 import { patch } from '../api/request.ts';
 import type { Webhook } from '../api/shapes.ts';
 import { Action } from '../parts/action.tsx';
@@ -35,11 +35,11 @@ const settingsOf = ({ url, events, details }: Webhook): Settings => ({
 
 export function Change({ path, webhook, onDone }: StepProps & { webhook: Webhook }) {
   const before = settingsOf(webhook);
-  const [settings, setSettings] = useState(before);
-  const begin = (): void => setSettings(before);
-  // If somebody else has changed the webhook, the form begins anew with the changed settings.
-  useEffect(begin, [JSON.stringify(before)]);
-  const set = (change: Partial<Settings>): void => setSettings({ ...settings, ...change });
+  // Only what the person has entered, so that it stays when the page loads a webhook that somebody else has changed meanwhile.
+  const [entered, setEntered] = useState<Partial<Settings>>({});
+  const settings = { ...before, ...entered };
+  const begin = (): void => setEntered({});
+  const set = (change: Partial<Settings>): void => setEntered({ ...entered, ...change });
   const changes = changesOf(before, settings);
   return (
     <Dialog label="Change …" title="Change this webhook" onClose={begin}>
@@ -67,7 +67,7 @@ export function Change({ path, webhook, onDone }: StepProps & { webhook: Webhook
         fields={webhookFields}
         said={() => 'Changed.'}
         onDone={() => {
-          set({ headers: undefined });
+          begin();
           onDone();
         }}
       />
