@@ -1,6 +1,6 @@
 // The webhooks of an integration as a listing: in the order of their registration, by page or by cursor. A cursor names the
 // webhook after which the next page begins; the cursor is sealed, so a caller can neither make nor change one.
-// What `details=true` adds to each webhook: `showingOf` (handlers.ts), endpoints/endpoint.ts.
+// What `details=true` adds to each webhook: webhook-details.ts.
 import {
   basePath,
   checkBesideCursor,
@@ -15,7 +15,7 @@ import { openSealer } from '@integration-sync/runtime/seal';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { Endpoints, Revisions } from '../endpoints/store.ts';
 import { invalidRequest } from './body.ts';
-import { showingOf } from './handlers.ts';
+import { showingOf } from './webhook-details.ts';
 
 interface Walk {
   /** The last webhook before the page; if undefined, `page` says where the page begins. */

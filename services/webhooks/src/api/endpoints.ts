@@ -1,5 +1,5 @@
 // What callers do with one of their endpoints: read, change, rotate and delete it. Registering is in register.ts, testing in
-// test-delivery.ts, listing in endpoint-listing.ts. How an endpoint is shown: handlers.ts, and endpoints/endpoint.ts.
+// test-delivery.ts, listing in endpoint-listing.ts. How a webhook is shown: webhook-details.ts.
 import {
   ChangeWebhook,
   Failure,
@@ -15,17 +15,18 @@ import type { Log } from '@integration-sync/runtime/log';
 import type { AttemptLog } from '../delivering/attempt-log.ts';
 import type { Changed } from '../delivering/broadcasts.ts';
 import type { DisabledEvents } from '../endpoints/disabled-events.ts';
-import { type PreviousSecret, previousSecretsMax, servingSecrets, webhookOf } from '../endpoints/endpoint.ts';
+import { type PreviousSecret, previousSecretsMax, servingSecrets } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
 import { noCutoff } from '../matching/cutoff.ts';
 import type { WebhookMetrics } from '../metrics.ts';
 import { makeSecret } from '../secrets/signing-secret.ts';
 import { accept, bodyExaminer } from './body.ts';
 import { changeOf, dividesEvents } from './change.ts';
-import { absent, endpointOf, json, showingOf } from './handlers.ts';
+import { absent, endpointOf, json } from './handlers.ts';
 import { registering, type RegisterOptions } from './register.ts';
 import { settingsOf, wrongIn } from './settings.ts';
 import { testing, type Test } from './test-delivery.ts';
+import { showingOf, webhookOf } from './webhook-details.ts';
 
 interface EndpointsOptions extends RegisterOptions {
   endpoints: Endpoints;

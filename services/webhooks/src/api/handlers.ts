@@ -1,26 +1,11 @@
 // What the handlers share: which endpoint a request names, and an answer in JSON. The handlers: register.ts, endpoints.ts (read,
 // change, rotate, delete), test-delivery.ts, replay.ts, endpoint-listing.ts and attempt-listing.ts.
-import {
-  Failure,
-  readOneOf,
-  requestHeaders,
-  type DetailedWebhook,
-  type FailureEntry,
-} from '@integration-sync/contracts';
+import { Failure, requestHeaders } from '@integration-sync/contracts';
 import type { BusRequest } from '@integration-sync/runtime/bus';
-import { detailedWebhookOf, webhookOf, type Endpoint } from '../endpoints/endpoint.ts';
+import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
 
 export const json = (body: unknown) => ({ body: JSON.stringify(body) });
-
-/** How the request wants endpoints to be shown: with their settings if it has `details=true`. */
-export function showingOf(
-  query: URLSearchParams,
-  errors: FailureEntry[],
-): (endpoint: Endpoint) => DetailedWebhook {
-  const details = readOneOf(query, 'details', ['true', 'false'], errors);
-  return details === 'true' ? detailedWebhookOf : webhookOf;
-}
 
 export async function endpointOf(
   endpoints: Pick<Endpoints, 'findOf'>,

@@ -11,7 +11,7 @@ import {
 } from '@integration-sync/contracts';
 import type { BusHandler, BusRequest } from '@integration-sync/runtime/bus';
 import { isFirst } from '@integration-sync/runtime/store';
-import { type Endpoint, newEndpoint, registeredWebhookOf } from '../endpoints/endpoint.ts';
+import { type Endpoint, newEndpoint } from '../endpoints/endpoint.ts';
 import { type Registration, registrationOf, type Registrations } from '../endpoints/registrations.ts';
 import type { Endpoints, Revisions } from '../endpoints/store.ts';
 import type { TakeCutoff } from '../matching/cutoff.ts';
@@ -21,6 +21,7 @@ import type { EgressGuard } from '../sending/egress-guard.ts';
 import { accept, bodyExaminer } from './body.ts';
 import { json } from './handlers.ts';
 import { settingsOf, wrongIn } from './settings.ts';
+import { registeredWebhookOf } from './webhook-details.ts';
 
 export interface RegisterOptions {
   endpoints: Pick<Endpoints, 'count' | 'insert' | 'findOf' | 'remove'>;

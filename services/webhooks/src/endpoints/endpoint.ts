@@ -1,4 +1,4 @@
-// A webhook endpoint as it is stored, and as callers see it. Its fields change as follows (– leaves a field alone):
+// A webhook endpoint as it is stored (as callers see it: api/webhook-details.ts). Its fields change as follows (– leaves a field alone):
 //
 //   what happens                             active  circuit  failures        version  epoch  mark
 //   ───────────────────────────────────────  ──────  ───────  ──────────────  ───────  ─────  ────
@@ -16,13 +16,7 @@
 //   EVENTS was lost or restored              –       –        –               +1       –      –
 //
 // Each change is one update, on the condition that no other replica came first (store.ts).
-import {
-  type DetailedWebhook,
-  type EventKind,
-  limits,
-  type RegisteredWebhook,
-  type Webhook,
-} from '@integration-sync/contracts';
+import { type EventKind, limits } from '@integration-sync/contracts';
 import type { Offset, OpenEvent } from '../log/offsets.ts';
 
 export type DisabledReason = 'failures' | 'gone' | 'manual';
@@ -203,29 +197,3 @@ export const newEndpoint = ({ id, events, ...given }: NewEndpoint & { id: string
   missed: {},
   unannounced: [],
 });
-
-export const webhookOf = (endpoint: Endpoint): Webhook => ({
-  id: endpoint._id,
-  url: endpoint.url,
-  events: endpoint.events,
-  active: endpoint.active,
-  createdAt: endpoint.createdAt.toISOString(),
-  disabledAt: endpoint.disabledAt?.toISOString() ?? null,
-  disabledReason: endpoint.disabledReason,
-  consecutiveFailures: endpoint.failures,
-});
-
-export const detailedWebhookOf = (endpoint: Endpoint): DetailedWebhook => ({
-  ...webhookOf(endpoint),
-  details: {
-    description: endpoint.description ?? null,
-    headerNames: endpoint.headerNames ?? [],
-    recover: endpoint.recover ?? false,
-    inFlightMax: inFlightMaxOf(endpoint),
-  },
-});
-
-export function registeredWebhookOf(endpoint: Endpoint, secret: string): RegisteredWebhook {
-  const { id, url, events, active, createdAt } = webhookOf(endpoint);
-  return { id, url, events, active, secret, createdAt };
-}
