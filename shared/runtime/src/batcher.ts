@@ -1,8 +1,8 @@
-// A batcher collects small questions until it may ask, and then asks them as one: the database, or the disk, takes hardly longer
-// for many questions than for one. No caller gets an answer that was asked for before the caller came.
+// A batcher joins questions that come close together into one query: the database, or the disk, takes hardly longer for
+// many questions than for one. No caller gets the answer to a query that began before that caller asked.
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** Begins `work` later, never before the function has returned. */
+/** Decides when `work` begins: always after the `Limit` has returned, so that further callers can join the query. */
 type Limit = <T>(work: () => Promise<T>) => Promise<T>;
 
 const whenTheLoopTurns: Limit = async (work) => {
@@ -34,7 +34,10 @@ export function oneByOne({ patienceMs, pause }: OneByOneOptions = {}): Limit {
   };
 }
 
-/** `askAll` returns one answer for each question, in the same order. No answer is `undefined`, so a missing answer shows. */
+/**
+ * `askAll` returns one answer for each question, in the same order. An answer may not be `undefined`, which means
+ * "missing".
+ */
 export function openBatcher<One, Answer extends object | number | null>(
   askAll: (all: readonly One[]) => Promise<readonly Answer[]>,
   countMax: number,
@@ -62,7 +65,8 @@ export function openBatcher<One, Answer extends object | number | null>(
     const { all, answers } = open;
     const place = all.push(one) - 1;
     const answer = (await answers)[place];
-    if (answer === undefined) throw new Error(`${all.length} were asked, and number ${place} got no answer`);
+    if (answer === undefined)
+      throw new Error(`question ${place} of ${all.length} in one query got no answer`);
     return answer;
   };
 }

@@ -181,7 +181,11 @@ export function observeStreams(registry: Registry, bus: Pick<Bus, 'streamStandin
     });
   };
   open('sync_stream_replicas', 'Copies that a stream is set to have.', ({ replicas }) => replicas);
-  open('sync_stream_replicas_current', 'Copies that have all of a stream.', ({ current }) => current);
+  open(
+    'sync_stream_replicas_current',
+    'Copies that have all messages of a stream.',
+    ({ current }) => current,
+  );
   open('sync_stream_has_leader', 'Whether a stream has a leader.', ({ hasLeader }) => (hasLeader ? 1 : 0));
   open(
     'sync_stream_differs',

@@ -4,7 +4,7 @@
 
 /** Work on so many items takes a millisecond or two at most. */
 export const chunkItems = 125;
-/** The chunk size while short requests come. Smaller chunks make a push a twentieth slower, as each waits for a turn. */
+/** The chunk size while short requests come. Smaller chunks make a push a twentieth slower: each waits for a turn. */
 const chunkItemsBesideShortWork = 40;
 /** How long chunks stay small after the last short request. */
 const smallForMs = 100;

@@ -97,7 +97,7 @@ export class Semaphore {
     return this.heldBy(key) <= this.heldMax;
   }
 
-  /** Takes a permit in any case, for work that cannot be refused but counts. */
+  /** Takes a permit even beyond the limits, for work that cannot be refused but counts against them. */
   take(key: string): void {
     this.#held += 1;
     this.#byKey.set(key, this.heldBy(key) + 1);

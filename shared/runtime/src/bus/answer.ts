@@ -23,7 +23,9 @@ export interface BusRequest {
   readonly isGivenUp: boolean;
   /** Until when the caller promised to wait, by `performance.now()`; in the past if the caller has given up. */
   readonly waitedForUntilMs: number;
-  /** Asks the caller whether it still waits: a caller that was told of a failure may have sent a newer request. */
+  /**
+   * Asks the caller whether it still waits. One that gave up may have sent a newer request, which this must not undo.
+   */
   isWaitedFor: () => Promise<boolean>;
   /** Begins a wait of this request for an event, for `forMs` at most (waits.ts). A request has one wait at a time. */
   wait: (forMs: number) => Wait;

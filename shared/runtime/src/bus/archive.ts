@@ -14,14 +14,14 @@ export interface StoredMessage extends FollowedMessage {
 }
 
 export interface ReadOptions {
-  /** May hold wildcards. */
+  /** The subject of the messages to read; wildcards are allowed. */
   subject: string;
   from: { sequence: number } | { time: Date };
   /** How many messages are read at most; unless given, all. */
   max?: number;
   /** The read ends with the server's answer that brings the bodies to this size; they may be up to twice as large. */
   bytesMax?: number;
-  /** Whether the read includes each message that the stream's leader has when the copy ends. */
+  /** Whether the read waits for its copy until the copy has the last message that the stream's leader has. */
   exact?: boolean;
 }
 
@@ -153,7 +153,7 @@ function openLeader(connection: Connection, stream: string, { subject, from }: R
         sequenceWanted = last.seq;
         behindSinceMs = performance.now();
       }
-      // Messages after `sequenceWanted` came after the read had reached its end.
+      // Messages after `sequenceWanted` were stored after the read asked the leader, so the read need not include them.
       if (readThrough >= sequenceWanted) return false;
       if (performance.now() - behindSinceMs > copyBehindMaxMs) {
         throw unreadable(new Error(`a copy of stream ${stream} has not reached sequence ${sequenceWanted}`));

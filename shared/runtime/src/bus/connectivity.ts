@@ -86,7 +86,7 @@ interface Absence {
   seenMs: number;
 }
 
-/** An absence that no request met for this long is over: a later one counts as new. */
+/** If no request found the service absent for this long, the next such request begins a new absence. */
 const forgottenMs = 5_000;
 
 export function openAbsences(now: () => number = () => performance.now()) {

@@ -82,7 +82,7 @@ export function changedConfig(spec: Quantities, changes: readonly QuantityChange
   return Object.fromEntries(changes.map(({ quantity }) => [fields[quantity], made[fields[quantity]]]));
 }
 
-/** The quantity in its own unit; Infinity: no limit. */
+/** The quantity in copies, milliseconds, bytes or messages; Infinity: no limit. */
 export function quantityIn(config: Found, quantity: Quantity): number {
   const value = amount(config[fields[quantity]]);
   return quantity === 'maxAgeMs' ? value / nanosPerMs : value;

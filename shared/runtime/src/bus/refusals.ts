@@ -6,7 +6,7 @@ import { ConfigError } from '../config/index.ts';
 
 const ofAccount = (limit: string, beside = ''): string => `raise \`${limit}\` of the NATS account${beside}`;
 const orFewerBytes = ', or lower EVENTS_MAX_BYTES';
-const unboundedStreams = 'only EVENTS has a size';
+const unboundedStreams = 'only EVENTS may have a limit in bytes';
 
 /** A refusal of nats-server, from an error of the NATS client or from a publish ack. */
 export interface Refusal {

@@ -129,7 +129,10 @@ function openTaking(subscribing: readonly (() => Subscription)[]) {
   };
 }
 
-/** Listens to notices of callers about their requests. All replicas get them, as a caller does not know which has its request. */
+/**
+ * Listens to notices of callers about their requests. All replicas get them: a caller does not know which has its
+ * request.
+ */
 function hear(
   connection: Connection,
   service: string,

@@ -28,7 +28,7 @@ export function openStreamWatch(connection: Connection) {
   let said = '';
   const others = openOtherStreams(connection);
 
-  /** Takes what nats-server says of a stream of this process. */
+  /** Notes the state that nats-server reports for a stream of this process. */
   const saw = (spec: StreamSpec, info: StreamInfo): void => {
     watched.set(spec.name, { spec, found: describeStream(info, spec) });
     missing.delete(spec.name);
@@ -172,7 +172,7 @@ function differencesIn(all: readonly FoundStream[]): string[] {
 // Streams of other systems over subjects of this system: a stream over `svc.>` would store requests, and a stream over an inbox
 // would store replies.
 
-/** A login that may not list streams pauses after so many refusals, as nats-server logs each of them. */
+/** A login that may not list streams pauses after so many refusals, because nats-server logs each of them. */
 const failuresMax = 3;
 const pauseMs = 5 * 60_000;
 

@@ -82,7 +82,7 @@ async function ensureStream(connection: Connection, watch: StreamWatch, spec: St
 }
 
 const forbidden = Symbol('forbidden');
-/** Connections whose login may neither create nor change a stream. Each tries once, as nats-server logs each refusal. */
+/** Connections whose login may neither create nor change a stream. Each tries once: nats-server logs each refusal. */
 const unallowed = new WeakSet<Connection>();
 
 async function ifAllowed<T>(connection: Connection, work: () => Promise<T>): Promise<T | typeof forbidden> {

@@ -35,7 +35,7 @@ export function portRefused(settings: string, address: string, cause: unknown): 
   return new ConfigError([`${settings}: cannot listen on ${address} (${why})`], { cause });
 }
 
-/** One instance for all schemas, as Ajv compiles each schema once. */
+/** One instance for all schemas, because an Ajv instance compiles each schema only once. */
 const ajv = new Ajv({
   ...ownSchemas,
   allErrors: true,

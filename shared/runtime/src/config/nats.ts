@@ -186,7 +186,7 @@ function hasLogin(url: unknown): boolean {
   return parsed?.user !== undefined || parsed?.token !== undefined;
 }
 
-/** Whether the key fits the certificate; true if one is missing or unreadable, as another check reports that. */
+/** Whether the key fits the certificate; also true if one is missing or unreadable, which another check reports. */
 function isOfPair(cert: unknown, key: unknown): boolean {
   if (typeof cert !== 'string' || typeof key !== 'string') return true;
   if (!isCertificates(cert) || !isPrivateKey(key)) return true;

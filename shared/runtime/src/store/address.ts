@@ -21,7 +21,7 @@ export function overriddenIn(address: string, ours: MongoClientOptions): string[
   });
 }
 
-/** The options of an address by their names in lower case, as the driver ignores case. */
+/** The options of an address by their names in lower case: the driver ignores case. */
 export const optionsIn = (address: string): ReadonlyMap<string, string> =>
   new Map(
     Array.from(new URLSearchParams(address.split('?')[1] ?? ''), ([name, value]) => [

@@ -67,7 +67,7 @@ export async function isFirst(inserting: Promise<unknown>): Promise<boolean> {
 export const isFound = async (updating: Promise<{ matchedCount: number }>): Promise<boolean> =>
   (await updating).matchedCount === 1;
 
-/** The indexes of operations of an unordered write that met an existing document. Throws an error with another cause again. */
+/** The indexes of operations of an unordered write that met an existing document. Throws any other error again. */
 export function duplicateIndexes(error: unknown): number[] {
   if (!(error instanceof MongoBulkWriteError) || sortBulkError(error) !== 'duplicate') throw error;
   return writeErrorsOf(error).map((failed) => failed.index);
@@ -134,7 +134,7 @@ const awayErrors = [
   MongoClientClosedError,
   // No code here opens a session, so the driver has ended an implicit session as it closed its connections.
   MongoExpiredSessionError,
-  // Of a `timeoutMS` in MONGODB_URL.
+  // Thrown when an operation exceeds a `timeoutMS` in MONGODB_URL.
   MongoOperationTimeoutError,
 ];
 

@@ -141,7 +141,7 @@ export async function openStore({
 /** The driver's socket time-out, the last resort for an operation that a running server does not finish. */
 const operationMsMax = 120_000;
 
-/** Options that win over the address. */
+/** Options that override those in MONGODB_URL. */
 const optionsOf = (url: string, maxPoolSize: number): MongoClientOptions => ({
   appName: 'integration-sync',
   // An option wins over the address only under the same name, and the driver also knows `journal` as `j`.

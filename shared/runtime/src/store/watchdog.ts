@@ -67,7 +67,7 @@ export function startWatchdog({ ask, passing, onLost, log }: WatchdogOptions) {
     }
   }, tickMs);
 
-  first.promise.catch(() => {}); // No caller may be waiting for the first answer any more.
+  first.promise.catch(() => {}); // Prevents an unhandled rejection if no caller waits for the first answer.
   void keepAsking();
   return {
     get connected(): boolean {

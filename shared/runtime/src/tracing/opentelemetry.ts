@@ -142,14 +142,14 @@ class OpenSpan implements Span {
   }
 }
 
-/** An error of a driver is named by its class, as its message may quote a record. */
+/** An error of a driver is named by its class, because its message may quote a record. */
 function typeOf(error: unknown): string {
   if (error instanceof Failure) return error.code;
   if (error instanceof Error) return error.name;
   return typeof error === 'string' ? error : typeof error;
 }
 
-/** A failure that the caller caused (4xx) is no fault of the span. */
+/** A failure that the caller caused (4xx) does not make the span an error. */
 const isFault = (error: unknown): boolean => !(error instanceof Failure) || codes[error.code].status >= 500;
 
 // The sampler for OTEL_TRACES_SAMPLER: OpenTelemetry's SDK has the samplers, but does not read the setting.
