@@ -1,4 +1,4 @@
-// Access tokens for tests: good ones, and any that can be put together wrongly.
+// Access tokens for tests: valid ones, and the parts from which a test builds invalid ones.
 import { createHmac, createSign, type KeyObject } from 'node:crypto';
 
 export const authSecret = 'a-secret-of-the-tests-with-32-bytes-or-more';
@@ -12,7 +12,7 @@ type Claims = Record<string, unknown>;
 
 export const nowSeconds = (): number => Math.floor(Date.now() / 1_000);
 
-/** The claims of a good token, without those that are given as undefined. */
+/** The claims of a valid token, with changes; a claim that is given as undefined is left out of the token. */
 export function goodClaims(claims: Claims = {}): Claims {
   const iat = nowSeconds();
   return { integration_id: 'acme', scope: everyScope, iat, exp: iat + 3_600, ...claims };
@@ -20,7 +20,7 @@ export function goodClaims(claims: Claims = {}): Claims {
 
 export const token = (claims: Claims = {}): string => signHs256(goodClaims(claims));
 
-/** A token with every scope, of an integration that no other test knows. */
+/** The header of a valid token: every scope of the integration "acme", unless `claims` say otherwise. */
 export const bearer = (claims: Claims = {}): Record<string, string> => ({
   authorization: `Bearer ${token(claims)}`,
 });
@@ -44,7 +44,7 @@ export const signHs256 = (
   secret = authSecret,
 ): string => signHmac('sha256', { alg: 'HS256', typ: 'JWT', ...header }, claims, secret);
 
-/** RS256, or ES256 with a key on P-256. */
+/** Signs a JWT by RS256 with an RSA key, or by ES256 with a key on P-256. */
 export function signAsymmetric(key: KeyObject, header: Record<string, unknown>, claims: unknown): string {
   const input = `${part(header)}.${part(claims)}`;
   const signature = createSign('sha256').update(input).sign({ key, dsaEncoding: 'ieee-p1363' }, 'base64url');

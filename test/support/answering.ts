@@ -1,4 +1,4 @@
-// Starts a replica of a service that answers every question with its pid.
+// Starts a replica of a service that answers each request with its pid, so that a test sees which replica answered.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';

@@ -1,5 +1,5 @@
-// Time by which a test says that something came soon enough: it goes on only while this process runs, so that
-// nothing is late because the machine made the process wait for its turn.
+// A clock for bounds in tests that goes on only while this process gets the processor. On a busy machine, the time for
+// which the process waits for its turn does not make a test fail.
 const stepMs = 20;
 const stepMsMax = 40;
 

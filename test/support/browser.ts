@@ -1,5 +1,5 @@
-// A real browser without a window: Debian's Chromium, driven by playwright-core, which downloads none. A machine without it runs
-// the other tests and is told so; where CI=true it is missing, and browser.test.ts fails.
+// A real browser without a window: Debian's Chromium, driven by playwright-core, which brings no browser. A machine
+// without Chromium runs only the other tests, and says so; with CI=true, browser.test.ts fails there.
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { chromium, type BrowserContextOptions, type Page, type Request } from 'playwright-core';
@@ -7,7 +7,7 @@ import { eventually } from './eventually.ts';
 
 const names = ['chromium', 'chromium-browser', 'google-chrome'];
 
-/** For `it.each`: where Chromium is, or nothing. */
+/** The path of Chromium, or no element if this machine has none: `it.each` then runs no test. */
 export const browsers: readonly string[] = (process.env['PATH'] ?? '')
   .split(delimiter)
   .flatMap((folder) => names.map((name) => join(folder, name)))
@@ -27,22 +27,23 @@ export interface OpenedPage {
   page: Page;
   /** Every address that the page asked for. */
   requested: string[];
-  /** Whatever stands in its console, and the exceptions of the page. */
+  /** The lines of the page's console, and the page's uncaught exceptions. */
   complaints: string[];
-  /** Resolves once nothing is under way but a call that waits for events, and was not for a while. */
+  /** Resolves once no request but the long poll for events has been under way for 500 ms. */
   settled: () => Promise<void>;
 }
 
 export interface Browser extends AsyncDisposable {
-  /** Each page is in a context of its own, as another person's is. */
+  /** Opens a page in a browser context of its own, so that it shares no storage with other pages. */
   open(options?: BrowserContextOptions): Promise<OpenedPage>;
-  /** One more tab beside a page. */
+  /** Opens one more tab in the browser context of a page, as the same person does. */
   openTab(beside: Page): Promise<OpenedPage>;
 }
 
 /**
- * The address bar of each new window is a page of its own, and takes a second of a processor while the page of the test loads.
- * This switch takes the place of playwright-core's, so the features are here that matter to a test and that it turns off, too.
+ * Chromium's address bar is a page of its own, which takes a second of processor time in each new window. The switch
+ * `--disable-features` replaces that of playwright-core, so this list repeats those of its features that matter to a
+ * test.
  */
 const withoutFeatures = [
   'WebUIOmniboxPopup',
@@ -69,7 +70,7 @@ export async function openBrowser(executablePath: string): Promise<Browser> {
   });
   return {
     async open(options = {}) {
-      // Transitions are pictures that no test looks at.
+      // No test looks at CSS transitions, which delay what a test waits for.
       const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
       return listenTo(await context.newPage());
     },

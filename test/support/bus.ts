@@ -1,4 +1,4 @@
-// A bus for a test to ask and to answer with, silent in its log.
+// A connection to NATS with which a test sends and answers requests. It logs nothing.
 import { openBus, type Bus, type FollowOptions, type Reading } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
 
@@ -6,7 +6,7 @@ export const openTestBus = (url: string, name = 'test'): Promise<Bus> =>
   openBus({ url, name, log: openLog({ service: name, level: 'silent' }) });
 
 export interface Follower extends Reading {
-  /** The bodies of what it has read, in the order in which it came. */
+  /** The bodies of the messages read so far, in the order of the stream. */
   readonly seen: readonly string[];
 }
 

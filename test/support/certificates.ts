@@ -11,13 +11,13 @@ export interface Certificate {
 }
 
 export interface Authority {
-  /** What is to be trusted. */
+  /** The authority's own certificate, which a client has to trust. */
   readonly cert: string;
-  /** Signed by it. `names` as openssl writes alternative names. */
+  /** Makes a certificate that the authority signs. `names`: alternative names in the form of openssl. */
   issue(...names: string[]): Promise<Certificate>;
 }
 
-/** Signed by itself, so it is what is to be trusted too. `names`: `DNS:receiver.test`, `IP:127.0.0.1`. */
+/** A self-signed certificate, which a client has to trust itself. `names`: `DNS:receiver.test`, `IP:127.0.0.1`. */
 export const makeCertificate = (...names: string[]): Promise<Certificate> => make(naming(names));
 
 export async function makeAuthority(): Promise<Authority> {

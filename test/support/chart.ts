@@ -1,4 +1,4 @@
-// What the chart renders, as the objects that Kubernetes would get.
+// The objects that the Helm chart renders for Kubernetes.
 import { readFile } from 'node:fs/promises';
 import { renderedFile, type Rendering } from '@integration-sync/dev/chart';
 import type { IHTTPRoute } from '@kubernetes-models/gateway-api/gateway.networking.k8s.io/v1';
@@ -29,7 +29,7 @@ export type KubernetesObject =
   | IServiceAccount
   | IServiceMonitor;
 
-/** The words under which a package has each kind: its door, and its interface with an I before the kind. */
+/** The module of the kubernetes-models packages that exports the class of an object's kind. */
 export const doorOf = ({ apiVersion }: KubernetesObject): string => {
   const [group = ''] = apiVersion.split('/');
   return `${packages[group] ?? 'kubernetes-models'}/${apiVersion}`;

@@ -1,4 +1,4 @@
-// Files of clients for tests, and the secrets whose hashes stand in them.
+// Files of API clients (AUTH_CLIENTS_FILE) for tests, and the secrets whose hashes these files hold.
 import { randomUUID } from 'node:crypto';
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { temporaryFolder } from './folder.ts';
 export interface TestSecret {
   secret: string;
   name: string;
-  /** As the file has it. */
+  /** The entry of the secret in the file. */
   entry: { name: string; sha256: string; expiresAt?: string };
 }
 
@@ -27,7 +27,7 @@ export const clientEntry = (
 
 export interface TestClientsFile extends AsyncDisposable {
   readonly path: string;
-  /** Replaced whole, as a program that takes care does it. */
+  /** Replaces the file by a rename, so that the gateway never reads half of it. */
   replace(content: unknown): Promise<void>;
 }
 

@@ -8,7 +8,7 @@ export interface SeenSpan {
   kind: string;
   traceId: string;
   spanId: string;
-  /** Empty for the first of a trace. */
+  /** Empty for the root span of a trace. */
   parentSpanId: string;
   attributes: Record<string, unknown>;
   failed: boolean;
@@ -19,11 +19,11 @@ export type Behaviour = 'takes' | 'refuses' | 'says nothing';
 export interface Collector extends AsyncDisposable {
   readonly url: string;
   readonly spans: SeenSpan[];
-  /** Of each request, what its body was said to be. */
+  /** The Content-Type of each request. */
   readonly contentTypes: string[];
-  /** Of the last request. */
+  /** The headers of the last request. */
   readonly headers: IncomingHttpHeaders;
-  /** What it said nothing to it answers as soon as it behaves otherwise. */
+  /** Changes how the collector answers. Requests that have no answer yet are answered in the new way. */
   behave(behaviour: Behaviour): void;
 }
 
@@ -111,11 +111,11 @@ const spansIn = ({ resourceSpans }: Exported): SeenSpan[] =>
     ),
   );
 
-/** Each value stands under the name of its type. */
+/** OTLP nests each value under the name of its type, such as `stringValue`. */
 const valuesOf = (all: readonly KeyValue[] = []): Record<string, unknown> =>
   Object.fromEntries(all.map(({ key, value }) => [key, Object.values(value)[0]]));
 
-/** Of each span, which span it comes from: `catalog: answer svc… < gateway: ask svc…`. */
+/** Each span with its parent: `catalog: answer svc… < gateway: ask svc…`. */
 export function branchesOf(spans: readonly SeenSpan[]): string[] {
   const byId = new Map(spans.map((span) => [span.spanId, span]));
   const nameOf = ({ service, name }: SeenSpan): string => `${service}: ${name}`;

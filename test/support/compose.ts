@@ -1,4 +1,4 @@
-// The compose files as docker compose reads them, and the secrets that the cluster's are told.
+// The compose files of the repository as docker compose reads them, and the secrets that compose.cluster.yml mounts.
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -40,7 +40,7 @@ export async function makeClusterSecrets(folder: string): Promise<void> {
 export const readSecret = async (folder: string, name: string): Promise<string> =>
   (await readFile(join(folder, name), 'utf8')).trim();
 
-/** What the process in the container is told, where the shell sets no variable: the secrets for their files. */
+/** The environment of a service if the shell sets no variable; for `X_FILE`, X with the content of the secret. */
 export async function toldBy(
   { environment = {} }: ComposeService,
   secret: (name: string) => Promise<string>,

@@ -8,13 +8,13 @@ import { fileURLToPath } from 'node:url';
 import type { Locator, Page } from 'playwright-core';
 import { expect } from 'vitest';
 
-/** As Enter does on what has the focus. */
+/** Activates an element by the keyboard: focuses it and presses Enter. */
 export async function press(locator: Locator): Promise<void> {
   await locator.focus();
   await locator.press('Enter');
 }
 
-/** A select that is told by keys chooses what begins with the text. */
+/** Chooses by the keyboard: a select with the focus takes the option that begins with the typed text. */
 export async function choose(select: Locator, text: string): Promise<void> {
   await select.focus();
   await select.pressSequentially(text);
@@ -32,12 +32,12 @@ interface Violation {
   nodes: { html: string; failureSummary: string }[];
 }
 
-/** The rules of axe-core that depend on the colours of a theme. The others ask for what is there, and where. */
+/** The rules of axe-core that depend on the colours of a theme. All others judge what is the same in each theme. */
 const ofColours = ['color-contrast', 'link-in-text-block'];
 
-/** What axe-core finds in the page as it is, in short. */
+/** The violations that axe-core finds in the page as it is now, one text each. */
 async function findingsOf(page: Page, rules?: readonly string[]): Promise<string[]> {
-  // Half a megabyte, read once for a page.
+  // axe-core has half a megabyte, so each page loads it only once.
   if (await page.evaluate<boolean>(`typeof axe === 'undefined'`)) await page.evaluate(await axe);
   const options = {
     resultTypes: ['violations'],
@@ -51,7 +51,7 @@ async function findingsOf(page: Page, rules?: readonly string[]): Promise<string
   );
 }
 
-/** In both themes and both widths, by all rules at each width; the page is not wider than its window. */
+/** Expects no violation at two widths, in the dark theme by colours alone, and no page wider than its window. */
 export async function expectNoFindings(page: Page): Promise<void> {
   for (const width of [1280, 390]) {
     await page.setViewportSize({ width, height: 900 });
@@ -70,7 +70,7 @@ export async function expectNoFindings(page: Page): Promise<void> {
 
 const root = join(import.meta.dirname, '../..');
 
-/** Into `.local/console`; with PICTURES=1 into the documents. */
+/** Saves a screenshot in `.local/console`, or in docs/images if PICTURES=1. */
 export async function takePicture(page: Page, name: string, height = 720): Promise<void> {
   const folder = join(root, process.env['PICTURES'] === '1' ? 'docs/images' : '.local/console');
   const before = page.viewportSize() ?? { width: 1280, height: 900 };

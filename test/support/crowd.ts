@@ -1,5 +1,5 @@
-// An integration with very many records, runs and webhooks. One push and the webhooks are made by the services themselves; the
-// other runs and records are written beside them in the shapes in which the services have stored that push.
+// Fills an integration with very many records, runs and webhooks. The services make one push and the webhooks. All
+// other runs and records are copies of the documents of that push, which are written to MongoDB directly.
 import { openStore } from '@integration-sync/runtime/store';
 import { openLog } from '@integration-sync/runtime/log';
 import type { Stack } from '@integration-sync/dev/stack';
@@ -18,9 +18,9 @@ export interface Crowd {
 
 const lanes = 8;
 const batch = 5_000;
-/** What the history of pushes reaches back, and a little less. */
+/** A little less than the 7 days for which the history of pushes is kept. */
 const historyMs = 6 * 86_400_000;
-/** One run in so many has a failure. */
+/** One run in 50 has a failed item. */
 const failingEvery = 50;
 
 export async function fill(stack: Stack, client: Client, { records, runs, webhooks }: Crowd): Promise<void> {
@@ -44,7 +44,7 @@ export async function fill(stack: Stack, client: Client, { records, runs, webhoo
     (entry) => entry?.state === 'announced',
   );
   const first = await suppliers.findOne({ integration, externalId: 'first' });
-  if (template === null || first === null) throw new Error('the push has left nothing');
+  if (template === null || first === null) throw new Error('the push left no journal entry or no record');
 
   const began = Date.now() - historyMs;
   const ofRun = Math.ceil(records / runs);
@@ -102,7 +102,7 @@ export async function fill(stack: Stack, client: Client, { records, runs, webhoo
   }
 }
 
-/** From and to of each batch, several of them at once. */
+/** Calls `write` with the first index of each batch and the index after its last, for two batches at a time. */
 async function inBatches(count: number, write: (from: number, to: number) => Promise<void>): Promise<void> {
   let next = 0;
   const lane = async (): Promise<void> => {

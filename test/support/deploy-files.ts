@@ -45,7 +45,7 @@ export async function readRules(): Promise<Rule[]> {
   return groups.flatMap(({ rules }) => rules);
 }
 
-/** Every expression with the place that it stands in. Grafana puts the scrape interval's span where a variable is. */
+/** Every PromQL expression, with its place. `$__rate_interval`, which Grafana fills in, becomes 5m. */
 export async function readExpressions(): Promise<[where: string, expression: string][]> {
   const ofPanels = (await readDashboards()).flatMap(({ file, panels }) =>
     panels.flatMap(({ title, targets = [] }) =>

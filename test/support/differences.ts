@@ -1,5 +1,5 @@
-// Where two values differ, as paths to the leaves: `spec.replicas`. Items of a list that have names are compared by these, as
-// Kubernetes does.
+// Where two values differ, as paths to the leaves: `spec.replicas`. List items that have a `name` are compared by name
+// and not by position, as Kubernetes does.
 
 export function differences(one: unknown, other: unknown, path: readonly string[] = []): string[] {
   if (Object.is(one, other)) return [];

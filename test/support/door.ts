@@ -1,9 +1,9 @@
-// The door of a link to the console, from a browser's side, written out: ECDH on P-256, whose secret is the key of AES-GCM.
+// The browser's side of a link to the console (dev/console-door.ts): decrypts the token by ECDH on P-256 and AES-GCM.
 const curve = { name: 'ECDH', namedCurve: 'P-256' } as const;
 
 export interface Passage {
   status: number;
-  /** Where it leads back to, with nothing of it opened. */
+  /** The Location header of the answer, in which the token is still encrypted. */
   location: string | undefined;
   token: string | undefined;
 }

@@ -1,6 +1,5 @@
-// Engines and programs for a test run: vitest calls this before the component and the system tests. They are always the
-// run's own, the engines in a temporary folder, so that a stack that is running and a second run are left alone.
-//
+// Starts engines and bundles programs for a test run; vitest calls this before the component and the system tests. Each
+// run has its own engines in a temporary folder, so that it touches neither a running stack nor another run.
 //   const { mongodb, nats } = inject('engines');      // addresses
 //   const { webhooks } = inject('programs');          // a file for node
 import { existsSync } from 'node:fs';
@@ -40,7 +39,7 @@ interface Use {
   users: number;
 }
 
-// Each project loads this file again. What they share is in a place that all of them see.
+// Each project of vitest loads this file again, so the projects share their engines through a global symbol.
 const key = Symbol.for('integration-sync.test.engines');
 const place: typeof globalThis & { [key]?: { current?: Use } } = globalThis;
 const shared = (place[key] ??= {});
@@ -50,7 +49,7 @@ function open(): Use {
 }
 
 async function start(): Promise<Engines> {
-  // A run before this one may have found no room in memory, or may have found it.
+  // A killed run may have left its folder on the disk or in memory (environment.ts).
   for (const parent of new Set([tmpdir(), '/tmp', memoryFolder]))
     if (existsSync(parent)) await removeAbandoned(parent, folderPrefix);
   const dataFolder = await mkdtemp(join(tmpdir(), folderPrefix));

@@ -10,7 +10,8 @@ const ofSystems =
   /^(MONGODB_(URL|DATABASE)|NATS_(URL|MONITOR_URL|USER|PASSWORD|TOKEN|NKEY_SEED|CREDENTIALS|TLS_\w+|JETSTREAM_\w+)|OTEL_\w+)(_FILE)?$/;
 
 /**
- * An operator may lend the tests a MongoDB, in which they use databases of their own; one NATS is one system.
+ * TEST_MONGODB_URL may lend the tests a MongoDB, where they use databases of their own. Tests always start a NATS of
+ * their own: all clients of one NATS are one system.
  */
 export function environmentOfTests(
   environment: Environment,
@@ -19,11 +20,9 @@ export function environmentOfTests(
   const kept = Object.entries(environment).filter(([name]) => !ofSystems.test(name));
   const lent = environment['TEST_MONGODB_URL'];
   return {
-    // Tests start some two hundred processes. A process that finds what another has compiled starts in half
-    // the time.
+    // Tests start some two hundred processes. A process that finds what another has compiled starts in half the time.
     NODE_COMPILE_CACHE: join(cacheFolder(environment), 'compiled'),
-    // The engines' data are most of what tests write. No test cuts the power, so none depends on a disk, and syncing to
-    // one takes a tenth of a run.
+    // Engines keep their data in memory: no test cuts the power, and syncing to a disk takes a tenth of a run.
     ...(memory === undefined || isToldWhere(environment) ? {} : { TMPDIR: memory }),
     ...Object.fromEntries(kept),
     ...(lent ? { MONGODB_URL: lent } : {}),
@@ -32,19 +31,19 @@ export function environmentOfTests(
 
 const isToldWhere = ({ TMPDIR, TMP, TEMP }: Environment): boolean => Boolean(TMPDIR || TMP || TEMP);
 
-/** Changes the environment of this process itself: Node's own parts read no object that takes its place. */
+/** Changes `process.env` in place: Node's own modules ignore an object that replaces it. */
 export function useEnvironment(next: Environment): void {
   for (const name of Object.keys(process.env)) if (next[name] === undefined) delete process.env[name];
   for (const [name, value] of Object.entries(next)) if (value !== undefined) process.env[name] = value;
 }
 
-/** Linux keeps it in memory. */
+/** A folder that Linux keeps in memory. */
 export const memoryFolder = '/dev/shm';
 
-/** A run takes 0.5 GB. */
+/** A test run needs 0.5 GB of the folder; the rest is a margin. */
 const roomBytes = 3 * 2 ** 30;
 
-/** The folder, where it and the memory of this process have room and programs may run in it. */
+/** The folder; undefined if it or the memory has too little room, or if no program may run in it. */
 export function folderInMemory(folder = memoryFolder): string | undefined {
   try {
     accessSync(folder, constants.W_OK | constants.X_OK);

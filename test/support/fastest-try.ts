@@ -1,6 +1,6 @@
-// Whether something comes at once: of several tries the fastest says what the code takes, and the others also what the
-// machine had to do meanwhile.
-/** Milliseconds; each try must succeed. */
+// Measures how long code takes: the fastest of several tries shows the code alone, slower ones also other work of the
+// machine.
+/** The milliseconds of the fastest try; rejects if a try fails. */
 export async function fastestMs(tries: number, work: () => Promise<unknown>): Promise<number> {
   const tookMs: number[] = [];
   for (let count = 0; count < tries; count += 1) {

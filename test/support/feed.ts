@@ -1,4 +1,4 @@
-// The event feed as a caller sees it, asked over the bus as the gateway asks.
+// The event feed as a caller sees it, read over NATS in the way of the gateway.
 import { randomUUID } from 'node:crypto';
 import type { Bus } from '@integration-sync/runtime/bus';
 
@@ -41,7 +41,7 @@ const queryOf = (query: FeedQuery): string =>
 
 export const idsOf = ({ events }: FeedPage): string[] => events.map(({ id }) => id);
 
-/** All pages from there on, until there is no more. */
+/** Reads all pages from the place that the query names, until a page has `more: false`. */
 export async function readAll(
   ask: (query: FeedQuery) => Promise<FeedPage>,
   query: FeedQuery,

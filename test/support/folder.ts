@@ -1,4 +1,4 @@
-// A folder of one test's own, gone with the test.
+// A temporary folder of one test, which is removed when the test disposes of it.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

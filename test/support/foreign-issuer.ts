@@ -7,14 +7,14 @@ import { signAsymmetric } from './access-tokens.ts';
 type Answer = (response: ServerResponse) => void;
 
 export interface ForeignIssuer extends Disposable {
-  /** Its name, an address with the path that was asked for. */
+  /** The `iss` of its tokens: its address, with the path given to `openForeignIssuer`. */
   issuer: string;
   keysAddress: string;
   publicPem: string;
   sign: (claims: unknown, header?: Record<string, unknown>) => string;
-  /** By path; every other path is 404. */
+  /** The answers by path; a request for any other path gets 404. */
   answers: Map<string, Answer>;
-  /** The paths that it was asked for, in their order. */
+  /** The requested paths, in order. */
   asked: string[];
 }
 
@@ -30,7 +30,7 @@ export const oauthPath = (path: string): string =>
 export const openidPath = (path: string): string =>
   `${path.replace(/\/$/, '')}/.well-known/openid-configuration`;
 
-/** It publishes its metadata by OpenID discovery, as the large providers do. */
+/** Starts an issuer that publishes its metadata by OpenID discovery, as the large providers do. */
 export async function openForeignIssuer(path: string): Promise<ForeignIssuer> {
   const answers = new Map<string, Answer>();
   const asked: string[] = [];

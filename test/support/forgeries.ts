@@ -1,18 +1,18 @@
-// Forged and odd tokens, whoever issues the good ones. Each differs from a good token in one thing.
+// Forged and odd tokens, which the gateway must refuse. Each differs from a valid token of the issuer in one thing.
 import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { nowSeconds, part, signAsymmetric, signHmac } from './access-tokens.ts';
 
 type Claims = Record<string, unknown>;
 
-/** How good tokens are made, so that they can be made wrongly. */
+/** How an issuer makes valid tokens, so that a forgery can change one step. */
 export interface Mint {
-  /** Those of a good token, changed. */
+  /** The claims of a valid token, with changes. */
   claims: (changed?: Claims) => Claims;
-  /** Signs as the issuer does. */
+  /** Signs claims as the issuer does. */
   sign: (claims: unknown, header?: Claims) => string;
   /** The shared secret, or the public key of the issuer in PEM. */
   hmacSecret: string;
-  /** The claim by which the integration is known. */
+  /** The name of the claim from which the gateway takes the integration. */
   integration: string;
 }
 
@@ -110,7 +110,7 @@ function forgedHomes({ claims, sign }: Mint): Forgery[] {
   ];
 }
 
-/** Without those claims by which an integration may be known. */
+/** Removes every claim that may name the integration. */
 const nobody = { azp: undefined, client_id: undefined, cid: undefined, appid: undefined, sub: undefined };
 
 function forgedIntegrations({ claims, sign, integration }: Mint): Forgery[] {

@@ -1,11 +1,11 @@
-// Makes processes stand still and go on again, as a machine does that swaps, a container that is paused, or a
-// disk that hangs: their connections stay open, and nothing answers.
+// Freezes processes by SIGSTOP and resumes them by SIGCONT, as if the machine swaps, a container is paused or a disk
+// hangs: connections stay open, and nothing answers.
 import { spawnSync } from 'node:child_process';
 import { withDescendants } from '@integration-sync/dev/family';
 import { sendSignal } from '../../dev/process/identity.ts';
 import { eventually } from './eventually.ts';
 
-/** Stops the processes and all that they started; disposing lets them go on. */
+/** Freezes the processes and their descendants; disposing resumes them. */
 export async function freeze(pids: readonly number[]): Promise<Disposable> {
   const family = withDescendants(pids);
   await standStill(family);
@@ -17,8 +17,8 @@ export async function freeze(pids: readonly number[]): Promise<Disposable> {
 }
 
 /**
- * Returns when all of them do. A busy system lets the threads of a process work on for some milliseconds after it
- * has taken the signal, which is time enough for an answer. A process that has ended stands still too.
+ * Sends SIGSTOP, and resolves when every thread has stopped. On a busy machine, threads run for some milliseconds after
+ * the signal, long enough for an answer. A process that has ended counts as stopped.
  */
 export async function standStill(pids: readonly number[]): Promise<void> {
   for (const pid of pids) sendSignal(pid, 'SIGSTOP');
@@ -29,7 +29,7 @@ export async function standStill(pids: readonly number[]): Promise<void> {
   );
 }
 
-/** Not those of another user, nor any of a Docker that runs in a machine of its own. */
+/** Whether signals reach the processes: not those of another user, nor those of a Docker in a virtual machine. */
 export function mayFreeze(pids: readonly number[]): boolean {
   try {
     return pids.length > 0 && pids.every((pid) => process.kill(pid, 0));
@@ -38,11 +38,11 @@ export function mayFreeze(pids: readonly number[]): boolean {
   }
 }
 
-/** The processes that they started, and so on. */
+/** The descendants of the processes, at any depth. */
 export const descendantsOf = (pids: readonly number[]): number[] =>
   withDescendants(pids).filter((pid) => !pids.includes(pid));
 
-/** Of each thread, where ps shows threads, that has neither stopped nor ended. */
+/** The states of the threads (of the processes, where ps shows no threads) that have neither stopped nor ended. */
 function statesOfWork(pids: readonly number[]): string[] {
   const threads = process.platform === 'linux' ? ['-L'] : [];
   const { stdout } = spawnSync('ps', [...threads, '-o', 'stat=', '-p', pids.join()], { encoding: 'utf8' });

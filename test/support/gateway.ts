@@ -1,5 +1,4 @@
-// A gateway in this process, on a NATS of its own, with services behind it that answer with the request they
-// got.
+// A gateway in this process, and services behind it that answer with the request they got.
 import { Writable } from 'node:stream';
 import { healthSubject, subjects } from '@integration-sync/contracts';
 import { startGateway, type GatewayDeps } from '@integration-sync/gateway';
@@ -17,7 +16,7 @@ export interface TestGateway extends AsyncDisposable {
   url: string;
   port: number;
   metricsUrl: string;
-  /** What it logged, oldest first. */
+  /** The gateway's log lines, oldest first. */
   lines: LogLine[];
   logText(): string;
 }
@@ -54,7 +53,7 @@ export async function openGateway(
   };
 }
 
-/** One that has reached NATS and the services: before that it answers 503, on a busy machine for some seconds. */
+/** Opens a gateway, and waits until it has reached NATS and the services: before that it answers 503. */
 export async function openReadyGateway(...how: Parameters<typeof openGateway>): Promise<TestGateway> {
   await using opening = new AsyncDisposableStack();
   const gateway = opening.use(await openGateway(...how));
@@ -67,14 +66,14 @@ export async function openReadyGateway(...how: Parameters<typeof openGateway>): 
   return gateway;
 }
 
-/** The request that a service got, as it answers it. */
+/** A request as a service got it; `echo` answers with this form. */
 export interface Asked {
   subject: string;
   headers: Record<string, string>;
   body: string;
 }
 
-/** 200, also where the route has no body to answer. */
+/** Answers each request with itself, and with status 200 even if the route's own answer has no body. */
 export const echo: BusHandler = async ({ subject, headers, body }) => ({
   status: 200,
   body: JSON.stringify({

@@ -1,4 +1,5 @@
-// Receivers that never stop talking, below HTTP. Each says one kind of thing for as long as its connection lasts.
+// Webhook receivers on raw sockets whose answers never end. Each repeats one part of an HTTP answer until the
+// connection is closed.
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { createServer as createSecureServer } from 'node:tls';
 import { expect } from 'vitest';
@@ -27,7 +28,7 @@ export async function openSocketReceiver(onRequest: OnRequest, certificate?: Cer
   };
 }
 
-/** Writes the beginning once and the piece without end. */
+/** Writes `begin` once, and then `piece` without end. */
 function pour(begin: string, piece: string): OnRequest {
   const pieces = piece.repeat(Math.ceil((16 * 1024) / piece.length));
   return (socket) => {
@@ -40,7 +41,7 @@ function pour(begin: string, piece: string): OnRequest {
   };
 }
 
-/** Each in a packet of its own. */
+/** An endless body, each byte in a packet of its own. */
 const singleBytes: OnRequest = (socket) => {
   socket.setNoDelay(true);
   socket.write(ok);
@@ -55,7 +56,7 @@ const singleBytes: OnRequest = (socket) => {
 const ok = 'HTTP/1.1 200 OK\r\n\r\n';
 export const chunked = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
 
-/** By what they send without end. */
+/** The receivers, by the part of the answer that they repeat. */
 export const hostileReceivers: Readonly<Record<string, OnRequest>> = {
   'informational answers': pour('', 'HTTP/1.1 103 Early Hints\r\n\r\n'),
   headers: pour('HTTP/1.1 200 OK\r\n', 'x: y\r\n'),
@@ -71,10 +72,10 @@ const reasons: Readonly<Record<string, RegExp>> = {
   headers: /headers are too large$/,
   'chunk extensions': new RegExp(`^${tooLong}$`),
   trailers: /headers are too large$/,
-  // On a slow machine the time of an attempt is over before so many single bytes have come.
+  // On a slow machine, the attempt times out before it has received so many single bytes.
   'single bytes': /^the answer comes in more than 1024 pieces$|^timeout/,
   'a body': new RegExp(`^${tooLong}$`),
 };
 
-/** What the attempt log says of such a receiver. */
+/** Matches the reason that the attempt log gives for a receiver of this kind. */
 export const hostileReason = (kind: string) => expect.stringMatching(reasons[kind] ?? expect.fail(kind));

@@ -1,12 +1,12 @@
-// A proxy before a nats-server that kills the server when a client says a certain thing for the n-th time.
-// The server never gets what the client said then.
+// A proxy before a nats-server that kills the server when a client sends a certain text for the n-th time. The bytes
+// with that text never reach the server.
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import type { Engine } from '@integration-sync/dev/engines';
 
 export interface KillingProxy extends AsyncDisposable {
   readonly url: string;
-  /** Resolves once the server is dead. It stays so until it is resumed. */
+  /** Resolves once the server is dead. The server stays dead until the test calls `nats.resume()`. */
   readonly hasKilled: Promise<void>;
 }
 
@@ -45,7 +45,7 @@ export async function openKillingProxy(nats: Engine, { says, times = 1 }: KillsA
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
-  if (address === null || typeof address === 'string') throw new TypeError('a port was asked for');
+  if (address === null || typeof address === 'string') throw new TypeError('the proxy has no port');
   return {
     url: `nats://127.0.0.1:${address.port}`,
     hasKilled: hasKilled.promise,

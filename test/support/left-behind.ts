@@ -1,7 +1,7 @@
-// Pushes that a process left behind when it died, and when others settle them.
+// Pushes that a process left unfinished when it died, and when other replicas settle them.
 
 /**
- * By this clock, every push under way is left behind: a replica that has this clock takes the push over at
+ * By this clock, the owner of every push under way is overdue, so a replica that has this clock takes the push over at
  * once.
  */
 export const anHourAhead = (): number => Date.now() + 60 * 60 * 1_000;

@@ -3,7 +3,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll } from 'vitest';
 
-/** As Node names them, as long as they keep a process from its end. */
+/** Node's names of the resources that keep a process from ending. */
 const kinds = new Map([
   ['ProcessWrap', 'processes'],
   ['TCPServerWrap', 'servers'],

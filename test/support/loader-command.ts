@@ -1,4 +1,4 @@
-// The loader as a process, in a folder of its own.
+// Runs the command of loader/ as a process, in a folder of the test's own.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -21,13 +21,13 @@ export interface LoaderOptions {
   integration: string;
   folder: string;
   environment?: Record<string, string>;
-  /** Of the key; all unless given. */
+  /** The scope of the key; every scope unless given. */
   scope?: string;
 }
 
 export interface Loader {
   run(...args: string[]): Promise<Ended>;
-  /** With standard input, or to be killed. */
+  /** Starts a load whose standard input the test writes, or which the test kills. */
   start(...args: string[]): { child: ChildProcess; ended: Promise<Ended> };
   write(name: string, content: string | Buffer): Promise<string>;
 }
@@ -72,12 +72,12 @@ export function openLoader({ stack, integration, folder, environment, scope }: L
 export interface LoaderSetUp {
   readonly stack: Stack;
   readonly folder: { readonly path: string };
-  /** Of the integration that the loader loads into. */
+  /** A client of the integration that the loader loads into. */
   readonly acme: Client;
   readonly loader: Loader;
 }
 
-/** A whole service for a file of tests, and for each test an integration, a folder and a loader. */
+/** A whole stack for a test file, and for each test a new integration, folder and loader. */
 export function useLoader(): LoaderSetUp {
   const folder = useFolder();
   let stack: Stack;

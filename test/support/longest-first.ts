@@ -4,7 +4,7 @@
 import { relative } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Each lasts for more than ten seconds. The others follow, layer by layer. */
+/** Files that take more than ten seconds each. All other files follow them, layer by layer. */
 export const longest: readonly string[] = [
   'system/storm',
   'component/ops/purge',

@@ -3,7 +3,7 @@
 export interface ServedMetric {
   name: string;
   type: string;
-  /** What Prometheus calls them: those of a histogram have an ending. */
+  /** The names of the series: those of a histogram end in `_bucket`, `_sum` and `_count`. */
   series: string[];
   /** The names of the labels of each series, sorted; without `le`, which only buckets have. */
   labels: string[][];

@@ -11,12 +11,12 @@ export interface Mirrored {
 }
 
 export class Mirror {
-  /** By internal id: of an erased record nothing else stays. */
+  /** The mirrored records by internal id, which is all that is left of an erased record. */
   readonly records = new Map<string, Mirrored>();
-  /** How many records it was shown. */
+  /** How many records the pages have shown, repetitions included. */
   read = 0;
   readonly #caller: Caller;
-  /** The next `changedSince`; kept only once a walk came to its end. */
+  /** The next `changedSince`; replaced only once a walk has read its last page. */
   #changedSince: string | undefined;
   #walk: { next: string; nextSince: string | undefined } | undefined;
 
@@ -25,7 +25,7 @@ export class Mirror {
     this.#changedSince = changedSince;
   }
 
-  /** Reads so many pages at most, and says whether its walk came to an end. */
+  /** Reads `pagesMax` pages at most; returns whether it has read the last page of its walk. */
   async readPages(limit: number, pagesMax: number): Promise<boolean> {
     for (let page = 0; page < pagesMax; page += 1) {
       const listed = await this.#caller.list('suppliers', this.#walk?.next ?? this.#firstPage(limit));
@@ -41,12 +41,12 @@ export class Mirror {
     return false;
   }
 
-  /** Stops amid its walk, and forgets all but what it keeps. */
+  /** Abandons its walk, as a restarted reader does, which has only its records and `changedSince`. */
   stop(): void {
     this.#walk = undefined;
   }
 
-  /** Whatever walk it was on: up to the end of one that begins now. */
+  /** Abandons its walk, and reads another one to its last page. */
   async catchUp(limit = 100): Promise<void> {
     this.stop();
     while (!(await this.readPages(limit, 100)));
@@ -63,7 +63,7 @@ export class Mirror {
   }
 }
 
-/** What a mirror that misses nothing holds. */
+/** The records that a mirror without gaps has. */
 export async function listedNow(caller: Caller): Promise<Map<string, Mirrored>> {
   const all = (await caller.listAll('suppliers', 'details=true&limit=100')) as Whole[];
   return new Map(

@@ -4,7 +4,7 @@ import { connect, createServer, type Socket } from 'node:net';
 
 export interface MongodbProxy extends AsyncDisposable {
   readonly url: string;
-  /** Resolves once the next such command has come. It waits, and so does what follows on its connection. */
+  /** Holds the next such command, and all that follows on its connection; resolves once the command has come. */
   holdNext(command: string, collection: string, mentions?: readonly string[]): Promise<void>;
   /** Lets every held message go on. */
   release(): void;

@@ -1,4 +1,4 @@
-// A MongoDB of one test file's own, for a test that takes it away. Starts in about two seconds.
+// A MongoDB of one test file's own, for tests that kill or freeze MongoDB. Starts in about two seconds.
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

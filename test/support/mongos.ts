@@ -1,4 +1,4 @@
-// A stand-in for a mongos: what it passes on is answered by the database behind it, which says of itself that it is one.
+// A stand-in for a mongos: a proxy before a database that marks the database's answers to `hello` as those of a mongos.
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { BSON } from 'mongodb';
@@ -42,9 +42,9 @@ export async function openMongos(mongodb: string): Promise<Mongos> {
   const url = new URL(mongodb);
   url.hostname = '127.0.0.1';
   url.port = String(address.port);
-  // The driver takes no mongos for a member of a replica set.
+  // The driver refuses a mongos if the address names a replica set.
   url.searchParams.delete('replicaSet');
-  // FerretDB knows no writes that the driver may send twice, and the driver takes every mongos for one that does.
+  // The driver assumes that every mongos has retryable writes, but FerretDB has none.
   url.searchParams.set('retryWrites', 'false');
   return {
     url: url.href,
@@ -58,14 +58,14 @@ export async function openMongos(mongodb: string): Promise<Mongos> {
 
 const lengthBytes = 4;
 const opcodeAt = 12;
-/** Where the document begins, by the kind of message: an OP_REPLY, an OP_MSG. */
+/** The offset of the document in a message, by the message's opcode: OP_REPLY, OP_MSG. */
 const documentAt = new Map([
   [1, 36],
   [2013, 21],
 ]);
 const helloBytesMax = 4_096;
 
-/** A message of the database, with `msg` in it where it answers a `hello`. */
+/** The message; if it answers a `hello`, with `msg: 'isdbgrid'`, by which drivers recognise a mongos. */
 function asOfMongos(message: Buffer): Buffer {
   const start = documentAt.get(message.readInt32LE(opcodeAt));
   if (start === undefined || message.length > helloBytesMax) return message;

@@ -1,4 +1,4 @@
-// Coming in at a nats-server by the settings of a service, as its environment has them.
+// Connects to a nats-server by the settings of a service, as an environment holds them.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openBus, type Bus } from '@integration-sync/runtime/bus';
@@ -11,7 +11,7 @@ import { openTestLog } from './log.ts';
 
 const schema = Type.Object(natsSettings);
 
-/** Each text in a file of its own, as `<NAME>_FILE`; with the newline at the end that editors make. */
+/** Writes each text to a file, with the newline that editors add; returns the settings `<NAME>_FILE`. */
 export async function inFiles(texts: Readonly<Record<string, string>>): Promise<Record<string, string>> {
   const folder = await temporaryFolder();
   onTestFinished(() => folder[Symbol.asyncDispose]());
@@ -29,7 +29,7 @@ export interface Coming {
   logText: () => string;
 }
 
-/** Waits, as a service does, until it is let in or the test is over. */
+/** Connects, and waits like a service until nats-server accepts the login, or the test is over. */
 export function comeIn(environment: Environment, name = 'test'): Coming {
   const { log, text } = openTestLog();
   const over = new AbortController();
@@ -46,18 +46,18 @@ export function comeIn(environment: Environment, name = 'test'): Coming {
 }
 
 /**
- * Before the line that a wait says every 5 s. The first two attempts to connect may end by their time-out, which takes
- * 2 s, with 250 ms after each.
+ * Less than the 5 s after which a waiting connection logs its reason in any case. The first two attempts to connect may
+ * time out after 2 s each, with 250 ms in between.
  */
 const reasonWithinMs = 4_900;
 
-/** What stands in the first line that says that it waits, and why. */
+/** The reason in the first log line that says that the connection waits. */
 export async function reasonOfWait({ bus, logText }: Coming): Promise<string> {
   const isIn = bus.then(() => true);
   isIn.catch(() => undefined);
   const text = eventually(logText, (lines) => lines.includes('waiting for nats'), reasonWithinMs);
   const first = await Promise.race([isIn, text]);
-  if (first === true) throw new Error('nats-server let it in');
+  if (first === true) throw new Error('nats-server accepted the login');
   const line = String(first)
     .split('\n')
     .find((one) => one.includes('waiting for nats'));

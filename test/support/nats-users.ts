@@ -14,9 +14,9 @@ export type User = (typeof users)[number];
 
 export interface NatsWithUsers extends AsyncDisposable {
   readonly engine: Engine;
-  /** As NATS_URL has it. */
+  /** The value of NATS_URL for the user. */
   urlOf(user: User): string;
-  /** With the client of NATS alone. Collects what nats-server refuses it. */
+  /** Connects with the plain NATS client, and collects the refusals of nats-server. */
   connectAs(user: User): Promise<Raw>;
 }
 

@@ -11,7 +11,7 @@ export async function startNats(): Promise<Engine> {
   return startEngine('nats', { dataFolder, temporary: true });
 }
 
-/** With the lines of a configuration of its own, which do not say where it listens. */
+/** Starts a nats-server with these lines as its configuration, which must not set addresses. */
 export async function startNatsAs(lines: readonly string[]): Promise<Engine> {
   const dataFolder = await mkdtemp(join(tmpdir(), folderPrefix));
   const natsConfig = join(dataFolder, 'own.conf');

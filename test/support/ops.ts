@@ -1,5 +1,5 @@
-// Operators' commands: as processes, as an operator runs them, or in this process, where starting one would take
-// most of the time.
+// Runs operators' commands: as processes, as an operator does, or in this process, which saves the start of another
+// one.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -14,9 +14,9 @@ export interface Ended {
 
 export interface RunningOps {
   readonly ended: Promise<Ended>;
-  /** Resolves once it has said that on stderr. */
+  /** Resolves once the command has written these words to stderr. */
   said(words: string): Promise<void>;
-  /** SIGKILL. */
+  /** Kills the process by SIGKILL. */
   kill(): Promise<void>;
 }
 
@@ -44,7 +44,7 @@ export function startOps(args: readonly string[], environment: Readonly<Record<s
       watchers.add(watch);
       watch();
       const early = ended.then(({ stderr }) => {
-        throw new Error(`it ended without saying "${words}": ${stderr}`);
+        throw new Error(`the command ended without saying "${words}": ${stderr}`);
       });
       await Promise.race([heard.promise, early]);
       early.catch(() => undefined);
@@ -57,7 +57,7 @@ export function startOps(args: readonly string[], environment: Readonly<Record<s
   };
 }
 
-/** In this process. A command that gives up while it still connects needs a process, which ends with it. */
+/** Runs a command in this process; not one that fails while it connects: only the end of a process ends that. */
 export async function runOps(
   args: readonly string[],
   environment: Readonly<Record<string, string>>,

@@ -1,4 +1,4 @@
-// Integrations of several partitions, what they announce and what becomes of it; and how many partitions a replica owns.
+// Traffic for tests of partitions: integrations of several partitions, and their events, as announced and as delivered.
 import { Failure, partitionOf, type DeliveryAttempt } from '@integration-sync/contracts';
 import type { Webhooks } from '@integration-sync/webhooks';
 import { eventually } from './eventually.ts';
@@ -10,29 +10,29 @@ export const patienceMs = 60_000;
 export const timeout = 120_000;
 
 const loggedWithinMs = 2_000;
-/** Often enough that each change finds events on their way, seldom enough that two processors keep up. */
+/** Often enough that each change of owners meets undelivered events, seldom enough that two processors keep up. */
 const announceEveryMs = 50;
 
-/** Every event of every one of its integrations, as it was announced and delivered. */
+/** The announced and delivered events of all its integrations. */
 interface Traffic extends AsyncDisposable {
-  /** Announces so many events for each integration, one push after the other. */
+  /** Announces `count` events for each integration, one push after the other. */
   announce(count: number): Promise<void>;
   /** Announces on and on, until disposed. */
   announceOn(): AsyncDisposable;
-  /** Resolves when each that was announced has been delivered. */
+  /** Resolves when each announced event has been delivered. */
   delivered(): Promise<void>;
   /**
-   * How often each was sent that was sent more than once, leaving out what the schedule asks for: a receiver that shares two busy
-   * processors with all else may not answer within 10 s.
+   * How often each repeated event was sent, without the retries of failed attempts: on two busy processors, the
+   * receiver may not answer within 10 s.
    */
   doubles(): Promise<number[]>;
-  /** By integration. */
+  /** The ids of the announced events, by integration. */
   announced: Map<string, string[]>;
   readonly receiver: Receiver;
   readonly clients: readonly Client[];
 }
 
-/** Integrations of so many partitions, two of each. */
+/** Clients of integrations in `number` partitions, two in each. */
 function clientsFor(house: House, number: number): Client[] {
   const clients = new Map<number, Client[]>();
   for (;;) {
@@ -45,7 +45,7 @@ function clientsFor(house: House, number: number): Client[] {
   }
 }
 
-/** Nothing is promised of an event whose announcer has lost NATS on a busy machine. */
+/** Resolves with no id if NATS was away: on a busy machine the announcer loses NATS, and its event is not announced. */
 const announceOne = (client: Client): Promise<string[]> =>
   client.announce(1).catch((error: unknown) => {
     if (error instanceof Failure && error.code === 'unavailable') return [];
@@ -112,7 +112,7 @@ export async function openTraffic(house: House, number: number): Promise<Traffic
       await eventually(missing, (count) => count === 0, patienceMs);
     },
     async doubles() {
-      // What was attempted is in the log a moment later.
+      // An attempt is in the attempt log a moment after its end.
       for (const endsAt = performance.now() + loggedWithinMs; performance.now() < endsAt; await pause(100)) {
         if ((await doubles()).length === 0) return [];
       }
@@ -125,7 +125,7 @@ export async function openTraffic(house: House, number: number): Promise<Traffic
   };
 }
 
-/** By event, how often it was tried again after an attempt that failed. Each event goes to one endpoint. */
+/** By event, the number of retries after failed attempts. Each event goes to one endpoint. */
 async function countRetries({ bus }: House): Promise<Map<string, number>> {
   const retries = new Map<string, number>();
   const logged = bus.readStream('ATTEMPTS', { subject: 'attempts.>', from: { sequence: 1 } });
@@ -137,7 +137,7 @@ async function countRetries({ bus }: House): Promise<Map<string, number>> {
   return retries;
 }
 
-/** A figure of a replica of this process. */
+/** The value of a metric of a replica in this process. */
 async function figure(metricsUrl: string, name: string): Promise<number> {
   const text = await (await fetch(metricsUrl)).text();
   return Number(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'm').exec(text)?.[1]);
@@ -146,7 +146,7 @@ async function figure(metricsUrl: string, name: string): Promise<number> {
 export const ownedBy = ({ metricsUrl }: Webhooks): Promise<number> =>
   figure(metricsUrl, 'webhook_partitions_owned');
 
-/** Resolves when the replica owns so many partitions. */
+/** Resolves when the replica owns `count` partitions. */
 export async function owns(replica: Webhooks, count: number): Promise<void> {
   await eventually(
     () => ownedBy(replica),

@@ -1,4 +1,4 @@
-// The form of every refusal, by any service.
+// Checks the body and headers of an error answer (RFC 9457), which have the same form from every service.
 import { expect } from 'vitest';
 
 export interface ExpectedProblem {

@@ -22,12 +22,12 @@ const sources = {
 /** The gateway reads these pages, which are beside its source. */
 const pages = 'explorer';
 
-/** Where each program is. */
+/** The path of each program. */
 export type Programs = Record<keyof typeof sources, string>;
 
 /**
- * In the repository, where programs find the packages' other files, and with a hash of their content in their
- * names.
+ * In the repository, where programs find the packages' other files. The names of the files have a hash of their
+ * content.
  */
 const folder = join(root, '.local/programs');
 const keptMs = 24 * 60 * 60 * 1_000;
@@ -39,7 +39,7 @@ export async function makePrograms(): Promise<Programs> {
   return Object.fromEntries(made) as Programs;
 }
 
-/** Another run may be using younger ones at this moment. */
+/** Removes files that are older than a day: another run may be using younger ones. */
 async function removeOld(): Promise<void> {
   for (const name of await readdir(folder)) {
     if (name === pages) continue;

@@ -1,4 +1,4 @@
-// What a PromQL expression names, by Prometheus's own grammar.
+// Finds the metrics and labels that a PromQL expression names, by Prometheus's own grammar.
 import { parser } from '@prometheus-io/lezer-promql';
 
 export interface Selector {
@@ -7,10 +7,10 @@ export interface Selector {
 }
 
 export interface Parsed {
-  /** Where the grammar does not go on. */
+  /** The offsets of syntax errors. */
   wrongAt: number[];
   selectors: Selector[];
-  /** Of `by (…)`. */
+  /** The labels in `by (…)`. */
   grouping: string[];
 }
 

@@ -5,17 +5,17 @@ import { everyScope, nowSeconds } from './access-tokens.ts';
 type Claims = Record<string, unknown>;
 
 export interface Provider {
-  /** What the name of the issuer ends with. */
+  /** The path of the issuer's name. */
   path: string;
   settings: Record<string, string>;
   header: Claims;
-  /** Of a token for the integration acme, beside `iss` and the times. */
+  /** The claims of a token for the integration acme, without `iss` and the times. */
   claims: Claims;
-  /** The claim by which the integration is known. */
+  /** The name of the claim from which the gateway takes the integration. */
   integration: string;
-  /** The claims with these scopes. */
+  /** The claims that carry these scopes. */
   scoped: (scopes: readonly string[]) => Claims;
-  /** Of an ID token for the same client. */
+  /** The claims of an ID token for the same client. */
   idToken: Claims;
 }
 
@@ -130,7 +130,7 @@ export const providers: Record<string, Provider> = {
       ver: '2.0',
     },
     integration: 'azp',
-    // Of a user who signs in to the API's own application.
+    // The ID token of a user who signs in to the API's own application.
     idToken: { aud: api, sub: 'a-user', name: 'A User', tid: tenant, roles: scopes, ver: '2.0' },
   },
   'Entra v1': {

@@ -13,16 +13,16 @@ export interface RawAnswer {
 export interface RawConnection extends Disposable {
   socket: Socket;
   send(bytes: string | Buffer): void;
-  /** The next answer on this connection, or why there is none. Patience is by `awake()`, a limit by the clock. */
+  /** The next answer; rejects if none comes within `withinMs` by the clock, or the default bound by `awake()`. */
   answer(withinMs?: number): Promise<RawAnswer>;
-  /** Settles when the other side has closed. */
+  /** Resolves when the connection is closed. */
   closed: Promise<void>;
 }
 
 export async function openRaw(port: number): Promise<RawConnection> {
   const socket = connect(port, '127.0.0.1');
   let received = Buffer.alloc(0);
-  // Joined when an answer is looked for: with each chunk, megabytes of answers would take seconds.
+  // Chunks are joined only when a test reads an answer: joining megabytes at each chunk would take seconds.
   const chunks: Buffer[] = [];
   let failure: Error | undefined;
   const closed = Promise.withResolvers<void>();
@@ -56,7 +56,7 @@ export async function openRaw(port: number): Promise<RawConnection> {
   };
 }
 
-/** Sends all of it on a connection of its own and gives the first answer. */
+/** Sends the bytes on a connection of their own, and returns the first answer. */
 export async function exchangeRaw(port: number, bytes: string | Buffer): Promise<RawAnswer> {
   using connection = await openRaw(port);
   connection.send(bytes);

@@ -1,5 +1,5 @@
-// A webhook receiver on loopback that remembers every hit and behaves as its test says. Tests subscribe to
-// the hits that they wait for, so none sleeps.
+// A webhook receiver on loopback that remembers every hit and behaves as its test says. A test waits for the hits
+// themselves, so it needs no sleep.
 import { createServer as createPlain, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createSecure } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
@@ -27,7 +27,7 @@ export const answer =
 
 export const hang: Behaviour = () => undefined;
 
-/** Answers once on each connection; one that is used again it breaks, so long after it has the request. */
+/** Answers the first request of each connection; breaks the connection `afterMs` after any further request. */
 export function breakKept(how: 'closes' | 'resets', afterMs: number): Behaviour {
   const served = new WeakSet<Socket>();
   return (_hit, response, { socket }) => {
@@ -42,14 +42,14 @@ export interface Receiver extends AsyncDisposable {
   readonly port: number;
   readonly hits: Hit[];
   behave(behaviour: Behaviour): void;
-  /** Hits whose body names this kind of event. */
+  /** Hits whose header X-Webhook-Event names this kind of event. */
   of(event: string): Hit[];
-  /** Resolves once there are so many hits that match. Patience is by `awake()`, a limit by the clock. */
+  /** Resolves once `count` hits match; rejects after `withinMs` by the clock, or the default bound by `awake()`. */
   received(count: number, options?: { withinMs?: number; where?: (hit: Hit) => boolean }): Promise<Hit[]>;
 }
 
 export interface ReceiverOptions {
-  /** Speaks https with it. */
+  /** The receiver speaks HTTPS if this is given. */
   certificate?: { key: string; cert: string };
 }
 
@@ -104,7 +104,7 @@ export async function openReceiver(
         const seen = hits.filter(where).length;
         reject(new Error(`expected ${count} hits within ${forMs} ms, got ${seen}`));
       }, lookEveryMs);
-      // Each hit is looked at once: there may be thousands.
+      // Each hit is tested by `where` only once, because there may be thousands.
       const found = hits.filter(where);
       const resolveIfEnough = (): void => {
         if (found.length >= count) resolve(found);
@@ -130,5 +130,5 @@ export async function openReceiver(
   };
 }
 
-/** Of the events that were delivered. */
+/** The ids of the delivered events. */
 export const idsOf = (hits: readonly Hit[]) => new Set(hits.map(({ headers }) => headers['webhook-id']));

@@ -1,4 +1,4 @@
-// Secrets that are none: what a service may be told where a test has no need of real ones.
+// Placeholders for the secret settings of a service, for tests that read settings and connect to nothing.
 export const exampleSecrets: Readonly<Record<string, string | undefined>> = {
   NATS_URL: 'nats://catalog:not-a-password@nats:4222',
   MONGODB_URL: 'mongodb://sync:not-a-password@mongodb:27017/?replicaSet=sync',

@@ -1,4 +1,4 @@
-// What a process that is started with wrong settings says.
+// The problems with which a process refuses wrong settings.
 import { ConfigError, readConfig, type Environment } from '@integration-sync/runtime/config';
 import type { TObject } from 'typebox';
 
@@ -9,5 +9,5 @@ export function problemsWith(schema: TObject, environment: Environment): string 
     if (error instanceof ConfigError) return error.message;
     throw error;
   }
-  throw new Error('the settings were taken');
+  throw new Error('the settings have no problem');
 }

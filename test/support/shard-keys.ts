@@ -3,12 +3,12 @@ import { readFile } from 'node:fs/promises';
 import type { SentCommand } from '@integration-sync/runtime/store';
 import type { Document } from 'mongodb';
 
-/** In the order of the key. */
+/** The fields of a shard key, in order. */
 export type ShardKey = Readonly<Record<string, 1 | 'hashed'>>;
 
 export interface Sharding {
   keys: ReadonlyMap<string, ShardKey>;
-  /** Collections that stay whole. */
+  /** Collections that are not sharded. */
   whole: ReadonlySet<string>;
 }
 
@@ -31,17 +31,17 @@ export async function readSharding(): Promise<Sharding> {
   return { keys: new Map(keys), whole: new Set(Array.from(names, ([, name = '']) => name)) };
 }
 
-/** One of those that a command consists of. */
+/** One filter or one inserted document: a command may have several. */
 export interface Part {
   collection: string;
   command: string;
-  /** What it looks for, or what it inserts. */
+  /** The filter, or the inserted document. */
   content: Document;
-  /** Whether it is for one document at most, of which MongoDB wants the whole key. */
+  /** Whether the part concerns one document at most: MongoDB then needs the whole shard key. */
   isOne: boolean;
 }
 
-/** These look for no document, or go on with a command that did. */
+/** Commands that have no filter; `getMore` goes on with a command that had one. */
 const withoutFilter = new Set([
   'createIndexes',
   'endSessions',
@@ -75,17 +75,17 @@ export function partsOf({ name, command }: SentCommand): Part[] {
     case 'distinct':
       return [part(command['query'], false)];
     default:
-      throw new Error(`what ${name} looks for is not known here`);
+      throw new Error(`where ${name} has its filter is not known here`);
   }
 }
 
-/** Of a command for several documents, the first field of a key that is not hashed tells the shards. */
+/** Whether mongos can choose the shards: one document needs the whole key, several documents only its first field. */
 export function isTargeted({ content, isOne }: Part, key: ShardKey): boolean {
   const fields = Object.keys(key);
   return (isOne ? fields : fields.slice(0, 1)).every((field) => isEquality(content[field]));
 }
 
-/** Of an insert, any value; of a filter, one or several that the field has to be. */
+/** Whether the value of an inserted document, or the condition of a filter, names exact values of the field. */
 function isEquality(value: unknown): boolean {
   if (value === undefined || value === null) return false;
   if (typeof value !== 'object' || value instanceof Date) return true;

@@ -55,14 +55,14 @@ const commandsOf = (text: string): string[] =>
     .split('\n')
     .filter((line) => !/^\s*(#|$)/.test(line));
 
-// ---- What is wrong with one, as far as reading it tells ----
+// ---- Faults of a snippet that show without running it ----
 
 const run = promisify(execFile);
 
 const manifest: { scripts: object } = JSON.parse(await readFile(join(repository, 'package.json'), 'utf8'));
 const scripts = new Set(Object.keys(manifest.scripts));
 
-/** Of services, and of what else takes its settings from the environment. */
+/** The names of settings: those of services, and those that other programs read from the environment. */
 const settings = new Set(
   Object.values(configs).flatMap((config) => listSettings(config).map(({ name }) => name)),
 );
@@ -87,7 +87,7 @@ const npmRun = /npm (?:run )?(?:--silent )?(?<script>[\w:]+)(?: -- (?<args>[^|)&
 const path = /(?<![\w./-])(?:(?:deploy|docs|dev|services|shared|test)\/[\w./-]*\w|[\w.]*compose[\w.]*\.yml)/g;
 const setting = /(?<![\w-])(?<name>(?:AUTH|GATEWAY|MONGODB|NATS|OTEL|WEBHOOK|METRICS)_\w+)=/g;
 
-/** Scripts, options, files, settings and services of compose that there are not, and what a shell cannot read. */
+/** Scripts, options, files, settings and compose services that do not exist, and commands that bash cannot parse. */
 export async function faultsOf({ where, language, text }: Snippet): Promise<string[]> {
   if (language === 'js') return [];
   const parsed = await run('bash', ['-n', '-c', text]).then(
@@ -115,32 +115,32 @@ function* faultsOfCommand(command: string): Generator<string> {
   if (rest !== undefined) yield* faultsOfCompose(rest);
 }
 
-/** Services by name, as arguments or in `--scale`. */
+/** Checks that the compose file has the services that the command names. */
 function* faultsOfCompose(rest: string): Generator<string> {
   const [, file = 'docker-compose.yml'] = /-f (\S+)/.exec(rest) ?? [];
   const [verb = '', ...words] = rest
     .replace(/-f \S+/, '')
     .trim()
     .split(/\s+/);
-  // A variable of a loop names several.
+  // A word with `$` is the variable of a loop over services, whose value is unknown here.
   const arguments_ = words.filter((word) => !/^[-$]/.test(word)).map((word) => word.split('=')[0] ?? '');
   for (const name of verb === 'run' ? arguments_.slice(0, 1) : arguments_)
     if (compose.get(file)?.has(name) !== true) yield `${file} has no service ${name}`;
 }
 
-// ---- Running them ----
+// ---- Running snippets ----
 
 export interface Place {
-  /** Where the person is: the project's folder. */
+  /** The folder in which a person types the commands: that of the project. */
   cwd: string;
   environment: NodeJS.ProcessEnv;
-  /** In which the commands and what they print are kept, below `cwd` so that programs find their packages. */
+  /** The folder for the commands and their output, below `cwd` so that programs find their packages. */
   folder: string;
 }
 
 /**
- * A failure that a person would see and a shell would not stop at is one here: a variable without a value, a wrong command in
- * a pipe, an answer of 400 or more to curl (by its configuration).
+ * Ends the script at failures that a person would see and bash would pass over: a variable without a value, a failed
+ * command in a pipe, an answer of 400 or more to curl (by its configuration).
  */
 const preamble = `set -eum -o pipefail
 end_jobs() { for job in $(jobs -p); do kill -TERM -- "-$job" 2> /dev/null || true; done; wait || true; }
@@ -156,7 +156,7 @@ until_said() {
 }
 `;
 
-/** Runs those of one document in their order. Resolves with what went wrong, the first thing only. */
+/** Runs the snippets of one document in order. Resolves with the first problem, or with none. */
 export async function runSnippets(snippets: readonly Snippet[], place: Place): Promise<string[]> {
   await mkdir(place.folder, { recursive: true });
   await writeFile(join(place.folder, '.curlrc'), 'fail-with-body\nshow-error\nmax-time = 60\n');
@@ -188,7 +188,7 @@ const outputOf = (index: number, { folder }: Place): string => join(folder, `${i
 const errorsOf = (index: number, place: Place): Promise<string> =>
   readFile(`${outputOf(index, place)}.err`, 'utf8').catch(() => '');
 
-/** The line of the script that runs it. */
+/** The lines of the script that run the snippet. */
 async function lineOf({ language, text, until }: Snippet, index: number, place: Place): Promise<string> {
   const output = outputOf(index, place);
   const write = async (name: string, content: string): Promise<string> => {
@@ -212,11 +212,11 @@ async function lineOf({ language, text, until }: Snippet, index: number, place: 
 
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
-// ---- What they print ----
+// ---- Comparing output with the document ----
 
 /**
- * The last JSON of the output is what the document shows, but for ids, times and what it shortens by "…". A program that goes
- * on in the background may print more after it.
+ * Whether a JSON of the output is what the document shows, apart from ids, times and what the document shortens by "…".
+ * A program in the background may print more after it, so the JSON need not be the last.
  */
 function isAsShown(output: string, shown: unknown): boolean {
   const lines = output.split('\n');
@@ -226,7 +226,7 @@ function isAsShown(output: string, shown: unknown): boolean {
   });
 }
 
-/** Answers have no end of line, so that the next one stands right behind them. */
+/** The JSON at the end of the output: answers have no line break, so they follow each other directly. */
 function lastJson(output: string): unknown {
   const [, json = ''] = /(?:^|\}|\n)(\{(?:(?!\}\{).)*\})\s*$/.exec(output) ?? [];
   try {

@@ -24,7 +24,7 @@ export async function startTestStack({
         ...process.env,
         ...(ownMongodb ? {} : { MONGODB_URL: inject('engines').mongodb }),
         GATEWAY_PORT: '0',
-        // It is built before a gateway starts; few tests want it.
+        // The console would be built before the gateway starts, and few tests need it.
         CONSOLE: 'off',
         MONGODB_DATABASE: `test_${randomUUID()}`,
         ...options.environment,
@@ -50,7 +50,7 @@ export interface Client {
   send(method: string, path: string, body?: unknown): Promise<Answer>;
 }
 
-/** A path is one below `/api/v1/integration`, or, as `Link` has it, a whole one. */
+/** Paths are below `/api/v1/integration`, or whole, as in the header `Link`. */
 export function openClient(stack: Stack, integration = `test-${randomUUID()}`): Client {
   const authorization = `Bearer ${stack.token({ integration })}`;
   const send = async (method: string, path: string, body?: unknown): Promise<Answer> => {

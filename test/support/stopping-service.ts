@@ -9,11 +9,11 @@ export interface StoppingService extends AsyncDisposable {
   /** Resolves once a push has come to the stage. */
   reached(): Promise<void>;
   readonly pid: number;
-  /** From the stage, at which it stops once. */
+  /** Lets the service go on from the stage, at which it stops only once. */
   goOn(): void;
-  /** Resolves once it has dealt with all requests that it had, and has ended. */
+  /** Ends the service in good order; resolves once it has answered all its requests and has ended. */
   finish(): Promise<void>;
-  /** SIGKILL. */
+  /** Kills the service by SIGKILL. */
   kill(): Promise<void>;
 }
 

@@ -1,9 +1,9 @@
-// All that the engines have, as text: for a test that looks for what must not be there any more.
+// Everything that MongoDB and NATS store, as text, for tests that look for data that must have been removed.
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Store } from '@integration-sync/runtime/store';
 
 export interface Stored {
-  /** The collection, or the stream. */
+  /** The name of the collection or stream. */
   place: string;
   text: string;
 }
@@ -32,7 +32,7 @@ export async function allStored(store: Store, bus: Bus): Promise<Stored[]> {
   return all;
 }
 
-/** JSON shows of bytes what they are in text. */
+/** Writes binary values as text, so that a search of the JSON also finds text in them. */
 const withBytes = (_key: string, value: unknown): unknown =>
   typeof value === 'object' && value !== null && 'buffer' in value && value.buffer instanceof Uint8Array
     ? Buffer.from(value.buffer).toString('latin1')

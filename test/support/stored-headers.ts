@@ -2,7 +2,7 @@
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 
-/** By message, oldest first; at most a thousand messages. */
+/** The headers of each message, oldest first; at most a thousand messages. */
 export async function storedHeaders(
   url: string,
   stream: string,

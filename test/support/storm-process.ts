@@ -35,7 +35,7 @@ export function startStorm({ folder, seconds, profile }: StormChoice): StormProc
   };
 }
 
-/** Every process whose command line names the folder: services carry it in their environment only, engines in both. */
+/** The command lines that name the folder: those of the storm's own processes and engines, but not of services. */
 export const processesOf = (folder: string): string[] =>
   execFileSync('ps', ['-A', '-o', 'args='], { encoding: 'utf8' })
     .split('\n')

@@ -8,11 +8,11 @@ const info = { server_id: 'strict', version: '2.12.0', proto: 1, headers: true, 
 
 export interface StrictNats extends AsyncDisposable {
   readonly url: string;
-  /** Drops every connection, and refuses so many of those that come next. */
+  /** Drops every connection, and refuses the next `times` connections. */
   turnAway(times: number): void;
 }
 
-/** What a client says of itself when it connects. */
+/** The login in the message CONNECT of a client. */
 export type Login = Partial<Record<'user' | 'pass' | 'auth_token', string>>;
 
 export interface StrictNatsOptions {
@@ -50,7 +50,7 @@ export async function startStrictNats({
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
-  if (address === null || typeof address === 'string') throw new TypeError('a port was asked for');
+  if (address === null || typeof address === 'string') throw new TypeError('the server has no port');
   return {
     url: `nats://127.0.0.1:${address.port}`,
     turnAway(times) {

@@ -1,5 +1,5 @@
-// What catalog should do with suppliers, in the plainest code, random items to try it with, and what it did,
-// in the same words.
+// A model of what catalog does with suppliers, in the plainest code; random items; and what catalog really stored and
+// announced, in the words of the model.
 import * as fc from 'fast-check';
 import { eventually } from './eventually.ts';
 import type { Caller, World } from './sync.ts';
@@ -19,12 +19,12 @@ const statusField = 'syncStatus';
 /** A field's value as text. */
 export const text = (value: unknown): string => JSON.stringify(value);
 
-/** What an integration holds. */
+/** The expected records and events of one integration. */
 export class Model {
   readonly records = new Map<string, Stored>();
   readonly events: string[] = [];
 
-  /** Archives or erases, and says what happened to each id. */
+  /** Archives or erases records, and returns the status of each id. */
   changeStatus(action: 'archive' | 'erase', ids: readonly string[]): string[] {
     const status = action === 'archive' ? 'ARCHIVED' : 'ERASED';
     let [done, failed] = [0, 0];
@@ -100,7 +100,7 @@ export const item: fc.Arbitrary<Item> = fc.record(
   { requiredKeys: ['name'] },
 );
 
-/** By externalId; an erased supplier has none, and is listed by its internal id. */
+/** The stored suppliers by externalId; an erased one has none, and stands under its internal id. */
 export async function storedBy(world: World, caller: Caller): Promise<Map<string, Stored>> {
   const documents = await world.store
     .collection<{
@@ -120,7 +120,7 @@ export async function storedBy(world: World, caller: Caller): Promise<Map<string
   );
 }
 
-/** Waits until so many pushes are announced. */
+/** Waits until `count` pushes are announced; returns all events, in the words of the model. */
 export async function toldTo(caller: Caller, count: number): Promise<string[]> {
   const events = await eventually(
     () => caller.events(),

@@ -37,19 +37,19 @@ export interface World extends AsyncDisposable {
   readonly store: Store;
   /** The settings of a service's process. */
   readonly environment: Record<string, string>;
-  /** By another address of the database, where a test gives one. */
+  /** Starts catalog; `mongodb`: another address of the database, such as that of a proxy. */
   startCatalog(deps?: RecordServiceDeps, mongodb?: string): Promise<RecordService>;
   startBatches(deps?: RecordServiceDeps): Promise<RecordService>;
   /**
-   * Of an integration of its own, unless a test gives another caller's. It gives up with the reason of the
-   * signal.
+   * Opens a caller of a new integration, unless one is given. A request whose `signal` aborts fails with the signal's
+   * reason.
    */
   caller(integration?: string, timeoutMs?: number, signal?: AbortSignal): Caller;
 }
 
 const silent = openLog({ service: 'test', level: 'silent' });
 
-/** Engines and no service yet. */
+/** Starts the engines; the test starts the services. */
 export async function openWorld(mongodb: string): Promise<World> {
   await using opening = new AsyncDisposableStack();
   const nats = opening.use(await startNats());
@@ -103,7 +103,7 @@ export interface Planned extends Omit<Pushed, 'syncId'> {
   details: ItemDetails[];
 }
 
-/** How a caller asks: what else stands in its request. */
+/** What a request has beside its body. */
 export interface Manner {
   query?: string;
   /** `Prefer: handling=strict`. */
@@ -112,7 +112,7 @@ export interface Manner {
 
 export interface Listed<Entity> extends Listing<Entity> {
   nextSince: string | undefined;
-  /** The query of the page after. */
+  /** The query of the next page. */
   next: string | undefined;
 }
 
@@ -125,7 +125,7 @@ export interface SeenEvent {
 export interface Caller {
   readonly integration: string;
   push(plural: Plural, items: readonly unknown[], beside?: object, manner?: Manner): Promise<Pushed>;
-  /** With `details=true`. */
+  /** Pushes with `details=true`. */
   pushDetailed(
     plural: Plural,
     items: readonly unknown[],
@@ -133,27 +133,25 @@ export interface Caller {
     strict?: boolean,
   ): Promise<Planned>;
   plan(plural: Plural, items: readonly unknown[], beside?: object, manner?: Manner): Promise<Planned>;
-  /** A body as it is. */
+  /** Pushes a body as it is given. */
   pushText(plural: Plural, body: string | Uint8Array, manner?: Manner): Promise<Pushed>;
   archive(plural: Plural, externalIds: readonly unknown[]): Promise<ArchiveAnswer & Synced>;
-  /** A body as it is. */
+  /** Archives with a body as it is given. */
   archiveText(plural: Plural, body: string): Promise<ArchiveAnswer & Synced>;
   erase(externalIds: readonly unknown[]): Promise<EraseAnswer & Synced>;
   list(plural: Plural, query?: string): Promise<Listed<ListingEntity>>;
   dds(query?: string): Promise<Listed<DdsEntry>>;
   runs(query?: string): Promise<Listed<SyncRun>>;
   run(syncId: string): Promise<SyncRunInFull>;
-  /** Everything, page by page, by the links. */
+  /** All records, page by page, by the links. */
   listAll(plural: Plural, query?: string): Promise<ListingEntity[]>;
-  /** All messages on the stream, in its order. */
+  /** All events of the integration on the stream EVENTS, in its order. */
   events(): Promise<SeenEvent[]>;
-  /** The ids of all events that webhooks would read; takes them away where it runs. */
+  /** The ids of all events in the log, which webhooks would deliver. */
   batched(): Promise<string[]>;
 }
 
-/**
- * Pushes again where a service answers that it is busy: it had other pushes to carry out, and wrote nothing.
- */
+/** Repeats a push for as long as the service answers that it is busy; a busy service has written nothing. */
 export async function pushPatiently<Answer>(push: () => Promise<Answer>): Promise<Answer> {
   for (;;) {
     try {

@@ -1,6 +1,6 @@
 // Turns of the event loop, for tests of code that yields.
 
-/** Counts how often it turns. */
+/** Counts the turns of the event loop until `stop`. */
 export function countTurns(): { readonly count: number; stop(): void } {
   let count = 0;
   let next = setImmediate(turn);
@@ -16,7 +16,7 @@ export function countTurns(): { readonly count: number; stop(): void } {
   };
 }
 
-/** Resolves when it has turned so often. */
+/** Resolves after `count` turns of the event loop. */
 export async function passTurns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,4 +1,4 @@
-// A machine that is busy for seconds makes a gateway answer 503, which says nothing about tokens: a caller repeats it.
+// Repeats a request that is answered 503: a gateway on a busy machine answers so for seconds, whatever the token is.
 import { eventually } from './eventually.ts';
 
 export const unlessBusy = (ask: () => Promise<Response>): Promise<Response> =>

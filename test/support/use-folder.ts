@@ -1,4 +1,4 @@
-// A new folder for each test of a file. Programs that no test runs take folder.ts alone.
+// A new folder for each test of a file. Modules that also run outside of tests import folder.ts instead.
 import { afterEach, beforeEach } from 'vitest';
 import { temporaryFolder, type TemporaryFolder } from './folder.ts';
 

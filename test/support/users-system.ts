@@ -1,5 +1,5 @@
-// All four services in this process, on a nats-server from deploy/nats, each with its own login; two replicas of those that
-// keep records.
+// All four services in this process, on a nats-server with the configuration of deploy/nats, each with its own login;
+// two replicas of each service but the gateway.
 import { randomUUID } from 'node:crypto';
 import { Writable } from 'node:stream';
 import { startBatches } from '@integration-sync/batches';
@@ -19,13 +19,13 @@ import { secretKey } from './webhooks.ts';
 export interface SystemWithUsers extends AsyncDisposable {
   readonly nats: NatsWithUsers;
   readonly gatewayUrl: string;
-  /** What a process with this login is told. */
+  /** The settings of a process with this login. */
   environmentOf(user: User): Record<string, string>;
   /** What catalog, batches and webhooks logged. */
   logText(): string;
-  /** What nats-server refused of the services. */
+  /** The permission violations that nats-server reported to the services. */
   refusals(): string[];
-  /** What the metrics of all replicas of webhooks say. */
+  /** The pages of metrics of all replicas of webhooks. */
   webhooksMetrics(): Promise<string>;
   call(integration: string, method: string, path: string, body?: unknown): Promise<CallAnswer>;
 }

@@ -1,4 +1,4 @@
-// Plain values of what webhooks works with, for tests of one part.
+// Endpoints, event batches and endpoint queues of webhooks as plain values, for unit tests.
 import type { Bus } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
 import { EndpointQueue, type QueueOptions } from '../../services/webhooks/src/delivering/endpoint-queue.ts';
@@ -7,7 +7,7 @@ import { readBatch, type LoggedBatch, type StreamEvent } from '../../services/we
 import { Windows, type Window } from '../../services/webhooks/src/log/window.ts';
 import { openMatch } from '../../services/webhooks/src/matching/match.ts';
 
-/** Has succeeded before. */
+/** An endpoint with a closed circuit: it has taken a delivery before. */
 export const openEndpoint = (id: string): Endpoint => ({
   ...newEndpoint({
     id,
@@ -20,7 +20,7 @@ export const openEndpoint = (id: string): Endpoint => ({
   isCircuitClosed: true,
 });
 
-/** So many events of one push. */
+/** An event batch with `count` events of one push. */
 export const batchOf = (sequence: number, count = 1, more: Partial<LoggedBatch> = {}): LoggedBatch => {
   const events = Array.from({ length: count }, (_, index): StreamEvent => ({
     eventId: `${sequence}-${index}`,
@@ -67,7 +67,7 @@ export function queueOf(
   return { queue, window };
 }
 
-/** Reads nothing from the log but what a test gives. */
+/** A window that reads from the log only what a test gives. */
 export const windowOf = (readStream: Bus['readStream'] = async function* () {}): Window =>
   new Windows({ bus: { readStream }, read: (stored) => readBatch(stored, log) }).open('acme', 1);
 

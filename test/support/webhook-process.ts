@@ -6,15 +6,15 @@ import { inject } from 'vitest';
 
 export interface WebhookProcess extends AsyncDisposable {
   readonly pid: number;
-  /** What it logged. */
+  /** The lines of its log. */
   readonly lines: readonly string[];
-  /** SIGKILL. */
+  /** Kills the process by SIGKILL. */
   kill(): Promise<void>;
-  /** SIGTERM; resolves with the exit code. */
+  /** Sends SIGTERM; resolves with the exit code. */
   stop(): Promise<number | null>;
 }
 
-/** Resolves once it serves. */
+/** Starts the process; resolves once it serves. */
 export async function startWebhookProcess(
   environment: Readonly<Record<string, string>>,
 ): Promise<WebhookProcess> {

@@ -29,7 +29,7 @@ export interface House extends AsyncDisposable {
   /** All log lines, as they would be in the file. */
   readonly lines: string[];
   readonly environment: Record<string, string>;
-  /** Starts a replica, which stops with the house unless it is stopped before. */
+  /** Starts a replica; disposing of the house stops the replica, if no test has stopped it. */
   start(deps?: WebhooksDeps, environment?: Record<string, string>): Promise<Webhooks>;
   as(integration: string): Client;
   /** An integration that no other test uses. */
@@ -86,11 +86,11 @@ export interface Registered {
 export interface Asking {
   id?: string;
   eventId?: string;
-  /** As the gateway passes on `Idempotency-Key`. */
+  /** The header `Idempotency-Key` of the caller, which the gateway passes on. */
   key?: string;
   query?: string;
   body?: unknown;
-  /** In place of JSON. */
+  /** A body that is sent as it is, in place of `body` as JSON. */
   raw?: string | Uint8Array;
 }
 
@@ -158,7 +158,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
 const announcerOf = (kind: string): Announcer =>
   (Object.keys(announcedKinds) as Announcer[]).find((one) => mayAnnounce(one, kind)) ?? 'catalog';
 
-/** Stopping twice is stopping once. */
+/** Makes a second disposal return the promise of the first. */
 function once(webhooks: Webhooks): Webhooks {
   let stopped: PromiseLike<void> | undefined;
   return {
@@ -190,7 +190,7 @@ export function clientOf(bus: Bus, integration: string): Client {
       });
       const text = Buffer.from(reply.body).toString();
       return {
-        // As the gateway has it.
+        // The status with which the gateway would answer.
         status: Number(reply.headers.get('status') ?? statusOf(subject)),
         headers: Object.fromEntries(reply.headers),
         body: (text === '' ? undefined : JSON.parse(text)) as AnswerBody,

@@ -2,13 +2,13 @@
 import { crc32, deflateRawSync } from 'node:zlib';
 
 export interface ZipForm {
-  /** What the directory says of each part, in place of the truth. */
+  /** A false size of each part, for the directory of the zip file. */
   saidBytes?: number;
   crc?: number;
   isEncrypted?: boolean;
-  /** All numbers as files over 4 GiB have them. */
+  /** Writes sizes and offsets as zip64, as in files over 4 GiB. */
   is64?: boolean;
-  /** Not packed. */
+  /** Stores the parts without compression. */
   isStored?: boolean;
 }
 
@@ -90,7 +90,7 @@ function cellXml(cell: WrittenCell, at: string): string {
   return `<c r="${at}" s="1"><v>${days}</v></c>`;
 }
 
-/** `parts` come in place of those that the sheets have, or beside them. */
+/** `parts` replace parts of the workbook that the sheets give, or add further ones. */
 export function makeWorkbook(
   sheets: Record<string, WrittenCell[][]>,
   parts: Record<string, string | Buffer> = {},

@@ -1,5 +1,5 @@
-// Computes for a given processor time, in a place that it is told: itself, a thread of Node's pool, or a child that ends.
-// Or it leaves an orphan behind, whose pid it says, and which computes when it gets SIGUSR2 and ends by SIGTERM.
+// Uses a given processor time: in its main thread, in a thread of Node's pool, or in a child. Or it starts an orphan
+// and passes on its pid; the orphan computes at SIGUSR2 and ends at SIGTERM.
 //
 //   node computing.ts                      asked over its channel, one at a time
 //   node computing.ts MILLISECONDS         computes for so long and ends
@@ -41,7 +41,7 @@ const ways: Readonly<Record<Where, (ms: number) => Promise<unknown>>> = {
   child: (ms) =>
     once(spawn(process.execPath, [import.meta.filename, String(ms)], { stdio: 'inherit' }), 'exit'),
   orphan(ms) {
-    // The shell ends at once, and what it leaves has another parent then.
+    // The shell ends at once, so that its child becomes an orphan with another parent.
     const words = [process.execPath, import.meta.filename, String(ms), 'orphan'];
     const shell = spawn('sh', ['-c', '"$0" "$@" &', ...words], { stdio: ['ignore', 'pipe', 'inherit'] });
     createInterface({ input: shell.stdout }).on('line', (line) => process.send?.(line));
@@ -63,7 +63,7 @@ if (only === undefined) {
     say('computed');
   });
   say(String(process.pid));
-  // Where the test ends without a word to it.
+  // Ends the orphan if a test has ended without ending it.
   setTimeout(() => process.exit(), 30_000);
 } else {
   computeHere(Number(only));

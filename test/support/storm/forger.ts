@@ -1,5 +1,5 @@
-// The ledger of a storm that never was: what callers, receivers and the service would have written down if
-// everything had gone as promised. Tests forge it from there.
+// A made-up ledger: what callers, receivers and the service would have written in a storm in which every promise is
+// kept. Tests change it, and a check has to find the change.
 import type { DeliveryAttempt } from '@integration-sync/contracts';
 import type { Ledger } from '../../../dev/storm/check/verify.ts';
 import { bodyHashOf } from '../../../dev/storm/signed.ts';
@@ -13,7 +13,7 @@ export interface ForgedPush {
   name: string;
   plural: Plural;
   items: readonly unknown[];
-  /** By item: `CREATED`, `UPDATED`, or a reason against it. */
+  /** For each item: `CREATED`, `UPDATED`, or the reason why it is refused. */
   said?: readonly string[];
   outcome?: PushOutcome;
   drafting?: boolean;
@@ -22,10 +22,10 @@ export interface ForgedPush {
   endedMs?: number;
 }
 
-/** The beginning of the clock of the ledger. */
+/** A time of the ledger's clock as an ISO date. */
 export const dateOf = (ms: number): string => new Date(dayMs + ms).toISOString();
 
-/** As the attempt log has it. A failed one may be followed by another. */
+/** An entry of the attempt log. `nextMs`: when the next attempt is due, if this one failed. */
 export function attempt(
   eventId: string,
   { event = 'supplier.created', atMs = 0, number = 1, nextMs = null as number | null, outcome = 'succeeded' as DeliveryAttempt['outcome'] }, // prettier-ignore
@@ -42,7 +42,7 @@ export const syncOf = (push: string): string => `sync_${push}`;
 export class Forger {
   readonly ledger: Ledger = {
     within: profiles.cluster.within,
-    // It has a push or three of each kind.
+    // The made-up storm has only one to three pushes of each kind.
     floor: { pushes: 0.01, acknowledgedItems: 0.05, events: 0.05, deliveries: 0.05 },
     seconds: 100,
     begun: [],
@@ -74,7 +74,7 @@ export class Forger {
   };
   #nowMs = 1_000;
 
-  /** The attempt log in the end, of entries from the oldest on. */
+  /** Sets the endpoint's attempt log as it stands after the storm. `entries`: oldest first. */
   log(endpoint: string, entries: readonly DeliveryAttempt[]): void {
     const newest = entries.toReversed();
     this.ledger.attempts = this.ledger.attempts.filter((log) => log.endpoint !== endpoint);
@@ -133,12 +133,13 @@ export class Forger {
     this.announce(`${nouns[plural]}.updated`, `${syncOf(push)}-updated-${externalId}`, data);
   }
 
-  /** On the stream, and delivered where a receiver wants it. */
+  /** Puts an event on the stream, and delivers it if the endpoint subscribes to it. */
   announce(event: string, id: string, data: object): void {
     const timestamp = new Date(dayMs).toISOString();
     const body = { event, timestamp, integrationId: integration, data } as EventLine['body'];
     const bodyHash = bodyHashOf(JSON.stringify(body));
-    // A push is completed when its other events are there; its forger is told so before.
+    // This forger announces `sync.completed` before the other events of its push, but it stands after them on the
+    // stream.
     const sequence = this.ledger.events.length + (event === 'sync.completed' ? 1_000 : 1);
     const subject = `events.${integration}.${event}`;
     this.ledger.events.push({ sequence, id, subject, body, bodyHash, storedAt: timestamp });
@@ -150,7 +151,7 @@ export class Forger {
     ); // prettier-ignore
   }
 
-  /** As the end listing and the database have it, and as the last poll sees it. */
+  /** Puts a record into the listing after the storm and into the database. */
   keep(plural: Plural, externalId: string, fields: Item): void {
     const internalId = idOf(plural, externalId);
     const shown: Sighting = [
@@ -181,7 +182,7 @@ export class Forger {
     });
   }
 
-  /** One poll after everything, of all that is there. */
+  /** Adds a poll after all pushes, which shows every listed record. */
   pollAll(plural: Plural): void {
     const entities = this.ledger.listed
       .filter((line) => line.plural === plural)

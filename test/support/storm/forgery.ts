@@ -1,4 +1,4 @@
-// What a forgery is.
+// The type of a forgery, which a check must find, and of a permitted change, which looks like a violation and is none.
 import type { ViolationClass } from '../../../dev/storm/check/violations.ts';
 import type { Forger } from './forger.ts';
 

@@ -13,7 +13,7 @@ const fault = (target: FaultLine['target'], atMs: number, untilMs = atMs): Fault
   untilMs,
 });
 
-/** All events of the story are of the beginning. */
+/** Delivers the first event `times` times more at `atMs`; all events of the story occur at its beginning. */
 const again = ({ ledger }: Forger, atMs: number, times = 1): void => {
   const [first] = ledger.deliveries;
   for (let nth = 0; nth < times; nth += 1) ledger.deliveries.push({ ...first!, atMs });
@@ -22,7 +22,7 @@ const again = ({ ledger }: Forger, atMs: number, times = 1): void => {
     ledger.attempts[0]!.newest = [entry, ...ledger.attempts[0]!.newest];
 };
 
-/** An endpoint that is dead from the start. */
+/** Adds an endpoint that has failed from the start, with this attempt log. */
 function dead(forger: Forger, entries: readonly DeliveryAttempt[]): void {
   forger.ledger.endpoints.push({ endpoint: 'wh_dead', integration, behaviour: 'dead', events: [] });
   forger.log('wh_dead', entries);
@@ -30,7 +30,7 @@ function dead(forger: Forger, entries: readonly DeliveryAttempt[]): void {
 
 const delaysMs = [0, 1_000, 5_000, 30_000];
 
-/** As many attempts as come before an endpoint is disabled, and more. */
+/** Entries of failed attempts, each when the schedule of retries has it due. */
 function failures(count: number): DeliveryAttempt[] {
   let atMs = 1_000;
   return Array.from({ length: count }, (_, nth) => {

@@ -1,4 +1,4 @@
-// Forgeries of what a cluster of nats-servers goes through, and what looks like one and is none.
+// Forgeries of failovers in a cluster of nats-servers, and changes that look like a violation and are none.
 import type { FaultLine, LeaderLine } from '../../../dev/storm/lines.ts';
 import type { Forger } from './forger.ts';
 import type { Forgery, Permitted } from './forgery.ts';
@@ -32,7 +32,7 @@ const without = (asset: LeaderLine['asset'], lostMs: number, foundMs: number): L
   foundMs,
 });
 
-/** All events of the story are of the same moment. */
+/** Stores one event `afterMs` late; all events of the story occur at the same moment. */
 function storeLate(forger: Forger, afterMs: number): void {
   const event = eventOf(forger, 'a1-created');
   event.storedAt = new Date(Date.parse(event.storedAt) + afterMs).toISOString();

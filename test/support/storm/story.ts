@@ -1,4 +1,4 @@
-// The story that forgeries are made of: a few pushes of each kind, all of which went as promised.
+// The story that forgeries change: a few pushes of each kind, in which every promise is kept.
 import { Forger, integration, syncOf } from './forger.ts';
 
 export const item = (externalId: string, name: string, fields: object = {}) => ({
@@ -30,9 +30,10 @@ export const statement = {
 };
 
 /**
- * A private supplier: created by a1, pushed in vain by a2 (504), changed by a3. A hot one: created by b1, changed by c1 and
- * by b2, which were under way at the same time, after d1 (hung up) that did nothing. A product that points at the private
- * supplier beside one that points at nothing; and a batch with a draft.
+ * A private supplier, which one caller alone pushes: created by a1, pushed in vain by a2 (504), changed by a3. A hot
+ * one, which several callers push: created by b1; d1 (hung up) did nothing; changed by c1 and b2, which were under way
+ * at the same time. A product that points at the private supplier beside one that points at nothing; and a batch with a
+ * draft.
  */
 export function forge(): Forger {
   const forger = new Forger();
