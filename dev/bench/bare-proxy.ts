@@ -1,5 +1,5 @@
-// The plainest gateway there could be: a push goes in by HTTP and out by NATS, and its answer back. No token, no
-// checks, no log. Says its address.
+// The plainest possible gateway, to compare with: passes a push from HTTP to NATS, and the answer back. No token, no
+// checks, no log. Sends its address to the benchmark.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { subjects } from '@integration-sync/contracts';

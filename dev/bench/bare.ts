@@ -1,5 +1,5 @@
-// What anybody would write at first, without any of the guarantees: the yardstick that the service is held to.
-// It has the same items, the same engine, the same durability and the same indexes for listing.
+// Bulk writes without any of the service's guarantees, as the measure for the service: the same items, engine,
+// durability and indexes for listing.
 import type { Collection, Store } from '@integration-sync/runtime/store';
 import type { SupplierItem } from './items.ts';
 

@@ -1,6 +1,6 @@
-// The first page of a listing, alone and while four pushes are in flight: of the service, and of a plain Fastify process that
-// reads the same collection while the service takes the same pushes. The plain process shares nothing with the pushes but the
-// processors and the database, so that its wait is that of the machine.
+// The first page of a listing, alone and while four pushes are in flight: of the service, and of a plain Fastify
+// process that reads the same collection. The plain process shares only the processors and the database with the
+// pushes, so its times show how much slower the machine itself gets.
 import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { openClient, type Client } from './client.ts';
@@ -18,7 +18,7 @@ const pushLanes = 4;
 const pageLanes = 8;
 const pagesInTurn = 60;
 const pagesPerLane = 25;
-/** Of a reader that looks in now and then. */
+/** The pages of a reader that asks for one every 50 ms. */
 const calmPages = 40;
 const calmEveryMs = 50;
 const turnsDefault = 10;
@@ -27,12 +27,15 @@ const ours = 'service';
 const plain = 'Fastify, no total';
 const wanted = { median: 3, p99: 5, rate: 0.5, pushes: 0.9, pushesBesidePlain: 1 };
 
-/** What was seen of one listing, without pushes or beside them, in all turns. */
+/** The figures of one process, without pushes or beside them, in all turns. */
 interface Seen {
   pageMs: number[];
-  /** Pages per second on eight connections, of each turn. */
+  /** Pages per second on eight connections, for each turn. */
   rates: number[];
-  /** Pushes per second meanwhile, of each turn: beside a page now and then, one page after the other, and eight at once. */
+  /**
+   * Pushes per second in each turn: beside a page every 50 ms, beside one page after the other, and beside eight at
+   * once.
+   */
   pushes: { calm: number[]; one: number[]; eight: number[] };
 }
 
@@ -99,7 +102,7 @@ async function look(caller: Client, seen: Seen | undefined, pushing?: Pusher): P
   const began = performance.now();
   const besideEight = await during(() => inLanes(pageLanes, pagesPerLane, () => caller.get(query)));
   const tookMs = performance.now() - began;
-  // Without pushes there is nothing for such a reader to slow.
+  // This reader is there to see whether it slows pushes, so it is left out without pushes.
   const besideCalm = await pushing?.during(async () => {
     for (let page = 0; page < calmPages; page += 1) await Promise.all([caller.get(query), wait(calmEveryMs)]);
   });

@@ -1,4 +1,4 @@
-// The processes of the benchmark: started, spoken to over their channel, and ended with it.
+// The child processes of a benchmark, which talks to them over IPC.
 import { fork, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -9,18 +9,18 @@ import { mainOf, nodeFlags } from '../stack/services.ts';
 
 export interface Child extends AsyncDisposable {
   readonly pid: number;
-  /** What it said first. */
+  /** The first message of the process. */
   readonly greeting: unknown;
   ask(message: object): Promise<unknown>;
 }
 
 interface ChildOptions {
   environment?: Readonly<Record<string, string>>;
-  /** For Node itself. */
+  /** Options of Node itself, beside those of every service. */
   flags?: readonly string[];
 }
 
-/** Where the benchmark is ended, they end with it. */
+/** The running children, which are killed when the benchmark exits. */
 const living = new Set<ChildProcess>();
 process.on('exit', () => {
   for (const child of living) child.kill();
@@ -31,7 +31,7 @@ function follow(child: ChildProcess): void {
   child.once('exit', () => living.delete(child));
 }
 
-/** A file below this folder. */
+/** Starts a file of this folder as a process. */
 export async function startChild(
   file: string,
   args: readonly string[] = [],
@@ -40,7 +40,7 @@ export async function startChild(
   const child = fork(join(import.meta.dirname, file), args, {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     env: { ...process.env, ...environment },
-    // As a service has them, whatever it is compared with.
+    // The same options of Node as for a service, so that both are comparable.
     execArgv: [...process.execArgv, ...nodeFlags, ...flags],
   });
   follow(child);
@@ -57,7 +57,7 @@ export async function startChild(
   };
 }
 
-/** The webhooks service itself, with its log going nowhere, as a file would cost no more. */
+/** Starts the webhooks service. Its log is discarded: writing it to a file would cost as little. */
 export async function startService(environment: Record<string, string>): Promise<Child> {
   const child = spawn(process.execPath, [...nodeFlags, mainOf('webhooks')], {
     env: { ...process.env, ...environment },
@@ -77,7 +77,7 @@ export interface Redis extends AsyncDisposable {
   readonly port: number;
 }
 
-/** As durable as the streams are: what is acknowledged is on the disk. */
+/** Starts a Redis as durable as the streams: `appendfsync always` puts each acknowledged write on the disk. */
 export async function startRedis(): Promise<Redis> {
   const folder = await mkdtemp(join(tmpdir(), 'integration-sync-redis-'));
   const port = await findPort();
@@ -103,7 +103,7 @@ export async function startRedis(): Promise<Redis> {
   };
 }
 
-/** Rejects where the process ends instead of saying something. */
+/** The next message of the process; rejects if the process ends before. */
 async function nextMessage(child: ChildProcess, file: string): Promise<unknown> {
   const over = new AbortController();
   const { signal } = over;

@@ -1,4 +1,4 @@
-// A caller of the public interface that costs little itself: kept connections, bodies made beforehand.
+// A caller of the public interface that uses little processor time itself: kept connections, bodies made beforehand.
 import { Agent, request } from 'node:http';
 
 export interface Answer {
@@ -9,7 +9,7 @@ export interface Answer {
 
 export interface Client extends Disposable {
   post(path: string, body: Buffer): Promise<Answer>;
-  /** As `post`, and resolves whatever the status is. */
+  /** Like `post`, but also resolves for a status other than 200. */
   tryPost(path: string, body: Buffer): Promise<Answer>;
   get(path: string): Promise<Answer>;
 }

@@ -1,17 +1,17 @@
-// Asks what open consoles ask, until it is ended: pages that were opened some time ago, each at its moment of its rhythm, and one
-// call of each person that waits for events.
+// Sends the requests of open consoles until it is killed: each page is in the middle of its rhythm, and each person has
+// one long poll for events.
 //
 //   half of them       the overview
 //   three tenths       one webhook
 //   the others         runs, webhooks
 //
-// A page asks again when the feed has brought something, and by itself after a minute or so (console/src/state/use-when-old.ts).
+// A page asks again when an event has arrived, and otherwise after about a minute (console/src/state/use-when-old.ts).
 import { setTimeout as wait } from 'node:timers/promises';
 import { basePath } from '@integration-sync/contracts';
 
 const [gateway = '', token = '', count = '0'] = process.argv.slice(2);
 const consoles = Number(count);
-/** It asks for compressed answers, as a browser does. */
+/** Like a browser, `fetch` asks for compressed answers. */
 const get = async <Body>(path: string): Promise<Body> => {
   const answer = await fetch(new URL(path, gateway), { headers: { authorization: `Bearer ${token}` } });
   const body = await answer.text();
@@ -59,7 +59,7 @@ async function showPage(index: number): Promise<void> {
       news = Promise.withResolvers<void>();
     }
     await ask();
-    // What follows an event is looked for once more.
+    // A page asks once more 15 s after an event, because what the event led to may be there only then.
     restMs = performance.now() < newsAtMs + 10_000 ? chance(15_000, 20_000) : chance(60_000, 80_000);
   }
 }

@@ -1,5 +1,5 @@
-// Listings of one integration beside ten open consoles of another, to which nothing happens, in turns with none. What ten pages ask
-// is asked by a script, at their rhythm: ten browsers on the same machine would take its processors, which no user's browsers do.
+// Listings of one integration, in turns with and without ten open consoles of another integration to which nothing
+// happens. A script sends the requests of the ten pages: ten browsers would take the processors of this machine.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -66,7 +66,7 @@ async function fill(client: Client): Promise<void> {
   }
 }
 
-/** In a process of its own: what it reads does not delay what is measured here. */
+/** Runs in a process of its own, so that reading the answers does not delay what is measured here. */
 async function openConsoles(gateway: string, token: string): Promise<AsyncDisposable> {
   const child = fork(new URL('consoles-process.ts', import.meta.url), [gateway, token, String(consoles)]);
   await once(child, 'message');

@@ -1,25 +1,25 @@
-// The table that stands under every figure of a benchmark: what one push, page or delivery took of the processors, by
-// process and group of threads, and how busy other work kept the machine meanwhile.
+// The table below each figure of a benchmark: the processor time of a push, page or delivery, by process and group of
+// threads, and how busy other work kept the machine.
 import { otherShare, processors, spentBy, type Spent } from './cpu.ts';
 import { tableOf, type Row } from './table.ts';
 
 export interface Cost {
   name: string;
   spent: Spent;
-  /** How many pushes, pages or deliveries that was for. */
+  /** The number of pushes, pages or deliveries for which the time was spent. */
   count: number;
-  /** The processes that took part; all of them unless given. What others used meanwhile is no part of the sum. */
+  /** The processes whose time is summed up; all processes unless given. */
   own?: readonly string[];
 }
 
 interface CostUnit {
-  /** What is counted: `push`. */
+  /** The name of what is counted: `push`. */
   one: string;
   in?: 'ms' | 'µs';
 }
 
 const columnsMax = 5;
-/** A group of threads that takes less than this share of its process stands with the others. */
+/** A group of threads with less than this share of its process is shown under "other threads". */
 const shareMin = 0.03;
 
 export function costTables(costs: readonly Cost[], { one, in: unit = 'ms' }: CostUnit): string[] {
@@ -74,7 +74,7 @@ function sumOf(cost: Cost): { own: number; beside: number } {
 
 const others = 'other threads';
 
-/** The groups of a process that are worth a row, the largest first. */
+/** The groups of threads of a process that get a row, the largest first. */
 function groupsOf(costs: readonly Cost[], name: string): string[] {
   const sums = new Map<string, number>();
   for (const { spent } of costs) {

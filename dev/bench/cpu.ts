@@ -1,19 +1,19 @@
-// Where processor time goes, as Linux counts it: by process and by group of its threads, and how much of the machine
-// other work took meanwhile.
+// Measures processor time by Linux's counters in /proc: by process and group of its threads, and of all other work on
+// the machine.
 import { readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { readText } from '../process/files.ts';
 
-/** Processes by the name that a table gives them. A process counts for all that it has started, unless that has a name. */
+/** Pids by the name in the table. The descendants of a process count for it, unless they have a name of their own. */
 export type Processes = Readonly<Record<string, readonly number[]>>;
 
-/** The process that measures. All that it has started and that has no name of its own counts for it. */
+/** The name of the measuring process itself, which also has the time of its unnamed descendants. */
 export const caller = 'caller';
 
 export interface Spent {
-  /** Milliseconds by process, and in it by group of threads. */
+  /** Milliseconds by the name of the process, then by its group of threads. */
   byProcess: Map<string, Map<string, number>>;
-  /** Milliseconds that all processors of the machine had to give meanwhile, and what other work took of them. */
+  /** The processor time of the whole machine in the measured span, and the part that other processes used. */
   machineMs: number;
   otherMs: number;
 }
@@ -36,11 +36,11 @@ export const spentBy = ({ byProcess }: Spent, name: string): number =>
 export const otherShare = ({ machineMs, otherMs }: Spent): number =>
   machineMs === 0 ? 0 : Math.max(0, otherMs / machineMs);
 
-/** Begins to measure. What it returns ends the measurement. */
+/** Begins to measure; the returned function ends the measurement. */
 export function beginMeasuring(processes: Processes): () => Spent {
   const named = { ...processes, [caller]: [process.pid] };
   const before = readSnapshot(named);
-  // Last, so that reading all of this counts for as little as possible.
+  // Read last, so that the reading of the other processes is not part of the measured time.
   const mine = readThreads(process.pid);
   return () => {
     const mineAfter = readThreads(process.pid);
@@ -50,14 +50,14 @@ export function beginMeasuring(processes: Processes): () => Spent {
 
 interface Snapshot {
   machine: { busyMs: number; allMs: number };
-  /** By name, what its processes have used. */
+  /** By name, the times of its processes by pid. */
   byName: Map<string, Map<number, ProcessTimes>>;
 }
 
 interface ProcessTimes {
   threads: Map<number, ThreadTime>;
   ms: number;
-  /** Of those that it had started and that have ended. */
+  /** The time of its children that have ended. */
   endedMs: number;
 }
 
@@ -94,7 +94,7 @@ function difference(before: Measured, after: Measured): Spent {
   return spent;
 }
 
-/** A process that has ended is counted by its parent, with all that it had used in its life. */
+/** Linux adds the whole time of an ended process to its parent, so the time before the measurement is subtracted. */
 function endedBetween(before: Map<number, ProcessTimes>, after: Map<number, ProcessTimes>): number {
   const sum = (all: Iterable<ProcessTimes>): number => [...all].reduce((ms, { endedMs }) => ms + endedMs, 0);
   const gone = [...before].filter(([pid]) => !after.has(pid));
@@ -126,7 +126,7 @@ function readSnapshot(named: Processes): Snapshot {
 
 const msPerTick = 10;
 
-/** A processor that waits for a disk is idle; one that was given to another machine is not. */
+/** Waiting for a disk counts as idle; time that the hypervisor gave to another machine ("steal") does not. */
 function readMachine(): Snapshot['machine'] {
   const [line = ''] = (readText('/proc/stat') ?? '').split('\n');
   const ticks = line.split(/\s+/).slice(1, 9).map(Number);
@@ -157,7 +157,7 @@ function readTree(): Tree {
 const ticksIn = (fields: readonly string[], ...places: number[]): number =>
   places.reduce((sum, place) => sum + Number(fields[place]), 0) * msPerTick;
 
-/** The name in parentheses may hold anything; the fields begin after it. */
+/** The fields of /proc/…/stat after the program's name, which stands in parentheses and may itself hold spaces. */
 function readStat(path: string): string[] | undefined {
   const stat = readText(path);
   return stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -168,7 +168,7 @@ function readThreads(pid: number): Map<number, ThreadTime> {
   for (const tid of threadIds(pid)) {
     const name = readText(`/proc/${pid}/task/${tid}/comm`)?.trim();
     const ms = readThreadMs(`/proc/${pid}/task/${tid}`);
-    // It may end between any two looks at it.
+    // The thread may end between two reads.
     if (name !== undefined && ms !== undefined) threads.set(Number(tid), { group: groupOf(name), ms });
   }
   return threads;
@@ -183,7 +183,7 @@ function threadIds(pid: number): string[] {
   }
 }
 
-/** To the nanosecond where the kernel keeps that, else in ticks. */
+/** Exact to the nanosecond if the kernel has schedstat, else to a tick of 10 ms. */
 function readThreadMs(folder: string): number | undefined {
   const [onProcessor] = readText(`${folder}/schedstat`)?.split(' ') ?? [];
   if (onProcessor !== undefined) return Number(onProcessor) / 1e6;
@@ -200,7 +200,7 @@ const groups = new Map([
   ['libuv-worker', 'pool'],
 ]);
 
-/** Threads of other programs stand under their own name, many of one kind under one. */
+/** Threads of other programs are grouped by their names without numbers. */
 const groupOf = (name: string): string => groups.get(name) ?? name.replace(/[-_ ]?\d+$/, '');
 
 export const processors = availableParallelism();

@@ -1,5 +1,5 @@
-// Callers of one integration that push the same records without pause, beside a quiet integration that pushes one record at a
-// time: nothing of that may cost the quiet one, and none of the many may starve.
+// Callers of one integration that push the same records without pause, beside a quiet integration that pushes one
+// record at a time: the quiet one may not get slower, and each of the many must get answers.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Stack } from '../stack/index.ts';
 import { openClient, type Answer, type Client } from './client.ts';
@@ -12,15 +12,15 @@ import { tableOf, type Row } from './table.ts';
 const secondsDefault = 60;
 const crowds = [8, 24, 60];
 const sameRecords = 300;
-/** Each changes every record, for who pushes it after another one. */
+/** The number of different bodies: a push with another body than the last one changes every record. */
 const versions = 7;
 const wanted = { longestMs: 10_000, p99Ms: 1_000 };
 
 interface Tally {
   byStatus: Map<number, number>;
-  /** Of the answers with 200. */
+  /** The times of the answers with 200. */
   ms: number[];
-  /** Between two of them, and before the first and after the last. */
+  /** The longest time between two answers with 200, from the start to the end of the run. */
   longestMs: number;
 }
 
@@ -70,7 +70,7 @@ async function runCrowd(
   return { many: together(tallies), quiet };
 }
 
-/** As a caller does that takes Retry-After at its word. */
+/** Pushes until the end, and waits for Retry-After after each refusal. */
 async function pushOn(client: Client, end: number, nextBody: () => Buffer): Promise<Tally> {
   const tally: Tally = { byStatus: new Map(), ms: [], longestMs: 0 };
   let lastAt = performance.now();

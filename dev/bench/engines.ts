@@ -1,5 +1,5 @@
-// Which engines really answer: an image or a program may bear MongoDB's name and be another, and engines that are not ours
-// have no processes to be counted.
+// Says which engines answer: an image or program of MongoDB's name may be FerretDB, and the processes of engines that
+// the benchmark did not start cannot be measured.
 import type { Store } from '@integration-sync/runtime/store';
 import type { Engines } from '../engines/index.ts';
 

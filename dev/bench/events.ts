@@ -1,4 +1,4 @@
-// How long the events of a push of 500 take to be on the stream, and safe.
+// How long it takes until the events of a push of 500 are stored in the stream and acknowledged.
 import { randomUUID } from 'node:crypto';
 import { openBus } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
@@ -9,7 +9,7 @@ import { processesOf } from './processes.ts';
 import type { Setting } from './setting.ts';
 
 const turnsDefault = 30;
-/** Until then V8 still compiles what publishes. */
+/** Unmeasured turns, in which V8 compiles the code that publishes. */
 const warmUp = 150;
 const wantedMs = 10;
 

@@ -1,6 +1,6 @@
-// npm run bench:feed [-- latency idle reader needle kill roll]: the event feed on a whole stack of its own: how soon a push is
-// shown, what callers cost that wait or read without pause, how fast few events are found among many of others, and whether it lacks an event or fails a
-// waiting caller where processes are killed or rolled.
+// npm run bench:feed [-- latency idle reader needle kill roll]: the event feed on a whole stack of its own: how soon a
+// push is shown; what waiting callers and constant readers cost; how fast few events are found among many of others;
+// and whether the feed loses an event or fails a waiting caller while processes are killed or restarted.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import {
@@ -75,7 +75,7 @@ async function listingTimes(house: House, seconds: number): Promise<number[]> {
   return times;
 }
 
-/** Of one processor, what the services and their engines took. */
+/** The share of one processor that the services and their engines use. */
 function processorOf({ stack }: House): () => number {
   const processes = processesOf(stack);
   const end = beginMeasuring(processes);
@@ -87,7 +87,7 @@ function processorOf({ stack }: House): () => number {
   };
 }
 
-/** 500 integrations, a caller of each waits; nobody pushes. In turns with none. */
+/** One waiting caller for each of 500 integrations, while no caller pushes; in turns with no waiting caller. */
 async function benchIdle(house: House): Promise<void> {
   await push(house, 'listed', 0, 100);
   const callers = 500;
@@ -130,7 +130,7 @@ async function benchIdle(house: House): Promise<void> {
   }
 }
 
-/** 10 events among a million of 50 others, from the oldest place. */
+/** 10 events of one integration among a million events of 50 others, read from the oldest event on. */
 async function benchNeedle(house: House): Promise<void> {
   const { bus } = house;
   const announce = async (integration: string, count: number): Promise<void> => {
@@ -159,7 +159,7 @@ async function benchNeedle(house: House): Promise<void> {
   }
 }
 
-/** Events while webhooks, the gateway and NATS are killed: what the feed shows against what the stream has. */
+/** Publishes events while webhooks, the gateway and NATS are killed, and compares the feed with the stream. */
 async function benchKill(house: House): Promise<void> {
   const { stack, bus } = house;
   const total = 200_000;
@@ -224,7 +224,7 @@ async function benchKill(house: House): Promise<void> {
   if (!isSame || new Set(shown).size !== total) process.exitCode = 1;
 }
 
-/** Callers that wait while each service is stopped in good order and started again. */
+/** Callers wait for events while each service is stopped in good order and started again. */
 async function benchRoll(house: House): Promise<void> {
   const callers = 500;
   const places = await Promise.all(
@@ -273,7 +273,7 @@ await runAsCommand(feedUsage, async (start) => {
   const names = given.length === 0 ? Object.keys(benches).filter(isName) : given.filter(isName);
   for (const name of names) {
     say(name);
-    // Each on engines of its own, so that none finds what another left.
+    // Each benchmark has engines of its own, so that it does not find the data of another.
     const opened = await start(async (signal) => {
       await using opening = new AsyncDisposableStack();
       const { folder } = opening.use(await temporaryFolder());

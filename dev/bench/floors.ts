@@ -1,5 +1,5 @@
-// What a push of 500 new suppliers takes of the processors at the least: each unavoidable part alone, by the same libraries
-// and in the simplest way, and beside it what gateway and catalog take for the whole of it. All in turns, all warm.
+// The least processor time of a push of 500 new suppliers: each unavoidable part ("floor") alone, by the same libraries
+// in the simplest way, beside the time that gateway and catalog use for the whole push. In turns, all warmed up.
 import { startChild, type Child } from './children.ts';
 import { addSpent, caller, nothingSpent, otherShare, processors, spentBy, type Spent } from './cpu.ts';
 import { partNames, type PartName, type Task } from './floors/task.ts';
@@ -13,11 +13,11 @@ import { tableOf, type Row } from './table.ts';
 const turnsDefault = 7;
 const pushesPerTurn = 40;
 const lanes = 4;
-/** Until then V8 has compiled what runs often. */
+/** Pushes before the measurement, in which V8 compiles what runs often. */
 const warmDefault = 600;
 const wantedRatio = 2;
 
-/** What one part, or one process, has used: per push in each turn, and by group of threads in all turns. */
+/** The time of one part or process: per push in each turn, and by group of threads in all turns. */
 interface Result {
   ms: number[];
   groups: Map<string, number>;

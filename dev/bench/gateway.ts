@@ -1,6 +1,6 @@
-// What a push of 500 costs the gateway. Its share is too small to be seen beside what the database does, so
-// catalog makes way for something that gives its answer at once, and thousands of pushes are counted. A bare proxy
-// takes turns with it, to tell a slow machine from a slow gateway.
+// The processor time of the gateway for a push of 500. Beside the work of the database it would be too small to
+// measure, so a stand-in answers at once in place of catalog, and thousands of pushes are counted. A bare proxy takes
+// turns with the gateway, to tell a slow machine from a slow gateway.
 import { startChild } from './children.ts';
 import { openClient } from './client.ts';
 import { costTables } from './costs.ts';
@@ -10,7 +10,7 @@ import { figuresOf, inLanes, measured, reportLine, type Figures } from './measur
 import { processesOf } from './processes.ts';
 import type { Setting } from './setting.ts';
 
-/** Until then V8 still compiles what runs often, on threads of its own, and that is a tenth of the processor time. */
+/** Pushes before the measurement: until then V8 compiles on threads of its own, a tenth of the processor time. */
 const warmUpPushes = 20_000;
 const turnsDefault = 5;
 const pushesPerTurn = 1_600;
@@ -63,7 +63,7 @@ interface Way {
 }
 
 interface Result {
-  /** Of each turn, milliseconds of the gateway alone per push. */
+  /** For each turn, milliseconds of the measured process alone per push. */
   ms: number[];
   spent: Spent;
 }

@@ -1,4 +1,4 @@
-// What is pushed, and where: suppliers with every field, as an ordinary caller has them.
+// The items that benchmarks push, and their path: suppliers with every field, as ordinary callers have them.
 import { basePath } from '@integration-sync/contracts';
 
 export const itemsPerPush = 500;

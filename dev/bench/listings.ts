@@ -1,5 +1,5 @@
-// Pages of listings of very different lengths: the last of a million should cost what the first of a thousand does, one
-// record by its id no more than a page, and an export of all as much at its end as at its beginning.
+// Pages of listings of very different lengths: the last page of a million records should take as long as the first of a
+// thousand, one record by its id no longer than a page, and an export as long per page at its end as at its beginning.
 import { randomBytes } from 'node:crypto';
 import { residentMb } from '../process/memory.ts';
 import type { Stack } from '../stack/index.ts';
@@ -46,7 +46,7 @@ export async function benchListings({ stack, options, say }: Setting): Promise<v
   if (largest !== undefined) await exportAll(stack, largest, say);
 }
 
-/** Pages that are told apart: the first so many of an export, and its last ones. */
+/** How many pages at the beginning of an export are compared with as many at its end. */
 const endPages = 200;
 
 async function exportAll(stack: Stack, client: Client, say: (line: string) => void): Promise<void> {
@@ -99,7 +99,7 @@ async function fill(client: Client, size: number, say: (line: string) => void): 
 
 const nextQuery = /\?([^>]+)>; rel="next"/;
 
-/** Queries for one record in the middle, for the first page, and for a middle and the last one by cursor. */
+/** Queries for one record in the middle, for the first page, and by cursor for a middle page and the last one. */
 async function pagesOf(client: Client, size: number): Promise<[string, string][]> {
   const pages = size / limit;
   const after = async (page: number): Promise<string> => {

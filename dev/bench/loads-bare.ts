@@ -1,8 +1,8 @@
-// What a load is compared with. Arguments: what to do, the service, and files of suppliers, products and batches.
+// The programs with which a load by loader/ is compared. Arguments: the way, the service, and files of each kind.
 //   parse    csv-parse alone
 //   csv      a script as its user would write it: rows by csv-parse, 500 a push, eight pushes in flight
 //   bodies   the same pushes from bodies that were made beforehand
-// With bodies it writes how many milliseconds the pushes took.
+// With `bodies` it prints how many milliseconds the pushes took.
 import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
 import { parse } from 'csv-parse';

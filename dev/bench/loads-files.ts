@@ -10,7 +10,7 @@ export interface Files extends AsyncDisposable {
 
 const rowsPerBlock = 10_000;
 
-/** A tenth are suppliers, three tenths products. */
+/** Makes files with so many rows in all: a tenth suppliers, three tenths products, the rest batches. */
 export async function filesOf(rows: number): Promise<Files> {
   const { folder } = await temporaryFolder();
   const counts = { suppliers: rows / 10, products: (rows * 3) / 10, batches: (rows * 6) / 10 };

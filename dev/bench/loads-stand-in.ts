@@ -1,4 +1,4 @@
-// In the place of the whole service, as a process of its own: says of every item at once that it was created.
+// A stand-in for the whole service, as a process of its own: answers each push at once that all items were created.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { findPort } from '../process/port.ts';

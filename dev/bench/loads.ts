@@ -1,6 +1,6 @@
-// Loads of files of three kinds, with semicolons, windows-1252, decimal commas and a bad row in a thousand: `integration-sync load`
-// as its users have it, in turns with a bare script that reads them by csv-parse, with as many pushes in flight. First against a stand-in that answers
-// at once, where the loader itself is what takes time, and then on the whole service, into integrations that are new.
+// `integration-sync load` on files of three kinds, in turns with a bare script that reads them by csv-parse and keeps
+// as many pushes in flight: first against a stand-in that answers at once, where the loader's own work takes the time,
+// then on the whole service, into new integrations.
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ export async function benchLoads(setting: Setting): Promise<void> {
   await benchThrough(setting, loader);
 }
 
-/** Against the stand-in. */
+/** Measures loads against the stand-in, which answers at once. */
 async function benchAlone({ options, say }: Setting, loader: string): Promise<void> {
   const rows = options.rows ?? rowsDefault.standIn;
   await using files = await filesOf(rows);
@@ -77,7 +77,7 @@ interface Took {
 
 type Way = () => Promise<Took>;
 
-/** Each begins in turn: what one leaves for the database to do slows the next. */
+/** Another way begins each turn, because work that one leaves to the database slows the next one. */
 async function inTurns(
   ways: readonly [Way, Way, Way],
   turns: number,
@@ -93,7 +93,7 @@ async function inTurns(
   return all;
 }
 
-/** Of each turn, so that what slows a turn hits both. */
+/** The median of the ratios of the turns, because whatever slows a turn slows both ways in it. */
 const medianRatio = (over: readonly Took[], under: readonly Took[], of: (took: Took) => number): number =>
   medianOf(over.map((took, turn) => of(took) / of(under[turn] ?? took)));
 
@@ -117,7 +117,7 @@ const bare =
     const began = performance.now();
     const args = [join(import.meta.dirname, 'loads-bare.ts'), way, to.url, ...paths];
     const { out, usage } = await run(args, folder, to);
-    // What was made beforehand does not count.
+    // The time to make the bodies beforehand does not count.
     return { tookMs: way === 'bodies' ? Number(out) : performance.now() - began, ...usage };
   };
 
@@ -131,7 +131,7 @@ async function run(
   const all = ['--import', join(import.meta.dirname, 'loads-usage.ts'), ...args];
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const child = execFile(process.execPath, all, { cwd, env: environment }, (_error, out, err) => {
-    // 2: some rows were rejected, as they should be.
+    // Exit code 2: some rows were rejected, as they should be.
     if (child.exitCode === 0 || child.exitCode === 2) resolve(out);
     else reject(new Error(`${args.join(' ')} ended with ${child.exitCode}: ${err}`));
   });

@@ -42,7 +42,7 @@ const runs: Readonly<Record<Bench, (setting: Setting) => Promise<void>>> = {
 };
 
 async function bench(options: BenchOptions, start: Start): Promise<void> {
-  // Before the engines: packages that cannot be had are known at once.
+  // Before the engines start, so that a failed installation shows at once.
   if (options.names.some((name) => withRivals.has(name))) {
     await start(async (signal) => {
       await installRivals(say, signal);
@@ -56,7 +56,7 @@ async function bench(options: BenchOptions, start: Start): Promise<void> {
   };
   const startOne: Setting['startBeside'] = async (programs) => {
     const { folder } = await start(temporaryFolder);
-    // Of its own: what V8 kept of earlier runs is about one checkout and not about the one beside it.
+    // A cache of its own: compiled code of an earlier run would help this checkout and not the other one.
     const alone = { ...environment, NODE_COMPILE_CACHE: join(folder, 'compiled') };
     return start((signal) =>
       startStack({ folder, temporary: true, say, environment: alone, signal, ...programs }),

@@ -1,11 +1,10 @@
-// Timing things against each other: in turns, so that whatever else the machine does meanwhile hits all alike,
-// and by medians.
+// Compares the times of several contenders in turns, so that other work of the machine slows all alike, and by medians.
 import { setTimeout as wait } from 'node:timers/promises';
 import { addSpent, beginMeasuring, nothingSpent, type Processes, type Spent } from './cpu.ts';
 
 export interface Contender {
   name: string;
-  /** Builds what one turn needs, outside the measured time, and returns what is measured. */
+  /** Builds the input of one turn, which is not measured, and returns the function that is measured. */
   prepare: (turn: number) => Promise<() => Promise<unknown>> | (() => Promise<unknown>);
 }
 
@@ -19,12 +18,12 @@ export interface CompareOptions {
   turns: number;
   warmUp?: number;
   processes: () => Processes;
-  /** What goes on after an answer, such as publishing, gets this long, and counts as processor time. */
+  /** How long processor time is still counted after the last answer, for work such as publishing. */
   settleMs?: number;
 }
 
 export interface Compared extends Figures {
-  /** In all turns together. */
+  /** The processor time of all turns together. */
   spent: Spent;
 }
 
@@ -46,7 +45,7 @@ export async function compare(
   return new Map([...all].map(([name, { ms, spent }]) => [name, { ...figuresOf(ms), spent }]));
 }
 
-/** How long it took, and what it took of the processors, with what went on afterwards for so long. */
+/** The time until `run` ended, and the processor time until `settleMs` after it. */
 export async function measured(
   run: () => Promise<unknown>,
   processes: Processes,
@@ -70,7 +69,7 @@ export const medianOf = (all: readonly number[]): number => figuresOf(all).media
 export const quantile = (sorted: readonly number[], share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 
-/** Runs the same thing in several lanes at once. */
+/** Calls `run` in several lanes at once, `each` times in every lane. */
 export async function inLanes(
   lanes: number,
   each: number,
@@ -83,10 +82,10 @@ export async function inLanes(
   );
 }
 
-/** On a clock that all processes of a machine share, finer than a millisecond. */
+/** The time on a clock that all processes of a machine share, finer than a millisecond. */
 export const uptimeMs = (): number => Number(process.hrtime.bigint()) / 1e6;
 
-/** One line of a report: the ratio first, then what it is made of, then what is asked of it. */
+/** One line of a report: the ratio, whether it is as wanted, and how it was computed. */
 export function reportLine(
   what: string,
   ratio: number,

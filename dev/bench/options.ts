@@ -1,4 +1,4 @@
-// What `npm run bench` and `npm run bench:webhooks` can be told after their `--`.
+// The options of `npm run bench` and `npm run bench:webhooks`.
 import { parseArgs } from 'node:util';
 import { parseForced, type Forced } from '../engines/choice.ts';
 import { readCount } from '../process/words.ts';
@@ -19,7 +19,7 @@ export const benches = [
 ] as const;
 export type Bench = (typeof benches)[number];
 
-/** They install packages of their own, so that they run only where they are named. */
+/** Benchmarks that install packages of their own, and therefore run only if they are named. */
 export const withRivals: ReadonlySet<Bench> = new Set(['rivals', 'rival-pages', 'beside']);
 
 const onlyNamed: ReadonlySet<Bench> = new Set([...withRivals, 'turns', 'crowd', 'consoles', 'loads']);

@@ -1,4 +1,4 @@
-// The processes of a stack under the names that tables give them.
+// The pids of a stack's processes, under the names that tables show.
 import type { Stack } from '../stack/index.ts';
 import { caller, type Processes } from './cpu.ts';
 
@@ -7,7 +7,7 @@ export function processesOf(stack: Pick<Stack, 'pids'>): Processes {
   return { gateway, catalog, batches, webhooks, 'nats-server': nats, database: mongodb };
 }
 
-/** Those that take part in what the service does. */
+/** The processes that do the work of a push or listing of the service. */
 export const ofService = ['gateway', 'catalog', 'batches', 'webhooks', 'nats-server', 'database', caller];
-/** Those that take part in what a bare script does with the database. */
+/** The processes that do the work of a bare script. */
 export const ofBareScript = ['database', caller];

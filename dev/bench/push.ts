@@ -1,4 +1,4 @@
-// Pushes through the whole path, against bare scripts on the same engine.
+// The rate of pushes through the whole service, against bare scripts on the same database.
 import { randomBytes } from 'node:crypto';
 import { costTables, type Cost } from './costs.ts';
 import { itemsPerPush, makeItems, pushBody, suppliersPath } from './items.ts';
@@ -9,7 +9,7 @@ import { tableOf } from './table.ts';
 
 const turnsDefault = 15;
 const pushesPerLane = 3;
-/** Until then catalog has published what it answered, webhooks has read it, and catalog has noted it as announced. */
+/** After this time, catalog has published a push and noted it as announced, and webhooks has read it. */
 export const settleMs = 400;
 
 export const freshName = (): string => randomBytes(6).toString('hex');
@@ -58,7 +58,7 @@ const bareWays = [
   ['insert', 'insertMany'],
 ] as const;
 
-/** Of pushes per second, new suppliers against a bare `insertMany` that announces nothing. */
+/** The wanted rate of pushes of new suppliers, as a share of the rate of bare `insertMany`, which announces nothing. */
 const wantedOfInserts = 0.85;
 
 function report(

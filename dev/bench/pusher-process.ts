@@ -1,4 +1,4 @@
-// The process of pusher.ts.
+// The process that pusher.ts starts: pushes on the orders of the benchmark.
 import { openClient } from './client.ts';
 import { makeItems, pushBody, suppliersPath } from './items.ts';
 import { freshName } from './push.ts';

@@ -1,8 +1,8 @@
-// Pushes of new suppliers from a process of its own. A caller makes 100 KB for each push and collects as much, and would hold up
-// what is measured beside it in the same process.
+// Pushes new suppliers from a process of its own: making 100 KB for each push, and collecting them as garbage, would
+// delay what is measured in the process of the benchmark.
 import { startChild } from './children.ts';
 
-/** To the process, which says how many pushes were answered; to `stop` once the last one was. */
+/** The process replies to each order with the number of answered pushes; to `stop` only after the last answer. */
 export type PusherOrder = 'start' | 'count' | 'stop';
 
 export interface Pusher extends AsyncDisposable {
@@ -13,7 +13,7 @@ export interface Pusher extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/** Keeps so many pushes in flight. */
+/** Keeps `lanes` pushes in flight. */
 export async function openPusher(gateway: string, token: string, lanes: number): Promise<Pusher> {
   const child = await startChild('pusher-process.ts', [gateway, token, `${lanes}`]);
   const order = async (what: PusherOrder): Promise<number> => Number(await child.ask({ order: what }));

@@ -1,5 +1,6 @@
-// The rivals' packages are in a folder of their own, outside the workspaces, so that no clone of the product carries them.
-// The benchmark installs them on first use, and compiles the rivals, as NestJS needs what Node does not strip.
+// Installs the frameworks with which the service is compared ("rivals"). They are in a folder of their own, outside of
+// the workspaces, and are installed on first use only. NestJS needs decorators, which Node does not strip, so tsc
+// compiles them.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +11,7 @@ import { waitForLock } from '../process/lock.ts';
 import { repositoryFolder } from '../stack/services.ts';
 
 export const rivalsFolder = join(import.meta.dirname, 'rivals');
-/** Below it, what is compiled. */
+/** The folder of the compiled rivals. */
 export const builtFolder = join(rivalsFolder, '.local');
 
 export async function installRivals(say: (line: string) => void, signal: AbortSignal): Promise<void> {

@@ -1,5 +1,5 @@
-// The first page of a listing at 32 connections, beside a plain Fastify process that reads the same collection, with token
-// and validation: with a total that it counts, which is the usual way, and without a total.
+// The first page of a listing on 32 connections, beside a plain Fastify process that reads the same collection, with
+// token and validation: once with a counted total, which is usual, and once without a total.
 import { randomBytes } from 'node:crypto';
 import { openClient, type Client } from './client.ts';
 import { itemsPerPush, makeItems, pushBody, suppliersPath } from './items.ts';
@@ -15,7 +15,7 @@ const connections = 32;
 const pagesPerLane = 12;
 const pages = connections * pagesPerLane;
 const turnsDefault = 9;
-/** Pages of each, until V8 has compiled what runs often. */
+/** Pages before the measurement, in which V8 compiles what runs often. */
 const warmDefault = 2_000;
 const ours = 'service';
 const wanted: Readonly<Record<string, number>> = { 'Fastify, total counted': 0.8 };
@@ -82,7 +82,7 @@ export async function benchRivalListings({ stack, options, say }: Setting): Prom
   for (const [name, count] of refused) say(`${name} answered ${count} times with 503, and was asked again`);
 }
 
-/** Who is busy for too long answers 503: that takes time, and is no page. Says how often. */
+/** Asks again after a 503 (busy), which costs time and is no page; resolves with the number of refusals. */
 async function askPatiently(caller: Client, query: string): Promise<number> {
   for (let refused = 0; ; refused += 1) {
     try {
@@ -94,7 +94,7 @@ async function askPatiently(caller: Client, query: string): Promise<number> {
   }
 }
 
-/** All of them must show the same entities, or they would not do the same. */
+/** Throws unless all contenders show the same entities: only then is the comparison fair. */
 async function provePages(callers: ReadonlyMap<string, Client>, query: string): Promise<void> {
   const answers = await Promise.all(
     Array.from(callers, async ([name, caller]) => {

@@ -1,23 +1,23 @@
-// What a comparison with rivals prints: the rate of each beside the service's, and what each cost the processors.
+// The report of a comparison with rivals: each rate beside that of the service, and the processor time of each.
 import { costTables, type Cost } from './costs.ts';
 import type { Compared } from './measure.ts';
 import { tableOf } from './table.ts';
 
 interface Comparison {
-  /** The name of the service among those compared. */
+  /** The name of this project's service among the contenders. */
   ours: string;
-  /** What all of them did. */
+  /** The work that all contenders did. */
   what: string;
   one: string;
   several: string;
-  /** How many in a turn. */
+  /** The number of pushes or pages in a turn. */
   count: number;
   turns: number;
-  /** Of a rate. */
+  /** The decimal places of a rate. */
   digits: number;
-  /** How many times as fast as each the service must be at least. */
+  /** By rival, how many times its rate the service must reach at least. */
   wanted: Readonly<Record<string, number>>;
-  /** The processes of each. */
+  /** The processes of a contender. */
   own: (name: string) => readonly string[];
 }
 

@@ -1,4 +1,4 @@
-// Starts a rival: its processes, and a caller of it. Before it is measured, the rival has to show that it does the job.
+// Starts the processes of a rival. A rival is measured only after it has proved that it does the same work.
 import { join, relative } from 'node:path';
 import { signingSecretOf } from '@integration-sync/gateway/tokens/auth-settings';
 import type { Bus } from '@integration-sync/runtime/bus';
@@ -19,10 +19,10 @@ export interface Rival {
 
 interface RivalSpec {
   name: string;
-  /** Its programs by the name of the process; the last one is where callers go. */
+  /** Its programs by the name of their process; callers send requests to the last one. */
   programs: readonly (readonly [process: string, file: string])[];
   environment?: Readonly<Record<string, string>>;
-  /** Where it reads and writes; a database of its own unless given. */
+  /** The name of its database; `bench` unless given. */
   database?: string;
 }
 
@@ -87,7 +87,7 @@ interface Answer {
   records: readonly { externalId: string; internalId: string; status: string }[];
 }
 
-/** Throws where it does not do what the service does: new, unchanged, changed and wrong items, and their events. */
+/** Throws unless the rival does what the service does: new, unchanged, changed and wrong items, and their events. */
 export async function proveRival({ name, client }: Rival, bus: Bus): Promise<void> {
   const items = makeItems(freshName());
   const push = async (some: readonly object[]): Promise<Answer> => {
@@ -114,7 +114,7 @@ export async function proveRival({ name, client }: Rival, bus: Bus): Promise<voi
     again: [itemsPerPush, 'UPDATED', created.records[0]?.internalId],
     mixed: [false, itemsPerPush - 1, 'wrong'],
     wrong: ['ERROR'],
-    // Those of the new ones, that of the changed one, and one for each push.
+    // One event for each new supplier, one for the changed supplier, and one for each of three pushes.
     events: [itemsPerPush + 1 + 3],
   };
   if (JSON.stringify(seen) === JSON.stringify(expected)) return;

@@ -1,5 +1,6 @@
-// The same job done by others, in turns on the same engines: a Fastify process, NestJS microservices and Moleculer over NATS,
-// each with bulk upserts and a publish per event, and a bare `insertMany` that announces nothing.
+// Pushes to other frameworks on the same engines, in turns with the service: a Fastify process, NestJS microservices
+// and
+// Moleculer over NATS, each with bulk upserts and a publish per event; and a bare `insertMany` that announces nothing.
 import { openBus } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
 import type { Client } from './client.ts';
@@ -17,7 +18,7 @@ const pushesPerLane = 3;
 const ours = 'service';
 const inserts = 'insertMany';
 
-/** Of pushes of new suppliers per second, the service against each. */
+/** How many times each contender's rate of pushes of new suppliers the service must reach. */
 const wanted: Readonly<Record<string, number>> = { NestJS: 5, Moleculer: 5, [inserts]: 0.85 };
 
 export async function benchRivals({ stack, client, bare, options, say }: Setting): Promise<void> {

@@ -1,17 +1,16 @@
-// How a benchmark is begun and ended as a command: options that are wrong and engines that are not there get words, not a
-// stack trace.
+// Runs a benchmark as a command. Wrong options and missing engines are reported in words, without a stack trace.
 import { untilTold } from '../process/signals.ts';
 import { explainMisuse, messageOf } from '../process/words.ts';
 import { explainFailure, StartFailure } from '../stack/failure.ts';
 
 export const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** Starts what a benchmark runs on, and sees to it that it is stopped again. The signal gives up a start. */
+/** Starts a resource of the benchmark, and stops the resource at the end. An aborted signal ends a start. */
 export type Start = <T extends AsyncDisposable>(open: (signal: AbortSignal) => Promise<T>) => Promise<T>;
 
-/** Ctrl-C and its like stop all that was started, which would live on without the benchmark. */
+/** A signal such as that of Ctrl-C stops all started processes, which would otherwise outlive the benchmark. */
 export async function runAsCommand(usage: string, run: (start: Start) => Promise<void>): Promise<void> {
-  // A reader that has gone, as in `npm run bench | head`, is no reason to stop.
+  // The benchmark goes on without a reader of its output, as in `npm run bench | head`.
   process.stdout.on('error', () => undefined);
   const ending = new AsyncDisposableStack();
   const stop = new AbortController();
@@ -22,12 +21,12 @@ export async function runAsCommand(usage: string, run: (start: Start) => Promise
     starts.add(started);
     return started.finally(() => starts.delete(started));
   };
-  // An error that nothing waits for would end the process, and leave behind what was started.
+  // Without this, a rejection that no code handles would end the process and leave the started processes running.
   const unforeseen = Promise.withResolvers<never>();
   process.on('unhandledRejection', unforeseen.reject);
   const running = carryOut(() => Promise.race([run(start), unforeseen.promise])).catch((error: unknown) => {
     process.exitCode = 1;
-    // One that is stopped finds that its engines are gone.
+    // A stopped benchmark fails because its engines are gone; that is no error.
     if (!stop.signal.aborted) process.stderr.write(`${wordsFor(error, usage)}\n`);
   });
   const stopped = untilTold().then(() => {
@@ -50,6 +49,6 @@ function wordsFor(error: unknown, usage: string): string {
   const known = explainFailure(error);
   if (known !== undefined) return known;
   const misuse = explainMisuse(error, usage);
-  // What no check foresaw is a fault of the benchmark, and its stack says where.
+  // An unforeseen error is a bug of the benchmark, so its stack is printed.
   return misuse === `${messageOf(error)}\n` && error instanceof Error ? (error.stack ?? misuse) : misuse;
 }

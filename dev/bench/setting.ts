@@ -1,4 +1,4 @@
-// What every benchmark of `npm run bench` is given.
+// The arguments of every benchmark of `npm run bench`.
 import type { Stack, StackOptions } from '../stack/index.ts';
 import type { Bare } from './bare.ts';
 import type { Client } from './client.ts';
@@ -10,7 +10,7 @@ export interface Setting {
   client: Client;
   bare: Bare;
   options: BenchOptions;
-  /** One more stack, of other programs or with more replicas. It has engines of its own and ends with the benchmark. */
+  /** Starts one more stack, of other programs or with more replicas, on its own engines; it ends with the benchmark. */
   startBeside: (programs: Pick<StackOptions, 'mainOf' | 'replicas'>) => Promise<Stack>;
   say: (line: string) => void;
 }

@@ -1,4 +1,4 @@
-// In catalog's place, as a process of its own: gives every push the answer that it was told first.
+// A stand-in for catalog, as a process of its own: gives every push the answer that the benchmark sent first.
 import { once } from 'node:events';
 import { subjects } from '@integration-sync/contracts';
 import { openBus } from '@integration-sync/runtime/bus';
@@ -24,7 +24,7 @@ await bus.serve({
   inFlightMax: 100,
   handlers: {
     async [subjects.suppliersPush](request) {
-      // As catalog does before it writes.
+      // Catalog asks the same before it writes.
       if (performance.now() > request.waitedForUntilMs) await request.isWaitedFor();
       return reply;
     },

@@ -1,4 +1,4 @@
-// Tables in plain text: the first column to the left, the others to the right.
+// Formats tables in plain text: the first column is left-aligned, the others are right-aligned.
 
 export type Row = readonly string[];
 

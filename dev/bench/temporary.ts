@@ -1,4 +1,4 @@
-// A folder of a benchmark's own, which goes with it.
+// A temporary folder of one benchmark, which is removed when it is disposed of.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

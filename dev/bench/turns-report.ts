@@ -1,27 +1,27 @@
-// What a comparison of two checkouts prints: the rate, the times of requests and the processor time of each, and of each turn
-// what it was beside the other's.
+// The report of a comparison of two checkouts: rate, times of requests and processor time of each, and the ratio of
+// each turn to the other checkout's turn beside it.
 import { addSpent, nothingSpent, otherShare, processors, spentBy, type Spent } from './cpu.ts';
 import { figuresOf, medianOf, quantile } from './measure.ts';
 import { tableOf, type Row } from './table.ts';
 
 export interface Load {
   what: string;
-  /** What one request is called, and several. */
+  /** The words for one request, and for several. */
   one: string;
   several: string;
   lanes: number;
-  /** In a turn. */
+  /** The number of requests in a turn. */
   requests: number;
 }
 
 export interface Turn {
   tookMs: number;
-  /** Of each request, until its answer. */
+  /** The time of each request until its answer. */
   requestMs: number[];
   spent: Spent;
 }
 
-/** The n-th of the one was beside the n-th of the other. */
+/** The n-th turns of both checkouts ran one directly after the other. */
 export interface Results {
   ours: Turn[];
   theirs: Turn[];
@@ -70,7 +70,7 @@ const requestMs =
 
 const digits = (value: number): string => value.toFixed(value < 100 ? 2 : 1);
 
-/** The median, and from where to where the middle half lies. */
+/** The median, and the span from the first to the third quartile. */
 function spread(ratios: readonly number[]): [string, string] {
   const sorted = figuresOf(ratios).ms;
   const at = (share: number): string => quantile(sorted, share).toFixed(2);

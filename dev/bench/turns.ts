@@ -1,6 +1,6 @@
-// This checkout in turns with another one, such as that of the commit before. Each has its own services, database and
-// nats-server, by the same programs, and gets the same requests. Each turn is compared with the one beside it, so that whatever
-// else the machine does meanwhile hits both alike.
+// Compares this checkout with another one, such as that of the commit before, in turns. Each has its own services,
+// database and nats-server, and gets the same requests. Each turn is compared with the other checkout's turn beside it,
+// because other work of the machine slows both alike.
 import { join, resolve } from 'node:path';
 import type { Stack } from '../stack/index.ts';
 import { openClient, type Client } from './client.ts';
@@ -12,13 +12,13 @@ import type { Setting } from './setting.ts';
 import { reportOfTurns, type Load, type Results, type Turn } from './turns-report.ts';
 
 const turnsDefault = 11;
-/** Until then V8 has compiled what runs often. */
+/** Pushes before the measurement, in which V8 compiles what runs often. */
 const warmDefault = 600;
 const warmedAtOnce = 40;
 
 interface PushLoad extends Load {
   items: number;
-  /** Whether the records are there already, as they are pushed. */
+  /** Whether the pushed records exist already. */
   known: boolean;
 }
 interface PageLoad extends Load {
@@ -42,7 +42,7 @@ const loads: readonly (PushLoad | PageLoad)[] = [
 interface Side {
   stack: Stack;
   client: Client;
-  /** Pushes of records that are there. */
+  /** Bodies of pushes whose records exist. */
   known: readonly Buffer[];
 }
 
@@ -61,7 +61,8 @@ export async function benchTurns({ stack, client, options, say, startBeside }: S
   }
   for (const load of loads) {
     const results: Results = { ours: [], theirs: [] };
-    // The first turn of each load is to warm up. They change who goes first: what one leaves to be done slows the next.
+    // The first turn warms up. The checkouts take turns in going first, because work that one leaves undone slows the
+    // next one.
     for (let turn = 0; turn <= turns; turn += 1) {
       const oursFirst = turn % 2 === 0;
       if (!oursFirst) await takeTurn(theirs, load, turn > 0 ? results.theirs : []);

@@ -1,6 +1,6 @@
-// npm run bench:webhooks [-- throughput hanging fanout burst replicas partitions many]: how fast deliveries are, beside bare loops and
-// beside BullMQ on Redis, and whether dead endpoints cost a healthy one anything. Everything runs on this machine, on
-// engines of its own, and leaves nothing behind. Redis must be on PATH (Debian: redis-server).
+// npm run bench:webhooks [-- throughput hanging fanout burst replicas partitions many]: the rate of deliveries, beside
+// bare loops and BullMQ on Redis, and what dead endpoints cost a healthy one. Everything runs on this machine, on
+// engines of its own, and leaves nothing behind. redis-server must be on PATH (Debian: redis-server).
 import { parseWebhooksBenchOptions, webhooksUsage, type WebhooksBench } from './options.ts';
 import { runAsCommand, say } from './run.ts';
 import { benchBurst } from './webhooks/burst.ts';
@@ -31,7 +31,7 @@ await runAsCommand(webhooksUsage, async (start) => {
   }
   for (const name of names) {
     say(`\n${name}`);
-    // Each on engines of its own, so that none finds what another left.
+    // Each benchmark has engines of its own, so that it does not find the data of another.
     await using house = await start((signal) => openHouse({ say, engines, signal }));
     await runs[name](house, say);
   }

@@ -1,4 +1,4 @@
-// What the benchmarks of the event feed share: the stack that they run on, and a caller that asks, pushes and is timed.
+// Shared by the benchmarks of the event feed: their stack, and functions that read the feed and push.
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Stack } from '../../stack/index.ts';
 
@@ -17,7 +17,7 @@ export const base = '/api/v1/integration';
 
 const tokens = new Map<string, string>();
 
-/** A caller keeps its token for an hour. */
+/** Each integration's token is made once and kept, as a caller keeps its token for an hour. */
 export function headersOf({ stack }: House, integration: string) {
   const key = `${stack.gateway} ${integration}`;
   const token = tokens.get(key) ?? stack.token({ integration });

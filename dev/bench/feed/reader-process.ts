@@ -1,5 +1,5 @@
-// Reads without pause, while it is asked to: the feed from its oldest event to its end and again, or the first page of a listing. In
-// a process of its own, so that its work is not felt by the process that announces events.
+// On request, reads without pause for a given time: the feed from its oldest to its newest event over and over, or the
+// first page of a listing. It is a process of its own, so that it does not slow the process that announces events.
 import { base } from './caller.ts';
 
 const [gateway = '', token = ''] = process.argv.slice(2);
@@ -18,7 +18,7 @@ const get = async (path: string): Promise<string> => {
 
 const oldest = 'since=2020-01-01';
 
-/** Resolves with how many pages it was. */
+/** Resolves with the number of pages that it has read. */
 async function read({ what, ms }: Reading): Promise<number> {
   const endMs = performance.now() + ms;
   let place = oldest;

@@ -1,5 +1,5 @@
-// A caller that reads the feed without pause, beside another integration's deliveries: in turns with nothing, and with a caller
-// that reads the pages of a listing without pause, which takes the same machine but not webhooks.
+// How much a caller that reads the feed without pause delays the deliveries of another integration: in turns with no
+// reader, and with a reader of a listing, which loads the same machine but not webhooks.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { publishWithBatch } from '@integration-sync/contracts';
@@ -44,7 +44,7 @@ export async function benchReader(house: House): Promise<void> {
   const felt = new Map(
     loads.map(([name]): [string, Felt] => [name, { lagsMs: [], p99s: [], pages: 0, mostMb: 0 }]),
   );
-  // The first turn is to warm up.
+  // The first turn warms up and is not measured.
   for (let turn = 0; turn <= turns; turn += 1) {
     for (const [name, load] of loads) {
       const end = AbortSignal.timeout(turnMs);
@@ -80,7 +80,7 @@ const read = async (child: Child, what: Reading['what']): Promise<number> =>
 const startReader = ({ stack }: House, integration: string): Promise<Child> =>
   startChild('feed/reader-process.ts', [stack.gateway, stack.token({ integration })]);
 
-/** Of one event after the other, how long each was on its way. */
+/** Announces events one after the other; resolves with the time from each announcement to its delivery. */
 async function deliveries(house: House, receiverUrl: string, end: AbortSignal): Promise<number[]> {
   await fetch(`${receiverUrl}/seen`, { method: 'DELETE' });
   let sent = 0;

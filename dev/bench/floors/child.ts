@@ -1,5 +1,5 @@
-// The process in which the floors are measured, so that its threads do nothing else. It is asked to prepare a number of
-// pushes of a part, then to run them, four in flight.
+// The process in which the floors are measured, so that its threads do nothing else. The benchmark asks it to prepare
+// the input of a number of pushes for one part, and then to run the part, four at a time.
 import { openBus } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
 import { openStore } from '@integration-sync/runtime/store';
@@ -27,7 +27,7 @@ let ready: (() => unknown)[] = [];
 async function carryOut(task: Task): Promise<void> {
   if (task.step === 'prepare') {
     ready = Array.from({ length: task.pushes }, () => parts[task.part](makeInput()));
-    // Or what the preparation has left would be cleared away while the part is measured.
+    // Collects the garbage of the preparation now, so that it is not collected while the part is measured.
     globalThis.gc?.();
     return;
   }

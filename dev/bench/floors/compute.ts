@@ -1,11 +1,11 @@
-// The floors that only compute: what no service can leave out of a push, by the libraries that catalog uses and in the
-// simplest way. `prepare` builds what a part starts from, which its floor does not count.
+// The floors without IO: the computing that no service can leave out of a push, by the libraries of catalog in the
+// simplest way. Building the input of a part is not measured.
 import { isUtf8 } from 'node:buffer';
 import { formats, Supplier } from '@integration-sync/contracts';
 import { Ajv } from 'ajv';
 import { eventsOf, type Input } from './input.ts';
 
-/** What is measured of one push, ready to be run. */
+/** Prepares one push, and returns the function that is measured. */
 export type Part = (input: Input) => () => unknown;
 
 export const parse: Part =

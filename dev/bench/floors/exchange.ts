@@ -1,6 +1,6 @@
-// The floors that speak to an engine: the same documents and commands that catalog sends for a push of new suppliers, by the
-// driver's own methods, and the same batch of events. Not counted is what catalog sends for several pushes at once (noting
-// them as announced) and the event batch for webhooks.
+// The floors with IO: the documents and commands that catalog sends for a push of new suppliers, by the driver's own
+// methods, and the same batch of events. Not included: marking pushes as announced, which catalog does for several
+// pushes at once, and the event batch for webhooks.
 import { randomBytes } from 'node:crypto';
 import { Supplier } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
@@ -32,7 +32,7 @@ interface Head {
 }
 
 const watermarkId = `${integration}/suppliers`;
-/** Catalog asks for some of them, to learn whether the records are there already. */
+/** Catalog first reads a sample of this many records, to learn whether they exist. */
 const sampled = 8;
 
 export async function openDriverPart(store: Store): Promise<Part> {

@@ -1,4 +1,4 @@
-// What the floors of one push begin with: the bytes of a caller, and what catalog makes of them on its way.
+// The input for the floors of one push: the bytes that a caller sends, and the items and records of these bytes.
 import { randomBytes, randomUUID } from 'node:crypto';
 import { eventSubject, type Supplier } from '@integration-sync/contracts';
 import { makeItems, pushBody } from '../items.ts';
@@ -18,7 +18,7 @@ export interface FloorRecord {
 
 export const integration = 'floors';
 
-/** With ids of the same length as those of the service. How they are made is no part of any floor. */
+/** Ids have the same length as those of the service; making them is not measured. */
 export function makeInput(): Input {
   const items = makeItems(randomBytes(6).toString('hex'));
   const records = items
@@ -33,7 +33,7 @@ export interface FloorEvent {
   body: object;
 }
 
-/** One for each new supplier, and the one that says that the push is done. */
+/** An event for each new supplier, and `sync.completed`. */
 export function eventsOf({ syncId, records }: Input): FloorEvent[] {
   const timestamp = new Date().toISOString();
   const created = records.map(({ internalId, item, place }) => ({

@@ -1,6 +1,6 @@
-// What the process of the floors is asked for.
+// The messages to the process that measures the floors (child.ts).
 
-/** In the order of a push. */
+/** The parts, in the order in which a push needs them. */
 export const partNames = [
   'parse',
   'validate',

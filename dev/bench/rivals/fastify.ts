@@ -1,4 +1,4 @@
-// One Fastify process: the plugin for tokens, a schema for the envelope and for the answer, Ajv for each item, and the job.
+// The rival in Fastify, one process: the JWT plugin, schemas of request and answer, Ajv for each item, and job.ts.
 import jwt from '@fastify/jwt';
 import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';

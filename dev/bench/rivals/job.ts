@@ -1,6 +1,6 @@
-// What a push is about once its items are checked, the same for every rival: find what is there, write all of it with one
-// bulk write of upserts by externalId, publish an event for each supplier that is new or changed, and answer. The
-// drivers are used as their documentation shows.
+// The work of a push after its items are checked, the same for every rival: find the stored suppliers, write all with
+// one bulk write of upserts by externalId, publish an event for each new or changed supplier, and answer. The drivers
+// are used as their documentation shows.
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { jetstream, jetstreamManager, RetentionPolicy } from '@nats-io/jetstream';
@@ -74,7 +74,7 @@ export async function openJob(): Promise<Job> {
     subjects: [`${settings.name}.events.>`],
     retention: RetentionPolicy.Limits,
   });
-  // The default of 5 s is short for five hundred at once on a busy machine.
+  // The default of 5 s is too short for five hundred publishes at once on a busy machine.
   const stream = jetstream(connection, { timeout: 30_000 });
 
   const publish = async (integration: string, { kind, data }: Event): Promise<void> => {

@@ -1,5 +1,5 @@
-// A plain Fastify process that lists what catalog has stored, with token, validation and total: the first page in order of
-// creation. Beside RIVAL_TOTAL=count, which is the usual way to a total, RIVAL_TOTAL=none leaves the total out.
+// A plain Fastify process that lists the collection of catalog in order of creation, with token and validation. With
+// RIVAL_TOTAL=count it counts the total, as is usual; with RIVAL_TOTAL=none it leaves the total out.
 import jwt from '@fastify/jwt';
 import Fastify from 'fastify';
 import { MongoClient } from 'mongodb';

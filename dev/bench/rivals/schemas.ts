@@ -1,4 +1,4 @@
-// Suppliers and answers as JSON Schema.
+// The JSON Schemas of suppliers, answers and listings for the rivals.
 
 const text = (maxLength: number) => ({ type: ['string', 'null'], maxLength });
 

@@ -1,4 +1,4 @@
-// What a rival is told by the benchmark that starts it.
+// The settings of a rival, which the benchmark that starts it gives as environment variables.
 
 function setting(name: string): string {
   const value = process.env[name];
@@ -10,7 +10,7 @@ export const settings = {
   nats: setting('RIVAL_NATS'),
   mongodb: setting('RIVAL_MONGODB'),
   database: setting('RIVAL_DATABASE'),
-  /** Of the collection, the stream and the subjects. */
+  /** The name of its collection, of its stream, and at the beginning of its subjects. */
   name: setting('RIVAL_NAME'),
   secret: setting('RIVAL_SECRET'),
 };

@@ -1,5 +1,5 @@
-// What delivering costs at the least: the same bytes on the wire, signed both ways and posted over kept-alive
-// connections, a few at a time. No queue, no retry, nothing that survives anything; a log line for each delivery where asked for.
+// The least cost of deliveries: the same bytes on the wire with both signatures, posted on kept-alive connections, a
+// few at a time. No queue, no retry, nothing durable; on request a log line for each delivery.
 import { createHmac } from 'node:crypto';
 import { openLog } from '@integration-sync/runtime/log';
 import { Pool } from 'undici';

@@ -1,5 +1,5 @@
-// The same job done with BullMQ: a queue in Redis, a worker that signs both ways and posts, four attempts on the
-// same schedule, the last 1,000 completed jobs kept as a log.
+// Deliveries by BullMQ, to compare with: a queue in Redis, a worker that makes both signatures and posts, four attempts
+// on the schedule of webhooks, the last 1,000 completed jobs kept as a log.
 import { createHmac } from 'node:crypto';
 import { Worker, type Job } from 'bullmq';
 import { Pool } from 'undici';

@@ -1,5 +1,5 @@
-// One integration's burst, and what it costs another whose events come one at a time meanwhile: to one endpoint, as
-// fast as the stream takes its events, and to many.
+// The burst of one integration, to one endpoint and to many, as fast as the stream takes its events; and how much it
+// delays a neighbour, an integration whose events come one at a time.
 import { costTables, type Cost } from '../costs.ts';
 import { beginMeasuring, spentBy } from '../cpu.ts';
 import { quantile, reportLine } from '../measure.ts';
@@ -21,7 +21,7 @@ export async function benchBurst(house: House, say: (line: string) => void): Pro
     const integration = `burst-${endpoints}`;
     const path = `/${integration}`;
     for (let n = 0; n < endpoints; n += 1) await house.register(house.receiver + path, integration);
-    // Opens their gates.
+    // A first delivery closes the circuits of the endpoints.
     await house.announce(1, 1, integration);
     await arrivedInAll(house, path, endpoints);
     await house.forget();

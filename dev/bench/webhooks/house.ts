@@ -1,4 +1,4 @@
-// The service on engines of its own, and what a benchmark does with it: register, announce, wait for arrivals.
+// The webhooks service on engines of its own, with functions to register, announce and wait for deliveries.
 import { randomBytes, randomUUID } from 'node:crypto';
 import { healthSubject, publishWithBatch, subjects } from '@integration-sync/contracts';
 import { openBus, type Bus } from '@integration-sync/runtime/bus';
@@ -22,15 +22,15 @@ export interface House extends AsyncDisposable {
   readonly receiver: string;
   /** The engines, the receiver and the replicas that were started. */
   processes(): Processes;
-  /** Stops with the house unless it is stopped before. */
+  /** Starts a replica; the replica stops with the house, unless it is stopped before. */
   startReplica(settings?: Record<string, string>): Promise<Child>;
-  /** Resolves with its id. */
+  /** Registers an endpoint; resolves with the id of the endpoint. */
   register(url: string, integration?: string): Promise<string>;
   remove(id: string): Promise<void>;
   announce(count: number, batch?: number, integration?: string): Promise<void>;
   seen(): Promise<Seen[]>;
   forget(): Promise<void>;
-  /** Resolves when so many distinct deliveries came to this path. */
+  /** Resolves when `count` different events have come to this path. */
   arrived(path: string, count: number, withinMs?: number): Promise<void>;
 }
 
@@ -148,7 +148,7 @@ async function ready(bus: Bus): Promise<void> {
   throw new Error('the service does not become ready');
 }
 
-/** Resolves when so many deliveries came to this path, each of an event to any endpoint. */
+/** Resolves when `count` deliveries have come to this path; an event counts once for each endpoint. */
 export async function arrivedInAll(house: House, path: string, count: number): Promise<void> {
   for (let tries = 0; tries < 4_000; tries += 1) {
     const seen = (await house.seen()).find((tally) => tally.path === path)?.hits ?? 0;
@@ -158,7 +158,7 @@ export async function arrivedInAll(house: House, path: string, count: number): P
   throw new Error(`fewer than ${count} deliveries came to ${path}`);
 }
 
-/** Announces one event of the neighbour after another, and resolves with how many. */
+/** Announces events of the neighbour one after another until `over`; resolves with their number. */
 export async function announceUntil(house: House, over: AbortSignal, tickMs: number): Promise<number> {
   let sent = 0;
   for (; !over.aborted; sent += 1) {
@@ -168,7 +168,7 @@ export async function announceUntil(house: House, over: AbortSignal, tickMs: num
   return sent;
 }
 
-/** How long each of so many deliveries to this path was on its way, the shortest first. */
+/** The times from announcement to arrival of `count` deliveries to this path, the shortest first. */
 export async function lagsOf(house: House, path: string, count: number): Promise<number[]> {
   await house.arrived(path, count);
   const lags = (await house.seen()).find((tally) => tally.path === path)?.lagsMs ?? [];

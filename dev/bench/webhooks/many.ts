@@ -1,6 +1,6 @@
-// 20,000 endpoints of 20 integrations, whose events come while they keep up, and while webhooks is away so that all of them are
-// behind: memory, deliveries a second, and what a neighbour feels whose events come one at a time, from its first delivery on: what
-// comes before that is the start of a replica.
+// 20,000 endpoints of 20 integrations, whose events come while the endpoints keep up, and while webhooks is down, so
+// that all endpoints are behind: memory, deliveries a second, and the delays of a neighbour whose events come one at a
+// time. The neighbour's delays count from its first delivery on, because the start of the replica is no part of them.
 import { setTimeout as wait } from 'node:timers/promises';
 import { residentMb } from '../../process/memory.ts';
 import { inLanes, quantile, reportLine } from '../measure.ts';

@@ -1,5 +1,5 @@
-// Fifty endpoints that never answer, beside one that does: what their events cost its deliveries. And a thousand
-// endpoints of one integration: whether fan-out stays linear, and how much memory it takes.
+// How much fifty endpoints that never answer delay the deliveries of a healthy one. And a thousand endpoints of one
+// integration: whether the time of fan-out grows linearly, and how much memory it takes.
 import { readFileSync } from 'node:fs';
 import { costTables, type Cost } from '../costs.ts';
 import { addSpent, nothingSpent } from '../cpu.ts';
@@ -11,10 +11,10 @@ const rounds = 1_200;
 const tickMs = 25;
 const turns = 3;
 const watched = '/watched';
-/** What is in flight to an endpoint when it is removed ends by then. */
+/** Attempts in flight to a removed endpoint have ended after this time. */
 const lastOnesMs = 11_000;
 
-/** Announces one event at a time and says how long each took to arrive. */
+/** Announces one event at a time; resolves with the time from each announcement to its arrival. */
 async function lagsOf(house: House): Promise<number[]> {
   await house.forget();
   for (let n = 1; n <= rounds; n += 1) {
@@ -29,7 +29,7 @@ async function lagsOf(house: House): Promise<number[]> {
 export async function benchHanging(house: House, say: (line: string) => void): Promise<void> {
   await using _replica = await house.startReplica();
   await house.register(house.receiver + watched);
-  // The first round warms everything up.
+  // The first round warms up and is not measured.
   await lagsOf(house);
   const ratios: number[] = [];
   const costs = ['alone', 'beside'].map((name) => ({ name, spent: nothingSpent(), count: turns * rounds }));
@@ -79,7 +79,7 @@ export async function benchFanout(house: House, say: (line: string) => void): Pr
   let registered = 0;
   for (const endpoints of [100, 1_000]) {
     for (; registered < endpoints; registered += 1) await house.register(`${house.receiver}/fan`);
-    // Opens their gates.
+    // A first delivery closes the circuits of the endpoints.
     await house.announce(1);
     await settled(house, endpoints);
     await house.forget();
@@ -92,7 +92,7 @@ export async function benchFanout(house: House, say: (line: string) => void): Pr
         await settled(house, endpoints * events);
       }, house.processes());
       await house.forget();
-      // The first one warms everything up.
+      // The first turn warms up and is not measured.
       if (turn === 0) continue;
       times.push(tookMs);
       addSpent(cost.spent, spent);
@@ -118,7 +118,7 @@ export async function benchFanout(house: House, say: (line: string) => void): Pr
   for (const line of costTables(costs, { one: 'delivery', in: 'µs' })) say(line);
 }
 
-/** All go to one path, each event once to each endpoint, so hits are counted. */
+/** Resolves when `count` deliveries have come. All endpoints have one path, so hits count and not different events. */
 async function settled(house: House, count: number): Promise<void> {
   for (let tries = 0; tries < 2_400; tries += 1) {
     const hits = (await house.seen()).find((tally) => tally.path === '/fan')?.hits ?? 0;

@@ -1,6 +1,5 @@
-// One replica and two: how soon they deliver what many integrations have in the log, as after an outage of webhooks. The
-// replicas, nats-server, the database and the receiver share the processors of one machine here, and more replicas give it
-// no more of them.
+// How fast one replica and two deliver the backlog of many integrations, as after an outage of webhooks. Replicas,
+// nats-server, database and receiver share the processors of one machine here, so a second replica adds no processors.
 import { setTimeout as wait } from 'node:timers/promises';
 import { costTables, type Cost } from '../costs.ts';
 import { beginMeasuring } from '../cpu.ts';
@@ -17,7 +16,7 @@ export async function benchPartitions(house: House, say: (line: string) => void)
   {
     await using _replica = await house.startReplica();
     for (const name of integrations) await house.register(`${house.receiver}/${name}`, name);
-    // Closes their circuits.
+    // A first delivery closes the circuits of the endpoints.
     for (const name of integrations) await house.announce(1, 1, name);
     await until(async () => (await distinct(house)) === integrations.length);
   }

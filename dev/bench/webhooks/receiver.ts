@@ -1,6 +1,6 @@
-// The receiver that every contender delivers to: a process of its own that reads a delivery, remembers its
-// webhook-id and answers 204: below /lag after 50 ms, below /slow never. GET /seen tells what came, and below
-// /watched how long each was on its way.
+// The receiver of every contender, a process of its own: it remembers the webhook-id of each delivery and answers 204,
+// below /lag after 50 ms, below /slow never. GET /seen returns the counts and, below /watched, the time from
+// announcement to arrival of each delivery; DELETE forgets them.
 import { createServer } from 'node:http';
 import { uptimeMs } from '../measure.ts';
 

@@ -1,6 +1,6 @@
-// 40 integrations on one, two and four replicas, each with few deliveries in flight at once, at receivers that take 50 ms: so what
-// bounds a replica is its own bound and not this machine's processors. Counted until three in four deliveries have arrived: then
-// every replica still has some, although integrations are not spread evenly.
+// 40 integrations on one, two and four replicas, each with few deliveries in flight, to receivers that take 50 ms: so
+// the limit of a replica bounds its rate, and not the processors. Counting ends when three in four deliveries have
+// arrived: until then every replica has work, although integrations are not spread evenly.
 import { setTimeout as wait } from 'node:timers/promises';
 import { costTables, type Cost } from '../costs.ts';
 import { measured, reportLine } from '../measure.ts';
@@ -32,7 +32,7 @@ export async function benchReplicas(house: House, say: (line: string) => void): 
     for (; running < replicas; running += 1) stack.use(await house.startReplica(settings));
     if (replicas === 1)
       for (const { name, path } of integrations) await house.register(house.receiver + path, name);
-    // Each owner knows its endpoints then, and their circuits are closed.
+    // After a first delivery, each owner has its endpoints in memory, and their circuits are closed.
     await house.forget();
     await announce(2);
     await arrived(2 * integrations.length);

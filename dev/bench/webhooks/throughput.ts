@@ -1,5 +1,5 @@
-// Deliveries per second, and per second of processor time: the service, a bare loop, the same with a log line for each delivery,
-// BullMQ. In turns, so that whatever else the machine does hits all alike; medians.
+// Deliveries per second, and per second of processor time, of the service, a bare loop, the same loop with a log line
+// for each delivery, and BullMQ: in turns, so that other work of the machine slows all alike, and by medians.
 import { randomUUID } from 'node:crypto';
 import { Queue } from 'bullmq';
 import { costTables } from '../costs.ts';
@@ -10,15 +10,15 @@ import type { House } from './house.ts';
 
 interface Turn {
   perSecond: number;
-  /** Of the delivering process alone. */
+  /** Deliveries per second of processor time of the delivering process alone. */
   perCoreSecond: number;
 }
 
 interface Contender {
-  /** That which delivers. */
+  /** The name of the delivering process. */
   process: string;
   processes: Processes;
-  /** Those that take part. */
+  /** The names of all processes that take part in a delivery. */
   own: readonly string[];
   deliver(turn: number): Promise<unknown>;
 }

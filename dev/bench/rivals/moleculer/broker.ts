@@ -1,4 +1,4 @@
-// What both processes of Moleculer say to their broker.
+// The broker options of both Moleculer processes.
 import type { BrokerOptions } from 'moleculer';
 import { settings } from '../settings.ts';
 

@@ -1,4 +1,5 @@
-// The gateway process in Moleculer: moleculer-web with its authorization, and a call of the service's action over NATS.
+// The gateway of the rival in Moleculer: moleculer-web with its authorization, which calls the service's action over
+// NATS.
 import { createVerifier } from 'fast-jwt';
 import { ServiceBroker, type Context } from 'moleculer';
 import ApiService from 'moleculer-web';

@@ -1,4 +1,5 @@
-// The service process in Moleculer: an action that checks each item with fastest-validator, the framework's own, and the job.
+// The service of the rival in Moleculer: an action that checks each item by the framework's fastest-validator, and
+// job.ts.
 import { ServiceBroker, type Context } from 'moleculer';
 import { openJob, type Checked, type Supplier } from '../job.ts';
 import { itemsMax } from '../settings.ts';
@@ -27,7 +28,7 @@ const verdictOn = broker.validator?.compile({
 });
 
 function check(item: unknown): Checked {
-  // True, or what is wrong with it.
+  // `true`, or the list of the item's problems.
   const verdict: unknown = verdictOn?.(Object(item));
   const supplier: Supplier = Object(item);
   if (verdict === true) return { supplier };

@@ -1,4 +1,5 @@
-// The gateway process in NestJS: HTTP on the Fastify adapter, a guard for tokens, and a client of the NATS transport.
+// The gateway of the rival in NestJS: HTTP by the Fastify adapter, a guard for tokens, and a client of the NATS
+// transport.
 import 'reflect-metadata';
 import {
   Body,

@@ -1,4 +1,4 @@
-// What the gateway and the service of NestJS both have to know.
+// The message pattern that the gateway and the service of the rival in NestJS share.
 import { settings } from '../settings.ts';
 
 export const pushPattern = `${settings.name}.push`;

@@ -1,4 +1,4 @@
-// The service process in NestJS: a microservice on the NATS transport, each item validated, and the job.
+// The service of the rival in NestJS: a microservice on the NATS transport that validates each item, and job.ts.
 import 'reflect-metadata';
 import { Controller, Inject, Module, type OnModuleDestroy } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
