@@ -1,13 +1,13 @@
-// Access tokens of the local stack. In production an issuer of its own makes them.
+// Makes access tokens for the local stack. In production, an identity provider makes them.
 import { allScopes, integrationPattern } from '@integration-sync/contracts';
 import { signingSecretOf } from '@integration-sync/gateway/tokens/auth-settings';
 import { createSigner } from 'fast-jwt';
 
 export interface AccessTokenOptions {
-  /** As AUTH_JWT_SECRET has it: of two, the first signs. */
+  /** The value of AUTH_JWT_SECRET; the first secret signs if there are two. */
   secret: string;
   integration: string;
-  /** Separated by spaces; all of them unless given. */
+  /** Scopes, separated by spaces; every scope unless given. */
   scope?: string;
   /** One hour unless given. */
   ttlSeconds?: number;
