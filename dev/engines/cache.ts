@@ -1,4 +1,4 @@
-// Where the user's cache folder is: not in node_modules, which `npm ci` empties.
+// The user's cache folder for downloaded and built programs. It is not in node_modules, which `npm ci` empties.
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Environment } from './environment.ts';
@@ -7,7 +7,7 @@ import type { Progress } from './progress.ts';
 export interface Cache {
   folder: string;
   progress: Progress;
-  /** Gives up whatever is under way. */
+  /** Aborts a download, a build or a start. */
   signal: AbortSignal;
 }
 

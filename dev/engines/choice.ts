@@ -1,4 +1,4 @@
-// Which source is tried when. Pure: other files find out what there is to try.
+// The order in which the sources of an engine are tried. Pure: other files find out which sources there are.
 //
 //   ENGINES=…        that one alone, even where an address is set
 //   an address set   that one alone: a person who names a database wants no other
@@ -10,7 +10,7 @@ export type Forced = Exclude<Source, 'environment'>;
 export interface Circumstances {
   forced: Forced | undefined;
   addressSet: boolean;
-  /** The likeliest first. */
+  /** The sources that served before, the likeliest first. */
   remembered: readonly (Source | undefined)[];
 }
 
@@ -33,13 +33,13 @@ export interface Refusal {
 export const explainRefusals = (refusals: readonly Refusal[]): string =>
   refusals.map(({ source, why }) => `${source}: ${why}`).join('; ');
 
-/** For the person who has to act on it. */
+/** A list of the refused sources for the person at the terminal, with what to install or mend. */
 export const listRefusals = (refusals: readonly Refusal[]): string =>
   refusals
     .map(({ source, why, help }) => `  ${source}: ${why}${help === '' ? '' : `\n      → ${help}`}`)
     .join('\n');
 
-/** Undefined when nothing is forced. */
+/** The value of ENGINES; undefined if it is not set. */
 export function parseForced(text: string | undefined): Forced | undefined {
   if (text === undefined || text === '') return undefined;
   const forced = forcible.find((source) => source === text);

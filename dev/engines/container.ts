@@ -157,7 +157,7 @@ class KeptContainer {
     if (this.#state === 'kept') await this.#started.restart();
   }
 
-  /** Whether it runs, and as which process. */
+  /** Whether the container runs; also notes its pid. */
   async look(): Promise<boolean> {
     const { State: state } = await this.#container.inspect();
     // On other systems Docker runs in a machine of its own, whose pids mean nothing here.
@@ -179,7 +179,7 @@ class KeptContainer {
   async #resume(): Promise<void> {
     if (this.#state !== 'held') return;
     if (await this.look()) {
-      // The watch still waits for its end.
+      // The container never ended, so `#watch` still waits for its end.
       this.#state = 'kept';
       return;
     }

@@ -11,20 +11,15 @@ export interface Engine extends AsyncDisposable {
   readonly source: Source;
   /** Where nats-server's monitoring answers. */
   readonly monitorUrl?: string;
-  /** What it is and why the sources before it did not serve. */
+  /** What the engine is, and why the sources before its own did not serve. */
   readonly reason: string;
-  /**
-   * The processes of this machine that are the engine. None where another process started it (`environment`).
-   */
+  /** The processes of this machine that are the engine. None where another process started it (`environment`). */
   pids(): number[];
-  /**
-   * SIGKILL to all of it. It comes back by itself on the same port with the same data, unless a caller holds
-   * it.
-   */
+  /** SIGKILL to all of it. It comes back by itself on the same port with the same data, unless a caller holds it. */
   kill(): Promise<void>;
   /** From now on a dead engine stays dead, for tests of what happens while it is away. */
   hold(): void;
-  /** Restarted again after a death; resolves when it is up. */
+  /** Ends `hold`: the engine is started if it is dead. Resolves when it is up. */
   resume(): Promise<void>;
 }
 

@@ -35,7 +35,7 @@ export async function useGiven(name: EngineName, url: string): Promise<RunningEn
   };
 }
 
-/** None where DNS gives the address (`mongodb+srv`): then the services find out. */
+/** The hosts of an address; none for `mongodb+srv`, whose hosts DNS gives: then only the services check them. */
 function hostsOf(url: string, portDefault: number): { host: string; port: number }[] {
   if (url.startsWith('mongodb+srv:')) return [];
   const [, authority = ''] = /^[a-z+]+:\/\/([^/?]*)/i.exec(url) ?? [];

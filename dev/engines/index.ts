@@ -19,7 +19,7 @@ export { NoEngine, type Engine, type EngineName, type Source } from './engine.ts
 export type { Forced } from './choice.ts';
 
 export interface EnginesOptions {
-  /** Where their data is. Two that run side by side have two folders. */
+  /** The folder of the engines' data. Engines that run side by side need two folders. */
   dataFolder: string;
   logFolder?: string;
   /** Gets the progress, one line at a time. */
@@ -30,7 +30,7 @@ export interface EnginesOptions {
   environment?: Environment;
   /** The file by which nats-server is configured, but for its addresses. Its folder is in NATS_STORE_DIR. */
   natsConfig?: string;
-  /** A process of theirs has come or gone. */
+  /** Called when a process of an engine has started or ended. */
   onChange?: () => void;
   /** Begin with no data. */
   fresh?: boolean;
@@ -64,7 +64,7 @@ export async function startEngine(name: EngineName, options: EnginesOptions): Pr
   return { ...engine, [Symbol.asyncDispose]: () => release.disposeAsync() };
 }
 
-/** All at once. When one of them cannot start, this stops the others again. */
+/** Starts all engines at once. If one cannot start, the others are stopped again. */
 async function startSeveral(
   names: readonly EngineName[],
   options: EnginesOptions,

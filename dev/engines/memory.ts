@@ -36,7 +36,7 @@ export function openMemory(folder: string): Memory {
       try {
         writeJson(path, { ...read(), [name]: served });
       } catch {
-        // The next start finds out again.
+        // The next start tries the sources again.
       }
     },
   };

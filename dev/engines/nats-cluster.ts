@@ -6,13 +6,13 @@ import type { Engine } from './engine.ts';
 import { startEngine, type EnginesOptions } from './index.ts';
 
 export interface NatsNode {
-  /** As nats-server names it where it says who leads a stream. */
+  /** The name by which nats-server reports the leader of a stream. */
   readonly name: string;
   readonly engine: Engine;
 }
 
 export interface NatsCluster extends AsyncDisposable {
-  /** All three, as NATS_URL has them. */
+  /** The addresses of all three, in the form of NATS_URL. */
   readonly url: string;
   readonly nodes: readonly NatsNode[];
   readonly servers: readonly Engine[];
@@ -23,7 +23,7 @@ export type NatsClusterOptions = Pick<EnginesOptions, 'dataFolder' | 'fresh' | '
 const names = ['n1', 'n2', 'n3'];
 const triesMax = 3;
 
-/** A port of a route is free when it is looked for, and may be taken when it is used. */
+/** Tries three times: a free port that was found for a route may be taken before nats-server listens on it. */
 export async function startNatsCluster(options: NatsClusterOptions): Promise<NatsCluster> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -38,7 +38,7 @@ async function startThree({ dataFolder, ...options }: NatsClusterOptions): Promi
   await using starting = new AsyncDisposableStack();
   const ports = await Promise.all(names.map(() => findPort()));
   const routes = ports.map((port) => `nats-route://127.0.0.1:${port}`);
-  // Two clusters of one name would become one, where a port of a route goes from a node that ended to one of another cluster.
+  // Each cluster has another name: two of one name would join if a node reused the port of an ended node of the other.
   const cluster = `three-${ports.join('-')}`;
   const starts = names.map(async (name, index): Promise<NatsNode> => {
     const folder = join(dataFolder, name);
@@ -63,7 +63,7 @@ async function startThree({ dataFolder, ...options }: NatsClusterOptions): Promi
 
 interface Together {
   routes: readonly string[];
-  /** The name that all of them have in common. */
+  /** The name of the cluster, the same in each node's configuration. */
   cluster: string;
 }
 

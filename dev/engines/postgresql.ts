@@ -57,7 +57,7 @@ const settingArguments = Object.entries(settings).flatMap(([name, value]) => ['-
 
 const instead = 'run as root on Debian, or install Docker, or install mongod 7 or newer';
 
-/** Says at once what would make a build of minutes fail. */
+/** Fails at once where the build, which takes minutes, would fail in the end. */
 export async function checkPostgresql({ cache }: RowContext): Promise<void> {
   if (process.platform !== 'linux') throw new NotServed('it needs Debian Linux', instead);
   if (process.getuid?.() !== 0) throw new NotServed('it needs root', instead);
@@ -176,7 +176,7 @@ export async function startPostgresql(context: RowContext, made: string): Promis
       command: 'unshare',
       args: inside(join(made, 'root'), data, postgres),
       readyWhen: /database system is ready to accept connections/,
-      // After a kill it reads its log again first.
+      // After a kill, PostgreSQL first replays its write-ahead log.
       readyWithinMs: 120_000,
       // The fast shutdown ends sessions instead of waiting for them, and writes out what only its log has; that may
       // take longer than a stop may. The immediate one leaves it to the log, which loses nothing either.
@@ -204,7 +204,7 @@ async function copyData({ dataFolder, cache }: RowContext, fresh: string): Promi
   return data;
 }
 
-/** As a rule they end by themselves in less. */
+/** How long sessions may take to end by themselves; most take less. */
 const sessionsEndWithinMs = 1_000;
 
 /**

@@ -1,4 +1,4 @@
-// Says what is going on while it goes on: never more than a few seconds of silence, however long a step takes.
+// Reports long steps on the terminal: after some seconds without a line, it says which steps go on and for how long.
 export interface Progress extends Disposable {
   say(line: string): void;
   /** Names what is being waited for. `note` replaces its detail, such as "installing packages". */

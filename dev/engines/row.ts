@@ -1,4 +1,4 @@
-// One row of the table of sources: what it gets, and what it does.
+// A source of an engine (docker, path, download, build): its input, and its type.
 import type { Ledger } from '../process/ledger.ts';
 import type { Cache } from './cache.ts';
 import type { Forced } from './choice.ts';
@@ -10,17 +10,17 @@ export interface RowContext {
   environment: Environment;
   cache: Cache;
   ledger: Ledger;
-  /** This engine's own, and this source's own: engines do not read each other's files. */
+  /** A folder for this engine from this source alone: engines of other sources cannot read its files. */
   dataFolder: string;
   /** Where its programs' logs go: NAME.log. */
   logFolder: string;
-  /** The port of the last time, at which clients that noted the address look for it. */
+  /** The port of the last start, where clients that noted the address look for the engine. */
   portWished: number | undefined;
   /** The configuration of nats-server, in place of the usual one. */
   natsConfig: string | undefined;
   /** A process of the engine has come or gone. */
   onChange: () => void;
-  /** Its data may go once it stops. */
+  /** Whether the engine's data is removed when it stops. */
   temporary: boolean;
 }
 

@@ -10,7 +10,7 @@ import { NotServed, type Addresses, type RunningEngine } from './engine.ts';
 import type { RowContext } from './row.ts';
 import { isAtLeast, parseVersion, type Version } from './versions.ts';
 
-/** Loaded only where it is tried: testcontainers takes half a second to load. */
+/** Imports container.ts only when Docker is tried, because testcontainers takes half a second to load. */
 export async function startFromImage(context: RowContext, spec: ContainerSpec): Promise<RunningEngine> {
   const { startContainer } = await import('./container.ts');
   return startContainer(context, spec);
@@ -62,7 +62,7 @@ export async function startOnPort<T>(
   }
 }
 
-/** One that stands still must not use up the time of the others. */
+/** A program that does not end must not use up the time that the others have to stop. */
 const headStartMs = 1_000;
 
 /** One engine out of programs that start in this order and stop in the opposite one. */
@@ -93,7 +93,7 @@ export function engineOf(
   };
 }
 
-/** Its version as it prints it, if it is on PATH and new enough. */
+/** The version of a program on PATH; throws `NotServed` if it is missing or too old. */
 export async function findOnPath(
   { environment, cache }: RowContext,
   program: string,

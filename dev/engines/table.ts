@@ -1,4 +1,4 @@
-// Goes down the table for one engine, takes the first source that works, and says which and why.
+// Tries the sources of one engine in order, takes the first one that works, and says which one and why.
 import { join } from 'node:path';
 import { messageOf } from '../process/words.ts';
 import { explainRefusals, labels, listRefusals, orderSources, type Forced, type Refusal } from './choice.ts';
@@ -8,10 +8,10 @@ import type { Memory } from './memory.ts';
 import type { RowContext, Rows } from './row.ts';
 
 export interface Setting extends Omit<RowContext, 'dataFolder' | 'portWished'> {
-  /** Of all engines; each takes a folder of its own in it. */
+  /** The folder of all engines; each engine has a folder in it. */
   folder: string;
   forced: Forced | undefined;
-  /** What served this user, and what made this folder's data. */
+  /** The sources that served this user last, and those that made the data in this folder. */
   lastServed: Memory;
   madeData: Memory;
 }
@@ -36,7 +36,7 @@ export async function takeFirstThatServes(rows: Rows, setting: Setting): Promise
     } catch (error) {
       cache.signal.throwIfAborted();
       const refusal = refusalOf(source, error);
-      // It will be full for every other source too.
+      // A full disk would make every other source fail too.
       if (diskFull.test(refusal.why))
         throw new NoEngine(`The disk is full. Make room, then start again.\n  ${refusal.why}`);
       refusals.push(refusal);
@@ -48,9 +48,9 @@ export async function takeFirstThatServes(rows: Rows, setting: Setting): Promise
 
 interface Choice {
   source: Source;
-  /** Why those before it do not serve. */
+  /** Why the sources before this one do not serve. */
   refused: string;
-  /** By this start, and not by an earlier one. */
+  /** Whether this start found that out, and not an earlier one. */
   isTried: boolean;
 }
 
@@ -116,7 +116,7 @@ function portOf({ url }: RunningEngine): { port?: number } {
   return port === undefined ? {} : { port: Number(port) };
 }
 
-/** Whatever fails in a source, another may serve; but only expected failures have a message of their own. */
+/** Any failure makes the next source be tried; only an expected one (`NotServed`) has a text of help. */
 function refusalOf(source: Source, error: unknown): Refusal {
   const message = messageOf(error);
   const why = message.replaceAll(/\s+/g, ' ').slice(0, 500);

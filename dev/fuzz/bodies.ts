@@ -1,4 +1,5 @@
-// Bodies that cost a parser or a rule more than their size says, on many connections at once, beside a neighbour's pushes.
+// Sends bodies that cost a parser or a rule more than their size suggests, on many connections, beside a neighbour's
+// pushes.
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { residentMb } from '../process/memory.ts';
@@ -27,7 +28,7 @@ const keys = (count: number, value: string): string =>
 const names = (name: string): string =>
   `{"suppliers":[${Array.from({ length: 500 }, (_, at) => `{"externalId":"S-${at}","name":"${name}"}`).join(',')}]}`;
 
-/** Each draws a body of its kind. */
+/** By kind, the function that draws a body. */
 const kinds: Readonly<Record<string, (random: Random) => string>> = {
   brackets: (random) => filled('{"suppliers":', random.pick(['[', '[[],', '{"a":'] as const), ''),
   'brackets that close': () => `{"suppliers":${'['.repeat(bodyBytesMax / 2)}${']'.repeat(bodyBytesMax / 2)}}`,
@@ -76,7 +77,7 @@ export interface PressureOptions {
   say: (line: string) => void;
 }
 
-/** What each body did to the neighbour, to the services and to its own sender that it must not. */
+/** Sends each body; resolves with what it did to the neighbour, the services and its sender that it must not do. */
 export async function sendHostileBodies(stack: Stack, options: PressureOptions): Promise<string[]> {
   const { seed, seconds, say } = options;
   const random = openRandom(seed);
@@ -97,7 +98,7 @@ export async function sendHostileBodies(stack: Stack, options: PressureOptions):
     if (felt.p99 > p99MsMax) faults.push(`${sayFelt(felt)} beside ${story}`);
     if (most.mb > residentMbMax) faults.push(`${most.mb.toFixed(0)} MB in ${most.service} with ${story}`);
     for (const [status, count] of statuses) {
-      // Its sender is over its share: the neighbour is not.
+      // 503 is right for the sender, who is over its share, but not for the neighbour (`refusalsOf`).
       if (status >= 500 && status !== 503) faults.push(`${count} × ${status} for ${story}`);
     }
   }
@@ -125,7 +126,7 @@ async function sendOn(
   }
 }
 
-/** The largest replica that was seen. */
+/** The largest memory of a replica until `end`. */
 async function watchMemory(stack: Stack, end: AbortSignal): Promise<{ mb: number; service: string }> {
   const most = { mb: 0, service: '' };
   do {

@@ -30,7 +30,7 @@ export function exchange(
       const answer = readAnswer(received, expectsBody);
       if (answer !== undefined) end(answer);
     });
-    // Received bytes count, also where the other side then cut the connection.
+    // An answer that came before the other side cut the connection still counts.
     socket.on('error', () => undefined);
     socket.on('close', () => end('closed'));
     socket.write(bytes);

@@ -25,7 +25,7 @@ const { values } = parseArgs({
 const seed = Number(values.seed);
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** A first volley brings the process to its size; after that it may not grow by more than this. */
+/** How much the gateway's memory may grow after a first volley, which brings the process to its usual size. */
 const growthMbMax = 48;
 const warmUpShare = 1.2;
 

@@ -1,17 +1,17 @@
-// A caller of another integration that pushes one supplier after the other, while the fuzzer does something to the stack
-// that only its own integration may feel.
+// A caller of another integration that pushes one supplier after the other, while the fuzzer does something that only
+// the fuzzer's own integration may notice.
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { Stack } from '../stack/index.ts';
 
-/** For the thread that pushes. */
+/** The input of the thread that pushes (neighbour-thread.ts). */
 export interface Errand {
   gateway: string;
   token: string;
 }
 
 export interface Notes {
-  /** Of each push, in milliseconds. */
+  /** The time of each push, in milliseconds. */
   times: number[];
   /** The answers that were not 200. */
   refusals: Map<string, number>;
@@ -26,7 +26,7 @@ export interface Felt {
   refusals: Map<string, number>;
 }
 
-/** Pushes until the signal. */
+/** Pushes until the signal aborts; resolves with the times of the pushes. */
 export async function askAsNeighbour(stack: Stack, end: AbortSignal): Promise<Felt> {
   const errand: Errand = {
     gateway: stack.gateway,

@@ -1,4 +1,4 @@
-// Values that programs have stumbled over, by where they can occur.
+// Values that have broken programs before, by the part of a request in which they can occur.
 
 export const oddTexts = [
   '',
@@ -33,7 +33,7 @@ export const oddTexts = [
   'x'.repeat(5_000),
 ] as const;
 
-/** As JSON text: some are no JSON, or more than JavaScript can hold. */
+/** Values as JSON text; some are not valid JSON, others are numbers that JavaScript cannot hold. */
 export const oddJson = [
   'null',
   'true',

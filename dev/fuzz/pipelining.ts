@@ -20,7 +20,7 @@ const volleys: readonly Volley[] = [
   { connections: 200, requests: 1_000 },
 ];
 
-/** What it did to the neighbour and to the gateway that it must not. */
+/** Sends the requests; resolves with what they did to the neighbour and the gateway that they must not do. */
 export async function sendPipelined(stack: Stack, { seconds, say }: PressureOptions): Promise<string[]> {
   const gateways = (): number => residentMb(stack.pids()['gateway'] ?? []);
   const alone = await askAsNeighbour(stack, AbortSignal.timeout(seconds * 1_000));
@@ -50,7 +50,7 @@ export async function sendPipelined(stack: Stack, { seconds, say }: PressureOpti
   return faults;
 }
 
-/** How many answers came until all had, or the connection ended. */
+/** Resolves with the number of answers, once all have come or the connection has ended. */
 function sendAll({ gateway }: Stack, requests: number): Promise<number> {
   return new Promise((resolve) => {
     const socket = connect(Number(new URL(gateway).port), '127.0.0.1');

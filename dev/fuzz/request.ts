@@ -1,4 +1,4 @@
-// A request of the fuzzer: a good one from the route table, with one to three odd changes.
+// Draws a request of the fuzzer: a valid one from the route table, with up to three odd changes.
 import { eventKinds, routes, type Route } from '@integration-sync/contracts';
 import { methods, oddHeaders, oddJson, oddPaths, oddQueryValues, oddTexts } from './oddities.ts';
 import type { Random } from './random.ts';
@@ -13,9 +13,9 @@ export interface OddRequest {
 }
 
 export interface Ingredients {
-  /** Good ones, of several integrations. */
+  /** Valid tokens of several integrations. */
   tokens: readonly [string, ...string[]];
-  /** Webhooks that exist, once they do. */
+  /** The ids of existing webhooks. */
   webhookIds: readonly string[];
 }
 
@@ -119,7 +119,7 @@ const mutations: readonly [Mutation, ...Mutation[]] = [
     const text = draft.body?.toString() ?? '';
     const list = /\[(?<item>\{.*\})\]/s.exec(text);
     const item = list?.groups?.['item'];
-    // Twice over would be more memory than there is.
+    // Repeating items that are already repeated would need more memory than there is.
     if (list === null || item === undefined || item.length > 1_000) return;
     draft.body = Buffer.from(
       text.replace(list[0], () => `[${Array.from({ length: count }, () => item).join(',')}]`),

@@ -10,14 +10,14 @@ import type { Stack } from '../stack/index.ts';
 const version = '4.32.5';
 
 export interface SchemathesisOptions {
-  /** Where it may leave its notes. */
+  /** The working folder, where schemathesis may write files. */
   folder: string;
   seed: number;
   examples: number;
   say: (line: string) => void;
 }
 
-/** What each visitor found wrong; empty when all is well. */
+/** Runs it as each visitor; resolves with the faults, none if all is well. */
 export async function runSchemathesis(stack: Stack, options: SchemathesisOptions): Promise<string[]> {
   const program = await install(options.say);
   const visitors = [

@@ -2,7 +2,7 @@
 import { codes, isErrorCode } from '@integration-sync/contracts';
 import type { Outcome } from './exchange.ts';
 
-/** What is wrong with it, or undefined. */
+/** The fault of an answer, or undefined. */
 export function findFault(outcome: Outcome): string | undefined {
   if (outcome === 'hung' || outcome === 'closed') return outcome;
   const { status, headers, body } = outcome;

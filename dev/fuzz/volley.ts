@@ -14,7 +14,7 @@ export interface VolleyOptions {
 export interface Volley {
   /** How often each status came. */
   statuses: Map<number | string, number>;
-  /** Each with the request that caused it. */
+  /** The faults, each with the request that caused it. */
   faults: string[];
 }
 

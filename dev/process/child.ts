@@ -7,7 +7,7 @@
 //   up        ready                                              waiting
 //   waiting   dead, started again when its back-off is over      –
 //   held      supervision is paused: a fault test wants it dead  held
-//   stopped   stopped by the supervisor, for good                            stopped
+//   stopped   stopped by the supervisor, for good                stopped
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -29,20 +29,20 @@ export interface ChildSpec {
   environment?: Readonly<NodeJS.ProcessEnv>;
   folder?: string;
   backoff: Backoff;
-  /** Which line says that it is ready. Without it, ready is what has been spawned. */
+  /** The line of output that means "ready". Without it, a child is ready once it is spawned. */
   readyWhen?: RegExp;
   readyWithinMs?: number;
   stopSignal?: NodeJS.Signals;
   stopWithinMs?: number;
-  /** Sent a second before its time to stop is over: makes it stop at once, and still in better order than SIGKILL. */
+  /** Sent a second before SIGKILL, to a child that stops too slowly: it stops at once, but in better order. */
   hurrySignal?: NodeJS.Signals;
-  /** Ends processes that it may have left running. */
+  /** Ends processes that the child may have left running. */
   afterStop?: () => Promise<void>;
   beforeStart?: () => Promise<void>;
   onLine?: (line: string) => void;
   onStart?: (pid: number) => void;
   onDeath?: (death: Death) => void;
-  /** It is stopped for good, or was never up. */
+  /** Called when the child is stopped for good, or was never up. */
   onStopped?: () => void;
 }
 
@@ -53,7 +53,7 @@ export interface Death {
   againInMs: number | undefined;
 }
 
-/** It died before it was ever ready. */
+/** The child died before it was ever ready. */
 export class ChildDied extends Error {
   override readonly name = 'ChildDied';
   readonly lastLines: readonly string[];
@@ -68,17 +68,17 @@ export interface Child extends AsyncDisposable {
   readonly name: string;
   /** Undefined while it is dead. */
   pid(): number | undefined;
-  /** SIGKILL, or another signal. It comes back by itself, unless it is held. */
+  /** Sends SIGKILL or another signal. The supervisor starts the child again, unless the child is held. */
   kill(signal?: NodeJS.Signals): Promise<void>;
   /** From now on a dead child stays dead. */
   hold(): void;
-  /** Restarted again after a death; resolves when it is up. */
+  /** Ends `hold`: the child is started if it is dead. Resolves when it is up. */
   resume(): Promise<void>;
   /** Stops it in good order, for good. */
   stop(): Promise<void>;
 }
 
-/** Resolves when it is up for the first time. The signal ends a start that is under way. */
+/** Resolves when the child is up for the first time. The signal ends a start that is under way. */
 export async function startChild(spec: ChildSpec, signal?: AbortSignal): Promise<Child> {
   signal?.throwIfAborted();
   const child = new SupervisedChild(spec);
@@ -92,7 +92,7 @@ export async function startChild(spec: ChildSpec, signal?: AbortSignal): Promise
   }
 }
 
-/** The end of a child that the supervisor asked to end, and not a death. */
+/** How a held child ends that was asked to end, which is no death. */
 const inGoodOrder = 'exit code 0';
 
 const linesKept = 40;
@@ -241,13 +241,13 @@ class SupervisedChild implements Child {
     if (againInMs === undefined) return;
     this.#state = 'waiting';
     this.#retry = setTimeout(() => {
-      // A failure has been reported, and the next try is set, before it arrives here.
+      // `start` has already reported a failure and set the next try, so it is ignored here.
       this.start().catch(() => undefined);
     }, againInMs);
   }
 }
 
-/** A child that cannot start at all has ended too. */
+/** Resolves with how the child ended; a child that could not be spawned counts as ended, too. */
 function endOf(child: ChildProcess): Promise<string> {
   return new Promise((resolve) => {
     child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`));

@@ -34,7 +34,7 @@ export async function runCommand(
 ): Promise<string> {
   const { timeoutMs = 10 * 60_000, signal, onStart, onLine } = options;
   signal?.throwIfAborted();
-  // In a group of its own, so that all that it started ends with it.
+  // The command has a process group of its own, so that all processes that it started can be ended with it.
   const child = spawn(command, args, {
     cwd: options.folder,
     env: options.environment ?? process.env,

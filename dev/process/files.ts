@@ -18,7 +18,7 @@ export function writeJson(path: string, value: unknown, mode?: number): void {
   writeWhole(path, `${JSON.stringify(value, null, 2)}\n`, mode);
 }
 
-/** Undefined when there is none, or when what is there is not JSON: to the reader that is the same. */
+/** Undefined if the file is missing or is not JSON: both mean the same to a reader. */
 export function readJson(path: string): unknown {
   const text = readText(path);
   if (text === undefined) return undefined;
@@ -33,7 +33,7 @@ export function readText(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    // The system gives the second below /proc of a process that is just ending.
+    // Reading below /proc gives ESRCH while the process is just ending.
     if (error instanceof Error && 'code' in error && ['ENOENT', 'ESRCH'].includes(String(error.code)))
       return undefined;
     throw error;

@@ -5,9 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 
 export interface ProcessIdentity {
   pid: number;
-  /**
-   * Compared, never read. Null where the system does not tell; then no starter ends the process by its pid.
-   */
+  /** Compared, never read. Null where the system does not tell; then no starter ends the process by its pid. */
   begunAt: string | null;
 }
 
@@ -99,7 +97,7 @@ function readText(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    // The process may end between any two looks at it.
+    // The process may end between two reads.
     return undefined;
   }
 }

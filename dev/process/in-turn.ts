@@ -1,7 +1,7 @@
-// Ends what has to end in an order, of which nothing may use up the time of what comes after it.
+// Stops things in an order, and starts each stop after a bounded wait, so that a slow one does not delay all after it.
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** Begins each stop when the one before is done, or has had its head start; resolves once all are done. */
+/** Begins each stop when the one before is done, or after `headStartMs`; resolves once all are done. */
 export async function stopInTurn(
   stops: readonly (() => Promise<unknown>)[],
   headStartMs: number,

@@ -10,7 +10,7 @@ import { readJson, writeJson } from './files.ts';
 
 export interface Entry extends ProcessIdentity {
   name: string;
-  /** What makes it stop in good order. */
+  /** The signal that stops the process in good order. */
   stopSignal: NodeJS.Signals;
 }
 
@@ -43,7 +43,7 @@ export async function endLeftovers(path: string): Promise<string[]> {
   return ended;
 }
 
-/** Whether its starter had no time to close it. */
+/** Whether the ledger's owner was killed before it could close the ledger. */
 export const isLeftOpen = (path: string): boolean => existsSync(path);
 
 function readEntries(path: string): Entry[] {

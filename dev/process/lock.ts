@@ -11,12 +11,12 @@ import { messageOf } from './words.ts';
 /** Held until it is disposed of, or until the process ends. */
 export type Lock = Disposable;
 
-/** The system does not give the file: no permission, no room, no such disk. */
+/** The lock file cannot be opened: no permission, no room, no such disk. */
 export class LockFailure extends Error {
   override readonly name = 'LockFailure';
 }
 
-/** Undefined when another holds it: another process, or another part of this one. */
+/** Undefined if another process, or another part of this one, holds the lock. */
 export function takeLock(path: string): Lock | undefined {
   mkdirSync(dirname(path), { recursive: true });
   const database = openExclusively(path);
@@ -43,7 +43,7 @@ function openExclusively(path: string): DatabaseSync | undefined {
   }
 }
 
-/** For messages only: who held it at the last look. */
+/** The pid of the last known holder. For messages only: it may be outdated. */
 export function lockOwner(path: string): number | undefined {
   const owner = readJson(ownerPath(path));
   return typeof owner === 'object' && owner !== null && 'pid' in owner && typeof owner.pid === 'number'

@@ -5,14 +5,14 @@ import { connect, createServer } from 'node:net';
 
 const loopback = '127.0.0.1';
 
-/** Below those that systems give to connections and to servers that name no port, and may give at any moment. */
+/** Below the range of ephemeral ports, which the system may give to any connection at any moment. */
 const allPorts = '15000-31999';
 const triesMax = 1_000;
 
-/** One that was found looks free until its finder listens there, which a gateway does only after its engines have started. */
+/** Ports that were found before: one looks free until its finder listens there, which may be minutes later. */
 const looked = new Set<number>();
 
-/** Throws where the port is not the cause: a name of no machine, an address of another machine. */
+/** Throws for an error other than a taken port, such as an unknown host. */
 export async function isPortFree(port: number, host = loopback): Promise<boolean> {
   const server = createServer();
   server.listen({ host, port, exclusive: true });

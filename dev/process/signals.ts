@@ -1,8 +1,8 @@
-// What ends a command at the terminal.
+// The signals that end a command at the terminal.
 
 export const endSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** To end. At a second signal, such as npm's copy of the terminal's, the process goes on ending. */
+/** Resolves at the first signal. A second one, such as the copy that npm passes on, does not kill the process. */
 export function untilTold(): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   for (const signal of endSignals) process.on(signal, () => resolve());

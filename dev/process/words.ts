@@ -1,16 +1,16 @@
 // How the commands of this folder speak to the person who runs them.
 
-/** What an error says, whatever was thrown. */
+/** The message of an error, or of any other thrown value. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** A whole number that an option takes. */
+/** Reads an option that takes a whole number; throws with the allowed range. */
 export function readCount(option: string, text: string, [least, most]: readonly [number, number]): number {
   const count = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
   if (count >= least && count <= most) return count;
   throw new RangeError(`${option} takes a number from ${least} to ${most}, not "${text}"`);
 }
 
-/** Followed by the usage, where the call was wrong. */
+/** The message of an error, followed by the usage if the options were wrong. */
 export function explainMisuse(error: unknown, usage: string): string {
   const isMisuse =
     error instanceof RangeError ||
