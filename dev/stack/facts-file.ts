@@ -1,4 +1,4 @@
-// Keeps stack.json current: it follows every change of a process.
+// Rewrites stack.json whenever a process of the stack starts or ends.
 import type { Engines } from '../engines/index.ts';
 import { changeFacts, mergePids, removeFacts, type Pids, type StackFacts } from './facts.ts';
 import type { Fleet } from './fleet.ts';
@@ -7,7 +7,7 @@ import { serviceNames } from './services.ts';
 export type FixedFacts = Omit<StackFacts, 'pids' | 'metrics'>;
 
 export interface FactsFile extends AsyncDisposable {
-  /** Something has changed. Changes that come during a write share the write after it. */
+  /** Notes a change. Changes that come during a write share the next write. */
   changed(): void;
   written(): Promise<void>;
 }

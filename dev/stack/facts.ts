@@ -47,7 +47,9 @@ export async function changeFacts(
   if (facts !== undefined) writeJson(pathOf(folder), facts, 0o600);
 }
 
-/** Those of `before` that are not `ours` and still live, and then ours as they are now. */
+/**
+ * The pids of this stack as they are now, then live pids of `before` that other terminals added (`npm run service`).
+ */
 export function mergePids(
   before: readonly number[],
   everOurs: ReadonlySet<number>,

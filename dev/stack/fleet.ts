@@ -21,7 +21,7 @@ export interface FleetOptions {
 export interface Fleet extends AsyncDisposable {
   replicas(): readonly Replica[];
   find(service: Service, number: number): Replica;
-  /** All replicas of a service at once, with the present content of their files. */
+  /** Restarts all replicas of a service at once, with the present content of their files. */
   restart(service: Service): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-// A stack's own folder, port and address while it runs.
+// Takes the folder and the port of a stack, and finds the address of its gateway.
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import type { Environment } from '../engines/environment.ts';
@@ -37,7 +37,7 @@ export async function takeFolder(
   return ledger;
 }
 
-/** Checked before the stack starts anything, as a start may take minutes. */
+/** Chooses the gateway's port before the stack starts anything, because a start may take minutes. */
 export async function chooseGatewayPort(environment: Environment): Promise<number> {
   const port = Number(environment['GATEWAY_PORT'] || 8_080);
   if (port === 0) return findPort();
@@ -53,7 +53,7 @@ export async function chooseGatewayPort(environment: Environment): Promise<numbe
   );
 }
 
-/** Where this machine finds the gateway. A gateway on every address is found on loopback too. */
+/** The gateway's address for this machine. A gateway that listens on every address is found on loopback, too. */
 export function gatewayUrl(environment: Environment, port: number): string {
   const host = environment['GATEWAY_HOST'] || loopback;
   if (host === '0.0.0.0' || host === '::') return `http://${loopback}:${port}`;

@@ -8,7 +8,7 @@ import type { Environment } from '../engines/environment.ts';
 import { readText, writeJson, writeWhole } from '../process/files.ts';
 
 export interface LocalKey {
-  /** As the gateway is told. */
+  /** The value of AUTH_CLIENTS_FILE for the gateway. */
   clientsFile: string;
   /** Undefined where the environment names a file of its own, or where the client was removed. */
   key: string | undefined;

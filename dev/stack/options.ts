@@ -51,7 +51,7 @@ function parse(args: readonly string[]) {
       },
     }).values;
   } catch (error) {
-    // Its first sentence names the option; the rest explains a syntax that the person did not ask about.
+    // The first sentence of Node's message names the option; the rest explains a syntax that does not help here.
     const [said] = error instanceof Error ? error.message.split('. ') : [];
     throw new StartFailure(`${said ?? String(error)}.\n\n${usage}`);
   }

@@ -24,7 +24,7 @@ export interface PatienceOptions {
   onWait?: (why: string) => void;
 }
 
-/** Longer than a gateway repeats an answer. */
+/** Longer than the gateway repeats a cached answer of /readyz. */
 const repeatedMs = 1_100;
 
 /** Resolves once the stack has become ready, or has been ready since the call. */
@@ -40,7 +40,7 @@ export async function waitUntilReady(
     const state = await askReadiness(gateway);
     if (state.ready && askedAt >= trustedFrom) return;
     if (!state.ready) {
-      // What is ready from now on was asked for later.
+      // A ready answer after an unready one is newer than the call, so it is trusted at once.
       trustedFrom = 0;
       if (performance.now() > startedAt + withinMs)
         throw new Error(`not ready within ${withinMs / 1_000} s: ${state.why}`);

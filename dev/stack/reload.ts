@@ -7,7 +7,7 @@ import { serviceNames, type Service } from './services.ts';
 export interface ReloadOptions {
   /** Where `services/`, `shared/` and `console/` are. */
   root: string;
-  /** Resolves once all of its replicas run again. */
+  /** Restarts a service; resolves once all its replicas run again. */
   restart: (service: Service) => Promise<void>;
   say: (line: string) => void;
 }
@@ -41,7 +41,7 @@ export function reloadOnChange({ root, restart, say }: ReloadOptions): Disposabl
   };
 
   const watchers = [
-    // The gateway serves it.
+    // The gateway serves the console, so it restarts when the console changes.
     [join(root, 'console/src'), ['gateway']] as const,
     ...serviceNames.map((service) => [join(root, 'services', service, 'src'), [service]] as const),
     ...readdirSync(join(root, 'shared')).map(

@@ -11,7 +11,7 @@ export interface Replica {
   readonly service: Service;
   readonly name: string;
   readonly child: Child;
-  /** Where its metrics are, once it has said so. */
+  /** The address of its metrics, once the replica has logged it. */
   metricsUrl(): string | undefined;
 }
 

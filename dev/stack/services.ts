@@ -41,7 +41,7 @@ export const consoleOf = (environment: Environment): string => environment['CONS
 
 export type Settings = Record<string, string>;
 
-/** Added to the environment, whose own values stay. */
+/** The settings that the stack adds to the environment of each service; values of the environment stay. */
 export function settingsOf(
   { nats, natsMonitor, mongodb, database, gatewayPort }: Addresses,
   { authSecret, webhookSecretKey, clientsFile }: Secrets & Pick<LocalKey, 'clientsFile'>,
