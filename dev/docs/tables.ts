@@ -97,7 +97,7 @@ function metricTable(): string {
   return table(['Metric', 'What it is'], [...rows, [rowOfNode.name, rowOfNode.says]]);
 }
 
-/** What it is red for, deploy/prometheus/rules.yaml says. */
+/** The table of alerts; their expressions stand in deploy/prometheus/rules.yaml. */
 const alertTable = (): string =>
   table(
     ['Alert', 'Severity', 'What to do first'],
@@ -106,7 +106,7 @@ const alertTable = (): string =>
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** As they are made without any setting. */
+/** The table of streams, as they are created if no setting is set. */
 function streamTable(): string {
   const rows = expectedStreams({}).map((spec) => [
     spec.name,
@@ -130,7 +130,7 @@ function timesTable(): string {
   return table(['This', 'is shorter than', 'so that'], rows);
 }
 
-/** `folder/file.ts name`, and how long that is. */
+/** The cell of a time: name, value and file of `folder/file.ts name`. */
 function timeCell(place: string): string {
   const [path = '', name = ''] = place.split(' ');
   const ms = timeOf(place);

@@ -3,10 +3,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Each of both times is a file and a name in it. */
+/** Two times, each as a file and the name of a constant in it. */
 export interface Order {
   short: string;
-  /** Longer than `short`, or at least as long as so many of it. */
+  /** Must be longer than `short`; with `times`, at least so many times as long. */
   long: string;
   times?: number;
   why: string;

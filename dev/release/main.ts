@@ -68,7 +68,7 @@ function release(step: string | undefined): void {
   try {
     execFileSync('npm', ['run', 'generate'], { cwd: root, stdio: 'inherit' });
   } catch {
-    // The tree was clean, so that all of the changes are those of this release.
+    // The tree was clean before, so a hard reset drops only the changes of this release.
     git('reset', '--quiet', '--hard');
     throw new RangeError('npm run generate fails, as above; everything is as it was');
   }

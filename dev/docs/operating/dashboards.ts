@@ -25,7 +25,7 @@ export interface Dashboard {
 
 const rate = (metric: string): string => `rate(${metric}[$__rate_interval])`;
 
-/** The usual three, over all replicas. */
+/** Queries for p50, p95 and p99 of a histogram, over all replicas. */
 const quantiles = (bucket: string, by = ''): Query[] =>
   [0.5, 0.95, 0.99].map((quantile) => ({
     expression: `histogram_quantile(${quantile}, sum by (le${by === '' ? '' : `, ${by}`}) (${rate(bucket)}))`,

@@ -4,7 +4,7 @@ import { metricRows, type MetricRow } from './metrics.ts';
 
 const columns = 3;
 const [width, height] = [24 / columns, 8];
-/** Chosen at the top of the dashboard. */
+/** A variable of the dashboard: the person chooses the data source at the top. */
 const datasource = { type: 'prometheus', uid: '${datasource}' };
 
 export function grafanaDashboard({ uid, title, rows }: Dashboard): object {
@@ -66,7 +66,7 @@ function grafanaPanel(panel: Panel): object {
   };
 }
 
-/** What the table says of the metrics that the queries name. Those of prom-client are not in it. */
+/** The description of a panel: what the table of metrics says of its metrics. The table has none of prom-client. */
 function describe(queries: readonly Query[]): string {
   const words = new Set(queries.flatMap(({ expression }) => expression.match(/\w+/g) ?? []));
   const isNamed = ({ metrics }: MetricRow): boolean =>

@@ -170,7 +170,7 @@ export const metricRows: readonly MetricRow[] = [
   ...ofProcesses,
 ];
 
-/** Those of prom-client that dashboards and rules name. They stand in one row of the table, without their names. */
+/** The metrics of prom-client that dashboards and rules name. The table has one row for them, without their names. */
 export const metricsOfNode: readonly Metric[] = [
   gauge('process_start_time_seconds'),
   gauge('process_resident_memory_bytes'),
