@@ -1,5 +1,6 @@
-// Programs of their source files, each in one file with what they share beside it. Node loads more than a thousand modules for a
-// service otherwise: a start from one file costs a third of the processor time. The image runs such files, and the tests.
+// Bundles programs, each into one file, with the code that they share in files beside it. Otherwise Node loads more
+// than a thousand modules for a service: a start from one file costs a third of the processor time. Image and tests run
+// such files.
 //
 //   node dev/bundle.ts FOLDER   what the image runs: programs/, and services/NAME/src/main.ts, which lead to them
 import { cp, mkdir, writeFile } from 'node:fs/promises';
@@ -12,11 +13,11 @@ export interface BundleOptions {
   /** Source files by the names of the programs. */
   sources: Readonly<Record<string, string>>;
   folder: string;
-  /** Of a program's file. */
+  /** The pattern for the names of the programs' files. */
   fileName: string;
 }
 
-/** Of each program the file that was made. */
+/** Resolves with the path of the file of each program. */
 export async function bundle({ sources, folder, fileName }: BundleOptions): Promise<Map<string, string>> {
   await mkdir(folder, { recursive: true });
   // The gateway reads these pages, which are beside its source.

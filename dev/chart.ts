@@ -25,7 +25,7 @@ export const renderings = [
 ] as const;
 export type Rendering = (typeof renderings)[number];
 
-/** The files of values that each is rendered with, a later one over an earlier one. */
+/** The values files of each rendering; a later file overrides an earlier one. */
 const valuesOf: Readonly<Record<Rendering, readonly string[]>> = {
   defaults: [],
   production: ['production.yaml'],
@@ -38,7 +38,9 @@ const valuesOf: Readonly<Record<Rendering, readonly string[]>> = {
 
 export const renderedFile = (name: Rendering): string => join(root, 'test/chart/rendered', `${name}.yaml`);
 
-/** What a rendering is made of, as one line. */
+/**
+ * The first line of a rendered file: a hash of the chart and the values, by which tests see that the file is current.
+ */
 export async function firstLineOf(name: Rendering): Promise<string> {
   const files = await Array.fromAsync(glob('deploy/helm/**/*.{yaml,tpl,txt,json,js}', { cwd: root }));
   const hash = createHash('sha256');
@@ -126,7 +128,7 @@ const definitionOf = (service: string): string =>
 
 export const readmeFile = join(root, 'deploy/helm/README.md');
 
-/** From values.yaml: each value with its default and the comment above it. */
+/** The README of the chart: each value of values.yaml with its default and the comment above it. */
 export async function readme(): Promise<string> {
   const { contents } = parseDocument(await readFile(join(root, 'deploy/helm/values.yaml'), 'utf8'));
   if (!isMap<Node, Node>(contents)) throw new Error('values.yaml is no map');
@@ -173,7 +175,7 @@ function rowsOf(map: YAMLMap<Node, Node>, above: string): Row[] {
     const path = `${above}${isScalar(key) ? String(key.value) : ''}`;
     if (isMap<Node, Node>(value) && value.flow !== true && value.items.length > 0) {
       const [first, ...below] = rowsOf(value, `${path}.`);
-      // What is said of a map stands at its first value, where nothing is said of that.
+      // The comment above a map becomes that of its first value, if that value has none.
       return first === undefined
         ? []
         : [Object.assign(first, { what: first.what || (what ?? '') }), ...below];
@@ -184,7 +186,7 @@ function rowsOf(map: YAMLMap<Node, Node>, above: string): Row[] {
 
 const ofServices = /^services\.(\w+)\./;
 
-/** What all services have alike stands once, as `services.NAME`. */
+/** Values that all services share stand once in the table, as `services.NAME`. */
 function withoutRepetitions(rows: readonly Row[]): Row[] {
   const services = Object.keys(configs);
   const isAlike = ({ path, value }: Row): boolean => {

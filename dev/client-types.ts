@@ -27,7 +27,7 @@ const simple: Readonly<Record<string, string>> = {
   null: 'null',
 };
 
-/** Collects every object that has a title as an interface of that name. */
+/** The TypeScript type of a schema; collects each object with a title in `named`, as an interface of that name. */
 function typeOf(schema: Schema, named: Map<string, string>): string {
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (schema.enum !== undefined) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
@@ -47,7 +47,7 @@ function objectOf(schema: Schema, named: Map<string, string>): string {
   if (properties === undefined && values !== undefined) return `Record<string, ${typeOf(values, named)}>`;
   const lines = Object.entries(properties ?? {}).map(([name, property]) => {
     const comment = property.description === undefined ? '' : `/** ${property.description} */\n`;
-    // What is sent may also say `undefined`: JSON.stringify leaves it out.
+    // A caller may also send `undefined`: JSON.stringify leaves such fields out.
     const mark = required.includes(name) ? '' : '?';
     return `${comment}${name}${mark}: ${typeOf(property, named)}${mark === '' ? '' : ' | undefined'};`;
   });
@@ -61,7 +61,7 @@ function objectOf(schema: Schema, named: Map<string, string>): string {
   return name;
 }
 
-/** What the file should hold. */
+/** The text of the generated file. */
 export async function clientTypes(): Promise<string> {
   const named = new Map<string, string>();
   const schemas = routes.flatMap(({ body, answer }) => [body?.schema, answer.schema]);

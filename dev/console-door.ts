@@ -1,5 +1,5 @@
-// How a token comes into the console without an address that holds it: browsers keep the addresses that they were at. A link has
-// the port of a door on this machine, and a code that opens it once.
+// Passes a token to the console without an address that holds the token, because browsers keep visited addresses. The
+// link holds the port of a local HTTP server ("door") and a code that this server accepts once.
 //
 //   GATEWAY/console#open=PORT.CODE        the page makes a pair of keys, and goes to the door with the public one
 //   127.0.0.1:PORT/?code=CODE&key=KEY     the door seals a token for that key, and sends the browser back
@@ -10,14 +10,14 @@ import { createServer, type Server } from 'node:http';
 
 export interface Door extends AsyncDisposable {
   readonly link: string;
-  /** Resolves once a browser has been through. */
+  /** Resolves once a browser has fetched the token. */
   readonly passed: Promise<void>;
 }
 
 export interface DoorOptions {
   /** The address of the console. */
   page: string;
-  /** Asked when the link is opened, so that the token is good from then on. */
+  /** Makes the token; called only when the link is opened, so that the token's lifetime begins then. */
   issue: () => string;
 }
 
@@ -75,7 +75,9 @@ function isSame(given: string, code: string): boolean {
 
 const curve = { name: 'ECDH', namedCurve: 'P-256' } as const;
 
-/** The public key of the sealing, and what is sealed. Each key of it seals once, so that it needs no other nonce. */
+/**
+ * Encrypts the token: returns our public key and the ciphertext. Each key encrypts once, so the nonce may be constant.
+ */
 async function seal(token: string, key: string): Promise<string> {
   const { subtle } = crypto;
   const theirs = await subtle.importKey('raw', Buffer.from(key, 'base64url'), curve, false, []);

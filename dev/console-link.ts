@@ -32,7 +32,7 @@ async function printLink(): Promise<void> {
     throw new Error('There is no local stack yet: run "npm start" first, or set GATEWAY_URL.');
   }
   const who = { integration: values.integration, ttlSeconds: parseTtl(values.ttl) };
-  // What is wrong with the secret is said before the link is opened.
+  // A wrong or missing secret is reported now, and not when the link is opened.
   issueLocalToken(who);
   await using door = await openDoor({
     page: `${gateway.replace(/\/$/, '')}/console`,

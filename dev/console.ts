@@ -9,7 +9,7 @@ import { rolldown } from 'rolldown';
 const room = resolve(import.meta.dirname, '../console');
 const folder = join(room, 'dist');
 
-/** Several processes may do so at once: they write the same bytes, and each file as a whole. */
+/** Several processes may build at once: they write the same bytes, and rename each file into place. */
 export async function buildConsole(): Promise<void> {
   const [script, style, icon, page] = await Promise.all([
     bundleScript(),

@@ -1,4 +1,4 @@
-// Tokens for the running stack, for commands in other terminals.
+// Makes access tokens for the running stack, for commands in other terminals.
 import { issueAccessToken, type AccessTokenOptions } from './access-token.ts';
 import { join } from 'node:path';
 import { readFacts } from './stack/facts.ts';

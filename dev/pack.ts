@@ -10,7 +10,7 @@ const packages = ['client', 'loader'] as const;
 type PackageName = (typeof packages)[number];
 const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
 
-/** Where each tarball is. */
+/** Makes the tarballs; resolves with their paths. */
 export async function pack(folder: string, names: readonly PackageName[] = packages): Promise<string[]> {
   await mkdir(folder, { recursive: true });
   const made: string[] = [];
@@ -49,7 +49,7 @@ interface Manifest {
 
 const compiled = { types: './dist/index.d.ts', default: './dist/index.js' };
 
-/** In the repository a package is its source files. */
+/** The published manifest: in the repository a package exports its source files, as a tarball its compiled files. */
 const published = ({ private: _private, ...manifest }: Manifest): object => ({
   ...manifest,
   ...(manifest.bin === undefined ? {} : { bin: { 'integration-sync': './dist/main.js' } }),
@@ -57,10 +57,10 @@ const published = ({ private: _private, ...manifest }: Manifest): object => ({
   files: ['dist'],
 });
 
-/** What the loader depends on; the client needs nothing. */
+/** The packages that the loader depends on; the client depends on none. */
 const dependencies = ['iconv-lite', 'safer-buffer'];
 
-/** The packages as users have them: their tarballs, installed by npm in an empty folder, without a registry. Says where they are. */
+/** Installs the tarballs by npm in an empty folder, as users do, but without a registry; resolves with the folder. */
 export async function installPackages(
   folder: string,
   names: readonly PackageName[] = packages,

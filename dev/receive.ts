@@ -99,7 +99,7 @@ async function takeDelivery(
   response.writeHead(status).end();
 }
 
-/** By both signatures. */
+/** Verifies both signatures: Standard Webhooks, and X-Webhook-Signature. */
 async function verify({ headers }: IncomingMessage, body: string, secret: string): Promise<string> {
   try {
     await verifyWebhook({ secret, headers, body });
@@ -121,7 +121,7 @@ function kindsOf(text: string) {
   return kinds.filter(isEventKind);
 }
 
-/** At the running stack, unless the environment names another gateway (as for a stack in containers). */
+/** A client of the running stack, unless the environment names another gateway (as for a stack in containers). */
 function openLocalClient(integration: string): Client {
   const facts = readFacts(join(repositoryFolder, '.local'));
   const gateway = process.env['GATEWAY_URL'] ?? facts?.gateway;

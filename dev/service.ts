@@ -39,7 +39,7 @@ function parseName(args: readonly string[]): Service {
 
 async function run(service: Service): Promise<number> {
   const facts = findStack();
-  // In a session of its own, or a Ctrl-C would reach it twice: from the terminal and from us.
+  // In a session of its own: otherwise a Ctrl-C would reach the replica twice, from the terminal and from this process.
   const child = spawn(process.execPath, [...nodeFlags, mainOf(service)], {
     env: { ...process.env, ...(await settingsOf(service, facts)) },
     stdio: 'inherit',
@@ -62,7 +62,7 @@ async function run(service: Service): Promise<number> {
   clearInterval(look);
   await changePids(service, (pids) => pids.filter((one) => one !== pid));
   if (typeof code === 'number') return code;
-  // Told so early that it did not listen yet.
+  // No exit code: SIGTERM came before the replica listened to signals.
   return toldToStop ? 0 : 1;
 }
 
@@ -75,7 +75,7 @@ function findStack(): StackFacts {
   return facts;
 }
 
-/** Stopped, or another one, with other engines. */
+/** Whether the stack has stopped, or another stack with other engines runs in its folder. */
 function isGone(facts: StackFacts): boolean {
   const now = readFacts(folder);
   return now?.nats !== facts.nats || now.mongodb !== facts.mongodb;

@@ -10,7 +10,7 @@ import { reloadOnChange } from './stack/reload.ts';
 import { repositoryFolder } from './stack/services.ts';
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
-// A reader that has gone, as in `npm start | head`, is no reason to stop.
+// The stack goes on without a reader of its output, as in `npm start | head`.
 process.stdout.on('error', () => undefined);
 
 const twiceWithinMs = 1_000;
@@ -36,7 +36,7 @@ async function run(): Promise<number> {
     });
     stack = running;
     const { console: page, authSecret } = running;
-    // Where another issuer signs tokens, the page asks for one.
+    // If another issuer signs tokens, the console asks the person for a token.
     await using door =
       page === undefined || authSecret === undefined
         ? undefined
@@ -48,7 +48,7 @@ async function run(): Promise<number> {
     if (!stopping.aborted) await new Promise((resolve) => stopping.addEventListener('abort', resolve));
     say('Stopping …');
   } catch (error) {
-    // A start that is told to stop has done what was asked.
+    // A start that a signal ended did what was asked, so its error is none.
     if (stopping.aborted) return exitCodeOfEnd;
     const words = explainFailure(error);
     process.stderr.write(`\n${words ?? (error instanceof Error ? error.stack : String(error))}\n`);

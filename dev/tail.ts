@@ -50,7 +50,7 @@ async function tail(): Promise<void> {
   const nats = await connect({ servers, name: 'tail', maxReconnectAttempts: -1 });
   const manager = await jetstreamManager(nats);
   const filter = `events.${values.integration ?? '*'}.>`;
-  // One that is there already keeps its place, wherever it once began.
+  // An existing durable consumer keeps its place in the stream, and ignores --all.
   const { name, config } =
     (await findConsumer(manager, values.durable)) ??
     (await manager.consumers.add(eventsStream, {
@@ -70,7 +70,7 @@ async function tail(): Promise<void> {
   const consumer = await jetstream(nats).consumers.get(eventsStream, name);
   const messages = await consumer.consume();
   void untilTold().then(() => messages.stop());
-  // The reader of what is printed here has gone, as `head` does.
+  // The reader of stdout is gone, as after `| head`.
   process.stdout.on('error', () => process.exit());
   process.stderr.write(`Reading ${eventsStream} as ${name}. Ctrl-C ends it.\n`);
 
