@@ -1,5 +1,5 @@
-// A caller of the public interface that tells apart how a request can fail. Each request has a connection of its own, so
-// that one which is closed while it was idle is never taken for a failure.
+// A caller of the public interface that tells apart how a request can fail. Each request has a connection of its own: a
+// kept connection that the gateway closes while it is idle would look like a failure.
 import { request, type IncomingMessage } from 'node:http';
 import { basePath } from '@integration-sync/contracts';
 import { issueAccessToken } from '../access-token.ts';
@@ -17,7 +17,7 @@ export interface Answer {
 
 export interface Asked {
   method?: 'GET' | 'POST' | 'PATCH';
-  /** Below `/api/v1/integration`; or, as `Link` has it, a whole one. */
+  /** A path below `/api/v1/integration`, or a whole one, as in the header `Link`. */
   path: string;
   body?: unknown;
   gateway?: number;

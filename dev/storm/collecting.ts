@@ -14,7 +14,7 @@ import { sightingsOf } from './sightings.ts';
 
 const triesMax = 3;
 
-/** Page by page, by the links. */
+/** Reads a listing page by page, by its links. */
 export async function* walk(caller: Caller, path: string): AsyncGenerator<Answer> {
   for (let next: string | undefined = path, tries = 1; next !== undefined;) {
     const answer = await caller.ask({ path: next });
@@ -47,7 +47,9 @@ export async function collectListings(folder: string, integration: string, calle
   }
 }
 
-/** A log keeps its newest thousand for certain; a replay may make it much longer. */
+/**
+ * How many pages of an attempt log are read: it surely keeps its newest 1,000 entries, and a replay may add many more.
+ */
 const newestPages = 20;
 
 export async function collectAttempts(folder: string, endpoint: string, caller: Caller): Promise<void> {
@@ -101,7 +103,7 @@ export async function collectStored(folder: string, store: Store): Promise<void>
   }
 }
 
-/** 16 bytes each, as internal ids end. */
+/** The hashes in a journal entry's `ids`, 16 bytes each, by which internal ids end. */
 function hashesOf(packed: Uint8Array): string[] {
   const text = Buffer.from(packed).toString('hex');
   return text.match(/.{32}/g) ?? [];

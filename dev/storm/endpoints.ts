@@ -35,7 +35,7 @@ export function planEndpoints({
   );
 }
 
-/** Those that keep up are most; all are 500 of 40 integrations. */
+/** Endpoints of one integration, most of which keep up; 40 integrations have 500 in all. */
 const dozenOf = (integration: string, nth: number): EndpointPlan[] => {
   const behaviours: Behaviour[] = ['flaky', 'flaky', 'slow', 'slow', 'dead'];
   const all = Array.from({ length: nth % 2 === 0 ? 12 : 13 }, (_, place) => behaviours[place] ?? 'steady');

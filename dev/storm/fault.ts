@@ -23,10 +23,10 @@ export const faultKinds = ['kill', 'stop', 'end'] as const;
 export type FaultKind = (typeof faultKinds)[number];
 
 export interface PlannedFault {
-  /** After the fault before it. */
+  /** The pause after the fault before. */
   afterMs: number;
   target: Target;
-  /** Which of the replicas that live then. */
+  /** The index among the replicas that live at that time. */
   nth: number;
   kind: FaultKind;
   /** How long what is stopped stands still. */

@@ -8,7 +8,9 @@ const several = (target: Target, count: number): [Target, ...Target[]] => [
   ...Array.from({ length: count - 1 }, () => target),
 ];
 
-/** The likelier the more often it stands here: replicas are many in production, and engines few. */
+/**
+ * Targets; one that stands here more often is drawn more often, because production has many replicas and few engines.
+ */
 const usual: readonly [Target, ...Target[]] = [
   ...several('catalog', 5),
   ...several('batches', 3),
@@ -20,7 +22,7 @@ const usual: readonly [Target, ...Target[]] = [
   'postgresql',
 ];
 
-/** Of a storm over the owners of partitions. */
+/** The targets of the profile `owners`. */
 const owners: readonly [Target, ...Target[]] = [
   ...several('webhooks', 4),
   ...several('webhooks-nats', 2),

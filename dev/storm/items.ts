@@ -11,7 +11,7 @@ const days = ['2026-01-31', '2026-03-05', '2027-12-31', '2026-07-01T08:00:00Z'] 
 export interface Draft {
   externalId: string;
   name: string;
-  /** What it points at. */
+  /** The externalId to which the item refers. */
   reference: string | null;
   /** Every field, so that the record is what the item says, whatever was there before. */
   whole: boolean;

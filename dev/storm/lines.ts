@@ -17,7 +17,7 @@ export type Plural = (typeof plurals)[number];
 
 export type Item = Readonly<Record<string, unknown>>;
 
-/** About to be sent. */
+/** A push that is about to be sent. */
 export interface BegunLine {
   push: string;
   lane: string;
@@ -54,7 +54,7 @@ export interface EndedLine {
   retryAfter?: string | undefined;
   syncId?: string | undefined;
   answer?: PushAnswered;
-  /** Of an answer other than 200. */
+  /** The beginning of the body of an answer other than 200. */
   problem?: string;
 }
 
@@ -127,7 +127,7 @@ export interface GivenUpLine {
 export interface FaultLine {
   target: Target | ClusterTarget;
   kind: FaultKind | ClusterFaultKind;
-  /** The first of several; 0 where each had its turn. */
+  /** The struck process, the first of several; 0 if all were struck in turn. */
   pid: number;
   atMs: number;
   /** When its process went on, or was struck; when all had their turn. */
@@ -154,7 +154,7 @@ export interface MemoryLine {
 
 export type SyncRunCounts = Pick<SyncRun, 'entityType' | 'created' | 'updated' | 'failed'>;
 
-/** Read from everything after the storm. */
+/** One page of a listing, read after the storm. */
 export interface ListedLine {
   integration: string;
   plural: Plural;
@@ -181,7 +181,7 @@ export interface StoredLine {
   fields: Item;
 }
 
-/** A run of which more may still come, with the internal ids of its records without their prefix. */
+/** A run that recovery has not finished, with the internal ids of its records without their prefix. */
 export interface PendingLine {
   syncId: string;
   hashes: readonly string[];

@@ -15,7 +15,7 @@ export interface Member extends AsyncDisposable {
 
 const endWithinMs = 40_000;
 
-/** A file in `roles`. In a session of its own, so that a Ctrl-C reaches the starter alone. */
+/** Starts a file in `roles`, in a session of its own, so that a Ctrl-C reaches only the starter. */
 export function startMember(name: string, folder: string, say: (line: string) => void): Member {
   mkdirSync(join(folder, 'logs'), { recursive: true });
   const log = openSync(join(folder, 'logs', `${name}.log`), 'a');
@@ -60,7 +60,7 @@ async function tell(child: ChildProcess, name: string, deed: string, withinMs: n
   }
 }
 
-/** It ends what it has started when its channel closes. */
+/** Closes the channel: the member then ends what it has started, and itself. */
 async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, 'exit');

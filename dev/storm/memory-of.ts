@@ -1,7 +1,7 @@
 // How much memory each of several processes holds.
 import { execFileSync } from 'node:child_process';
 
-/** In megabytes; a process that has ended is left out. */
+/** Resident memory by pid, in megabytes; a process that has ended is left out. */
 export function residentByPid(pids: readonly number[]): Map<number, number> {
   const table = readTable(pids);
   const rows = table

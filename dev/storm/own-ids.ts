@@ -5,12 +5,12 @@ import type { Item } from './lines.ts';
 
 export interface OwnIds {
   fresh(): string;
-  /** One that was pushed before, if there is one. */
+  /** An id that was pushed before, if there is one. */
   drawKnown(random: Random): string;
-  /** One that is surely there. */
+  /** An id whose record surely exists. */
   drawAccepted(random: Random): string;
   acceptedCount(): number;
-  /** Undefined where that is not known for certain. */
+  /** The last accepted item of the id; undefined if a later push may have changed the record. */
   lastAccepted(id: string): Item | undefined;
   accepted(id: string, item: Item): void;
   cutOff(id: string): void;

@@ -1,5 +1,5 @@
-// Replicas of webhooks whose ways to NATS and to MongoDB are processes of their own: one that stands still partitions its
-// replica from that engine, and one that dies breaks its connections.
+// Replicas of webhooks that reach NATS and MongoDB through proxy processes of their own ("ways"): freezing a way
+// partitions its replica from that engine, and killing it breaks the connections.
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { stackFolderOf } from './plan.ts';
 import { programOf } from './programs.ts';
 
 export interface Owners extends AsyncDisposable {
-  /** All of them, ways included. */
+  /** The pids of the replicas and of their ways. */
   pids(): number[];
 }
 
@@ -79,7 +79,7 @@ interface Way extends AsyncDisposable {
   pids(): number[];
 }
 
-/** It is started again whenever it dies, on the same port. */
+/** Starts a proxy to a port; a proxy that dies is started again on the same port. */
 async function startWay(to: number, onChange: () => void): Promise<Way> {
   let isEnding = false;
   let child: ChildProcess;

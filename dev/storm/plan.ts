@@ -7,7 +7,7 @@ export interface StormPlan {
   seed: number;
   seconds: number;
   profile: ProfileName;
-  /** Two, which any request may take. */
+  /** The addresses of two gateways, each of which takes any request. */
   gateways: readonly [string, string];
   authSecret: string;
   nats: string;

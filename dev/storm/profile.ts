@@ -25,22 +25,22 @@ export interface Profile {
   sizes: readonly [Span, ...Span[]];
   /** Whether some receivers fail or are slow; `many`: a dozen of each integration. */
   receivers: 'mixed' | 'steady' | 'many';
-  /** Between a caller's answer and its next push. */
+  /** The pause between an answer and the caller's next push. */
   pauseMs: Span;
   /** Callers that push the same records over and over, many times without a pause. */
   flood?: Flood;
   /** Accepted items after which callers push one item at a time. */
   itemsMax: number;
-  /** Between such pushes. */
+  /** The pause between pushes of one item. */
   tricklePauseMs: Span;
-  /** Between one fault and the next. */
+  /** The pause between one fault and the next. */
   faultEveryMs: Span;
   stopMs: Span;
-  /** In place of drawn faults. */
+  /** The faults in a fixed order, in place of drawn ones. */
   script?: readonly PlannedFault[];
   /** On a cluster of three nats-servers, with a proxy before the gateways: what goes wrong, over and over. */
   cluster?: readonly ClusterFault[];
-  /** After a fault of a cluster. */
+  /** How soon the system must go on after a fault of a cluster. */
   within: FailoverBounds;
   /** Replicas of webhooks beside the first one, each with ways of its own to the engines; faults strike webhooks alone. */
   owners?: number;
@@ -58,13 +58,13 @@ export interface Flood {
   pauseMs: Span;
 }
 
-/** Each in a second. */
+/** The least counts in each second. */
 export interface Floor {
-  /** Acknowledged, of suppliers, of products and of batches each. */
+  /** Acknowledged pushes of suppliers, of products and of batches, for each kind alone. */
   pushes: number;
   acknowledgedItems: number;
   events: number;
-  /** Answered 2xx. */
+  /** Deliveries that were answered 2xx. */
   deliveries: number;
 }
 
@@ -105,7 +105,7 @@ const usual: Profile = {
   floor: { pushes: 0.1, acknowledgedItems: 20, events: 20, deliveries: 20 },
 };
 
-/** One of each kind, and a catalog replica that stands still for longer than the gateway waits for it. */
+/** A fault of each kind, and a catalog replica that is frozen for longer than the gateway waits for it. */
 const briefScript: readonly PlannedFault[] = [
   { afterMs: 1_500, target: 'catalog', nth: 0, kind: 'stop', forMs: 8_000 },
   { afterMs: 1_500, target: 'batches', nth: 1, kind: 'kill', forMs: 0 },

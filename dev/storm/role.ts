@@ -2,7 +2,7 @@
 // with the channel, however its starter ended.
 import { endSignals } from '../process/signals.ts';
 
-/** What the starter sends, and what it gets back. */
+/** An order of the starter; `Done` is the reply. */
 export interface Told {
   tell: string;
 }

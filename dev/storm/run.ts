@@ -7,7 +7,7 @@ import { startMember, type Member } from './members.ts';
 import { hasPlan, writePlan, type StormPlan } from './plan.ts';
 import { profiles, type ProfileName } from './profile.ts';
 
-/** Of a storm that proves one thing: no fault strikes, or nobody waits until everything is delivered. */
+/** Parts that a storm for one breakage leaves out: faults, or waiting until everything is delivered. */
 export type Without = readonly ('faults' | 'last deliveries')[];
 
 export interface RunOptions {
@@ -28,7 +28,7 @@ export async function runStorm(options: RunOptions): Promise<void> {
   await clear(folder);
   await using company = new AsyncDisposableStack();
   const start = (name: string): Member => company.use(startMember(name, folder, say));
-  /** Nothing begins any more after the storm's end is asked for. */
+  /** Sends an order, unless the storm is to end. */
   const tell = async (member: Member, deed: string, withinMs: number): Promise<unknown> => {
     signal.throwIfAborted();
     return untilAborted(member.tell(deed, withinMs), signal);
@@ -81,7 +81,7 @@ async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T
     return await Promise.race([work, aborted.promise]);
   } finally {
     signal.removeEventListener('abort', onAbort);
-    // It may still fail when its process is ended.
+    // The order may still fail when its process is ended; no code waits for it any more.
     work.catch(() => undefined);
   }
 }
@@ -107,7 +107,7 @@ async function clear(folder: string): Promise<void> {
     await rm(`${folder}/${name}`, { recursive: true, force: true });
 }
 
-/** Of a storm that ended before its stack was up. */
+/** The files that a storm may have left which ended before its plan was written. */
 const ownNames = new Set([
   'ledger',
   'logs',

@@ -4,7 +4,7 @@ import { readJson } from '../process/files.ts';
 
 export interface SecondGateway {
   url: string;
-  /** Absent while it is dead. */
+  /** Absent while the second gateway is dead. */
   pid?: number;
 }
 

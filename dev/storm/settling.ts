@@ -11,16 +11,16 @@ import type { EventLine } from './lines.ts';
 
 export const journals = ['catalog_journal', 'batches_journal'] as const;
 
-/** A replica takes it over after 15 s, looks for such pushes every 5 s, and may be late itself. */
+/** Another replica takes a cut-off push over after 15 s, looks for such pushes every 5 s, and may be late itself. */
 const takenOverWithinMs = 90_000;
-/** A replica looks at it again 150 s after taking it over. */
+/** A replica looks at a settled push once more, 150 s after taking it over. */
 const lookedAtWithinMs = 240_000;
 const everyMs = 500;
 
 const unannounced = { due: { $exists: true }, $or: [{ watched: { $exists: false } }, { state: 'written' }] };
 const undecided = { due: { $exists: true } };
 
-/** False if it took too long. */
+/** Waits until cut-off pushes are settled; resolves with false if that took too long. */
 export async function untilAnnounced(store: Store, waitsForLateWrites: boolean): Promise<boolean> {
   const end = performance.now() + (waitsForLateWrites ? lookedAtWithinMs : takenOverWithinMs);
   for (;;) {
@@ -44,11 +44,11 @@ export interface Arrivals {
   bus: Bus;
   folder: string;
   readEvents: (bus: Bus) => Promise<EventLine[]>;
-  /** Event by endpoint, of what was given up. */
+  /** `endpoint event` of each event that was given up. */
   readGivenUp: () => Promise<ReadonlySet<string>>;
 }
 
-/** Until every receiver has everything, or nothing has come for a while. */
+/** Waits until every receiver has all its events, or nothing has come for a while. */
 export async function untilDelivered({ bus, folder, readEvents, readGivenUp }: Arrivals): Promise<void> {
   const endpoints = await readLedger(folder, 'endpoints');
   const follow = followLedger(folder, 'deliveries');

@@ -1,4 +1,4 @@
-// The part of a listing's page that goes into the ledger.
+// Reads from a page of a listing what goes into the ledger.
 import type { ListingEntity } from '@integration-sync/contracts';
 import type { Sighting } from './lines.ts';
 

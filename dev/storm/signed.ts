@@ -18,5 +18,5 @@ export function isSignedWell(headers: IncomingHttpHeaders, body: string, secret:
   return header('x-webhook-signature') === plain;
 }
 
-/** So short that a ledger can hold it, and long enough that two bodies do not meet. */
+/** A short hash of a body, which saves room in the ledger; 64 bits make two equal hashes unlikely. */
 export const bodyHashOf = (body: string): string => hash('sha256', body, 'hex').slice(0, 16);

@@ -12,7 +12,7 @@ import { readSecondGateway } from './second-gateway.ts';
 import { pidsOfOwners } from './owners.ts';
 
 export interface Striker extends Disposable {
-  /** Undefined where nothing of the kind lives just now, or it stands still already. */
+  /** Undefined if no process of the target lives now, or if it is frozen already. */
   strike(fault: PlannedFault): FaultLine | undefined;
 }
 
@@ -64,19 +64,19 @@ function pidsOf(folder: string, target: Target): number[] {
     : engines.filter((pid) => !postgres.includes(pid));
 }
 
-/** PostgreSQL waits for its sessions to end when it is sent SIGTERM, which they never do. */
+/** The signal to end in good order. At SIGTERM, PostgreSQL waits for its sessions to end, which never happens. */
 const endSignalOf = (pid: number): NodeJS.Signals => (isPostgres(pid) ? 'SIGINT' : 'SIGTERM');
 
 const isPostgres = (pid: number): boolean => askPs('comm=', pid).includes('postgres');
 
-/** Of the process that has started the stack. */
+/** Whether the process is a child of the process that started the stack. */
 export const isChildOf = (pid: number, stackPid: number): boolean => Number(askPs('ppid=', pid)) === stackPid;
 
 function askPs(what: string, pid: number): string {
   try {
     return execFileSync('ps', ['-o', what, '-p', String(pid)], { encoding: 'utf8' }).trim();
   } catch {
-    // It has ended meanwhile.
+    // The process has ended meanwhile.
     return '';
   }
 }

@@ -6,7 +6,7 @@ import { repositoryFolder, serviceNames } from '../../stack/services.ts';
 import type { Breakage } from './list.ts';
 
 export interface BrokenTree extends AsyncDisposable {
-  /** By service. */
+  /** The main file of each service in the copy. */
   programs: Readonly<Record<string, string>>;
 }
 

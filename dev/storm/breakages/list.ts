@@ -5,13 +5,13 @@ import type { Without } from '../run.ts';
 export interface Breakage {
   name: string;
   says: string;
-  /** From the root of the repository. */
+  /** The path of the broken file from the root of the repository. */
   file: string;
-  /** Stands in the file once. */
+  /** The text to replace, which must stand in the file exactly once. */
   search: string;
   replace: string;
   found: ViolationClass;
-  /** How long the storm has to blow for it. */
+  /** How long a storm must run to find the breakage. */
   seconds: number;
   without?: Without;
 }

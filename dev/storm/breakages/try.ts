@@ -13,7 +13,7 @@ interface Trying {
 
 const seed = 7;
 
-/** Whether each was named. */
+/** Runs a storm on each breakage; resolves with whether the storm found each under its class of violations. */
 export async function tryBreakages(names: readonly string[], trying: Trying): Promise<boolean> {
   const unknown = names.find((name) => !breakages.some((breakage) => breakage.name === name));
   if (unknown !== undefined) {
@@ -34,7 +34,7 @@ async function isNamed(breakage: Breakage, { say, signal }: Trying): Promise<boo
   say(`${name}: ${says}`);
   const begunMs = performance.now();
   await using broken = await breakTree(breakage, join(folder, 'tree'));
-  // The processes of the storm inherit it.
+  // The processes of the storm inherit this variable.
   process.env['STORM_PROGRAMS'] = JSON.stringify(broken.programs);
   const storm = join(folder, 'storm');
   await runStorm({ seed, seconds, profile: 'brief', without, folder: storm, say: () => undefined, signal });

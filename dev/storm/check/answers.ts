@@ -1,4 +1,4 @@
-// Each answer by itself: its status, and, where it is 200, whether it gives the right outcome of each item.
+// Checks each answer by itself: its status, and for 200, whether it gives the right outcome of each item.
 import type { FaultLine } from '../lines.ts';
 import { isItem } from './fields.ts';
 import { isAcknowledged, type Push } from './push.ts';
@@ -55,7 +55,7 @@ type Strike = Pick<FaultLine, 'target' | 'atMs' | 'untilMs'>;
 
 const targetOf = (gateway: number): string => (gateway === 0 ? 'gateway' : 'gateway-2');
 
-/** A fault is noted right before it strikes. */
+/** The ledger notes a fault this long before the fault strikes at most. */
 const noteMs = 50;
 /** A gateway that got its signal to end may still take a connection for a moment. */
 const endingMs = 1_000;
@@ -69,7 +69,7 @@ export function checkStatuses(pushes: readonly Push[], faults: readonly Strike[]
     if (outcome === 200 || outcome === 504 || outcome === 'hung-up') continue;
     if (outcome === 503 && push.retryAfter !== undefined) continue;
     if ((outcome === 'broken' || outcome === 'refused') && isStruck(push)) continue;
-    // The caller itself was cut off.
+    // The storm ended this caller before it had an answer.
     if (push.endedMs === Infinity) continue;
     const how = outcome === 503 ? '503 without Retry-After' : outcome;
     report({
@@ -79,10 +79,7 @@ export function checkStatuses(pushes: readonly Push[], faults: readonly Strike[]
   }
 }
 
-/**
- * Connections to a gateway may fail from the moment of the strike until the gateway has answered a later
- * push.
- */
+/** Connections to a gateway may fail from the moment of the strike until the gateway has answered a later push. */
 function openStrikes(pushes: readonly Push[], faults: readonly Strike[]): (push: Push) => boolean {
   const strikes = faults
     .filter(({ target }) => target === 'gateway' || target === 'gateway-2')

@@ -21,7 +21,7 @@ interface Entry {
   hasSucceeded: boolean;
   begunMs: number;
   endedMs: number;
-  /** Infinity where there is to be none. */
+  /** When the next attempt is due; Infinity if there is none. */
   nextMs: number;
 }
 
@@ -105,9 +105,9 @@ function checkKept(
 /** Entries that a log keeps at least. */
 const keptMin = 1_000;
 
-/** An attempt is told in whole milliseconds. */
+/** The attempt log has whole milliseconds; a difference up to this counts as none. */
 const roundingMs = 100;
-/** The machine may be busy. */
+/** How much later than scheduled an attempt may be, because the machine may be busy. */
 const lateMsMax = 5_000;
 
 function checkTries(entries: readonly Entry[], { name, isStruck, report }: Of): void {

@@ -1,4 +1,4 @@
-// What receivers got, beside what is on the stream of events.
+// Checks the deliveries that receivers got against the events on the stream EVENTS.
 import { attemptDelaysMs } from '@integration-sync/contracts';
 import type { DeliveryLine, EndpointLine, EventLine, GivenUpLine } from '../lines.ts';
 import type { Report } from './violations.ts';
@@ -40,7 +40,8 @@ export function checkDeliveries({ endpoints, deliveries, givenUp, events }: Deli
     for (const event of events) {
       if (!isMeantFor(event, endpoint) || taken.has(event.id) || left.has(event.id)) continue;
       const tried = hits.filter((hit) => hit.event === event.id).map(({ status }) => status);
-      // The entry of the last attempt may have died with its replica.
+      // The log entry of the fourth attempt may be lost with its replica, so four hits at the receiver count as given
+      // up.
       if (mayGiveUp.has(endpoint.behaviour) && tried.length >= attemptDelaysMs.length) continue;
       const what = `${event.id} (${event.body.event}, ${event.body.timestamp}) never came to ${endpoint.behaviour} ${endpoint.endpoint}; it answered ${tried.join() || 'nothing'}`;
       report({ class: 'delivery-missing', what });
@@ -50,7 +51,7 @@ export function checkDeliveries({ endpoints, deliveries, givenUp, events }: Deli
 
 export function isMeantFor({ body }: Pick<EventLine, 'body'>, endpoint: EndpointLine): boolean {
   if (body.integrationId !== endpoint.integration || !endpoint.events.includes(body.event)) return false;
-  // Sent to the integration's other endpoints.
+  // `webhook.disabled` goes only to the integration's other endpoints.
   return !('webhookId' in body.data) || body.data.webhookId !== endpoint.endpoint;
 }
 

@@ -1,4 +1,4 @@
-// Each message beside its description.
+// Checks each event and delivery against its description in docs/asyncapi.json.
 import { openDescribed } from '../described.ts';
 import type { DeliveryLine, EventLine } from '../lines.ts';
 import type { Report } from './violations.ts';

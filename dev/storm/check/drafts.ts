@@ -8,7 +8,7 @@ import { isAcknowledged, isUncertain } from './push.ts';
 import type { Report } from './violations.ts';
 
 interface Told {
-  /** By whom: a sync id, or the listing. */
+  /** The source of the entry: the sync id of a push, or `GET /dds`. */
   by: string;
   entry: DdsEntry;
 }

@@ -33,7 +33,7 @@ export function checkEventOrder(
   }
 }
 
-/** Where an event belongs among those of its push: where the first accepted item of its record stands. */
+/** The place of an event among those of its push: that of the first accepted item of the event's record. */
 function openPlaces({ items, answer }: Push): (event: EventLine | undefined) => number {
   const places = new Map<string, number>();
   for (const [place, item] of items.entries()) {

@@ -1,5 +1,5 @@
-// The stream of events, beside the answers that callers got: each event once, each answered push announced as
-// it was answered, and nothing announced of which no caller knows.
+// Checks the stream EVENTS against the answers that callers got: each event once, each answered push announced as it
+// was answered, and no event of a run that no caller began.
 import type { EventLine, SyncRunCounts } from '../lines.ts';
 import { keyOf, privatePrefix, type History } from './history.ts';
 import { isAcknowledged, isUncertain, type Push } from './push.ts';
@@ -7,7 +7,7 @@ import { entityPlurals, pluralOf } from './kinds.ts';
 import type { Report } from './violations.ts';
 
 export interface RecordEvent {
-  /** Undefined where no caller got an answer with the run. */
+  /** The push of the event; undefined if no caller got an answer with its sync id. */
   push: Push | undefined;
   created: boolean;
   changed: readonly string[];
@@ -44,7 +44,7 @@ export function readStream(lines: readonly EventLine[], { bySync }: History, rep
 
 export const syncIdOf = (eventId: string): string => eventId.split('-')[0] ?? '';
 
-/** Of every record, also of those that several callers pushed. */
+/** Checks the events of every record, also of records that several callers pushed. */
 export function checkEvents(
   { records, pushes }: History,
   { byRecord }: StreamFacts,

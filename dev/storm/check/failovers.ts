@@ -35,7 +35,7 @@ interface Done {
 
 type Figure = readonly [what: string, figures: string];
 
-/** With a line for each fault. Nothing is said of a storm without a cluster. */
+/** Checks the bounds, and returns a line for each fault; none for a storm without a cluster. */
 export function checkFailovers(pushes: readonly Push[], seen: Seen, report: Report): Figure[] {
   const { leaders, within } = seen;
   const faults = seen.faults.filter(({ kind, wholeMs }) => kind === 'roll' || wholeMs !== undefined);
@@ -77,7 +77,7 @@ export function checkFailovers(pushes: readonly Push[], seen: Seen, report: Repo
   });
 }
 
-/** A caller that hung up knows of no answer. */
+/** Whether a push failed; one whose caller hung up has no known answer, so it does not count. */
 const isFailed = ({ outcome, endedMs }: Push): boolean =>
   outcome !== 200 && outcome !== 'hung-up' && Number.isFinite(endedMs);
 
@@ -95,7 +95,9 @@ interface AwayOptions extends Omit<LateOptions, 'class'> {
   leaders: readonly LeaderLine[];
 }
 
-/** A push that fails does so because of the last fault before its end. */
+/**
+ * Reports pushes that fail for too long after one node was struck; the last fault before its end explains a failure.
+ */
 function checkAway(
   pushes: readonly Push[],
   faults: readonly FaultLine[],
@@ -121,7 +123,7 @@ const storedOf = (events: readonly EventLine[], toLedger: (date: string) => numb
     doneMs: toLedger(storedAt),
   }));
 
-/** The first time that a receiver which is well took it. */
+/** For each event and healthy receiver, the first successful delivery. */
 function deliveredOf({ events, endpoints, deliveries }: Seen, toLedger: (date: string) => number): Done[] {
   const first = new Map<string, number>();
   for (const { endpoint, event, status, atMs } of deliveries) {
@@ -160,7 +162,7 @@ function checkLate(
   }
 }
 
-/** Counted from the moment at which nothing hindered it any more. */
+/** How late something was done, counted from the moment at which no hindrance was left. */
 function latenessOf({ sinceMs, doneMs }: Done, hindrances: readonly Hindrance[]): number {
   const ends = hindrances
     .filter(({ fromMs, toMs }) => fromMs <= doneMs && toMs >= sinceMs)

@@ -40,11 +40,11 @@ export function applyItem(plural: Plural, before: World | undefined, item: Item)
 export const applyItems = (plural: Plural, before: World | undefined, items: readonly Item[]): World =>
   items.reduce<World>((world, item) => applyItem(plural, world, item), before ?? new Map());
 
-/** As it is compared. */
+/** The value in the form in which it is compared. */
 const textOf = (name: string, value: unknown): string =>
   JSON.stringify(name === 'country' && typeof value === 'string' ? value.toUpperCase() : value);
 
-/** Sorted. Everything, where there was nothing. */
+/** The names of the changed fields, sorted; all fields if there was no record before. */
 export function changedFields(before: World, after: World): string[] {
   const names = new Set([...before.keys(), ...after.keys()]);
   return [...names].filter((name) => before.get(name) !== after.get(name)).toSorted();

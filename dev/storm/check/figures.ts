@@ -1,4 +1,4 @@
-// What a storm was made of, in numbers.
+// The figures of a storm for its report: counts of pushes, records, faults, events and deliveries.
 import type { DeliveryLine, EventLine, FaultLine, MemoryLine, PageLine, RunLine } from '../lines.ts';
 import type { History } from './history.ts';
 import { isAcknowledged } from './push.ts';
@@ -16,7 +16,7 @@ interface Counted {
   memory: readonly MemoryLine[];
   runs: readonly RunLine[];
   events: readonly EventLine[];
-  /** What became of each fault of a cluster. */
+  /** The lines of the report on the faults of a cluster (failovers.ts). */
   failovers: Figures['lines'];
 }
 
@@ -52,7 +52,7 @@ export function figuresOf(history: History, ledger: Counted): Figures {
   };
 }
 
-/** Replays count as well. */
+/** How many deliveries a receiver took more than once, replays included. */
 function repeatsIn(deliveries: readonly DeliveryLine[]): string {
   const taken = deliveries.filter(({ status }) => status >= 200 && status < 300);
   const again = [...Map.groupBy(taken, ({ endpoint }) => endpoint).values()].map(

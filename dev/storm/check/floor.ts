@@ -1,4 +1,4 @@
-// What a storm is made of at least. A service that refuses everything keeps its other promises.
+// Checks that the service took and delivered a minimum: a service that refuses every push would break no other promise.
 import { plurals, type DeliveryLine, type EventLine } from '../lines.ts';
 import type { Floor } from '../profile.ts';
 import { isAcknowledged, type Push } from './push.ts';

@@ -1,4 +1,4 @@
-// What callers did, from the ledger: every push, and by record every push that wrote it.
+// Reads from the ledger what callers did: every push, and for each record every push that wrote it.
 import type { BegunLine, EndedLine, Item, Plural, RunsReadLine } from '../lines.ts';
 import { isItem } from './fields.ts';
 import { isAcknowledged, isUncertain, type Push } from './push.ts';
@@ -8,9 +8,9 @@ import { openReferences } from './references.ts';
 export interface Write {
   push: Push;
   acknowledged: boolean;
-  /** In the order of the push. */
+  /** The items of the record in the push, in their order. */
   items: readonly Item[];
-  /** Of an acknowledged push: as its answer has it. */
+  /** The statuses of the items in the answer, if the push was acknowledged. */
   statuses: readonly string[];
 }
 
@@ -19,9 +19,9 @@ export interface RecordHistory {
   integration: string;
   plural: Plural;
   externalId: string;
-  /** One caller at a time, so that there is an order. */
+  /** Whether only one caller pushes the record, one push at a time, so that the pushes have an order. */
   isPrivate: boolean;
-  /** By the time at which they began. */
+  /** The writes of the record, by the time at which their pushes began. */
   writes: Write[];
 }
 

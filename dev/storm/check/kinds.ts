@@ -8,7 +8,7 @@ export const entityPlurals: Readonly<Record<EntityType, Plural>> = {
   batch: 'batches',
 };
 
-/** Of an event about a record. */
+/** The kind of records that an event is about; undefined if it is not about a record. */
 export function pluralOf(event: string): Plural | undefined {
   const [noun] = event.split('.');
   if (noun === 'supplier') return 'suppliers';

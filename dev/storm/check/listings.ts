@@ -51,7 +51,7 @@ export function checkListings(
   }
 }
 
-/** The same id in every answer, in every listing and in the database; and CREATED in one answer at most. */
+/** Checks that a record has the same internal id in all answers and listings, and is CREATED in one answer. */
 export function checkIdentities(
   { pushes, records }: History,
   listed: ReadonlyMap<string, Sighting>,
@@ -86,7 +86,7 @@ export function checkIdentities(
   }
 }
 
-/** Of a record that several callers pushed: whole items, so that its fields are those of the push that it names. */
+/** Checks a record that several callers pushed: its fields must all be of the push whose name it has. */
 export function checkHotFields(
   record: RecordHistory,
   stored: StoredLine | undefined,

@@ -21,14 +21,14 @@ export interface Finding {
 
 interface Proof {
   begunMs: number;
-  /** From then on it has surely taken effect. */
+  /** When the push has surely taken effect. */
   knownMs: number;
   push: string;
   acknowledged: boolean;
 }
 
 export interface Order {
-  /** Undefined where the value may be seen by a read that began then. */
+  /** Undefined if a read of that time may show the value. */
   judge(seen: Seen): Finding | undefined;
 }
 
@@ -66,7 +66,7 @@ export function openOrder({ plural, writes }: RecordHistory, reads: readonly See
   };
 }
 
-/** Of each cut-off push whose name no other push has, when it was first seen. */
+/** For each cut-off push with a name of its own, when a read first showed its value: it had taken effect by then. */
 function proofsOf(byName: ReadonlyMap<string, readonly Write[]>, reads: readonly Seen[]): Proof[] {
   const firstSeenMs = new Map<string, number>();
   for (const { name, endedMs } of reads) {
@@ -79,7 +79,7 @@ function proofsOf(byName: ReadonlyMap<string, readonly Write[]>, reads: readonly
   });
 }
 
-/** By the time at which they are known; each with the latest beginning among it and those before it. */
+/** Sorts proofs by `knownMs`; each entry has the proof with the latest beginning among itself and those before it. */
 function inOrderKnown(proofs: readonly Proof[]): { knownMs: number; latest: Proof }[] {
   let latest: Proof | undefined;
   return proofs
@@ -90,7 +90,7 @@ function inOrderKnown(proofs: readonly Proof[]): { knownMs: number; latest: Proo
     });
 }
 
-/** One that began after that end and was known before the read began. */
+/** A push that began after `endedMs` and was known to have taken effect before the read began. */
 function newerThan(
   proofs: readonly { knownMs: number; latest: Proof }[],
   endedMs: number,

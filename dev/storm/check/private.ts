@@ -1,4 +1,4 @@
-// Records that one caller alone pushed, one push at a time: each event and the fields in the end are known.
+// Checks records that one caller alone pushed, one push at a time: each event and the final fields can be predicted.
 import type { FaultLine } from '../lines.ts';
 import type { RecordHistory } from './history.ts';
 import { worldText } from './fields.ts';
@@ -33,7 +33,7 @@ function checkPast(
   { isPending, faults, report }: { isPending: boolean; faults: readonly FaultLine[]; report: Report },
 ): void {
   const record: PrivateRecord = { plural: history.plural, writes: history.writes, events, final };
-  // More may still come of it, and what has come is announced only then.
+  // Recovery has not finished a push of a pending record: its change may be stored and not yet announced.
   if (isExplained(record, isPending ? { untold: true } : {})) return;
   const found = explanations.find(([, leniency]) => isExplained(record, leniency));
   const isLost = final === undefined && history.writes.some(({ acknowledged }) => acknowledged);
@@ -44,7 +44,7 @@ function checkPast(
   });
 }
 
-/** Of an acknowledged change, nothing at all was announced. */
+/** The class of the violation: an acknowledged creation without any event counts as a missing event. */
 function diagnose({ writes, events }: PrivateRecord, found: ViolationClass): ViolationClass {
   if (found !== 'event-wrong') return found;
   const told = new Set(events.map(({ push }) => push));

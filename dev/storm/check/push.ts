@@ -1,4 +1,4 @@
-// One push, as the ledger has it.
+// One push, put together from its lines in the ledger.
 import type { Plural, PushAnswered, PushOutcome } from '../lines.ts';
 
 export interface Push {
@@ -9,7 +9,7 @@ export interface Push {
   items: readonly unknown[];
   drafting: boolean;
   gateway: number;
-  /** By position, how the reason against it begins. */
+  /** The items that are wrong on purpose: by position, the beginning of the expected reason. */
   wrong: ReadonlyMap<number, string>;
   begunMs: number;
   begunAt: string;
@@ -24,6 +24,6 @@ export interface Push {
 
 export const isAcknowledged = ({ outcome }: Push): boolean => outcome === 200;
 
-/** It may have taken effect, in part or wholly, though its caller got no answer that says so. */
+/** Whether the push may have taken effect, in part or wholly, without an answer that says so. */
 export const isUncertain = ({ outcome }: Push): boolean =>
   typeof outcome === 'number' ? outcome >= 500 : outcome !== 'refused';

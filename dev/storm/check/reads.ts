@@ -30,7 +30,7 @@ export interface ReadsChecked {
   faults: readonly FaultLine[];
 }
 
-/** Returns what it has reported. */
+/** Reports the first wrong read of a record; returns the class of the violation. */
 export function checkReads(
   record: RecordHistory,
   { seen, final, faults }: ReadsChecked,
@@ -106,7 +106,7 @@ function missedBy(
       (seen) =>
         (seen.poll ?? 0) <= poll.poll &&
         seen.endedMs > push.begunMs &&
-        // Neither a value that this push had replaced.
+        // The value must not be one that this push had replaced.
         order.judge({ ...seen, begunMs: push.endedMs + tick })?.class !== 'stale',
     );
     if (!isShown)
@@ -115,5 +115,5 @@ function missedBy(
   return undefined;
 }
 
-/** The clock's finest difference. */
+/** The smallest difference that the clock shows, in milliseconds. */
 const tick = 0.001;

@@ -13,7 +13,7 @@ const rules = {
 } as const satisfies Record<Plural, { field: string; plural: Plural; noun: string } | undefined>;
 
 export interface References {
-  /** `there` where the item points at nothing. */
+  /** Also `there` if the item has no reference. */
   judge(push: Push, item: Item): ReferenceVerdict;
 }
 
@@ -54,10 +54,10 @@ function notePresence(presences: Map<string, Presence>, push: Push): void {
   }
 }
 
-/** Whatever it is that was not found. */
+/** The part of the refusal that is the same for every kind of target. */
 const refusal = ' not found. Sync ';
 
-/** Of acknowledged pushes: what is there is accepted, what is not is refused in the words of the contract. */
+/** Checks acknowledged pushes: existing targets are accepted, missing ones refused in the words of the contract. */
 export function checkReferences(pushes: readonly Push[], report: Report): void {
   const references = openReferences(pushes);
   for (const push of pushes) {

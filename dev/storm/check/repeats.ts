@@ -6,7 +6,7 @@ import { seconds } from './story.ts';
 import { openDates, openStruck, touchesDeliveries } from './times.ts';
 import type { Report } from './violations.ts';
 
-/** What a fault leaves in doubt is sent again within this. */
+/** A delivery that is in doubt because of a fault is sent again within this time. */
 const causedWithinMs = 20_000;
 /**
  * A service that dies may have published without noting it, and then its sweeper publishes once more; a nats-server that was
@@ -35,7 +35,7 @@ const mostOfEndpoint = 64;
 /** While one of these stands still, floors and offsets are not stored; the first write after it takes some time. */
 const ofStore = new Set<string>(['webhooks-mongodb', 'database', 'postgresql']);
 const storedAgainMs = 3_000;
-/** Another replica takes the partitions of a replica that is struck so. */
+/** Targets whose loss makes another replica take over partitions. */
 const ofOwner = new Set<string>(['webhooks', 'webhooks-nats']);
 
 interface Seen {
@@ -96,7 +96,7 @@ function openUnstored(faults: readonly FaultLine[]): (atMs: number) => boolean {
 
 type Repeat = DeliveryLine & { firstMs: number };
 
-/** A replay sends again what its endpoint has missed, and what was under way when it was disabled. */
+/** Deliveries taken before; later ones of a replayed endpoint do not count, because a replay sends events again. */
 function repeatsOf(taken: readonly DeliveryLine[], replays: readonly ReplayLine[]): Repeat[] {
   const replayedMs = new Map(replays.map(({ endpoint, atMs }) => [endpoint, atMs]));
   const first = new Map<string, number>();

@@ -36,7 +36,7 @@ const wordsOf = (run: Run | undefined): string =>
     ? 'no run'
     : `${entityPlurals[run.entityType]} ${run.state} ${run.created} ${run.updated} ${run.failed}`;
 
-/** There are no more runs without an answered push than pushes that were cut off, and none of them is open. */
+/** Checks runs without an answered push: at most one for each cut-off push, and none that is still running. */
 function checkOthers(
   { pushes, bySync }: Pick<History, 'pushes' | 'bySync'>,
   lines: readonly RunLine[],

@@ -9,7 +9,7 @@ export interface Around {
 }
 
 const linesMax = 24;
-/** What was struck a little before may still have been away. */
+/** A fault that ended this long before may still have had an effect. */
 const aftermathMs = 3_000;
 
 export function tellStory(

@@ -1,10 +1,10 @@
-// Times that a check compares: dates beside the clock of the ledger, and what was struck at a time.
+// Converts dates to the clock of the ledger, and tells whether a fault lasted at a time.
 import type { FaultLine } from '../lines.ts';
 import type { Push } from './push.ts';
 
 export type ToLedger = (date: string) => number;
 
-/** Dates are of the machine's clock, which events, attempt logs and callers tell. */
+/** Converts dates of the machine's clock, which events, attempt logs and callers have, to the clock of the ledger. */
 export function openDates(pushes: readonly Pick<Push, 'begunAt' | 'begunMs'>[]): ToLedger {
   const offsets = pushes.map(({ begunAt, begunMs }) => Date.parse(begunAt) - begunMs);
   const offset = offsets.toSorted((one, other) => one - other)[Math.floor(offsets.length / 2)] ?? 0;
@@ -24,5 +24,7 @@ export function openStruck(faults: readonly FaultLine[]): IsStruck {
 
 const elsewhere = new Set<string>(['gateway', 'gateway-2', 'catalog', 'batches']);
 
-/** What such a fault strikes, deliveries need: webhooks, NATS, or the database that keeps the state of endpoints. */
+/**
+ * Whether a fault strikes something that deliveries need: webhooks, NATS, or the database with the endpoints' state.
+ */
 export const touchesDeliveries = ({ target }: Pick<FaultLine, 'target'>): boolean => !elsewhere.has(target);

@@ -1,4 +1,4 @@
-// Checks the ledger of a storm, and nothing but the ledger: it can be done again, long after the stack is gone.
+// Checks a storm by its ledger alone, so that the check can be repeated long after the stack is gone.
 import { readLedger } from '../ledger.ts';
 import { readPlan } from '../plan.ts';
 import type { PendingLine, Sighting, StoredLine } from '../lines.ts';
@@ -124,7 +124,7 @@ function checkRecords(
       changed,
     }));
     const final = document === undefined ? undefined : worldOf(document.fields);
-    // One overwritten record is one violation, however it shows.
+    // An overwritten record also has wrong events or fields; it counts as one violation.
     const reportOther: Report = (violation) => {
       if (violation.class !== found) report(violation);
     };
@@ -137,7 +137,7 @@ function checkRecords(
   checkPolls(history, seen, completedPolls(pages), report);
 }
 
-/** Runs of pushes that were cut off, of which more may still come: what has not been announced of them will be. */
+/** Runs that recovery has not finished: their records may still change, and their changes be announced. */
 function openPending(lines: readonly PendingLine[], listed: ReadonlyMap<string, Sighting>) {
   const runs = new Set(lines.map(({ syncId }) => syncId));
   const hashes = new Set(lines.flatMap((line) => line.hashes));

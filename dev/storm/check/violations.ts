@@ -47,7 +47,7 @@ export type ViolationClass = keyof typeof violationClasses;
 export interface Violation {
   class: ViolationClass;
   what: string;
-  /** What the ledger says of it, oldest first. */
+  /** The lines of the ledger about the violation, oldest first. */
   timeline?: readonly string[];
 }
 

@@ -9,10 +9,10 @@ import { applyItems, changedFields, worldText, type World } from './fields.ts';
 import type { Write } from './history.ts';
 
 export interface SeenEvent {
-  /** Undefined where no caller got an answer with that run. */
+  /** Undefined if no caller got an answer with the sync id of the event's run. */
   push: string | undefined;
   created: boolean;
-  /** Sorted. */
+  /** The names of the changed fields, sorted. */
   changed: readonly string[];
 }
 
@@ -47,7 +47,7 @@ interface State {
   left: readonly SeenEvent[];
 }
 
-/** Callers leave an id alone that was cut off a few times, so that this is not reached. */
+/** Thrown beyond `statesMax`, which should not happen: callers stop using an id that was cut off a few times. */
 export class TooManyPasts extends Error {
   override readonly name = 'TooManyPasts';
 }
@@ -86,7 +86,7 @@ function statesAfter(record: PrivateRecord, state: State, leniency: Leniency): S
   return [...applied, { ...state, next, world, open: leniency.late === true ? state.open : [] }];
 }
 
-/** A cut-off push takes effect now. */
+/** The states after a cut-off push takes effect now. */
 function applyOpen(record: PrivateRecord, state: State, place: number, leniency: Leniency): State[] {
   const write = record.writes[place];
   if (write === undefined) return [];

@@ -25,5 +25,5 @@ export interface ClusterFault {
   forMs: number;
 }
 
-/** One node alone: the cluster goes on without it. */
+/** Whether only one node is struck, so that the cluster goes on without it. */
 export const isOfOneNode = (target: string): boolean => target.endsWith('-leader');

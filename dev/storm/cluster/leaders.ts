@@ -34,7 +34,7 @@ export async function findLeaders(nodes: readonly Node[]): Promise<Found> {
   };
 }
 
-/** Undefined where the node does not answer. */
+/** The assets that the node leads; undefined if the node does not answer. */
 async function ledBy({ name, monitorUrl }: Node): Promise<[Asset, string][] | undefined> {
   const facts = await askNode(monitorUrl);
   if (facts === undefined) return undefined;
@@ -51,7 +51,7 @@ async function askNode(monitorUrl: string): Promise<JetStreamFacts | undefined> 
     const facts: JetStreamFacts = JSON.parse(await answer.text());
     return facts;
   } catch {
-    // It stands still, or has died meanwhile.
+    // The node is frozen, or has died meanwhile.
     return undefined;
   }
 }

@@ -6,7 +6,7 @@ import { readJson, writeJson } from '../../process/files.ts';
 export interface Node {
   name: string;
   monitorUrl: string;
-  /** Absent while it is dead. */
+  /** Absent while the node is dead. */
   pid?: number;
 }
 
@@ -28,7 +28,7 @@ export function readNodes(folder: string): Node[] {
   return Array.isArray(value) ? value.filter(isNode) : [];
 }
 
-/** Whether it runs, and has everything that the others have. */
+/** Whether the node runs and has caught up with the others, by its /healthz. */
 export async function isWhole({ monitorUrl }: Node): Promise<boolean> {
   try {
     const { status } = await fetch(new URL('/healthz', monitorUrl), { signal: AbortSignal.timeout(1_000) });

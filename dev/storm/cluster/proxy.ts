@@ -16,7 +16,7 @@ export async function startProxy(gateways: readonly string[], port = 0): Promise
   let turn = 0;
 
   const pass = async (caller: Socket): Promise<void> => {
-    // Others come while this one waits.
+    // Further connections may advance `turn` while this one waits.
     const first = (turn += 1);
     for (let tries = 0; tries < ports.length; tries += 1) {
       const gateway = await connectTo(ports[(first + tries) % ports.length] ?? 0);

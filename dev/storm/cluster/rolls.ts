@@ -11,7 +11,7 @@ import { readSecondGateway } from '../second-gateway.ts';
 import { isWhole, readNodes } from './nodes.ts';
 
 const lookEveryMs = 100;
-/** A node waits for its clients to go; webhooks for a receiver that answers late. */
+/** How long a restart may take: a node waits for its clients to leave, webhooks for a receiver that answers late. */
 const backWithinMs = 90_000;
 const replicasOfEach = 2;
 
@@ -57,7 +57,7 @@ function pidsOf(folder: string, service: Service): number[] {
 
 const pingMs = 300;
 
-/** Each replica answers for itself. */
+/** Whether both replicas answer, and both gateways are ready. */
 async function isServing(service: Service, { bus, folder }: RollOptions): Promise<boolean> {
   if ((await bus.askAll(`$SRV.PING.${service}`, pingMs)).length < replicasOfEach) return false;
   const gateways = [readFacts(stackFolderOf(folder))?.gateway, readSecondGateway(folder)?.url];

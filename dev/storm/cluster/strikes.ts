@@ -23,7 +23,7 @@ export interface StrikesOptions {
 const lookEveryMs = 50;
 const wholeWithinMs = 30_000;
 
-/** Resolves when it is over and the cluster whole, or the storm is to end. */
+/** Carries out a fault; resolves when the cluster is whole again, or when the storm is to end. */
 export async function carryOut(fault: ClusterFault, options: StrikesOptions): Promise<FaultLine> {
   const { target, kind } = fault;
   if (kind === 'roll') {
@@ -69,7 +69,7 @@ async function strike({ target, kind, forMs }: ClusterFault, options: StrikesOpt
   return { target, kind, pid: first?.pid ?? 0, atMs, untilMs, wholeMs: clockMs() };
 }
 
-/** Before anything is struck everything has a leader. */
+/** Waits until everything has a leader, as it must before the next strike. */
 async function findAllLeaders({ folder, signal }: StrikesOptions): Promise<Leaders> {
   const endMs = clockMs() + wholeWithinMs;
   for (;;) {

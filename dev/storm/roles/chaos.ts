@@ -1,4 +1,4 @@
-// What goes wrong: one fault after the other, as the seed has drawn them or a script has them, until its starter stops it.
+// Causes the faults of a storm, one after the other, drawn from the seed or from a script, until the starter stops it.
 import { setTimeout as wait } from 'node:timers/promises';
 import { openBus } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
@@ -17,12 +17,12 @@ const stop = new AbortController();
 const faults = openLedgerFile(folder, 'faults');
 const notes = openLedgerFile(folder, 'notes');
 let striker: Striker | undefined;
-/** Between one fault of a cluster and the next: whatever is late is late because of the one before. */
+/** The pause between two faults of a cluster, so that whatever is late can be attributed to the earlier one. */
 const calmMs = 3_000;
 let struck = 0;
 let blowing = Promise.resolve();
 
-/** One after the other, each on a cluster that is whole. */
+/** Carries out the faults one after the other; each begins on a whole cluster. */
 async function blowOnCluster(script: readonly ClusterFault[], stackPid: number, nats: string): Promise<void> {
   await using ending = new AsyncDisposableStack();
   const leaders = ending.use(openLedgerFile(folder, 'leaders'));

@@ -1,4 +1,4 @@
-// The callers that push.
+// The callers that push during a storm.
 import { openRandom } from '../../fuzz/random.ts';
 import { openCaller } from '../caller.ts';
 import { runFloodLane, runHotLane, runPrivateLane, type LaneOptions } from '../lane.ts';

@@ -37,7 +37,7 @@ async function readPage(poller: Poller, path: string, poll: number | null): Prom
   return answer;
 }
 
-/** From its first page to its last. A poll that fails begins again at its start. */
+/** Reads one poll from its first page to its last. After a failed page, the next poll begins at the same `since`. */
 async function pollOnce(poller: Poller): Promise<boolean> {
   const { plural, since } = poller;
   const poll = (poller.poll += 1);
@@ -98,7 +98,7 @@ takeRole({
   async start() {
     start();
   },
-  /** With one more poll each, which has to show everything not seen before. */
+  /** Ends the polling; each poller then polls once more, which has to show every record that it has not shown. */
   async stop() {
     stop.abort();
     await polling;

@@ -27,7 +27,7 @@ const registered = new Map<string, Registered>();
 let random = openRandom(0);
 
 const server = createServer((request, response) => {
-  // A sender that a fault has killed breaks off in the middle of it.
+  // The body of a request breaks off if a fault kills its sender.
   take(request, response).catch(() => response.destroy());
 });
 

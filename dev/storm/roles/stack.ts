@@ -32,7 +32,7 @@ let cluster: NatsCluster | undefined;
 let owners: Owners | undefined;
 const two = { catalog: 2, batches: 2 };
 
-/** The complaints of services meanwhile are as expected; their logs have them. */
+/** Leaves out log lines of services, whose complaints during faults are expected; their log files have them. */
 const sayUnlessTrouble = (line: string): void => {
   if (/^[^\n]*\bdied \(/.test(line) || !/: (?:warn|error|fatal): /.test(line)) say(line);
 };
