@@ -10,7 +10,7 @@ export const pins = {
   debian: 'forky',
 } as const;
 
-/** NATS must have atomic batches; mongod must know a wire version that the driver supports. */
+/** From these versions on, NATS has atomic batches, and MongoDB has the newest wire version that the driver knows. */
 export const minimums = { mongod: [7, 0], natsServer: [2, 12] } as const;
 
 export type Version = readonly [major: number, minor: number];
