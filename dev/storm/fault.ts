@@ -2,7 +2,7 @@
 
 /**
  * `database` is FerretDB or mongod; `postgresql` is what lies under FerretDB. `webhooks-nats` and `webhooks-mongodb` are the
- * ways of one replica of webhooks to its engines (`ways.ts`): where one stands still, that replica is partitioned.
+ * ways of one replica of webhooks to its engines (`way.ts`): where one stands still, that replica is partitioned.
  */
 export const targets = [
   'gateway',
