@@ -1,5 +1,5 @@
-// A clock that never runs backwards, even if the machine's clock is set back. After a set-back it runs at half speed until the
-// machine's clock has caught up. It never stops either, or entries of the journal would not become due.
+// A clock that never runs backwards, even if the machine's clock is set back. After a set-back it runs at half speed
+// until the machine's clock has caught up. It never stops, so that entries of the journal still become due.
 export type Clock = () => number;
 
 export function steadyClock(now: Clock = Date.now, elapsedMs: Clock = () => performance.now()): Clock {

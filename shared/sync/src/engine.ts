@@ -81,7 +81,7 @@ export async function openEngine(options: EngineOptions, opening: AsyncDisposabl
     announcer: opening.use(openAnnouncer({ service, bus, journal, owner, log, now, reach, tracing })),
     /** Bounds the pushes that this process carries out at a time. */
     semaphore,
-    /** Keep the order of pushes of the same records. */
+    /** Queues in which pushes of the same records wait for each other. */
     queues: opening.use(openRecordQueues()),
     metrics: measures,
     /** Sync ids of pushes that are known to have finished writing. */

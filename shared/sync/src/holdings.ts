@@ -8,10 +8,10 @@ import { collectionNames } from './names.ts';
 
 type Stored = Pick<Store, 'collection'>;
 
-/** Within this time every operation of a push has arrived or failed, even if its process died or was frozen. */
+/** So long after the start of a push, each of its database operations has arrived or failed, even if it died. */
 const quietMs = watchMs + 30_000;
 
-/** `listed` are the collections of the records and statements of the service. */
+/** `listed` are the service's collections of records and of drafts. */
 export function openOperating(service: string, listed: readonly string[]) {
   const names = collectionNames(service);
   return {
@@ -28,12 +28,12 @@ export function openOperating(service: string, listed: readonly string[]) {
     /** Undefined once no push of the integration can write or announce any more. */
     async stillPushing(store: Stored, integration: string, now: Date) {
       const journal = store.collection<Entry>(names.journal);
-      // Writes of a hidden push may still arrive, and its entry alone makes listings count them.
+      // Writes of a push with a hidden entry (journal.ts) may still arrive, and are counted only with that entry.
       const unfinished = await journal.findOne(
         { due: { $gt: new Date(0) }, $or: [{ integration }, { hiddenFrom: integration }] },
         { hint: 'left-behind' },
       );
-      // Sync ids sort by time. A hidden entry has no integration.
+      // Sync ids sort by time. A hidden entry lacks the field `integration` and is not found here.
       const [newest] = await journal.find({ integration }).sort({ _id: -1 }).limit(1).toArray();
       const last = newest ?? unfinished;
       if (last === null) return undefined;

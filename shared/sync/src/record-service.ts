@@ -32,14 +32,14 @@ import type { Stage } from './stage.ts';
 const syncSettings = {
   PUSHES_AT_ONCE_MAX: Type.Integer({
     description:
-      'How many pushes one process carries out at a time; others wait, in turns over integrations. Four pushes use up a process.',
+      'How many pushes one process carries out at a time; integrations take turns. More than four only slow each other down.',
     default: 4,
     minimum: 1,
     maximum: 1_000,
   }),
   REQUESTS_IN_FLIGHT_MAX: Type.Integer({
     description:
-      'How many requests of one kind, except pushes, one process works on at a time; others wait, in turns over integrations.',
+      'How many requests of one kind, except pushes, one process works on at a time; integrations take turns.',
     default: 16,
     minimum: 1,
     maximum: 10_000,

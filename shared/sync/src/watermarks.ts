@@ -5,11 +5,11 @@
 //   close   after the push has written: the push is no longer open, and its new records are counted
 //
 // So a listing knows from the stamp and the open pushes up to which time no further record can appear, whatever the clocks of the
-// replicas say. The update that closes a push also counts its records, so each push is counted once. `counted` has the records that
-// recovery has counted, as recovery may open and close a push a second time.
+// replicas say. The update that closes a push also counts its records, so each push is counted once. `counted` has how many
+// records of a push recovery has counted, because recovery may open and close a push a second time.
 //
-// A push that lost records to another push notes in `claims` since when it waits. A push reads `claims` as it opens
-// (precedence.ts).
+// A push that lost records to another push notes in `claims` since when it waits. Each push reads `claims` when it
+// opens the watermark, and lets older claims go first (precedence.ts).
 import { oneByOne, openBatcher } from '@integration-sync/runtime/batcher';
 import { isFirst, isFound, type Collection, type Store } from '@integration-sync/runtime/store';
 import { syncIdsFrom } from './ids.ts';
@@ -64,7 +64,7 @@ export function openWatermarks(store: Store, collection: string, now: () => numb
     }
     const { claims = {} } = before;
     if (at > before.stamp) return { at: new Date(at), claims };
-    // Another push has a stamp of this millisecond or later, as its replica's clock may be ahead.
+    // Another push has a stamp of this millisecond or, if its replica's clock is ahead, a later one.
     const after = await watermarks.findOneAndUpdate(
       { _id: key },
       { $inc: { stamp: 1 } },
@@ -157,8 +157,8 @@ function openSettling(watermarks: Collection<Watermark>, now: () => number) {
      */
     settle,
     /**
-     * From now on only recovery counts the open push, of which `before` records are counted. A closed push was counted completely
-     * by its own process.
+     * From now on only recovery counts the open push; `before` of its records are counted already. A closed push was
+     * counted completely by its own process.
      */
     async take(key: string, syncId: string, before: number): Promise<void> {
       const counted = `counted.${syncId}`;

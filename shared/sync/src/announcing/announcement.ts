@@ -26,7 +26,7 @@ export interface Announcement {
   completedAt: Date;
   /** The event that announces a draft, for a kind that has drafts. */
   draftEvent: EventKind | undefined;
-  /** The records of the push in the order of their places. Unchanged records get no event. */
+  /** The records of the push, by `place`. Unchanged records get no event. */
   records: readonly AnnouncedRecord[];
 }
 

@@ -1,7 +1,7 @@
-// Announces answered pushes in the background: publishes their events, in the order of completion, four pushes at a time. The
-// announcer retries for some seconds, as a cluster that elects a leader takes no events. If the retries fail, the announcer makes
-// the journal entry due for the sweepers; if the process dies, the entry becomes due by itself. A sweeper publishes the events
-// under the same ids.
+// Announces answered pushes in the background: publishes their events, in the order of completion, four pushes at a
+// time. The announcer retries for some seconds, because a NATS cluster stores no message while it elects a leader. If
+// the retries fail, the announcer makes the journal entry due for the sweepers; if the process dies, the entry becomes
+// due by itself. A sweeper publishes the events under the same ids.
 //
 // Events and event batches go to two streams with separate leaders. Each stream has its own semaphore, so that a stream without a
 // leader does not delay pushes at the other stream.
@@ -101,7 +101,7 @@ export function openAnnouncer(options: AnnouncerOptions) {
   };
 }
 
-// Updates the journal entries of announced and of failed pushes: one update for all pushes of a short time.
+// Updates the journal entries of pushes that were announced, or that could not be: one update for all pushes of 200 ms.
 
 /** How long an update waits for further pushes; if the process dies meanwhile, a sweeper announces a push again. */
 const delayMs = 200;
@@ -122,7 +122,7 @@ function openNotes(
   return (syncId) => follow(note(syncId));
 }
 
-// Background work, for which the process waits as it stops.
+// Background work. A process that stops waits until it has ended.
 
 type Background = ReturnType<typeof openBackground>;
 
@@ -145,12 +145,14 @@ function openBackground() {
   };
 }
 
-// Retries publishing for some seconds, as a cluster that elects a leader takes no message.
+// Retries publishing for some seconds, because a NATS cluster stores no message while it elects a leader.
 
-/** How long after the answer of a push its first and further tries may begin. */
+/** How long after the answer of a push this process may begin to publish its events, for the first time or again. */
 const triesForMs = 10_000;
 const againMs = 250;
-/** How long sweepers look more often after a failed publish: longer than its retries, to take the entry over soon. */
+/**
+ * How long after a failed publish sweepers run every 1 to 2 s: longer than the retries, to take the entry over soon.
+ */
 const hinderedMs = 15_000;
 
 function openTries(log: Log, background: Background) {

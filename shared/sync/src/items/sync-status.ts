@@ -52,7 +52,7 @@ const unchanged: Changes = new Map();
 const erasing = (before: Fields): Changes =>
   new Map([...Object.keys(before).map((name) => [name, undefined] as const), [statusField, 'ERASED']]);
 
-/** Cannot happen: the request found the record, and no record is ever removed. */
+/** The request found the record, and only `ops purge` removes records. */
 function refuseNew(): never {
   throw new Error('a record that this request found is gone');
 }

@@ -34,7 +34,7 @@ export interface Entry extends Counts {
   reopened?: true;
   /** The entry is settled, but writes of its process may still arrive. */
   watched?: true;
-  /** The integration of a watched entry that listings of pushes do not show. */
+  /** The integration of a hidden entry, which has no field `integration`, so that no listing of pushes finds it. */
   hiddenFrom?: string;
 }
 

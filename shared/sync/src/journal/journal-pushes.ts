@@ -15,7 +15,7 @@ export function openPushJournal(entries: Entries) {
     const { _id, evidence = {}, errors, ...known } = entry;
     const again = { ...known, state: 'writing', owner: '', due: at, reopened: true } as const;
     const left = Object.entries(evidence).map(([id, changed]) => [`evidence.${id}`, changed]);
-    // Sets all fields, as a tombstone may stand in place of the entry; but not `errors`, which erasing may have removed.
+    // Sets all fields, because a tombstone may be stored instead; but not `errors`, which erasing may have removed.
     const $set = { ...again, ...Object.fromEntries(left) };
     const $unset = { watched: '', hiddenFrom: '', expireAt: '' } as const;
     if (await isFound(entries.updateOne({ _id }, { $set, $unset }))) return;

@@ -1,7 +1,7 @@
 // How long a journal entry belongs to its owner, is watched, and is kept.
 import { limits } from '@integration-sync/contracts';
 
-/** After this time another replica may take an entry over. */
+/** How long an entry belongs to its owner; afterwards another replica may take the entry over. */
 export const ownedMs = 15_000;
 
 /** Longer than any operation can be on its way: the driver closes a connection that was silent for two minutes. */

@@ -13,7 +13,7 @@ export interface Cursor {
   limit: number;
   since: Date | undefined;
   filters: Filters;
-  /** The `order` at which the listing ends: records created after its first page belong to the next listing. */
+  /** The `order` at which the listing ends: records created after its first page belong to the next poll. */
   until: string | undefined;
   /** The `X-Next-Since` of the first page, which all pages repeat. */
   nextSince: Date | undefined;

@@ -58,8 +58,8 @@ const keptOf = ({ limit, since, filters }: Pick<Cursor, 'limit' | 'since' | 'fil
 });
 
 /**
- * Throws for a cursor whose integration was removed since (`ops purge`), so that `left` is 0: the stamp of the watermark for a
- * listing of records, or the number of sync runs.
+ * Throws for a cursor whose integration was removed after the cursor was issued (`ops purge`). `left` is 0 then; it is
+ * the watermark's stamp for a listing of records, and the number of runs for a listing of sync runs.
  */
 export function refuseCursorOfRemoved({ after }: PageAsked, left: number): void {
   if (after !== undefined && left === 0)
@@ -76,8 +76,8 @@ export function linkToNext(path: string, seal: CursorSeal, asked: PageAsked, aft
 export type SincePlan = 'by-time' | 'in-order';
 
 /**
- * Sorting reads every match; walking in order reads records until a page of matches is found. The estimate assumes evenly spread
- * matches, though the newest are at the end, so walking must be ten times cheaper to be chosen.
+ * Sorting reads every match; walking in order reads records until a page of matches is found. The estimate assumes that matches
+ * are evenly spread, but recently synced records are often at the end. So walking must be ten times cheaper to be chosen.
  */
 export function choosePlan(matches: number, total: number, wanted: number): SincePlan {
   if (matches <= sortedMax) return 'by-time';

@@ -57,7 +57,8 @@ export function openListing<Document extends ListedDocument>(
     const { showing, projection } = (narrowing.details && inFull) || byName;
     const { walk, found, total, stamp } = await readWithWatermark(listing, async (watermark) => {
       const begun = beginWalk(asked, watermark, narrowing, engine.now());
-      // Asked after the watermark, so that a record without `changedAt` that a push stored before is not missed.
+      // Checked after the watermark was read: until then a replica of an earlier release may store a record without
+      // `changedAt`, which the index of `changedAt` lacks.
       const time = await timeAsked(narrowing, of, integration);
       const query = { watermark, narrowing, projection, time };
       const page = await findPage<Document>(documents, integration, begun, query);
@@ -96,8 +97,9 @@ function beginWalk(
   const { since, after, until, nextSince = nextSinceOf(watermark, narrowing) } = asked;
   const isPoll = since !== undefined || narrowing.changedSince !== undefined;
   if (after !== undefined || !isPoll) return { ...asked, until, nextSince };
-  // A poll (`since` or `changedSince`) that also showed records created meanwhile would show them again at the next poll. Pushes
-  // with records up to `nextSince` began by then, on any replica's clock; the next poll shows later records.
+  // A poll (`since` or `changedSince`) leaves records created after its first page to the next poll, which shows them
+  // anyway. A sync id begins with the start of its push, which is never later than the push's stamp. So no record up to
+  // `nextSince` is beyond this bound, whatever the replicas' clocks say.
   return { ...asked, until: syncIdsFrom(new Date(Math.max(now, nextSince.getTime()) + 1)), nextSince };
 }
 
@@ -206,8 +208,8 @@ async function takePage<Document>(
 //   differ, or a push was open in one  is read after the watermark
 //   are the same                       is read in parallel, and once more if the watermark has changed
 //
-// A watermark holds for all later reads. Each push changes the watermark before it writes, so an unchanged watermark includes each
-// push that was answered before the page was asked for.
+// What a watermark says holds for all later reads. Each push changes the watermark before it writes, so an unchanged
+// watermark includes each push that was answered before the page was asked for.
 
 /** Reads a page with the watermark of its listing, as of some moment after the call. */
 type ReadWithWatermark = <Page>(
@@ -217,7 +219,7 @@ type ReadWithWatermark = <Page>(
 
 interface Remembered {
   watermark: Watermark;
-  /** Whether the watermark before was the same. */
+  /** Whether the watermark read before this one was the same. */
   isQuiet: boolean;
 }
 

@@ -106,7 +106,7 @@ const runOf = (entry: Entry): SyncRun => ({
   completedAt: entry.state === 'writing' ? null : (entry.completedAt?.toISOString() ?? null),
 });
 
-/** Answers catalog, which lists the sync runs of both services. */
+/** Answers the service catalog, which lists the sync runs of catalog and batches. */
 export const answerRuns =
   (journal: RunJournal): BusHandler =>
   async (request) => {
@@ -114,7 +114,7 @@ export const answerRuns =
     return { body: JSON.stringify(found), logFields: { entities: found.runs.length } };
   };
 
-/** Answers catalog, which shows a single sync run of either service. */
+/** Answers the service catalog, which shows a single sync run of catalog or batches. */
 export const answerRun =
   (journal: RunJournal): BusHandler =>
   async (request) => {
@@ -122,12 +122,12 @@ export const answerRun =
     return { body: JSON.stringify(found), logFields: {} };
   };
 
-/** As many sync ids as the document of an endpoint may hold. Only an outage of NATS leaves more pushes unannounced. */
+/** As many sync ids as webhooks can store in an endpoint. Only an outage of NATS leaves more pushes unannounced. */
 const unannouncedMax = 500;
 
 /**
- * Answers webhooks with the answered pushes of an integration whose events may not be published yet. A journal entry is in phase
- * `written` from before the answer until after the events are published.
+ * Answers the service webhooks with an integration's answered pushes whose events may not be published yet. A journal
+ * entry is in phase `written` from before the answer until after the events are published.
  */
 export const answerUnannounced =
   (journal: Pick<Journal, 'unannounced'>): BusHandler =>
@@ -147,7 +147,7 @@ export const getRun =
       const run = await journal.find(request, syncId);
       if (run !== undefined) return { body: JSON.stringify(run), logFields: { syncId } };
     }
-    throw new Failure('not_found', 'There is no sync run with this id; one is kept for 7 days.');
+    throw new Failure('not_found', 'There is no sync run with this id; a sync run is kept for 7 days.');
   };
 
 const listed = 'sync-runs';
@@ -227,7 +227,7 @@ async function passOver(sources: readonly ReadRuns[], before: string, count: num
         read({ before, skip: (skips[index] ?? 0) + step - 1, limit: 1, counted: false }),
       ),
     );
-    // The newest of the probes: its source has all runs up to the probe, `step` of them, among the newest `left`.
+    // The source with the newest probe: its next `step` runs, up to the probe, are among the newest `left`.
     const [winner] = mergeRuns(probes);
     if (winner === undefined) break;
     const index = probes.findIndex(({ runs }) => runs.includes(winner));

@@ -6,8 +6,8 @@ import type { Engine, KindEngine } from '../engine.ts';
 import { watermarkKey } from '../watermarks.ts';
 
 /**
- * `idsOf` returns the externalIds of a body, not validated. A waiting push holds no permit of the semaphore, and parses its body
- * again after the wait, as a parsed body takes more memory than bytes.
+ * `idsOf` returns the externalIds of a body, not validated. A waiting push holds no permit of the semaphore, and parses
+ * its body again after the wait, because a parsed body takes more memory than its bytes.
  */
 export async function inOrder<Body>(
   { semaphore, queues }: Pick<Engine, 'semaphore' | 'queues'>,

@@ -1,5 +1,5 @@
-// Whether a push may still write. The caller may have got an error or hung up meanwhile, and may have pushed newer data since. So
-// the replica asks the caller's gateway whether the caller still waits, before a write in these cases:
+// Whether a push may still write. The caller may have got an error or hung up, and may have pushed newer data since. So
+// in these cases the replica asks the gateway, before a write, whether the caller still waits:
 //
 //   case                                                     why
 //   ───────────────────────────────────────────────────────  ───────────────────────────────────────────────────────────
@@ -7,18 +7,19 @@
 //   the push has its stamp, and no promise of the caller     a push that the caller sends after giving up gets a later
 //   covers that moment                                       stamp
 //   the push is about to overwrite a later push              the later push may be the caller's newer data
-//   the push reads and writes once more                      the same
+//   the push reads and writes once more                      the push in between may be the caller's newer data
 //   the last confirmation is too old                         this process may have been frozen
 //
-// For some time after it sent the request, a caller promises not to fail and to tell if it hangs up, and is not asked
-// (bus/request.ts). A write that is on its way when the caller gives up takes effect only on records that are as the push read
-// them (record-writes.ts). Together these rules keep an older push from overwriting an acknowledged one.
+// For half a second after it sent the request, the gateway promises not to answer with an error, and to tell the
+// replicas if the caller hangs up (bus/request.ts). Until then, no replica asks. A write that is on its way when the
+// caller gives up takes effect only on records that are as the push read them (record-writes.ts). Together these rules
+// keep an older push from overwriting an acknowledged one.
 import { Failure } from '@integration-sync/contracts';
 import type { BusRequest } from '@integration-sync/runtime/bus';
 
 export type Permission = ReturnType<typeof openPermission>;
 
-/** A push with this much of the caller's promise left came without delay and had its turn immediately. */
+/** A push with this much of the gateway's promise left came without delay and had its turn immediately. */
 const promptLeftMs = 400;
 const recentMs = 1_000;
 /** Longer than an answer may take, so that only a process that was frozen during the question repeats it. */

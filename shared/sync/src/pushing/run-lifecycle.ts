@@ -1,5 +1,5 @@
-// Begins a push in the journal and in its watermarks before the first write, and completes both after the last write. A caller sees
-// the state `running` until then, and `completed` afterwards (listing/sync-runs.ts).
+// Begins a push in the journal and in its watermarks before the first write, and completes both after the last write.
+// The history of pushes shows the state `running` until then, and `completed` afterwards (listing/sync-runs.ts).
 import { Failure } from '@integration-sync/contracts';
 import type { Announcement } from '../announcing/announcement.ts';
 import type { Engine } from '../engine.ts';

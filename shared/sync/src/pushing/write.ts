@@ -13,7 +13,7 @@ import type { Prepared } from './prepare.ts';
 import type { Writing } from '../records/record-document.ts';
 import { watermarkKeys, type Run, type Written, type WrittenRecord } from './run.ts';
 
-/** No write begins later, as another replica may take the push over after 15 s. */
+/** So long after its start a push begins no more writes: another replica may take it over after 15 s. */
 const writingMsMax = 12_000;
 
 export async function writeRecords(
@@ -37,7 +37,7 @@ export async function writeRecords(
   return { settled, drafts };
 }
 
-/** Asks the caller after taking the stamp: a push that the caller sends after giving up then has a later stamp. */
+/** Asks, after the stamp is taken, whether the caller waits: a push that it sends after giving up has a later stamp. */
 async function begin(engine: Engine, run: Run): Promise<Begun> {
   const begun = await beginRun(engine, run);
   await run.permission.renewUnlessPromised();
@@ -141,8 +141,8 @@ function refuseIfLate(run: Run): void {
 
 /**
  * Returns the records that another push has changed since this push read them. A record may be the only trace of an unfinished
- * push, so this push first leaves the record's changed fields as evidence with that push's entry. Every push does so, and a
- * record with evidence in this push's entry counts as changed by this push.
+ * push, so this push first leaves the record's changed fields as evidence with that push's entry. Other pushes leave evidence
+ * with this push's entry in the same way: records with such evidence were changed by this push, and are not returned.
  */
 async function changeRecords(
   engine: Engine,
@@ -163,7 +163,7 @@ async function changeRecords(
   await run.permission.confirm();
   const others = await run.of.records.change(known, writing);
   if (others.length === 0) return [];
-  // Read after the records: a push that has overwritten a record of this push left its evidence before.
+  // Read after the records: a push leaves evidence with this push's entry before it overwrites a record of this push.
   const evidence = await engine.journal.evidenceOf(run.syncId);
   return others.filter(({ record }) => !Object.hasOwn(evidence, record.internalId));
 }

@@ -26,7 +26,7 @@ export function openRecordQueues() {
 
   const end = (member: Member): void => {
     member.isOver = true;
-    // The push gave up its wait, but later pushes still wait for the pushes before.
+    // This push gave up while it waited. It stays queued: later pushes still wait for the pushes before it.
     if (member.ahead > 0) return;
     waitedFor.delete(member);
     const last = lastByListing.get(member.listing);

@@ -43,7 +43,7 @@ export function openRecordWrites(records: Collection<RecordDocument>, byIds: ByI
       return lost.flat();
     },
 
-    /** Returns the records that name another push afterwards, which wrote before or after this push. */
+    /** Returns the records that another push changed before this update, which then had no effect, or after it. */
     async change(known: readonly Known[], writing: Writing): Promise<Known[]> {
       const { integration, syncId } = writing;
       const matched = await inParts(known, writing.parts, (part) =>
@@ -137,8 +137,8 @@ function documentOf({ record, folded }: Fresh, { integration, syncId, at }: Writ
 }
 
 /**
- * The update takes effect only on the record as it was read: `push` stands for all fields, and `lastSyncedAt` for acknowledged
- * pushes that found the record unchanged.
+ * Compare-and-set: the update matches only the record as it was read. `push` is different after any change of a field,
+ * and `lastSyncedAt` after a push that found the record unchanged.
  */
 function changeOf({ record, folded, stored }: Known, { syncId, at }: Writing) {
   const { fields, changes } = folded;
@@ -164,8 +164,8 @@ function changeOf({ record, folded, stored }: Known, { syncId, at }: Writing) {
 }
 
 /**
- * Touches a record only while its `push` is the one that was read, so that a change by another push is noticed. A record with a
- * later stamp is left alone, as only the last of many pushes need write.
+ * Touches a record only while its `push` is the one that was read, so that a change by another push is noticed. A
+ * record with a later stamp is left alone, because only the last of many pushes needs to write.
  */
 const touchOf = (push: string, at: Date) => ({
   filter: { push, lastSyncedAt: { $lt: at } },

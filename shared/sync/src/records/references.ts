@@ -23,7 +23,7 @@ const rememberedMax = 100_000;
 const majorityMs = 2_000;
 const majorityPollMs = 50;
 
-/** For kinds with erase: a second after an erase, no replica accepts a reference to the record. */
+/** For kinds with erase: short enough that no replica accepts a reference a second after the record was erased. */
 export const erasableForMs = 500;
 
 const name = (integration: string, externalId: string): string => `${integration}/${externalId}`;
@@ -61,9 +61,13 @@ export function openLookup(store: Store, kind: Pick<Kind, 'plural' | 'idPrefix'>
       // An erased record has no externalId, and counts as missing.
       if (isSettled) return found.filter(({ externalId }) => externalId !== '');
       if (performance.now() > endMs)
-        throw new Failure('unavailable', 'The database does not know yet which records are there to stay.', {
-          retryAfterSeconds: 2,
-        });
+        throw new Failure(
+          'unavailable',
+          'The database has not yet confirmed, by a majority, which referenced records exist.',
+          {
+            retryAfterSeconds: 2,
+          },
+        );
     }
   };
 

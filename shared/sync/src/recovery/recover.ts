@@ -54,7 +54,8 @@ async function settleWriting(engine: Engine, of: KindEngine, entry: Entry): Prom
   const drafted = outcomes.filter((outcome) => outcome.drafted).length;
   const updated = outcomes.filter((outcome) => outcome.changed.length > 0).length;
   const at = new Date(engine.now());
-  // The watermarks count before the entry is settled: a replica that repeats the step finds them closed and counts nothing.
+  // The watermarks count before the entry is settled: a replica that repeats this finds them closed, and counts
+  // nothing.
   if (!(await settleWatermarks(engine, of, entry, { created, drafted }))) {
     // More records are stored than the watermarks have counted.
     await engine.journal.settleAgain(entry, at);
@@ -78,7 +79,7 @@ async function outcomesOf(engine: Engine, of: KindEngine, entry: Entry): Promise
     of.records.trace(entry.integration, ids),
     draftsOf(of, entry, ids),
   ]);
-  // Read after the records: a push that has overwritten a record of this push left its evidence before.
+  // Read after the records: another push leaves evidence with this entry before it overwrites a record of this push.
   const evidence = await engine.journal.evidenceOf(entry._id);
   return examine(entry._id, ids, { documents, evidence, drafts });
 }

@@ -1,5 +1,5 @@
-// The sweeper, in every replica: settles journal entries that are due, as no process works on them any more, and closes the
-// watermarks of pushes that died before they had an entry.
+// The sweeper, in every replica: settles journal entries that are due because their process died, stalled or could not
+// announce, and closes the watermarks of pushes that died before they had an entry.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Engine, KindEngine } from '../engine.ts';
@@ -17,7 +17,7 @@ const atOnce = 4;
 export function startSweeper(engine: Engine, kinds: ReadonlyMap<string, KindEngine>): AsyncDisposable {
   const stop = new AbortController();
   let making: Promise<void> | undefined;
-  /** Creates the streams again, should nats-server have lost its data. */
+  /** Creates the streams again, in case nats-server has lost its data. */
   const makeAgain = async (): Promise<void> => {
     await engine.ensureEvents().catch((error: unknown) => {
       if (!stop.signal.aborted)
@@ -31,10 +31,10 @@ export function startSweeper(engine: Engine, kinds: ReadonlyMap<string, KindEngi
   const sweepOn = async (): Promise<void> => {
     while (!stop.signal.aborted) {
       const well = await sweep(engine, kinds, stop.signal).catch((error: unknown) => {
-        engine.log.warn({ err: error }, 'sweeping failed, trying again later');
+        engine.log.warn({ err: error }, 'the sweep of due journal entries failed, trying again later');
         return true;
       });
-      // Not awaited, as `ensureEvents` may wait for nats-server without a limit.
+      // Not awaited, because `ensureEvents` may wait for nats-server without a limit.
       if (!well && engine.bus.connected) making ??= makeAgain();
       await closeForgotten(engine).catch((error: unknown) => {
         engine.log.warn({ err: error }, 'watermarks of dead pushes could not be closed, trying again later');
@@ -52,7 +52,7 @@ export function startSweeper(engine: Engine, kinds: ReadonlyMap<string, KindEngi
   };
 }
 
-/** Settles due entries until none is left or one fails. False if entries may be left, as NATS takes no events. */
+/** Settles due entries. False if entries may be left, because one could not be settled or NATS is away. */
 async function sweep(
   engine: Engine,
   kinds: ReadonlyMap<string, KindEngine>,
@@ -129,7 +129,10 @@ export async function closeForgotten(engine: Needed): Promise<void> {
   }
 }
 
-/** Whether the push is over: a tombstone keeps its entry from coming, or its entry is counted. Clocks of replicas may differ. */
+/**
+ * Whether the push can write no more: a tombstone now keeps its entry from being inserted, or its entry is there and
+ * counted. Time alone does not tell, because the clocks of replicas may differ.
+ */
 async function isOver({ now, journal }: Needed, syncId: string): Promise<boolean> {
   if (await journal.bury(syncId, new Date(now()))) return true;
   const pending = await journal.pendingAmong([syncId]);
