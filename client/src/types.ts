@@ -46,16 +46,16 @@ export interface ItemDetails {
   /** Where the item stands in the pushed array */
   index: number;
   action: 'created' | 'updated' | 'unchanged' | 'failed';
-  /** Of an item that is `updated` */
+  /** The fields that an `updated` item changes; otherwise empty */
   changedFields: string[];
   problems: {
-    /** Into the body, as in RFC 6901 */
+    /** JSON Pointer (RFC 6901) into the body */
     pointer: string;
     code: 'required' | 'wrong_value' | 'not_an_object' | 'reference_not_found' | 'unknown_field';
     /** What was wrong, for a person to read */
     detail: string;
   }[];
-  /** Pointers to the fields of the item that are not known, the first 10; with `handling=strict` they are problems */
+  /** Pointers to the first 10 unknown fields of the item; with `handling=strict` they are problems instead */
   ignored: string[];
 }
 
@@ -63,7 +63,7 @@ export interface PushAnswer {
   /** True when no item failed */
   success: boolean;
   created: number;
-  /** Items of records that were there already, also where nothing changed */
+  /** Items of records that existed already, even if nothing changed */
   updated: number;
   errors: PushError[];
   /** One per pushed item, in the pushed order */
@@ -77,7 +77,7 @@ export interface PushAnswer {
 export interface PlanSuppliers {
   /** At most 500 items */
   suppliers: Supplier[];
-  /** externalIds of referenced records to take as there, such as those that would be pushed before */
+  /** externalIds of referenced records that count as existing, such as those that would be pushed before */
   assume?: string[] | undefined;
 }
 
@@ -85,7 +85,7 @@ export interface PlanAnswer {
   /** True when no item failed */
   success: boolean;
   created: number;
-  /** Items of records that were there already, also where nothing changed */
+  /** Items of records that existed already, even if nothing changed */
   updated: number;
   errors: PushError[];
   /** One per pushed item, in the pushed order */
@@ -118,22 +118,22 @@ export interface SupplierFields {
 }
 
 export interface SupplierDetails {
-  /** What the record holds, as a push takes it: the record does not have a field that is absent */
+  /** The fields of the record, as in a push; a field that the record does not have is absent */
   fields: SupplierFields;
   /** syncId of the push that created the record */
   createdBy: string;
-  /** syncId of the push that last changed it, or created it */
+  /** syncId of the push that last changed the record, or created it */
   changedBy: string;
   /** Time of the last change, UTC, to the millisecond; `changedSince` compares this time */
   changedAt: string;
 }
 
 export interface ListedSupplier {
-  /** Caller's identifier; empty of a record that is erased */
+  /** Caller's identifier; empty for an erased record */
   externalId: string;
   /** Service identifier */
   internalId: string;
-  /** Record name; of a batch, its batch number */
+  /** Record name; for a batch, its batch number */
   name: string;
   /** SYNCED, ARCHIVED or ERASED; other values may be added */
   syncStatus: string;
@@ -177,7 +177,7 @@ export interface PushProducts {
 export interface PlanProducts {
   /** At most 500 items */
   products: Product[];
-  /** externalIds of referenced records to take as there, such as those that would be pushed before */
+  /** externalIds of referenced records that count as existing, such as those that would be pushed before */
   assume?: string[] | undefined;
 }
 
@@ -199,24 +199,24 @@ export interface ProductFields {
 }
 
 export interface ProductDetails {
-  /** What the record holds, as a push takes it: the record does not have a field that is absent */
+  /** The fields of the record, as in a push; a field that the record does not have is absent */
   fields: ProductFields;
   /** syncId of the push that created the record */
   createdBy: string;
-  /** syncId of the push that last changed it, or created it */
+  /** syncId of the push that last changed the record, or created it */
   changedBy: string;
   /** Time of the last change, UTC, to the millisecond; `changedSince` compares this time */
   changedAt: string;
-  /** The supplier that `supplierExternalId` names; null for none */
+  /** internalId of the supplier that `supplierExternalId` names; null for none */
   supplierInternalId: string | null;
 }
 
 export interface ListedProduct {
-  /** Caller's identifier; empty of a record that is erased */
+  /** Caller's identifier; empty for an erased record */
   externalId: string;
   /** Service identifier */
   internalId: string;
-  /** Record name; of a batch, its batch number */
+  /** Record name; for a batch, its batch number */
   name: string;
   /** SYNCED, ARCHIVED or ERASED; other values may be added */
   syncStatus: string;
@@ -280,7 +280,7 @@ export interface BatchPushAnswer {
   /** True when no item failed */
   success: boolean;
   created: number;
-  /** Items of records that were there already, also where nothing changed */
+  /** Items of records that existed already, even if nothing changed */
   updated: number;
   errors: PushError[];
   /** One per pushed item, in the pushed order */
@@ -297,7 +297,7 @@ export interface PlanBatches {
   batches: Batch[];
   /** Draft a due-diligence statement for each batch that has none */
   autoCreateDDS?: boolean | undefined;
-  /** externalIds of referenced records to take as there, such as those that would be pushed before */
+  /** externalIds of referenced records that count as existing, such as those that would be pushed before */
   assume?: string[] | undefined;
 }
 
@@ -305,7 +305,7 @@ export interface BatchPlanAnswer {
   /** True when no item failed */
   success: boolean;
   created: number;
-  /** Items of records that were there already, also where nothing changed */
+  /** Items of records that existed already, even if nothing changed */
   updated: number;
   errors: PushError[];
   /** One per pushed item, in the pushed order */
@@ -333,24 +333,24 @@ export interface BatchFields {
 }
 
 export interface BatchDetails {
-  /** What the record holds, as a push takes it: the record does not have a field that is absent */
+  /** The fields of the record, as in a push; a field that the record does not have is absent */
   fields: BatchFields;
   /** syncId of the push that created the record */
   createdBy: string;
-  /** syncId of the push that last changed it, or created it */
+  /** syncId of the push that last changed the record, or created it */
   changedBy: string;
   /** Time of the last change, UTC, to the millisecond; `changedSince` compares this time */
   changedAt: string;
-  /** The product that `productExternalId` names */
+  /** internalId of the product that `productExternalId` names */
   productInternalId: string | null;
 }
 
 export interface ListedBatch {
-  /** Caller's identifier; empty of a record that is erased */
+  /** Caller's identifier; empty for an erased record */
   externalId: string;
   /** Service identifier */
   internalId: string;
-  /** Record name; of a batch, its batch number */
+  /** Record name; for a batch, its batch number */
   name: string;
   /** SYNCED, ARCHIVED or ERASED; other values may be added */
   syncStatus: string;
@@ -368,14 +368,14 @@ export interface BatchesListing {
 }
 
 export interface NamedRecords {
-  /** At most 500. An id that names no record fails alone */
+  /** At most 500. An id that names no record fails, and the others do not */
   externalIds: string[];
 }
 
 export interface ArchiveAnswer {
   /** True when no id failed */
   success: boolean;
-  /** Records that are archived now, also those that were before */
+  /** Records that are archived now, including those that were archived before */
   archived: number;
   errors: PushError[];
   /** One per id, in the given order */
@@ -391,7 +391,7 @@ export interface ArchiveAnswer {
 export interface EraseAnswer {
   /** True when no id failed */
   success: boolean;
-  /** Records that are erased now, also those that were before */
+  /** Records that are erased now, including those that were erased before */
   erased: number;
   errors: PushError[];
   /** One per id, in the given order */
@@ -436,7 +436,7 @@ export interface SyncRunListing {
 export interface RunError {
   /** Where the item stood in the pushed array */
   index: number;
-  /** Empty where the item had none that could be used */
+  /** Empty if the item had no valid externalId */
   externalId: string;
   /** What was wrong, for a person to read; cut after 1,000 characters */
   error: string;
@@ -457,7 +457,7 @@ export interface SyncRunInFull {
   completedAt: string | null;
   /** The first 100 items that failed */
   errors: RunError[];
-  /** How many more failed */
+  /** How many more items failed */
   errorsOmitted: number;
 }
 
@@ -483,7 +483,7 @@ export interface RegisterWebhook {
   )[];
   /** What the webhook is for; null clears it */
   description?: string | null | undefined;
-  /** Headers that each delivery carries, by name. They replace those before; null clears them. No answer has their values */
+  /** Headers that each delivery carries, by name. They replace all earlier ones; null clears them. No answer shows their values */
   headers?: Record<string, string> | null | undefined;
   /** Whether a webhook that failures have disabled is tested from time to time, and enabled by the first 2xx */
   recover?: boolean | undefined;
@@ -561,7 +561,7 @@ export interface ChangeWebhook {
   active?: boolean | undefined;
   /** What the webhook is for; null clears it */
   description?: string | null | undefined;
-  /** Headers that each delivery carries, by name. They replace those before; null clears them. No answer has their values */
+  /** Headers that each delivery carries, by name. They replace all earlier ones; null clears them. No answer shows their values */
   headers?: Record<string, string> | null | undefined;
   /** Whether a webhook that failures have disabled is tested from time to time, and enabled by the first 2xx */
   recover?: boolean | undefined;
@@ -610,7 +610,7 @@ export interface RotatedWebhook {
 
 export interface TestResult {
   delivered: boolean;
-  /** The HTTP status that the receiver answered with; null where no answer came */
+  /** The HTTP status that the receiver answered with; null if no answer came */
   responseStatus: number | null;
   durationMs: number;
   /** Why the delivery failed; null after a success */
@@ -624,7 +624,7 @@ export interface DeliveryAttempt {
   /** When the attempt was made */
   at: string;
   outcome: 'succeeded' | 'failed';
-  /** The HTTP status that the receiver answered with; null where no answer came */
+  /** The HTTP status that the receiver answered with; null if no answer came */
   responseStatus: number | null;
   durationMs: number;
   /** Why the delivery failed; null after a success */
@@ -647,7 +647,7 @@ export interface EventDeliveryAttempt {
   /** When the attempt was made */
   at: string;
   outcome: 'succeeded' | 'failed';
-  /** The HTTP status that the receiver answered with; null where no answer came */
+  /** The HTTP status that the receiver answered with; null if no answer came */
   responseStatus: number | null;
   durationMs: number;
   /** Why the delivery failed; null after a success */
@@ -661,16 +661,16 @@ export interface EventDeliveryAttempt {
 export interface EventDelivery {
   eventId: string;
   event: string;
-  /** The body as sent, byte for byte; null once the stream lacks it */
+  /** The body as sent, byte for byte; null once the stream no longer has the event */
   body: string | null;
-  /** Those of the attempt log, newest first */
+  /** The attempts in the attempt log, newest first */
   attempts: EventDeliveryAttempt[];
 }
 
 export interface ReplayEvents {
-  /** Events after this time; a day, or a date-time with Z or an offset. Needed without `eventIds` */
+  /** Events after this time; a day, or a date-time with Z or an offset. Required unless `eventIds` is given */
   since?: string | undefined;
-  /** Events up to this time; all that there are unless given */
+  /** Events up to this time; without it, all events after `since` */
   until?: string | undefined;
   /** The kinds of events to deliver */
   events?:
@@ -691,7 +691,7 @@ export interface ReplayEvents {
         | 'webhook.enabled'
       )[]
     | undefined;
-  /** Ids of events of the attempt log, in place of all other fields */
+  /** Ids of events in the attempt log, to send exactly these; instead of all other fields */
   eventIds?: string[] | undefined;
 }
 
@@ -701,22 +701,22 @@ export interface ReplayAnswer {
 }
 
 export interface FeedEvent {
-  /** The same in every delivery of the event: tell duplicates by it */
+  /** The same in every delivery of the event: recognise duplicates by it */
   id: string;
-  /** The kind of the event; others may be added */
+  /** The kind of the event; more kinds may be added */
   event: string;
   timestamp: string;
   integrationId: string;
-  /** As in the delivery of the event: the webhooks of this document describe each kind */
+  /** As in the delivery of the event: `webhooks` of the OpenAPI document describes each kind */
   data: {};
 }
 
 export interface EventPage {
   /** In their order in the stream; may be empty */
   events: FeedEvent[];
-  /** The `after` of your next call: all up to there was looked at */
+  /** The `after` of your next call, which goes on behind the last event that this page looked at */
   next: string;
-  /** Whether there is more to look at already */
+  /** Whether the stream already has further events to look at */
   more: boolean;
 }
 
@@ -842,7 +842,7 @@ export interface EventSyncCompleted {
     syncId: string;
     entityType: 'supplier' | 'product' | 'batch';
     created: number;
-    /** Items of records that were there already, also where nothing changed */
+    /** Items of records that existed already, even if nothing changed */
     updated: number;
     failed: number;
     startedAt: string;

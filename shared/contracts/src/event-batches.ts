@@ -1,6 +1,6 @@
-// An event batch: the events of one push as one message of the log. Other services read each event as a message of EVENTS.
-// Webhooks, which reads the events of all integrations, reads event batches instead: one message costs nats-server and both
-// of its clients a tenth of 500 messages.
+// An event batch: the events of one push as one message of the log. Other services read each event as a message of
+// EVENTS. Webhooks, which reads the events of all integrations, reads event batches instead: one message costs
+// nats-server, its publisher and its reader a tenth of what 500 messages cost.
 //
 //   1  3 4711                                                    number of events, and the last event's sequence in EVENTS
 //   2   sync_…- {"event":"supplier.created",…,"data":            how the ids and bodies of some events begin: prefix 0
@@ -11,13 +11,13 @@
 //
 // A beginning that hundreds of events have in common stands once in a batch: each byte is written, synced, sent and read.
 //
-// A publisher stores the events first, and then their batch. If the publisher dies in between, another replica publishes
-// both again. EVENTS knows the ids of the events, so that the batch names the sequences of the first time. The id of a batch
-// is made of the ids of its events. Duplicates in EVENTS and new events go into two batches, or an event of an earlier batch
-// would stand in a second batch.
+// A publisher stores the events first, and then their batch. If the publisher dies in between, another replica
+// publishes both again. EVENTS drops duplicates by their ids and answers with their first sequences, which the batch
+// then names. The id of a batch is made of the ids of its events. So duplicates and new events go into two batches: one
+// batch of both would have a new id, and store events a second time.
 //
-// A batch that only one endpoint gets names the endpoint in its first line. EVENTS has, or had, the events of such a batch,
-// so that they are not announced again.
+// A batch of a replay is for one endpoint, which its first line names. EVENTS has, or had, the events of such a batch,
+// so they are not published there again.
 import type { Announcer } from './announcers.ts';
 import { eventBatchesSubject } from './subjects.ts';
 import { requestHeaders } from './message-headers.ts';
@@ -49,7 +49,7 @@ export interface EventBatch {
   count: number;
   /** The last event's sequence in EVENTS. */
   place: number;
-  /** The only endpoint that gets the batch; undefined where the events are announced. */
+  /** The only endpoint that gets the batch, in a replay; undefined for a batch that every endpoint may get. */
   endpointId: string | undefined;
   events(): { id: string; body: Uint8Array }[];
   /** The same events as lines of text; `asText` makes text of bytes. */
@@ -65,7 +65,7 @@ export interface EventLine {
   rest: string;
 }
 
-/** A character has three bytes at most, so that a batch is far below `max_payload` of nats-server. */
+/** Of one batch. A character has three bytes at most, so a batch is far below `max_payload` of nats-server. */
 const charactersMax = 192 * 1024;
 
 /** The part of the bus that this file needs. */
@@ -123,7 +123,7 @@ export function packEventBatches({ announcer, integration, events, places }: Pac
   });
 }
 
-/** Batches of events that one endpoint gets again. `sending` tells the batches of different requests apart. */
+/** Batches of events that one endpoint gets again. Their ids begin with `sending`, so each replay makes new batches. */
 export function packAddressedBatches(
   to: { endpointId: string; integration: string; sending: string },
   events: readonly BatchedEvent[],
@@ -178,7 +178,7 @@ const headMax = 128;
 const space = 0x20;
 const lineBreak = 0x0a;
 
-/** Undefined where the bytes are no event batch. `events` and `lines` read the events again at each call. */
+/** Undefined if the bytes are no event batch. `events` and `lines` read the events again at each call. */
 export function readEventBatch(bytes: Uint8Array): EventBatch | undefined {
   const headEnd = bytes.indexOf(lineBreak);
   const [, count, place, endpointId] =

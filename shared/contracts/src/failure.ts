@@ -1,5 +1,5 @@
-// The only error that crosses a wire. A service or gateway that cannot answer a request throws a `Failure`. NATS carries the
-// failure as data, and the gateway makes an RFC 9457 problem of the failure. The caller reads its words.
+// The only error that crosses a wire. A service or gateway that cannot answer a request throws a `Failure`. NATS
+// carries the failure as data, and the gateway makes an RFC 9457 problem of the failure. The caller reads its `detail`.
 import type { ErrorCode } from './error-codes.ts';
 
 export interface FailureEntry {

@@ -10,14 +10,15 @@ import { unknownNamedMax } from './unknown-names.ts';
 /** An event as webhooks delivers it, with its id. */
 const FeedEvent = Type.Object(
   {
-    id: Type.String({ description: 'The same in every delivery of the event: tell duplicates by it' }),
-    event: Type.String({ description: 'The kind of the event; others may be added' }),
+    id: Type.String({ description: 'The same in every delivery of the event: recognise duplicates by it' }),
+    event: Type.String({ description: 'The kind of the event; more kinds may be added' }),
     timestamp: Type.String({ format: 'date-time' }),
     integrationId: Type.String(),
     data: Type.Object(
       {},
       {
-        description: 'As in the delivery of the event: the webhooks of this document describe each kind',
+        description:
+          'As in the delivery of the event: `webhooks` of the OpenAPI document describes each kind',
         additionalProperties: true,
       },
     ),
@@ -28,8 +29,11 @@ const FeedEvent = Type.Object(
 export const EventPage = Type.Object(
   {
     events: Type.Array(FeedEvent, { description: 'In their order in the stream; may be empty' }),
-    next: Type.String({ description: 'The `after` of your next call: all up to there was looked at' }),
-    more: Type.Boolean({ description: 'Whether there is more to look at already' }),
+    next: Type.String({
+      description:
+        'The `after` of your next call, which goes on behind the last event that this page looked at',
+    }),
+    more: Type.Boolean({ description: 'Whether the stream already has further events to look at' }),
   },
   { title: 'EventPage' },
 );

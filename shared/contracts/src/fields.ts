@@ -15,8 +15,8 @@ const nul = '\\u0000\\ud800-\\udfff';
 /** Any text without these characters, the empty text too. */
 const without = (excluded: string): string => `^[^${excluded}]*$`;
 /**
- * The same, but not blank: white space, a character that is no white space, any characters. At each character the pattern
- * can go on in one way only, and so takes linear time. The pattern has no look-ahead, which some tools do not know.
+ * Text without these characters that is not blank: white space, another character, any characters. At each character
+ * the pattern can go on in one way only, so it takes linear time. It has no look-ahead, which some tools do not know.
  */
 const notBlankWithout = (excluded: string): string => `^[^\\S${excluded}]*[^\\s${excluded}][^${excluded}]*$`;
 

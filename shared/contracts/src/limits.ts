@@ -2,33 +2,33 @@
 
 export const limits = {
   itemsPerPushMax: 500,
-  /** Of a text in an item, unless its field says more. */
+  /** Of a text in an item, unless its field has a limit of its own. */
   textCharactersMax: 500,
   addressCharactersMax: 1_000,
   unitCharactersMax: 32,
   /** Of an `externalId`, and of a field that names the `externalId` of another record. */
   identifierCharactersMax: 255,
-  /** Of a field that is a list of texts: a listing reads a hundred records at a time, so that no record may be huge. */
+  /** How many texts a list field may have: a listing reads a hundred records at a time, so no record may be huge. */
   textsMax: 100,
   pageDefault: 1,
   pageSizeDefault: 50,
   pageSizeMax: 100,
   /** How many records one listing may ask for by their ids. */
   idsListedMax: 100,
-  /** Of a page with `details=true`. */
+  /** Of a page of a listing with `details=true`. */
   detailsBytesMax: 4 * 1024 * 1024,
   bodyBytesDefault: 5 * 1024 * 1024,
-  /** Nested arrays and objects. A certification is a text in an array in an item in an array in the body: 4. */
+  /** How deep arrays and objects in a body may be nested. A certification needs 4: body, array, item, array. */
   bodyDepthMax: 8,
   /**
-   * Opening brackets, commas and colons in a body, outside of texts: 256 for each of 500 items. An item with all fields and a
-   * hundred certifications has some 130, which leaves as many for unknown fields. These characters cost a parser most of
-   * its time and memory.
+   * How many opening brackets, commas and colons a body may have outside of texts: 256 for each of 500 items. An item
+   * with all fields and a hundred certifications has some 130, which leaves as many for unknown fields. These
+   * characters cost a parser most of its time and memory.
    */
   bodyStructureMax: 128_000,
   /**
-   * Different sequences of keys with which objects of a body begin: 16 for each of 500 items. A body stays below where each
-   * item has its fields in another order.
+   * How many different sequences of keys the objects of a body may begin with: 16 for each of 500 items. That suffices
+   * even if each item has its fields in another order.
    */
   bodyKeySequencesMax: 8_000,
   deliveryDeadlineMs: 10_000,
@@ -38,7 +38,7 @@ export const limits = {
   runErrorsMax: 100,
   runErrorCharactersMax: 1_000,
   eventsKeptDays: 7,
-  /** Of a page of the feed. */
+  /** How many events a page of the feed may have. */
   feedEventsMax: 500,
   feedEventsDefault: 100,
   /** The bytes of the log that one page of the feed reads at most: a filter may pass over all events. */
@@ -60,7 +60,7 @@ export const limits = {
   eventIdsReplayedMax: 100,
   /** The longest wait that a receiver can ask for with `Retry-After`. */
   retryAfterMsMax: 5 * 60 * 1_000,
-  /** Of a failed answer, how much the attempt log keeps. */
+  /** How many bytes of a receiver's failed answer the attempt log keeps. */
   responseBodyBytesMax: 1_024,
   idempotencyKeyCharactersMax: 255,
   idempotencyKeyKeptMs: 24 * 60 * 60 * 1_000,

@@ -7,9 +7,9 @@ import { parseInstant } from './time.ts';
 
 export const ListingEntity = Type.Object(
   {
-    externalId: Type.String({ description: "Caller's identifier; empty of a record that is erased" }),
+    externalId: Type.String({ description: "Caller's identifier; empty for an erased record" }),
     internalId: Type.String({ description: 'Service identifier' }),
-    name: Type.String({ description: 'Record name; of a batch, its batch number' }),
+    name: Type.String({ description: 'Record name; for a batch, its batch number' }),
     syncStatus: Type.String({ description: 'SYNCED, ARCHIVED or ERASED; other values may be added' }),
     lastSyncedAt: Type.String({
       format: 'date-time',
@@ -22,18 +22,18 @@ export type ListingEntity = Static<typeof ListingEntity>;
 
 /** The content of a record beyond its name, for a caller that asks with `details=true`. */
 export interface RecordDetails {
-  /** As in a push, without `externalId`; a field that the record does not have is absent. */
+  /** The fields as in a push, without `externalId`; a field that the record does not have is absent. */
   fields: Readonly<Record<string, unknown>>;
   createdBy: string;
   changedBy: string;
   changedAt: string;
-  /** Of a product; null where the product names no supplier. */
+  /** Only for a product; null if the product names no supplier. */
   supplierInternalId?: string | null;
   productInternalId?: string | null;
 }
 
 export interface RecordSchemas {
-  /** Such as `Supplier`. */
+  /** The name of the kind in schemas, such as `Supplier`. */
   name: string;
   /** The schema of a pushed item. */
   item: TObject;
@@ -50,10 +50,12 @@ export const detailedEntityOf = ({ name, item, linked }: RecordSchemas, erasable
       fields: Type.Object(fields, {
         title: `${name}Fields`,
         description:
-          'What the record holds, as a push takes it: the record does not have a field that is absent',
+          'The fields of the record, as in a push; a field that the record does not have is absent',
       }),
       createdBy: Type.String({ description: 'syncId of the push that created the record' }),
-      changedBy: Type.String({ description: 'syncId of the push that last changed it, or created it' }),
+      changedBy: Type.String({
+        description: 'syncId of the push that last changed the record, or created it',
+      }),
       changedAt: Type.String({
         format: 'date-time',
         description: 'Time of the last change, UTC, to the millisecond; `changedSince` compares this time',
@@ -165,12 +167,12 @@ export function readOnce(query: QueryParameters, name: string, errors: FailureEn
   return values[0];
 }
 
-/** Every larger page or limit means the same, and MongoDB can still count so far. */
+/** Larger pages and limits are read as this number, to which MongoDB can still count. */
 const pastEveryEnd = 999_999_999_999_999;
 
 interface NumberRule {
   fallback: number;
-  /** 1 unless given. */
+  /** The smallest number allowed; 1 unless given. */
   min?: number;
   max?: number;
 }

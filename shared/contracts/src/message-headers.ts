@@ -11,8 +11,8 @@ export const requestHeaders = {
   /** When the caller sent the request, by its own clock. A caller that sends this header answers whether it still waits. */
   sentAtMs: 'sent-at-ms',
   /**
-   * For so long after sending, the caller waits for the reply. A caller that stops waiting earlier says so at once
-   * (`givenUpSubject`). A caller of an earlier release does not send this header.
+   * For how long after sending the caller promises to wait for the reply. If it stops waiting earlier, it says so at
+   * once (`givenUpSubject`). A caller of an earlier release does not send this header.
    */
   promisedMs: 'promised-ms',
   /** The raw query string, without its question mark. */
@@ -23,7 +23,7 @@ export const requestHeaders = {
   eventId: 'event-id',
   /** The caller's `Idempotency-Key`, for a route that takes this header. */
   idempotencyKey: 'idempotency-key',
-  /** `strict` where the caller wants unknown names refused (unknown-names.ts). */
+  /** `strict` if the caller wants unknown names refused (unknown-names.ts). */
   handling: 'handling',
 } as const;
 
@@ -43,5 +43,5 @@ export const replyHeaders = {
   logPrefix: 'log-',
 } as const;
 
-/** Of a sign of life (runtime/bus): for so long no sign of life follows, as the replica waits for an event. */
+/** In a sign of life (runtime/bus): for how long no other one follows, because the request waits for an event. */
 export const silentMsHeader = 'silent-ms';

@@ -5,7 +5,7 @@
 //   ────────────────────────────  ───────────────────────────────  ─────────────────────────────────────────
 //   event-batches.catalog.acme    event-batches.25.catalog.acme    event-batches.25.>, with its other partitions
 //
-// No publisher knows of partitions: nats-server writes the number into the subject as it stores a message.
+// No publisher knows of partitions: nats-server writes the number into the subject when it stores a message.
 import { eventBatchesFilter, eventBatchesNoun } from './subjects.ts';
 
 export const partitionsNumber = 32;
@@ -13,7 +13,7 @@ export const partitionsNumber = 32;
 const offsetBasis = 0x811c9dc5;
 const prime = 0x01000193;
 
-/** FNV-1a of 32 bits over the integration, as nats-server's `partition(32, 2)` has it. */
+/** FNV-1a of 32 bits over the integration, as nats-server's `partition(32, 2)` computes it. */
 export function partitionOf(integration: string): number {
   let hash = offsetBasis;
   for (let at = 0; at < integration.length; at += 1) {
@@ -36,8 +36,8 @@ export const storedBatches = (integration: string): string =>
   `${eventBatchesNoun}.${partitionOf(integration)}.*.${integration}`;
 
 /**
- * The parts of the subject of a stored event batch; undefined for another subject. `announcer` is the service that has published
- * the batch, or `replay` (`BatchAnnouncer`); any text of a publisher outside this system.
+ * The parts of the subject of a stored event batch; undefined for another subject. `announcer` is the service that has
+ * published the batch, or `replay` (`BatchAnnouncer`), or any text if the publisher is no service of this system.
  */
 export function readStoredBatchSubject(subject: string) {
   const [noun, partition, announcer = '', integration, ...more] = subject.split('.');

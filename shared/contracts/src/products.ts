@@ -1,4 +1,4 @@
-// A product, as a caller pushes it, and the question of batches to catalog about products. The right values of a field: fields.ts.
+// A product, as a caller pushes it, and what batches asks catalog about products. The values of a field: fields.ts.
 import { Type, type Static } from 'typebox';
 import {
   optionalHsCode,
@@ -27,10 +27,10 @@ export const Product = Type.Object(
 );
 export type Product = Static<typeof Product>;
 
-/** The question of batches: the distinct products of one push. */
+/** The service batches asks catalog which of these products, which one push names, exist. */
 export const ResolveProducts = Type.Object({
   externalIds: Type.Array(Type.String()),
-  /** Whether the answer carries the fields that a due-diligence draft needs; without them catalog answers faster. */
+  /** Whether the answer has the fields that a due-diligence draft needs; without them catalog answers faster. */
   withOrigin: Type.Boolean(),
 });
 

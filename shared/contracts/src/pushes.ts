@@ -1,5 +1,5 @@
-// The answers to a push and to its plan, and the run that stays of a push in the history. The bodies, and `assume` of a plan:
-// routes/records.ts (their schemas), items/body.ts of shared/sync (their checks).
+// The answers to a push and to its plan, and the run: the entry of a push in the history. The bodies, and `assume` of a
+// plan: routes/records.ts (their schemas), items/body.ts of shared/sync (their checks).
 import { Type, type Static } from 'typebox';
 import { DdsEntry } from './batches.ts';
 import { nullable, oneOf } from './fields.ts';
@@ -29,7 +29,7 @@ export type PushError = Static<typeof PushError>;
 
 export const updatedCount = Type.Integer({
   minimum: 0,
-  description: 'Items of records that were there already, also where nothing changed',
+  description: 'Items of records that existed already, even if nothing changed',
 });
 
 const answer = {
@@ -45,16 +45,18 @@ export const ItemDetails = Type.Object(
   {
     index: Type.Integer({ minimum: 0, description: 'Where the item stands in the pushed array' }),
     action: oneOf(['created', 'updated', 'unchanged', 'failed']),
-    changedFields: Type.Array(Type.String(), { description: 'Of an item that is `updated`' }),
+    changedFields: Type.Array(Type.String(), {
+      description: 'The fields that an `updated` item changes; otherwise empty',
+    }),
     problems: Type.Array(
       Type.Object({
-        pointer: Type.String({ description: 'Into the body, as in RFC 6901' }),
+        pointer: Type.String({ description: 'JSON Pointer (RFC 6901) into the body' }),
         code: oneOf(['required', 'wrong_value', 'not_an_object', 'reference_not_found', 'unknown_field']),
         detail: Type.String({ description: 'What was wrong, for a person to read' }),
       }),
     ),
     ignored: Type.Array(Type.String(), {
-      description: `Pointers to the fields of the item that are not known, the first ${unknownNamedMax}; with \`handling=strict\` they are problems`,
+      description: `Pointers to the first ${unknownNamedMax} unknown fields of the item; with \`handling=strict\` they are problems instead`,
     }),
   },
   { title: 'ItemDetails' },
@@ -69,7 +71,7 @@ const itemDetails = {
 
 const batchAnswer = { ...answer, ddsCreated: Type.Array(DdsEntry) };
 
-/** The answer to a push has item details only where the caller asks for `details=true`. */
+/** The answer to a push has item details only if the caller asks for `details=true`. */
 const optionalItemDetails = Type.Partial(Type.Object(itemDetails)).properties;
 
 export const PushAnswer = Type.Object({ ...answer, ...optionalItemDetails }, { title: 'PushAnswer' });
@@ -106,7 +108,7 @@ export type SyncRun = Static<typeof SyncRun>;
 export const RunError = Type.Object(
   {
     index: Type.Integer({ minimum: 0, description: 'Where the item stood in the pushed array' }),
-    externalId: Type.String({ description: 'Empty where the item had none that could be used' }),
+    externalId: Type.String({ description: 'Empty if the item had no valid externalId' }),
     error: Type.String({ description: 'What was wrong, for a person to read; cut after 1,000 characters' }),
   },
   { title: 'RunError' },
@@ -115,20 +117,20 @@ export type RunError = Static<typeof RunError>;
 
 const more = {
   errors: Type.Array(RunError, { description: `The first ${limits.runErrorsMax} items that failed` }),
-  errorsOmitted: Type.Integer({ minimum: 0, description: 'How many more failed' }),
+  errorsOmitted: Type.Integer({ minimum: 0, description: 'How many more items failed' }),
 };
 
 export const SyncRunInFull = Type.Object({ ...run, ...more }, { title: 'SyncRunInFull' });
 export type SyncRunInFull = Static<typeof SyncRunInFull>;
 
-/** `action` is optional here: a replica of batches of an earlier release does not send `action`. */
+/** `action` is optional here: a replica of the service batches of an earlier release does not send `action`. */
 const told = { ...run, action: Type.Optional(run.action) };
 
-/** The answer of batches when catalog asks for one push. */
+/** The answer of the service batches when catalog asks for one push. */
 export const RunAnswer = Type.Object({ run: Type.Union([Type.Object({ ...told, ...more }), Type.Null()]) });
 export type RunAnswer = Static<typeof RunAnswer>;
 
-/** The pushes that catalog asks for: all pushes, where no field is set. */
+/** The pushes that catalog asks for: all pushes, if no field is set. */
 export const RunsFilter = Type.Object({
   /** Only pushes that began after this time. */
   since: Type.Optional(Type.String()),
@@ -138,7 +140,7 @@ export const RunsFilter = Type.Object({
 });
 export type RunsFilter = Static<typeof RunsFilter>;
 
-/** To list the pushes of both services, catalog asks batches for a part of an integration's pushes, newest first. */
+/** To list the pushes of both services, catalog asks batches for some pushes of an integration, newest first. */
 export const RunsQuestion = Type.Object({
   /** Only pushes whose sync id sorts before this one. */
   before: Type.Union([Type.String(), Type.Null()]),

@@ -1,8 +1,8 @@
 const charactersMax = 40;
-/** For a text with many escapes, which have six characters at most: the answer to a push may quote ten thousand texts. */
+/** For a text with many escapes, each of up to six characters: the answer to a push may quote ten thousand texts. */
 const escapedMax = 13;
 
-/** A caller's text, fit for a message: quoted, escaped, and cut after 40 characters, or after 13 where escapes double its length. */
+/** A caller's text, fit for a message: quoted, escaped, and cut after 40 characters, or after 13 if escapes double its length. */
 export function quote(text: string): string {
   const points = Array.from(text.slice(0, 2 * charactersMax + 2));
   const cutAfter = (count: number): string =>

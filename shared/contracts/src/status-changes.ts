@@ -1,4 +1,4 @@
-// Archiving and erasing: which records, and the answer to the caller. What becomes of a record: items/sync-status.ts of sync.
+// Archiving and erasing: request and answer. What becomes of a record: items/sync-status.ts of shared/sync.
 import { Type, type Static, type TProperties } from 'typebox';
 import { oneOf } from './fields.ts';
 import { limits } from './limits.ts';
@@ -7,7 +7,7 @@ import { PushError, PushRecord } from './pushes.ts';
 export const NamedRecords = Type.Object(
   {
     externalIds: Type.Array(Type.String(), {
-      description: `At most ${limits.itemsPerPushMax}. An id that names no record fails alone`,
+      description: `At most ${limits.itemsPerPushMax}. An id that names no record fails, and the others do not`,
     }),
   },
   { title: 'NamedRecords', additionalProperties: false },
@@ -27,7 +27,10 @@ const answerOf = <Count extends TProperties, Status extends string>(count: Count
 });
 
 const counted = (what: string) =>
-  Type.Integer({ minimum: 0, description: `Records that are ${what} now, also those that were before` });
+  Type.Integer({
+    minimum: 0,
+    description: `Records that are ${what} now, including those that were ${what} before`,
+  });
 
 export const ArchiveAnswer = Type.Object(answerOf({ archived: counted('archived') }, 'ARCHIVED'), {
   title: 'ArchiveAnswer',

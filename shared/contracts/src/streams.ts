@@ -1,4 +1,4 @@
-// The streams that several services publish to or read: the service that starts first makes the streams.
+// The streams that several services publish to or read. The first service that starts creates them, if it may.
 import { limits } from './limits.ts';
 import { partitionTransform } from './partitions.ts';
 import { eventBatchesFilter, eventBatchesStream, eventsFilter, eventsStream } from './subjects.ts';
@@ -8,7 +8,7 @@ export interface StreamSettings {
   STREAM_REPLICAS?: number;
   STREAMS_MAY_SHRINK?: boolean;
   EVENTS_KEEP_DAYS?: number;
-  /** 0: no limit. */
+  /** The size limit of EVENTS; 0 is no limit. */
   EVENTS_MAX_BYTES?: number;
 }
 
@@ -27,7 +27,7 @@ export const ofEveryStream = (settings: StreamSettings) => ({
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** Common to both streams. `discard: new` refuses a publisher rather than dropping an event that no reader has had yet. */
+/** For EVENTS and EVENT_BATCHES. `discard: new`: a full stream refuses messages and drops no unread event. */
 function ofEvents(settings: StreamSettings) {
   const every = ofEveryStream(settings);
   return {

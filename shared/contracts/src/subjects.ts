@@ -16,11 +16,11 @@ export const subjects = {
   productsPlan: 'svc.catalog.products.plan',
   productsArchive: 'svc.catalog.products.archive',
   productsList: 'svc.catalog.products.list',
-  /** Batches asks for the products that exist, with the fields that a due-diligence draft needs. */
+  /** The service batches asks which products exist, with the fields that a due-diligence draft needs. */
   productsResolve: 'svc.catalog.products.resolve',
   catalogRunsList: 'svc.catalog.runs.list',
   catalogRunsGet: 'svc.catalog.runs.get',
-  /** Webhooks asks for pushes that are answered, and whose events the stream may not have yet. */
+  /** The service webhooks asks for answered pushes whose events the stream may not have yet. */
   catalogRunsUnannounced: 'svc.catalog.runs.unannounced',
   batchesPush: 'svc.batches.batches.push',
   batchesPlan: 'svc.batches.batches.plan',
@@ -28,7 +28,7 @@ export const subjects = {
   batchesList: 'svc.batches.batches.list',
   ddsList: 'svc.batches.dds.list',
   batchesRunsList: 'svc.batches.runs.list',
-  /** As `batchesRunsList`, with a filter. A replica of an older release, which knows no filter, does not listen. */
+  /** As `batchesRunsList`, with a filter. Replicas of older releases, which know no filter, do not serve it. */
   batchesRunsFind: 'svc.batches.runs.find',
   batchesRunsGet: 'svc.batches.runs.get',
   batchesRunsUnannounced: 'svc.batches.runs.unannounced',
@@ -47,7 +47,7 @@ export const subjects = {
 
 export type RequestSubject = (typeof subjects)[keyof typeof subjects];
 
-/** On this subject a service with engines answers whether it is ready. */
+/** On this subject catalog, batches and webhooks answer whether they are ready. */
 export const healthSubject = (service: string): string => `svc.${service}.health.check`;
 
 /**
@@ -57,12 +57,12 @@ export const healthSubject = (service: string): string => `svc.${service}.health
 export const givenUpSubject = (service: string): string => `svc.${service}.given-up`;
 
 /**
- * On this subject a stopping process asks replicas to answer its waiting requests now, even without events. The body is the
- * prefix of its reply subjects. Every replica of the service gets the message.
+ * On this subject a stopping process asks replicas to answer the requests that it sent and that wait for events. The
+ * body is the prefix of its reply subjects. Every replica of the service gets the message.
  */
 export const answerNowSubject = (service: string): string => `svc.${service}.answer-now`;
 
-/** Every replica of the service answers with its stream notes; a replica without notes does not answer. */
+/** Every replica of the service answers with its notes for `/readyz` about streams, if it has any. */
 export const notesSubject = (service: ServiceName): string => `svc.${service}.health.notes`;
 
 /** Every replica of webhooks answers with the names and fingerprints of its keys, never with the keys. */

@@ -6,7 +6,7 @@ import type { FailureEntry } from './failure.ts';
 /** Bounds for errors: a body may have a million keys, and a key a million characters. */
 export const unknownNamedMax = 10;
 const pointerCharactersMax = 100;
-/** Of a key with many escapes, which have six characters at most. */
+/** For a key with many escapes, each of up to six characters. */
 const pointerEscapedMax = 33;
 const comparedCharactersMax = 40;
 
@@ -36,14 +36,14 @@ export function unknownName(what: string, name: string, known: Iterable<string>)
   return `unknown ${what} ${quote(name)}: ${hint}`;
 }
 
-/** The errors of a query whose route knows these parameters. */
+/** An error for each parameter of a query that is not one of the route's (`known`). */
 export const unknownParameters = (names: Iterable<string>, known: ReadonlySet<string>): FailureEntry[] =>
   unknownAmong(new Set(names), known).map((name) => ({
     pointer: name.slice(0, pointerCharactersMax).toWellFormed(),
     detail: unknownName('parameter', name, known),
   }));
 
-/** The errors of a body whose route knows these keys. */
+/** An error for each key of a body that is not one of the route's (`known`). */
 export const unknownKeys = (body: object, known: ReadonlySet<string>): FailureEntry[] =>
   unknownAmong(Object.keys(body), known).map((key) => ({
     pointer: `/${pointerPart(key)}`,
@@ -65,8 +65,8 @@ export function nearestTo(name: string, known: Iterable<string>): string | undef
 }
 
 /**
- * How many characters must be inserted, deleted, replaced or swapped with their neighbour to turn one text into the other. The
- * result is `bound` or more where the number is not below `bound`.
+ * How many characters must be inserted, deleted, replaced or swapped with their neighbour to turn one text into the
+ * other. The result is `bound` or more if the number is not below `bound`.
  */
 function editDistance(one: string, other: string, bound: number): number {
   if (Math.abs(one.length - other.length) >= bound) return bound;

@@ -35,7 +35,7 @@ const settings = {
         writeOnly: true,
       },
       description:
-        'Headers that each delivery carries, by name. They replace those before; null clears them. No answer has their values',
+        'Headers that each delivery carries, by name. They replace all earlier ones; null clears them. No answer shows their values',
       'x-expected': `an object of at most ${limits.webhookHeadersMax} headers`,
       writeOnly: true,
     }),
@@ -91,18 +91,18 @@ export const ReplayEvents = Type.Object(
     since: Type.Optional(
       Type.String({
         description:
-          'Events after this time; a day, or a date-time with Z or an offset. Needed without `eventIds`',
+          'Events after this time; a day, or a date-time with Z or an offset. Required unless `eventIds` is given',
       }),
     ),
     until: Type.Optional(
-      Type.String({ description: 'Events up to this time; all that there are unless given' }),
+      Type.String({ description: 'Events up to this time; without it, all events after `since`' }),
     ),
     events: Type.Optional(events),
     eventIds: Type.Optional(
       Type.Array(Type.String({ maxLength: limits.eventIdCharactersMax }), {
         minItems: 1,
         maxItems: limits.eventIdsReplayedMax,
-        description: 'Ids of events of the attempt log, in place of all other fields',
+        description: 'Ids of events in the attempt log, to send exactly these; instead of all other fields',
         'x-expected': 'at least one id of an event',
       }),
     ),
@@ -170,7 +170,7 @@ export const RotatedWebhook = Type.Object(
 export type RotatedWebhook = Static<typeof RotatedWebhook>;
 
 const responseStatus = nullable('integer', {
-  description: 'The HTTP status that the receiver answered with; null where no answer came',
+  description: 'The HTTP status that the receiver answered with; null if no answer came',
 });
 const error = nullable('string', { description: 'Why the delivery failed; null after a success' });
 
@@ -196,7 +196,7 @@ export const EventDelivery = Type.Object(
     eventId: Type.String(),
     event: Type.String(),
     body: nullable('string', {
-      description: 'The body as sent, byte for byte; null once the stream lacks it',
+      description: 'The body as sent, byte for byte; null once the stream no longer has the event',
     }),
     attempts: Type.Array(
       Type.Object(
@@ -208,7 +208,7 @@ export const EventDelivery = Type.Object(
         },
         { title: 'EventDeliveryAttempt' },
       ),
-      { description: 'Those of the attempt log, newest first' },
+      { description: 'The attempts in the attempt log, newest first' },
     ),
   },
   { title: 'EventDelivery' },

@@ -1,4 +1,4 @@
-// The examples of the OpenAPI document: what routes take and answer, and what webhooks receive, tell one story.
+// The examples of the OpenAPI document: requests, answers and deliveries show the same few records.
 import type { DdsEntry } from '../batches.ts';
 import type { EventPage } from '../feed.ts';
 import type { SyncRun } from '../pushes.ts';
@@ -7,7 +7,7 @@ import type { DeliveryAttempt, EventDelivery, RegisteredWebhook, Webhook } from 
 export const syncedAtExample = '2026-03-31T09:26:53.589Z';
 
 export interface RecordExample {
-  /** As a caller pushes it. */
+  /** The record as a caller pushes it. */
   item: Readonly<Record<string, unknown>> & { readonly externalId: string };
   internalId: string;
 }

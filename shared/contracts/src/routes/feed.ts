@@ -17,14 +17,14 @@ export const feedRoutes: readonly Route[] = [
     tag: 'Events',
     summary: 'Read the events of the last 7 days in their order, and wait for new ones',
     description:
-      'Without `after` and `since` it begins now. `next` is the end of what was looked at: hand it on as `after`, ' +
-      'whatever `events` and `limit` are then. A page may be empty with `more: true`. A place that the stream no longer ' +
-      'has is 409: list the records and begin anew.',
+      'Without `after` and `since` the feed begins now. Send `next` of a page as `after` of the next call, whatever its ' +
+      '`events` and `limit` are. A page may be empty although `more` is true. If the stream no longer has the events ' +
+      'behind `after`, the answer is 409: list the records and begin anew.',
     scope: scopes.eventsRead,
     subject: subjects.eventsRead,
     conflicts: true,
     query: [
-      text('after', 'Where the page before ended, from its `next`'),
+      text('after', 'The `next` of the page before'),
       text(
         'since',
         'Begin at the first event that occurred after this time: a day, or a date-time with Z or an offset. Not beside `after`',
@@ -39,7 +39,7 @@ export const feedRoutes: readonly Route[] = [
         name: 'wait',
         schema: Type.Integer({ minimum: 0, maximum: limits.feedWaitSecondsMax, default: 0 }),
         description:
-          'For how many seconds to wait where there is no event yet. The answer may come earlier, without an event, or half a ' +
+          'For how many seconds to wait if there is no event yet. The answer may come earlier, without an event, or half a ' +
           'second later',
       },
     ],

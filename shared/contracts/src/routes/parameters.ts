@@ -5,14 +5,14 @@ import { listingOf } from '../listings.ts';
 import { listingExample } from './examples.ts';
 import type { AnswerHeader, QueryParameter, Route } from './route.ts';
 
-/** A parameter of any text, which the service reads. */
+/** A parameter of type string: the service itself parses its text. */
 export const text = (name: string, description: string): QueryParameter => ({
   name,
   schema: Type.String(),
   description,
 });
 
-/** Whether answers have details; off unless asked for. */
+/** The parameter `details`: whether answers have details; false unless given. */
 export const detailsFlag = (description: string): QueryParameter => ({
   name: 'details',
   schema: Type.Boolean({ default: false }),
@@ -35,7 +35,7 @@ export const since = text(
 );
 export const cursor = text(
   'cursor',
-  'Where the answer before ended, from its Link header; costs the same however deep it goes',
+  'The cursor in the Link header of the answer before; every page then costs the same, however deep',
 );
 
 /** The answer of a listing, with a title for its schema and an example of an entity. */

@@ -24,19 +24,19 @@ import { basePath, listTimeoutMs, pushTimeoutMs, type QueryParameter, type Route
 
 const until = text(
   'until',
-  'Only what was last synced at this time or before; may stand beside `since`. Beside `changedSince`: what last changed then or before',
+  'Only records last synced at this time or before; may stand beside `since`. Beside `changedSince`: only records last changed at this time or before',
 );
 const changedSince = text(
   'changedSince',
-  'Only what was created, changed, archived, erased or restored after this time; not what a push found as it should be. Not beside `since`',
+  'Only records created, changed, archived, erased or restored after this time, not those that a push found unchanged. Not beside `since`',
 );
 const externalIds: QueryParameter = {
   name: 'externalId',
   schema: Type.Array(Type.String(), { maxItems: limits.idsListedMax }),
-  description: `Only this record; may be repeated up to ${limits.idsListedMax} times. One that is not there is absent from the answer`,
+  description: `Only the record with this id; may be repeated up to ${limits.idsListedMax} times. A record that does not exist is absent from the answer`,
 };
 const details = detailsFlag(
-  'Whether each entity also has `details`: what the record holds, as it would be pushed, and by which pushes. ' +
+  'Whether each entity also has `details`: the fields of the record, as in a push, and which pushes created and changed it. ' +
     'Such a page ends at 4 MiB and may be shorter than `limit`; follow `Link`',
 );
 
@@ -91,8 +91,8 @@ function pushRoute(kind: RecordKind): Route {
     ...writing(kind, 'push'),
     summary: `Create or update up to ${limits.itemsPerPushMax} ${kind.plural}`,
     description:
-      'Records are matched by externalId. A wrong item becomes that item’s ERROR and leaves its neighbours alone; ' +
-      'fields that are absent keep their value, and null clears an optional one.',
+      'Records are matched by externalId. A wrong item gets the status ERROR, and does not affect other items. ' +
+      'Fields that are absent keep their value, and null clears an optional field.',
     scope: scopes[`${kind.plural}Write` as const],
     subject: subjects[`${kind.plural}Push` as const],
     query: [itemDetails],
@@ -114,7 +114,7 @@ function planRoute(kind: RecordKind): Route {
   const assume = Type.Array(Type.String(), {
     maxItems: limits.itemsPerPushMax,
     description:
-      'externalIds of referenced records to take as there, such as those that would be pushed before',
+      'externalIds of referenced records that count as existing, such as those that would be pushed before',
   });
   const properties = { ...bodyProperties(kind), assume: Type.Optional(assume) };
   const example = {
@@ -192,7 +192,7 @@ const archiveRoute = (kind: RecordKind): Route =>
     summary: `Archive up to ${limits.itemsPerPushMax} ${kind.plural}`,
     description:
       'An archived record stays listed, as ARCHIVED, and can still be referred to. A push of its id restores it. ' +
-      'An id that names no record becomes that id’s ERROR and leaves its neighbours alone.',
+      'An id that names no record gets the status ERROR, and does not affect other ids.',
     scope: scopes[`${kind.plural}Write` as const],
     subject: subjects[`${kind.plural}Archive` as const],
     schema: ArchiveAnswer,
@@ -216,7 +216,7 @@ const kinds: readonly RecordKind[] = [
     item: Product,
     linked: {
       supplierInternalId: nullable('string', {
-        description: 'The supplier that `supplierExternalId` names; null for none',
+        description: 'internalId of the supplier that `supplierExternalId` names; null for none',
       }),
     },
     example: productExample,
@@ -227,7 +227,9 @@ const kinds: readonly RecordKind[] = [
     name: 'Batch',
     item: Batch,
     linked: {
-      productInternalId: nullable('string', { description: 'The product that `productExternalId` names' }),
+      productInternalId: nullable('string', {
+        description: 'internalId of the product that `productExternalId` names',
+      }),
     },
     example: batchExample,
   },
@@ -241,9 +243,9 @@ export const recordRoutes: readonly Route[] = [
     counted: 'erased',
     summary: `Erase up to ${limits.itemsPerPushMax} suppliers, as for personal data`,
     description:
-      'All that a supplier holds is removed, its externalId as well. Its internalId stays listed, as ERASED; nothing can ' +
-      'refer to it from a second later on. It cannot be undone: a push of its id begins with no fields, under the same ' +
-      'internalId.',
+      'All fields of the supplier and its externalId are removed. Its internalId stays listed, as ERASED; a second later, ' +
+      'no push can refer to the supplier any more. An erasure cannot be undone: a push of the same externalId begins ' +
+      'with no fields, under the same internalId.',
     scope: scopes.suppliersErase,
     subject: subjects.suppliersErase,
     schema: EraseAnswer,

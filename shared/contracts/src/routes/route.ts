@@ -49,7 +49,7 @@ export type AnswerHeader = 'X-Sync-Id' | 'X-Next-Since' | 'Link' | 'Location';
 export const pushTimeoutMs = 30_000;
 export const listTimeoutMs = 10_000;
 export const manageTimeoutMs = 10_000;
-/** The feed waits for an event for 25 s at most. */
+/** Longer than the feed waits for an event, which is 25 s at most. */
 export const feedTimeoutMs = 35_000;
-/** A receiver has 10 s to answer a test delivery. */
+/** Longer than a receiver has to answer a test delivery, which is 10 s. */
 export const testTimeoutMs = 15_000;

@@ -35,7 +35,7 @@ import {
 } from './route.ts';
 
 const details = detailsFlag(
-  'Whether `details` shows the settings beside `url` and `events`; of headers the names',
+  'Whether `details` shows the settings beside `url` and `events`; of headers only the names',
 );
 
 /** A route of one webhook. */
@@ -106,7 +106,7 @@ export const webhookRoutes: readonly Route[] = [
     method: 'POST',
     ...ofOne('/rotate-secret'),
     operationId: 'rotateWebhookSecret',
-    summary: 'Give a webhook a new secret, the previous one serving on for a while',
+    summary: 'Give a webhook a new secret; for a while, the previous secret signs too',
     ...managing,
     subject: subjects.endpointsRotate,
     conflicts: true,
@@ -145,12 +145,15 @@ export const webhookRoutes: readonly Route[] = [
     query: [
       page,
       limit,
-      since,
+      {
+        ...since,
+        description: 'Only attempts made after this time: a day, or a date-time with Z or an offset',
+      },
       cursor,
       {
         name: 'outcome',
         schema: oneOf(['succeeded', 'failed']),
-        description: 'Only attempts that ended so',
+        description: 'Only attempts with this outcome',
       },
       text('event', 'Only attempts of this kind of event'),
     ],
