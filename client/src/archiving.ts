@@ -1,4 +1,4 @@
-// Archiving any number of records: 500 a request.
+// Archives any number of records, in requests of 500, which is the most that the service takes.
 import type { Send } from './call.ts';
 import type { Kind } from './kinds.ts';
 import type { ArchiveAnswer } from './types.ts';

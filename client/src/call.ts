@@ -1,13 +1,13 @@
-// What one call sends, and what it is answered.
+// What one HTTP call of the client sends, and the answer that it gets.
 
 export interface Call {
   method: string;
-  /** With the query. */
+  /** The path with its query. */
   path: string;
   body?: string;
   headers?: Readonly<Record<string, string>>;
   signal?: AbortSignal | undefined;
-  /** Its effect adds up: it is repeated only where the service has refused it before it began. */
+  /** Its effect would add up, so it is repeated only after a 429 or 401, which refuse a call before it begins. */
   once?: boolean;
 }
 

@@ -1,4 +1,4 @@
-// The client of one integration: its calls share one key or token, and one count of what the rate limit leaves.
+// The client of one integration: its calls share one key or token, and one pacer, which keeps to the rate limit.
 import { archive } from './archiving.ts';
 import type { Send } from './call.ts';
 import type { Credentials } from './credentials.ts';
@@ -11,7 +11,7 @@ import { openWebhooks, type Webhooks } from './webhooks.ts';
 
 export type ClientOptions = ExchangeOptions &
   Credentials & {
-    /** False sends what the service does not know as well, and the service ignores it. */
+    /** Whether the service refuses unknown fields and parameters (true unless given); otherwise it ignores them. */
     strict?: boolean;
   };
 

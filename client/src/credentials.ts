@@ -1,4 +1,4 @@
-// What stands in `Authorization`: a key or a token as it was given, or a token that a client fetches with its secret.
+// The header `Authorization`: a given key or token, or a token that is fetched with a client id and secret.
 import { RequestFailed } from './errors.ts';
 import type { Send } from './call.ts';
 
@@ -9,11 +9,11 @@ export type Credentials =
 
 export interface Authorization {
   value(): Promise<string>;
-  /** After a 401: whether another value may serve. */
+  /** After the service refused a value with 401: forgets the value, and returns whether a new one may be valid. */
   renew(refused: string): boolean;
 }
 
-/** So long before its end a token is fetched anew. */
+/** How long before a token expires the client fetches a new one. */
 const spareMs = 60_000;
 
 export function openAuthorization(credentials: Credentials, post: Send): Authorization {
@@ -52,7 +52,7 @@ function openTokens(client: { clientId: string; clientSecret: string }, post: Se
         current = { value: Promise.resolve(''), until: Number.POSITIVE_INFINITY };
         const fetching = fetchToken();
         current.value = fetching;
-        // The next call tries again.
+        // After a failure the next call fetches a token again.
         fetching.catch(() => (current = undefined));
       }
       return current.value;
@@ -66,5 +66,5 @@ function openTokens(client: { clientId: string; clientSecret: string }, post: Se
   };
 }
 
-/** RFC 6749 §2.3.1: both parts are form-encoded before they are joined. */
+/** RFC 6749 §2.3.1: client id and secret are form-encoded before they are joined for Basic authentication. */
 const encodeForm = (text: string): string => new URLSearchParams({ '': text }).toString().slice(1);

@@ -1,9 +1,9 @@
-// Many items become requests that the service takes: 500 items at most, and not too many bytes.
+// Cuts many items into requests that the service takes: 500 items at most, and not too many bytes.
 
 export interface Piece {
   /** Each item as JSON. */
   texts: readonly string[];
-  /** Where the first of them stands in what was pushed. */
+  /** The index of the first of these items among all items of the call. */
   from: number;
 }
 
@@ -12,7 +12,7 @@ export interface Bounds {
   bytes: number;
 }
 
-/** The service takes 5 MiB, unless an operator has set less. */
+/** The service takes bodies of 5 MiB, unless an operator has set less. */
 export const boundsAtFirst: Readonly<Bounds> = { items: 500, bytes: 4.5 * 1024 * 1024 };
 
 export function* cut(texts: readonly string[], bounds: Readonly<Bounds>): Generator<Piece> {
@@ -21,7 +21,7 @@ export function* cut(texts: readonly string[], bounds: Readonly<Bounds>): Genera
     let bytes = 0;
     let to = from;
     while (to < texts.length && to - from < bounds.items) {
-      // One comma each. A single item goes out whatever its size.
+      // Each item has a comma. A single item is sent whatever its size.
       bytes += bytesOf(texts[to] ?? '') + 1;
       if (bytes > bounds.bytes && to > from) break;
       to += 1;
@@ -39,12 +39,12 @@ export function halve({ texts, from }: Piece): Piece[] {
   ];
 }
 
-/** A text of so many characters is short: its bytes, three a character at most, are not counted. */
+/** For a text of up to so many characters the bytes are estimated, as three a character, and not counted. */
 const shortCharacters = 2_000;
 const encoder = new TextEncoder();
 
 const bytesOf = (text: string): number =>
   text.length <= shortCharacters ? bytesAtMost(text) : encoder.encode(text).length;
 
-/** Of UTF-8, without looking at the characters. */
+/** The most bytes that the text can have in UTF-8, without looking at its characters. */
 export const bytesAtMost = (text: string): number => 3 * text.length;

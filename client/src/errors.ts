@@ -1,15 +1,15 @@
-// What a call may throw: the service refused it, or did not answer it in time.
+// What a call may throw: the service refused the call, or did not answer it in time.
 
 export interface ProblemEntry {
   pointer: string;
   detail: string;
 }
 
-/** The service answered with an error that a repetition does not mend. */
+/** The service answered with an error that would be the same if the call were repeated. */
 export class RequestFailed extends Error {
   override readonly name = 'RequestFailed';
   readonly status: number;
-  /** Stable, for programs: `invalid_request`, `insufficient_scope`. Empty where something else than the service answered. */
+  /** Stable, for programs: `invalid_request`, `insufficient_scope`. Empty if something else answered, such as a proxy. */
   readonly code: string;
   readonly requestId: string | undefined;
   readonly errors: readonly ProblemEntry[];
@@ -27,7 +27,7 @@ export class RequestFailed extends Error {
   }
 }
 
-/** No answer came, or only answers that ask for patience, until patience ended. The same call may be made again. */
+/** Until `patienceMs` ended, no answer came, or only 429, 502, 503 or 504. The same call may be made again. */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable';
 }
@@ -35,7 +35,7 @@ export class Unreachable extends Error {
 interface Problem {
   detail?: string;
   code?: string;
-  /** Of the token endpoint, which answers by RFC 6749. */
+  /** The error code of the token endpoint, which answers by RFC 6749. */
   error?: string;
   errors?: readonly ProblemEntry[];
 }
@@ -45,7 +45,7 @@ function readProblem(text: string): Problem {
     const problem: unknown = JSON.parse(text);
     return typeof problem === 'object' && problem !== null ? problem : {};
   } catch {
-    // A proxy on the way may answer with a page of its own.
+    // The text is no JSON: a proxy may answer with an HTML page.
     return {};
   }
 }

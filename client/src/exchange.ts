@@ -1,5 +1,5 @@
-// One call: it waits for its turn, goes out, and is repeated where the service asks for patience or the connection breaks.
-// Repeating is safe: whatever the service answers, the same push again has the same end.
+// Makes one call: waits until the rate limit allows it, sends it, and repeats it after 429, 502, 503, 504 or a broken
+// connection. Repeating a push is safe: the same push again leaves the same records.
 import type { Answer, Call, Send } from './call.ts';
 import { openAuthorization, type Authorization, type Credentials } from './credentials.ts';
 import { RequestFailed, Unreachable } from './errors.ts';
@@ -10,17 +10,17 @@ export interface ExchangeOptions {
   /** The address of the service, as `https://sync.example.com`. */
   baseUrl: string;
   fetch?: typeof fetch;
-  /** How long a call is repeated before it fails: five minutes unless given. */
+  /** For how long a call is repeated before it fails: five minutes unless given. */
   patienceMs?: number;
   signal?: AbortSignal;
 }
 
-/** The service itself gives up after 30 s. */
+/** Longer than the service takes to answer, which is 30 s at most. */
 const answerMsMax = 40_000;
 const backOffMs = { first: 250, max: 20_000 };
 const patienceMsDefault = 5 * 60_000;
 
-/** A proxy answers 502 while a gateway is replaced. */
+/** Statuses after which a call is repeated. A proxy answers 502 while a gateway is replaced. */
 const askForPatience: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 export function openExchange(options: ExchangeOptions & Credentials): Send {
@@ -28,7 +28,7 @@ export function openExchange(options: ExchangeOptions & Credentials): Send {
   const root = options.baseUrl.replace(/\/+$/, '').replace(/\/api\/v1\/integration$/, '');
   const pacer = openPacer();
 
-  /** Aborted once that of the call or that of the client is. */
+  /** A signal that aborts when the signal of the call or that of the client does. */
   const signalOf = (call: Call): AbortSignal | undefined => {
     const signals = [call.signal, options.signal].filter((one) => one !== undefined);
     return signals.length > 1 ? AbortSignal.any(signals) : signals[0];
@@ -49,7 +49,7 @@ export function openExchange(options: ExchangeOptions & Credentials): Send {
     return { status: response.status, headers: response.headers, text: await response.text() };
   };
 
-  /** The answer, or why there is none yet. What no repetition mends is thrown. */
+  /** The answer, or the reason to repeat the call. Throws an error that a repetition would not change. */
   const attemptOr = async (call: Call, authorization: string | undefined): Promise<Answer | Delay> => {
     const what = `${call.method} ${call.path.split('?')[0]}`;
     try {
@@ -74,10 +74,10 @@ export function openExchange(options: ExchangeOptions & Credentials): Send {
     const begunAt = Date.now();
     const signal = signalOf(call);
     let isRenewed = false;
-    /** An earlier attempt may have reached the service: its answer was lost, or it said 503 or 504. */
+    /** Whether an earlier attempt may have taken effect: it got no answer, or 502, 503 or 504. */
     let mayBeDone = false;
     for (let failures = 0; ; failures += 1) {
-      // Other calls may wait for the same token: the end of this one is not the end of theirs.
+      // Other calls may wait for the same token, so an abort of this call ends only this call's wait.
       const value = authorization && (await unlessAborted(authorization.value(), signal));
       const outcome = await attemptOr(call, value).catch((error: unknown) => {
         if (mayBeDone && isGone(call, error)) return nothingLeft;
@@ -89,7 +89,7 @@ export function openExchange(options: ExchangeOptions & Credentials): Send {
       if (outcome === undefined) continue;
       if (!('error' in outcome)) return outcome;
       mayBeDone ||= !outcome.isRefused;
-      // After 429 the pacer holds the next attempt back, where the answer says for how long.
+      // After a 429 with Retry-After, the pacer delays the next attempt.
       const waitMs =
         outcome.isRefused && outcome.afterMs > 0 ? 0 : Math.max(backOff(failures), outcome.afterMs);
       if (Date.now() + Math.max(waitMs, outcome.afterMs) - begunAt > patienceMs) {
@@ -105,12 +105,12 @@ export function openExchange(options: ExchangeOptions & Credentials): Send {
 
 interface Delay {
   error: Error;
-  /** By the rate limit. */
+  /** Whether the rate limit refused the call (429). */
   isRefused: boolean;
   afterMs: number;
 }
 
-/** What the call is to delete is not there. */
+/** Whether the call is a DELETE of a thing that does not exist. */
 const isGone = ({ method }: Call, error: unknown): boolean =>
   method === 'DELETE' && error instanceof RequestFailed && error.status === 404;
 
@@ -121,7 +121,7 @@ const isUnauthorized = (error: unknown): boolean => error instanceof RequestFail
 const backOff = (failures: number): number =>
   Math.min(backOffMs.first * 2 ** failures, backOffMs.max) * (0.5 + Math.random() / 2);
 
-/** The platform's own message is "fetch failed"; its cause says more. */
+/** The message of an error of fetch is "fetch failed"; its cause has the reason. */
 function reasonOf(error: unknown): string {
   const inner = error instanceof Error ? (error.cause ?? error) : error;
   const text = inner instanceof Error ? inner.message : String(inner);

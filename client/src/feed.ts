@@ -3,25 +3,25 @@ import type { Send } from './call.ts';
 import { queryOf } from './query.ts';
 import type { Event, EventKind } from './types.ts';
 
-/** As a webhook delivers it, and the id by which a duplicate is told. */
+/** An event as a webhook delivers it, with its id, by which a program recognises duplicates. */
 export type FedEvent = Event & { id: string };
 
 export interface PollPage<Entity> {
   entities: Entity[];
-  /** The next `changedSince`, once all before it was shown: with the last page of a walk. Of the feed, the next `after`. */
+  /** The next `after` of the feed; for records the next `changedSince`, on the last page of a walk only. */
   next: string | undefined;
 }
 
 export interface FeedPoll {
-  /** The `next` of an earlier page. Without it and `since`, the feed begins now. */
+  /** The `next` of an earlier page. Without `after` and `since`, the feed begins now. */
   after?: string | undefined;
   /** Only events with a later `timestamp`; not beside `after`. */
   since?: string | undefined;
-  /** Only these kinds. */
+  /** Only events of these kinds. */
   events?: readonly EventKind[] | undefined;
-  /** Of a page: 100 unless given. */
+  /** How many events a page has at most: 100 unless given. */
   limit?: number | undefined;
-  /** Goes on for ever: a call waits so long for an event, 25 at most. Without it the feed ends with what is there. */
+  /** Makes each call wait for an event (25 s at most), for ever. Without it, the iterator ends after present events. */
   waitSeconds?: number | undefined;
   signal?: AbortSignal | undefined;
 }

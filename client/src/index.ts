@@ -1,4 +1,4 @@
-// The door of this package: a client of the service for Node and browsers, with fetch and WebCrypto alone.
+// What this package exports: a client of the service for Node and browsers, which needs only fetch and WebCrypto.
 export { openClient, type Client, type ClientOptions } from './client.ts';
 export { RequestFailed, Unreachable, type ProblemEntry } from './errors.ts';
 export type { FedEvent, FeedPoll, PollPage } from './feed.ts';

@@ -1,4 +1,4 @@
-// Listings as iterators: each follows `Link` from page to page, and shows nothing twice.
+// Listings as iterators: each follows the header `Link` from page to page, and shows no record twice.
 import type { Answer, Send } from './call.ts';
 import { pollFeed, type FedEvent, type FeedPoll, type PollPage } from './feed.ts';
 import type { Kind, ListedOf } from './kinds.ts';
@@ -7,16 +7,16 @@ import type { SyncRun, SyncRunInFull } from './types.ts';
 import { wait } from './waiting.ts';
 
 export interface ListQuery {
-  /** Only what was synced after this time. */
+  /** Only records that were synced after this time. */
   since?: string | undefined;
-  /** Only what changed after this time; not beside `since`. */
+  /** Only records that changed after this time; not beside `since`. */
   changedSince?: string | undefined;
   until?: string | undefined;
-  /** Only these: 100 at most. */
+  /** Only the records with these ids: 100 at most. */
   externalId?: readonly string[] | undefined;
   /** Whether each entity has `details`: its fields, and when they changed. */
   details?: boolean | undefined;
-  /** Of a page: 100 unless given. */
+  /** How many records a page has at most: 100 unless given. */
   limit?: number | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -25,7 +25,7 @@ export interface Poll {
   /** The `next` that an earlier poll gave; without it, the first walk shows all records. */
   changedSince?: string | undefined;
   details?: boolean | undefined;
-  /** Goes on for ever, with so long a pause after each walk. Without it there is one walk. */
+  /** The pause between walks, which then go on for ever. Without it, there is one walk through the changes. */
   everyMs?: number | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -33,7 +33,7 @@ export interface Poll {
 export interface RunQuery {
   since?: string | undefined;
   entityType?: SyncRun['entityType'] | undefined;
-  /** Only those of which an item failed. */
+  /** Only pushes of which an item failed. */
   failed?: true | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -74,11 +74,11 @@ async function* entitiesOf<Entity>(
 
 export interface Listing {
   list<K extends Kind>(kind: K, query?: ListQuery): AsyncGenerator<ListedOf<K>, void, undefined>;
-  /** One page at a time, with its `total` and the time to go on from. */
+  /** The records page by page, with `total`, and with the time from which the next poll goes on. */
   pages<K extends Kind>(kind: K, query?: ListQuery): AsyncGenerator<Page<ListedOf<K>>, void, undefined>;
-  /** What has changed since an earlier poll: each record once, as it is now. */
+  /** The records that changed since an earlier poll: each once, as it is now. */
   poll<K extends Kind>(kind: K, how?: Poll): AsyncGenerator<PollPage<ListedOf<K>>, void, undefined>;
-  /** What happened: each event, in order. */
+  /** The events, in order. */
   poll(feed: 'events', how?: FeedPoll): AsyncGenerator<PollPage<FedEvent>, void, undefined>;
   runs(query?: RunQuery): AsyncGenerator<SyncRun, void, undefined>;
   run(syncId: string, signal?: AbortSignal): Promise<SyncRunInFull>;
@@ -96,7 +96,7 @@ export function openListing(send: Send): Listing {
     for (;;) {
       let reached: string | undefined;
       for await (const page of pages(kind, { changedSince: from, details, signal })) {
-        // Each page names a time. The first is the safe one: the pages surely show every change before it.
+        // The time of the first page is the safe one: the pages of this walk show every change up to it.
         reached ??= page.nextSince;
         yield { entities: page.entities, next: page.isLast ? reached : undefined };
       }
@@ -127,7 +127,7 @@ export function openListing(send: Send): Listing {
   };
 }
 
-/** The next page's path, without the part before it. */
+/** The path of the next page, without the base path. */
 function nextOf(headers: Headers): string | undefined {
   const [, link] = /<([^>]+)>;\s*rel="next"/.exec(headers.get('link') ?? '') ?? [];
   return link === undefined ? undefined : link.replace(/^.*?\/api\/v1\/integration\//, '');

@@ -1,5 +1,6 @@
-// How many requests may go, as `RateLimit-Limit`, `-Remaining` and `-Reset` of the answers say. The service counts in windows
-// that begin with a request. `-Reset` is in whole seconds, so that only the first answer of a window tells its end well:
+// When the next request may be sent, by the headers `RateLimit-Limit`, `-Remaining` and `-Reset` of answers. The
+// service counts in windows that begin with a request. `-Reset` is in whole seconds, so only the first answer of a
+// window says precisely when the window ends:
 //
 //   request sent   answer: remaining = limit - 1, reset = length   the window ends length after the sending
 //   others         answer: remaining falls, reset is rounded up    the window ends no later than that
@@ -10,11 +11,11 @@
 import { wait } from './waiting.ts';
 
 export interface Pacer {
-  /** Waits until a request may go, and says in which window it goes. */
+  /** Waits until a request may be sent, and returns the number of its window. */
   turn(signal: AbortSignal | undefined): Promise<number>;
-  /** What the answer to a request of that window says. */
+  /** Takes in the headers of the answer to a request of that window. */
   learn(window: number, headers: Headers, sentAt: number): void;
-  /** No request goes before that time. */
+  /** Delays all requests until that time. */
   hold(until: number): void;
 }
 
@@ -30,7 +31,7 @@ export function openPacer(now: () => number = Date.now): Pacer {
   let heldUntil = 0;
   let marginMs = marginMsMin;
 
-  /** 0 where a request may go now. */
+  /** How long the next request must still wait; 0 if it may be sent now. */
   const missingMs = (): number => {
     if (heldUntil > now()) return heldUntil - now();
     if (limit === undefined) return 0;
@@ -55,7 +56,7 @@ export function openPacer(now: () => number = Date.now): Pacer {
       if (told === undefined) return;
       const known = limit !== undefined;
       limit = told.limit;
-      // An answer of an earlier window says nothing of this one.
+      // An answer to a request of an earlier window says nothing about this window.
       if (known && answered !== window) return;
       if (told.remaining === limit - 1) {
         lengthMs = told.resetMs;

@@ -1,4 +1,4 @@
-// Pushes and plans of any number of items: one request after the other, so that of two items with one id the later wins.
+// Pushes and plans any number of items: one request after the other, so that the later of two items with one id wins.
 import { boundsAtFirst, bytesAtMost, cut, halve, type Bounds, type Piece } from './cutting.ts';
 import { RequestFailed } from './errors.ts';
 import type { Send } from './call.ts';
@@ -7,20 +7,20 @@ import type { BatchPlanAnswer, DdsEntry, PlanAnswer } from './types.ts';
 
 export interface PushOptions {
   signal?: AbortSignal | undefined;
-  /** Of batches: draft a due-diligence statement for each that has none. */
+  /** For batches: whether to draft a due-diligence statement for each batch that has none. */
   autoCreateDDS?: boolean | undefined;
 }
 
 export interface PlanOptions extends PushOptions {
-  /** Ids of referenced records to take as there. Each request sends them all, so that there may be 500. */
+  /** Ids of referenced records that count as existing: 500 at most, because each request has all of them. */
   assume?: readonly string[] | undefined;
 }
 
-/** The answers of all requests as one. `details` says of each item what became of it, and points to what was wrong. */
+/** The answers of all requests as one. `details` has the outcome of each item, and pointers to wrong values. */
 export interface PushOutcome extends PlanAnswer {
-  /** Of batches. */
+  /** The drafted due-diligence statements; empty unless batches are pushed. */
   ddsCreated: DdsEntry[];
-  /** Of each request that was answered, the run under which `runs` lists it. */
+  /** The sync ids of the answered requests, under which `runs` lists them. */
   syncIds: string[];
 }
 
@@ -30,7 +30,7 @@ export interface Pushing {
 }
 
 export function openPushing(send: Send): Pushing {
-  // A gateway that takes less than usual says so once.
+  // Shared by all calls: after a gateway has refused a request as too large, later requests are smaller.
   const bounds: Bounds = { ...boundsAtFirst };
 
   const sendBody = async (path: string, body: string, { signal }: PlanOptions): Promise<PushOutcome> => {
@@ -96,7 +96,7 @@ export function openPushing(send: Send): Pushing {
   };
 }
 
-/** What a body has beside its items. */
+/** The properties of a body beside its items. */
 const besides = ({ autoCreateDDS, assume }: PlanOptions): object => ({ autoCreateDDS, assume });
 
 function bodyOf(texts: readonly string[], kind: Kind, options: PlanOptions): string {
@@ -136,7 +136,7 @@ function append(all: PushOutcome, one: PushOutcome, from: number): void {
   all.syncIds.push(...one.syncIds);
 }
 
-/** `/suppliers/3/name` of a later request points further into what was pushed. */
+/** Moves `/suppliers/3/name` from the item's index in one request to its index among all items of the call. */
 const moved = (pointer: string, from: number): string =>
   from === 0
     ? pointer
@@ -145,7 +145,7 @@ const moved = (pointer: string, from: number): string =>
         (_all, start: string, index: string) => start + (Number(index) + from),
       );
 
-/** The item alone is more than the service takes. Its neighbours go on. */
+/** The outcome of an item that is too large even alone. It fails; other items are pushed. */
 function tooLarge(kind: Kind, text: string, { message }: RequestFailed): PushOutcome {
   const { externalId = '' }: { externalId?: string } = JSON.parse(text);
   const problem = { pointer: `/${kind}/0`, code: 'wrong_value' as const, detail: message };

@@ -1,4 +1,4 @@
-// The query of a call.
+// Makes the query string of a call.
 
 export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 

@@ -1,5 +1,5 @@
-// Whether a delivery is genuine, by Standard Webhooks 1.0: over the bytes as they came, since JSON that was parsed and written
-// again has another signature.
+// Verifies the signature of a delivery, by Standard Webhooks 1.0. The signature is of the received bytes: JSON that was
+// parsed and written again has another one.
 import type { Event } from './types.ts';
 
 export type WebhookRefusal = 'missing_header' | 'too_old' | 'too_new' | 'no_match';
@@ -15,7 +15,7 @@ export class WebhookRefused extends Error {
   }
 }
 
-/** What `webhooks.test` sends. It is no event. */
+/** The body of a test delivery, which `webhooks.test` asks for. A test delivery is no event. */
 export interface TestDelivery {
   event: 'webhook.test';
   timestamp: string;
@@ -24,16 +24,16 @@ export interface TestDelivery {
 }
 
 export interface ReceivedWebhook {
-  /** As the registration or the rotation showed it: `whsec_…`. */
+  /** The secret that the answer to the registration or rotation had: `whsec_…`. */
   secret: string;
   headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
   body: string | Uint8Array<ArrayBuffer>;
-  /** How far `webhook-timestamp` may be away: five minutes unless given. */
+  /** How far `webhook-timestamp` may be from the present time: five minutes unless given. */
   toleranceSeconds?: number;
 }
 
 const algorithm = { name: 'HMAC', hash: 'SHA-256' };
-/** With an empty key anybody could sign. */
+/** A shorter key is refused, because anybody could sign with an empty one. */
 const keyBytesMin = 24;
 const toleranceSecondsDefault = 300;
 
@@ -51,15 +51,15 @@ export async function verifyWebhook(received: ReceivedWebhook): Promise<Event | 
   if (ageSeconds > toleranceSeconds)
     throw new WebhookRefused('too_old', `webhook-timestamp ${timestamp} is too old`);
   if (ageSeconds < -toleranceSeconds)
-    throw new WebhookRefused('too_new', `webhook-timestamp ${timestamp} is to come`);
+    throw new WebhookRefused('too_new', `webhook-timestamp ${timestamp} is in the future`);
 
   const text = typeof body === 'string' ? body : new TextDecoder().decode(body);
   const signed = concatenate(encode(`${id}.${timestamp}.`), typeof body === 'string' ? encode(body) : body);
   const imported = await crypto.subtle.importKey('raw', key, algorithm, false, ['verify']);
-  // There are two while a secret is being rotated; one that fits is enough.
+  // During the rotation of a secret a delivery has two signatures; one valid signature is enough.
   for (const signature of signatures.split(' ')) {
     const given = signature.startsWith('v1,') ? bytesOf(signature.slice(3)) : undefined;
-    // `verify` takes the same time whatever it is given.
+    // `verify` compares in constant time, so its time tells a forger nothing.
     if (given !== undefined && (await crypto.subtle.verify(algorithm, imported, given, signed))) {
       return JSON.parse(text);
     }

@@ -1,4 +1,4 @@
-// Waiting that a caller's signal ends.
+// Waits that an AbortSignal of the caller ends.
 
 export async function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
   signal?.throwIfAborted();
@@ -13,7 +13,7 @@ export async function wait(ms: number, signal: AbortSignal | undefined): Promise
   }
 }
 
-/** What the promise gives, unless the signal ends the wait for it. */
+/** Settles as the promise does, or rejects as soon as the signal is aborted. */
 export async function unlessAborted<Value>(
   promise: Promise<Value>,
   signal: AbortSignal | undefined,

@@ -1,4 +1,4 @@
-// Webhooks of an integration: registered, changed, tested and replayed.
+// Registers, lists, changes, tests and replays the webhooks of an integration.
 import type { Send } from './call.ts';
 import { pagesOf } from './listing.ts';
 import type {
@@ -27,11 +27,11 @@ export interface WebhookQuery {
 
 export interface Webhooks {
   /**
-   * The answer alone has the secret. Without a key a broken connection is an error here: the webhook may be registered or not.
-   * With one the call is repeated, and the webhook is registered once.
+   * Only this answer shows the secret. Without `idempotencyKey` the call throws if the connection breaks, and the
+   * webhook may be registered or not. With it the call is repeated, and the webhook is registered once.
    */
   register(webhook: RegisterWebhook, idempotencyKey?: string): Promise<RegisteredWebhook>;
-  /** With `details` the settings beside url and events, too. */
+  /** With `details`, each webhook also has its settings beside url and events. */
   list(query?: WebhookQuery): AsyncGenerator<DetailedWebhook, void, undefined>;
   get(id: string, query?: WebhookQuery): Promise<DetailedWebhook>;
   change(id: string, change: ChangeWebhook): Promise<Webhook>;
@@ -40,7 +40,7 @@ export interface Webhooks {
   test(id: string): Promise<TestResult>;
   /** The attempt log, newest first. */
   deliveries(id: string, query?: DeliveryQuery): AsyncGenerator<DeliveryAttempt, void, undefined>;
-  /** What was sent of one event, and what was answered. */
+  /** The body that was sent for one event, and the answers of the receiver. */
   delivery(id: string, eventId: string): Promise<EventDelivery>;
   replay(id: string, what: ReplayEvents): Promise<ReplayAnswer>;
 }
