@@ -1,4 +1,4 @@
-// What every command is to run.ts.
+// The interface of a command, by which run.ts starts it.
 import type { Environment } from './connection.ts';
 import type { ExitCode } from './exit.ts';
 import type { Streams } from './output.ts';
@@ -6,17 +6,17 @@ import type { Streams } from './output.ts';
 export interface Context {
   environment: Environment;
   streams: Streams;
-  /** Read at most once. */
+  /** Standard input, which can be read only once. */
   input: AsyncIterable<Buffer>;
-  /** Aborted when the user interrupts: what is under way ends, and no more begins. */
+  /** Aborted by the first Ctrl-C: requests in flight end, and no further request begins. */
   interrupt: AbortSignal;
-  /** Aborted when the user interrupts again: all ends. */
+  /** Aborted by the second Ctrl-C: ends requests in flight too. */
   abort: AbortSignal;
 }
 
 export interface Command {
   name: string;
-  /** One line. */
+  /** One line for the list of commands. */
   summary: string;
   usage: string;
   run(args: readonly string[], context: Context): Promise<ExitCode>;

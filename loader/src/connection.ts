@@ -1,4 +1,4 @@
-// The service and the key, from the environment or a file: an argument would show the key to every user of the machine.
+// Address and key of the service. The key is from the environment or a file: every user of the machine sees arguments.
 import { readFile } from 'node:fs/promises';
 import { openClient, RequestFailed, Unreachable, type Client } from '@integration-sync/client';
 import { exitCodes, messageOf, Stop, systemCodeOf } from './exit.ts';
@@ -6,7 +6,7 @@ import { countOf } from './options.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The arguments of `connectionOptions`. */
+/** The values of the arguments in `connectionOptions`. */
 export interface ConnectionValues {
   url?: string | undefined;
   'key-file'?: string | undefined;
@@ -18,7 +18,7 @@ export interface Connection {
   client: Client;
 }
 
-/** The signal ends requests at once. */
+/** An abort of `signal` ends requests in flight. */
 export async function connect(
   environment: Environment,
   values: ConnectionValues,
@@ -51,7 +51,7 @@ async function readKey(environment: Environment, keyFile: string | undefined): P
   return text.trim();
 }
 
-/** What ends a command, in words of what to do. */
+/** Turns an error into a `Stop`, whose message says what to do. Throws errors that are bugs. */
 export function stopOf(error: unknown): Stop {
   if (error instanceof Stop) return error;
   if (error instanceof Unreachable) return new Stop(error.message, exitCodes.unreachable, { cause: error });
@@ -61,7 +61,7 @@ export function stopOf(error: unknown): Stop {
       cause: error,
     });
   }
-  // Of a file or folder: no permission, or not there any more. Its message names it.
+  // An error of the file system, such as a missing permission. Its message names the file.
   if (systemCodeOf(error) !== undefined && error instanceof Error && 'syscall' in error)
     return new Stop(error.message, undefined, { cause: error });
   throw error;

@@ -1,19 +1,19 @@
-// How a command ends, for scripts and people.
+// How a command ends: an exit code for scripts, a message for people.
 
 export const exitCodes = {
-  /** All is done. */
+  /** Everything is done, and no row was rejected. */
   all: 0,
   /** The service cannot be reached, or the disk is full: `--resume` goes on. */
   unreachable: 1,
   /** All was sent, and some rows were rejected. */
   rejected: 2,
-  /** Stopped before harm: wrong arguments, a file that cannot be read as it is, a key that may not. */
+  /** Stopped early: wrong arguments, an unreadable file, or a key that lacks a scope. */
   stopped: 3,
   interrupted: 130,
 } as const;
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** The command cannot go on. The message says where, and what to do. */
+/** Ends the command. The message says where the problem is, and what to do. */
 export class Stop extends Error {
   override readonly name = 'Stop';
   readonly exitCode: ExitCode;
@@ -26,6 +26,6 @@ export class Stop extends Error {
 
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** Of an error of Node's: `ENOENT`, `ENOSPC`. */
+/** The code of an error of Node.js, such as `ENOENT` or `ENOSPC`. */
 export const systemCodeOf = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;

@@ -1,4 +1,4 @@
-// What records are made of, as far as cells of a file have to become something else than text.
+// The fields of each kind of record, with the type to which a cell of a file is converted.
 import type { Kind } from '@integration-sync/client';
 
 export type FieldType = 'id' | 'text' | 'amount' | 'date' | 'flag' | 'list';
@@ -42,7 +42,7 @@ export const fieldsOf: Readonly<Record<Kind, Readonly<Record<string, Field>>>> =
   },
 };
 
-/** In the order in which records refer to each other. */
+/** In the order in which they must be loaded: products refer to suppliers, and batches to products. */
 export const kinds: readonly Kind[] = ['suppliers', 'products', 'batches'];
 
 export const isKind = (text: string): text is Kind => kinds.some((kind) => kind === text);
@@ -50,13 +50,13 @@ export const isKind = (text: string): text is Kind => kinds.some((kind) => kind 
 export const neededOf = (kind: Kind): string[] =>
   Object.entries(fieldsOf[kind]).flatMap(([name, { needed }]) => (needed === true ? [name] : []));
 
-/** The field by which a record refers to one of another kind. */
+/** The field by which a record refers to a record of another kind. */
 export const referenceOf: Readonly<Record<Kind, { field: string; to: Kind } | undefined>> = {
   suppliers: undefined,
   products: { field: 'supplierExternalId', to: 'suppliers' },
   batches: { field: 'productExternalId', to: 'products' },
 };
 
-/** The loader writes these beside a rejected row, and leaves them out when the file is loaded again. */
+/** The columns that the loader adds to rejected rows. It ignores them when a file of rejected rows is loaded. */
 export const rowColumn = '#row';
 export const reasonColumn = '#reason';

@@ -5,9 +5,9 @@ import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 import { exitCodes } from './exit.ts';
 import { run } from './run.ts';
 
-// A load makes garbage evenly, and holds little. V8 collects all of it when the heap is 1.6 times what was held, and its space
-// for young objects stays at this size, where it would grow to five times as much. One thread collects them: several take more
-// processor time, and are no faster.
+// A load makes much garbage and keeps little in memory. So V8 runs a full collection once the heap has grown by 60 %.
+// Its space for young objects stays at this size; otherwise it grows to five times as much. One thread collects young
+// objects: several take more processor time, and are no faster.
 const youngBytesMax = 12 * 1024 * 1024;
 setFlagsFromString('--no-parallel-scavenge');
 setFlagsFromString('--heap-growing-percent=60');
@@ -28,7 +28,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     else interrupt.abort(new Error('interrupted'));
   });
 }
-// Whoever reads the output may have seen enough, as `head` does.
+// The reader of the output may have closed the pipe, as `head` does.
 process.stdout.on('error', () => process.exit(exitCodes.all));
 
 process.exitCode = await run(process.argv.slice(2), {
@@ -44,5 +44,5 @@ process.exitCode = await run(process.argv.slice(2), {
   interrupt: interrupt.signal,
   abort: abort.signal,
 });
-// An open standard input would keep the process alive.
+// Closed, because an open standard input keeps the process alive.
 process.stdin.destroy();

@@ -24,7 +24,7 @@ export const fileOptions = {
   'auto-create-dds': { type: 'boolean', default: false },
 } as const;
 
-/** What is no argument of the command stops it, with its usage. */
+/** Reads arguments. An invalid argument stops the command with a message and its usage. */
 export function explained<Parsed>(read: () => Parsed, usage: string): Parsed {
   try {
     return read();

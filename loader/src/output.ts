@@ -1,4 +1,4 @@
-// What a command says: results on standard output, all else on standard error, and a line that shows how far it is.
+// The output of a command: results on standard output, messages and a line of progress on standard error.
 
 export interface Streams {
   out(text: string): void | Promise<void>;
@@ -9,7 +9,7 @@ export interface Streams {
 
 const redrawMs = 200;
 
-/** A line that is written over and over; nothing where no terminal shows it. */
+/** A line of progress, which each update overwrites. Writes nothing if standard error is no terminal. */
 export class Progress {
   readonly #streams: Streams;
   #drawnAt = 0;
@@ -28,12 +28,12 @@ export class Progress {
     this.#width = line.length;
   }
 
-  /** Before anything else is written. */
+  /** Removes the line. To be called before any other output is written. */
   clear(): void {
     if (this.#width > 0) this.#streams.err(`\r${' '.repeat(this.#width)}\r`);
     this.#width = 0;
   }
 }
 
-/** 1,250,000. The platform's own way loads its tables of all languages first, which takes a tenth of a second. */
+/** Formats a number as 1,250,000. `toLocaleString` first loads its tables of all languages, which takes 0.1 s. */
 export const count = (number: number): string => String(number).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');

@@ -1,4 +1,4 @@
-// From arguments to a command. The one place that turns what a command threw into a message and an exit code.
+// Runs the command that the arguments name. Only here an error of a command becomes a message and an exit code.
 import type { Command, Context } from './command.ts';
 import { exportCommand } from './commands/export.ts';
 import { load } from './commands/load.ts';

@@ -89,7 +89,7 @@ const itemOf = ({ externalId, details }: Listed): object => ({ externalId, ...de
 
 type Places = Partial<Record<Kind, string>>;
 
-/** Each change comes at least once: how far it is stands in the file once the lines are written. */
+/** Prints each change at least once: the file `from` gets the new times after the lines were written. */
 async function follow(
   client: Client,
   wanted: readonly Kind[],
@@ -120,7 +120,7 @@ const changeOf = (kind: Kind, entity: Listed): object => ({
   item: entity.syncStatus === 'ERASED' ? null : itemOf(entity),
 });
 
-/** False once it is interrupted. */
+/** Waits. Resolves with false as soon as the user interrupts. */
 const pause = (ms: number, interrupt: AbortSignal): Promise<boolean> =>
   new Promise((settle) => {
     const end = (): void => {

@@ -94,7 +94,7 @@ async function resumedState(values: Values, files: readonly string[], isPlan: bo
   return state;
 }
 
-/** All files, before anything is sent. */
+/** Reads all files once before anything is sent, so that a file with errors stops the load early. */
 async function look(
   inputs: readonly Input[],
   { streams, input: piped, interrupt }: Context,
@@ -137,8 +137,8 @@ async function newState(
 }
 
 /**
- * The first answer says that the service is there, what the rate limit is, and up to where prune may look. A resumed load takes
- * no mark: prune would take the rows from before the interruption for gone.
+ * The first answer shows that the service is reachable, its rate limit, and the mark for prune: a time before the load.
+ * A resumed load takes no mark: prune would archive the records from before the interruption.
  */
 async function greet(
   client: Client,
@@ -155,7 +155,7 @@ async function greet(
     } catch (error) {
       if (signal.aborted) throw new Stop(`${state.url} does not answer.`, exitCodes.unreachable);
       const stop = stopOf(error);
-      // A key that may write only can load; without a mark, prune says what it lacks.
+      // A key without the scope to read can load. Prune then refuses, because it lacks the mark.
       if (!stop.message.startsWith('403')) throw stop;
     }
   }
@@ -200,7 +200,7 @@ async function carryOut(how: CarryingOut): Promise<ExitCode> {
     await loading.run();
   } catch (error) {
     stopped = context.interrupt.aborted ? interrupted() : stopOf(error);
-    // Where the disk is full, the state that was written before stands.
+    // If the disk is full, the state that was saved before remains.
     await loading.save().catch(() => undefined);
   }
   progress.clear();
@@ -222,7 +222,7 @@ const pushItems =
       kind === 'batches' && state.autoCreateDDS ? { autoCreateDDS: true } : {},
     );
 
-/** What the same files would make before counts as there. */
+/** Records that earlier rows of the plan would create count as existing. */
 const planItems =
   ({ connection: { client } }: CarryingOut, planned: ReadonlyMap<Kind, ReadonlySet<string>>): SendItems =>
   (kind, items) => {
@@ -238,6 +238,6 @@ const planItems =
 
 function addTo(planned: Map<Kind, Set<string>>, kind: Kind, id: string): void {
   const ids = planned.get(kind) ?? new Set();
-  // A copy: an id may be a part of a block of the file, which it would hold in memory.
+  // A copy: V8 may keep an id as a slice of a large text, which then stays in memory.
   planned.set(kind, ids.add(Buffer.from(id).toString()));
 }

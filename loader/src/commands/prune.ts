@@ -1,4 +1,4 @@
-// integration-sync prune: what the last full load did not speak of is shown, and archived with --apply.
+// integration-sync prune: shows the records that the last full load did not name, and archives them with --apply.
 import { parseArgs } from 'node:util';
 import { resolve } from 'node:path';
 import type { Client, Kind } from '@integration-sync/client';
@@ -55,7 +55,7 @@ export const prune: Command = {
     const wanted = positionals.length === 0 ? loaded : kinds.filter((kind) => positionals.includes(kind));
     if (wanted.length === 0)
       throw new Stop(`There is no load in ${values.state}: prune goes by the last one.`);
-    // A batch goes before its product, and that before its supplier.
+    // Batches are archived before products, and products before suppliers, because they refer to them.
     const found: Found[] = [];
     for (const kind of wanted.toReversed())
       found.push(await find(client, kind, checked(history[kind], kind, url)));
@@ -81,11 +81,11 @@ function checked(history: KindHistory | undefined, kind: Kind, url: string): Kin
 export interface Found {
   kind: Kind;
   ids: string[];
-  /** Of all that were neither archived nor erased before the load. */
+  /** How many records there are, without those that were archived or erased before the load. */
   total: number;
 }
 
-/** A load moves the `lastSyncedAt` of each record that it names. What is older was not named. */
+/** A load raises `lastSyncedAt` of each record that it names, so it did not name records with an older one. */
 export async function find(
   client: Client,
   kind: Kind,

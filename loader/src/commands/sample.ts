@@ -1,4 +1,4 @@
-// load --sample: a map of the files as they are, to be changed and named with --map.
+// load --sample: prints a map from the headers of the files, which a user can edit and give to --map.
 import { basename } from 'node:path';
 import type { Context } from '../command.ts';
 import { exitCodes, type ExitCode } from '../exit.ts';

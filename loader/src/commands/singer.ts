@@ -1,4 +1,4 @@
-// integration-sync singer: a Singer target, so that every tap pushes here.
+// integration-sync singer: a Singer target, so that the records of any Singer tap can be pushed.
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -98,7 +98,7 @@ async function takeAll(target: Target, { input, streams, interrupt }: Context): 
     }
     await target.drain();
   } catch (error) {
-    // A message that is wrong ends all: what comes after it must not be passed over by a STATE.
+    // An invalid message ends the command: a later STATE would acknowledge a record that was not pushed.
     if (!(error instanceof Stop)) await target.stop();
     throw error;
   } finally {
@@ -108,7 +108,7 @@ async function takeAll(target: Target, { input, streams, interrupt }: Context): 
   return target.exitCode;
 }
 
-/** Where a tap pauses, what waits is sent, so that its STATE need not wait for the next record. */
+/** If a tap pauses, waiting records are pushed, so that its STATE need not wait for the next record. */
 async function* linesOf(
   input: AsyncIterable<Buffer>,
   target: Target,

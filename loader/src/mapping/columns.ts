@@ -12,18 +12,18 @@ export interface Binding {
 
 export interface Bindings {
   bound: readonly Binding[];
-  /** Columns that no field takes. */
+  /** Columns that belong to no field. */
   unused: readonly string[];
 }
 
 export interface ColumnRules {
   kind: Kind;
-  /** Column to field. A null leaves the column out. */
+  /** The field of each column, by the column's name. Null ignores the column. */
   columns?: Readonly<Record<string, string | null>> | undefined;
   constants?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Throws a Stop that names what is missing or there twice, and the nearest columns. `where` is the file, and its sheet. */
+/** Throws a Stop that names missing or repeated fields and the most similar columns. `where` names file and sheet. */
 export function bindColumns(header: readonly string[], rules: ColumnRules, where: string): Bindings {
   const { kind, columns, constants = {} } = rules;
   const fieldOf = columns === undefined ? byName(kind) : byMap(columns, kind, where);
@@ -42,7 +42,7 @@ export function bindColumns(header: readonly string[], rules: ColumnRules, where
   return { bound, unused };
 }
 
-/** Whether a row of cells can be the header of such a table. */
+/** Whether a row of cells can be the header: it has a column for each needed field. */
 export function isHeader(cells: readonly string[], rules: ColumnRules): boolean {
   try {
     bindColumns(cells, rules, '');

@@ -1,14 +1,14 @@
-// From the cell of a column to the value of a field. An empty cell leaves the field as it is, unless it is to clear it.
+// Converts the cell of a column to the value of a field. An empty cell keeps the field, or clears it (`emptyClears`).
 import type { FieldType } from '../kinds.ts';
 import { readDate, type DateFormat } from './dates.ts';
 import { readNumber, type DecimalSign } from './numbers.ts';
 
 export type Cell = string | number | boolean | Date | null | undefined | object;
 
-/** The cell cannot be what its field takes. */
+/** Why a cell or a row cannot be converted. */
 export class Wrong {
   readonly reason: string;
-  /** Of the row, where it has one: prune takes a rejected row as loaded. */
+  /** The id of the row, if it has one: prune does not archive the records of rejected rows. */
   id = '';
 
   constructor(reason: string) {
@@ -19,7 +19,7 @@ export class Wrong {
 export interface Conversion {
   decimal: DecimalSign;
   dates: DateFormat | undefined;
-  /** What stands between the entries of a list. */
+  /** The separator of the entries of a list. */
   lists: string | undefined;
   trueWords: ReadonlySet<string>;
   falseWords: ReadonlySet<string>;
@@ -29,7 +29,7 @@ export interface Conversion {
 
 export type Convert = (cell: Cell) => unknown;
 
-/** What `convert` gives is `undefined` where the field is to be left out. */
+/** The converter returns undefined if the item is to have no such field. */
 export function converterOf(type: FieldType, conversion: Conversion): Convert {
   const convert = convertersOf[type](conversion);
   const empty = conversion.emptyClears ? null : undefined;
@@ -45,7 +45,7 @@ const convertersOf: Readonly<Record<FieldType, (how: Conversion) => (cell: NonNu
     (cell) =>
       typeof cell === 'string' ? (trim ? cell.trim() : cell) : textOf(cell),
 
-  /** Excel keeps 15 digits of a number, and shows 4711 where the cell holds 4711.5. */
+  /** Excel keeps 15 digits of a number, and may show 4711 for a cell that has 4711.5. */
   id:
     ({ trim }) =>
     (cell) => {
@@ -73,7 +73,7 @@ const convertersOf: Readonly<Record<FieldType, (how: Conversion) => (cell: NonNu
     remembering((cell) => {
       if (cell instanceof Date) return textOf(cell);
       const text = textOf(cell).trim();
-      // SAP writes this for none.
+      // SAP writes zeros for a missing date.
       if (/^0[0.]*$/.test(text)) return emptyClears ? null : undefined;
       return (
         readDate(text, dates) ?? new Wrong(`${quote(text)} is no date as ${dates?.text ?? 'YYYY-MM-DD'}`)
@@ -101,10 +101,10 @@ const convertersOf: Readonly<Record<FieldType, (how: Conversion) => (cell: NonNu
 };
 
 const rememberedMax = 4_000;
-/** A longer part of a text holds that whole text in memory. */
+/** A longer text may be a slice of a large one, which a key of the cache would keep in memory. */
 const rememberedCharactersMax = 12;
 
-/** A file has few days, and many rows of each. */
+/** Caches conversions, because a file has few different days, and many rows of each. */
 function remembering(convert: (cell: NonNullable<Cell>) => unknown): (cell: NonNullable<Cell>) => unknown {
   const known = new Map<string, unknown>();
   return (cell) => {
@@ -120,7 +120,7 @@ function remembering(convert: (cell: NonNullable<Cell>) => unknown): (cell: NonN
 
 const signName: Readonly<Record<DecimalSign, string>> = { ',': 'comma', '.': 'point' };
 
-/** As a file of texts has it. */
+/** The text of a cell, as a CSV file would have it. */
 export function textOf(cell: Cell): string {
   if (cell === null || cell === undefined) return '';
   if (cell instanceof Wrong) return '';

@@ -1,7 +1,7 @@
-// Days as people write them. ISO dates pass whatever the format of a column is.
+// Reads days as people write them. ISO dates are valid in each column, whatever its format is.
 
 export interface DateFormat {
-  /** `DD.MM.YYYY`. */
+  /** The format as text, such as `DD.MM.YYYY`. */
   text: string;
   pattern: RegExp;
 }
@@ -11,13 +11,13 @@ const tokens: Readonly<Record<string, string>> = {
   MM: String.raw`(?<month>\d{1,2})`,
   DD: String.raw`(?<day>\d{1,2})`,
 };
-/** Excel writes the hour of midnight behind a day. */
+/** Excel may write 00:00 after a day. */
 const midnight = String.raw`(?:[ T]0?0:00(?::00(?:\.0+)?)?)?`;
 
-/** Undefined where the text lacks a year, a month or a day. */
+/** Undefined if the text lacks a year, a month or a day. */
 export function dateFormat(text: string): DateFormat | undefined {
   if (!['YYYY', 'MM', 'DD'].every((token) => text.split(token).length === 2)) return undefined;
-  // Without separators, two digits each.
+  // Without separators, day and month have two digits each.
   const isDense = /^[YMD]+$/.test(text);
   const body = text.replaceAll(/YYYY|MM|DD|[^A-Z]|[A-Z]/g, (part) => {
     const token = tokens[part];
@@ -34,7 +34,7 @@ export function readDate(text: string, format: DateFormat | undefined): string |
   if (iso.test(text)) return text.replace(isoMidnight, '');
   const { year, month, day } = format?.pattern.exec(text)?.groups ?? {};
   if (year === undefined || month === undefined || day === undefined) return undefined;
-  // Whether there is such a day, the service says.
+  // The service refuses a day that does not exist.
   return `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`;
 }
 
@@ -49,14 +49,14 @@ const known = [
 ];
 
 /**
- * The formats that all of the texts can be read in, ISO dates and empty ones aside. None for a column of these alone, and two
- * where days and months could be either.
+ * The formats that fit most texts: several if days and months could be either, none if no format fits half of them.
+ * Undefined if all texts are empty or ISO dates.
  */
 export function findDates(texts: readonly string[]): DateFormat[] | undefined {
   const others = texts.filter((text) => text !== '' && !iso.test(text) && !/^0[0.]*$/.test(text));
   if (others.length === 0) return undefined;
   const formats = known.flatMap((text) => dateFormat(text) ?? []);
-  // A few that fit nothing are rejected as rows.
+  // Texts that do not fit the best format are rejected later, row by row.
   const most = Math.max(...formats.map((format) => count(others, format)));
   return most < others.length / 2 ? [] : formats.filter((format) => count(others, format) === most);
 }

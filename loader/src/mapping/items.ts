@@ -1,4 +1,4 @@
-// Items of rows: what a file's look has found, a map says and a field takes becomes one function.
+// Makes the function that turns a row into an item, by the map, field types and the formats that the file has.
 import type { Kind } from '@integration-sync/client';
 import { Stop } from '../exit.ts';
 import { fieldsOf, reasonColumn, rowColumn, type Field } from '../kinds.ts';
@@ -10,7 +10,7 @@ import { findDecimals, type DecimalSign } from './numbers.ts';
 
 export type Item = Record<string, unknown>;
 
-/** An item, or why the row is none. */
+/** Returns the item, or why the row cannot be converted. */
 export type MakeItem<Row> = (row: Row) => Item | Wrong;
 
 const words = {
@@ -35,16 +35,16 @@ export interface Table {
   kind: Kind;
   bound: readonly Binding[];
   width: number;
-  /** The first rows, to find by them how numbers and dates are written. */
+  /** The first rows, which show how numbers and dates are written. */
   sample: readonly (readonly Cell[])[];
-  /** Undefined where cells have types, as in Excel. */
+  /** Undefined if cells have types, as in Excel. */
   delimiter: string | undefined;
   where: string;
 }
 
 export interface Making {
   make: MakeItem<readonly Cell[]>;
-  /** What was found, for people: `decimal comma ("12,5")`. */
+  /** The formats that were found, as messages: `decimal comma, as in "12,5"`. */
   notes: string[];
 }
 
@@ -89,7 +89,7 @@ export function itemsOfCells(table: Table, rules: Rules): Making {
   return { make, notes };
 }
 
-/** Of JSON, whose values have types: as it is, unless a map says which key is which field. */
+/** For JSON, whose values have types: an object is the item, unless a map renames its keys. */
 export function itemsOfObjects(kind: Kind, rules: Rules): MakeItem<Item> {
   const { columns } = rules;
   const constants = Object.entries(rules.constants ?? {});
@@ -108,7 +108,7 @@ export function itemsOfObjects(kind: Kind, rules: Rules): MakeItem<Item> {
       if (key === rowColumn || key === reasonColumn) continue;
       const mapped = converters.get(key);
       if (mapped === undefined) {
-        // Without a map the service itself says which key it does not know.
+        // Without a map all keys are sent: the service itself refuses unknown ones.
         if (columns === undefined) item[key] = value;
         continue;
       }
@@ -151,7 +151,7 @@ function decimalOf(
   if (comma !== undefined) return ',';
   if (point !== undefined) return '.';
   if (either === undefined) return delimiter === ';' ? ',' : '.';
-  // Where a comma is the decimal sign, Excel writes semicolons.
+  // Excel separates columns by semicolons if the decimal sign is a comma.
   if (delimiter === ';') {
     notes.push(
       `decimal comma, because of the semicolons: "${either}" is ${either.includes(',') ? 'a fraction' : 'thousands'}`,

@@ -1,18 +1,18 @@
-// A map is data: which file or sheet holds which kind, which column is which field, and how its cells are to be read.
+// A map (--map): the kind of records in each file or sheet, the field of each column, and how cells are to be read.
 import { readFile } from 'node:fs/promises';
 import type { Kind } from '@integration-sync/client';
 import { messageOf, Stop } from '../exit.ts';
 import { isKind, kinds } from '../kinds.ts';
 import { nearest } from './nearest.ts';
 
-/** What may be said of a file or sheet. All of it may be left out. */
+/** The rules of a map for a file or sheet. Each may be left out. */
 export interface Rules {
   kind?: Kind;
   columns?: Record<string, string | null>;
   constants?: Record<string, unknown>;
   encoding?: string;
   delimiter?: string;
-  /** False where quotes are characters like others. */
+  /** False if quotes are ordinary characters. */
   quotes?: boolean;
   decimal?: ',' | '.';
   dates?: string;
@@ -23,7 +23,7 @@ export interface Rules {
   trim?: boolean;
 }
 
-/** By the name of a file, in which `*` stands for any characters, or `file.xlsx#Sheet`. */
+/** By file name, in which `*` stands for any characters, or by `file.xlsx#Sheet`. */
 export type LoadMap = ReadonlyMap<string, Rules>;
 
 const isText = (value: unknown): boolean => typeof value === 'string';
@@ -92,7 +92,7 @@ export function parseMap(json: unknown, file: string): LoadMap {
   return map;
 }
 
-/** Of several names that fit, the first one counts. */
+/** The rules of the first name in the map that fits the file and the sheet. */
 export function rulesFor(map: LoadMap, name: string, sheet?: string): Rules | undefined {
   for (const [pattern, said] of map) {
     const [file = '', wanted] = pattern.split('#');

@@ -1,9 +1,9 @@
-// The names that are nearest to one that is missing.
+// Finds the known names that are most similar to a missing or unknown name.
 
-/** Case, blanks, underscores and hyphens tell no names apart. */
+/** Names that differ only in case, blanks, underscores or hyphens count as equal. */
 export const plainName = (name: string): string => name.toLowerCase().replaceAll(/[\s_-]+/g, '');
 
-/** No name is longer; what is longer is a line of something else. */
+/** Longer texts are no names of columns, but lines of other text. */
 const charactersMax = 200;
 
 export function nearest(name: string, known: readonly string[], atMost: number): string[] {
@@ -20,7 +20,7 @@ export function nearest(name: string, known: readonly string[], atMost: number):
     .map(({ one }) => one);
 }
 
-/** Levenshtein's. Names are short. */
+/** The Levenshtein distance. Quadratic, but names are short. */
 function distanceOf(first: string, second: string): number {
   let row = Array.from({ length: second.length + 1 }, (_, index) => index);
   for (let i = 1; i <= first.length; i += 1) {

@@ -1,4 +1,4 @@
-// Numbers as people write them: 1.250,5 and 1,250.5 and, as SAP does, 12,5- for less than none.
+// Reads numbers as people write them: 1.250,5 and 1,250.5 and, as SAP writes negative numbers, 12,5-.
 
 export type DecimalSign = ',' | '.';
 
@@ -19,7 +19,7 @@ export function readNumber(text: string, decimal: DecimalSign): number | undefin
   return Number(signed.replaceAll(groups[decimal], '').replace(',', '.'));
 }
 
-/** An integer of so many digits is exact, and so is a power of ten: their quotient is the number that is nearest to the text. */
+/** Up to so many digits an integer and a power of ten are exact, so their quotient is the number nearest to the text. */
 const exactCharactersMax = 15;
 const zero = 0x30;
 const nine = 0x39;
@@ -49,11 +49,11 @@ const onlyPoint =
 export interface DecimalFinding {
   comma: string | undefined;
   point: string | undefined;
-  /** 1,250 or 1.250: a thousand or one and a quarter. */
+  /** A text such as 1,250 or 1.250, which may be 1250 or 1.25. */
   either: string | undefined;
 }
 
-/** One example of each sort. */
+/** One example each of a decimal comma, a decimal point, and a text that may be either. */
 export function findDecimals(texts: Iterable<string>): DecimalFinding {
   const found: DecimalFinding = { comma: undefined, point: undefined, either: undefined };
   for (const text of texts) {

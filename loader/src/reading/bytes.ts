@@ -6,12 +6,12 @@ import { createGunzip } from 'node:zlib';
 import { messageOf, Stop, systemCodeOf } from '../exit.ts';
 
 const chunkBytes = 64 * 1024;
-/** Another thread reads, which costs 0.1 ms a read whatever its bytes are. */
+/** Node reads in another thread, which costs 0.1 ms for each read, whatever its size. */
 const readBytes = 8 * chunkBytes;
 
 export const standardInput = '-';
 
-/** A chunk is good until the next one is asked for. */
+/** A chunk is valid only until the next one is asked for: they share memory. */
 export async function* openBytes(path: string): AsyncGenerator<Buffer, void, undefined> {
   try {
     yield* path.toLowerCase().endsWith('.gz') ? unpacked(path) : chunksOf(path);
@@ -23,7 +23,7 @@ export async function* openBytes(path: string): AsyncGenerator<Buffer, void, und
   }
 }
 
-/** All chunks are in one piece of memory: a stream leaves 70 MB of them before its garbage is collected. */
+/** All chunks share one buffer: a stream allocates up to 70 MB of chunks before the garbage is collected. */
 async function* chunksOf(path: string): AsyncGenerator<Buffer, void, undefined> {
   await using file = await open(path);
   const buffer = Buffer.allocUnsafeSlow(readBytes);
@@ -47,7 +47,7 @@ async function* unpacked(path: string): AsyncGenerator<Buffer, void, undefined> 
   }
 }
 
-/** Stops for what is no file. */
+/** Throws a Stop if `path` is missing, a directory, or empty. */
 export async function checkFile(path: string): Promise<void> {
   const found = await stat(path).catch((error: unknown) => {
     throw new Stop(systemCodeOf(error) === 'ENOENT' ? `There is no file ${path}.` : messageOf(error));

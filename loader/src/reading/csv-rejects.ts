@@ -1,4 +1,4 @@
-// Rejects as CSV, with two more columns.
+// Rejected rows as CSV, with two more columns: row number and reason.
 import { reasonColumn, rowColumn } from '../kinds.ts';
 import { textOf } from '../mapping/convert.ts';
 import { parseRecords } from './csv.ts';
@@ -28,7 +28,7 @@ export function csvRejects(header: readonly string[], how: CsvRejects): RejectsF
     head: encode((hasBom ? '\ufeff' : '') + line([...columns, rowColumn, reasonColumn]), encoding),
     line({ raw, number }, reason) {
       const cells = typeof raw === 'string' ? (parseRecords(raw, form)[0] ?? []) : textsOf(raw);
-      // Cells beyond the header stay behind the reason, so that a person sees them.
+      // Cells beyond the header are written after the reason, so that a person sees them.
       const more = cells.slice(header.length);
       const own = kept.map((index) => cells[index] ?? '');
       const plain = quotes ? reason : reason.replaceAll(delimiter, ' ');
@@ -37,5 +37,5 @@ export function csvRejects(header: readonly string[], how: CsvRejects): RejectsF
   };
 }
 
-/** Of a row of a workbook. */
+/** The cells of a row of a workbook as texts. */
 const textsOf = (raw: unknown): string[] => (Array.isArray(raw) ? Array.from(raw, textOf) : []);

@@ -1,4 +1,4 @@
-// A CSV file: looked at once from its beginning to its end, and then read.
+// A CSV file: a first pass over all bytes finds encoding, delimiter and broken records, a second reads rows.
 import { Stop } from '../exit.ts';
 import { bindColumns, isHeader } from '../mapping/columns.ts';
 import { itemsOfCells } from '../mapping/items.ts';
@@ -19,14 +19,14 @@ interface Look {
   encoding: string;
   bomBytes: number;
   form: CsvForm;
-  /** Undefined of standard input, which is looked at no further than its first MiB. */
+  /** Undefined for standard input of more than 1 MiB, because only its first MiB is looked at. */
   total: number | undefined;
   notes: string[];
 }
 
 export async function openCsv(input: Input, standardInput?: AsyncIterable<Buffer>): Promise<Source> {
   const where = placeOf(input);
-  // Standard input can be read once: its first MiB is looked at, and kept.
+  // Standard input can be read only once: its first MiB is kept, and looked at beforehand.
   const piped = standardInput === undefined ? undefined : await firstBytes(standardInput, startBytes);
   const bytes = (): AsyncIterable<Buffer> => piped?.all() ?? openBytes(input.path);
   const first = piped?.start ?? (await firstBytes(openBytes(input.path), startBytes, true)).start;
@@ -75,7 +75,7 @@ export async function openCsv(input: Input, standardInput?: AsyncIterable<Buffer
         takeRecords(text, look.form, (cells, from, to) => {
           number += 1;
           if (number <= headerAt + 1 || isBlank(cells)) return;
-          // Its text is a part of the block's, and less to hold in memory than its cells.
+          // The row is kept as a slice of the block's text, which takes less memory than its cells.
           rows.push({ number, made: make(cells), raw: text.slice(from, to) });
         });
         yield rows;
@@ -155,7 +155,7 @@ function encodingOf(watch: ByteWatch, said: string | undefined, where: string): 
   );
 }
 
-/** The rows up to the end of the sample. */
+/** The first rows, which have the header and the sample. */
 async function beginning(blocks: AsyncGenerator<string>, look: Look, isCut: boolean): Promise<string[][]> {
   const rows: string[][] = [];
   for (;;) {
@@ -175,7 +175,9 @@ async function beginning(blocks: AsyncGenerator<string>, look: Look, isCut: bool
   }
 }
 
-/** The first row that has all needed columns, or else the first that is not blank: its lack is then explained. */
+/**
+ * The first row that has all needed columns, or else the first that is not blank, for a message about missing columns.
+ */
 function headerOf(rows: readonly string[][], { rules, kind }: Input): number {
   const begun = rows.slice(0, headerRowsMax);
   const found = begun.findIndex((cells) =>

@@ -1,5 +1,5 @@
-// The rows of a CSV file, as arrays of texts. The splitter cuts the bytes into whole records and refuses what is not well formed,
-// so that here one pass over the characters is all: a third of what a parser for streams costs.
+// The rows of a CSV file, as arrays of texts. The splitter cuts the bytes into whole records and refuses malformed
+// ones, so one pass over the characters suffices here: a third of the cost of a stream parser.
 import { decodeBlock } from './encodings.ts';
 import { Splitter, type SplitterOptions } from './splitter.ts';
 
@@ -11,7 +11,7 @@ const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 const quote = 0x22;
 
-/** The cells are good until the next record, and the record is the text from one index to the other. */
+/** `cells` is valid only until the next record. The text of the record is from index `from` to index `to`. */
 export type TakeRecord = (cells: readonly string[], from: number, to: number) => void;
 
 /**
@@ -33,8 +33,8 @@ export async function* csvBlocks(
 }
 
 /**
- * One more or fewer cell is for the mapping to judge, and an empty line is a row, so that rows can be counted. All records share
- * one array: with an array each, V8 collects a tenth more.
+ * The mapping judges records with too many or too few cells. An empty line is a row, so that rows can be counted. All
+ * records share one array of cells: an array for each makes a tenth more garbage.
  */
 export function takeRecords(
   text: string,
@@ -76,7 +76,7 @@ function endOfBare(text: string, from: number, delimiter: number): number {
   return text.length;
 }
 
-/** Behind the closing quote: two quotes within are one character. */
+/** The index after the closing quote; two quotes in a field stand for one. */
 function endOfQuoted(text: string, from: number): number {
   let at = text.indexOf('"', from + 1);
   while (at >= 0 && text.charCodeAt(at + 1) === quote) at = text.indexOf('"', at + 2);
@@ -86,7 +86,7 @@ function endOfQuoted(text: string, from: number): number {
 const candidates = [';', '\t', ',', '|'];
 const linesLookedAt = 50;
 
-/** The delimiter with which a row can be the header, or else the one that makes the most cells. */
+/** The delimiter with which a row can be the header, or else the delimiter that makes the most cells. */
 export function findDelimiter(start: Buffer, isHeader: (cells: string[]) => boolean): string {
   const lines = start
     .toString()
@@ -102,6 +102,6 @@ export function findDelimiter(start: Buffer, isHeader: (cells: string[]) => bool
   return scored.reduce((best, one) => (one.score > best.score ? one : best)).delimiter;
 }
 
-/** Good enough for a header: quotes around cells go. */
+/** The cells of a line, without quotes around them. Exact enough to find a header. */
 const cellsOf = (line: string, delimiter: string): string[] =>
   line.split(delimiter).map((cell) => cell.replace(/^\s*"(.*)"\s*$/, '$1').trim());

@@ -1,9 +1,10 @@
-// Which encoding a file has: a BOM says it, else valid UTF-8 is UTF-8, else it is windows-1252, as Excel writes it in Europe.
+// Finds the encoding of a file: by its BOM, else UTF-8 if all bytes are valid UTF-8, else windows-1252, as Excel writes
+// in Europe.
 import { isAscii, isUtf8 } from 'node:buffer';
 import iconv from 'iconv-lite';
 import { Stop } from '../exit.ts';
 
-/** The bytes of a BOM are cut off. */
+/** The encoding that a BOM at the start names, and the length of the BOM, which callers cut off. */
 export function encodingByBom(start: Buffer): { encoding: string; bomBytes: number } | undefined {
   if (start[0] === 0xef && start[1] === 0xbb && start[2] === 0xbf) return { encoding: 'utf-8', bomBytes: 3 };
   if (start[0] === 0xff && start[1] === 0xfe) return { encoding: 'utf-16le', bomBytes: 2 };
@@ -21,7 +22,7 @@ export function checkEncoding(name: string): string {
   return name.toLowerCase() === 'utf8' ? 'utf-8' : name.toLowerCase();
 }
 
-/** Of an encoding in which line ends and quotes are the bytes that they are in ASCII, those are found without decoding. */
+/** Whether line ends and quotes are the same bytes as in ASCII, so that they are found without decoding. */
 export const isLikeAscii = (encoding: string): boolean => !/^(?:utf-?16|utf-?32|ucs)/.test(encoding);
 
 /** Chunks of an encoding that is not like ASCII become chunks of UTF-8. */
@@ -34,12 +35,12 @@ export async function* toUtf8(
   yield Buffer.from(decoder.end() ?? '');
 }
 
-/** A block ends where a record ends, and so within no character. */
+/** A block ends at the end of a record, so it cuts no character. */
 export function decodeBlock(block: Buffer, encoding: string): string {
   if (encoding === 'utf-8') return block.toString('utf8');
   if (isAscii(block)) return block.toString('latin1');
   if (encoding !== 'windows-1252') return iconv.decode(block, encoding);
-  // It is Latin-1 but for 32 characters, such as the euro sign.
+  // Windows-1252 is Latin-1 except for 32 characters, such as the euro sign.
   const text = block.toString('latin1');
   return /[\u0080-\u009f]/.test(text) ? iconv.decode(block, encoding) : text;
 }
@@ -49,11 +50,11 @@ export const decode = (bytes: Buffer, encoding: string): string => iconv.decode(
 export const encode = (text: string, encoding: string): Buffer =>
   encoding === 'utf-8' ? Buffer.from(text) : iconv.encode(text, encoding);
 
-/** Windows-1252 has no character for these. */
+/** Bytes for which windows-1252 has no character. */
 const undefinedIn1252: ReadonlySet<number> = new Set([0x81, 0x8d, 0x8f, 0x90, 0x9d]);
 
 const lineFeed = 0x0a;
-/** After so many it is clear that a file is no UTF-8. */
+/** After so many invalid bytes it is clear that a file is not UTF-8. */
 const straysMax = 10_000;
 
 export interface BrokenByte {
@@ -61,19 +62,19 @@ export interface BrokenByte {
   line: number;
 }
 
-/** Looks at all bytes of a file, and says what they can be. */
+/** Looks at all bytes of a file, to find out whether they are UTF-8 or windows-1252. */
 export class ByteWatch {
-  /** Characters of UTF-8 of more than one byte. */
+  /** How many characters of UTF-8 have more than one byte. */
   characters = 0;
-  /** Bytes that are no UTF-8. */
+  /** How many bytes are not valid UTF-8. */
   strays = 0;
   firstStray: BrokenByte | undefined;
-  /** Bytes that windows-1252 does not have. */
+  /** The first byte that is neither UTF-8 nor windows-1252. */
   firstUndefined: BrokenByte | undefined;
   #lines = 0;
   #carried: Buffer = Buffer.alloc(0);
 
-  /** `lines` are those before the chunk. */
+  /** `lines` is the number of lines before the chunk. */
   look(chunk: Buffer, lines: number): void {
     this.#lines = lines;
     const bytes = this.#carried.length === 0 ? chunk : Buffer.concat([this.#carried, chunk]);

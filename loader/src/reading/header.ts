@@ -1,4 +1,4 @@
-// The header of a file that may not be what a load needs, for the sample of a map.
+// Finds the header of a file for load --sample, even if it lacks columns that a load needs.
 import { openBytes, standardInput } from './bytes.ts';
 import { findDelimiter } from './csv.ts';
 import { checkEncoding, decode, encodingByBom } from './encodings.ts';
@@ -31,13 +31,13 @@ async function csvHeader(start: Buffer, { rules }: Input): Promise<string[]> {
     .split(/\r\n|\n|\r/)
     .slice(0, rowsMax);
   const delimiter = rules.delimiter ?? findDelimiter(Buffer.from(lines.join('\n')), () => false);
-  // Quotes that go over line ends are in rows, and a header has none.
+  // Split at line ends, because a quoted line end is rare in a header.
   return widest(lines.map((line) => line.split(delimiter))).map((cell) =>
     cell.replace(/^"(.*)"$/, '$1').trim(),
   );
 }
 
-/** The end may be within a character. */
+/** Whether the start of a file is UTF-8. Its last character may be cut, and is ignored. */
 const isCutUtf8 = (start: Buffer): boolean => !start.toString().slice(0, -1).includes('\ufffd');
 
 const widest = (rows: readonly string[][]): string[] =>
@@ -45,7 +45,7 @@ const widest = (rows: readonly string[][]): string[] =>
 
 const filled = (row: readonly string[]): number => row.filter((cell) => cell.trim() !== '').length;
 
-/** Of the first object. */
+/** The keys of the first object in the text. */
 function keysOf(text: string): string[] {
   const [object = '{}'] = /\{[^{}]*\}/.exec(text) ?? [];
   try {

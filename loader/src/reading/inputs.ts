@@ -1,4 +1,4 @@
-// Which kind and format each file has: by its name, unless a map or an option says it.
+// Finds the kind and the format of each file, by its name unless a map or an option names the kind.
 import { basename, resolve } from 'node:path';
 import type { Kind } from '@integration-sync/client';
 import { Stop } from '../exit.ts';
@@ -14,7 +14,7 @@ import { openXlsx } from './xlsx-source.ts';
 export interface Wanted {
   files: readonly string[];
   map: LoadMap;
-  /** Options of the command, which come before the map. */
+  /** The rules from the options of the command, which override those of the map. */
   rules: Rules;
 }
 
@@ -28,7 +28,7 @@ const formats: Readonly<Record<string, Format>> = {
   xlsx: 'xlsx',
 };
 
-/** In the order in which kinds refer to each other, and files of a kind as they were given. */
+/** Suppliers first, then products, then batches; files of a kind in the given order. */
 export async function resolveInputs(wanted: Wanted): Promise<Input[]> {
   const inputs: Input[] = [];
   for (const file of wanted.files) inputs.push(...(await inputsOf(file, wanted)));
@@ -58,14 +58,17 @@ async function inputsOf(file: string, wanted: Wanted): Promise<Input[]> {
   return [{ path, kind: kindOf(name, rules, file), format, sheet: undefined, rules }];
 }
 
-/** Sheets that a map names or whose names say a kind, or else the first one, whose kind the file's name says. */
+/**
+ * The sheets that a map names or whose names begin with a kind, or else the first visible one, whose kind is by the
+ * file name.
+ */
 async function inputsOfSheets(path: string, name: string, { map, rules: options }: Wanted): Promise<Input[]> {
   const sheets = await sheetsOf(path);
   const named = sheets.flatMap(({ name: sheet, isHidden }): Input[] => {
     const said = rulesFor(map, name, sheet);
     const kind = options.kind ?? said?.kind ?? kindByName(sheet);
     const isMapped = [...map.keys()].some((key) => key.endsWith(`#${sheet}`));
-    // Who has hidden a sheet does not see that it is loaded.
+    // A hidden sheet is loaded only if the map names it: its user may have forgotten it.
     const isTaken = isMapped || (!isHidden && kindByName(sheet) !== undefined);
     if (kind === undefined || !isTaken) return [];
     return [{ path, kind, format: 'xlsx', sheet, rules: { ...said, ...options } }];
@@ -84,7 +87,7 @@ function kindOf(name: string, rules: Rules, file: string): Kind {
   );
 }
 
-/** `Suppliers_2026-03.csv` and `supplier.xlsx` are suppliers. */
+/** The kind with which a name begins: `Suppliers_2026-03.csv` and `supplier.xlsx` are suppliers. */
 export function kindByName(name: string): Kind | undefined {
   const lower = name.toLowerCase();
   return kinds.find((kind) => lower.startsWith(kind) || lower.startsWith(kind.replace(/e?s$/, '')));

@@ -1,4 +1,4 @@
-// JSON: one object a line (NDJSON), or one array of them in a whole file.
+// Reads JSON files: one object on each line (NDJSON), or one array of objects in the whole file.
 import { Stop } from '../exit.ts';
 import { reasonColumn, rowColumn } from '../kinds.ts';
 import { Wrong } from '../mapping/convert.ts';
@@ -9,7 +9,7 @@ import { placeOf, type Input, type RejectsForm, type Row, type Source } from './
 import { Splitter } from './splitter.ts';
 import { firstBytes, withoutStart } from './start.ts';
 
-/** A file of one array is read whole. */
+/** The limit of a file with one array, which is read into memory as a whole. */
 const wholeBytesMax = 64 * 1024 * 1024;
 const bomBytesMax = 3;
 
@@ -43,7 +43,7 @@ export async function openNdjson(input: Input, standardInput?: AsyncIterable<Buf
       const read = (block: Buffer): Row[] => {
         const rows: Row[] = [];
         const lines = decode(block).split(/\r\n|\n|\r/);
-        // What follows the last line end is no line.
+        // The empty text after the last line end is no line.
         if (lines.at(-1) === '') lines.pop();
         for (const line of lines) {
           number += 1;
@@ -108,7 +108,7 @@ export async function openJson(input: Input, standardInput?: AsyncIterable<Buffe
   };
 }
 
-/** The array itself, or the body of a push. */
+/** The array of the file, which is the array itself or the body of a push. */
 function arrayIn(text: string, { kind }: Input, where: string): unknown[] {
   let value: unknown;
   try {
@@ -124,7 +124,7 @@ function arrayIn(text: string, { kind }: Input, where: string): unknown[] {
 const isItem = (value: unknown): value is Item =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A line that is no object stands in `#line`. */
+/** Rejected rows as NDJSON. A line that is no JSON object is written as the value of `#line`. */
 export const ndjsonRejects: RejectsForm = {
   extension: '.ndjson',
   head: Buffer.alloc(0),

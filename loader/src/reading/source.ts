@@ -1,4 +1,4 @@
-// What every sort of file becomes: rows with their numbers, each made into an item or known to be wrong.
+// What the reader of each file format returns: numbered rows, each an item or the reason why it is none.
 import { relative } from 'node:path';
 import type { Kind } from '@integration-sync/client';
 import type { Wrong } from '../mapping/convert.ts';
@@ -16,43 +16,43 @@ export interface Input {
   rules: Rules;
 }
 
-/** For messages. */
+/** The name of the file, and of its sheet, for messages. */
 export const placeOf = ({ path, sheet }: Pick<Input, 'path' | 'sheet'>): string =>
   (path === '-' ? 'standard input' : shortened(path)) + (sheet === undefined ? '' : `, sheet "${sheet}"`);
 
-/** As its user has named it, if it is below the current folder. */
+/** Relative to the current folder, if the file is in it. */
 export const shortened = (path: string): string => {
   const below = relative('', path);
   return below.startsWith('..') ? path : below;
 };
 
 export interface Row {
-  /** As a spreadsheet or an editor counts: the first is 1, the header among them. */
+  /** The number of the row as a spreadsheet counts: the first is 1, and the header counts. */
   number: number;
   made: Item | Wrong;
-  /** As it came. */
+  /** The row as it is in the file: a text, or the cells of a workbook. */
   raw: unknown;
 }
 
-/** A file that was looked at, and can be read. */
+/** A file whose format is known, and that can be read. */
 export interface Source {
   input: Input;
-  /** How many rows there are, blank ones among them; undefined of standard input. */
+  /** How many rows the file has, including blank ones; undefined for long standard input. */
   total: number | undefined;
-  /** What was found, for people. */
+  /** Messages about what was found in the file, such as its encoding. */
   notes: readonly string[];
-  /** Once more the item of a row, which is not held while the row is under way. */
+  /** Makes the item of a row again: items in flight are not kept in memory. */
   make(raw: unknown): Item | Wrong;
-  /** Empty rows are left out. */
+  /** The rows in batches, without empty rows. */
   rows(): AsyncGenerator<Row[], void, undefined>;
   rejects: RejectsForm;
 }
 
-/** Rejects are a file like the one that came in. */
+/** How rejected rows are written: in the format of their input file. */
 export interface RejectsForm {
-  /** With the dot. */
+  /** The extension of the file name, with its dot. */
   extension: string;
   head: Buffer;
-  /** The row, its number and the reason. */
+  /** The bytes of a rejected row, with its number and the reason. */
   line(row: Pick<Row, 'raw' | 'number'>, reason: string): Buffer;
 }

@@ -1,5 +1,5 @@
-// Where the records of a CSV file end, without parsing them: a line end within quotes ends none. Blocks that end with a record
-// can be parsed one by one, three fifths as dear as a stream of rows, and a record without an end is seen before it fills memory.
+// Finds where the records of a CSV file end, without parsing them: a line end in quotes ends no record. Blocks of whole
+// records cost three fifths of a stream of rows to parse. A record without an end is refused before it fills memory.
 //
 //   start     a quote opens a quoted field; anything else begins a bare one
 //   bare      a quote is a character like others; a delimiter or a line end ends the field
@@ -19,17 +19,17 @@ const quoteByte = 0x22;
 export const recordBytesMax = 1024 * 1024;
 
 export interface SplitterOptions {
-  /** Undefined where there are lines and no fields, as in NDJSON. */
+  /** Undefined if each line is a record without fields, as in NDJSON. */
   delimiter: number | undefined;
   quotes: boolean;
   where: string;
 }
 
 export class Splitter {
-  /** Complete records so far, empty lines among them. */
+  /** The number of complete records so far, including empty lines. */
   records = 0;
   lines = 0;
-  /** Whether line ends of two sorts are there. */
+  /** Whether the file has line ends of different sorts. */
   isMixed = false;
   readonly #delimiter: number;
   readonly #quote: number;
@@ -39,7 +39,7 @@ export class Splitter {
   #lineEnd: number | undefined;
   #pendingReturn = false;
   #carried: Buffer[] = [];
-  /** Since the last complete record. */
+  /** How many bytes there are since the end of the last complete record. */
   #openBytes = 0;
 
   constructor({ delimiter, quotes, where }: SplitterOptions) {
@@ -48,22 +48,22 @@ export class Splitter {
     this.#where = where;
   }
 
-  /** The complete records of what was carried and this chunk; undefined where there is none yet. */
+  /** The complete records of the carried bytes and this chunk; undefined if there is none yet. */
   push(chunk: Buffer): Buffer | undefined {
     const end = this.#pass(chunk);
     const block = end < 0 ? undefined : Buffer.concat([...this.#carried, chunk.subarray(0, end)]);
     if (block !== undefined) this.#carried = [];
-    // A copy: the next chunk may come in the memory of this one.
+    // A copy, because the next chunk may reuse the memory of this one.
     if (this.#openBytes > 0) this.#carried.push(Buffer.from(chunk.subarray(Math.max(end, 0))));
     return block;
   }
 
-  /** For who wants the numbers alone, and then calls no `push`. */
+  /** For callers that need only `records` and `lines`, and never call `push`. */
   count(chunk: Buffer): void {
     this.#pass(chunk);
   }
 
-  /** What comes after the last line end. */
+  /** Ends the file. Returns the record after the last line end, if there is one. */
   end(): Buffer | undefined {
     if (this.#state === quoted) throw this.#unclosed();
     if (this.#openBytes === 0) return undefined;
@@ -76,7 +76,7 @@ export class Splitter {
     return rest;
   }
 
-  /** Where the last complete record ends in the chunk, or -1. Throws where the record after it has no end. */
+  /** Where the last complete record ends in the chunk, or -1. Throws if the record after it is longer than 1 MiB. */
   #pass(chunk: Buffer): number {
     const end = this.#scan(chunk);
     this.#openBytes = end < 0 ? this.#openBytes + chunk.length : chunk.length - end;
@@ -143,7 +143,7 @@ export class Splitter {
     return end;
   }
 
-  /** The same for a chunk without quotes, from line end to line end: half as long as byte by byte. */
+  /** Scans a chunk without quotes from line end to line end, in half the time of a scan byte by byte. */
   #scanUnquoted(chunk: Buffer, from: number, lastEnd: number): number {
     let end = lastEnd;
     let feed = indexIn(chunk, lineFeed, from);
@@ -189,7 +189,7 @@ export class Splitter {
   }
 }
 
-/** The length where the byte is not there. */
+/** The index of the byte, or the length of the chunk if it lacks the byte. */
 function indexIn(chunk: Buffer, byte: number, from: number): number {
   const index = chunk.indexOf(byte, from);
   return index < 0 ? chunk.length : index;

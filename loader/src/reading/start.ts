@@ -1,12 +1,12 @@
-// The first bytes of a stream, which are looked at before the rest is read.
+// Reads the first bytes of a stream, so that they can be looked at before the rest is read.
 
 export interface Begun {
   start: Buffer;
-  /** All bytes, those of the start among them. It can be read once. */
+  /** All bytes of the stream, including the start. Can be read only once. */
   all(): AsyncGenerator<Buffer, void, undefined>;
 }
 
-/** With `close`, nothing but the start is wanted. */
+/** `close` ends the stream after its start. */
 export async function firstBytes(
   chunks: AsyncIterable<Buffer>,
   bytes: number,

@@ -1,4 +1,4 @@
-// The texts that cells of a workbook share, in one piece of memory: as strings of their own they would take three times as much.
+// The texts that cells of a workbook share (shared strings), in one buffer: as strings they would take three times the memory.
 import { Stop } from '../exit.ts';
 
 const bytesMax = 128 * 1024 * 1024;

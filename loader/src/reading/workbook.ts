@@ -1,4 +1,4 @@
-// The sheets of an Excel workbook, row by row: texts that cells share are in memory, and no more than a piece of the sheet.
+// Reads a sheet of an Excel workbook row by row: only the shared texts and a part of the sheet are in memory.
 import { messageOf, Stop } from '../exit.ts';
 import { Wrong, type Cell } from '../mapping/convert.ts';
 import { placeOf, shortened, type Input } from './source.ts';
@@ -11,14 +11,14 @@ export interface Sheet {
   isHidden: boolean;
 }
 
-/** Cells stand where their columns are: an empty one may be missing. */
+/** `cells` is indexed by column, and lacks empty cells. */
 export interface SheetRow {
   number: number;
   cells: readonly Cell[];
 }
 
 const rowsMax = 250_000;
-/** Excel has them up to XFD. */
+/** Excel's last column is XFD. */
 const columnsMax = 16_384;
 
 export async function sheetsOf(path: string): Promise<Sheet[]> {
@@ -28,7 +28,7 @@ export async function sheetsOf(path: string): Promise<Sheet[]> {
   return sheets;
 }
 
-/** Rows that hold something, some at a time. */
+/** The rows that are not empty, some at a time. */
 export async function* sheetRows(
   input: Pick<Input, 'path' | 'sheet'>,
 ): AsyncGenerator<SheetRow[], void, undefined> {
@@ -51,7 +51,7 @@ export async function* sheetRows(
   }
 }
 
-/** A pause after each piece of the part. */
+/** Yields after each chunk of the part, so that the caller can take the rows found in it. */
 async function* scan(zip: Zip, part: string, on: XmlEvents): AsyncGenerator<void, void, undefined> {
   const scanner = new XmlScanner(on);
   let decoder: TextDecoder | undefined;
@@ -101,7 +101,7 @@ async function readBook(zip: Zip): Promise<Book> {
       const { date1904, name = '', state = 'visible', id = '' } = attributesOf(tag);
       if (tagName === 'workbookPr') book.is1904 = isTrue(date1904);
       const relation = relations.get(id);
-      // A sheet may also be one chart.
+      // A sheet may also be a chart, which has no rows.
       if (tagName === 'sheet' && relation?.type === 'worksheet')
         book.sheets.push({ name: unescaped(name), isHidden: state !== 'visible', part: relation.part });
     },
@@ -110,12 +110,12 @@ async function readBook(zip: Zip): Promise<Book> {
 }
 
 interface Relation {
-  /** The end of its address, such as `worksheet`. */
+  /** The last part of the URL of its type, such as `worksheet`. */
   type: string;
   part: string;
 }
 
-/** By their ids. Those of no part are the file's own. */
+/** The relations of a part, by their ids. An empty `part` stands for the workbook file itself. */
 async function relationsOf(zip: Zip, part: string): Promise<Map<string, Relation>> {
   const relations = new Map<string, Relation>();
   const base = new URL(part, 'zip:///');
@@ -144,11 +144,11 @@ async function readTexts(zip: Zip, part: string | undefined): Promise<Texts> {
   return texts;
 }
 
-/** Which formats of cells show a number as a day. */
+/** For each cell style, whether it shows a number as a date. */
 async function readDateStyles(zip: Zip, part: string | undefined): Promise<boolean[]> {
   const dateFormats = new Map<string, boolean>();
   const styles: boolean[] = [];
-  // Styles that have no cells, which are numbered on their own, come before.
+  // `cellStyleXfs` comes first, with `xf` elements that are no styles of cells.
   let isOfCells = false;
   await scanAll(zip, part, {
     open(name, tag) {
@@ -162,15 +162,15 @@ async function readDateStyles(zip: Zip, part: string | undefined): Promise<boole
   return styles;
 }
 
-/** ECMA-376, 18.8.30; from 27 on those of Asian languages. */
+/** The built-in date formats, by ECMA-376, 18.8.30; those from 27 to 36 and from 50 are of Asian languages. */
 const isBuiltInDate = (id: number): boolean =>
   (id >= 14 && id <= 22) || (id >= 27 && id <= 36) || (id >= 45 && id <= 47) || (id >= 50 && id <= 58);
 
-/** Without what is quoted, escaped, a width, a filling, or in brackets as a colour or a language is. */
+/** Looks for letters of dates in a format, without its quoted and escaped text, widths, fillings, and brackets. */
 const isDateFormat = (code: string): boolean =>
   /[dmyhs]/i.test(code.replaceAll(/"[^"]*"|[\\_*].|\[[^\]]*\]/g, ''));
 
-/** The text of an entry or a cell, which may have runs of several fonts, and how it is pronounced. */
+/** Collects the text of a cell or shared text from its runs, without phonetic text (`rPh`). */
 class TextReader {
   #text = '';
   #isText = false;
@@ -228,7 +228,7 @@ class SheetReader implements XmlEvents {
   open(name: string, tag: string): void {
     if (name === 'c') {
       const { r, t = 'n', s = '0' } = attributesOf(tag);
-      // A writer may leave out where a cell is, if it is the next one.
+      // A writer may leave out the place of a cell that follows the cell before.
       this.#column = r === undefined ? this.#column + 1 : columnOf(r);
       if (this.#column >= columnsMax) throw new Error(`no column is ${r}`);
       this.#type = t;
@@ -268,7 +268,7 @@ class SheetReader implements XmlEvents {
         : null;
     if (type === 'b') return isTrue(content);
     if (type === 'e') return new Wrong(`${content} is an error of a formula`);
-    // A time without a zone is no time of this machine's zone.
+    // A time without a zone is read as UTC, not as local time of this machine.
     if (type === 'd') return new Date(/T[^Z+-]*$/.test(content) ? `${content}Z` : content);
     const number = Number(content);
     const { texts, dateStyles, is1904 } = this.#reading;
@@ -280,11 +280,11 @@ class SheetReader implements XmlEvents {
 }
 
 const dayMs = 86_400_000;
-/** Day 0 of Excel and, in workbooks from old Macs, 1904-01-01. */
+/** Excel counts days from 1899-12-30 or, in workbooks of old Macs, from 1904-01-01. */
 const dateOf = (days: number, is1904: boolean): Date =>
   new Date(Math.round((days + (is1904 ? 1_462 : 0)) * dayMs) + Date.UTC(1899, 11, 30));
 
-/** `C7` is 2. */
+/** The index of the column of a cell: 2 for `C7`. */
 function columnOf(place: string): number {
   let column = 0;
   for (let at = 0; at < place.length; at += 1) {
@@ -297,7 +297,7 @@ function columnOf(place: string): number {
 
 const isTrue = (value: string | undefined): boolean => value === '1' || value === 'true';
 
-/** `_x000D_` is a character that XML has not, and `_x005F_` the underscore before what would look like one. */
+/** Excel writes a character that XML cannot have as `_x000D_`, and an underscore before such a text as `_x005F_`. */
 const unescaped = (text: string): string =>
   text.includes('_x')
     ? text.replaceAll(/_x([\da-f]{4})_/gi, (_whole, code: string) =>

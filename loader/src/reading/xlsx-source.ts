@@ -1,4 +1,4 @@
-// A sheet of an Excel workbook: looked at once from its beginning to its end, and then read.
+// A sheet of an Excel workbook: a first pass over all of it finds header and formats, a second one reads it.
 import { Stop } from '../exit.ts';
 import { bindColumns, isHeader } from '../mapping/columns.ts';
 import { textOf } from '../mapping/convert.ts';
@@ -47,6 +47,6 @@ export async function openXlsx(input: Input): Promise<Source> {
   };
 }
 
-/** Cells of a row may be missing. */
+/** The texts of a header row; a missing cell is empty. */
 export const headerOf = (cells: SheetRow['cells']): string[] =>
   Array.from(cells, (cell) => textOf(cell).trim());

@@ -1,14 +1,14 @@
-// XML as a stream of tags and texts, as much of it as parts of a workbook use. Prefixes of names are left out, and entities that a
-// document declares stay as they are.
+// Reads XML as a stream of tags and texts, as far as workbooks use it. It ignores prefixes of names, and does not
+// expand entities that a document declares.
 
 export interface XmlEvents {
-  /** `attributesOf` reads the tag. */
+  /** `tag` is the text of the tag; `attributesOf` reads its attributes. */
   open(name: string, tag: string): void;
   close?(name: string): void;
   text?(text: string): void;
 }
 
-/** A text of a cell has 32,767 characters at most. */
+/** The longest text or tag. The text of a cell has 32,767 characters at most. */
 const unfinishedMax = 1024 * 1024;
 
 const sections = [
@@ -67,7 +67,7 @@ const greater = 0x3e;
 const doubleQuote = 0x22;
 const singleQuote = 0x27;
 
-/** Behind the tag that begins here, or -1 where it goes on in the next chunk. */
+/** The index after the tag that begins at `from`, or -1 if the tag goes on in the next chunk. */
 function endOf(text: string, from: number): number {
   const section = sections.find(({ start }) => text.startsWith(start, from));
   if (section !== undefined) {
@@ -106,7 +106,7 @@ export function attributesOf(tag: string): Attributes {
 
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
-/** A line end is a line feed, however it is written. */
+/** Decodes entities, and makes each line end a line feed. */
 const decoded = (text: string): string =>
   text.includes('&') || text.includes('\r')
     ? text.replaceAll(

@@ -1,4 +1,4 @@
-// A zip file's parts, unpacked as streams: no part is in memory as a whole. What the directory says of a part is checked.
+// Unpacks the parts of a zip file as streams, so no part is in memory as a whole. Checks size and CRC of each part.
 import { open, type FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { crc32, createInflateRaw } from 'node:zlib';
@@ -23,11 +23,11 @@ const locator64Bytes = 20;
 const commentBytesMax = 65_535;
 const directoryBytesMax = 16 * 1024 * 1024;
 const pieceBytes = 64 * 1024;
-/** Of a part. */
+/** The limit of the unpacked size of one part. */
 const unpackedBytesMax = 512 * 1024 * 1024;
-/** Stands where a number needs 64 bits. */
+/** Stands in a 32-bit field whose number needs 64 bits, and is in the extra field. */
 const elsewhere = 0xffff_ffff;
-/** An Office file with a password, and a workbook from before 2007. */
+/** The signature of Office files with a password, and of workbooks from before 2007 (.xls). */
 const compoundFile = Buffer.from('d0cf11e0a1b11ae1', 'hex');
 
 export class Zip implements AsyncDisposable {
@@ -170,12 +170,12 @@ export class Zip implements AsyncDisposable {
   }
 }
 
-/** Names tell no case apart, and some writers have the other slash. */
+/** Names of parts are compared without case, and some writers use backslashes. */
 const plain = (name: string): string => name.replaceAll('\\', '/').replace(/^\//, '').toLowerCase();
 
 const number64 = (bytes: Buffer, at: number): number => Number(bytes.readBigUInt64LE(at));
 
-/** Those of the numbers that need 64 bits stand in this order behind the name. */
+/** Replaces the numbers that need 64 bits: the extra field has them in this order. */
 function in64Bits(numbers: readonly number[], extra: Buffer): number[] {
   for (let at = 0; at + 4 <= extra.length; at += 4 + extra.readUInt16LE(at + 2)) {
     if (extra.readUInt16LE(at) !== 1) continue;

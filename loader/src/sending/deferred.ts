@@ -1,4 +1,4 @@
-// Rows whose reference was not found. They are sent once more when all else is, unless a later row of their id came meanwhile.
+// Rows whose reference was not found. They are sent again after all other rows, unless a later row had the same id.
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Kind } from '@integration-sync/client';
@@ -7,7 +7,7 @@ import { Output } from './output.ts';
 
 export interface Deferred {
   kind: Kind;
-  /** Of the files of the load, which. */
+  /** The index of the row's file among the files of the load. */
   file: number;
   row: number;
   id: string;
@@ -16,7 +16,7 @@ export interface Deferred {
   reason: string;
 }
 
-/** More than these are rejected at once: they are held in memory. */
+/** Further rows are rejected immediately, because deferred rows are kept in memory. */
 const heldMax = 20_000;
 
 export class DeferredRows implements AsyncDisposable {
@@ -27,11 +27,11 @@ export class DeferredRows implements AsyncDisposable {
     this.log = log;
   }
 
-  /** With `bytes`, what an interrupted load has left. */
+  /** With `bytes`, reads the rows that an interrupted load deferred: so many bytes of the file. */
   static async open(path: string, bytes?: number): Promise<DeferredRows> {
     const rows = new DeferredRows(Output.at(path, bytes));
     if (bytes === undefined || bytes === 0) return rows;
-    // What comes after is of rows that are sent again, and its last line may be cut off.
+    // Later bytes are of rows that the resumed load sends again, and their last line may be incomplete.
     const input = createReadStream(path, { end: bytes - 1 });
     for await (const line of createInterface({ input })) {
       const entry: Deferred | { dropped: string } = JSON.parse(line);
@@ -41,17 +41,17 @@ export class DeferredRows implements AsyncDisposable {
     return rows;
   }
 
-  /** False where there are too many. */
+  /** False if too many rows are deferred. */
   add(deferred: Deferred): boolean {
     if (this.#byId.size >= heldMax) return false;
     const line = JSON.stringify(deferred);
-    // A copy: a cell may be a part of a block of the file, which it would hold in memory.
+    // A copy: V8 may keep a cell as a slice of a large text, which then stays in memory.
     this.#byId.set(keyOf(deferred), JSON.parse(line));
     this.log.write(Buffer.from(`${line}\n`));
     return true;
   }
 
-  /** The earlier row of that id, which is no longer to be sent. */
+  /** Removes and returns the deferred row with this id, which a later row replaces. */
   drop(kind: Kind, id: string): Deferred | undefined {
     if (this.#byId.size === 0) return undefined;
     const key = keyOf({ kind, id });

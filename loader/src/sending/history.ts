@@ -1,4 +1,4 @@
-// The last load of each kind, for prune: up to which time records were known before it, and whether it came to its end.
+// The last load of each kind, for prune: its mark (`X-Next-Since` before the load), and whether it has finished.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Kind } from '@integration-sync/client';
@@ -11,7 +11,7 @@ export interface KindHistory {
   startedAt: string;
   finishedAt: string | undefined;
   files: string[];
-  /** Rejected rows count as loaded. */
+  /** The ids of rejected rows, which prune does not archive. */
   rejectedIds: string[];
 }
 

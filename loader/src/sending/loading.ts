@@ -1,5 +1,5 @@
-// One load: the rows of its files go out in pushes, kind after kind, and what was answered is written down in the order of the
-// rows. Rows whose reference was not found go once more at the end.
+// One load: pushes the rows of its files, kind after kind, and writes the outcomes down in the order of the rows. Rows
+// whose reference was not found are pushed again at the end.
 //
 //   loading    every file in turn, from the first row that is not acknowledged
 //   retrying   the deferred rows; an interrupted retry begins anew, which is safe
@@ -27,18 +27,18 @@ export interface LoadingOptions {
   folder: string | undefined;
   send: SendItems;
   inFlightMax: number;
-  /** Once aborted, no more pushes begin. */
+  /** After an abort, no more pushes begin. */
   interrupt: AbortSignal;
-  /** An accepted row. */
+  /** Called for each accepted row. */
   accepted?: (kind: Kind, id: string) => void;
-  /** Up to this row of so many. */
+  /** Called when all rows up to `row`, of `total`, have their outcome. */
   progressed?: (file: FileState, row: number, total: number | undefined) => void;
 }
 
-/** The state says so many rows ahead which rows may have been sent. */
+/** The state is saved with a `reach` so many rows ahead, so that it need not be saved for each push. */
 const reachRows = 20_000;
 const saveEveryMs = 1_000;
-/** A file whose first rows are all rejected is not what its user thinks. */
+/** If so many first rows are all rejected, the load stops: the file is probably a wrong one. */
 const probedRows = 500;
 const shownReasons = 5;
 
@@ -49,11 +49,11 @@ export interface Reason {
 }
 
 export class Loading {
-  /** The first few, for people. */
+  /** The first few rejected rows, for the summary. */
   readonly reasons: Reason[] = [];
   readonly #options: LoadingOptions;
   #savedAt = 0;
-  /** As it stands on disk. */
+  /** The state as it was last saved. */
   #saved: LoadState;
 
   constructor(options: LoadingOptions) {
@@ -97,7 +97,7 @@ export class Loading {
         interrupt.throwIfAborted();
       }
     };
-    // The first rows are one push.
+    // The first rows are sent and answered before any others (`probedRows`). A resumed load skips that.
     let isProbed = from > 0;
     try {
       for await (const rows of source.rows()) {
@@ -152,16 +152,17 @@ export class Loading {
     });
   }
 
-  /** For whoever stops: what is acknowledged is not sent again. */
+  /** To be called when a load stops early, so that acknowledged rows are not sent again. */
   async save(): Promise<void> {
-    // A retry begins anew: what is known is how it began.
+    // An interrupted retry is repeated from its start, so the state saved at its start remains.
     if (this.#options.state.phase === 'loading') await this.#save();
   }
 
   async #save(): Promise<void> {
     this.#savedAt = Date.now();
     const { folder, outputs, state } = this.#options;
-    // A state knows of a file before rows are in it: whoever is killed here writes them to no second file.
+    // The state names a file of rejects before rows are written to it: after a kill, the resumed load uses the same
+    // file.
     while (outputs.hasNewRejects) {
       await outputs.openRejects();
       for (const [index, file] of this.#saved.files.entries()) file.rejects ??= state.files[index]?.rejects;
@@ -169,7 +170,8 @@ export class Loading {
     }
     this.#saved = await outputs.flush();
     if (folder === undefined) return;
-    // First: a load that is killed in between can be resumed, which a finished one cannot, and prune goes by it.
+    // The history for prune is written first: a load that is killed in between can be resumed, but a finished one
+    // cannot.
     if (state.phase === 'finished') await finishKinds(folder, state);
     await writeJson(folder, stateFile, this.#saved);
   }

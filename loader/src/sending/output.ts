@@ -1,4 +1,4 @@
-// A file that grows by whole rows. A load that goes on cuts it to what its state knows, so that no row stands in it twice.
+// A file that grows by whole rows. A resumed load truncates it to the length in the state, so no row is in it twice.
 import { mkdir, open, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { systemCodeOf } from '../exit.ts';
@@ -19,7 +19,7 @@ export class Output implements AsyncDisposable {
     this.#bytes = bytes;
   }
 
-  /** Without `bytes`, a file that is new or made empty. */
+  /** The file at `path`, cut to `bytes`; without `bytes`, new or made empty. */
   static at(path: string, bytes?: number): Output {
     return new Output(async () => {
       await mkdir(dirname(path), { recursive: true });
@@ -29,7 +29,7 @@ export class Output implements AsyncDisposable {
     }, bytes ?? 0);
   }
 
-  /** `name.csv`, or `name-2.csv` where that is there: the file of an earlier load may be under repair. */
+  /** A new file `name.csv`, or `name-2.csv` if that exists: a user may be repairing the file of an earlier load. */
   static fresh(folder: string, name: string, extension: string): Output {
     return new Output(async () => {
       await mkdir(folder, { recursive: true });
@@ -44,12 +44,12 @@ export class Output implements AsyncDisposable {
     }, 0);
   }
 
-  /** How long the file is once all is written. */
+  /** The length of the file once all pending rows are written. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Where the file is. */
+  /** Creates or opens the file, and resolves with its path. */
   async open(): Promise<string> {
     this.#opening ??= this.#openFile();
     return (await this.#opening).path;
@@ -72,13 +72,13 @@ export class Output implements AsyncDisposable {
       const { bytesWritten } = await file.write(bytes, written, bytes.length - written, at + written);
       written += bytesWritten;
     }
-    // Kept until now: where the disk is full, no state may say that they are written.
+    // Pending rows are dropped only now: if the disk is full, no saved state may count them as written.
     this.#pending.splice(0, length);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#opening === undefined) return;
-    // Where it could not be opened, the load has failed of that.
+    // If the file could not be opened, that error has ended the load already.
     const opened = await this.#opening.catch(() => undefined);
     await opened?.file.close();
   }

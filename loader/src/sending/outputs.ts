@@ -1,4 +1,4 @@
-// What a load writes beside the service: rejects for each file, the results of all rows, and what the state keeps.
+// The files that a load writes: rejected rows of each input file, results of all rows, deferred rows and rejected ids.
 import { basename, join } from 'node:path';
 import type { RejectsForm } from '../reading/source.ts';
 import { DeferredRows } from './deferred.ts';
@@ -9,7 +9,7 @@ import { deferredFile, rejectedIdsFile, type FileState, type LoadState } from '.
 const resultsHead = Buffer.from('file,row,externalId,internalId,status\r\n');
 
 export class Outputs implements AsyncDisposable {
-  /** Undefined where no state is kept, as in a plan. */
+  /** Undefined if no state is saved, as in a plan. */
   readonly deferred: DeferredRows | undefined;
   readonly #state: LoadState;
   readonly #results: Output | undefined;
@@ -31,7 +31,7 @@ export class Outputs implements AsyncDisposable {
     }
   }
 
-  /** `folder` is where the state is; without it nothing is kept. */
+  /** `folder` is the folder of the state; without it nothing is stored for a resumed load. */
   static async open(state: LoadState, folder: string | undefined, isResumed: boolean): Promise<Outputs> {
     const results =
       state.results && Output.at(state.results.path, isResumed ? state.results.bytes : undefined);
@@ -68,17 +68,17 @@ export class Outputs implements AsyncDisposable {
     output.write(form.line({ raw: slot.raw, number: slot.row }, reason));
   }
 
-  /** Whether a file has its first rejected rows, and none for them yet. */
+  /** Whether an input file has rejected rows, but no file for them yet. */
   get hasNewRejects(): boolean {
     return [...this.#rejects.keys()].some(({ rejects }) => rejects === undefined);
   }
 
-  /** Makes the files of rejects that are not there yet, empty. */
+  /** Creates the missing files for rejected rows, empty. */
   async openRejects(): Promise<void> {
     for (const [file, output] of this.#rejects) file.rejects ??= { path: await output.open(), bytes: 0 };
   }
 
-  /** Writes all there is. The state that comes back is of the moment of the call, and never ahead of what is written. */
+  /** Writes all pending rows. Resolves with the state as of the call, which never counts rows that are not written. */
   async flush(): Promise<LoadState> {
     const state = structuredClone(this.#state);
     if (state.results !== undefined) state.results.bytes = this.#results?.bytes ?? 0;

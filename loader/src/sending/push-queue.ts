@@ -1,5 +1,5 @@
-// Several pushes in flight, and yet the last row of an id wins. A push takes rows as they follow each other in their file: their
-// records are neighbours in the database, too.
+// Keeps several pushes in flight, and the last row of an id still wins. A push has consecutive rows of the file,
+// because their records are neighbours in the database, too.
 //
 //   filling    rows are added, until there are 500
 //   waiting    for a place in flight, in the order of the file
@@ -11,7 +11,7 @@ import { itemsMax, type Push, type Slot } from './slots.ts';
 
 export interface PushQueueOptions {
   inFlightMax: number;
-  /** Once aborted, pushes that wait are not sent. */
+  /** After an abort, waiting pushes are not sent. */
   interrupt?: AbortSignal;
   send(slots: readonly Slot[]): Promise<PushOutcome>;
   answered(slots: readonly Slot[], outcome: PushOutcome): void;
@@ -34,7 +34,7 @@ export class PushQueue {
     return this.#flights.size === 0;
   }
 
-  /** Whether a whole push waits: more rows would wait behind it. */
+  /** Whether a full push waits to be sent, so that no more rows should be added. */
   get isFull(): boolean {
     return this.#waiting.length > 0;
   }
@@ -46,13 +46,13 @@ export class PushQueue {
       return;
     }
     slot.push = this.#filling;
-    // The service rejects rows without an id, in whatever order.
+    // The order of rows without an id does not matter, because the service rejects them.
     if (push === undefined && slot.id !== '') this.#rows.add(slot);
     this.#filling.slots.push(slot);
     if (this.#filling.slots.length >= itemsMax) this.flush();
   }
 
-  /** Sends the rows that were added, also where the push has room for more. */
+  /** Sends the rows that were added, even if the push has room for more. */
   flush(): void {
     if (this.#filling.slots.length === 0) return;
     this.#waiting.push(this.#filling);
@@ -60,9 +60,9 @@ export class PushQueue {
     this.#start();
   }
 
-  /** Until a push has been answered. Throws what a push threw. */
+  /** Waits until a push is answered. Throws the error of a push that failed. */
   async next(): Promise<void> {
-    // No answer will bring the rows that the push has room for.
+    // Without pushes in flight no held rows can fill this push, so it is sent as it is.
     if (this.isIdle) this.flush();
     if (!this.isIdle) await Promise.race(this.#flights);
     if (this.#failure !== undefined) throw this.#failure.error;
@@ -78,7 +78,7 @@ export class PushQueue {
     this.#options.interrupt?.throwIfAborted();
   }
 
-  /** Starts no more pushes, and waits for those in flight, however they end. */
+  /** Starts no more pushes, and waits until those in flight have succeeded or failed. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await Promise.allSettled(this.#flights);
@@ -115,7 +115,7 @@ export class PushQueue {
 class RowsById {
   readonly #first = Array.from<Slot | undefined>({ length: 2 ** 14 });
 
-  /** The row of the same id that is there. */
+  /** The earlier row with the same id, if it is in the table. */
   earlierOf(slot: Slot): Slot | undefined {
     let earlier = this.#first[this.#placeOf(slot)];
     while (earlier !== undefined && earlier.id !== slot.id) earlier = earlier.next;
@@ -128,7 +128,7 @@ class RowsById {
     this.#first[place] = slot;
   }
 
-  /** The slot may not be there. */
+  /** Does nothing if the slot is not in the table. */
   delete(slot: Slot): void {
     const place = this.#placeOf(slot);
     let before = this.#first[place];
@@ -138,7 +138,7 @@ class RowsById {
     slot.next = slot.push = undefined;
   }
 
-  /** FNV-1a, once for each row. */
+  /** The bucket of the row's id, by FNV-1a, computed once for each row. */
   #placeOf(slot: Slot): number {
     if (slot.place !== undefined) return slot.place;
     const { id } = slot;

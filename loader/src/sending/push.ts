@@ -1,4 +1,4 @@
-// Items of files are pushed as they are: what they lack, the service says of each.
+// Pushes items of files without checking their types: the service validates each item.
 import type { Client, ItemOf, Kind, PlanOptions, PushOptions, PushOutcome } from '@integration-sync/client';
 import type { Item } from '../mapping/items.ts';
 

@@ -1,4 +1,4 @@
-// What a load or a plan ends with, for people and for programs.
+// The summary of a load or a plan, as text for people and as JSON for programs.
 import { count } from '../output.ts';
 import { placeOf, shortened } from '../reading/source.ts';
 import type { Reason } from './loading.ts';

@@ -1,5 +1,5 @@
-// The rows that are under way. Answers come in any order, and rows are let go in the order of the file: so a number says how
-// far a load is, and rejects stand as their rows stood.
+// The rows that wait for their outcome. Answers come in any order, but rows are released in the order of the file: so
+// one row number says how far a load is, and rejected rows keep their order.
 import type { PushOutcome } from '@integration-sync/client';
 import { Wrong } from '../mapping/convert.ts';
 import type { Item } from '../mapping/items.ts';
@@ -11,36 +11,36 @@ export interface Slot {
   row: number;
   id: string;
   raw: unknown;
-  /** Undefined of a row that is wrong before it is sent, and once it is sent. */
+  /** Undefined for a row that cannot be converted, and once the row was sent. */
   item: Item | undefined;
   status: Status | undefined;
   internalId: string;
   reason: string;
-  /** While it waits or is in flight. */
+  /** The push of the row, while that waits or is in flight. */
   push?: Push | undefined;
-  /** One more row of the queue. */
+  /** The next row in the same bucket of `RowsById` (push-queue.ts). */
   next?: Slot | undefined;
-  /** Of its id, in the queue. */
+  /** The bucket of the row's id in `RowsById` (push-queue.ts). */
   place?: number | undefined;
 }
 
 export interface Push {
   slots: Slot[];
-  /** Later rows of its ids. */
+  /** Later rows with an id of this push. They are added once it is answered. */
   held: Slot[];
 }
 
-/** A push takes so many. */
+/** The most items that the service takes in one push. */
 export const itemsMax = 500;
 
 export const itemsOf = (slots: readonly Slot[]): Item[] => slots.map(({ item = {} }) => item);
 
 const underWayMax = 8_000;
-/** Of their texts. */
+/** The most characters of raw text that all slots may have. */
 const charactersMax = 16 * 1024 * 1024;
 
 export class Slots {
-  /** Empty before `#head`. */
+  /** The entries before `#head` are undefined: their rows are released. */
   #slots: (Slot | undefined)[] = [];
   #head = 0;
   #characters = 0;
@@ -58,7 +58,7 @@ export class Slots {
     this.#characters += lengthOf(slot);
   }
 
-  /** Lets go of the oldest rows, as far as all of them have a status. */
+  /** Releases the oldest rows, up to the first row without a status. */
   release(letGo: (slot: Slot) => void): void {
     for (let slot = this.#slots[this.#head]; slot?.status !== undefined; slot = this.#slots[this.#head]) {
       this.#slots[this.#head] = undefined;
@@ -92,7 +92,7 @@ export function slotOf({ number, made, raw }: Row): Slot {
   };
 }
 
-/** What the answer says of the item that stood at this place. */
+/** Sets the outcome of a row, from the answer for the item at index `at` of the push. */
 export function settle(slot: Slot, { details, records }: PushOutcome, at: number): void {
   const detail = details[at];
   slot.internalId = records[at]?.internalId ?? '';

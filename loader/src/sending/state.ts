@@ -1,4 +1,4 @@
-// How far a load is, on disk: written whole, so that a process that is killed leaves the one before or the one after.
+// The progress of a load, on disk. It is replaced as a whole, so a killed process leaves the old or the new state.
 import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Kind } from '@integration-sync/client';
@@ -11,7 +11,7 @@ export interface Counts {
   updated: number;
   unchanged: number;
   rejected: number;
-  /** Rows that an interrupted load may have sent as well, and that were found as they should be. */
+  /** Unchanged rows of a resumed load that it may have sent already before the interruption. */
   sentAgain: number;
 }
 
@@ -32,7 +32,7 @@ export interface FileState {
   rejects: Grown | undefined;
 }
 
-/** A file and how long it is. */
+/** A file that the load writes, and its length. */
 export interface Grown {
   path: string;
   bytes: number;
@@ -44,7 +44,7 @@ export interface LoadState {
   phase: 'loading' | 'retrying' | 'finished';
   startedAt: string;
   autoCreateDDS: boolean;
-  /** Undefined where rejects are not written. */
+  /** Undefined if rejected rows are not written. */
   rejectsFolder: string | undefined;
   files: FileState[];
   results: Grown | undefined;
@@ -56,7 +56,7 @@ export interface LoadState {
 
 export const stateFile = 'load.json';
 export const deferredFile = 'deferred.ndjson';
-/** Prune takes these as loaded. */
+/** The ids of rejected rows, which prune does not archive. */
 export const rejectedIdsFile = 'rejected-ids.ndjson';
 
 export async function writeJson(folder: string, name: string, value: unknown): Promise<void> {

@@ -1,4 +1,4 @@
-// The streams of a tap: which kind of records each holds, and how its records become items.
+// The streams of a Singer tap: the kind of records of each stream, and how its records become items.
 import type { Kind } from '@integration-sync/client';
 import { Stop } from '../exit.ts';
 import { bindColumns } from '../mapping/columns.ts';
@@ -10,14 +10,14 @@ export interface Stream {
   name: string;
   kind: Kind;
   make: MakeItem<Item>;
-  /** The version of its records, and up to which time records were known before the first of them. */
+  /** The version of the stream's records; `mark` is the `X-Next-Since` before the first record of that version. */
   version: number | undefined;
   mark: string | undefined;
-  /** Of this version: they count as loaded. */
+  /** Ids of rejected records of this version. They count as loaded, so that they are not archived. */
   rejectedIds: string[];
 }
 
-/** `rules` are what the settings say of the stream. */
+/** `rules` are the settings of the stream. */
 export function openStream(name: string, properties: readonly string[], rules: Rules): Stream {
   const kind = rules.kind ?? kindOf(name);
   const { bound } = bindColumns(properties, { ...rules, kind }, `stream ${name}`);
@@ -34,7 +34,7 @@ export function openStream(name: string, properties: readonly string[], rules: R
   };
 }
 
-/** Taps put the schema of a database, or the name of a file, before a table's. */
+/** Taps put the schema of a database, or a file name, before the name of a table. */
 function kindOf(name: string): Kind {
   const parts = name.split(/[-.:/]/);
   const kind = kindByName(name) ?? kindByName(parts.at(-1) ?? '');

@@ -1,5 +1,5 @@
-// A Singer target: records go out in pushes, and a STATE comes out once all records before it are acknowledged, accepted or
-// rejected. So a tap that begins anew from a STATE leaves nothing out, whenever the target was killed.
+// A Singer target: pushes the records, and prints a STATE once the service has accepted or rejected all records before
+// it. So a tap that starts again from a printed STATE skips no record, whenever the target was killed.
 import type { Client, Kind, PushOutcome } from '@integration-sync/client';
 import { find, refusal, tooMany } from '../commands/prune.ts';
 import { exitCodes, Stop, type ExitCode } from '../exit.ts';
@@ -19,7 +19,7 @@ export interface TargetOptions {
   rulesOf: (stream: string) => Rules;
   inFlightMax: number;
   rejectsFolder: string;
-  /** ACTIVATE_VERSION archives no more than this part of the records. */
+  /** ACTIVATE_VERSION archives at most this percentage of the records. */
   mostPercent: number;
   emit: (state: string) => void | Promise<void>;
   say: (text: string) => void;
@@ -28,7 +28,7 @@ export interface TargetOptions {
 const laterMax = 4_000;
 
 interface Pending {
-  /** Once so many rows are let go. */
+  /** The STATE is printed once so many rows have their outcome. */
   after: number;
   state: string;
 }
@@ -41,7 +41,7 @@ export class Target implements AsyncDisposable {
   readonly #queues: Record<Kind, PushQueue>;
   readonly #slots = new Slots();
   readonly #rejects = new Map<string, Output>();
-  /** Rows whose reference was not found, once more when all else is sent. */
+  /** Rows whose reference was not found. They are pushed once more after all other rows. */
   readonly #later = new Map<string, Slot>();
   #pending: Pending[] = [];
   #added = 0;
@@ -83,7 +83,7 @@ export class Target implements AsyncDisposable {
     else if (message.type === 'ACTIVATE_VERSION') await this.#activate(message);
   }
 
-  /** All that came is acknowledged, and all STATE is out. */
+  /** Resolves once all received records have their outcome, and the last STATE is printed. */
   async drain(): Promise<void> {
     for (const kind of kinds) {
       await this.#queues[kind].drain();
@@ -93,7 +93,7 @@ export class Target implements AsyncDisposable {
     await this.#emit();
   }
 
-  /** What is in flight is waited for, and no more is sent. */
+  /** Waits for the pushes in flight, and sends no more. */
   async stop(): Promise<void> {
     await Promise.all(kinds.map((kind) => this.#queues[kind].stop()));
     this.#release();
@@ -107,7 +107,7 @@ export class Target implements AsyncDisposable {
   async #schema({ stream: name, schema }: Extract<Message, { type: 'SCHEMA' }>): Promise<void> {
     const before = this.#streams.get(name);
     const stream = openStream(name, Object.keys(schema.properties ?? {}), this.#options.rulesOf(name));
-    // A schema may come again, in the midst of a version.
+    // A tap may send a schema again in the middle of a version.
     if (before !== undefined)
       Object.assign(stream, { version: before.version, mark: before.mark, rejectedIds: before.rejectedIds });
     this.#streams.set(name, stream);
@@ -143,7 +143,7 @@ export class Target implements AsyncDisposable {
     }
   }
 
-  /** The first record of a version: what no record of it names is known by its time. */
+  /** Begins a version at its first record: records that it does not name keep a `lastSyncedAt` up to `mark`. */
   async #begin(stream: Stream, version: number): Promise<void> {
     await this.drain();
     const { value } = await this.#options.client.pages(stream.kind, { limit: 1 }).next();
@@ -154,7 +154,7 @@ export class Target implements AsyncDisposable {
 
   async #activate({ stream: name, version }: Extract<Message, { type: 'ACTIVATE_VERSION' }>): Promise<void> {
     const stream = this.#streams.get(name);
-    // Some taps say it before the first record too.
+    // Some taps send ACTIVATE_VERSION before the first record, too.
     if (stream?.mark === undefined || stream.version !== version) return;
     await this.drain();
     const { client, mostPercent, say } = this.#options;
@@ -219,7 +219,7 @@ export class Target implements AsyncDisposable {
     output.write(ndjsonRejects.line({ raw: JSON.stringify(message.record), number: slot.row }, slot.reason));
   }
 
-  /** Of several that are due, the last one says all. Rejects are on disk before it. */
+  /** Prints only the last STATE that is due, as it includes the earlier ones. Rejected rows are written before. */
   async #emit(): Promise<void> {
     const due = this.#pending.filter(({ after }) => after <= this.#released);
     const last = due.at(-1);
