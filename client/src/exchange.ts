@@ -3,7 +3,7 @@
 import type { Answer, Call, Send } from './call.ts';
 import { openAuthorization, type Authorization, type Credentials } from './credentials.ts';
 import { RequestFailed, Unreachable } from './errors.ts';
-import { openPacer } from './pacing.ts';
+import { openPacer } from './rate-limit.ts';
 import { unlessAborted, wait } from './waiting.ts';
 
 export interface ExchangeOptions {

@@ -1,5 +1,5 @@
 // Pushes and plans any number of items: one request after the other, so that the later of two items with one id wins.
-import { boundsAtFirst, bytesAtMost, cut, halve, type Bounds, type Piece } from './cutting.ts';
+import { boundsAtFirst, bytesAtMost, cut, halve, type Bounds, type Piece } from './splitting.ts';
 import { RequestFailed } from './errors.ts';
 import type { Send } from './call.ts';
 import type { ItemOf, Kind } from './kinds.ts';

@@ -13,12 +13,12 @@ export const startBatches = recordService({
     const sync = await openKinds([batches]);
     return {
       sync,
-      gated: {
+      pushes: {
         [subjects.batchesPush]: sync.push(batches),
         [subjects.batchesPlan]: sync.plan(batches),
         [subjects.batchesArchive]: sync.changeStatus(batches, 'archive'),
       },
-      ungated: {
+      others: {
         [subjects.batchesList]: sync.list(batches),
         [subjects.ddsList]: sync.listDrafts(batches),
         [subjects.batchesRunsList]: sync.answerRuns,

@@ -13,7 +13,7 @@ export const startCatalog = recordService({
     const sync = await openKinds([suppliers, products]);
     return {
       sync,
-      gated: {
+      pushes: {
         [subjects.suppliersPush]: sync.push(suppliers),
         [subjects.suppliersPlan]: sync.plan(suppliers),
         [subjects.suppliersArchive]: sync.changeStatus(suppliers, 'archive'),
@@ -22,7 +22,7 @@ export const startCatalog = recordService({
         [subjects.productsPlan]: sync.plan(products),
         [subjects.productsArchive]: sync.changeStatus(products, 'archive'),
       },
-      ungated: {
+      others: {
         [subjects.suppliersList]: sync.list(suppliers),
         [subjects.productsList]: sync.list(products),
         [subjects.productsResolve]: resolveProducts(openLookup(store, products)),

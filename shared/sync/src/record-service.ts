@@ -72,9 +72,9 @@ interface RecordServiceRule {
   open: (parts: { store: Store; bus: Bus; openKinds: (kinds: readonly Kind[]) => Promise<Sync> }) => Promise<{
     sync: Sync;
     /** Handlers by subject that share the semaphore of pushes. */
-    gated: Readonly<Record<string, BusHandler>>;
+    pushes: Readonly<Record<string, BusHandler>>;
     /** Handlers by subject, each with its own semaphore. */
-    ungated: Readonly<Record<string, BusHandler>>;
+    others: Readonly<Record<string, BusHandler>>;
   }>;
 }
 
@@ -89,7 +89,7 @@ export const recordService =
     const openKinds = async (kinds: readonly Kind[]): Promise<Sync> =>
       starting.use(await openSync({ service, config, kinds, log, resources, now, onStage }));
     const identity = { service, ...buildOf(config), description };
-    const { sync, gated, ungated } = await answerWhileStarting(
+    const { sync, pushes, others } = await answerWhileStarting(
       bus,
       identity,
       open({ store, bus, openKinds }),
@@ -99,10 +99,10 @@ export const recordService =
         ...identity,
         inFlightMax: config.REQUESTS_IN_FLIGHT_MAX,
         handlers: {
-          ...withStoreFailures({ ...gated, ...ungated }),
+          ...withStoreFailures({ ...pushes, ...others }),
           ...healthHandlers({ service, store, natsMonitorUrl: config.NATS_MONITOR_URL }),
         },
-        semaphores: Object.fromEntries(Object.keys(gated).map((subject) => [subject, sync.pushSemaphore])),
+        semaphores: Object.fromEntries(Object.keys(pushes).map((subject) => [subject, sync.pushSemaphore])),
       }),
     );
     log.info({ metrics: metrics.url }, 'serving');

@@ -28,7 +28,7 @@ export interface AnnouncerOptions extends PublishOptions {
  * Pushes announced at a time for each stream. Parallel publishing hides the latency of the disk; more would only take more
  * memory.
  */
-const lanes = { max: 4 };
+const atOnce = { max: 4 };
 const pushesMax = 2_000;
 /** The limit of records of all waiting pushes, which bounds the memory of the announcer. */
 const recordsMax = 32_000;
@@ -66,7 +66,7 @@ export function openAnnouncer(options: AnnouncerOptions) {
     note(syncId);
   };
 
-  const inTurn = { events: openSemaphore(lanes).run, batches: openSemaphore(lanes).run };
+  const inTurn = { events: openSemaphore(atOnce).run, batches: openSemaphore(atOnce).run };
   const announceBatch = async (one: Waiting, stored: StoredEvents): Promise<void> => {
     const isPublished = await tries.patiently(one, async () => {
       await publishBatchOf(options, stored);

@@ -84,13 +84,13 @@ export function answerItems<Done extends string>(
   for (const { position, externalId } of rejected) {
     records[position] = { externalId, internalId: '', status: 'ERROR' };
   }
-  const errors = inOrder(rejected).map((one) => ({ externalId: one.externalId, error: errorOf(one) }));
+  const errors = inPushedOrder(rejected).map((one) => ({ externalId: one.externalId, error: errorOf(one) }));
   return { success: errors.length === 0, errors, records };
 }
 
 /** The errors that the journal entry keeps: the first failed items, with shortened texts. */
 export const keptErrors = (rejected: readonly Rejected[]): RunError[] =>
-  inOrder(rejected)
+  inPushedOrder(rejected)
     .slice(0, limits.runErrorsMax)
     .map((one) => ({
       index: one.position,
@@ -98,7 +98,7 @@ export const keptErrors = (rejected: readonly Rejected[]): RunError[] =>
       error: Array.from(errorOf(one)).slice(0, limits.runErrorCharactersMax).join(''),
     }));
 
-const inOrder = (rejected: readonly Rejected[]): Rejected[] =>
+const inPushedOrder = (rejected: readonly Rejected[]): Rejected[] =>
   rejected.toSorted((one, other) => one.position - other.position);
 
 const errorOf = ({ reasons }: Rejected): string => reasons.map(({ detail }) => detail).join('; ');

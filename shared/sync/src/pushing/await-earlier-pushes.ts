@@ -9,7 +9,7 @@ import { watermarkKey } from '../watermarks.ts';
  * `idsOf` returns the externalIds of a body, not validated. A waiting push holds no permit of the semaphore, and parses
  * its body again after the wait, because a parsed body takes more memory than its bytes.
  */
-export async function inOrder<Body>(
+export async function afterEarlierPushes<Body>(
   { semaphore, queues }: Pick<Engine, 'semaphore' | 'queues'>,
   { kind }: KindEngine,
   request: BusRequest,

@@ -15,7 +15,7 @@ import { idCheck } from '../items/validate.ts';
 import { sortRecords } from '../records/sort-records.ts';
 import { carryOut } from './carry-out.ts';
 import { missingDrafts } from './drafting.ts';
-import { inOrder } from './await-earlier-pushes.ts';
+import { afterEarlierPushes } from './await-earlier-pushes.ts';
 import { itemDetailsOf, wantsDetails } from './item-details.ts';
 import { prepare, prepareNamed } from './prepare.ts';
 import { settledOf } from './write.ts';
@@ -24,7 +24,7 @@ export async function push(engine: Engine, of: KindEngine, request: BusRequest):
   const ofQuery: FailureEntry[] = [];
   const isDetailed = wantsDetails(request, ofQuery);
   const read = (): PushBody => readPush(of.kind, request.body, isStrict(request), ofQuery);
-  return inOrder(engine, of, request, { read, idsOf }, async ({ items, drafting }) => {
+  return afterEarlierPushes(engine, of, request, { read, idsOf }, async ({ items, drafting }) => {
     const prepared = await prepare(of, request, { items, drafting });
     const { rejected } = prepared;
     const task = { action: 'push', drafting, ...prepared } as const;
@@ -84,7 +84,7 @@ export const changeStatus =
   (action: StatusChange) =>
   (engine: Engine, of: KindEngine, request: BusRequest): Promise<BusReply> => {
     const read = (): readonly unknown[] => readIdsBody(request.body);
-    return inOrder(engine, of, request, { read, idsOf: (ids) => ids }, async (externalIds) => {
+    return afterEarlierPushes(engine, of, request, { read, idsOf: (ids) => ids }, async (externalIds) => {
       const prepared = await prepareNamed(of, request.integration, externalIds, action);
       const task = { action, drafting: false, ...prepared };
       const { syncId, settled, counts } = await carryOut(engine, of, request, task);
