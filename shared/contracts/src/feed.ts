@@ -17,8 +17,7 @@ const FeedEvent = Type.Object(
     data: Type.Object(
       {},
       {
-        description:
-          'As in the delivery of the event: `webhooks` of the OpenAPI document describes each kind',
+        description: 'As in the delivery of the event; `webhooks` of the OpenAPI document has each kind',
         additionalProperties: true,
       },
     ),
@@ -30,8 +29,7 @@ export const EventPage = Type.Object(
   {
     events: Type.Array(FeedEvent, { description: 'In their order in the stream; may be empty' }),
     next: Type.String({
-      description:
-        'The `after` of your next call, which goes on behind the last event that this page looked at',
+      description: 'The `after` of your next call, which begins behind what was looked at',
     }),
     more: Type.Boolean({ description: 'Whether the stream already has further events to look at' }),
   },

@@ -45,9 +45,7 @@ export const ItemDetails = Type.Object(
   {
     index: Type.Integer({ minimum: 0, description: 'Where the item stands in the pushed array' }),
     action: oneOf(['created', 'updated', 'unchanged', 'failed']),
-    changedFields: Type.Array(Type.String(), {
-      description: 'The fields that an `updated` item changes; otherwise empty',
-    }),
+    changedFields: Type.Array(Type.String(), { description: 'What an `updated` item changes, else empty' }),
     problems: Type.Array(
       Type.Object({
         pointer: Type.String({ description: 'JSON Pointer (RFC 6901) into the body' }),

@@ -27,10 +27,7 @@ const answerOf = <Count extends TProperties, Status extends string>(count: Count
 });
 
 const counted = (what: string) =>
-  Type.Integer({
-    minimum: 0,
-    description: `Records that are ${what} now, including those that were ${what} before`,
-  });
+  Type.Integer({ minimum: 0, description: `Records that are ${what} now, and those that were before` });
 
 export const ArchiveAnswer = Type.Object(answerOf({ archived: counted('archived') }, 'ARCHIVED'), {
   title: 'ArchiveAnswer',

@@ -145,10 +145,7 @@ export const webhookRoutes: readonly Route[] = [
     query: [
       page,
       limit,
-      {
-        ...since,
-        description: 'Only attempts made after this time: a day, or a date-time with Z or an offset',
-      },
+      { ...since, description: 'Only attempts after this day, or date-time with Z or an offset' },
       cursor,
       {
         name: 'outcome',
