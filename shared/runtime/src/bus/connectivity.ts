@@ -79,8 +79,6 @@ export class Disconnected extends Failure {
 // Services without responders. All replicas of a service may be reconnecting at one moment, so a request without responders is
 // sent again for up to 500 ms. Once a service has been away for longer, its callers get the failure immediately.
 
-export type Absences = ReturnType<typeof openAbsences>;
-
 interface Absence {
   sinceMs: number;
   seenMs: number;
