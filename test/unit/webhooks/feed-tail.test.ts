@@ -37,20 +37,24 @@ function stored(sequence: number): StoredMessage {
 
 /** A log of ten event batches, all of others, and the tails that one replica has of it. */
 function openReplica() {
-  const own: number[] = [];
+  let own: number[] = [];
   let lastSequence = 10;
+  let logMadeAt = madeAt;
   let questions = 0;
+  let reading: Promise<void> = Promise.resolve();
   const listeners = new Set<(message: Broadcast) => void>();
   const gaps = new Set<() => void>();
   const log = openLog({ service: 'webhooks', level: 'silent', pretty: false });
   const bus = {
     async streamFacts(): Promise<StreamFacts> {
       questions += 1;
-      return { madeAt, firstSequence: 1, lastSequence };
+      return { madeAt: logMadeAt, firstSequence: 1, lastSequence };
     },
     async *readStream(_stream: string, { from }: { from: { sequence: number } | { time: Date } }) {
       const first = 'sequence' in from ? from.sequence : 0;
-      for (const sequence of own) if (sequence >= first) yield stored(sequence);
+      const found = own.filter((sequence) => sequence >= first);
+      await reading;
+      for (const sequence of found) yield stored(sequence);
     },
     listen(_subject: string, onMessage: (message: Broadcast) => void, onGap?: () => void): Disposable {
       if (onGap !== undefined) gaps.add(onGap);
@@ -71,6 +75,21 @@ function openReplica() {
       for (const onGap of gaps) onGap();
     },
     store: () => void own.push((lastSequence += 1)),
+    /** A log of five event batches, all of others, in place of the former log. */
+    makeAnew(): void {
+      own = [];
+      lastSequence = 5;
+      logMadeAt = new Date(1_000);
+    },
+    /** Readings end once the returned function is called. */
+    holdReadings(): () => void {
+      const held = Promise.withResolvers<void>();
+      reading = held.promise;
+      return () => {
+        held.resolve();
+        reading = Promise.resolve();
+      };
+    },
     get questions() {
       return questions;
     },
@@ -163,4 +182,33 @@ it('listens for a minute after the last caller', async () => {
   await vi.advanceTimersByTimeAsync(2_000);
   replica.tails.listened();
   expect(replica.listeners).toBe(0);
+});
+
+it('counts no byte of a log that was created again', async () => {
+  const replica = openReplica();
+  using tail = replica.tails.use('acme');
+  tail.listen();
+  await tail.reach();
+  replica.store();
+  await tail.reach();
+  expect(replica.tails.bytes).toBeGreaterThan(0);
+  replica.makeAnew();
+  await tail.reach();
+  expect(replica.tails.bytes).toBe(0);
+});
+
+it('counts no byte of what is read after the last caller has left', async () => {
+  const replica = openReplica();
+  await replica.poll(11);
+  const goOn = replica.holdReadings();
+  {
+    using tail = replica.tails.use('acme');
+    tail.listen();
+    replica.store();
+    replica.announce();
+    await sleep(20);
+  }
+  goOn();
+  await sleep(20);
+  expect(replica.tails.bytes).toBe(0);
 });

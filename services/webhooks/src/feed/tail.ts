@@ -71,6 +71,10 @@ export function openTails(bus: TailBus, log: Log) {
     },
     /** Concurrent callers share one request to the stream's leader. */
     facts: () => facts.now(),
+    /** The memory of the event batches in the windows of all tails. */
+    get bytes() {
+      return windows.bytes;
+    },
     /** The tails with a waiting caller, for the check of lost announcements. */
     listened(): SharedTail[] {
       dropIdle();
@@ -232,6 +236,7 @@ class SharedTail {
     const { madeAt, lastSequence } = facts;
     if (madeAt.getTime() !== this.#madeAtMs) {
       // Sequences of the former log say nothing of a log that was created again.
+      this.#window.clear();
       this.#window = this.#parts.windows.open(this.integration, 1);
       this.#madeAtMs = madeAt.getTime();
       this.#isJoined = false;
@@ -257,6 +262,8 @@ class SharedTail {
     const reading = { subject, from: { sequence: window.through + 1 }, exact: true };
     let found = false;
     for await (const stored of this.#parts.bus.readStream(eventBatchesStream, reading)) {
+      // The last caller has left, or the log was created again: the bytes of a further batch would count for ever.
+      if (this.#uses === 0 || window !== this.#window) return found;
       if (stored.sequence <= window.through) continue;
       const batch = this.#parts.read(stored);
       if (batch !== undefined) window.add(batch);
