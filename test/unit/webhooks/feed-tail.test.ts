@@ -212,3 +212,21 @@ it('counts no byte of what is read after the last caller has left', async () => 
   await sleep(20);
   expect(replica.tails.bytes).toBe(0);
 });
+
+it('shows every event batch of a log that was created again while its former end was read', async () => {
+  const replica = openReplica();
+  using tail = replica.tails.use('acme');
+  tail.listen();
+  await tail.reach();
+  replica.store();
+  const goOn = replica.holdReadings();
+  const reached = tail.reach();
+  await sleep(20);
+  replica.makeAnew();
+  await tail.reach();
+  goOn();
+  await reached;
+  replica.store();
+  await tail.reach();
+  expect(tail.window.at(6)).toMatchObject({ sequence: 6 });
+});

@@ -248,9 +248,13 @@ class SharedTail {
       // The jump passes over batches whose announcement may be lost, and the check of each second finds only later
       // batches.
       if (isBehind) this.#wakeAll();
-    } else if (this.#window.through < lastSequence) {
+      return facts;
+    }
+    const window = this.#window;
+    if (window.through < lastSequence) {
       if (await this.#catchUp()) this.#wakeAll();
-      this.#window.advance(lastSequence);
+      // Not the present window: another caller may have found a log that was created again.
+      window.advance(lastSequence);
     }
     return facts;
   }
