@@ -1,5 +1,5 @@
 // ops client against a file: what it writes, what a gateway makes of it, and what it refuses.
-import { chmod, chown, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readdir, readFile, readlink, stat, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { hashOf, parseClients, type Client } from '@integration-sync/gateway/operating';
 import { expect, test } from 'vitest';
@@ -127,6 +127,18 @@ test('owner and mode of the file stay, and unnamed hashes with it', async () => 
   expect(after.mode & 0o777).toBe(0o640);
   expect(after).toMatchObject({ uid, gid });
   expect((await file.read())[0]?.secrets).toEqual([{ name: undefined, sha256, endsAtMs: Infinity }]);
+});
+
+test('a file behind a link is replaced, and the link stays', async () => {
+  await using file = await openFile();
+  const shared = join(dirname(file.path), 'shared');
+  await mkdir(shared);
+  await writeFile(join(shared, 'clients.json'), '[]');
+  await symlink('shared/clients.json', file.path);
+  expect((await file.run('add', 'erp', '--integration', 'acme')).code).toBe(0);
+  expect(await readlink(file.path)).toBe('shared/clients.json');
+  expect(parseClients(await readFile(join(shared, 'clients.json')))).toMatchObject([{ id: 'erp' }]);
+  expect(await readdir(shared)).toEqual(['clients.json']);
 });
 
 test.each([

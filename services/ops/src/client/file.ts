@@ -1,7 +1,7 @@
 // Reads the file of clients, and replaces the file whole. If another command has changed the file since it was read,
 // the replacement is refused, so that no change is lost.
 import { randomUUID } from 'node:crypto';
-import { chmod, chown, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import {
   ClientsRefused,
   parseClients,
@@ -42,9 +42,11 @@ const refusalOf = (path: string, cause: ClientsRefused): Refusal =>
   new Refusal(`Nothing was changed: ${path}: ${cause.message}.`, undefined, { cause });
 
 export async function replaceFile(path: string, before: ReadFile, clients: readonly Client[]): Promise<void> {
-  const draft = `${path}.${randomUUID()}`;
+  // A link stays: the gateway may know the file by another path.
+  const file = before.bytes === undefined ? path : await realpath(path).catch(() => path);
+  const draft = `${file}.${randomUUID()}`;
   try {
-    const stats = before.bytes === undefined ? undefined : await stat(path);
+    const stats = before.bytes === undefined ? undefined : await stat(file);
     await writeFile(draft, textOf(clients), { mode: newMode, flush: true });
     if (stats !== undefined) {
       // The gateway may run as another user. If it cannot read the new file, it goes on accepting a removed secret.
@@ -55,7 +57,7 @@ export async function replaceFile(path: string, before: ReadFile, clients: reado
     if (now?.toString() !== before.bytes?.toString()) {
       throw new Refusal(`Nothing was changed: another command has changed ${path}. Run this one again.`);
     }
-    await rename(draft, path);
+    await rename(draft, file);
   } catch (error) {
     if (error instanceof Refusal) throw error;
     throw new Refusal(
