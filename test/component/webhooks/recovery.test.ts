@@ -118,6 +118,34 @@ it('a replica that dies between the steps leaves each to another', async () => {
   expect(receiver.of('webhook.enabled')).toHaveLength(1);
 });
 
+it.each([
+  ['its caller', false, undefined],
+  ['failures', false, undefined],
+  ['failures', true, 'test'],
+])(
+  'an endpoint that is disabled by %s while missed events are sent is sent none later (recover: %s)',
+  async (by, recover, step) => {
+    await using house = await openHouse();
+    await house.start();
+    await using receiver = await openReceiver(answer(500));
+    const acme = house.newClient();
+    const events = ['supplier.created'];
+    const { id } = (await acme.ask('register', { body: { url: receiver.url, events, recover } })).body;
+    const later = new Date(Date.now() + 20_000);
+    const recovery = { step: 'send', dueAt: later, replays: true, since: new Date(0), epoch: 0 };
+    await house.store
+      .collection<{ _id: string }>('webhook_endpoints')
+      .updateOne({ _id: id }, { $set: { recovery } });
+    if (by === 'failures') await failOnceMore(house, acme, id);
+    else await acme.ask('change', { id, body: { active: false } });
+    expect((await stored(house, id)).active).toBe(false);
+    expect((await stored(house, id)).recovery?.step).toBe(step);
+    receiver.behave(answer(204));
+    const enabled = (await acme.ask('change', { id, body: { active: true } })).body;
+    expect([enabled.active, (await stored(house, id)).recovery]).toEqual([true, undefined]);
+  },
+);
+
 it('without recover none comes back, nor where its caller says otherwise, nor after 410', async () => {
   await using house = await openHouse();
   await house.start();

@@ -12,13 +12,14 @@ interface Sending {
   readMs?: number;
   /** How often this replica can hold the step before another replica has it. */
   heldTimes?: number;
+  active?: boolean;
 }
 
-async function send({ readMs = 0, heldTimes = Infinity }: Sending) {
+async function send({ readMs = 0, heldTimes = Infinity, active = true }: Sending) {
   const now = new Date();
   const held = {
     ...openEndpoint('wh_1'),
-    active: true,
+    active,
     eventsAfter: 10,
     recovery: { step: 'send' as const, dueAt: now, replays: true, since: new Date(0) },
   };
@@ -79,4 +80,8 @@ it('stays the one that sends, however long that takes', async () => {
 it('stops where another replica has taken the step', async () => {
   const { sent, ended } = await send({ readMs: 20_000, heldTimes: 2 });
   expect([sent, ended]).toEqual(['', ['through 11']]);
+});
+
+it('ends, and sends nothing, where the endpoint is disabled again', async () => {
+  expect(await send({ active: false })).toMatchObject({ sent: '', ended: ['ended'], steps: [] });
 });

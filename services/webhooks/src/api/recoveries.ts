@@ -55,10 +55,9 @@ export function openRecoveries(options: RecoveriesOptions): AsyncDisposable {
 
   /** Sends the missed events, and publishes `webhook.enabled`. */
   const send = async (begun: Endpoint): Promise<void> => {
+    // An earlier release left the step when the endpoint was disabled again.
+    if (!begun.active) return endpoints.setRecovery(begun, undefined);
     await changed(begun);
-    // The endpoint was disabled again. The events are sent once it is enabled: by this step, or by the step of a new
-    // recovery.
-    if (!begun.active) return;
     const through = await throughOf(options, begun);
     const { _id, integration, url, epoch, recovery } = begun;
     const since = recovery?.since ?? new Date();

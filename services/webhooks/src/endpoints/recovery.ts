@@ -7,6 +7,7 @@
 //   disabled          test             a test delivery is made; its 2xx enables the endpoint, and the step is send
 //   disabled          enable           the endpoint is enabled without a test, for an operator; the step is send
 //   enabled           send             missed events are sent, `webhook.enabled` is published, the recovery ends
+//   disabled again    none             unless the endpoint is to recover by itself, which begins with another test
 import type { Collection, Filter } from '@integration-sync/runtime/store';
 import type { Endpoint, Recovery } from './endpoint.ts';
 

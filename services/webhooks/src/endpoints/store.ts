@@ -12,7 +12,6 @@ import {
   disablingsMax,
   type Endpoint,
   type Missed,
-  type Recovery,
   type Subscriber,
   subscriberFields,
   type Trial,
@@ -198,34 +197,37 @@ interface Disabling {
 }
 
 /** The update that disables an endpoint, whether a caller or an attempt causes it. */
-export const disabling = (
-  { epoch, url, recover, recovery }: Endpoint,
+export function disabling(
+  { epoch, url, recover, recovery: before }: Endpoint,
   { reason, failures, at, missed }: Disabling,
-) => ({
-  $set: {
-    active: false,
-    disabledAt: at,
-    disabledReason: reason,
-    failures,
-    isCircuitClosed: false,
-    trials: [],
-    [`missed.${epoch}`]: missed,
-    ...(reason === 'failures' && recover === true ? testedFrom(at, recovery) : {}),
-  },
-  ...(epoch < disablingsMax ? {} : { $unset: { [`missed.${epoch - disablingsMax}`]: 1 as const } }),
-  $inc: { epoch: 1, mark: 1 },
-  $push: {
-    disablings: { $each: [{ epoch, at }], $slice: -disablingsMax },
-    unannounced: {
-      $each: [{ epoch, at, url, reason, consecutiveFailures: failures }],
-      $slice: -disablingsMax,
+) {
+  const recovery = reason === 'failures' && recover === true ? firstTest(at, at, before?.since) : undefined;
+  const unset = {
+    ...(epoch < disablingsMax ? {} : { [`missed.${epoch - disablingsMax}`]: 1 as const }),
+    // The step `send` is for an active endpoint: it would send old events once a caller enables the endpoint.
+    ...(recovery === undefined ? { recovery: 1 as const } : {}),
+  };
+  return {
+    $set: {
+      active: false,
+      disabledAt: at,
+      disabledReason: reason,
+      failures,
+      isCircuitClosed: false,
+      trials: [],
+      [`missed.${epoch}`]: missed,
+      ...(recovery === undefined ? {} : { recovery }),
     },
-  },
-});
-
-function testedFrom(at: Date, before: Recovery | undefined): { recovery?: Recovery } {
-  const recovery = firstTest(at, at, before?.since);
-  return recovery === undefined ? {} : { recovery };
+    ...(Object.keys(unset).length === 0 ? {} : { $unset: unset }),
+    $inc: { epoch: 1, mark: 1 },
+    $push: {
+      disablings: { $each: [{ epoch, at }], $slice: -disablingsMax },
+      unannounced: {
+        $each: [{ epoch, at, url, reason, consecutiveFailures: failures }],
+        $slice: -disablingsMax,
+      },
+    },
+  };
 }
 
 /**
