@@ -57,6 +57,7 @@ export function queueOf(
     subscriber: endpoint,
     integration: endpoint.integration,
     stream: 'one',
+    term: 1,
     window,
     match: openMatch(),
     from: 1,

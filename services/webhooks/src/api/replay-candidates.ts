@@ -89,7 +89,7 @@ export function openCandidates({ bus, endpoints, claims, offsets, stream, log }:
     const floor = (await claims.floorOf(partitionOf(integration))) + 1;
     const { sequence, index, open } =
       offset?.epoch === epoch ? offset : { sequence: floor, index: 0, open: [] };
-    const missed = { sequence, index, open, stream: stream.facts.id };
+    const missed = { sequence, index, open, stream: stream.facts.id, term: 0 };
     await endpoints.recordMissed(_id, epoch, missed);
     return missed;
   }

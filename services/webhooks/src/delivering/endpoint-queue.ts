@@ -52,6 +52,8 @@ export interface QueueOptions {
   integration: string;
   /** The creation time of the log. */
   stream: string;
+  /** Of this replica's claim of the partition. */
+  term: number;
   window: Window;
   match: Match;
   /** The sequence, or the stored offset, at which the queue begins. */
@@ -66,6 +68,7 @@ export class EndpointQueue {
   readonly id: string;
   readonly integration: string;
   readonly stream: string;
+  readonly term: number;
   readonly window: Window;
   subscriber: Subscriber;
   isCircuitClosed: boolean;
@@ -92,10 +95,22 @@ export class EndpointQueue {
   #matched: { batch: LoggedBatch; subscriber: Subscriber; indexes: readonly number[] } | undefined;
 
   constructor(options: QueueOptions) {
-    const { subscriber, integration, stream, window, match, from, quietUntil = 0, nowMs, now } = options;
+    const {
+      subscriber,
+      integration,
+      stream,
+      term,
+      window,
+      match,
+      from,
+      quietUntil = 0,
+      nowMs,
+      now,
+    } = options;
     this.id = subscriber._id;
     this.integration = integration;
     this.stream = stream;
+    this.term = term;
     this.window = window;
     this.subscriber = subscriber;
     this.isCircuitClosed = subscriber.isCircuitClosed === true;
@@ -175,8 +190,8 @@ export class EndpointQueue {
   }
 
   /** The events that the endpoint misses if it is disabled: those undelivered at the offset, by default at the present offset. */
-  missed({ sequence, index, open }: Offset = this.offset(Date.now(), performance.now())): Missed {
-    return { sequence, index, open, stream: this.stream };
+  missed({ sequence, index, open }: Offset = this.offset(Date.now(), performance.now())): Required<Missed> {
+    return { sequence, index, open, stream: this.stream, term: this.term };
   }
 
   /** The offset for the next owner, which leaves events in flight at this replica alone until their deadlines. */

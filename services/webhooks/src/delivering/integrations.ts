@@ -240,10 +240,12 @@ export class Integrations {
   #open(integration: ActiveIntegration, found: Subscriber): void {
     const { name, partition, window, offsets, queues } = integration;
     const offset = offsets.get(found._id);
+    const claim = this.#options.owned.get(partition);
     const queue = new EndpointQueue({
       subscriber: found,
       integration: name,
-      stream: this.#options.owned.get(partition)?.stream ?? '',
+      stream: claim?.stream ?? '',
+      term: claim?.term ?? 0,
       window,
       match: this.#match,
       from: offset?.epoch === found.epoch ? offset : window.through + 1,
@@ -283,7 +285,9 @@ export class Integrations {
     const { endpoints, retry, log } = this.#options;
     for (const [key, missed] of Object.entries(found.missed ?? {})) {
       const epoch = Number(key);
-      if (missed !== null || queue.toldMissed.includes(epoch)) continue;
+      // A former owner that had not noticed yet has stored its own, while this replica delivered.
+      const isOfFormer = epoch === queue.subscriber.epoch && (missed?.term ?? Infinity) < queue.term;
+      if ((missed !== null && !isOfFormer) || queue.toldMissed.includes(epoch)) continue;
       queue.toldMissed.push(epoch);
       const told = queue.missed(offset?.epoch === epoch ? offset : undefined);
       retry('storing missed events', () => endpoints.recordMissed(found._id, epoch, told)).catch(

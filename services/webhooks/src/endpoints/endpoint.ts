@@ -97,6 +97,8 @@ export type Subscriber = Pick<Endpoint, '_id' | keyof typeof subscriberFields>;
 export interface Missed extends Offset {
   /** The creation time of the log to which the sequences belong. */
   stream: string;
+  /** The term of the owner that stored them; 0 if no owner did. Absent if an earlier release stored them. */
+  term?: number;
 }
 
 export interface Trial extends OpenEvent {

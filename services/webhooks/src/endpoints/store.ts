@@ -155,10 +155,14 @@ const recording = (collection: Collection<Endpoint>) => ({
     ),
   disable: (read: Endpoint, how: Disabling) =>
     collection.findOneAndUpdate(asRead(read), disabling(read, how), asChanged),
-  /** Stores the events that were undelivered when the epoch ended, unless they are stored already. */
-  async recordMissed(id: string, epoch: number, missed: Missed) {
+  /**
+   * Stores the events that were undelivered when the epoch ended, unless they are stored already. A former owner may have stored
+   * its own before it noticed that it had lost the partition: a later term replaces an earlier one.
+   */
+  async recordMissed(id: string, epoch: number, missed: Required<Missed>) {
     const place = `missed.${epoch}`;
-    await collection.updateOne({ _id: id, [place]: null }, { $set: { [place]: missed } });
+    const open: Filter<Endpoint>[] = [{ [place]: null }, { [`${place}.term`]: { $lt: missed.term } }];
+    await collection.updateOne({ _id: id, $or: open }, { $set: { [place]: missed } });
   },
   unannounced: () =>
     collection

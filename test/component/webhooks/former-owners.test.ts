@@ -1,0 +1,75 @@
+// A replica that has lost a partition to another replica and has not noticed yet.
+import { partitionOf } from '@integration-sync/contracts';
+import { openLog } from '@integration-sync/runtime/log';
+import { openRetry } from '@integration-sync/runtime/retry';
+import { expect, it } from 'vitest';
+import {
+  type ActiveIntegration,
+  Integrations,
+} from '../../../services/webhooks/src/delivering/integrations.ts';
+import { openEndpoints, openRevisions } from '../../../services/webhooks/src/endpoints/store.ts';
+import { readBatch } from '../../../services/webhooks/src/log/batch.ts';
+import { Windows } from '../../../services/webhooks/src/log/window.ts';
+import { OwnedPartitions } from '../../../services/webhooks/src/owning/ownership.ts';
+import { batchOf, openEndpoint } from '../../support/webhook-parts.ts';
+import { openHouse, type House } from '../../support/webhooks.ts';
+
+const partition = partitionOf('acme');
+const log = openLog({ service: 'test', level: 'silent' });
+
+/** A replica that takes itself for the owner, with three events for the endpoint. */
+async function openOwner({ store }: House, term: number) {
+  const active = new Map<string, ActiveIntegration>();
+  const owned = new OwnedPartitions({ isHeard: true, gaps: 0 });
+  owned.set(partition, { partition, term, floor: 0, stream: 'one', through: 0 });
+  const integrations = new Integrations({
+    active,
+    owned,
+    revisions: openRevisions(store),
+    endpoints: await openEndpoints(store),
+    windows: new Windows({ bus: { async *readStream() {} }, read: (stored) => readBatch(stored, log) }),
+    wake: () => undefined,
+    isFollowed: () => false,
+    onBehind: () => undefined,
+    endpointsMax: 100,
+    retry: openRetry(log, new AbortController().signal),
+    log,
+  });
+  await integrations.take([1, 2, 3].map((sequence) => batchOf(sequence, 1, { partition })));
+  return {
+    hearOfChange: () => integrations.refresh('acme', 'wh_1'),
+    deliverAll(): void {
+      const queue = active.get('acme')?.queues.get('wh_1');
+      for (let step = queue?.next(0, 8); step?.kind === 'deliver'; step = queue?.next(0, 8)) {
+        queue?.begin(step.delivery, 0);
+        queue?.finish(step.delivery);
+      }
+    },
+  };
+}
+
+it.each([
+  ['first', ['former', 'present']],
+  ['last', ['present', 'former']],
+] as const)(
+  'stores no event as missed that the present owner has delivered, where it hears %s of a disabling',
+  async (_, order) => {
+    await using house = await openHouse();
+    const endpoints = await openEndpoints(house.store);
+    await endpoints.insert(openEndpoint('wh_1'));
+    await openRevisions(house.store).changed('acme');
+    const owners = { former: await openOwner(house, 1), present: await openOwner(house, 2) };
+    owners.present.deliverAll();
+    const stored = async () => (await endpoints.find('wh_1'))?.missed?.[0];
+    const read = await endpoints.find('wh_1');
+    if (read === null) throw new Error('there is none');
+    await endpoints.disable(read, { reason: 'manual', failures: 0, at: new Date(), missed: null });
+
+    for (const one of order) {
+      await owners[one].hearOfChange();
+      await expect.poll(stored).not.toBeNull();
+    }
+
+    await expect.poll(stored).toMatchObject({ sequence: 4, open: [] });
+  },
+);
