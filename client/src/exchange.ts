@@ -34,8 +34,8 @@ export function openExchange(options: ExchangeOptions & Credentials): Send {
     return signals.length > 1 ? AbortSignal.any(signals) : signals[0];
   };
 
-  const attempt = async (call: Call, authorization: string | undefined): Promise<Answer> => {
-    const window = await pacer.turn(signalOf(call));
+  const attempt = async (call: Call, until: number, authorization?: string): Promise<Answer> => {
+    const window = await pacer.turn(signalOf(call), until);
     const sentAt = Date.now();
     const signals = [call.signal, options.signal, AbortSignal.timeout(answerMsMax)];
     const response = await fetchFrom(`${root}${call.path}`, {
@@ -50,10 +50,10 @@ export function openExchange(options: ExchangeOptions & Credentials): Send {
   };
 
   /** The answer, or the reason to repeat the call. Throws an error that a repetition would not change. */
-  const attemptOr = async (call: Call, authorization: string | undefined): Promise<Answer | Delay> => {
+  const attemptOr = async (call: Call, until: number, authorization?: string): Promise<Answer | Delay> => {
     const what = `${call.method} ${call.path.split('?')[0]}`;
     try {
-      const { status, headers, text } = await attempt(call, authorization);
+      const { status, headers, text } = await attempt(call, until, authorization);
       if (status >= 200 && status < 300) return { status, headers, text };
       const error = new RequestFailed(what, status, headers, text);
       if (!askForPatience.has(status) || (call.once === true && status !== 429)) throw error;
@@ -61,7 +61,7 @@ export function openExchange(options: ExchangeOptions & Credentials): Send {
       if (status === 429) pacer.hold(Date.now() + afterMs);
       return { error, isRefused: status === 429, afterMs };
     } catch (cause) {
-      if (cause instanceof RequestFailed) throw cause;
+      if (cause instanceof RequestFailed || cause instanceof Unreachable) throw cause;
       call.signal?.throwIfAborted();
       options.signal?.throwIfAborted();
       const error = new Unreachable(`${what}: ${root} does not answer${reasonOf(cause)}`, { cause });
@@ -71,7 +71,7 @@ export function openExchange(options: ExchangeOptions & Credentials): Send {
   };
 
   const repeat = async (call: Call, authorization?: Authorization): Promise<Answer> => {
-    const begunAt = Date.now();
+    const until = Date.now() + patienceMs;
     const signal = signalOf(call);
     let isRenewed = false;
     /** Whether an earlier attempt may have taken effect: it got no answer, or 502, 503 or 504. */
@@ -79,7 +79,7 @@ export function openExchange(options: ExchangeOptions & Credentials): Send {
     for (let failures = 0; ; failures += 1) {
       // Other calls may wait for the same token, so an abort of this call ends only this call's wait.
       const value = authorization && (await unlessAborted(authorization.value(), signal));
-      const outcome = await attemptOr(call, value).catch((error: unknown) => {
+      const outcome = await attemptOr(call, until, value).catch((error: unknown) => {
         if (mayBeDone && isGone(call, error)) return nothingLeft;
         if (isRenewed || value === undefined || !isUnauthorized(error)) throw error;
         isRenewed = authorization?.renew(value) ?? false;
@@ -92,7 +92,7 @@ export function openExchange(options: ExchangeOptions & Credentials): Send {
       // After a 429 with Retry-After, the pacer delays the next attempt.
       const waitMs =
         outcome.isRefused && outcome.afterMs > 0 ? 0 : Math.max(backOff(failures), outcome.afterMs);
-      if (Date.now() + Math.max(waitMs, outcome.afterMs) - begunAt > patienceMs) {
+      if (Date.now() + Math.max(waitMs, outcome.afterMs) > until) {
         throw new Unreachable(outcome.error.message, { cause: outcome.error });
       }
       await wait(waitMs, signal);

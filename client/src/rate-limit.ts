@@ -8,11 +8,15 @@
 //
 // A 429 holds all requests for its Retry-After, and makes "a little more" twice as long; each window makes it
 // a tenth shorter.
+import { Unreachable } from './errors.ts';
 import { wait } from './waiting.ts';
 
 export interface Pacer {
-  /** Waits until a request may be sent, and returns the number of its window. */
-  turn(signal: AbortSignal | undefined): Promise<number>;
+  /**
+   * Waits until a request may be sent, and returns the number of its window. Throws if a 429 delays all requests beyond
+   * `until`.
+   */
+  turn(signal: AbortSignal | undefined, until: number): Promise<number>;
   /** Takes in the headers of the answer to a request of that window. */
   learn(window: number, headers: Headers, sentAt: number): void;
   /** Delays all requests until that time. */
@@ -46,8 +50,12 @@ export function openPacer(now: () => number = Date.now): Pacer {
   };
 
   return {
-    async turn(signal) {
-      for (let ms = missingMs(); ms > 0; ms = missingMs()) await wait(ms, signal);
+    async turn(signal, until) {
+      for (let ms = missingMs(); ms > 0; ms = missingMs()) {
+        if (heldUntil > Math.max(until, now()))
+          throw new Unreachable('An answer 429 asked to wait for longer than a call may take.');
+        await wait(ms, signal);
+      }
       left -= 1;
       return window;
     },

@@ -185,6 +185,17 @@ for (const headers of [{}, { 'retry-after': '0' }]) {
   });
 }
 
+it('lets no call wait longer than its patience for the Retry-After of another call', async () => {
+  const { client, asked } = openAsked(() => problem(429, '', { 'retry-after': '3600' }), {
+    patienceMs: 20_000,
+  });
+  await expect(client.push('suppliers', [supplier])).rejects.toThrow(Unreachable);
+  const begunAt = Date.now();
+  await expect(client.push('suppliers', [supplier])).rejects.toThrow(Unreachable);
+  expect(Date.now() - begunAt).toBeLessThan(20_000);
+  expect(asked).toHaveLength(1);
+});
+
 it('repeats what a proxy answered 502, as it does while gateways are replaced', async () => {
   const page = new Response('<h1>502 Bad Gateway</h1>', { status: 502 });
   const { client, asked } = openAsked((one, count) => (count === 1 ? page : json(created(one))));
