@@ -46,7 +46,7 @@ export interface ItemDetails {
   /** Where the item stands in the pushed array */
   index: number;
   action: 'created' | 'updated' | 'unchanged' | 'failed';
-  /** The fields that an `updated` item changes; otherwise empty */
+  /** What an `updated` item changes, else empty */
   changedFields: string[];
   problems: {
     /** JSON Pointer (RFC 6901) into the body */
@@ -122,7 +122,7 @@ export interface SupplierDetails {
   fields: SupplierFields;
   /** syncId of the push that created the record */
   createdBy: string;
-  /** syncId of the push that last changed the record, or created it */
+  /** syncId of the push that last changed or created it */
   changedBy: string;
   /** Time of the last change, UTC, to the millisecond; `changedSince` compares this time */
   changedAt: string;
@@ -203,7 +203,7 @@ export interface ProductDetails {
   fields: ProductFields;
   /** syncId of the push that created the record */
   createdBy: string;
-  /** syncId of the push that last changed the record, or created it */
+  /** syncId of the push that last changed or created it */
   changedBy: string;
   /** Time of the last change, UTC, to the millisecond; `changedSince` compares this time */
   changedAt: string;
@@ -337,7 +337,7 @@ export interface BatchDetails {
   fields: BatchFields;
   /** syncId of the push that created the record */
   createdBy: string;
-  /** syncId of the push that last changed the record, or created it */
+  /** syncId of the push that last changed or created it */
   changedBy: string;
   /** Time of the last change, UTC, to the millisecond; `changedSince` compares this time */
   changedAt: string;
@@ -375,7 +375,7 @@ export interface NamedRecords {
 export interface ArchiveAnswer {
   /** True when no id failed */
   success: boolean;
-  /** Records that are archived now, including those that were archived before */
+  /** Records that are archived now, and those that were before */
   archived: number;
   errors: PushError[];
   /** One per id, in the given order */
@@ -391,7 +391,7 @@ export interface ArchiveAnswer {
 export interface EraseAnswer {
   /** True when no id failed */
   success: boolean;
-  /** Records that are erased now, including those that were erased before */
+  /** Records that are erased now, and those that were before */
   erased: number;
   errors: PushError[];
   /** One per id, in the given order */
@@ -707,14 +707,14 @@ export interface FeedEvent {
   event: string;
   timestamp: string;
   integrationId: string;
-  /** As in the delivery of the event: `webhooks` of the OpenAPI document describes each kind */
+  /** As in the delivery of the event; `webhooks` of the OpenAPI document has each kind */
   data: {};
 }
 
 export interface EventPage {
   /** In their order in the stream; may be empty */
   events: FeedEvent[];
-  /** The `after` of your next call, which goes on behind the last event that this page looked at */
+  /** The `after` of your next call, which begins behind what was looked at */
   next: string;
   /** Whether the stream already has further events to look at */
   more: boolean;
