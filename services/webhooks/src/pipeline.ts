@@ -9,19 +9,21 @@
 //        webhook_partitions (claims, each with a first floor)      webhook_replicas (floors)
 //
 // One replica owns a partition of the log, and alone begins deliveries of its events. The owner gives the partition back when the
-// owner stops, or when the assignment over the living replicas names another replica. An owner that is silent for 2.5 s loses the
-// partition. The new owner reads webhook_offsets and webhook_replicas once, and begins at the last stored floor. So receivers get
-// the events that the old owner delivered after that floor a second time (delivering/takeover.ts). An endpoint whose caller set
-// `inFlightMax` waits 10.5 s first, until no attempt of the silent owner can be in flight. Floors and offsets are stored with the term
-// of the owner's claim: a floor of an earlier term does not count, and an offset of an earlier term replaces no later
-// offset. No order of deliveries is promised.
+// owner stops, or when the assignment over the living replicas names another replica. An owner that is silent on NATS for 2.5 s
+// loses the partition. The new owner reads webhook_offsets and webhook_replicas once. Its claim keeps the last stored floor as its
+// first floor, and it begins there. So receivers get the events that the old owner delivered after that floor a second time
+// (delivering/takeover.ts). After a silent owner, an endpoint whose caller set `inFlightMax` waits 10.5 s first, until no attempt of
+// that owner can be in flight. Floors and offsets are stored with the term of the owner's claim: a floor that an old owner stores
+// afterwards does not count, and its offset replaces none of a later term. No order of deliveries is promised.
 //
-//   a success   is stored only if it closes the circuit. After any other success only the floor moves past the event.
-//   a failure   opens the circuit, and is stored in webhook_endpoints with the event's number of attempts and next time (trials).
-//               Before the failure is stored no attempt at the endpoint begins. The event alone is tried again after 1, 5 and 30 s
+//   a success   is stored only if it closes the circuit. After any other success only the floor moves past the event, or the offset
+//               of an endpoint that is behind.
+//   a failure   opens the circuit, and is stored in webhook_endpoints with the event's number of attempts and next time. Before
+//               that no attempt at the endpoint begins. The event is the trial: it alone is tried again, after 1, 5 and 30 s
 //               (later if the receiver asks with Retry-After), then given up. The next trial: delivering/endpoint-queue.ts.
 //   uncounted   a failure is uncounted if another failure of the endpoint was counted while its attempt was in flight.
-//               It only uses up one of its event's four attempts.
+//               It only uses up one of its event's four attempts, which the endpoint's offset stores. The event is due again
+//               after its own 1, 5 or 30 s, and waits for the trial to end while the circuit is open.
 //   the circuit is open from a registration, an enabling, a change of url or a counted failure to the next 2xx: one attempt at a time.
 //               While it is closed, 8 attempts are in flight, or as many as the endpoint's caller asks for.
 //   disabled    an endpoint is disabled by its caller, by ten counted failures in a row, or by a 410. Its undelivered
@@ -29,8 +31,8 @@
 //               notes the event `webhook.disabled`. If the replica dies before it publishes that event, another replica
 //               publishes it.
 //   a hand-back waits 500 ms for attempts in flight, and stores the offsets. A hanging attempt goes on at the old
-//               owner. The new owner leaves the event of that attempt alone until the attempt ends, its 10.5 s are
-//               over, or the old owner is dead: only such an event may be delivered twice.
+//               owner, and counts as in flight at the new one, which leaves its event alone until the attempt ends, its
+//               10.5 s are over, or the old owner is dead: only such an event may be delivered twice.
 //   cut off     a replica that has not heard itself on NATS for 2 s begins no attempt, until it hears itself again and
 //               MongoDB confirms its claims.
 //   MongoDB     if MongoDB is away, deliveries go on, and a failure waits until it can be stored. If an owner dies

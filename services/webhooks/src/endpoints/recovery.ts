@@ -30,7 +30,7 @@ export function firstTest(disabledAt: Date, now: Date, since?: Date): Recovery |
   return { step: 'test', dueAt, replays: true, ...(since === undefined ? {} : { since }) };
 }
 
-/** How long a replica reserves a step for itself: longer than a test delivery takes. */
+/** How long a replica reserves a step of a recovery for itself: longer than a test delivery takes. */
 const heldMs = 20_000;
 
 export const recovering = (collection: Collection<Endpoint>) => ({
