@@ -10,7 +10,7 @@ import type { Upstream } from './upstream.ts';
 
 const servicesBehind: readonly ServiceName[] = ['catalog', 'batches', 'webhooks'];
 const answerWithinMs = 2_000;
-/** Replicas answer with their notes from memory; a slower one is asked again at the next check. */
+/** Replicas answer from memory with their notes for `/readyz`. A replica that takes longer is asked again at the next check. */
 const notesWithinMs = 150;
 const notesMax = 20;
 /** Anybody may call `/readyz` as often as they like: an answer serves for this long. */
@@ -99,7 +99,7 @@ async function findFault(service: ServiceName, upstream: Upstream): Promise<Fail
     await upstream.request(healthSubject(service), { timeoutMs: answerWithinMs, repeatable: true });
     return undefined;
   } catch (error) {
-    // A `Failure` names the engine that the service misses; other errors are not shown.
+    // A `Failure` says whether MongoDB or NATS is away; other errors are not shown.
     const detail = error instanceof Failure ? faultOf(error) : 'The service cannot be asked.';
     return { pointer: service, detail };
   }

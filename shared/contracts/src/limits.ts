@@ -1,4 +1,4 @@
-// The numbers of the contract, units last.
+// The numbers of the contract, units last. How many webhooks an integration may have is a setting (webhooks, config.ts).
 
 export const limits = {
   itemsPerPushMax: 500,

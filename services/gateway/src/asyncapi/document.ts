@@ -87,7 +87,7 @@ const refer = (...path: string[]): JsonObject => ({ $ref: `#/${path.join('/')}` 
 const onNats = [refer('servers', 'nats')];
 const byLogin = [refer('components', 'securitySchemes', 'natsLogin')];
 
-/** Adds a message, and returns the entry for its channel. */
+/** Adds a message to the document, and returns the reference with which its channel names the message. */
 function addMessage({ messages }: Sections, name: string, message: Message): JsonObject {
   const { summary, contentType, headers, payload, example } = message;
   const entries = Object.entries(headers);

@@ -1,5 +1,5 @@
 // Validates items, with at most one reason for each field, in words for a person. The validator of a kind is compiled once, from
-// the schema from which the documentation is generated too.
+// the schema from which the documentation is generated too. The words of a missing field: the files of the kinds, in contracts.
 import { formats, hints, quote } from '@integration-sync/contracts';
 import { ownSchemas } from '@integration-sync/runtime/schemas';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';

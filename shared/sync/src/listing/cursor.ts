@@ -1,5 +1,6 @@
 // The sealed cursor of a listing: a caller can neither make nor change a cursor, nor use it on another listing. Which parameters
-// may accompany a cursor: `checkBesideCursor` (contracts/listings.ts). The `total` beside a cursor: listing.ts.
+// may accompany a cursor: `checkBesideCursor` (contracts/listings.ts). The `total` beside a cursor: listing.ts. The `Link`:
+// listing-request.ts.
 import { seal, unseal } from '@integration-sync/runtime/seal';
 
 /** The filters of a listing besides `since`: values by the names of their parameters. */

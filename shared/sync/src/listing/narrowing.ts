@@ -1,6 +1,6 @@
-// The parameters of a listing of records besides `since`: `externalId`, `until`, `changedSince` and `details`, and the
-// MongoDB filter that they make. A cursor keeps these parameters, with internal ids in place of externalIds, because a
-// hundred externalIds may be longer than a URL. Pure.
+// Reads the parameters of a listing of records besides `since` (`externalId`, `until`, `changedSince` and `details`), and
+// makes the MongoDB filter of all of them, `since` included. A cursor keeps these parameters, with internal ids in place of
+// externalIds, because a hundred externalIds may be longer than a URL. Pure.
 import {
   limits,
   quote,

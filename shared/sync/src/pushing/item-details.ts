@@ -1,5 +1,5 @@
 // The details of each item in the answer to a push or a plan: the fields that the item changes, its problems, and its ignored
-// fields.
+// fields. Erasing removes earlier errors of the record: `forgetErrors` in carry-out.ts.
 import { isStrict, pointerPart, readOneOf } from '@integration-sync/contracts';
 import type { FailureEntry, ItemDetails } from '@integration-sync/contracts';
 import { queryOf, type BusRequest } from '@integration-sync/runtime/bus';

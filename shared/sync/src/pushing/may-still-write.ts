@@ -19,7 +19,7 @@ import type { BusRequest } from '@integration-sync/runtime/bus';
 
 export type Permission = ReturnType<typeof openPermission>;
 
-/** A push with this much of the gateway's promise left came without delay and had its turn immediately. */
+/** A push came without delay and had its turn immediately if this much is left of the half second that the gateway promised. */
 const promptLeftMs = 400;
 const recentMs = 1_000;
 /** Longer than an answer may take, so that only a process that was frozen during the question repeats it. */
