@@ -53,6 +53,11 @@ describe('the body of a failed answer', () => {
     expect(textOfBody(Buffer.from('sesame-4711 of sesame'), headers)).toBe('*********** of ******');
   });
 
+  it('shows no rest of a header value that overlaps another value', () => {
+    const headers = ['X-Client', 'sesame-47', 'X-Token', '47-and-more'];
+    expect(textOfBody(Buffer.from('sesame-47-and-more'), headers)).toBe('*'.repeat(18));
+  });
+
   it('ends where a header value is like its own mask', () => {
     const headers = ['X-Masked', 'Bearer ********', 'X-Token', 'sesame-4711'];
     expect(textOfBody(Buffer.from('no "Bearer ********" nor sesame-4711'), headers)).toBe(

@@ -168,18 +168,18 @@ const secretCharactersMin = 6;
  * `headers`, and the words in these values, are masked.
  */
 export function textOfBody(bytes: Uint8Array, headers: readonly string[] = []): string {
-  const kept = Buffer.from(bytes.subarray(0, bytesMax));
+  const received = Buffer.from(bytes.subarray(0, bytesMax));
+  const masked = Buffer.from(received);
   const values = headers.filter((_, place) => place % 2 === 1);
   const words = values.flatMap((value) => value.split(/[ \t]+/));
-  // A longer text is masked before a text that is a part of it.
-  for (const secret of values.concat(words).toSorted((one, other) => other.length - one.length)) {
+  for (const secret of values.concat(words)) {
     if (secret.length < secretCharactersMin) continue;
-    // The search goes on after the mask: a secret of asterisks would be found in its own mask for ever.
-    for (let at = kept.indexOf(secret); at >= 0; at = kept.indexOf(secret, at + secret.length)) {
-      kept.fill('*', at, at + secret.length);
+    // Searches the received bytes: in the masked ones, of two values that overlap the second would not be found.
+    for (let at = received.indexOf(secret); at >= 0; at = received.indexOf(secret, at + 1)) {
+      masked.fill('*', at, at + secret.length);
     }
   }
-  const first = kept.subarray(0, limits.responseBodyBytesMax);
+  const first = masked.subarray(0, limits.responseBodyBytesMax);
   return new TextDecoder().decode(first, { stream: true });
 }
 
