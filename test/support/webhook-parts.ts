@@ -56,8 +56,7 @@ export function queueOf(
   const queue = new EndpointQueue({
     subscriber: endpoint,
     integration: endpoint.integration,
-    stream: 'one',
-    term: 1,
+    claim: { stream: 'one', term: 1 },
     window,
     match: openMatch(),
     from: 1,

@@ -5,7 +5,7 @@ import { Deliverer } from '../../../services/webhooks/src/delivering/deliver.ts'
 import type { EndpointQueue } from '../../../services/webhooks/src/delivering/endpoint-queue.ts';
 import type { Next } from '../../../services/webhooks/src/delivering/policy.ts';
 import { openEndpointCache } from '../../../services/webhooks/src/endpoints/cache.ts';
-import type { Missed } from '../../../services/webhooks/src/endpoints/endpoint.ts';
+import type { Missed, Trial } from '../../../services/webhooks/src/endpoints/endpoint.ts';
 import { openVault } from '../../../services/webhooks/src/secrets/vault.ts';
 import { openRetry } from '@integration-sync/runtime/retry';
 import { batchOf, openEndpoint, queueOf } from '../../support/webhook-parts.ts';
@@ -46,6 +46,7 @@ async function attempt({
   const ends: string[] = [];
   let successes = 0;
   let sent = 0;
+  let tried: Trial | undefined;
   let missed: Missed | null | undefined;
   const deliverer = new Deliverer({
     async send() {
@@ -67,9 +68,10 @@ async function attempt({
         successes += 1;
         meanwhile(queue);
       },
-      async failed(tried) {
+      async failed(one) {
         meanwhile(queue);
-        missed = tried.missed();
+        tried = one.tried;
+        missed = one.missed();
         return next === undefined ? {} : { next, after: { ...endpoint, isCircuitClosed: false, mark } };
       },
     },
@@ -91,6 +93,7 @@ async function attempt({
     ends,
     successes,
     sent,
+    tried,
     missed,
     open: queue.find({ sequence: 1, index: 0 }),
   };
@@ -115,8 +118,9 @@ it('a success closes the circuit, in the database first', async () => {
 });
 
 it('a failure that counts opens the circuit, and its event is on trial', async () => {
-  const { queue, open, ends } = await attempt({ next: { ...again, circuit: 'open' } });
+  const { queue, open, ends, tried } = await attempt({ next: { ...again, circuit: 'open' } });
   expect([queue.isCircuitClosed, queue.mark, ends]).toEqual([false, 1, ['undelivered']]);
+  expect(tried).toMatchObject({ stream: 'one', sequence: 1, index: 0, attempts: 1 });
   expect(open).toMatchObject({ attempts: 1, isTrial: true, inFlightSince: undefined });
 });
 

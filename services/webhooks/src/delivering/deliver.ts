@@ -134,7 +134,7 @@ export class Deliverer {
     const delayMs = delayAfter(number, retryAfterMs);
     const dueAt = new Date(Date.now() + delayMs);
     const { sequence, index } = delivery;
-    const { stream } = queue;
+    const { stream } = queue.claim;
     const tried: Trial = { stream, sequence, index, attempts: number, dueAtMs: dueAt.getTime() };
     if (retryAfterMs > 0) tried.retryAfterMs = retryAfterMs;
     const failed = {

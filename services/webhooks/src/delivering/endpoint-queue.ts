@@ -22,6 +22,7 @@ import {
 } from '../log/offsets.ts';
 import type { Window } from '../log/window.ts';
 import type { Match } from '../matching/match.ts';
+import type { Claim } from '../owning/claims.ts';
 
 export interface Delivery extends LogPoint {
   /** How many attempts the event has used up. */
@@ -50,10 +51,8 @@ export const deadlineMs = limits.deliveryDeadlineMs + 500;
 export interface QueueOptions {
   subscriber: Subscriber;
   integration: string;
-  /** The creation time of the log. */
-  stream: string;
-  /** Of this replica's claim of the partition. */
-  term: number;
+  /** This replica's claim of the partition: the creation time of the log, and the claim's term. */
+  claim: Pick<Claim, 'stream' | 'term'>;
   window: Window;
   match: Match;
   /** The sequence, or the stored offset, at which the queue begins. */
@@ -67,8 +66,7 @@ export interface QueueOptions {
 export class EndpointQueue {
   readonly id: string;
   readonly integration: string;
-  readonly stream: string;
-  readonly term: number;
+  readonly claim: QueueOptions['claim'];
   readonly window: Window;
   subscriber: Subscriber;
   isCircuitClosed: boolean;
@@ -95,22 +93,10 @@ export class EndpointQueue {
   #matched: { batch: LoggedBatch; subscriber: Subscriber; indexes: readonly number[] } | undefined;
 
   constructor(options: QueueOptions) {
-    const {
-      subscriber,
-      integration,
-      stream,
-      term,
-      window,
-      match,
-      from,
-      quietUntil = 0,
-      nowMs,
-      now,
-    } = options;
+    const { subscriber, integration, claim, window, match, from, quietUntil = 0, nowMs, now } = options;
     this.id = subscriber._id;
     this.integration = integration;
-    this.stream = stream;
-    this.term = term;
+    this.claim = claim;
     this.window = window;
     this.subscriber = subscriber;
     this.isCircuitClosed = subscriber.isCircuitClosed === true;
@@ -191,7 +177,8 @@ export class EndpointQueue {
 
   /** The events that the endpoint misses if it is disabled: those undelivered at the offset, by default at the present offset. */
   missed({ sequence, index, open }: Offset = this.offset(Date.now(), performance.now())): Required<Missed> {
-    return { sequence, index, open, stream: this.stream, term: this.term };
+    const { stream, term } = this.claim;
+    return { sequence, index, open, stream, term };
   }
 
   /** The offset for the next owner, which leaves events in flight at this replica alone until their deadlines. */
@@ -252,7 +239,7 @@ export class EndpointQueue {
 
   /** Leaves out trials of a former log: a log that was created again has other events at their points. */
   #ofLog(trials: readonly Trial[]): Trial[] {
-    return trials.filter(({ stream }) => stream === this.stream);
+    return trials.filter(({ stream }) => stream === this.claim.stream);
   }
 
   #try(trial: Delivery): void {

@@ -240,12 +240,10 @@ export class Integrations {
   #open(integration: ActiveIntegration, found: Subscriber): void {
     const { name, partition, window, offsets, queues } = integration;
     const offset = offsets.get(found._id);
-    const claim = this.#options.owned.get(partition);
     const queue = new EndpointQueue({
       subscriber: found,
       integration: name,
-      stream: claim?.stream ?? '',
-      term: claim?.term ?? 0,
+      claim: this.#options.owned.get(partition) ?? { stream: '', term: 0 },
       window,
       match: this.#match,
       from: offset?.epoch === found.epoch ? offset : window.through + 1,
@@ -286,7 +284,7 @@ export class Integrations {
     for (const [key, missed] of Object.entries(found.missed ?? {})) {
       const epoch = Number(key);
       // A former owner that had not noticed yet has stored its own, while this replica delivered.
-      const isOfFormer = epoch === queue.subscriber.epoch && (missed?.term ?? Infinity) < queue.term;
+      const isOfFormer = epoch === queue.subscriber.epoch && (missed?.term ?? Infinity) < queue.claim.term;
       if ((missed !== null && !isOfFormer) || queue.toldMissed.includes(epoch)) continue;
       queue.toldMissed.push(epoch);
       const told = queue.missed(offset?.epoch === epoch ? offset : undefined);
