@@ -165,7 +165,7 @@ export interface Product {
   unit?: string | null | undefined;
   /** Product number or SKU */
   code?: string | null | undefined;
-  /** Links the product to an already synced supplier by its externalId */
+  /** Links the product to a synced supplier by its externalId */
   supplierExternalId?: string | null | undefined;
 }
 
@@ -194,7 +194,7 @@ export interface ProductFields {
   unit?: string | null | undefined;
   /** Product number or SKU */
   code?: string | null | undefined;
-  /** Links the product to an already synced supplier by its externalId */
+  /** Links the product to a synced supplier by its externalId */
   supplierExternalId?: string | null | undefined;
 }
 
@@ -604,7 +604,7 @@ export interface RotatedWebhook {
   consecutiveFailures: number;
   /** Signing secret; shown here and never again */
   secret: string;
-  /** Until when the previous secret signs too; null if it no longer does */
+  /** Until when the previous secret signs too; null if it does not */
   previousSecretExpiresAt: string | null;
 }
 

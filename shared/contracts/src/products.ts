@@ -19,9 +19,7 @@ export const Product = Type.Object(
     hsCode: optionalHsCode('HS/tariff code used for classification'),
     unit: optionalText('Unit of measure (for example kg, pcs)', limits.unitCharactersMax),
     code: optionalText('Product number or SKU'),
-    supplierExternalId: optionalIdentifier(
-      'Links the product to an already synced supplier by its externalId',
-    ),
+    supplierExternalId: optionalIdentifier('Links the product to a synced supplier by its externalId'),
   },
   { title: 'Product' },
 );

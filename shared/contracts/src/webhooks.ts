@@ -161,9 +161,7 @@ export const RotatedWebhook = Type.Object(
   {
     ...Webhook.properties,
     secret,
-    previousSecretExpiresAt: nullableInstant(
-      'Until when the previous secret signs too; null if it no longer does',
-    ),
+    previousSecretExpiresAt: nullableInstant('Until when the previous secret signs too; null if it does not'),
   },
   { title: 'RotatedWebhook' },
 );

@@ -67,9 +67,7 @@ function describeDelivery(kind: EventKind, schemas: SchemaCollection): JsonObjec
       content: contentOf(schemas.use(eventBodyOf(kind, eventData[kind])), bodyExampleOf(kind)),
     },
     responses: {
-      '2XX': {
-        description: 'Any 2xx within 10 seconds acknowledges the delivery. Everything else is tried again.',
-      },
+      '2XX': { description: 'Any 2xx within 10 seconds acknowledges the delivery; all else is tried again.' },
       '410': { description: 'Disables the webhook at once.' },
     },
   };

@@ -55,11 +55,7 @@ const pageOf = (
 const anyObject = contentOf({ type: 'object' });
 const html = contentOf({ type: 'string' }, undefined, 'text/html');
 
-const services = {
-  type: 'object',
-  additionalProperties: { const: 'ok' },
-  description: 'Each service, by name',
-};
+const services = { type: 'object', additionalProperties: { const: 'ok' }, description: 'Each, by its name' };
 
 const notes = {
   type: 'array',
@@ -100,24 +96,9 @@ const pages: readonly GatewayPage[] = [
     { refusals: ['Unavailable'] },
   ),
   pageOf('/openapi.json', 'readDescription', 'This document', anyObject),
-  pageOf(
-    '/asyncapi.json',
-    'readMessages',
-    'The messages of this system: streams, subjects and webhooks (AsyncAPI 3.0)',
-    anyObject,
-  ),
-  pageOf(
-    '/docs',
-    'openExplorer',
-    'An explorer of this document, for a browser; it loads nothing from elsewhere',
-    html,
-  ),
-  pageOf(
-    '/console',
-    'openConsole',
-    'A page for people that uses this interface with the token that they give it',
-    html,
-  ),
+  pageOf('/asyncapi.json', 'readMessages', 'Streams, subjects and webhooks (AsyncAPI 3.0)', anyObject),
+  pageOf('/docs', 'openExplorer', 'An explorer of this document that loads nothing from elsewhere', html),
+  pageOf('/console', 'openConsole', 'A page for people, which uses this interface with their token', html),
   pageOf(
     '/token',
     'describeToken',
@@ -129,11 +110,7 @@ const pages: readonly GatewayPage[] = [
         properties: {
           integrationId: { type: 'string', description: 'The integration whose records the token reaches' },
           scopes: { type: 'array', items: { type: 'string' }, description: 'The scopes of the token' },
-          expiresAt: {
-            type: ['string', 'null'],
-            format: 'date-time',
-            description: 'Null of a key without an end',
-          },
+          expiresAt: { type: ['string', 'null'], format: 'date-time', description: 'Null: without an end' },
         },
       },
       {

@@ -47,8 +47,7 @@ const refusals = {
   },
   RequestTimeout: {
     status: 408,
-    description:
-      'The request did not arrive in time, or its body came too slowly while others waited; the connection is closed.',
+    description: 'The request did not arrive in time, or its body came too slowly; the connection is closed.',
     examples: [example('invalid_request', 'The request did not arrive in time.')],
   },
   Conflict: {
@@ -96,8 +95,7 @@ const refusals = {
     headers: ['Retry-After'],
   },
   Timeout: {
-    description:
-      'The service did not answer in time. A push may still take effect; sending it again is safe.',
+    description: 'No answer came in time. A push may still take effect; sending it again is safe.',
     examples: [example('timeout', 'The service did not answer in time; the request may still take effect.')],
   },
 } as const satisfies Record<string, Refusal>;
