@@ -115,3 +115,18 @@ it.each([
   expect(typeof chooseCoding(header).isIdentityRefused).toBe('boolean');
   expect(typeof prefersStrict(header)).toBe('boolean');
 });
+
+it.each(['handling#!', 'handling=#!', 'handling=strict#!', 'handling#=#!', 'gzip#;#!', 'gzip;q=1#!'])(
+  'many spaces for the # of %j are read in linear time',
+  (header) => {
+    const text = header.replaceAll('#', ' '.repeat(7_500));
+    const rounds = Array.from({ length: 5 }, () => {
+      const begunAt = process.cpuUsage();
+      prefersStrict(text);
+      chooseCoding(text);
+      return process.cpuUsage(begunAt).user / 1_000;
+    });
+    // In quadratic time, one round would take 80 ms or more.
+    expect(Math.min(...rounds)).toBeLessThan(20);
+  },
+);

@@ -65,13 +65,14 @@ function checkQuery(request: FastifyRequest): void {
 
 /** A preference ends at a comma, but not within quotes, where a backslash escapes the next character. */
 const preferences = /(?:[^,"]|"(?:\\.|[^"\\])*(?:"|\\?$))+/gs;
-const handlingOf = /^[ \t]*handling[ \t]*(?:=[ \t]*(?:"(?<quoted>\w*)"|(?<bare>\w*)))?[ \t]*(?:;|$)/i;
+const handlingOf = /^handling(?:[ \t]*=[ \t]*(?:"(?<quoted>\w*)"|(?<bare>\w*)))?$/i;
 
 /** Of several `handling` preferences the first counts. */
 export function prefersStrict(prefer: string | string[] | undefined): boolean {
   if (typeof prefer !== 'string') return false;
   for (const [preference] of prefer.matchAll(preferences)) {
-    const handling = handlingOf.exec(preference);
+    // The parameters behind a semicolon are ignored. Without the trim, spaces would take quadratic time.
+    const handling = handlingOf.exec(preference.split(';', 1).join().trim());
     if (handling === null) continue;
     const { quoted, bare } = handling.groups ?? {};
     return (quoted ?? bare)?.toLowerCase() === 'strict';
