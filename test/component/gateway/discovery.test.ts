@@ -1,6 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ServerResponse } from 'node:http';
+import { setTimeout as wait } from 'node:timers/promises';
+import { openKeySet } from '../../../services/gateway/src/tokens/key-set.ts';
 import { goodClaims } from '../../support/access-tokens.ts';
+import { awake } from '../../support/awake.ts';
 import { eventually } from '../../support/eventually.ts';
 import {
   json,
@@ -10,6 +13,7 @@ import {
   type ForeignIssuer,
 } from '../../support/foreign-issuer.ts';
 import { openGateway, openServices, type TestGateway } from '../../support/gateway.ts';
+import { openTestLog } from '../../support/log.ts';
 import { startNats } from '../../support/nats.ts';
 
 // The gateway knows the name of an issuer and finds the keys by it: what the issuer answers, and what the gateway makes
@@ -106,6 +110,26 @@ describe('the gateway finds the keys', () => {
     await becomesGood(gateway);
   });
 });
+
+it('old keys serve within 3 s while the issuer hangs, and for 5 s then without a wait', async () => {
+  let passedMs = 0;
+  const { log } = openTestLog();
+  const clock = (): number => passedMs + performance.now();
+  const findKey = openKeySet({ issuer: issuer.issuer, log, clock });
+  const header = { alg: 'RS256', kid: 'one' };
+  await findKey(header);
+  issuer.answers.set(oauthPath(path), () => undefined);
+  passedMs = 6 * 60_000;
+  const waits: number[] = [];
+  for (const pauseMs of [0, 4_000]) {
+    await wait(pauseMs);
+    const askedAt = awake();
+    await findKey(header);
+    waits.push(awake() - askedAt);
+  }
+  expect(Math.max(...waits)).toBeLessThan(3_000);
+  expect(waits.at(-1)).toBeLessThan(1_000);
+}, 20_000);
 
 describe('the gateway takes no keys, and no token', () => {
   it.each<[string, (response: ServerResponse) => void, string]>([

@@ -39,6 +39,8 @@ export const asymmetricAlgorithms = [
 const fetchTimeoutMs = 2_000;
 /** For up to three answers: two of metadata, and the keys. */
 const discoveryTimeoutMs = 5_000;
+/** A caller waits so long at most where old keys serve: discovery by an issuer that hangs takes longer. */
+const patienceMs = 2_500;
 const freshMs = 5 * 60_000;
 const usableMs = 24 * 3_600_000;
 const refetchEveryMs = 500;
@@ -100,6 +102,7 @@ type KeySet = ReturnType<typeof createRemoteJWKSet>;
 
 function openFetching(keySet: KeySet, log: Log, clock: () => number) {
   let triedAtMs = -Infinity;
+  let failedAtMs = -Infinity;
   let fetchedAtMs = -Infinity;
   let fetching: Promise<void> | undefined;
 
@@ -112,6 +115,7 @@ function openFetching(keySet: KeySet, log: Log, clock: () => number) {
       await keySet.reload();
       fetchedAtMs = clock();
     } catch (cause) {
+      failedAtMs = clock();
       log.warn({ err: cause }, 'the keys of access tokens cannot be fetched');
       throw new Failure('unavailable', 'Access tokens cannot be checked at the moment; try again shortly.', {
         retryAfterSeconds: 5,
@@ -132,9 +136,10 @@ function openFetching(keySet: KeySet, log: Log, clock: () => number) {
       const ageMs = clock() - fetchedAtMs;
       if (ageMs < freshMs) return;
       const isUsable = ageMs < usableMs;
-      if (isUsable && clock() - triedAtMs < restMs) return;
+      if (isUsable && clock() - failedAtMs < restMs) return;
       try {
-        await fetchKeys();
+        const patience = isUsable ? [wait(patienceMs, undefined, { ref: false })] : [];
+        await Promise.race([fetchKeys(), ...patience]);
       } catch (error) {
         if (!isUsable) throw error;
       }
