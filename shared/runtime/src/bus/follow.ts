@@ -109,7 +109,8 @@ export function follow(connection: Connection, stream: string, options: FollowOp
         if (isRefusedWith(error, codes.streamNotFound))
           await Promise.race([ensured(connection, stream, options), stopped]);
       }
-      if (!stop.signal.aborted) await Promise.race([wait(againMs), stopped]);
+      // Not a race with `stopped`: each race would stay in memory until the reader stops.
+      await wait(againMs, undefined, { signal: stop.signal }).catch(() => undefined);
     }
   };
   const reading = readForEver();

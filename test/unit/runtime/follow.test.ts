@@ -1,0 +1,39 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { openLog } from '@integration-sync/runtime/log';
+import { expect, it } from 'vitest';
+import type { Connection } from '../../../shared/runtime/src/bus/connection.ts';
+import { follow } from '../../../shared/runtime/src/bus/follow.ts';
+
+const hourMs = 3_600_000;
+
+/** The bytes of the heap that are in use after a collection. */
+function usedBytes(): number {
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc')();
+  return process.memoryUsage().heapUsed;
+}
+
+it('holds no more memory, however long NATS is away', async () => {
+  let tries = 0;
+  const absent: Partial<Connection> = {
+    log: openLog({ service: 'test', level: 'silent' }),
+    whileConnected() {
+      tries += 1;
+      return Promise.reject(new Error('away'));
+    },
+  };
+  await using _reading = follow(absent as Connection, 'EVENTS', {
+    filters: ['events.>'],
+    ahead: 1,
+    from: () => Promise.resolve(1),
+    onMessage: () => undefined,
+    ensure: () => Promise.resolve(),
+  });
+  await wait(hourMs / 6);
+  const [bytesBefore, triesBefore] = [usedBytes(), tries];
+  await wait(hourMs);
+  expect(tries - triesBefore).toBeGreaterThan(10_000);
+  expect(usedBytes() - bytesBefore).toBeLessThan(1_500_000);
+});
