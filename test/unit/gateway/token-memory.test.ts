@@ -23,6 +23,15 @@ it('finds a token again that was verified again', () => {
   expect(memory.find('token', minuteMs + 1)).toBe('b');
 });
 
+it('forgets a token that was verified after the present time, by a clock that was set back since', () => {
+  const memory = openTokenMemory<string>();
+  memory.remember('token', 'a', { nowMs: far, expiresMs: 2 * far });
+  memory.remember('short', 'b', { nowMs: far, expiresMs: far + 2_000 });
+  expect(memory.find('token', far)).toBe('a');
+  expect(memory.find('token', 0)).toBeUndefined();
+  expect(memory.find('short', 0)).toBeUndefined();
+});
+
 it('drops expired tokens as others come', () => {
   const memory = openTokenMemory<number>();
   for (let at = 0; at < 600; at += 1) {

@@ -62,7 +62,9 @@ export function openTokenMemory<T>(charactersMax = generationCharactersMax) {
   return {
     find(token: string, nowMs: number): T | undefined {
       const remembered = young.get(token) ?? old.get(token);
-      return remembered !== undefined && nowMs < remembered.untilMs ? remembered.value : undefined;
+      const leftMs = (remembered?.untilMs ?? nowMs) - nowMs;
+      // More than a minute is left if the clock was set back meanwhile.
+      return leftMs > 0 && leftMs <= rememberedMs ? remembered?.value : undefined;
     },
     remember(token: string, value: T, { nowMs, expiresMs }: { nowMs: number; expiresMs: number }): void {
       const cost = token.length + entryCharacters;
