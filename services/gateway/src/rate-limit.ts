@@ -10,6 +10,8 @@ export async function limitRates(api: FastifyInstance, config: GatewayConfig): P
   await api.register(rateLimit, {
     max: config.RATE_LIMIT_REQUESTS,
     timeWindow: config.RATE_LIMIT_WINDOW_SECONDS * 1_000,
+    // Of as many integrations the plugin keeps a count; by default of 5,000.
+    cache: 100_000,
     // Adds the headers `RateLimit-Limit`, `-Remaining` and `-Reset`.
     enableDraftSpec: true,
     // The route's own onRequest checks the token, and runs before this hook.

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { bearer } from '../../support/access-tokens.ts';
 import { openReadyGateway, openServices, type TestGateway } from '../../support/gateway.ts';
@@ -7,12 +8,15 @@ import { expectProblem } from '../../support/problems.ts';
 const stack = new AsyncDisposableStack();
 let limited: TestGateway;
 let unlimited: TestGateway;
+/** Its window lasts for longer than the tests. */
+let counting: TestGateway;
 
 beforeAll(async () => {
   const nats = stack.use(await startNats());
   stack.use(await openServices(nats.url));
   const settings = { RATE_LIMIT_REQUESTS: '3', RATE_LIMIT_WINDOW_SECONDS: '5' };
   limited = stack.use(await openReadyGateway(nats.url, settings));
+  counting = stack.use(await openReadyGateway(nats.url, { ...settings, RATE_LIMIT_WINDOW_SECONDS: '3600' }));
   unlimited = stack.use(await openReadyGateway(nats.url));
 });
 afterAll(() => stack.disposeAsync());
@@ -61,4 +65,14 @@ it('requests with a bad token and requests for the gateway’s own pages do not 
     expect((await fetch(`${limited.url}/healthz`)).status).toBe(200);
   }
   expect((await list(limited, 'unscoped')).status).toBe(200);
+});
+
+it('the gateway counts each of many integrations', async () => {
+  const integration = randomUUID();
+  for (let count = 0; count < 3; count += 1) expect((await list(counting, integration)).status).toBe(200);
+  for (let from = 0; from < 5_100; from += 100) {
+    const others = Array.from({ length: 100 }, (_, at) => list(counting, `${integration}-${from + at}`));
+    for (const { status } of await Promise.all(others)) expect(status).toBe(200);
+  }
+  expect((await list(counting, integration)).status).toBe(429);
 });
