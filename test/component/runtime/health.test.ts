@@ -22,7 +22,7 @@ const request: BusRequest = {
   body: new Uint8Array(),
   arrivedAtMs: 0,
   isGivenUp: false,
-  deadline: Date.now() + 60_000,
+  deadline: performance.now() + 60_000,
   waitedForUntilMs: Infinity,
   isWaitedFor: () => Promise.resolve(true),
   wait: () => {

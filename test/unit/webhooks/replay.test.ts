@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import type { BusRequest, StoredMessage } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
 import { subjects } from '@integration-sync/contracts';
@@ -49,7 +49,7 @@ function setUp({ leftMs, events = Infinity }: { leftMs: number; events?: number 
     body: Buffer.from(JSON.stringify({ since: '2020-01-01' })),
     arrivedAtMs: 0,
     isGivenUp: false,
-    deadline: Date.now() + leftMs,
+    deadline: performance.now() + leftMs,
     waitedForUntilMs: Infinity,
     isWaitedFor: () => Promise.resolve(true),
     wait: () => {
@@ -72,6 +72,14 @@ it('a replay ends with its time, and says how much of it will be sent', async ()
   expect(Date.now() - beganAt).toBeLessThan(3_000);
   await pause(50);
   expect(published).toEqual([]);
+});
+
+it.each([1, -1])('a replay goes on though the clock is set by %i h meanwhile', async (hours) => {
+  const { published, replay } = setUp({ leftMs: 10_000, events: 200 });
+  const replaying = replay();
+  vi.setSystemTime(Date.now() + hours * 3_600_000);
+  expect(await replaying).toMatchObject({ body: '{"queued":2}' });
+  expect(published).toHaveLength(1);
 });
 
 it('a replay is event batches that are addressed to one endpoint', async () => {

@@ -79,10 +79,10 @@ export function openCandidates({ bus, endpoints, claims, offsets, stream, log }:
 
   /** Undefined if a release that stored no `missed` disabled the endpoint. */
   async function missedOf({ _id, integration }: Endpoint, epoch: number): Promise<Missed | undefined> {
-    for (const endMs = Date.now() + ownerMs; ; await wait(ownerPollMs)) {
+    for (const endMs = performance.now() + ownerMs; ; await wait(ownerPollMs)) {
       const missed = (await endpoints.find(_id))?.missed?.[epoch];
       if (missed !== null) return missed;
-      if (Date.now() > endMs) break;
+      if (performance.now() > endMs) break;
     }
     // No owner has stored the missed events in time: they follow from the stored offset or floor.
     const offset = (await offsets.of(integration)).get(_id);

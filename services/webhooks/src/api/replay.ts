@@ -77,7 +77,7 @@ const resending = (endpoint: Endpoint, { deadline, traceparent }: BusRequest) =>
   sending: randomBytes(8).toString('hex'),
   traceparent,
   goOn(stored: number) {
-    if (Date.now() > deadline - marginMs) throw tooLong(stored);
+    if (performance.now() > deadline - marginMs) throw tooLong(stored);
   },
 });
 

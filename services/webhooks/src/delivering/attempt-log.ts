@@ -73,7 +73,7 @@ function openReading(bus: Pick<Bus, 'readStream'>) {
     until: number,
   ): AsyncGenerator<{ entry: StoredAttempt; place: number }> {
     // The callers have stopped waiting, and other readings wait for their turn.
-    if (Date.now() > until) throw new Failure('timeout', 'Too many attempt logs are being read.');
+    if (performance.now() > until) throw new Failure('timeout', 'Too many attempt logs are being read.');
     const reading = { subject: attemptsSubject(endpointId), from: { sequence: 1 } };
     for await (const { body, sequence } of bus.readStream(attemptsStream, reading)) {
       const some: StoredAttempt[] = JSON.parse(Buffer.from(body).toString());
@@ -103,7 +103,7 @@ function openReading(bus: Pick<Bus, 'readStream'>) {
       return found;
     }, integration);
 
-  /** All entries, oldest first. Throws if the reading begins after `until`, in epoch milliseconds. */
+  /** All entries, oldest first. Throws if the reading begins after `until`, by `performance.now()`. */
   const read = ({ _id, integration }: Read, until: number): Promise<readonly LoggedAttempt[]> => {
     const others = upcoming.get(_id);
     if (others !== undefined) {

@@ -67,7 +67,7 @@ export function openFeed(bus: FeedBus, keys: string, registry: Registry, log: Lo
     const { integration } = request;
     const { kinds, limit } = asked;
     const bytesMax = Math.min(answerBytesMax, bus.maxPayloadBytes - spareBytes);
-    const endMs = Math.min(Date.now() + asked.waitMs, request.deadline - marginMs);
+    const endMs = Math.min(performance.now() + asked.waitMs, request.deadline - marginMs);
     using waiting = new DisposableStack();
     let wait: Wait | undefined;
     let page: Page = { events: [], next: start, sinceMs: start.sinceMs, more: false };
@@ -78,7 +78,7 @@ export function openFeed(bus: FeedBus, keys: string, registry: Registry, log: Lo
         () => readPage(tail.window, { from, sinceMs, kinds, limit, bytesMax }),
         integration,
       );
-      const leftMs = endMs - Date.now();
+      const leftMs = endMs - performance.now();
       if (page.events.length > 0 || page.more || leftMs <= 0 || wait?.isOver === true) return page;
       if (wait === undefined) {
         waiting.use(waiters.enter(integration));

@@ -17,7 +17,7 @@ export interface BusRequest {
   body: Uint8Array;
   /** When this process took the request, by `performance.now()`. */
   arrivedAtMs: number;
-  /** Until then the caller waits for the answer; epoch milliseconds, by the clock of this process. */
+  /** Until then the caller waits for the answer, by `performance.now()`. */
   deadline: number;
   /** Whether the caller said that it no longer waits for the reply. */
   readonly isGivenUp: boolean;
@@ -158,7 +158,7 @@ function readRequest(
     headers,
     body: message.data,
     arrivedAtMs: performance.now(),
-    deadline: Date.now() + Number(headers.get(requestHeaders.timeoutMs) ?? defaultTimeoutMs),
+    deadline: performance.now() + Number(headers.get(requestHeaders.timeoutMs) ?? defaultTimeoutMs),
     get isGivenUp() {
       return inHand.isGivenUp;
     },

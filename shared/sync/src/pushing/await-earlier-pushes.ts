@@ -31,7 +31,7 @@ export async function afterEarlierPushes<Body>(
 
 /** Refuses a push whose caller has timed out while the push waited for its turn. */
 function refuseIfUnawaited({ deadline }: BusRequest): void {
-  if (Date.now() <= deadline) return;
+  if (performance.now() <= deadline) return;
   throw new Failure(
     'timeout',
     'The push had to wait too long for its turn; none of its records was written.',
