@@ -104,21 +104,26 @@ async function changeQuantities(
   changes: Partial<StreamConfig>,
 ): Promise<boolean> {
   const what = `stream ${stream}`;
-  try {
-    const update = (): Promise<unknown> => connection.manager.streams.update(stream, changes);
-    const done = await connection.whileConnected(() => ifAllowed(connection, update));
-    watch.granted(what);
-    return done !== forbidden;
-  } catch (error) {
-    if (!(error instanceof JetStreamApiError)) throw error;
-    if (isRefusedWith(error, codes.replicasUnsupported)) throw refused(what, error);
+  const update = async (): Promise<unknown> => {
+    try {
+      return await ifAllowed(connection, () => connection.manager.streams.update(stream, changes));
+    } catch (error) {
+      if (error instanceof JetStreamApiError) return error;
+      throw error;
+    }
+  };
+  const done = await patiently(connection, what, update);
+  if (done instanceof JetStreamApiError) {
+    if (isRefusedWith(done, codes.replicasUnsupported)) throw refused(what, done);
     connection.log.debug(
-      { err: error, stream, changes },
+      { err: done, stream, changes },
       'nats-server refuses to change a stream as the settings say',
     );
-    watch.refused(what, error);
+    watch.refused(what, done);
     return false;
   }
+  watch.granted(what);
+  return done !== forbidden;
 }
 
 async function ensureConsumer(
