@@ -371,6 +371,7 @@ describe('refusals of the token endpoint', () => {
       400,
       'invalid_request',
     ],
+    ['a form whose type is none', inForm(), { 'content-type': 'form' }, 400, 'invalid_request'],
     ['two methods', inForm(), basic('erp', erp.secret), 400, 'invalid_request'],
     [
       'Basic beside another id',

@@ -14,7 +14,7 @@ import type { GatewayConfig } from '../config.ts';
 import { rawQuery } from '../forward.ts';
 import { countHeader } from '../server/raw-headers.ts';
 import { openFailures } from './failures.ts';
-import { readFormBody, readTokenRequest, type TokenRequest } from './token-request.ts';
+import { isForm, readFormBody, readTokenRequest, type TokenRequest } from './token-request.ts';
 import { addressOf, metadataOf, metadataPath, openIssuing, tokenPath } from './issuer.ts';
 import { invalidClient, invalidRequest, OAuthRefusal, tooManyFailures } from './refusal.ts';
 
@@ -46,7 +46,11 @@ export function addTokenEndpoint(app: FastifyInstance, options: TokenEndpointOpt
     throw invalidClient('The client id or its secret is wrong, or the secret has ended.');
   };
 
-  app.post(tokenPath, { errorHandler: answerRefusal }, async (request, reply) => {
+  const onRequest = async ({ raw }: FastifyRequest): Promise<void> => {
+    // Fastify fails for a malformed type, before the form is read. `readFormBody` refuses a form without a type.
+    if (!isForm(raw)) delete raw.headers['content-type'];
+  };
+  app.post(tokenPath, { errorHandler: answerRefusal, onRequest }, async (request, reply) => {
     reply.header('pragma', 'no-cache');
     const authorization = readAuthorization(request);
     const asked = readTokenRequest(await readFormBody(request, reply), authorization);

@@ -91,11 +91,12 @@ function decode(text: string): string {
 
 const formBytesMax = 8 * 1024;
 
+export const isForm = ({ headers }: IncomingMessage): boolean =>
+  isOfType('application/x-www-form-urlencoded', headers['content-type']);
+
 export async function readFormBody({ raw, exchange }: FastifyRequest, reply: FastifyReply): Promise<Buffer> {
   const { headers } = raw;
-  if (!isOfType('application/x-www-form-urlencoded', headers['content-type'])) {
-    throw invalidRequest('Send the form as application/x-www-form-urlencoded.');
-  }
+  if (!isForm(raw)) throw invalidRequest('Send the form as application/x-www-form-urlencoded.');
   const coding = headers['content-encoding'] ?? 'identity';
   if (coding.toLowerCase() !== 'identity') throw invalidRequest('Send the form without Content-Encoding.');
   if (Number(headers['content-length'] ?? 0) > formBytesMax) throw tooLarge();
