@@ -1,3 +1,5 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { JetStreamApiError } from '@nats-io/jetstream';
 import { TimeoutError } from '@nats-io/nats-core';
 import { openLog } from '@integration-sync/runtime/log';
 import { expect, it } from 'vitest';
@@ -15,31 +17,51 @@ const spec: StreamSpec = {
   replicas: 3,
 };
 
-it.each([
-  ['answers late', new TimeoutError()],
-  ['is away for a moment', new Disconnected()],
-])('a start changes the copies of a stream though NATS %s', async (_name, trouble) => {
+/** A NATS that has the stream, with one copy. */
+function openNats() {
   const config = { ...streamConfig(spec), num_replicas: 1 };
-  const updates: object[] = [];
+  const parts = {
+    info: (): Promise<unknown> => Promise.resolve({ config, state: {} }),
+    update: (_stream: string, changes: object): Promise<unknown> =>
+      Promise.resolve(Object.assign(config, changes)),
+  };
   const connection = {
     log: openLog({ service: 'test', level: 'silent' }),
     connected: true,
     nats: { isClosed: () => false },
     stream: { apiPrefix: '$JS.API' },
     whileConnected: <T>(work: () => Promise<T>) => work(),
-    manager: {
-      streams: {
-        info: () => Promise.resolve({ config, state: {} }),
-        update(_stream: string, changes: object) {
-          updates.push(changes);
-          if (updates.length === 1) return Promise.reject(trouble);
-          return Promise.resolve(Object.assign(config, changes));
-        },
-      },
-    },
+    manager: { streams: parts },
   } as unknown as Connection;
+  return { parts, connection };
+}
+
+it.each([
+  ['answers late', new TimeoutError()],
+  ['is away for a moment', new Disconnected()],
+])('a start changes the copies of a stream though NATS %s', async (_name, trouble) => {
+  const { parts, connection } = openNats();
+  const { update } = parts;
+  parts.update = () => {
+    parts.update = update;
+    return Promise.reject(trouble);
+  };
   await using streams = openStreams(connection);
   await streams.ensureStream(spec);
-  expect(updates).toEqual([{ num_replicas: 3 }, { num_replicas: 3 }]);
   expect(streams.streamStandings()).toMatchObject([{ stream: 'EVENTS', replicas: 3 }]);
+});
+
+it('a stream that was deleted is noted as missing, until it is there again', async () => {
+  const { parts, connection } = openNats();
+  await using streams = openStreams(connection);
+  await streams.ensureStream(spec);
+  const { info } = parts;
+  const description = 'stream not found';
+  parts.info = () => Promise.reject(new JetStreamApiError({ code: 404, err_code: 10_059, description }));
+  await wait(6_000);
+  expect(streams.streamNotes()).toEqual(['NATS has no EVENTS; `ops streams --apply` makes what is missing.']);
+  expect(streams.streamStandings()).toMatchObject([{ hasLeader: false }]);
+  parts.info = info;
+  await wait(6_000);
+  expect(streams.streamNotes()).toEqual([]);
 });

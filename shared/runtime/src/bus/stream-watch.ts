@@ -5,7 +5,7 @@ import { openPeriodicCheck } from '../periodic-check.ts';
 import type { Connection } from './connection.ts';
 import { describeStream, type FoundStream } from './inspect.ts';
 import { quantityInWords } from './quantities.ts';
-import { mendingOf, type Refusal } from './refusals.ts';
+import { codes, isRefusedWith, mendingOf, type Refusal } from './refusals.ts';
 import type { StreamSpec } from './stream-config.ts';
 
 export type StreamStanding = ReturnType<typeof standingOf>;
@@ -39,6 +39,7 @@ export function openStreamWatch(connection: Connection) {
   /** One sentence for each problem. */
   const notes = (): string[] => {
     const all = allFound();
+    const leaderless = namesOf(all, isLeaderless).filter((name) => !missing.has(name));
     const together = [
       ...noteOfAll([...missing], (names) => `has no ${names}; \`ops streams --apply\` makes what is missing`),
       ...all.flatMap(changesOf),
@@ -48,7 +49,7 @@ export function openStreamWatch(connection: Connection) {
         namesOf(all, isAlone),
         (names) => `is a cluster and has one copy of ${names}; STREAM_REPLICAS=3 makes three`,
       ),
-      ...noteOfAll(namesOf(all, isLeaderless), (names) => `has no leader for ${names}`),
+      ...noteOfAll(leaderless, (names) => `has no leader for ${names}`),
       ...refusals.words(),
     ];
     return [...new Set(together)];
@@ -70,6 +71,7 @@ export function openStreamWatch(connection: Connection) {
       // Only the leader answers for a stream. The error says nothing without a NATS connection, or if `saw` ran meanwhile.
       if (connection.connected && watched.get(spec.name)?.found === found)
         watched.set(spec.name, { spec, found: { ...found, standing: 'leaderless' } });
+      if (isRefusedWith(error, codes.streamNotFound)) missing.add(spec.name);
       sayWhatIsNew();
     }
   };
