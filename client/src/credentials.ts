@@ -58,9 +58,11 @@ function openTokens(client: { clientId: string; clientSecret: string }, post: Se
       return current.value;
     },
     renew(refused) {
-      void current?.value.then((value) => {
+      const forget = (value: string): void => {
         if (value === refused) current = undefined;
-      });
+      };
+      // A failure to fetch a token ends the calls that wait for it, and must not end the process.
+      current?.value.then(forget, () => undefined);
       return true;
     },
   };

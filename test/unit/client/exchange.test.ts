@@ -358,3 +358,30 @@ it('ends a call at once when its signal is aborted while the token is fetched, a
   expect((await other).created).toBe(1);
   expect(asked).toHaveLength(3);
 });
+
+it('fails all calls, and nothing else, where the token is refused and no other is given', async () => {
+  let tokens = 0;
+  const unhandled: unknown[] = [];
+  const note = (error: unknown): void => void unhandled.push(error);
+  process.on('unhandledRejection', note);
+  const { client } = openAsked(
+    async (one) => {
+      if (!one.url.endsWith('/oauth/token')) {
+        // The second refusal comes while the first call already fetches another token.
+        if (one.body.includes('S-2')) await pause(100);
+        return problem(401, 'unauthorized');
+      }
+      tokens += 1;
+      if (tokens === 1) return json({ access_token: 'token', expires_in: 3_600 });
+      await pause(1_000);
+      return Response.json({ error: 'invalid_client' }, { status: 401 });
+    },
+    { key: undefined, clientId: 'erp', clientSecret: 'isk_key' },
+  );
+  const calls = [supplier, { ...supplier, externalId: 'S-2' }].map((one) => client.push('suppliers', [one]));
+  const outcomes = await Promise.allSettled(calls);
+  await pause(1_000);
+  process.off('unhandledRejection', note);
+  expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  expect(unhandled).toEqual([]);
+});
