@@ -179,3 +179,20 @@ it('takes up a push that comes at the very moment at which it finishes', async (
   await announcer[Symbol.asyncDispose]();
   expect(published).toHaveLength(50);
 });
+
+it('begins no first try once another replica may have announced the push', async () => {
+  const triedAtMs: number[] = [];
+  const beganMs = performance.now();
+  const { announcer, left } = setUp(async () => {
+    triedAtMs.push(performance.now() - beganMs);
+    // A leader that stands still: each publish ends once its acks are overdue.
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    throw new Failure('unavailable', 'no ack');
+  });
+  const ids = Array.from({ length: 40 }, (_, index) => `s${index}`);
+  for (const id of ids) announcer.announce(of(id));
+  await new Promise((resolve) => setTimeout(resolve, 120_000));
+  await announcer[Symbol.asyncDispose]();
+  expect(left.toSorted()).toEqual(ids.toSorted());
+  expect(Math.max(...triedAtMs)).toBeLessThan(10_000);
+});

@@ -158,11 +158,16 @@ const hinderedMs = 15_000;
 function openTries(log: Log, background: Background) {
   let refusedAtMs = -Infinity;
   return {
-    /** Resolves with undefined if the last try failed too. */
+    /** Resolves with undefined if the last try failed too, or if it is too late for the first. */
     async patiently<T>(
       { announcement: { syncId }, untilMs }: Waiting,
       work: () => Promise<T>,
     ): Promise<T | undefined> {
+      if (performance.now() > untilMs) {
+        // The push waited so long for its turn that a sweeper may publish its events already.
+        refusedAtMs = performance.now();
+        return undefined;
+      }
       try {
         return await retry(work, {
           mayRetry(error) {
