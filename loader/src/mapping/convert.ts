@@ -8,11 +8,12 @@ export type Cell = string | number | boolean | Date | null | undefined | object;
 /** Why a cell or a row cannot be converted. */
 export class Wrong {
   readonly reason: string;
-  /** The id of the row, if it has one: prune does not archive the records of rejected rows. */
-  id = '';
+  /** The id of the row, or empty: prune does not archive the records of rejected rows. */
+  readonly id: string;
 
-  constructor(reason: string) {
+  constructor(reason: string, id?: unknown) {
     this.reason = reason;
+    this.id = typeof id === 'string' ? id : '';
   }
 }
 

@@ -63,12 +63,8 @@ export function itemsOfCells(table: Table, rules: Rules): Making {
   const constants = Object.entries(rules.constants ?? {});
   const idColumn = columns.find(({ field }) => field === 'externalId');
 
-  const wrong = (row: readonly Cell[], reason: string): Wrong => {
-    const refused = new Wrong(reason);
-    const id = idColumn?.convert(row[idColumn.index]);
-    if (typeof id === 'string') refused.id = id;
-    return refused;
-  };
+  const wrong = (row: readonly Cell[], reason: string): Wrong =>
+    new Wrong(reason, idColumn?.convert(row[idColumn.index]));
 
   const make = (row: readonly Cell[]): Item | Wrong => {
     if (row.length > table.width && row.slice(table.width).some((cell) => cell !== '' && cell !== null)) {
@@ -104,6 +100,7 @@ export function itemsOfObjects(kind: Kind, rules: Rules): MakeItem<Item> {
   );
   return (row) => {
     const item: Item = {};
+    let wrong: string | undefined;
     for (const [key, value] of Object.entries(row)) {
       if (key === rowColumn || key === reasonColumn) continue;
       const mapped = converters.get(key);
@@ -114,11 +111,11 @@ export function itemsOfObjects(kind: Kind, rules: Rules): MakeItem<Item> {
       }
       if (mapped.field === null) continue;
       const converted = mapped.convert(isCell(value) ? value : null);
-      if (converted instanceof Wrong) return new Wrong(`${key}: ${converted.reason}`);
-      if (converted !== undefined) item[mapped.field] = converted;
+      if (converted instanceof Wrong) wrong ??= `${key}: ${converted.reason}`;
+      else if (converted !== undefined) item[mapped.field] = converted;
     }
     for (const [field, value] of constants) item[field] ??= value;
-    return item;
+    return wrong === undefined ? item : new Wrong(wrong, item['externalId']);
   };
 }
 

@@ -286,6 +286,11 @@ describe('rows', () => {
       quantity: 1.5,
       receivedDate: '2026-03-31',
     });
+    // Prune takes the record of a rejected row for loaded, by this id.
+    expect(make({ menge: 'viel', nr: 7 })).toMatchObject({
+      reason: expect.stringMatching(/^menge: /),
+      id: '7',
+    });
   });
 });
 
