@@ -165,7 +165,8 @@ async function beginning(blocks: AsyncGenerator<string>, look: Look, isCut: bool
       throw error;
     });
     if (next.done === true || next.value === undefined) return rows;
-    rows.push(...parseRecords(next.value, look.form));
+    // The first MiB of standard input comes at once, and may have more rows than a call may have arguments.
+    for (const row of parseRecords(next.value, look.form)) rows.push(row);
     // `sep=;` is no row of the table.
     if (rows[0]?.join(String.fromCharCode(look.form.delimiter)).startsWith('sep=') === true) rows[0] = [''];
     if (rows.length >= sampleRows + headerRowsMax) {

@@ -1,4 +1,5 @@
 // Reads JSON files: one object on each line (NDJSON), or one array of objects in the whole file.
+import { isUtf8 } from 'node:buffer';
 import { Stop } from '../exit.ts';
 import { reasonColumn, rowColumn } from '../kinds.ts';
 import { Wrong } from '../mapping/convert.ts';
@@ -66,8 +67,12 @@ const decode = (block: Buffer): string => block.toString('utf8');
 
 type Make = (row: Item) => Item | Wrong;
 
-const makeLine = (line: string, make: Make): Item | Wrong =>
-  line.includes('\ufffd') ? new Wrong('the line has a byte that is no UTF-8') : makeText(line, make);
+function makeLine(line: string, make: Make): Item | Wrong {
+  const made = makeText(line, make);
+  if (!line.includes('\ufffd')) return made;
+  const id = made instanceof Wrong ? made.id : made['externalId'];
+  return new Wrong('the line has a byte that is no UTF-8', id);
+}
 
 function makeText(text: string, make: Make): Item | Wrong {
   const parsed = parseLine(text);
@@ -90,7 +95,9 @@ export async function openJson(input: Input, standardInput?: AsyncIterable<Buffe
     throw new Stop(`${where} is over 64 MiB: make it one object a line (jq -c '.[]'), and name it .ndjson.`);
   }
   const bom = encodingByBom(begun.start);
-  const rows = arrayIn(begun.start.subarray(bom?.bomBytes ?? 0).toString('utf8'), input, where);
+  const bytes = begun.start.subarray(bom?.bomBytes ?? 0);
+  if (!isUtf8(bytes)) throw new Stop(`${where} is no UTF-8, as JSON has to be.`);
+  const rows = arrayIn(decode(bytes), input, where);
   const make = itemsOfObjects(input.kind, input.rules);
   return {
     input,

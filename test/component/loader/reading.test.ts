@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { hashOf, openBytes } from '../../../loader/src/reading/bytes.ts';
 import { openSource, resolveInputs } from '../../../loader/src/reading/inputs.ts';
+import type { Source } from '../../../loader/src/reading/source.ts';
 import { firstBytes } from '../../../loader/src/reading/start.ts';
 import { useFolder } from '../../support/use-folder.ts';
 import { makeWorkbook } from '../../support/workbooks.ts';
@@ -73,4 +74,42 @@ it('makes an item of a JSON array once more that has the character of unreadable
   const source = await openSource(input);
   const [row] = (await Array.fromAsync(source.rows())).flat();
   expect([row?.made, source.make(row?.raw)]).toEqual([supplier, supplier]);
+});
+
+async function sourceOf(name: string, content: Buffer): Promise<Source> {
+  const path = join(folder.path, name);
+  await writeFile(path, content);
+  const [input] = await resolveInputs({ files: [path], map: new Map(), rules: {} });
+  if (input === undefined) throw new Error('there is no input');
+  return openSource(input);
+}
+
+it('names the record of a line that has a byte which is no UTF-8', async () => {
+  const source = await sourceOf(
+    'suppliers.ndjson',
+    Buffer.from('{"externalId":"S-1","name":"caf\xe9"}\n', 'latin1'),
+  );
+  const [row] = (await Array.fromAsync(source.rows())).flat();
+  const wrong = { reason: 'the line has a byte that is no UTF-8', id: 'S-1' };
+  expect([row?.made, source.make(row?.raw)]).toMatchObject([wrong, wrong]);
+});
+
+it('refuses a JSON array that is no UTF-8', async () => {
+  const array = Buffer.from('[{"externalId":"S-1","name":"caf\xe9"}]', 'latin1');
+  await expect(sourceOf('suppliers.json', array)).rejects.toThrow(
+    'suppliers.json is no UTF-8, as JSON has to be',
+  );
+});
+
+it('stops at the first rows of standard input beyond 1 MiB that are no UTF-8', async () => {
+  const input = { path: '-', kind: 'suppliers', format: 'csv', sheet: undefined, rules: {} } as const;
+  const row = 'S-1;One\n';
+  const bytes = Buffer.from(`externalId;name\n${row.repeat(200_000)}S-2;caf\xe9\n`, 'latin1');
+  async function* piped(): AsyncGenerator<Buffer> {
+    for (let at = 0; at < bytes.length; at += 65_536) yield bytes.subarray(at, at + 65_536);
+  }
+  const source = await openSource(input, piped());
+  await expect(Array.fromAsync(source.rows())).rejects.toThrow(
+    'standard input, up to line 200002: a byte is no UTF-8',
+  );
 });
