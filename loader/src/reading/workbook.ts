@@ -269,15 +269,19 @@ class SheetReader implements XmlEvents {
     if (type === 'b') return isTrue(content);
     if (type === 'e') return new Wrong(`${content} is an error of a formula`);
     // A time without a zone is read as UTC, not as local time of this machine.
-    if (type === 'd') return new Date(/T[^Z+-]*$/.test(content) ? `${content}Z` : content);
+    if (type === 'd') return dayOr(new Date(/T[^Z+-]*$/.test(content) ? `${content}Z` : content), content);
     const number = Number(content);
     const { texts, dateStyles, is1904 } = this.#reading;
     const cell = type === 's' ? texts.at(number) : number;
     if (cell === undefined || Number.isNaN(cell))
       throw new Error(`row ${this.#number}: no value is ${content}`);
-    return typeof cell === 'number' && dateStyles[this.#style] === true ? dateOf(cell, is1904) : cell;
+    const isDay = typeof cell === 'number' && dateStyles[this.#style] === true;
+    return isDay ? dayOr(dateOf(cell, is1904), content) : cell;
   }
 }
+
+const dayOr = (day: Date, content: string): Date | Wrong =>
+  Number.isNaN(day.getTime()) ? new Wrong(`${content} is no day, as its format says`) : day;
 
 const dayMs = 86_400_000;
 /** Excel counts days from 1899-12-30 or, in workbooks of old Macs, from 1904-01-01. */

@@ -137,6 +137,14 @@ describe('cells', () => {
     ]);
     expect(row[0]).toEqual(day('2026-03-31'));
   });
+
+  it('that are shown as days and are none are wrong', async () => {
+    const styles = '<styleSheet><cellXfs><xf numFmtId="14"/></cellXfs></styleSheet>';
+    const cells = '<c s="0"><v>4006381333931</v></c><c t="d"><v>soon</v></c>';
+    expect(await read(`<row>${cells}</row>`, { styles })).toEqual({
+      1: ['wrong: 4006381333931 is no day, as its format says', 'wrong: soon is no day, as its format says'],
+    });
+  });
 });
 
 it('a hidden sheet is loaded where a map names it, and not else', async () => {
