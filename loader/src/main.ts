@@ -2,7 +2,7 @@
 // The process: arguments, signals, streams and the exit code.
 import { once } from 'node:events';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
-import { exitCodes } from './exit.ts';
+import { exitCodes, systemCodeOf } from './exit.ts';
 import { run } from './run.ts';
 
 // A load makes much garbage and keeps little in memory. So V8 runs a full collection once the heap has grown by 60 %.
@@ -28,8 +28,12 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     else interrupt.abort(new Error('interrupted'));
   });
 }
-// The reader of the output may have closed the pipe, as `head` does.
-process.stdout.on('error', () => process.exit(exitCodes.all));
+process.stdout.on('error', (error) => {
+  // The reader of the output may have closed the pipe, as `head` does.
+  if (systemCodeOf(error) === 'EPIPE') process.exit(exitCodes.all);
+  process.stderr.write(`The output cannot be written: ${error.message}\n`);
+  process.exit(exitCodes.unreachable);
+});
 
 process.exitCode = await run(process.argv.slice(2), {
   environment: process.env,

@@ -1,5 +1,8 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, open, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { text as readText } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import iconv from 'iconv-lite';
 import { expect, it } from 'vitest';
@@ -274,6 +277,15 @@ it('no key, no address, no command and no files are explained', async () => {
     err: expect.stringContaining('Usage: integration-sync COMMAND'),
   });
   expect(await without(url, 'load')).toMatchObject({ code: 3, err: expect.stringContaining('Which files?') });
+});
+
+it('says that its output cannot be written, with 1, where the disk is full', async () => {
+  await using full = await open('/dev/full', 'w');
+  const main = resolve(import.meta.dirname, '../../../loader/src/main.ts');
+  const child = spawn(process.execPath, [main, '--help'], { stdio: ['ignore', full.fd, 'pipe'] });
+  if (child.stderr === null) throw new Error('the command has no standard error');
+  const [err, [code]] = await Promise.all([readText(child.stderr), once(child, 'close')]);
+  expect([code, err]).toEqual([1, 'The output cannot be written: ENOSPC: no space left on device, write\n']);
 });
 
 it('says which file of the load that is to be resumed is gone', async () => {
