@@ -36,7 +36,7 @@ export function openExchange(options: ExchangeOptions & Credentials): Send {
 
   const attempt = async (call: Call, until: number, authorization?: string): Promise<Answer> => {
     const window = await pacer.turn(signalOf(call), until);
-    const sentAt = Date.now();
+    const sentAt = performance.now();
     const signals = [call.signal, options.signal, AbortSignal.timeout(answerMsMax)];
     const response = await fetchFrom(`${root}${call.path}`, {
       method: call.method,
@@ -58,7 +58,7 @@ export function openExchange(options: ExchangeOptions & Credentials): Send {
       const error = new RequestFailed(what, status, headers, text);
       if (!askForPatience.has(status) || (call.once === true && status !== 429)) throw error;
       const afterMs = Number.parseFloat(headers.get('retry-after') ?? '') * 1_000 || 0;
-      if (status === 429) pacer.hold(Date.now() + afterMs);
+      if (status === 429) pacer.hold(performance.now() + afterMs);
       return { error, isRefused: status === 429, afterMs };
     } catch (cause) {
       if (cause instanceof RequestFailed || cause instanceof Unreachable) throw cause;
@@ -71,7 +71,7 @@ export function openExchange(options: ExchangeOptions & Credentials): Send {
   };
 
   const repeat = async (call: Call, authorization?: Authorization): Promise<Answer> => {
-    const until = Date.now() + patienceMs;
+    const until = performance.now() + patienceMs;
     const signal = signalOf(call);
     let isRenewed = false;
     /** Whether an earlier attempt may have taken effect: it got no answer, or 502, 503 or 504. */
@@ -92,7 +92,7 @@ export function openExchange(options: ExchangeOptions & Credentials): Send {
       // After a 429 with Retry-After, the pacer delays the next attempt.
       const waitMs =
         outcome.isRefused && outcome.afterMs > 0 ? 0 : Math.max(backOff(failures), outcome.afterMs);
-      if (Date.now() + Math.max(waitMs, outcome.afterMs) > until) {
+      if (performance.now() + Math.max(waitMs, outcome.afterMs) > until) {
         throw new Unreachable(outcome.error.message, { cause: outcome.error });
       }
       await wait(waitMs, signal);

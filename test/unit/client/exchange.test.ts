@@ -1,6 +1,6 @@
 // How calls are repeated and paced, against a service that is written out here: a real one answers 429 or 503 only when it must.
 import { openClient, RequestFailed, Unreachable } from '@integration-sync/client';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { pause } from '../../support/pause.ts';
 
 interface Asked {
@@ -195,6 +195,19 @@ it('lets no call wait longer than its patience for the Retry-After of another ca
   expect(Date.now() - begunAt).toBeLessThan(20_000);
   expect(asked).toHaveLength(1);
 });
+
+it.each([429, 503])(
+  "waits no longer after a %i where the machine's clock is set back meanwhile",
+  async (status) => {
+    const { client } = openAsked((one, count) => {
+      setTimeout(() => vi.setSystemTime(Date.now() - 3_600_000), 3_000);
+      return count < 100 ? problem(status, 'wait', { 'retry-after': '7' }) : json(created(one));
+    });
+    const begunAt = performance.now();
+    await expect(client.push('suppliers', [supplier])).rejects.toThrow(Unreachable);
+    expect(performance.now() - begunAt).toBeLessThan(5 * 60_000);
+  },
+);
 
 it('repeats what a proxy answered 502, as it does while gateways are replaced', async () => {
   const page = new Response('<h1>502 Bad Gateway</h1>', { status: 502 });
