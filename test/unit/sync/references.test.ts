@@ -12,6 +12,8 @@ interface Asked {
   ids: readonly string[];
 }
 
+const erased = 'erased ';
+
 /** A database of which the primary has `all`, and a majority those of them that `majority` names when it is asked. */
 function lookUp(all: readonly string[], majority: (asked: number) => readonly string[]) {
   const asked: Asked[] = [];
@@ -21,7 +23,11 @@ function lookUp(all: readonly string[], majority: (asked: number) => readonly st
       const turns = asked.filter((one) => one.readConcern === 'majority').length;
       const there = readConcern === 'majority' ? majority(turns) : all;
       const found = there
-        .map((externalId) => ({ _id: idOf(externalId), externalId }))
+        .map((externalId) =>
+          externalId.startsWith(erased)
+            ? { _id: idOf(externalId.slice(erased.length)), externalId: '' }
+            : { _id: idOf(externalId), externalId },
+        )
         .filter(({ _id }) => filter._id.$in.includes(_id));
       return { toArray: async () => found };
     },
@@ -45,6 +51,16 @@ it('does not find a record that is nowhere', async () => {
 it('waits for a record that the primary has, until a majority has it', async () => {
   const { lookup } = lookUp(['S-1'], (turns) => (turns < 3 ? [] : ['S-1']));
   expect(await lookup.existing('acme', ['S-1'])).toEqual(new Set(['S-1']));
+});
+
+it('waits for a record that the primary has again and a majority still has as erased', async () => {
+  const { lookup } = lookUp(['S-1'], (turns) => (turns < 3 ? [`${erased}S-1`] : ['S-1']));
+  expect(await lookup.existing('acme', ['S-1'])).toEqual(new Set(['S-1']));
+});
+
+it('does not find an erased record', async () => {
+  const { lookup } = lookUp([`${erased}S-1`], () => [`${erased}S-1`]);
+  expect(await lookup.existing('acme', ['S-1'])).toEqual(new Set());
 });
 
 it('says that the database is not available, where a majority does not have it for long', async () => {

@@ -37,19 +37,22 @@ export function openLookup(store: Store, kind: Pick<Kind, 'plural' | 'idPrefix'>
   const seen = (): LRUCache<string, true> =>
     (cache ??= new LRUCache({ max: rememberedMax, ttl: forMs, ttlResolution: 0 }));
 
-  const query = (
+  const query = async (
     integration: string,
     ids: readonly string[],
     readConcern: 'majority' | 'local',
     fields = false,
-  ) =>
-    records
+  ) => {
+    const found = await records
       .find(these(integration, ids), {
         projection: { externalId: 1, ...(fields ? { fields: 1 } : {}) },
         readConcern,
         ...allOfThem(ids.length),
       })
       .toArray();
+    // An erased record has no externalId, and counts as missing.
+    return found.filter(({ externalId }) => externalId !== '');
+  };
 
   const find = async (integration: string, externalIds: readonly string[], fields: boolean) => {
     const ids = externalIds.map((externalId) => internalIdOf(kind.idPrefix, integration, externalId));
@@ -58,8 +61,7 @@ export function openLookup(store: Store, kind: Pick<Kind, 'plural' | 'idPrefix'>
       const known = new Set(found.map(({ _id }) => _id));
       const missing = ids.filter((id) => !known.has(id));
       const isSettled = missing.length === 0 || (await query(integration, missing, 'local')).length === 0;
-      // An erased record has no externalId, and counts as missing.
-      if (isSettled) return found.filter(({ externalId }) => externalId !== '');
+      if (isSettled) return found;
       if (performance.now() > endMs)
         throw new Failure(
           'unavailable',
