@@ -84,6 +84,13 @@ describe('the index of changes', () => {
       (key) => key !== undefined,
     );
     expect(await changesIndexed('batches')).toEqual(asked);
+    // An operator drops the index where nobody asks for changes any more.
+    await batches.dropIndex('last-changed');
+    expect(idsOf(await caller.list('batches', changedSince('1970-01-01')))).toEqual(['b']);
+    await eventually(
+      () => changesIndexed('batches'),
+      (key) => key !== undefined,
+    );
   });
 });
 

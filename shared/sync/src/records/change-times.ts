@@ -70,7 +70,16 @@ export function openChangeTimes(store: Store, collection: string, log: Log) {
         await Promise.race([indexing, wait(indexMs, undefined, { ref: false })]);
         if (!isIndexed) return false;
       }
-      const found = await undated(records, integration).limit(1).toArray();
+      const found = await undated(records, integration)
+        .limit(1)
+        .toArray()
+        .catch(() => undefined);
+      if (found === undefined) {
+        // An operator may have dropped the index. If MongoDB is away, the query of the listing itself says so.
+        isIndexed = false;
+        indexing ??= index();
+        return false;
+      }
       if (found.length === 0) return true;
       if (!dating.has(integration) && !stopping.signal.aborted) dating.set(integration, date(integration));
       return false;
