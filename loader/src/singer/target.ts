@@ -159,6 +159,11 @@ export class Target implements AsyncDisposable {
     await this.drain();
     const { client, mostPercent, say } = this.#options;
     const { kind, mark, rejectedIds } = stream;
+    const other = [...this.#streams.values()].find((one) => one.kind === kind && one !== stream);
+    if (other !== undefined) {
+      say(`${name}: nothing is archived, as ${other.name} has ${kind} too.\n`);
+      return;
+    }
     const { ids, total } = await find(client, kind, { mark, rejectedIds });
     if (tooMany(ids.length, total, mostPercent)) {
       this.#isRefused = true;

@@ -23,10 +23,10 @@ const outcomeOf = (actions: Action[], code = 'required'): PushOutcome =>
     records: actions.map(() => ({ externalId: '', internalId: '', status: 'CREATED' })),
   }) as unknown as PushOutcome;
 
-function openTarget(send: TargetOptions['send']) {
+function openTarget(send: TargetOptions['send'], client: object = {}) {
   const states: unknown[] = [];
   const target = new Target({
-    client: {} as Client,
+    client: client as Client,
     send,
     rulesOf: () => ({}),
     inFlightMax: 2,
@@ -134,6 +134,27 @@ it('sends a record once more whose reference came later, before any STATE after 
   await target.drain();
   expect(states).toEqual([2]);
   expect(target.counts).toEqual({ accepted: 1_001, rejected: 0 });
+});
+
+it('archives what a version lacks, but not where another stream has records of the kind too', async () => {
+  const archived: unknown[] = [];
+  const service = {
+    async *pages() {
+      yield { total: 100, nextSince: '2026-03-31T00:00:00.000Z' };
+    },
+    async *list() {
+      yield { externalId: 'gone', syncStatus: 'SYNCED' };
+    },
+    archive: async (kind: string, ids: string[]) => void archived.push(kind, ...ids),
+  };
+  const { take } = openTarget(async (_kind, items) => outcomeOf(items.map(() => 'created')), service);
+  const streams = ['suppliers_eu', 'suppliers_us', 'products'];
+  for (const stream of streams) {
+    await take(schema(stream, 'externalId', 'name'));
+    await take({ type: 'RECORD', stream, record: { externalId: stream, name: 'One' }, version: 1 });
+  }
+  for (const stream of streams) await take({ type: 'ACTIVATE_VERSION', stream, version: 1 });
+  expect(archived).toEqual(['products', 'gone']);
 });
 
 it('stops at a RECORD before its SCHEMA, at BATCH and at what is no message, without a STATE', async () => {
