@@ -16,6 +16,8 @@ export interface ConnectionValues {
 export interface Connection {
   url: string;
   client: Client;
+  /** Resolves once the service answers, also if it refuses the request. */
+  answering: Promise<void>;
 }
 
 /** An abort of `signal` ends requests in flight. */
@@ -32,8 +34,20 @@ export async function connect(
   const key = await readKey(environment, values['key-file']);
   const clientId = environment['INTEGRATION_SYNC_CLIENT_ID'];
   const credentials = clientId ? { clientId, clientSecret: key } : { key };
-  const client = openClient({ baseUrl: url, ...credentials, patienceMs: patienceSeconds * 1_000, signal });
-  return { url, client };
+  let resolve: (() => void) | undefined;
+  const answering = new Promise<void>((settle) => (resolve = settle));
+  const client = openClient({
+    baseUrl: url,
+    ...credentials,
+    patienceMs: patienceSeconds * 1_000,
+    signal,
+    async fetch(...asked) {
+      const answer = await fetch(...asked);
+      if (answer.status < 500) resolve?.();
+      return answer;
+    },
+  });
+  return { url, client, answering };
 }
 
 async function readKey(environment: Environment, keyFile: string | undefined): Promise<string> {

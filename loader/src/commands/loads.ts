@@ -1,7 +1,7 @@
 // load and plan: they read the same files in the same way, and differ in what they ask the service.
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { Client, Kind, PlanOptions } from '@integration-sync/client';
+import type { Kind, PlanOptions } from '@integration-sync/client';
 import type { Context } from '../command.ts';
 import { connect, stopOf, type Connection } from '../connection.ts';
 import { exitCodes, Stop, type ExitCode } from '../exit.ts';
@@ -58,7 +58,7 @@ export async function runLoad(
   const state = resumed ?? (await newState(values, inputs, connection, isPlan));
   const isPiped = inputs.some(({ path }) => path === standardInput);
   const folder = isPlan || isPiped ? undefined : resolve(values.state);
-  await greet(connection.client, state, !isPlan && resumed === undefined, values);
+  await greet(connection, state, !isPlan && resumed === undefined, values);
   if (folder !== undefined && resumed === undefined) await startKinds(folder, state);
   return carryOut({
     state,
@@ -141,12 +141,17 @@ async function newState(
  * A resumed load takes no mark: prune would archive the records from before the interruption.
  */
 async function greet(
-  client: Client,
+  { client, answering }: Connection,
   state: LoadState,
   takesMarks: boolean,
   { patience }: Values,
 ): Promise<void> {
-  const signal = AbortSignal.timeout(Math.min(firstAnswerMsMax, Number(patience) * 1_000));
+  const silence = new AbortController();
+  const { signal } = silence;
+  const waitMs = Math.min(firstAnswerMsMax, Number(patience) * 1_000);
+  const timer = setTimeout(() => silence.abort(), waitMs).unref();
+  // A service that answers may still say to wait for its rate limit.
+  void answering.then(() => clearTimeout(timer));
   for (const kind of new Set(state.files.map((file) => file.kind))) {
     try {
       const { value } = await client.pages(kind, { limit: 1, signal }).next();

@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, open, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
@@ -277,6 +279,23 @@ it('no key, no address, no command and no files are explained', async () => {
     err: expect.stringContaining('Usage: integration-sync COMMAND'),
   });
   expect(await without(url, 'load')).toMatchObject({ code: 3, err: expect.stringContaining('Which files?') });
+});
+
+it('waits for the rate limit before it says that the service does not answer', async () => {
+  let asked = 0;
+  const service = createServer(({ method }, answer) => {
+    asked += 1;
+    const status = method === 'POST' ? 403 : asked % 2 === 1 ? 429 : 200;
+    answer.writeHead(status, { 'retry-after': '2' }).end('{"entities":[],"total":0}');
+  }).listen(0, '127.0.0.1');
+  await once(service, 'listening');
+  const url = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
+  const products = join(folder.path, 'products.csv');
+  await writeFile(products, good);
+  // The service says twice to wait for 2 s.
+  const said = await loadFile('suppliers.csv', good, products, '--url', url, '--patience', '3');
+  service.close();
+  expect(said).toMatchObject({ code: 3, err: expect.stringContaining('403: the key lacks the scope') });
 });
 
 it('says that its output cannot be written, with 1, where the disk is full', async () => {
