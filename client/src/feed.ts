@@ -21,7 +21,7 @@ export interface FeedPoll {
   events?: readonly EventKind[] | undefined;
   /** How many events a page has at most: 100 unless given. */
   limit?: number | undefined;
-  /** Makes each call wait for an event (25 s at most), for ever. Without it, the iterator ends after present events. */
+  /** Makes each call wait for an event (25 s at most), for ever. Without it or at 0, present events end the iterator. */
   waitSeconds?: number | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -39,6 +39,6 @@ export async function* pollFeed(
     const page: { events: FedEvent[]; next: string; more: boolean } = JSON.parse(text);
     after = page.next;
     yield { entities: page.events, next: page.next };
-    if (wait === undefined && !page.more) return;
+    if ((wait ?? 0) === 0 && !page.more) return;
   }
 }

@@ -30,6 +30,11 @@ it('begins at a time, goes on behind each page, and ends with what is there', as
   });
 });
 
+it('ends with what is there where it is to wait 0 s, and does not ask without pause', async () => {
+  const { paths } = await asked({ after: 'n0', waitSeconds: 0 }, 9);
+  expect(paths).toEqual(['events?after=n0&wait=0', 'events?after=n1&wait=0', 'events?after=n2&wait=0']);
+});
+
 it('goes on for ever where it waits', async () => {
   const { paths } = await asked({ after: 'n0', waitSeconds: 25 }, 5);
   expect(paths).toHaveLength(5);
