@@ -228,9 +228,8 @@ export class Target implements AsyncDisposable {
   async #emit(): Promise<void> {
     const due = this.#pending.filter(({ after }) => after <= this.#released);
     const last = due.at(-1);
-    if (last === undefined) return;
     this.#pending = this.#pending.slice(due.length);
     for (const output of this.#rejects.values()) await output.flush();
-    await this.#options.emit(last.state);
+    if (last !== undefined) await this.#options.emit(last.state);
   }
 }

@@ -111,6 +111,16 @@ it('takes a rejected record as acknowledged once it is on disk, and goes on', as
   await target[Symbol.asyncDispose]();
 });
 
+it('writes rejected records of a tap that sends no STATE after them', async () => {
+  const { target, take } = openTarget(async (_kind, items) => outcomeOf(items.map(() => 'failed')));
+  await take(suppliers, state(1), record(2));
+  await target.drain();
+  expect(await readdir(join(folder.path, 'rejects')).catch(() => [])).toHaveLength(1);
+  const line = await readFile(join(folder.path, 'rejects/suppliers-public-suppliers.ndjson'), 'utf8');
+  expect(JSON.parse(line)).toMatchObject({ external_id: 2 });
+  await target[Symbol.asyncDispose]();
+});
+
 it('sends a record once more whose reference came later, before any STATE after it', async () => {
   const sent: string[] = [];
   const { target, states, take } = openTarget(async (kind, items) => {
