@@ -93,6 +93,13 @@ export class Target implements AsyncDisposable {
     await this.#emit();
   }
 
+  /** Resolves once all received records are answered. Those in `#later` wait on: their references may come yet. */
+  async #settle(): Promise<void> {
+    for (const kind of kinds) await this.#queues[kind].drain();
+    this.#release();
+    await this.#emit();
+  }
+
   /** Waits for the pushes in flight, and sends no more. */
   async stop(): Promise<void> {
     await Promise.all(kinds.map((kind) => this.#queues[kind].stop()));
@@ -145,7 +152,7 @@ export class Target implements AsyncDisposable {
 
   /** Begins a version at its first record: records that it does not name keep a `lastSyncedAt` up to `mark`. */
   async #begin(stream: Stream, version: number): Promise<void> {
-    await this.drain();
+    await this.#settle();
     const { value } = await this.#options.client.pages(stream.kind, { limit: 1 }).next();
     stream.version = version;
     stream.mark = value === undefined ? undefined : value.nextSince;
@@ -156,7 +163,7 @@ export class Target implements AsyncDisposable {
     const stream = this.#streams.get(name);
     // Some taps send ACTIVATE_VERSION before the first record, too.
     if (stream?.mark === undefined || stream.version !== version) return;
-    await this.drain();
+    await this.#settle();
     const { client, mostPercent, say } = this.#options;
     const { kind, mark, rejectedIds } = stream;
     const other = [...this.#streams.values()].find((one) => one.kind === kind && one !== stream);
@@ -164,7 +171,9 @@ export class Target implements AsyncDisposable {
       say(`${name}: nothing is archived, as ${other.name} has ${kind} too.\n`);
       return;
     }
-    const { ids, total } = await find(client, kind, { mark, rejectedIds });
+    // Rows that wait for their references count as loaded.
+    const waiting = this.#laterOf(kind).map(({ id }) => id);
+    const { ids, total } = await find(client, kind, { mark, rejectedIds: [...rejectedIds, ...waiting] });
     if (tooMany(ids.length, total, mostPercent)) {
       this.#isRefused = true;
       say(`${refusal(kind, ids.length, total, mostPercent)}\n`);
@@ -188,8 +197,12 @@ export class Target implements AsyncDisposable {
     this.#release();
   }
 
+  #laterOf(kind: Kind): Slot[] {
+    return [...this.#later].flatMap(([key, slot]) => (key.startsWith(`${kind} `) ? [slot] : []));
+  }
+
   async #sendLater(kind: Kind): Promise<void> {
-    const slots = [...this.#later].flatMap(([key, slot]) => (key.startsWith(`${kind} `) ? [slot] : []));
+    const slots = this.#laterOf(kind);
     for (let from = 0; from < slots.length; from += itemsMax) {
       const some = slots.slice(from, from + itemsMax);
       const outcome = await this.#options.send(kind, itemsOf(some));

@@ -146,6 +146,37 @@ it('sends a record once more whose reference came later, before any STATE after 
   expect(target.counts).toEqual({ accepted: 1_001, rejected: 0 });
 });
 
+it('sends it once more behind the versions of other streams, and archives no record of it', async () => {
+  const sent: string[] = [];
+  const archived: unknown[] = [];
+  const service = {
+    async *pages() {
+      yield { total: 100, nextSince: '2026-03-31T00:00:00.000Z' };
+    },
+    async *list() {
+      yield* ['P-1', 'gone'].map((externalId) => ({ externalId, syncStatus: 'SYNCED' }));
+    },
+    archive: async (kind: string, ids: string[]) => void archived.push(kind, ...ids),
+  };
+  const { target, take } = openTarget(async (kind, items) => {
+    sent.push(kind);
+    const isLacking = kind === 'products' && !sent.includes('suppliers');
+    return outcomeOf(
+      items.map(() => (isLacking ? 'failed' : 'created')),
+      'reference_not_found',
+    );
+  }, service);
+  const product = { externalId: 'P-1', name: 'Oak', supplierExternalId: '1' };
+  await take(schema('products', 'externalId', 'name', 'supplierExternalId'));
+  await take({ type: 'RECORD', stream: 'products', record: product, version: 1 });
+  await take({ type: 'ACTIVATE_VERSION', stream: 'products', version: 1 });
+  await take(suppliers, { ...record(1), version: 1 });
+  await target.drain();
+  expect(sent).toEqual(['products', 'suppliers', 'products']);
+  expect(target.counts).toEqual({ accepted: 2, rejected: 0 });
+  expect(archived).toEqual(['products', 'gone']);
+});
+
 it('archives what a version lacks, but not where another stream has records of the kind too', async () => {
   const archived: unknown[] = [];
   const service = {
