@@ -152,6 +152,7 @@ export class Zip implements AsyncDisposable {
   }
 
   async #bytes(position: number, length: number): Promise<Buffer> {
+    if (!Number.isSafeInteger(position)) throw this.broken('it ends too soon');
     const { buffer, bytesRead } = await this.#file.read(Buffer.alloc(length), 0, length, position);
     if (bytesRead < length) throw this.broken('it ends too soon');
     return buffer;

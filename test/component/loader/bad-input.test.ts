@@ -187,6 +187,16 @@ const cases: [
     'suppliers.xlsx is no Excel workbook',
   ],
   [
+    'a workbook whose directory is beyond any file',
+    'suppliers.xlsx',
+    () => {
+      const bytes = workbook(rowsOf(''), { is64: true })();
+      const locator = bytes.indexOf('PK\u0006\u0007');
+      return bytes.fill(0xff, locator + 8, locator + 16);
+    },
+    'suppliers.xlsx is broken (it ends too soon)',
+  ],
+  [
     'a workbook with another byte',
     'suppliers.xlsx',
     workbook(rowsOf(''), { isStored: true, crc: 1 }),
