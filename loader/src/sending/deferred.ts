@@ -1,4 +1,5 @@
-// Rows whose reference was not found. They are sent again after all other rows, unless a later row had the same id.
+// Rows whose reference was not found. They are sent again after all other rows, unless a later row of the same id replaces
+// them, which a rejected row does not.
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Kind } from '@integration-sync/client';

@@ -187,7 +187,8 @@ export class Loading {
     const { deferred } = this.#options.outputs;
     const { kind } = file;
     file.row = slot.row;
-    const earlier = slot.id === '' ? undefined : deferred?.drop(kind, slot.id);
+    const replaces = slot.id !== '' && slot.status !== 'rejected';
+    const earlier = replaces ? deferred?.drop(kind, slot.id) : undefined;
     if (earlier !== undefined)
       this.#rejectDeferred(earlier, `${earlier.reason} (row ${slot.row} has its id too)`);
     if (slot.status === 'deferred') {

@@ -186,6 +186,7 @@ export class Target implements AsyncDisposable {
   #answered(kind: Kind, slots: readonly Slot[], outcome: PushOutcome): void {
     for (const [at, slot] of slots.entries()) {
       settle(slot, outcome, at);
+      if (slot.status === 'rejected') continue;
       const key = `${kind} ${slot.id}`;
       const earlier = this.#later.get(key);
       if (earlier !== undefined) earlier.status = 'rejected';

@@ -172,6 +172,22 @@ it('does not send an earlier row again where a later row of its id came', async 
   ]);
 });
 
+it('sends an earlier row again where the later row of its id was rejected', async () => {
+  const sent: string[][] = [];
+  const rows = [
+    row(1, 'P-1', 'early'),
+    ...Array.from({ length: 600 }, (_, index) => row(index + 2, `P-${index + 9}`, 'other')),
+    { number: 700, made: new Wrong('the quantity is no number', 'P-1'), raw: '{}' },
+  ];
+  const { files } = await load(
+    rows,
+    answering(sent, (name, call) => name === 'early' && call < 2),
+  );
+  expect(sent.at(-1)).toEqual(['early']);
+  expect(files[0]?.counts).toMatchObject({ created: 601, rejected: 1 });
+  expect(await rejected()).toMatchObject([{ '#row': 700, '#reason': 'the quantity is no number' }]);
+});
+
 it('goes on with deferred rows that an interrupted load had left', async () => {
   const state = stateOf();
   const kept = join(folder.path, 'state');

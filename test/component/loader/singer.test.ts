@@ -177,6 +177,28 @@ it('sends it once more behind the versions of other streams, and archives no rec
   expect(archived).toEqual(['products', 'gone']);
 });
 
+it('sends it once more where a later one of its id was rejected', async () => {
+  const sent: unknown[][] = [];
+  const { target, take } = openTarget(async (_kind, items) => {
+    const names = items.map(({ name }) => name);
+    sent.push(names);
+    const outcomes = names.map((name) =>
+      name === 'Wrong'
+        ? outcomeOf(['failed'])
+        : outcomeOf([sent.length === 1 ? 'failed' : 'created'], 'reference_not_found'),
+    );
+    return { ...outcomeOf([]), details: outcomes.flatMap(({ details }) => details) };
+  });
+  await take(schema('products', 'externalId', 'name', 'supplierExternalId'));
+  for (const name of ['Oak', 'Wrong']) {
+    const product = { externalId: 'P-1', name, supplierExternalId: '1' };
+    await take({ type: 'RECORD', stream: 'products', record: product });
+  }
+  await target.drain();
+  expect(sent).toEqual([['Oak', 'Wrong'], ['Oak']]);
+  expect(target.counts).toEqual({ accepted: 1, rejected: 1 });
+});
+
 it('archives what a version lacks, but not where another stream has records of the kind too', async () => {
   const archived: unknown[] = [];
   const service = {
