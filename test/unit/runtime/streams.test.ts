@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { JetStreamApiError } from '@nats-io/jetstream';
-import { TimeoutError } from '@nats-io/nats-core';
+import { TimeoutError } from '@nats-io/transport-node';
 import { openLog } from '@integration-sync/runtime/log';
 import { expect, it } from 'vitest';
 import type { Connection } from '../../../shared/runtime/src/bus/connection.ts';

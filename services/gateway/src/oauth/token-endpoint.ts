@@ -46,11 +46,7 @@ export function addTokenEndpoint(app: FastifyInstance, options: TokenEndpointOpt
     throw invalidClient('The client id or its secret is wrong, or the secret has ended.');
   };
 
-  const onRequest = async ({ raw }: FastifyRequest): Promise<void> => {
-    // Fastify fails for a malformed type, before the form is read. `readFormBody` refuses a form without a type.
-    if (!isForm(raw)) delete raw.headers['content-type'];
-  };
-  app.post(tokenPath, { errorHandler: answerRefusal, onRequest }, async (request, reply) => {
+  app.post(tokenPath, { errorHandler: answerRefusal, onRequest: dropOtherType }, async (request, reply) => {
     reply.header('pragma', 'no-cache');
     const authorization = readAuthorization(request);
     const asked = readTokenRequest(await readFormBody(request, reply), authorization);
@@ -66,6 +62,11 @@ export function addTokenEndpoint(app: FastifyInstance, options: TokenEndpointOpt
   app.get(metadataPath, { errorHandler: answerRefusal }, async (request, reply) =>
     reply.send(metadataOf(addressOf(request, config))),
   );
+}
+
+/** Fastify fails for a malformed content type, before the form is read. `readFormBody` refuses a form without a type. */
+async function dropOtherType({ raw }: FastifyRequest): Promise<void> {
+  if (!isForm(raw)) delete raw.headers['content-type'];
 }
 
 /** Refuses a query, where secrets do not belong, and a second Authorization header: a proxy may have read either header. */

@@ -35,10 +35,9 @@ export function openStreamWatch(connection: Connection) {
     sayWhatIsNew();
   };
 
-  const allFound = (): FoundStream[] => Array.from(watched.values(), ({ found }) => found);
   /** One sentence for each problem. */
   const notes = (): string[] => {
-    const all = allFound();
+    const all = Array.from(watched.values(), ({ found }) => found);
     const leaderless = namesOf(all, isLeaderless).filter((name) => !missing.has(name));
     const together = [
       ...noteOfAll([...missing], (names) => `has no ${names}; \`ops streams --apply\` makes what is missing`),
@@ -99,7 +98,7 @@ export function openStreamWatch(connection: Connection) {
     granted(what: string): void {
       if (refusals.delete(what)) sayWhatIsNew();
     },
-    standings: () => allFound().map(standingOf),
+    standings: () => Array.from(watched.values(), ({ found }) => standingOf(found)),
     [Symbol.asyncDispose]: checks[Symbol.asyncDispose],
   };
 }
@@ -138,7 +137,7 @@ function changesOf({ name, differing, foreign }: FoundStream): string[] {
   const settings = [...differing, ...foreign];
   if (settings.length === 0) return [];
   return [
-    `NATS has ${name} with another ${settings.join(', ')} than this release says; \`ops streams\` says more.`,
+    `NATS has ${name} with another ${settings.join(', ')} than this release says: see \`ops streams\`.`,
   ];
 }
 
