@@ -207,7 +207,7 @@ export interface ProductDetails {
   changedBy: string;
   /** Time of the last change, UTC, to the millisecond; `changedSince` compares this time */
   changedAt: string;
-  /** internalId of the supplier that `supplierExternalId` names; null for none */
+  /** internalId of `supplierExternalId`, or null */
   supplierInternalId: string | null;
 }
 
@@ -264,7 +264,7 @@ export interface DdsEntry {
   status: 'DRAFT';
   /** The product's HS code when the draft was made */
   hsCode: string | null;
-  /** The product's country of origin when the draft was made */
+  /** The product's country when the draft was made */
   countryOfProduction: string | null;
   /** The batch's quantity */
   quantity: number | null;
@@ -341,7 +341,7 @@ export interface BatchDetails {
   changedBy: string;
   /** Time of the last change, UTC, to the millisecond; `changedSince` compares this time */
   changedAt: string;
-  /** internalId of the product that `productExternalId` names */
+  /** internalId of `productExternalId` */
   productInternalId: string | null;
 }
 
@@ -414,7 +414,7 @@ export interface DdsListing {
 export interface SyncRun {
   syncId: string;
   entityType: 'supplier' | 'product' | 'batch';
-  /** What was done with the records; other values may be added */
+  /** What was done; other values may be added */
   action: 'push' | 'archive' | 'erase';
   state: 'running' | 'completed';
   created: number;
@@ -445,7 +445,7 @@ export interface RunError {
 export interface SyncRunInFull {
   syncId: string;
   entityType: 'supplier' | 'product' | 'batch';
-  /** What was done with the records; other values may be added */
+  /** What was done; other values may be added */
   action: 'push' | 'archive' | 'erase';
   state: 'running' | 'completed';
   created: number;
@@ -654,7 +654,7 @@ export interface EventDeliveryAttempt {
   error: string | null;
   /** When the next attempt is due; null if there is none */
   nextAttemptAt: string | null;
-  /** The first 1 KiB of a failed answer as text, otherwise null */
+  /** The first 1 KiB of a failed answer, or null */
   responseBody: string | null;
 }
 
@@ -670,7 +670,7 @@ export interface EventDelivery {
 export interface ReplayEvents {
   /** Events after this time; a day, or a date-time with Z or an offset. Required unless `eventIds` is given */
   since?: string | undefined;
-  /** Events up to this time; without it, all events after `since` */
+  /** Events up to this time; all after `since` if absent */
   until?: string | undefined;
   /** The kinds of events to deliver */
   events?:

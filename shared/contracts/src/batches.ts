@@ -35,9 +35,7 @@ export const DdsEntry = Type.Object(
     batchInternalId: Type.String(),
     status: Type.Literal('DRAFT'),
     hsCode: nullable('string', { description: "The product's HS code when the draft was made" }),
-    countryOfProduction: nullable('string', {
-      description: "The product's country of origin when the draft was made",
-    }),
+    countryOfProduction: nullable('string', { description: "The product's country when the draft was made" }),
     quantity: nullable('number', { description: "The batch's quantity" }),
     unit: nullable('string', { description: "The batch's unit of measure" }),
     referenceNumber: Type.Null(),

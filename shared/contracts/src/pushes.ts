@@ -87,9 +87,7 @@ export const BatchPlanAnswer = Type.Object({ ...batchAnswer, ...itemDetails }, {
 const run = {
   syncId: Type.String(),
   entityType: oneOf(entityTypes),
-  action: oneOf(['push', 'archive', 'erase'], {
-    description: 'What was done with the records; other values may be added',
-  }),
+  action: oneOf(['push', 'archive', 'erase'], { description: 'What was done; other values may be added' }),
   state: oneOf(['running', 'completed']),
   created: Type.Integer({ minimum: 0 }),
   updated: Type.Integer({ minimum: 0 }),

@@ -94,9 +94,7 @@ export const ReplayEvents = Type.Object(
           'Events after this time; a day, or a date-time with Z or an offset. Required unless `eventIds` is given',
       }),
     ),
-    until: Type.Optional(
-      Type.String({ description: 'Events up to this time; without it, all events after `since`' }),
-    ),
+    until: Type.Optional(Type.String({ description: 'Events up to this time; all after `since` if absent' })),
     events: Type.Optional(events),
     eventIds: Type.Optional(
       Type.Array(Type.String({ maxLength: limits.eventIdCharactersMax }), {
@@ -200,9 +198,7 @@ export const EventDelivery = Type.Object(
       Type.Object(
         {
           ...DeliveryAttempt.properties,
-          responseBody: nullable('string', {
-            description: 'The first 1 KiB of a failed answer as text, otherwise null',
-          }),
+          responseBody: nullable('string', { description: 'The first 1 KiB of a failed answer, or null' }),
         },
         { title: 'EventDeliveryAttempt' },
       ),

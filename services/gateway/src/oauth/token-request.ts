@@ -38,9 +38,7 @@ function readCredentials(
     const basic = readBasic(authorization);
     // Beside Basic, the form may repeat the client id, but a second secret is a second method.
     if (secret !== undefined || (clientId !== undefined && clientId !== basic.clientId)) {
-      throw invalidRequest(
-        'Send the client id and its secret in one way: by Basic or in the form, not both.',
-      );
+      throw invalidRequest('Send the client id and secret in one way: by Basic or in the form, not both.');
     }
     return basic;
   }

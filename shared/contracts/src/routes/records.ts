@@ -215,9 +215,7 @@ const kinds: readonly RecordKind[] = [
     name: 'Product',
     item: Product,
     linked: {
-      supplierInternalId: nullable('string', {
-        description: 'internalId of the supplier that `supplierExternalId` names; null for none',
-      }),
+      supplierInternalId: nullable('string', { description: 'internalId of `supplierExternalId`, or null' }),
     },
     example: productExample,
   },
@@ -227,9 +225,7 @@ const kinds: readonly RecordKind[] = [
     name: 'Batch',
     item: Batch,
     linked: {
-      productInternalId: nullable('string', {
-        description: 'internalId of the product that `productExternalId` names',
-      }),
+      productInternalId: nullable('string', { description: 'internalId of `productExternalId`' }),
     },
     example: batchExample,
   },

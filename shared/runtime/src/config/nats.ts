@@ -39,9 +39,7 @@ export const natsSettings = {
     Type.String({ description: 'The user at NATS, with NATS_PASSWORD, if NATS_URL names no user.' }),
   ),
   NATS_PASSWORD: Type.Optional(Type.String({ description: 'The password of NATS_USER.', secret: true })),
-  NATS_TOKEN: Type.Optional(
-    Type.String({ description: 'The token for NATS, if NATS_URL holds no token.', secret: true }),
-  ),
+  NATS_TOKEN: Type.Optional(Type.String({ description: 'The token, if NATS_URL holds none.', secret: true })),
   NATS_NKEY_SEED: Type.Optional(
     Type.String({
       description: 'The seed of the nkey by which NATS knows this user.',
