@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Client, PushOutcome } from '@integration-sync/client';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { Target, type TargetOptions } from '../../../loader/src/singer/target.ts';
 import { eventually } from '../../support/eventually.ts';
 import { useFolder } from '../../support/use-folder.ts';
@@ -35,6 +35,7 @@ function openTarget(send: TargetOptions['send'], client: object = {}) {
     emit: (state) => void states.push(JSON.parse(state)),
     say: () => undefined,
   });
+  onTestFinished(() => target[Symbol.asyncDispose]());
   const take = async (...messages: object[]): Promise<void> => {
     for (const message of messages) await target.take(JSON.stringify(message));
   };
