@@ -222,9 +222,9 @@ function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop:
     recorder: openRecorder({ endpoints, limit, tellChanged, announce, metrics }),
     report: openReport(log, attemptLog, metrics),
     onRecorded: (endpoint) => integrations.adopt(endpoint),
-    onEnd(queue, delivery, end) {
+    async onEnd(queue, delivery, end) {
       if (end === 'uncounted') progress.storeSoon(queue);
-      if (end === 'finished' && queue.isEnded) void tellFinished(queue, delivery);
+      if (end === 'finished' && queue.isEnded) await tellFinished(queue, delivery);
     },
     mayBegin,
     retry: openRetry(log, signal),

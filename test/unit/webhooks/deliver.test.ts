@@ -77,7 +77,10 @@ async function attempt({
     },
     report: () => undefined,
     onRecorded: () => undefined,
-    onEnd: (_queue, _delivery, end) => void ends.push(end),
+    async onEnd(_queue, _delivery, end) {
+      await new Promise((resolve) => setImmediate(resolve));
+      ends.push(end);
+    },
     mayBegin: () => true,
     retry: openRetry(log, new AbortController().signal),
     signal: new AbortController().signal,
@@ -169,6 +172,10 @@ it('an attempt that disables leaves the missed events to the owner, where that i
     open: [{ sequence: 1, index: 0 }],
   });
   expect((await attempt({ next, meanwhile: handOver })).missed).toBeNull();
+});
+
+it('a delivery is in flight until the next owner is told that its event is finished', async () => {
+  expect((await attempt({ outcome: succeeded, meanwhile: handOver })).ends).toEqual(['finished']);
 });
 
 it('an event that another replica has tried meanwhile waits for its next attempt', async () => {

@@ -36,7 +36,8 @@ interface DeliverOptions {
   report: Report;
   /** Called with the endpoint as it is stored after a failure. */
   onRecorded: (endpoint: Endpoint) => void;
-  onEnd: (queue: EndpointQueue, delivery: Delivery, end: AttemptEnd) => void;
+  /** The delivery is in flight until this resolves: a stopping replica lives on until the next owner knows of the event's end. */
+  onEnd: (queue: EndpointQueue, delivery: Delivery, end: AttemptEnd) => Promise<void>;
   /** False while another replica may have claimed the partitions of this replica. */
   mayBegin: () => boolean;
   retry: Retry;
@@ -69,7 +70,7 @@ export class Deliverer {
     } catch (error) {
       this.#tryLater(queue, delivery, error);
     }
-    this.#options.onEnd(queue, delivery, end);
+    await this.#options.onEnd(queue, delivery, end);
   }
 
   async #attempt(queue: EndpointQueue, delivery: Delivery, event: StreamEvent): Promise<AttemptEnd> {
