@@ -34,7 +34,7 @@ export function openStream(name: string, properties: readonly string[], rules: R
   };
 }
 
-/** Taps put the schema of a database, or a file name, before the name of a table. */
+/** In the name of a stream, Singer taps put the schema of the database, or a file name, before the name of the table. */
 function kindOf(name: string): Kind {
   const parts = name.split(/[-.:/]/);
   const kind = kindByName(name) ?? kindByName(parts.at(-1) ?? '');

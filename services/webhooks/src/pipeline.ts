@@ -30,12 +30,13 @@
 //               events are missed, until a replay or a recovery (endpoints/recovery.ts) sends them. The same update
 //               notes the event `webhook.disabled`. If the replica dies before it publishes that event, another replica
 //               publishes it.
-//   a hand-back waits 500 ms for attempts in flight, and stores the offsets. A hanging attempt goes on at the old
-//               owner, and counts as in flight at the new one, which leaves its event alone until the attempt ends, its
-//               10.5 s are over, or the old owner is dead: only such an event may be delivered twice.
+//   a hand-back waits 500 ms for attempts in flight, and stores the floor and the offset of each endpoint with an undelivered
+//               event. A hanging attempt goes on at the old owner, which also stores its failure. At the new owner it counts as in
+//               flight, and its event waits until the attempt ends, its 10.5 s are over, or the old owner is dead: only such an
+//               event may be delivered twice.
 //   cut off     a replica that has not heard itself on NATS for 2 s begins no attempt, until it hears itself again and
 //               MongoDB confirms its claims.
-//   MongoDB     if MongoDB is away, deliveries go on, and a failure waits until it can be stored. If an owner dies
+//   MongoDB     if MongoDB is away, deliveries go on, except at an endpoint whose failure waits to be stored. If an owner dies
 //               meanwhile, the next owner delivers the events again that were delivered since.
 //   killed      a killed process loses the attempt log of its last 0.1 s. The next owner delivers the events after the
 //               floor again.
@@ -105,7 +106,7 @@ interface PipelineOptions extends Pick<Resources, 'bus' | 'store' | 'metrics' | 
 const failureWriteLimits = { max: 4, aloneForMs: 500 };
 /** Chunks of the log that are read concurrently, one at a time for an integration. */
 const loadLimits = { max: 4, perKeyMax: 1 };
-/** `/readyz` fails once this replica has not read the log for this time: the stream's leader or NATS may be away. */
+/** `/readyz` fails once this replica has failed for this time to read the log, or to check which partitions it owns. */
 const unreadMs = 10_000;
 
 export async function startPipeline(options: PipelineOptions) {

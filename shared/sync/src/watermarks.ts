@@ -146,7 +146,7 @@ function openSettling(watermarks: Collection<Watermark>, now: () => number) {
         },
       },
     );
-    // Another replica has closed the push meanwhile, or recovery has opened it again.
+    // Meanwhile another replica has closed this push, or a sweeper has opened the push again.
     return matchedCount === 1 || settle(key, syncId, records, before);
   };
 

@@ -107,6 +107,8 @@ function conclude(integration: string, { passes, cameBack }: Purged, output: Out
     return exitCodes.wrong;
   }
   output.say(`Nothing of ${integration} is left: pass ${numberInWords(passes)} found nothing any more.`);
-  output.say('Before the name is used again, restart catalog: catalog remembers which products were there.');
+  output.say(
+    'Restart catalog before an integration of this name pushes again: catalog remembers the removed products.',
+  );
   return exitCodes.well;
 }

@@ -77,7 +77,7 @@ export function openCandidates({ bus, endpoints, claims, offsets, stream, log }:
     }
   }
 
-  /** Undefined if a release that stored no `missed` disabled the endpoint. */
+  /** Undefined if the endpoint was disabled by a release that stored no `missed`. */
   async function missedOf({ _id, integration }: Endpoint, epoch: number): Promise<Missed | undefined> {
     for (const endMs = performance.now() + ownerMs; ; await wait(ownerPollMs)) {
       const missed = (await endpoints.find(_id))?.missed?.[epoch];
