@@ -89,8 +89,7 @@ export class Target implements AsyncDisposable {
       await this.#queues[kind].drain();
       await this.#sendLater(kind);
     }
-    this.#release();
-    await this.#emit();
+    await this.#settle();
   }
 
   /** Resolves once all received records are answered. Those in `#later` wait on: their references may come yet. */
