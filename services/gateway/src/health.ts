@@ -45,7 +45,7 @@ export function openReadiness(options: ReadinessOptions) {
       renewAt = performance.now() + rememberedMs * renewedAfterShare;
       forgetAt = performance.now() + rememberedMs;
     });
-    // If the old answer still serves, perhaps nobody awaits this check: its rejection must not end the process.
+    // While the old answer is still good, no caller awaits this check. Its rejection must not end the process.
     asked.catch(() => undefined);
     return asked;
   };

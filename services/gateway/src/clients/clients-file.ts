@@ -179,7 +179,7 @@ const fileBytesMax = 8 * 1024 * 1024;
 
 export async function readClientsFile(path: string): Promise<Buffer> {
   try {
-    // Without `O_NONBLOCK`, opening a named pipe that nobody writes would wait for ever.
+    // Without `O_NONBLOCK`, opening a named pipe to which no process writes would never end.
     await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const stats = await file.stat();
     if (!stats.isFile()) throw new ClientsRefused('the file is no regular file');
