@@ -27,7 +27,8 @@ export interface ReceivedWebhook {
   /** The secret that the answer to the registration or rotation had: `whsec_…`. */
   secret: string;
   headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
-  body: string | Uint8Array<ArrayBuffer>;
+  /** As received, before any parser: its text, or its bytes. */
+  body: string | ArrayBuffer | ArrayBufferView;
   /** How far `webhook-timestamp` may be from the present time: five minutes unless given. */
   toleranceSeconds?: number;
 }
@@ -43,6 +44,7 @@ export async function verifyWebhook(received: ReceivedWebhook): Promise<Event | 
   if (key === undefined || key.length < keyBytesMin) {
     throw new TypeError('the secret is not whsec_… as the registration showed it');
   }
+  const raw = rawBytesOf(body);
   const id = needed(headers, 'webhook-id');
   const timestamp = needed(headers, 'webhook-timestamp');
   const signatures = needed(headers, 'webhook-signature');
@@ -53,19 +55,31 @@ export async function verifyWebhook(received: ReceivedWebhook): Promise<Event | 
   if (ageSeconds < -toleranceSeconds)
     throw new WebhookRefused('too_new', `webhook-timestamp ${timestamp} is in the future`);
 
-  const text = typeof body === 'string' ? body : new TextDecoder().decode(body);
-  const signed = concatenate(encode(`${id}.${timestamp}.`), typeof body === 'string' ? encode(body) : body);
+  const signed = concatenate(encode(`${id}.${timestamp}.`), raw);
   const imported = await crypto.subtle.importKey('raw', key, algorithm, false, ['verify']);
   // During the rotation of a secret a delivery has two signatures; one valid signature is enough.
   for (const signature of signatures.split(' ')) {
     const given = signature.startsWith('v1,') ? bytesOf(signature.slice(3)) : undefined;
     // `verify` compares in constant time, so its time tells a forger nothing.
     if (given !== undefined && (await crypto.subtle.verify(algorithm, imported, given, signed))) {
-      return JSON.parse(text);
+      return JSON.parse(new TextDecoder().decode(raw));
     }
   }
   throw new WebhookRefused('no_match', 'no signature in webhook-signature fits the body and the secret');
 }
+
+/** A framework may have parsed the body, whatever the type says. */
+function rawBytesOf(body: unknown): Uint8Array {
+  if (typeof body === 'string') return encode(body);
+  if (ArrayBuffer.isView(body)) return new Uint8Array(body.buffer, body.byteOffset, body.byteLength);
+  if (isArrayBuffer(body)) return new Uint8Array(body);
+  const got = body === null ? 'null' : `a value of type ${typeof body}`;
+  throw new TypeError(`body: pass the raw text or bytes as received, before any parser; got ${got}`);
+}
+
+/** Of any realm: `instanceof` is false for an ArrayBuffer that another realm has made. */
+const isArrayBuffer = (value: unknown): value is ArrayBuffer =>
+  Object.prototype.toString.call(value) === '[object ArrayBuffer]';
 
 function needed(headers: ReceivedWebhook['headers'], name: string): string {
   const value = headers instanceof Headers ? headers.get(name) : headers[name];

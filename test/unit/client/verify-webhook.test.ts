@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm';
 import { verifyWebhook } from '@integration-sync/client';
 import { Webhook } from 'standardwebhooks';
 import { beforeEach, expect, it, vi } from 'vitest';
@@ -32,6 +33,30 @@ it('gives the event, whose data has the type of its kind', async () => {
   });
   expect(bytes).toEqual(event);
 });
+
+it('takes the bytes as an ArrayBuffer, of another realm too, and as a view of a part of one', async () => {
+  const bytes = new TextEncoder().encode(body);
+  const around = new Uint8Array(bytes.length + 16);
+  around.set(bytes, 8);
+  const foreign: ArrayBuffer = runInNewContext('Uint8Array.from(bytes).buffer', { bytes });
+  for (const given of [
+    bytes.buffer,
+    foreign,
+    around.subarray(8, 8 + bytes.length),
+    new DataView(around.buffer, 8, bytes.length),
+    Buffer.from(body),
+  ])
+    expect(await verifyWebhook({ secret, headers: headersOf(), body: given })).toEqual(JSON.parse(body));
+});
+
+it.each([JSON.parse(body), null, undefined, 7])(
+  'says that a body must be the raw text or bytes: %j',
+  async (parsed) => {
+    await expect(verifyWebhook({ secret, headers: headersOf(), body: parsed })).rejects.toThrow(
+      /^body: pass the raw text or bytes as received, before any parser; got (null|a value of type \w+)$/,
+    );
+  },
+);
 
 it('takes either signature while a secret is being rotated', async () => {
   const other = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
