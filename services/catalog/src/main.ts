@@ -1,7 +1,10 @@
 // The catalog service as a process.
 import { readConfig } from '@integration-sync/runtime/config';
 import { runProcess } from '@integration-sync/runtime/lifecycle';
+import { isStoreAway } from '@integration-sync/runtime/store';
 import { CatalogConfig } from './config.ts';
 import { startCatalog } from './service.ts';
 
-await runProcess('catalog', (signal) => startCatalog(readConfig(CatalogConfig, process.env), { signal }));
+await runProcess('catalog', (signal) => startCatalog(readConfig(CatalogConfig, process.env), { signal }), {
+  beginsAgainAfter: isStoreAway,
+});

@@ -2,6 +2,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { readConfig } from '@integration-sync/runtime/config';
 import { runProcess } from '@integration-sync/runtime/lifecycle';
+import { isStoreAway } from '@integration-sync/runtime/store';
 import { WebhooksConfig } from './config.ts';
 import { startWebhooks } from './service.ts';
 
@@ -9,4 +10,6 @@ import { startWebhooks } from './service.ts';
 // this flag V8 collects it once the heap has doubled; on a large machine V8 otherwise waits for four times the heap.
 setFlagsFromString('--heap-growing-percent=100');
 
-await runProcess('webhooks', (signal) => startWebhooks(readConfig(WebhooksConfig, process.env), { signal }));
+await runProcess('webhooks', (signal) => startWebhooks(readConfig(WebhooksConfig, process.env), { signal }), {
+  beginsAgainAfter: isStoreAway,
+});

@@ -4,6 +4,7 @@
 //   SIGINT, SIGTERM                 wait 2 s for the start, exit 0   release, exit 0
 //   a second signal                 exit 1 immediately               exit 1 immediately
 //   a wrong setting                 its problem on stderr, exit 1
+//   an engine goes away             release, begin again
 //   the start fails otherwise       fatal line, exit 1
 //   an error that no code caught    fatal line, exit 1               fatal line, release, exit 1
 //   release fails, or takes 15 s                                     fatal line, exit 1
@@ -15,24 +16,38 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Type } from 'typebox';
 import { baseSettings, ConfigError, readConfig } from './config/index.ts';
 import { openLog, redactUrl, type Log } from './log.ts';
+import { retry } from './retry.ts';
 
 /** Starts a service and resolves with its disposer; `stopping` aborts when the process is told to stop meanwhile. */
 export type Start = (stopping: AbortSignal) => Promise<AsyncDisposable>;
 
-export interface Deadlines {
+export interface LifeOptions {
+  /** Whether a start that fails with this error begins again: an engine answered first, and then no more. */
+  beginsAgainAfter?: (error: unknown) => boolean;
   /** How long the release may take. */
   stopMs?: number;
   /** How long the start may go on once the process is told to stop. A process that starts serves no caller yet. */
   startMs?: number;
 }
 
+const againMs = 500;
+
 /** Runs until the process is told to stop, then ends it. */
-export async function runProcess(name: string, start: Start, deadlines: Deadlines = {}): Promise<never> {
-  const { stopMs = 15_000, startMs = 2_000 } = deadlines;
+export async function runProcess(name: string, start: Start, options: LifeOptions = {}): Promise<never> {
+  const { stopMs = 15_000, startMs = 2_000, beginsAgainAfter = () => false } = options;
   const log = openLog({ service: name, level: logLevel() });
   const end = listenForTheEnd(log);
+  const begin = (stopping: AbortSignal): Promise<AsyncDisposable> =>
+    retry(() => start(stopping), {
+      mayRetry(error) {
+        if (stopping.aborted || !beginsAgainAfter(error)) return false;
+        log.warn({ err: error }, 'an engine went away during the start, which begins again');
+        return true;
+      },
+      pause: () => wait(againMs, undefined, { signal: stopping }),
+    });
   try {
-    const running = await Promise.race([started(start, end.signal), graceAfter(end.signal, startMs)]);
+    const running = await Promise.race([started(begin, end.signal), graceAfter(end.signal, startMs)]);
     if (!end.signal.aborted) await once(end.signal, 'abort');
     if (running !== undefined) await within(stopMs, running[Symbol.asyncDispose]());
     log.info('stopped');

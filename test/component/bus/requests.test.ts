@@ -53,6 +53,23 @@ async function failureOf(work: Promise<unknown>): Promise<Failure> {
   throw new Error(`expected a Failure, got ${String(error)}`);
 }
 
+it('answers 503 where a stream that the request needs is missing, and 500 where the handler has a bug', async () => {
+  await using _ = await serve(answering, {
+    'svc.catalog.echo.ask': async ({ body }) => {
+      const { lastSequence } = await answering.streamFacts(text(body));
+      return { body: String(lastSequence) };
+    },
+  });
+  const expected = [
+    ['NOT_THERE', { code: 'unavailable', retryAfterSeconds: 1 }],
+    ['no name. of a stream', { code: 'internal' }],
+  ] as const;
+  for (const [body, failure] of expected) {
+    const asked = asking.request('svc.catalog.echo.ask', { body, timeoutMs: 5_000 });
+    expect(await failureOf(asked)).toMatchObject(failure);
+  }
+});
+
 it('carries a request and its answer, with their headers', async () => {
   await using _ = await serve(answering, {
     'svc.catalog.echo.ask': async ({ body, headers, integration, requestId, deadline }) => {

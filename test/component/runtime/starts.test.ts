@@ -1,7 +1,8 @@
-// Starts in the middle of which the test kills nats-server: between the connection and the last thing that a
-// service asks.
+// Starts in the middle of which the test kills nats-server or stops MongoDB: between the connection and the last thing
+// that a service asks.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { createInterface } from 'node:readline';
 import { join } from 'node:path';
 import { startBatches } from '@integration-sync/batches';
 import { BatchesConfig } from '@integration-sync/batches/config';
@@ -11,10 +12,14 @@ import { readConfig } from '@integration-sync/runtime/config';
 import type { Log } from '@integration-sync/runtime/log';
 import { startWebhooks } from '@integration-sync/webhooks';
 import { WebhooksConfig } from '@integration-sync/webhooks/config';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import type { Engine } from '@integration-sync/dev/engines';
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { openTestLog } from '../../support/log.ts';
 import { openWorld, type World } from '../../support/sync.ts';
+import { freeze } from '../../support/freeze.ts';
+import { startMongodb } from '../../support/mongodb.ts';
+import { openMongodbProxy } from '../../support/mongodb-proxy.ts';
 import { openKillingProxy } from '../../support/killing-proxy.ts';
 import { secretKey } from '../../support/webhooks.ts';
 
@@ -94,4 +99,45 @@ it('ends at a SIGTERM while it waits in the middle of its start', async () => {
   expect(await exited).toEqual([0, null]);
   expect(performance.now() - toldAt).toBeLessThan(5_000);
   await world.nats.resume();
+});
+
+describe('a MongoDB that stands still in the middle of a start', { timeout: 60_000 }, () => {
+  let mongodb: Engine;
+  beforeAll(async () => {
+    mongodb = await startMongodb();
+  });
+  afterAll(() => mongodb[Symbol.asyncDispose]());
+
+  it.each([
+    ['catalog', 'catalog_journal'],
+    ['batches', 'batches_journal'],
+    ['webhooks', 'webhook_endpoints'],
+  ] as const)('makes %s begin again, which then serves', async (service, collection) => {
+    await using proxy = await openMongodbProxy(mongodb.url);
+    const held = proxy.holdNext('createIndexes', collection);
+    const environment = { ...world.environment, LOG_LEVEL: 'info', WEBHOOK_SECRET_KEY: secretKey };
+    const child = spawn(process.execPath, [inject('programs')[service]], {
+      env: { ...process.env, ...environment, MONGODB_URL: proxy.url },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const said: string[] = [];
+    createInterface({ input: child.stdout }).on('line', (line) => said.push(line));
+    const saysOrEnds = (words: string): Promise<string[]> =>
+      eventually(
+        () => said,
+        (lines) => child.exitCode !== null || lines.some((line) => line.includes(words)),
+        20_000,
+      );
+    await held;
+    {
+      using _stopped = await freeze(mongodb.pids());
+      await saysOrEnds('begins again');
+      expect(child.exitCode).toBeNull();
+    }
+    proxy.release();
+    await saysOrEnds('"msg":"serving"');
+    expect(child.exitCode).toBeNull();
+    expect(await health(service)).toBe('ok');
+  });
 });

@@ -90,6 +90,22 @@ it('goes on with its endpoints after it had to make the event stream again', asy
   expect(await receiver.received(151, { withinMs: 20_000 })).toHaveLength(151);
 });
 
+it('refuses what needs the event stream with 503 while the stream is missing', async () => {
+  await using _ = await house.start();
+  await using receiver = await openReceiver();
+  const client = house.newClient();
+  const { id } = await client.register(receiver.url);
+  const nats = await connect({ servers: house.nats.url });
+  await (await jetstreamManager(nats)).streams.delete('EVENTS');
+  await nats.close();
+  const asked = await Promise.allSettled([
+    client.ask('register', { body: { url: receiver.url, events: ['supplier.created'] } }),
+    client.ask('change', { id, body: { events: ['batch.created'] } }),
+    client.ask('replay', { id, body: { since: new Date(0).toISOString() } }),
+  ]);
+  for (const refused of asked) expect(refused).toMatchObject({ reason: { code: 'unavailable' } });
+});
+
 it('goes on with endpoints that are ahead of a stream that an operator put back to an older copy', async () => {
   await using receiver = await openReceiver();
   const client = house.newClient();

@@ -86,6 +86,9 @@ describe('an error of the store is sorted', () => {
       server(4293, 'could not write to file "base/5/1": No space left on device'),
     ],
     ['PostgreSQL that became a standby', server(1, 'cannot execute INSERT in a read-only transaction')],
+    ['a cursor that another primary does not know', server(43, 'cursor id 7 not found')],
+    ['a query whose index was dropped under it', server(175, 'query plan killed :: index dropped')],
+    ['an operation that an operator ended', server(11_601, 'operation was interrupted')],
     ['a disk that is full', server(14_031, 'available disk space is less than required')],
     ['a bulk write that lost its connection', bulkStoppedBy(new MongoNetworkError('closed'))],
     ['a bulk write that found no server', bulkStoppedBy(server(1, 'failed to connect to `user=postgres`'))],
@@ -100,6 +103,22 @@ describe('an error of the store is sorted', () => {
   });
 
   it.each<[string, unknown]>([
+    ['a permission that was taken away', server(13, 'not authorized on sync to execute command { find: … }')],
+    ['a refused password', server(18, 'Authentication failed.')],
+    ['a bulk write without the permission', bulkStoppedBy(server(13, 'not authorized'))],
+    [
+      'a query whose index was dropped',
+      server(2, 'error processing query: hint provided does not correspond to an existing index'),
+    ],
+    [
+      'refusals among interruptions',
+      bulk([interrupted(0), { index: 1, code: 13, errmsg: 'not authorized' }]),
+    ],
+  ])('%s: refused', (_name, error) => {
+    expect(sortStoreError(error)).toBe('refused');
+  });
+
+  it.each<[string, unknown]>([
     ['one document that is there already', server(11_000, 'E11000 duplicate key error')],
     ['one whose value has the words of a full disk', server(11_000, 'E11000 dup key: "no space left"')],
     ['several of them', bulk([duplicate(0), duplicate(7)])],
@@ -110,7 +129,6 @@ describe('an error of the store is sorted', () => {
   it.each<[string, unknown]>([
     ['an internal error that is not about a connection', server(1, 'syntax error at or near "select"')],
     ['a document that is not valid', server(121, 'Document failed validation')],
-    ['a refused password', server(18, 'Authentication failed')],
     ['duplicates among other failures', bulk([duplicate(0), invalid(1)])],
     ['other failures among interruptions', bulk([interrupted(0), invalid(1)])],
     ['a wrong argument', new MongoInvalidArgumentError('Document must be an object')],
@@ -129,6 +147,14 @@ describe('the failure that a caller gets', () => {
     expect(failure).toBeInstanceOf(Failure);
     expect(failure).toMatchObject({ code: 'unavailable', cause: error, retryAfterSeconds: 2 });
     expect(failure.detail).not.toContain('10.0.0.1');
+  });
+
+  it('says that an operator is needed where the database refuses, and lets callers wait longer', () => {
+    const error = server(13, 'not authorized on sync to execute command { update: "suppliers" }');
+    const failure = storeFailure(error);
+    expect(failure).toMatchObject({ code: 'unavailable', cause: error, retryAfterSeconds: 30 });
+    expect(failure.detail).toMatch(/refuses.*operator/);
+    expect(failure.detail).not.toContain('suppliers');
   });
 
   it.each([server(11_000, 'E11000'), server(121, 'not valid'), new TypeError('oops')])(

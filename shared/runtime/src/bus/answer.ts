@@ -7,7 +7,7 @@ import type { RequestSeen } from '../metrics.ts';
 import type { Semaphore } from '../semaphore.ts';
 import { readTraceparent, traceIdOf, type SpanStart } from '../tracing/index.ts';
 import type { Connection } from './connection.ts';
-import { writeFailure } from './failures.ts';
+import { failureOfStream, writeFailure } from './failures.ts';
 import { readHeaders, writeHeaders, type Headers } from './message.ts';
 import type { Wait, Waits } from './waits.ts';
 
@@ -206,10 +206,11 @@ function failureParts(connection: Connection, failure: Failure): Parts {
 const bodyBytesMax = ({ maxPayloadBytes }: Connection): number => maxPayloadBytes - headerBytesMax;
 
 function asFailure(error: unknown, request: BusRequest): Failure {
-  if (error instanceof Failure) {
-    if (error.cause !== undefined)
-      request.log.warn({ err: error, subject: request.subject }, 'request failed');
-    return error;
+  const failure = error instanceof Failure ? error : failureOfStream(error);
+  if (failure !== undefined) {
+    if (failure.cause !== undefined)
+      request.log.warn({ err: failure, subject: request.subject }, 'request failed');
+    return failure;
   }
   request.log.error({ err: error, subject: request.subject }, 'request failed unexpectedly');
   return new Failure('internal', 'Something went wrong on our side; the request id leads us to it.');

@@ -1,7 +1,8 @@
 // How a failure is written into a NATS reply and read from a reply, and which failure a caller gets for an error of the NATS
 // client.
 import { codes, Failure, isErrorCode, replyHeaders, type FailureExtras } from '@integration-sync/contracts';
-import { NoRespondersError, TimeoutError } from '@nats-io/nats-core';
+import { JetStreamApiError, JetStreamError } from '@nats-io/jetstream';
+import { ConnectionError, NoRespondersError, RequestError, TimeoutError } from '@nats-io/nats-core';
 import { GoneSilent, serviceOf } from './inbox.ts';
 import type { Headers } from './message.ts';
 
@@ -38,3 +39,19 @@ export function failureOfRequest(error: unknown, subject: string): Failure {
     return late('The process that had the request is gone; the request may have taken effect.');
   return away('The message bus did not take the request; try again shortly.');
 }
+
+/**
+ * The failure for an error that a handler got from JetStream: the stream is missing or has no leader, or JetStream is away.
+ * Undefined for any other error. nats-server answers 400 where the request is wrong, which is a bug.
+ */
+export function failureOfStream(error: unknown): Failure | undefined {
+  const isAway =
+    error instanceof JetStreamApiError
+      ? error.status !== 400
+      : awayErrors.some((one) => error instanceof one);
+  if (!isAway) return undefined;
+  const detail = 'A stream of NATS is away or has no leader; try again shortly.';
+  return new Failure('unavailable', detail, { retryAfterSeconds: 1, cause: error });
+}
+
+const awayErrors = [JetStreamError, TimeoutError, NoRespondersError, RequestError, ConnectionError];

@@ -1,5 +1,5 @@
-// Sorts errors of the database into three kinds: the database is unavailable (try again), another writer was first (a duplicate),
-// or the code has a bug.
+// Sorts errors of the database into four kinds: the database is unavailable (try again), it refuses what this service needs (its
+// operator took a permission, a password or an index away), another writer was first (a duplicate), or the code has a bug.
 import { Failure } from '@integration-sync/contracts';
 import {
   MongoBulkWriteError,
@@ -17,7 +17,7 @@ import {
 import { DatabaseAway } from './mongodb-driver/operations.ts';
 import { poolErrors } from './mongodb-driver/unexported-errors.ts';
 
-export type StoreErrorKind = 'unavailable' | 'duplicate' | 'bug';
+export type StoreErrorKind = 'unavailable' | 'refused' | 'duplicate' | 'bug';
 
 export function sortStoreError(error: unknown): StoreErrorKind {
   if (error instanceof MongoBulkWriteError) return sortBulkError(error);
@@ -25,14 +25,24 @@ export function sortStoreError(error: unknown): StoreErrorKind {
   return isAway(error) ? 'unavailable' : 'bug';
 }
 
-/** The failure that a caller gets while the database is unavailable. Any other error is thrown again: it is a bug. */
+export const isStoreAway = (error: unknown): boolean => sortStoreError(error) === 'unavailable';
+
+/** What a caller reads and when it may try again. An operator mends a refusal in minutes, an outage often ends by itself. */
+const failures = {
+  unavailable: { detail: 'The database is not available at the moment.', retryAfterSeconds: 2 },
+  refused: {
+    detail: 'The database refuses this service; an operator has to mend that.',
+    retryAfterSeconds: 30,
+  },
+} as const;
+
+/** The failure that a caller gets while the database is unavailable or refuses. Any other error is thrown again: it is a bug. */
 export function storeFailure(error: unknown): Failure {
   if (error instanceof Failure) return error;
-  if (sortStoreError(error) !== 'unavailable') throw error;
-  return new Failure('unavailable', 'The database is not available at the moment.', {
-    retryAfterSeconds: 2,
-    cause: error,
-  });
+  const kind = sortStoreError(error);
+  if (kind !== 'unavailable' && kind !== 'refused') throw error;
+  const { detail, retryAfterSeconds } = failures[kind];
+  return new Failure('unavailable', detail, { retryAfterSeconds, cause: error });
 }
 
 /** The same handlers, but an outage of the database is a `Failure` and no error of the service. */
@@ -73,6 +83,8 @@ export function duplicateIndexes(error: unknown): number[] {
   return writeErrorsOf(error).map((failed) => failed.index);
 }
 
+const gravest = ['bug', 'refused', 'unavailable'] as const;
+
 function sortBulkError(error: MongoBulkWriteError): StoreErrorKind {
   // `errorResponse` has the error that stopped the bulk write as a whole.
   const whole: unknown = error.errorResponse;
@@ -81,8 +93,7 @@ function sortBulkError(error: MongoBulkWriteError): StoreErrorKind {
   const undurable = error.result.getWriteConcernError();
   if (undurable !== undefined) kinds.add('unavailable');
   if (kinds.size === 0) return sortServerError(error.code, error.message);
-  if (kinds.has('bug')) return 'bug';
-  return kinds.has('unavailable') ? 'unavailable' : 'duplicate';
+  return gravest.find((kind) => kinds.has(kind)) ?? 'duplicate';
 }
 
 const writeErrorsOf = ({ writeErrors }: MongoBulkWriteError) =>
@@ -91,14 +102,16 @@ const writeErrorsOf = ({ writeErrors }: MongoBulkWriteError) =>
 function sortServerError(code: unknown, message: string): StoreErrorKind {
   if (code === 11_000) return 'duplicate';
   if (typeof code === 'number' && awayCodes.has(code)) return 'unavailable';
+  if ((typeof code === 'number' && refusedCodes.has(code)) || indexMissing.test(message)) return 'refused';
   return postgresAway.test(message) ? 'unavailable' : 'bug';
 }
 
-// Codes of a server that runs but cannot serve: it shuts down, is no longer the primary, took too long, has a full disk, or could
-// not make a write durable (the caller must not take such a write for done).
+// Codes of a server that runs but cannot serve: it shuts down, is no longer the primary, took too long, has a full disk, ended the
+// operation or its cursor, or could not make a write durable (the caller must not take such a write for done).
 const awayCodes = new Set([
   6, // HostUnreachable
   7, // HostNotFound
+  43, // CursorNotFound: the server ended the cursor, or another server took over
   50, // MaxTimeMSExpired
   64, // WriteConcernTimeout
   89, // NetworkTimeout
@@ -106,6 +119,7 @@ const awayCodes = new Set([
   100, // UnsatisfiableWriteConcern
   133, // FailedToSatisfyReadPreference
   134, // ReadConcernMajorityNotAvailableYet
+  175, // QueryPlanKilled: an index or the collection changed under the query
   189, // PrimarySteppedDown
   202, // NetworkInterfaceExceededTimeLimit
   262, // ExceededTimeLimit
@@ -113,11 +127,21 @@ const awayCodes = new Set([
   10_058, // LegacyNotPrimary
   10_107, // NotWritablePrimary
   11_600, // InterruptedAtShutdown
+  11_601, // Interrupted: an operator ended the operation
   11_602, // InterruptedDueToReplStateChange
   13_435, // NotPrimaryNoSecondaryOk
   13_436, // NotPrimaryOrSecondary
   14_031, // OutOfDiskSpace
 ]);
+
+const refusedCodes = new Set([
+  13, // Unauthorized: the login lacks a permission
+  18, // AuthenticationFailed: the password was changed, or the login removed
+]);
+
+/** A query names an index that an operator dropped; the next start of a replica makes it. */
+const indexMissing =
+  /hint provided does not correspond to an existing index|index specified by index hint is not found/i;
 
 // FerretDB runs while its PostgreSQL does not. FerretDB has no code for that (1, or 4293 for a full disk), only PostgreSQL's
 // message.

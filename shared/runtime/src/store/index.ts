@@ -7,7 +7,7 @@ import { ConfigError } from '../config/index.ts';
 import { redactUrl, type Log } from '../log.ts';
 import type { Tracing } from '../tracing/index.ts';
 import { checkAddress, optionsIn, overriddenIn } from './address.ts';
-import { sortStoreError } from './errors.ts';
+import { isStoreAway } from './errors.ts';
 import { guarded, openOperate } from './guard.ts';
 import { watchHeartbeats } from './mongodb-driver/heartbeats.ts';
 import { ensureIndexes, type NamedIndex } from './indexes.ts';
@@ -17,6 +17,7 @@ export {
   duplicateIndexes,
   isFirst,
   isFound,
+  isStoreAway,
   sortStoreError,
   storeFailure,
   withStoreFailures,
@@ -95,7 +96,7 @@ export async function openStore({
         isSharded ??= (await watcher.db(name).command({ hello: 1 }))['msg'] === 'isdbgrid';
         await watcher.db(name).command({ ping: 1 });
       },
-      passing: (error) => sortStoreError(error) === 'unavailable',
+      passing: isStoreAway,
       onLost(operations) {
         connectionsLost += operations;
         if (connectionsLost < poolSize / 2) return;

@@ -1,7 +1,7 @@
 // A process for lifecycle.test.ts: its argument names the life that it goes through, and it says what it
 // does.
 import { ConfigError } from '@integration-sync/runtime/config';
-import { runProcess, type Deadlines, type Start } from '@integration-sync/runtime/lifecycle';
+import { runProcess, type LifeOptions, type Start } from '@integration-sync/runtime/lifecycle';
 import { setTimeout as wait } from 'node:timers/promises';
 
 const say = (words: string): void => void process.stdout.write(`${words}\n`);
@@ -28,7 +28,7 @@ async function started(upper: AsyncDisposable): Promise<AsyncDisposable> {
   return stack.move();
 }
 
-const lives: Record<string, { start: Start; deadlines?: Deadlines }> = {
+const lives: Record<string, { start: Start; deadlines?: LifeOptions }> = {
   serves: { start: () => started(resource('server', () => wait(50))) },
   'serves on without a reader': {
     async start() {
