@@ -99,3 +99,30 @@ it('what the log or the stream lacks, or another has, is not sent', async () => 
   expect((await acme.ask('replay', { id, body: { eventIds: [own] } })).body.queued).toBe(1);
   await receiver.received(2, { where: ({ headers }) => headers['webhook-id'] === own });
 });
+
+it('sends an event again right after its delivery, before the attempt log has it', async () => {
+  await using house = await openHouse();
+  await house.start();
+  await using receiver = await openReceiver();
+  const acme = house.newClient();
+  const { id } = await acme.register(receiver.url);
+  for (let delivered = 0; delivered < 10; delivered += 2) {
+    const eventIds = await acme.announce();
+    await receiver.received(delivered + 1);
+    expect((await acme.ask('replay', { id, body: { eventIds } })).body).toEqual({ queued: 1 });
+    await receiver.received(delivered + 2);
+  }
+});
+
+it('names each unknown or repeated event by its whole id', async () => {
+  await using house = await openHouse();
+  await house.start();
+  const acme = house.newClient();
+  const { id } = await acme.register('http://127.0.0.1:9/');
+  const long = ['1', '2', '3'].map((end) => `${'e'.repeat(254)}${end}`);
+  for (const eventIds of [long, [...long, ...long]])
+    await expect(acme.ask('replay', { id, body: { eventIds } })).rejects.toMatchObject({
+      errors: long.map(() => ({ detail: expect.stringContaining('got "e') })),
+      detail: expect.stringMatching(new RegExp(long.join('".*"'))),
+    });
+});

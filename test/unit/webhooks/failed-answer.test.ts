@@ -4,6 +4,19 @@ import { openBodyStart, retryAfterMsOf, textOfBody } from '../../../services/web
 
 const now = Date.parse('2026-03-31T09:00:00Z');
 
+const hexOf = (text: string, before: string, after = '') =>
+  Array.from(
+    text,
+    (one) =>
+      before +
+      one
+        .charCodeAt(0)
+        .toString(16)
+        .padStart(before === '\\u' ? 4 : 2, '0') +
+      after,
+  ).join('');
+const json = JSON.stringify;
+
 describe('Retry-After', () => {
   it.each([
     [429, '60', 60_000],
@@ -11,7 +24,8 @@ describe('Retry-After', () => {
     [503, 'Tue, 31 Mar 2026 09:01:30 GMT', 90_000],
     [429, '315360000', 300_000],
     [429, 'Tue, 31 Mar 2036 09:00:00 GMT', 300_000],
-    [429, '9'.repeat(400), 0],
+    [429, '9'.repeat(20), 300_000],
+    [503, '9'.repeat(400), 300_000],
     [429, 'Mon, 30 Mar 2026 09:00:00 GMT', 0],
     [429, '-5', 0],
     [429, '1e3', 0],
@@ -58,6 +72,30 @@ describe('the body of a failed answer', () => {
     expect(textOfBody(Buffer.from('sesame-47-and-more'), headers)).toBe('*'.repeat(18));
   });
 
+  it.each<[form: string, escape: (value: string) => string]>([
+    ['JSON', json],
+    ['JSON within JSON', (value) => json(json([value]))],
+    ['JSON with slashes escaped', (value) => json(value).replaceAll('/', '\\/')],
+    ['JSON in hexadecimal', (value) => hexOf(value, '\\u')],
+    ['JSON in hexadecimal within JSON', (value) => json(hexOf(value, '\\u'))],
+    ['a URL', encodeURIComponent],
+    ['a form', (value) => new URLSearchParams([['', value]]).toString()],
+    ['HTML', (value) => value.replace(/[&<>"']/g, (one) => `&#${one.charCodeAt(0)};`)],
+    [
+      'HTML by names',
+      (value) => value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;'),
+    ],
+    ['HTML in hexadecimal', (value) => hexOf(value, '&#x', ';')],
+  ])('shows no header value that the receiver repeats escaped for %s', (_form, escape) => {
+    const odd = 'se"sa\\me/47 <11>&\'\t+x';
+    const text = textOfBody(Buffer.from(`no ${escape(odd)}: ${escape(odd)}`), ['X-Odd', odd]);
+    expect(text).toMatch(/^no \W*\*{20,}\W*: \W*\*{20,}\W*$/);
+    // A value may begin at the last byte that is shown.
+    const long = odd + 'y'.repeat(1_000 - odd.length);
+    const cut = textOfBody(Buffer.from('-'.repeat(1_000) + escape(long)), ['X-Odd', long]);
+    expect(cut).toMatch(/^-{1000}\W*\*{10,}$/);
+  });
+
   it('ends where a header value is like its own mask', () => {
     const headers = ['X-Masked', 'Bearer ********', 'X-Token', 'sesame-4711'];
     expect(textOfBody(Buffer.from('no "Bearer ********" nor sesame-4711'), headers)).toBe(
@@ -68,6 +106,6 @@ describe('the body of a failed answer', () => {
   it('takes no memory of an endless answer', () => {
     const start = openBodyStart();
     for (let chunks = 0; chunks < 1_000; chunks += 1) start.add(Buffer.alloc(16_384, 'x'));
-    expect(start.bytes().length).toBe(2_024);
+    expect(start.bytes().length).toBe(8_024);
   });
 });

@@ -1,6 +1,7 @@
 // Sends events again: the events of a span of time (replay-candidates.ts), or events that the attempt log of the endpoint has,
 // by their ids. `openResend` in replay-candidates.ts stores and counts them.
 import { randomBytes } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
 import {
   Failure,
   type FailureEntry,
@@ -21,6 +22,8 @@ import { type Candidates, meantFor, openResend } from './replay-candidates.ts';
 
 /** A replay that is too long ends with an error, this long before its caller stops waiting. */
 const marginMs = 1_000;
+/** An attempt that has ended is in the attempt log after this time, also if its owner's NATS connection is slow. */
+const unloggedMs = 1_000;
 
 export function replayHandlers(
   endpoints: Pick<Endpoints, 'findOf'>,
@@ -54,18 +57,22 @@ export function replayHandlers(
     return resend(meantFor(wanted, candidatesIn(wanted, span)), resending(endpoint, request));
   }
 
-  /** The events with these ids. Throws if one of them is not found. */
+  /** The events with these ids. Throws if one of them is not found, also by a second look at the attempt log. */
   async function sentOf(
     endpoint: Endpoint,
     eventIds: readonly string[],
     { deadline }: BusRequest,
   ): Promise<StreamEvent[]> {
-    const found = await findSent(endpoint, eventIds, deadline);
+    let found = await findSent(endpoint, eventIds, deadline);
+    if (eventIds.some((eventId) => !found.has(eventId))) {
+      await wait(unloggedMs);
+      found = await findSent(endpoint, eventIds, deadline);
+    }
     const events = eventIds.map((eventId) => found.get(eventId)?.event);
     const expected = 'events of the attempt log that the stream still has';
     refuseIfAny(
       eventIds.flatMap((id, index) =>
-        events[index] === undefined ? [wrongId(index, `${expected}, got ${quote(id)}`)] : [],
+        events[index] === undefined ? [wrongId(index, `${expected}, got ${JSON.stringify(id)}`)] : [],
       ),
     );
     return events.filter((event) => event !== undefined);
@@ -95,7 +102,7 @@ function wrongIn({ given, value }: Examined<ReplayEvents>): FailureEntry[] {
   return [
     ...besides.map((name) => ({ pointer: `/${name}`, detail: `${name}: expected none beside eventIds` })),
     ...ids.flatMap((id, index) =>
-      ids.indexOf(id) === index ? [] : [wrongId(index, `each id once, got ${quote(id)} again`)],
+      ids.indexOf(id) === index ? [] : [wrongId(index, `each id once, got ${JSON.stringify(id)} again`)],
     ),
   ];
 }

@@ -1,6 +1,7 @@
 // How an attempt ended, in the words of the attempt log. The words name causes that the receiver's operator can mend.
 // Causes that only the operator of this service can mend are no outcome (`faultOfOurs`).
 import { Failure, limits } from '@integration-sync/contracts';
+import { escapedBytesMax, maskValues } from './mask.ts';
 
 export type Verdict = 'succeeded' | 'failed' | 'gone';
 
@@ -140,7 +141,7 @@ interface FailedAnswer {
 }
 
 /** More bytes than are shown: a header value that must be masked may begin at the last byte that is shown. */
-const bytesMax = limits.responseBodyBytesMax + limits.webhookHeaderBytesMax;
+const bytesMax = limits.responseBodyBytesMax + escapedBytesMax * limits.webhookHeaderBytesMax;
 
 export type BodyStart = ReturnType<typeof openBodyStart>;
 
@@ -160,30 +161,15 @@ export function openBodyStart() {
   };
 }
 
-/** Shorter header values are not masked: they are no secrets, and occur in any text. */
-const secretCharactersMin = 6;
-
-/**
- * The first 1 KiB of a body as text, without half a character at its end. Receivers may repeat a request: the values of
- * `headers`, and the words in these values, are masked.
- */
+/** The first 1 KiB of a body as text, without half a character at its end. The values of `headers` are masked. */
 export function textOfBody(bytes: Uint8Array, headers: readonly string[] = []): string {
-  const received = Buffer.from(bytes.subarray(0, bytesMax));
-  const masked = Buffer.from(received);
   const values = headers.filter((_, place) => place % 2 === 1);
-  const words = values.flatMap((value) => value.split(/[ \t]+/));
-  for (const secret of values.concat(words)) {
-    if (secret.length < secretCharactersMin) continue;
-    // Searches the received bytes: in the masked ones, of two values that overlap the second would not be found.
-    for (let at = received.indexOf(secret); at >= 0; at = received.indexOf(secret, at + 1)) {
-      masked.fill('*', at, at + secret.length);
-    }
-  }
+  const masked = maskValues(Buffer.from(bytes.subarray(0, bytesMax)), values);
   const first = masked.subarray(0, limits.responseBodyBytesMax);
   return new TextDecoder().decode(first, { stream: true });
 }
 
-const seconds = /^\d{1,15}$/;
+const seconds = /^\d+$/;
 const httpDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
 /** The wait that a 429 or 503 asks for, in seconds or by a time; at most five minutes. */
