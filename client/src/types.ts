@@ -483,7 +483,7 @@ export interface RegisterWebhook {
   )[];
   /** What the webhook is for; null clears it */
   description?: string | null | undefined;
-  /** Headers that each delivery carries, by name. They replace all earlier ones; null clears them. No answer shows their values */
+  /** Headers that each delivery carries, by name. They replace all earlier ones; null clears them, and so does a `url` of another origin. No answer shows their values */
   headers?: Record<string, string> | null | undefined;
   /** Whether a webhook that failures have disabled is tested from time to time, and enabled by the first 2xx */
   recover?: boolean | undefined;
@@ -561,7 +561,7 @@ export interface ChangeWebhook {
   active?: boolean | undefined;
   /** What the webhook is for; null clears it */
   description?: string | null | undefined;
-  /** Headers that each delivery carries, by name. They replace all earlier ones; null clears them. No answer shows their values */
+  /** Headers that each delivery carries, by name. They replace all earlier ones; null clears them, and so does a `url` of another origin. No answer shows their values */
   headers?: Record<string, string> | null | undefined;
   /** Whether a webhook that failures have disabled is tested from time to time, and enabled by the first 2xx */
   recover?: boolean | undefined;

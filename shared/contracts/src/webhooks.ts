@@ -35,7 +35,7 @@ const settings = {
         writeOnly: true,
       },
       description:
-        'Headers that each delivery carries, by name. They replace all earlier ones; null clears them. No answer shows their values',
+        'Headers that each delivery carries, by name. They replace all earlier ones; null clears them, and so does a `url` of another origin. No answer shows their values',
       'x-expected': `an object of at most ${limits.webhookHeadersMax} headers`,
       writeOnly: true,
     }),

@@ -74,6 +74,46 @@ it('headers go out with every delivery and test, and their values nowhere else',
   expect(last?.headers).not.toHaveProperty('x-tenant');
 });
 
+it('headers stay at their origin: a url of another drops them, and the answer names them', async () => {
+  await using house = await openHouse();
+  await house.start();
+  await using receiver = await openReceiver();
+  await using stranger = await openReceiver();
+  const acme = house.newClient();
+  const headers = { Authorization: token, 'X-Tenant': 'tenant-0815' };
+  const register = async () =>
+    (
+      await acme.ask('register', {
+        body: { url: receiver.url, events: ['supplier.created'], headers },
+      })
+    ).body.id;
+  const [id, bystander, moved] = [await register(), await register(), await register()];
+  const path = await acme.ask('change', { id, body: { url: `${receiver.url}/other?path` } });
+  expect(path.headers).not.toHaveProperty('http-x-dropped-headers');
+  expect((await acme.ask('test', { id })).body.delivered).toBe(true);
+  expect(receiver.hits.at(-1)?.headers).toMatchObject({ authorization: token, 'x-tenant': 'tenant-0815' });
+
+  const origin = await acme.ask('change', { id, body: { url: stranger.url } });
+  expect(origin.headers).toMatchObject({ 'http-x-dropped-headers': 'Authorization, X-Tenant' });
+  expect(Object.keys(origin.body).toSorted()).toEqual(Object.keys(path.body).toSorted());
+  // Nor do they come back with the former url.
+  for (const url of [stranger.url, receiver.url]) {
+    await acme.ask('change', { id, body: { url } });
+    expect((await acme.ask('test', { id })).body.delivered).toBe(true);
+    const hit = (url === stranger.url ? stranger : receiver).hits.at(-1);
+    expect(hit?.headers).not.toHaveProperty('authorization');
+    expect(hit?.headers).not.toHaveProperty('x-tenant');
+  }
+  const given = { url: stranger.url, headers: { 'X-Tenant': 'another' } };
+  expect((await acme.ask('change', { id: moved, body: given })).headers).not.toHaveProperty(
+    'http-x-dropped-headers',
+  );
+  expect((await acme.ask('test', { id: moved })).body.delivered).toBe(true);
+  expect(stranger.hits.at(-1)?.headers).toMatchObject({ 'x-tenant': 'another' });
+  expect((await acme.ask('test', { id: bystander })).body.delivered).toBe(true);
+  expect(receiver.hits.at(-1)?.headers).toMatchObject({ authorization: token });
+});
+
 it('what is wrong with the settings is 400, all of it named', async () => {
   await using house = await openHouse();
   await house.start();

@@ -40,6 +40,10 @@ export const describeHeaders = (): Record<string, JsonObject> => ({
     '</api/v1/integration/suppliers?cursor=b3JkZXI&limit=50>; rel="next"',
   ),
   Location: always(text('Where the new webhook is.', `${basePath}/webhook-events/${webhookExample.id}`)),
+  'X-Dropped-Headers': text(
+    'The names of `headers` that the webhook no longer has, because its new `url` has another origin.',
+    'Authorization, X-Tenant',
+  ),
   'WWW-Authenticate': always(
     text('What is wrong with the credentials, as RFC 6750 writes it.', 'Bearer error="invalid_token"'),
   ),

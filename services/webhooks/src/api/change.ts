@@ -10,6 +10,13 @@ import type { SettingsChange } from './settings.ts';
 export const dividesEvents = ({ events, active }: ChangeWebhook): boolean =>
   events !== undefined || active === true;
 
+/** The endpoint's header values are for its receiver: a url of another origin drops them unless the caller gives headers too. */
+export const droppedHeaders = (
+  { url: before, headerNames = [] }: Pick<Endpoint, 'url' | 'headerNames'>,
+  { url = before, headers }: ChangeWebhook,
+): readonly string[] =>
+  headers === undefined && new URL(url).origin !== new URL(before).origin ? headerNames : [];
+
 interface ChangeFacts {
   settings: SettingsChange;
   /** The wanted kinds of events apply to events after the cutoff. */

@@ -21,7 +21,7 @@ import { noCutoff } from '../matching/cutoff.ts';
 import type { WebhookMetrics } from '../metrics.ts';
 import { makeSecret } from '../secrets/signing-secret.ts';
 import { accept, bodyExaminer } from './body.ts';
-import { changeOf, dividesEvents } from './change.ts';
+import { changeOf, dividesEvents, droppedHeaders } from './change.ts';
 import { absent, endpointOf, json } from './handlers.ts';
 import { registering, type RegisterOptions } from './register.ts';
 import { settingsOf, wrongIn } from './settings.ts';
@@ -63,7 +63,9 @@ function changing(options: EndpointsOptions): BusHandler {
     for (;;) {
       const endpoint = await endpointOf(endpoints, request);
       const cutoff = dividesEvents(wanted) ? await takeCutoff(request) : noCutoff;
-      const settings = settingsOf(wanted, vault, endpoint._id);
+      const dropped = droppedHeaders(endpoint, wanted);
+      const given = dropped.length === 0 ? wanted : { ...wanted, headers: null };
+      const settings = settingsOf(given, vault, endpoint._id);
       const change = changeOf(endpoint, wanted, { settings, cutoff, now: new Date() });
       const after = change === undefined ? endpoint : await endpoints.change(endpoint, change);
       // Another caller or a failed delivery has changed the endpoint meanwhile: the change is computed again.
@@ -74,7 +76,10 @@ function changing(options: EndpointsOptions): BusHandler {
         metrics.disabledBy('manual');
         disabledEvents.announce(after);
       }
-      return json(webhookOf(after));
+      return {
+        ...json(webhookOf(after)),
+        ...(dropped.length === 0 ? {} : { headers: { 'x-dropped-headers': dropped.join(', ') } }),
+      };
     }
   };
 }

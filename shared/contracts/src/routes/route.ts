@@ -44,7 +44,7 @@ export interface Route {
   timeoutMs: number;
 }
 
-export type AnswerHeader = 'X-Sync-Id' | 'X-Next-Since' | 'Link' | 'Location';
+export type AnswerHeader = 'X-Sync-Id' | 'X-Next-Since' | 'Link' | 'Location' | 'X-Dropped-Headers';
 
 export const pushTimeoutMs = 30_000;
 export const listTimeoutMs = 10_000;

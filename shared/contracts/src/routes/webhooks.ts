@@ -91,7 +91,7 @@ export const webhookRoutes: readonly Route[] = [
     ...managing,
     subject: subjects.endpointsChange,
     body: { schema: ChangeWebhook, example: { active: true } },
-    answer: { status: 200, schema: Webhook, example: webhookExample },
+    answer: { status: 200, schema: Webhook, example: webhookExample, headers: ['X-Dropped-Headers'] },
   },
   {
     method: 'DELETE',
