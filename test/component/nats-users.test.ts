@@ -205,7 +205,7 @@ it('each login announces events of its own kinds and batches of its own, and no 
 });
 
 /** Subjects of the services and of JetStream, and by login those that it may publish to; the rest is refused. */
-const streamNames = ['EVENTS', 'BUNDLES', 'ATTEMPTS', 'FOREIGN'];
+const streamNames = ['EVENTS', 'EVENT_BATCHES', 'ATTEMPTS', 'FOREIGN'];
 const streamCommands = [
   'CREATE',
   'UPDATE',

@@ -94,7 +94,6 @@ async function startAll(): Promise<void> {
     ...world.environment,
     WEBHOOK_SECRET_KEY: secretKey,
     WEBHOOK_EGRESS_ALLOW: '127.0.0.0/8',
-    WEBHOOK_FORMER_STREAMS: 'leave',
   });
   const log = openLog({ service: 'webhooks', level: 'silent' });
   closing.use(await startWebhooks(config, { log, onCommand }));

@@ -17,8 +17,9 @@ export interface WebhookProcess extends AsyncDisposable {
 /** Starts the process; resolves once it serves. */
 export async function startWebhookProcess(
   environment: Readonly<Record<string, string>>,
+  program = inject('programs').webhooks,
 ): Promise<WebhookProcess> {
-  const child = spawn(process.execPath, [inject('programs').webhooks], {
+  const child = spawn(process.execPath, [program], {
     env: { ...process.env, ...environment, LOG_LEVEL: 'info', METRICS_PORT: '0' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

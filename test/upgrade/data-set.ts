@@ -6,13 +6,13 @@
 //   data/<release>/mongodb/<name>.jsonl    a collection: its documents as EJSON, a line each
 //   data/<release>/mongodb-indexes.json    the indexes of all collections
 //   data/<release>/nats/<NAME>.jsonl       a stream: its messages, a line each
-//   data/<release>/nats-streams.json       how streams and consumers were made, and how far consumers had come
+//   data/<release>/nats-streams.json       the configuration of each stream, and its last sequence
 import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DdsEntry, ListingEntity, SyncRun } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
-import type { ConsumerConfig, StreamConfig } from '@nats-io/jetstream';
+import type { StreamConfig } from '@nats-io/jetstream';
 import type { AnswerBody, LoggedAttempt } from '../support/webhooks.ts';
 import type { Plural } from '../support/sync.ts';
 
@@ -102,16 +102,9 @@ export interface StoredMessage {
   body: string;
 }
 
-export interface StoredConsumer {
-  config: ConsumerConfig;
-  /** The place up to which every message was acknowledged. */
-  acknowledgedThrough: number;
-}
-
 export interface StoredStream {
   config: StreamConfig;
   lastSequence: number;
-  consumers: StoredConsumer[];
 }
 
 export interface Asking {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Store } from '@integration-sync/runtime/store';
 import type { JetStreamManager, StreamInfo } from '@nats-io/jetstream';
 import { BSON } from 'mongodb';
-import { filesOf, version, type StoredConsumer, type StoredMessage, type StoredStream } from './data-set.ts';
+import { filesOf, version, type StoredMessage, type StoredStream } from './data-set.ts';
 
 const files = filesOf(version);
 import { openNats } from './nats.ts';
@@ -62,15 +62,7 @@ export async function dumpStreams(natsUrl: string): Promise<void> {
   const found = await Array.fromAsync(manager.streams.list());
   for (const info of found.toSorted(byName)) {
     const { config, state } = info;
-    const consumers = await Array.fromAsync(manager.consumers.list(config.name));
-    streams.push({
-      config: { ...config, metadata: {} },
-      lastSequence: state.last_seq,
-      consumers: consumers.map((consumer): StoredConsumer => ({
-        config: { ...consumer.config, metadata: {} },
-        acknowledgedThrough: consumer.ack_floor.stream_seq,
-      })),
-    });
+    streams.push({ config: { ...config, metadata: {} }, lastSequence: state.last_seq });
     const messages = await Array.fromAsync(messagesOf(manager, info));
     await writeLines(
       join(files.nats, `${config.name}.jsonl`),

@@ -34,6 +34,7 @@ import { openNats, untilTaken } from './nats.ts';
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 const secretKey = `first:${Buffer.alloc(32, 7).toString('base64')}`;
+const webhooksProgram = join(import.meta.dirname, '../../services/webhooks/src/main.ts');
 const disablingMs = 120_000;
 const takenWithinMs = 60_000;
 
@@ -323,11 +324,14 @@ async function make(making: Making): Promise<void> {
   running.use(await world.startCatalog());
   running.use(await world.startBatches());
   const webhooks = running.use(
-    await startWebhookProcess({
-      ...world.environment,
-      WEBHOOK_SECRET_KEY: secretKey,
-      WEBHOOK_EGRESS_ALLOW: '127.0.0.0/8',
-    }),
+    await startWebhookProcess(
+      {
+        ...world.environment,
+        WEBHOOK_SECRET_KEY: secretKey,
+        WEBHOOK_EGRESS_ALLOW: '127.0.0.0/8',
+      },
+      webhooksProgram,
+    ),
   );
   say('records and webhooks …');
   await register(making, 'acme', '/healthy');

@@ -21,8 +21,16 @@ export async function untilTaken({ manager }: Nats, store: Store, withinMs: numb
   const replicas = store.collection<{ _id: string; floors: Record<string, [number, number]> }>(
     'webhook_replicas',
   );
-  const floors = async (): Promise<number[]> =>
-    (await replicas.find({}).toArray()).flatMap((one) => Object.values(one.floors).map(([, floor]) => floor));
+  // A replica that was killed has left its floors.
+  const floors = async (): Promise<number[]> => {
+    const latest = new Map<string, number>();
+    for (const one of await replicas.find({}).toArray()) {
+      for (const [partition, [, floor]] of Object.entries(one.floors)) {
+        latest.set(partition, Math.max(floor, latest.get(partition) ?? 0));
+      }
+    }
+    return [...latest.values()];
+  };
   await eventually(
     floors,
     (all) => all.length > 0 && all.every((floor) => floor >= state.last_seq),

@@ -2,12 +2,11 @@
 // changes:
 //
 //   expireAt, expiresAt    moved by the age of the data set, as MongoDB and webhooks would have forgotten what they are of
-//   madeAt                 of the stream EVENTS as it is now, or webhooks would take it for another one
+//   madeAt, stream         the incarnations of EVENTS and EVENT_BATCHES as they are now, or webhooks would take them for others
 //   url                    the receivers listen on another port
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Store } from '@integration-sync/runtime/store';
-import { jetstream } from '@nats-io/jetstream';
 import { headers, type Msg } from '@nats-io/transport-node';
 import { BSON, type Document, type IndexDescription } from 'mongodb';
 import {
@@ -42,11 +41,12 @@ export interface Place {
 export async function restore({ store, natsUrl, receiverPort }: Place): Promise<void> {
   await using nats = await openNats(natsUrl);
   for (const stream of await readStreams()) await restoreStream(nats, stream);
-  const { created } = await nats.manager.streams.info('EVENTS');
-  const { madeAt } = await readKnown();
-  const ageMs = Date.now() - Date.parse(madeAt);
+  const [madeAt, stream] = [await incarnationOf(nats, 'EVENTS'), await incarnationOf(nats, 'EVENT_BATCHES')];
+  const ageMs = Date.now() - Date.parse((await readKnown()).madeAt);
   await restoreMongodb(store, (document) => ({
     ...document,
+    ...('stream' in document ? { stream: stream.toISOString() } : {}),
+    ...('missed' in document ? { missed: ofStream(document['missed'], stream.toISOString()) } : {}),
     ...movedBy(ageMs, document, 'expireAt'),
     ...('previousSecrets' in document
       ? {
@@ -56,13 +56,19 @@ export async function restore({ store, natsUrl, receiverPort }: Place): Promise<
           })),
         }
       : {}),
-    ...('madeAt' in document ? { madeAt: new Date(created) } : {}),
+    ...('madeAt' in document ? { madeAt } : {}),
     ...('url' in document ? { url: elsewhere(String(document['url']), receiverPort) } : {}),
   }));
 }
 
+const incarnationOf = async ({ manager }: Nats, stream: string): Promise<Date> =>
+  new Date((await manager.streams.info(stream)).created);
+
 const movedBy = (ms: number, document: Document, field: string): Document =>
   document[field] instanceof Date ? { [field]: new Date(document[field].getTime() + ms) } : {};
+
+const ofStream = (missed: Readonly<Record<string, object>>, stream: string): Document =>
+  Object.fromEntries(Object.entries(missed).map(([epoch, offset]) => [epoch, { ...offset, stream }]));
 
 function elsewhere(url: string, port: number): string {
   const moved = new URL(url);
@@ -91,7 +97,7 @@ async function restoreStream({ connection, manager }: Nats, stream: StoredStream
   await manager.streams.add(config);
   const messages = await readMessages(name);
   const bySequence = new Map(messages.map((message) => [message.sequence, message]));
-  const filler = { subject: config.subjects[0]?.replace(/[*>]/, 'removed') ?? '', headers: {}, body: '' };
+  const filler = { subject: config.subjects[0]?.replaceAll(/[*>]/g, 'removed') ?? '', headers: {}, body: '' };
   const removed: number[] = [];
   let underWay: Promise<Msg>[] = [];
   for (let sequence = 1; sequence <= lastSequence; sequence += 1) {
@@ -100,7 +106,7 @@ async function restoreStream({ connection, manager }: Nats, stream: StoredStream
     const { subject, headers: stored, body } = message ?? filler;
     const options = { headers: writeHeaders(stored), timeout: 10_000 };
     // One connection keeps their order.
-    underWay.push(connection.request(subject, body, options));
+    underWay.push(connection.request(publishedSubject(subject), body, options));
     if (underWay.length < atOnce && sequence < lastSequence) continue;
     const { seq } = (await Promise.all(underWay)).at(-1)?.json<{ seq: number }>() ?? {};
     if (seq !== sequence) throw new Error(`${name} has at ${seq} what was at ${sequence}`);
@@ -113,12 +119,10 @@ async function restoreStream({ connection, manager }: Nats, stream: StoredStream
       .filter((sequence) => sequence > first)
       .map((sequence) => manager.streams.deleteMessage(name, sequence, false)),
   );
-  for (const consumer of stream.consumers) {
-    await manager.consumers.add(name, consumer.config);
-    const count = messages.filter(({ sequence }) => sequence <= consumer.acknowledgedThrough).length;
-    if (count > 0) await acknowledge({ connection, stream: name, consumer: consumer.config, count });
-  }
 }
+
+/** EVENT_BATCHES puts the partition into the subject that a service publishes to. */
+const publishedSubject = (stored: string): string => stored.replace(/^(event-batches)\.\d+/, '$1');
 
 /** Without the headers that name a message's atomic batch: the stream has it already. */
 function writeHeaders(stored: Readonly<Record<string, string>>) {
@@ -127,22 +131,4 @@ function writeHeaders(stored: Readonly<Record<string, string>>) {
     if (!name.startsWith('Nats-Batch-')) written.set(name, value);
   }
   return written;
-}
-
-interface Acknowledging {
-  connection: Nats['connection'];
-  stream: string;
-  consumer: { durable_name?: string };
-  count: number;
-}
-
-async function acknowledge({ connection, stream, consumer, count }: Acknowledging): Promise<void> {
-  const source = await jetstream(connection).consumers.get(stream, consumer.durable_name);
-  const acknowledged: Promise<boolean>[] = [];
-  for await (const message of await source.fetch({ max_messages: count, expires: 10_000 })) {
-    acknowledged.push(message.ackAck());
-  }
-  await Promise.all(acknowledged);
-  if (acknowledged.length < count)
-    throw new Error(`${stream} gave ${acknowledged.length} of ${count} messages`);
 }

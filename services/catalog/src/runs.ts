@@ -1,5 +1,5 @@
 // Asks the batches service for the sync runs in its journal: `GET /sync-runs` lists the runs of catalog and batches.
-import { RunAnswer, RunsAnswer, subjects, type SyncRun } from '@integration-sync/contracts';
+import { RunAnswer, RunsAnswer, subjects } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import { askService, type RunJournal } from '@integration-sync/sync';
 
@@ -10,13 +10,7 @@ export const runsOfBatches = (bus: Bus): RunJournal => ({
   async read(asking, question) {
     const isFiltered = Object.keys(question.filter ?? {}).length > 0;
     const subject = isFiltered ? subjects.batchesRunsFind : subjects.batchesRunsList;
-    const { runs, total } = await askService(bus, asking, {
-      subject,
-      body: question,
-      timeoutMs,
-      answer: RunsAnswer,
-    });
-    return { runs: runs.map(withAction), total };
+    return askService(bus, asking, { subject, body: question, timeoutMs, answer: RunsAnswer });
   },
   async find(asking, id) {
     const { run } = await askService(bus, asking, {
@@ -25,12 +19,6 @@ export const runsOfBatches = (bus: Bus): RunJournal => ({
       timeoutMs,
       answer: RunAnswer,
     });
-    return run === null ? undefined : withAction(run);
+    return run ?? undefined;
   },
-});
-
-/** A replica of batches of an earlier release answers runs without `action`; most of them are pushes. */
-const withAction = <Run extends Partial<SyncRun>>(run: Run): Run & Pick<SyncRun, 'action'> => ({
-  ...run,
-  action: run.action ?? 'push',
 });

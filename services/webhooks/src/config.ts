@@ -7,12 +7,6 @@ import { parseAllowList } from './sending/egress-guard.ts';
 export const WebhooksConfig = Type.Object({
   ...baseSettings,
   ...storeSettings,
-  WEBHOOK_FORMER_STREAMS: Type.Enum(['refuse', 'leave'], {
-    description:
-      'What a start does if streams of a former release still hold deliveries: `refuse` ends the start, `leave` gives ' +
-      'the deliveries up.',
-    default: 'refuse',
-  }),
   WEBHOOK_SECRET_KEY: Type.String({
     description:
       'Keys under which signing secrets are stored: `id:key`, key being the base64 of 32 bytes. Several are separated ' +

@@ -1,8 +1,7 @@
 // The wiring of the webhooks service, which stores endpoints and delivers events to them. The part that is opened first is
 // closed last.
 import { buildOf } from '@integration-sync/runtime/build';
-import type { Bus } from '@integration-sync/runtime/bus';
-import { ConfigError, maskSettings } from '@integration-sync/runtime/config';
+import { maskSettings } from '@integration-sync/runtime/config';
 import { answerWhileStarting, healthHandlers } from '@integration-sync/runtime/health';
 import { type Log, openLog } from '@integration-sync/runtime/log';
 import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
@@ -96,7 +95,6 @@ async function openParts(
     for (const spec of streamSpecs(config)) await bus.ensureStream(spec);
     await streamReset.forgetOther();
   };
-  await refuseFormerDeliveries(bus, config);
   await answerWhileStarting(bus, identityOf(config), ensure());
   await streamReset.lower();
   const ensuring = openPeriodicCheck(ensure, { what: 'the streams', everyMs: streamsEveryMs, log });
@@ -156,21 +154,6 @@ const identityOf = (config: WebhooksConfig) => ({
   description:
     'Webhook endpoints: registering and managing them, their attempt logs, replays; the event feed',
 });
-
-/** Throws if streams of a former release still have messages: only that release can deliver them. */
-async function refuseFormerDeliveries(bus: Bus, config: WebhooksConfig): Promise<void> {
-  if (config.WEBHOOK_FORMER_STREAMS === 'leave') return;
-  const left: string[] = [];
-  for (const stream of ['BUNDLES', 'DELIVERIES']) {
-    const messages = (await bus.patiently(`stream ${stream}`, () => bus.messagesIn(stream))) ?? 0;
-    if (messages > 0) left.push(`${stream} has ${messages} messages`);
-  }
-  if (left.length === 0) return;
-  throw new ConfigError([
-    `WEBHOOK_FORMER_STREAMS: ${left.join(', ')} that only the previous release delivers. ` +
-      'Run the previous release until `ops streams` finds no message in them, or set this setting to `leave`.',
-  ]);
-}
 
 function serve(parts: Parts): Promise<AsyncDisposable> {
   const { config, bus, store, endpoints, revisions, attemptLog, feed, log } = parts;

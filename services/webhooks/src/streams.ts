@@ -29,6 +29,3 @@ export const streamSpecs = (settings: StreamSettings): StreamSpec[] => [
     messagesPerSubjectMax: 1_000,
   },
 ];
-
-/** Streams of former releases. This release only counts their messages, and `ops streams` says what to do with them. */
-export const formerStreams: readonly string[] = ['BUNDLES', 'DELIVERIES', 'HELD'];

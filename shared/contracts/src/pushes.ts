@@ -119,11 +119,8 @@ const more = {
 export const SyncRunInFull = Type.Object({ ...run, ...more }, { title: 'SyncRunInFull' });
 export type SyncRunInFull = Static<typeof SyncRunInFull>;
 
-/** `action` is optional here: a replica of the service batches of an earlier release does not send `action`. */
-const told = { ...run, action: Type.Optional(run.action) };
-
 /** The answer of the service batches when catalog asks for one push. */
-export const RunAnswer = Type.Object({ run: Type.Union([Type.Object({ ...told, ...more }), Type.Null()]) });
+export const RunAnswer = Type.Object({ run: Type.Union([Type.Object({ ...run, ...more }), Type.Null()]) });
 export type RunAnswer = Static<typeof RunAnswer>;
 
 /** The pushes that catalog asks for: all pushes, if no field is set. */
@@ -149,15 +146,11 @@ export const RunsQuestion = Type.Object({
 export type RunsQuestion = Static<typeof RunsQuestion>;
 
 export const RunsAnswer = Type.Object({
-  runs: Type.Array(Type.Object(told)),
+  runs: Type.Array(Type.Object(run)),
   /** 0 unless the question has `counted`. */
   total: Type.Integer({ minimum: 0 }),
 });
 export type RunsAnswer = Static<typeof RunsAnswer>;
-
-export interface RunsFound extends RunsAnswer {
-  runs: SyncRun[];
-}
 
 /** Pushes that are answered, and whose events the stream may not have yet. */
 export const UnannouncedRuns = Type.Object({ syncIds: Type.Array(Type.String()) });

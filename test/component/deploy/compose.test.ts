@@ -65,7 +65,7 @@ describe.each([
   it('is told what webhooks is told, but for what only webhooks needs, and reaches the same engines', () => {
     expect(namesOf(ops).toSorted()).toEqual(
       namesOf(webhooks)
-        .filter((name) => !['WEBHOOK_EGRESS_ALLOW', 'WEBHOOK_FORMER_STREAMS'].includes(name))
+        .filter((name) => name !== 'WEBHOOK_EGRESS_ALLOW')
         .toSorted(),
     );
     const inside = [webhooks?.networks ?? []].flat().filter((name) => name === 'bus' || name === 'store');

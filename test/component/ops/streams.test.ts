@@ -103,31 +103,6 @@ describe('on a single server', () => {
     expect(await bytes()).toBe(50_000_000);
   });
 
-  test('a stream of the release before goes when asked for, and not while something is in it', async () => {
-    await make();
-    await manager.streams.add({ name: 'BUNDLES', subjects: ['bundles.>'] });
-    await manager.streams.add({ name: 'HELD', subjects: ['held.>'] });
-    await bus.publishBatch([{ subject: 'held.wh_1.0', id: 'one', body: '{}' }]);
-    const there = async () =>
-      (await manager.streams.list().next()).map(({ config }) => config.name).toSorted();
-    const all = [...names, 'BUNDLES', 'HELD'].toSorted();
-    expect((await ops([])).wrong).toMatchObject([
-      { stream: 'BUNDLES', repair: 'left-over' },
-      {
-        stream: 'HELD',
-        what: 'A release before has left 1 messages in HELD, which this release does not deliver.',
-        repair: 'none',
-      },
-    ]);
-    await ops(['--apply']);
-    expect(await there()).toEqual(all);
-    await ops(['--apply', '--remove-left-over']);
-    expect(await there()).toEqual([...names, 'HELD'].toSorted());
-    await manager.streams.purge('HELD');
-    expect(await ops(['--apply', '--remove-left-over'])).toMatchObject({ code: 0, words: [] });
-    expect(await there()).toEqual([...names].toSorted());
-  });
-
   test('a stream that is nearly full, and a consumer of a stranger that lasts, are named', async () => {
     await make({ EVENTS_MAX_BYTES: 4_000 });
     const body = JSON.stringify({ padding: 'x'.repeat(3_600) });

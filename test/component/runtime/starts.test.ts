@@ -50,7 +50,6 @@ it.each([
   ['batches', 'SUB svc.batches.runs.list', 1],
   ['webhooks', '$JS.API.STREAM.INFO.EVENTS', 1],
   ['webhooks', '$JS.API.STREAM.INFO.EVENTS', 2],
-  ['webhooks', '$JS.API.STREAM.INFO.DELIVERIES', 1],
   ['webhooks', '$JS.API.STREAM.INFO.EVENT_BATCHES', 2],
   ['webhooks', 'SUB svc.webhooks.endpoints.register', 1],
 ] as const)(

@@ -1,23 +1,22 @@
 // ops streams shows the streams and consumers of NATS with their faults, and repairs streams.
 import type { Bus, InspectedStream, StreamSpec } from '@integration-sync/runtime/bus';
 import { expectedStreams } from '@integration-sync/webhooks/operating';
-import { Misuse, defineCommand, exitCodes } from '../command.ts';
+import { defineCommand, exitCodes } from '../command.ts';
 import { StreamsConfig } from '../config.ts';
 import { openOpsBus, settle, withinPatience } from '../engines.ts';
 import type { Output } from '../output.ts';
 import { consumerTable, findingsOf, streamTable, type Finding } from './findings.ts';
 
-const help = `Usage: ops streams [--apply [--remove-left-over]] [--check] [--json]
+const help = `Usage: ops streams [--apply] [--check] [--json]
 
 Says which streams and consumers NATS has (copies, leaders, sizes, ages, what waits), and what is wrong with them by
 this release and the settings.
 
-  (nothing)           says what there is and what is wrong
-  --apply             mends what can be mended without losing anything: makes what is missing, changes what differs, gives
-                      a stream the copies, days and bytes of the settings, never less without STREAMS_MAY_SHRINK=true
-  --remove-left-over  with --apply: removes empty streams that only an earlier release reads
-  --check             exit code 3 if something is wrong (with --apply, if something still is)
-  --json              what was found as one JSON document
+  (nothing)  says what there is and what is wrong
+  --apply    mends what can be mended without losing anything: makes what is missing, changes what differs, gives
+             a stream the copies, days and bytes of the settings, never less without STREAMS_MAY_SHRINK=true
+  --check    exit code 3 if something is wrong (with --apply, if something still is)
+  --json     what was found as one JSON document
 
 Settings, as the services have them: NATS_URL, STREAM_REPLICAS, EVENTS_KEEP_DAYS, EVENTS_MAX_BYTES,
 STREAMS_MAY_SHRINK. For a setting that is left out, an existing stream keeps its value.
@@ -26,7 +25,6 @@ Examples:
   ops streams
   ops streams --check --json | jq '.wrong[].what'
   STREAM_REPLICAS=3 ops streams --apply
-  ops streams --apply --remove-left-over
   docker compose run --rm ops streams
 `;
 
@@ -40,13 +38,10 @@ export const streamsCommand = defineCommand({
   summary: 'streams and consumers: what there is, what is wrong, and repairs',
   help,
   options: {
-    'remove-left-over': { type: 'boolean', default: false },
     check: { type: 'boolean', default: false },
   },
   async run(call) {
     const { values, output } = call;
-    const removeLeftOver = values['remove-left-over'];
-    if (removeLeftOver && !values.apply) throw new Misuse('--remove-left-over goes with --apply.');
     const settled = settle(StreamsConfig, call);
     await using bus = await openOpsBus(settled);
     const expected = expectedStreams(settled.config);
@@ -62,7 +57,7 @@ export const streamsCommand = defineCommand({
         output.say('Nothing was changed. ops streams --apply mends what it can.');
       return values.check && first.wrong.length > 0 ? exitCodes.wrong : exitCodes.well;
     }
-    const repairs = await repair(bus, expected, first.wrong, removeLeftOver);
+    const repairs = await repair(bus, expected, first.wrong);
     const after = await look();
     show(after, output);
     for (const { what, outcome } of repairs)
@@ -87,9 +82,8 @@ function show({ streams, wrong }: Looked, output: Output): void {
   for (const { what, toDo } of wrong) output.say(`WRONG  ${what}\n       ${toDo}`);
 }
 
-// The repairs that a starting service makes, here for all streams, and the removal of streams that only an earlier
-// release reads. A stream gets no fewer copies, days or bytes unless STREAMS_MAY_SHRINK is true
-// (shared/runtime/src/bus/quantities.ts).
+// The repairs that a starting service makes, here for all streams. A stream gets no fewer copies, days or bytes unless
+// STREAMS_MAY_SHRINK is true (shared/runtime/src/bus/quantities.ts).
 
 interface Repaired {
   what: string;
@@ -101,15 +95,12 @@ async function repair(
   bus: Bus,
   expected: readonly StreamSpec[],
   wrong: readonly Finding[],
-  removeLeftOver: boolean,
 ): Promise<Repaired[]> {
   const repaired: Repaired[] = [];
   for (const spec of expected) {
     const mended = wrong.filter((one) => one.stream === spec.name && one.repair === 'apply');
     if (mended.length > 0) repaired.push(...(await attempt(mended, () => bus.ensureStream(spec))));
   }
-  const leftOver = removeLeftOver ? wrong.filter((one) => one.repair === 'left-over') : [];
-  for (const one of leftOver) repaired.push(...(await attempt([one], () => bus.removeStream(one.stream))));
   return repaired;
 }
 

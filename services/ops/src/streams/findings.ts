@@ -5,11 +5,10 @@ import {
   type InspectedFacts,
   type InspectedStream,
 } from '@integration-sync/runtime/bus';
-import { formerStreams } from '@integration-sync/webhooks/operating';
 import { bytesInWords, numberInWords, spanInWords, type Row } from '../output.ts';
 
-/** Who repairs a finding. `apply`: --apply. `left-over`: --apply with --remove-left-over. `none`: a person. */
-export type Repair = 'apply' | 'left-over' | 'none';
+/** Who repairs a finding. `apply`: --apply. `none`: a person. */
+export type Repair = 'apply' | 'none';
 
 export interface Finding {
   stream: string;
@@ -56,27 +55,12 @@ const byItself = 'ops streams --apply';
 const byHand = (what: string, toDo: string): Wrong => ({ what, toDo, repair: 'none' });
 const byApply = (what: string): Wrong => ({ what, toDo: `${byItself} changes the stream.`, repair: 'apply' });
 
-function* otherStream({ name, foreign: subjects, facts }: InspectedStream): Generator<Wrong> {
-  if (!formerStreams.includes(name)) {
-    if (subjects.length > 0)
-      yield byHand(
-        `${name} is not of this system, and stores messages of its services on ${subjects.join(', ')}.`,
-        `Find out whose it is, then: nats stream rm ${name}`,
-      );
-    return;
-  }
-  const messages = facts?.messages ?? 0;
-  if (messages > 0)
+function* otherStream({ name, foreign: subjects }: InspectedStream): Generator<Wrong> {
+  if (subjects.length > 0)
     yield byHand(
-      `A release before has left ${numberInWords(messages)} messages in ${name}, which this release does not deliver.`,
-      `Have replicas of that release deliver them, or give them up: nats stream rm ${name}`,
+      `${name} is not of this system, and stores messages of its services on ${subjects.join(', ')}.`,
+      `Find out whose it is, then: nats stream rm ${name}`,
     );
-  else
-    yield {
-      what: `A release before has left ${name}, which is empty and which nobody uses any more.`,
-      toDo: `${byItself} --remove-left-over removes it.`,
-      repair: 'left-over',
-    };
 }
 
 function* differences({ name, differing, foreign, changes, left }: InspectedStream): Generator<Wrong> {

@@ -10,7 +10,14 @@
 // An open event is in flight, or waits for its next attempt. Events before the cursor that are not open are finished. An event
 // in flight at the former owner counts towards the in-flight limit, until its attempt ends or its deadline is over.
 import { attemptDelaysMs, limits } from '@integration-sync/contracts';
-import { inFlightMaxOf, type Missed, openMaxOf, type Subscriber, type Trial } from '../endpoints/endpoint.ts';
+import {
+  inFlightMaxOf,
+  isTrialOf,
+  type Missed,
+  openMaxOf,
+  type Subscriber,
+  type Trial,
+} from '../endpoints/endpoint.ts';
 import type { LoggedBatch, StreamEvent } from '../log/batch.ts';
 import {
   isBefore,
@@ -237,9 +244,8 @@ export class EndpointQueue {
     this.#cursor = { sequence, index: 0 };
   }
 
-  /** Leaves out trials of a former log: a log that was created again has other events at their points. */
   #ofLog(trials: readonly Trial[]): Trial[] {
-    return trials.filter(({ stream }) => stream === this.claim.stream);
+    return trials.filter((one) => isTrialOf(this.claim.stream, one));
   }
 
   #try(trial: Delivery): void {

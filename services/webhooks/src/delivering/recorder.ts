@@ -1,7 +1,7 @@
 // Records the outcome of an attempt for all replicas. policy.ts decides by the stored endpoint. The recorder stores the
 // decision on the condition that the endpoint is unchanged, and broadcasts the change.
 import { openSemaphore, type RunInTurn } from '@integration-sync/runtime/semaphore';
-import { type Endpoint, type Missed, openMaxOf, type Trial } from '../endpoints/endpoint.ts';
+import { type Endpoint, isTrialOf, type Missed, openMaxOf, type Trial } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
 import { isSame } from '../log/offsets.ts';
 import type { WebhookMetrics } from '../metrics.ts';
@@ -118,7 +118,7 @@ interface Recorded {
 
 /** Puts the event of the attempt on trial. Other trials of the same log keep their numbers of attempts. */
 function withTrial(read: Endpoint, trial: Trial): Trial[] {
-  const others = read.trials?.filter((one) => one.stream === trial.stream && !isSame(one, trial)) ?? [];
+  const others = read.trials?.filter((one) => isTrialOf(trial.stream, one) && !isSame(one, trial)) ?? [];
   return [trial, ...others].slice(0, openMaxOf(read));
 }
 

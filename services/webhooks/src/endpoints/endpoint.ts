@@ -102,9 +102,12 @@ export interface Missed extends Offset {
 }
 
 export interface Trial extends OpenEvent {
-  /** The creation time of the log to which the sequence belongs. */
-  stream: string;
+  /** The creation time of the log to which the sequence belongs. Absent in a trial that 1.1.0 stored. */
+  stream?: string;
 }
+
+/** A log that was created again has other events at the points of its former trials. */
+export const isTrialOf = (log: string | undefined, { stream = log }: Trial): boolean => stream === log;
 
 /** The next step of an endpoint's recovery (recovery.ts). */
 export interface Recovery {

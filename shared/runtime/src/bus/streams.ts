@@ -40,11 +40,6 @@ export function openStreams(connection: Connection) {
     /** The number of messages of a stream; undefined if the stream is missing. */
     messagesIn: (stream: string) =>
       connection.whileConnected(async () => (await findStream(connection, stream))?.state.messages),
-    /** Does nothing for a missing stream. */
-    async removeStream(stream: string) {
-      const removing = connection.whileConnected(() => manager.streams.delete(stream));
-      await unlessRefused(removing, codes.streamNotFound);
-    },
     [Symbol.asyncDispose]: watch[Symbol.asyncDispose],
   };
 }

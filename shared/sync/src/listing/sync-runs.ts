@@ -9,7 +9,7 @@ import {
   type Listing,
   type RunAnswer,
   type RunsFilter,
-  type RunsFound,
+  type RunsAnswer,
   type SyncRun,
   type SyncRunInFull,
   type UnannouncedRuns,
@@ -34,7 +34,7 @@ export interface RunJournal {
   /** The kinds whose pushes the journal has. */
   entityTypes: readonly EntityType[];
   /** Some sync runs of one integration. */
-  read(asking: Asking, question: RunsQuestion): Promise<RunsFound>;
+  read(asking: Asking, question: RunsQuestion): Promise<RunsAnswer>;
   /** One sync run with the errors of its items. */
   find(asking: Asking, syncId: string): Promise<SyncRunInFull | undefined>;
 }
@@ -196,12 +196,12 @@ export const listRuns =
 // Merges the sync runs of several journals, newest first. A journal can return the run at a rank. For a deep page, a search by
 // ranks finds how many runs of each journal to skip, with a few small queries instead of one long answer.
 
-export type ReadRuns = (question: RunsQuestion) => Promise<RunsFound>;
+export type ReadRuns = (question: RunsQuestion) => Promise<RunsAnswer>;
 
 export async function readNewest(
   sources: readonly ReadRuns[],
   { before, skip, limit }: Pick<RunsQuestion, 'before' | 'skip' | 'limit'>,
-): Promise<RunsFound> {
+): Promise<RunsAnswer> {
   const question = { before, skip: 0, limit: skip === 0 ? limit : 1, counted: true };
   const first = await Promise.all(sources.map((read) => read(question)));
   const total = first.reduce((sum, found) => sum + found.total, 0);
@@ -237,5 +237,5 @@ async function passOver(sources: readonly ReadRuns[], before: string, count: num
   return skips;
 }
 
-const mergeRuns = (found: readonly RunsFound[]): SyncRun[] =>
+const mergeRuns = (found: readonly RunsAnswer[]): SyncRun[] =>
   found.flatMap(({ runs }) => runs).toSorted((one, other) => (one.syncId < other.syncId ? 1 : -1));
