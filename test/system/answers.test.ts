@@ -18,15 +18,18 @@ const base = '/api/v1/integration';
 async function sendText(
   client: Client,
   path: string,
-  body: string | Uint8Array<ArrayBuffer>,
+  body: string | Uint8Array<ArrayBuffer> | undefined,
+  method = 'POST',
+  headers: Record<string, string> = {},
 ): Promise<Answer> {
   const response = await fetch(`${stack.gateway}${base}${path}`, {
-    method: 'POST',
+    method,
     headers: {
       authorization: `Bearer ${stack.token({ integration: client.integration })}`,
       'content-type': 'application/json',
+      ...headers,
     },
-    body,
+    ...(body === undefined ? {} : { body }),
   });
   return {
     status: response.status,
@@ -227,4 +230,85 @@ it('every answer carries a request id, and the one that was asked for where it c
     // A page that is not read keeps its connection.
     await answer.body?.cancel();
   }
+});
+
+const strictly = (client: Client, method: string, path: string, body?: unknown): Promise<Answer> =>
+  sendText(client, path, body === undefined ? undefined : JSON.stringify(body), method, {
+    prefer: 'handling=strict',
+  });
+const pointersOf = ({ body }: Answer): unknown[] =>
+  (body['errors'] as { pointer: string }[]).map(({ pointer }) => pointer).toSorted();
+
+describe('strict handling', () => {
+  it.each([
+    ['/suppliers?limt=1&limit=0&since=x', ['limit', 'limt', 'since']],
+    ['/products?limt=1&limit=0&changedSince=x', ['changedSince', 'limit', 'limt']],
+    ['/batches?limt=1&details=x', ['details', 'limt']],
+    ['/dds?limt=1&page=0', ['limt', 'page']],
+    ['/sync-runs?limt=1&failed=x', ['failed', 'limt']],
+    ['/webhook-events?limt=1&page=0&cursor=x&details=x', ['cursor', 'details', 'limt', 'page']],
+    ['/webhook-events/wh_0?detail=1&details=x', ['detail', 'details']],
+    ['/webhook-events/wh_0/deliveries?limt=1&outcome=x&cursor=x', ['cursor', 'limt', 'outcome']],
+    ['/events?limt=1&wait=x&after=x', ['after', 'limt', 'wait']],
+  ])('names everything that is wrong in %s', async (path, pointers) => {
+    const answer = await strictly(openClient(stack), 'GET', path);
+    expectRefusal(answer, 400, 'invalid_request');
+    expect(pointersOf(answer)).toEqual(pointers);
+  });
+
+  it.each<[string, string, unknown, string[]]>([
+    [
+      'POST',
+      '/suppliers?detail=1&details=x',
+      { supliers: 1 },
+      ['/supliers', '/suppliers', 'detail', 'details'],
+    ],
+    ['POST', '/suppliers?detail=1', [], ['', 'detail']],
+    [
+      'POST',
+      '/batches?detail=1',
+      { batches: 1, autoCreateDDS: 1, batch: 1 },
+      ['/autoCreateDDS', '/batch', '/batches', 'detail'],
+    ],
+    [
+      'POST',
+      '/suppliers/plan?detail=1',
+      { suppliers: 1, assume: 1, assumed: 1 },
+      ['/assume', '/assumed', '/suppliers', 'detail'],
+    ],
+    ['POST', '/suppliers/archive?detail=1', { ids: [] }, ['/externalIds', '/ids', 'detail']],
+    ['POST', '/suppliers/erase?detail=1', { ids: [] }, ['/externalIds', '/ids', 'detail']],
+    [
+      'POST',
+      '/webhook-events?detail=1',
+      { url: 'ftp://x', events: [], inFlightMax: 0, event: 1 },
+      ['/event', '/events', '/inFlightMax', '/url', 'detail'],
+    ],
+    ['POST', '/webhook-events?detail=1', [], ['', 'detail']],
+    ['PATCH', '/webhook-events/wh_0?detail=1', { activ: true, active: 1 }, ['/activ', '/active', 'detail']],
+    [
+      'POST',
+      '/webhook-events/wh_0/rotate-secret?detail=1',
+      { gracePeriod: 1, gracePeriodSeconds: -1 },
+      ['/gracePeriod', '/gracePeriodSeconds', 'detail'],
+    ],
+    ['POST', '/webhook-events/wh_0/replay?detail=1', { since: 'x', til: 1 }, ['/since', '/til', 'detail']],
+    ['POST', '/webhook-events/wh_0/test?detail=1', undefined, ['detail']],
+  ])('names everything that is wrong in %s %s of %j', async (method, path, body, pointers) => {
+    const answer = await strictly(openClient(stack), method, path, body);
+    expectRefusal(answer, 400, 'invalid_request');
+    expect(pointersOf(answer)).toEqual(pointers);
+  });
+
+  it('writes nothing for an unknown parameter alone, and everything without it', async () => {
+    const client = openClient(stack);
+    const body = { suppliers: [supplier('S-1')] };
+    expectRefusal(await strictly(client, 'POST', '/suppliers?detail=true', body), 400, 'invalid_request');
+    const webhook = { url: 'https://127.0.0.1/', events: ['supplier.created'] };
+    expectRefusal(await strictly(client, 'POST', '/webhook-events?x=1', webhook), 400, 'invalid_request');
+    expect(await totalOf(client, 'suppliers')).toBe(0);
+    expect(await totalOf(client, 'webhook-events')).toBe(0);
+    expect(await strictly(client, 'POST', '/suppliers?details=true', body)).toMatchObject({ status: 200 });
+    expect(await totalOf(client, 'suppliers')).toBe(1);
+  });
 });

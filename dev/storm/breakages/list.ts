@@ -21,9 +21,9 @@ export const breakages: readonly Breakage[] = [
     name: 'push-504',
     says: 'batches answers every push 504',
     file: 'shared/sync/src/items/body.ts',
-    search: '  const body = readObject(bytes, kind.plural);',
+    search: '  const body = readObject(bytes, kind.plural, errors);',
     replace: `  if (kind.plural === 'batches') throw new Failure('timeout', 'Broken on purpose.');
-  const body = readObject(bytes, kind.plural);`,
+  const body = readObject(bytes, kind.plural, errors);`,
     found: 'floor',
     seconds: 16,
   },

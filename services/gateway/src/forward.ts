@@ -2,7 +2,9 @@
 import {
   Failure,
   basePath,
+  encodeErrors,
   limits,
+  refuseIfAny,
   replyHeaders,
   requestHeaders,
   strictHandling,
@@ -42,6 +44,8 @@ export async function forward(
   const { exchange } = request;
   exchange.upstream = route.subject;
   const answer = await ask(route, request, reply, options);
+  // A service of an earlier release does not know these errors.
+  refuseIfAny(exchange.queryErrors);
   for (const [name, value] of answer.headers) {
     if (name.startsWith(replyHeaders.httpPrefix)) {
       const header = name.slice(replyHeaders.httpPrefix.length);
@@ -143,6 +147,8 @@ function headersFor(route: Route, request: RouteRequest): Record<string, string 
     [requestHeaders.eventId]: params.eventId,
     [requestHeaders.idempotencyKey]: typeof key === 'string' ? encodeURIComponent(key) : undefined,
     [requestHeaders.handling]: exchange.isStrict ? strictHandling : undefined,
+    [requestHeaders.queryErrors]:
+      exchange.queryErrors.length > 0 ? encodeErrors(exchange.queryErrors) : undefined,
   };
 }
 

@@ -31,11 +31,11 @@ export class Failure extends Error {
 }
 
 /** Throws one failure for all errors of a request. */
-export function refuseIfAny(errors: FailureEntry[]): void {
+export function refuseIfAny(errors: readonly FailureEntry[]): void {
   if (errors.length === 0) return;
-  throw new Failure('invalid_request', errors.map(inOneLine).join(' '), { errors });
+  throw new Failure('invalid_request', errors.map(inOneLine).join(' '), { errors: [...errors] });
 }
 
 /** Some details end with a full stop, others do not. */
-const inOneLine = ({ detail }: FailureEntry, index: number, { length }: FailureEntry[]): string =>
+const inOneLine = ({ detail }: FailureEntry, index: number, { length }: readonly FailureEntry[]): string =>
   detail.endsWith('.') || index === length - 1 ? detail : `${detail};`;

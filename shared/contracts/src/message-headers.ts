@@ -1,4 +1,5 @@
 // The names of the headers that requests and replies carry between the services.
+import type { FailureEntry } from './failure.ts';
 
 /** Of a request: its integration, its id, the time for which the caller waits, and the parts of the URL. */
 export const requestHeaders = {
@@ -25,12 +26,24 @@ export const requestHeaders = {
   idempotencyKey: 'idempotency-key',
   /** `strict` if the caller wants unknown names refused (unknown-names.ts). */
   handling: 'handling',
+  /** With strict handling, the errors of the gateway about parameters that the route does not have (`encodeErrors`). */
+  queryErrors: 'query-errors',
 } as const;
 
 export const strictHandling = 'strict';
 
 export const isStrict = ({ headers }: { headers: ReadonlyMap<string, string> }): boolean =>
   headers.get(requestHeaders.handling) === strictHandling;
+
+/** The value of `queryErrors`. A header takes no character beyond ASCII. */
+export const encodeErrors = (errors: readonly FailureEntry[]): string =>
+  encodeURIComponent(JSON.stringify(errors));
+
+/** The errors that the gateway found in the query. A handler adds its own to them, and refuses the request for all. */
+export function queryErrorsOf({ headers }: { headers: ReadonlyMap<string, string> }): FailureEntry[] {
+  const errors = headers.get(requestHeaders.queryErrors);
+  return errors === undefined ? [] : JSON.parse(decodeURIComponent(errors));
+}
 
 /** Of a reply: its status, the headers of the HTTP answer, and the fields for the gateway's log line. */
 export const replyHeaders = {

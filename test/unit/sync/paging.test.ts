@@ -1,4 +1,4 @@
-import { Failure, readOneOf } from '@integration-sync/contracts';
+import { encodeErrors, Failure, readOneOf, requestHeaders } from '@integration-sync/contracts';
 import { seal, unseal } from '@integration-sync/runtime/seal';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -90,16 +90,17 @@ describe('a cursor', () => {
   );
 });
 
-function ask(query: string) {
-  return readPageAsked(new URLSearchParams(query), cursorSeal, (parameters, errors) => {
+function ask(query: string, headers: Record<string, string> = {}) {
+  const request = { headers: new Map([[requestHeaders.query, query] as const, ...Object.entries(headers)]) };
+  return readPageAsked(request, cursorSeal, (parameters, errors) => {
     const colour = readOneOf(parameters, 'colour', ['red', 'blue'], errors);
     return colour === undefined ? {} : { colour };
   });
 }
 
-function refusal(query: string): Failure {
+function refusal(query: string, headers: Record<string, string> = {}): Failure {
   try {
-    ask(query);
+    ask(query, headers);
   } catch (error) {
     if (error instanceof Failure) return error;
     throw error;
@@ -135,6 +136,13 @@ describe('the page that is asked for', () => {
       code: 'invalid_request',
       errors: [{ pointer: 'cursor' }],
     });
+  });
+
+  it('is refused for the errors of the gateway and for its own together', () => {
+    const errors = [{ pointer: 'ü\n', detail: 'unknown parameter "ü\n": none is known here' }];
+    const headers = { [requestHeaders.queryErrors]: encodeErrors(errors) };
+    expect(refusal('page=1', headers)).toMatchObject({ code: 'invalid_request', errors });
+    expect(refusal('page=0', headers).errors).toMatchObject([...errors, { pointer: 'page' }]);
   });
 
   it('keeps what it is narrowed by, which may be said again', () => {

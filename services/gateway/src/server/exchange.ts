@@ -2,7 +2,7 @@
 // a token, a body or a secret, and holds only the route of the URL.
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { ErrorCode } from '@integration-sync/contracts';
+import type { ErrorCode, FailureEntry } from '@integration-sync/contracts';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Metrics } from '@integration-sync/runtime/metrics';
 import { readTraceparent, traceIdOf, type Span, type Tracing } from '@integration-sync/runtime/tracing';
@@ -31,6 +31,8 @@ export class Exchange {
   caller: Caller | undefined;
   /** Whether the caller sent `Prefer: handling=strict`. */
   isStrict = false;
+  /** With strict handling, the errors about parameters that the route does not have. */
+  queryErrors: readonly FailureEntry[] = [];
   /** The error code of an answer that is no success. */
   code: ErrorCode | undefined;
   /** Why a token, a key or a token request was refused: for the log. A 401 does not tell which check a token failed. */

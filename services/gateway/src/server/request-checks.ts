@@ -2,7 +2,7 @@
 //
 //   path, method    server.ts, routing.ts                                  400, 404, 405
 //   token, scope    authorization.ts                                       401, 403
-//   query           below; with strict handling names too                  400
+//   query           below; names are the service's to refuse               400
 //   content type    body-headers.ts                                        415
 //   size            body-headers.ts, and uploads.ts while the body comes   413
 //
@@ -32,7 +32,7 @@ export function requestChecks(route: Route, { verify, collect, bytesMax }: Check
       const { exchange } = request;
       exchange.caller = await timed(exchange, 'token', () => authorize(request, reply, verify, route.scope));
       checkQuery(request);
-      if (prefersStrict(request.headers['prefer'])) beStrict(request, reply, parameters);
+      if (prefersStrict(request.headers['prefer'])) beStrict(request, reply, route, parameters);
       if (takesBody) checkBodyHeaders(request, reply, bytesMax());
       // The route takes no body, so that Fastify must not refuse the request for its content type.
       else delete request.raw.headers['content-type'];
@@ -44,11 +44,21 @@ export function requestChecks(route: Route, { verify, collect, bytesMax }: Check
   };
 }
 
-/** Refuses unknown query parameters; the service refuses unknown keys and fields of the body. */
-function beStrict(request: FastifyRequest, reply: FastifyReply, known: ReadonlySet<string>): void {
-  request.exchange.isStrict = true;
+/**
+ * Finds unknown query parameters. The service refuses the request for them and for its own errors together: wrong values of
+ * the query, and the body. Where a route takes no query and no body, the gateway refuses.
+ */
+function beStrict(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { body }: Route,
+  known: ReadonlySet<string>,
+): void {
+  const { exchange } = request;
+  exchange.isStrict = true;
   reply.header('preference-applied', 'handling=strict');
-  refuseIfAny(unknownParameters(new URLSearchParams(rawQuery(request)).keys(), known));
+  exchange.queryErrors = unknownParameters(new URLSearchParams(rawQuery(request)).keys(), known);
+  if (body === undefined && known.size === 0) refuseIfAny(exchange.queryErrors);
 }
 
 function checkQuery(request: FastifyRequest): void {

@@ -8,7 +8,7 @@ import {
   type EventDelivery,
   eventKinds,
   Failure,
-  type FailureEntry,
+  queryErrorsOf,
   readListingQuery,
   readOneOf,
   refuseIfAny,
@@ -17,14 +17,14 @@ import {
   subjects,
   testKind,
 } from '@integration-sync/contracts';
-import { queryOf, type Bus, type BusHandler } from '@integration-sync/runtime/bus';
+import { queryOf, type Bus, type BusHandler, type BusRequest } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import { openSealer } from '@integration-sync/runtime/seal';
 import type { AttemptLog, LoggedAttempt, StoredAttempt } from '../delivering/attempt-log.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
 import { readBatch, type StreamEvent } from '../log/batch.ts';
-import { endpointOf, json } from './handlers.ts';
+import { endpointIdOf, endpointOf, json } from './handlers.ts';
 
 /** An attempt is listed under the time when it began, but only once it has ended: at most this much later. */
 const settlingMs = 12_000;
@@ -36,11 +36,9 @@ export const attemptsHandlers = (
   cursorKey: string,
 ): Record<string, BusHandler> => ({
   [subjects.deliveriesList]: async (request) => {
-    const query = queryOf(request);
-    const asked = readQuery(query);
+    const start = readStart(request, cursorKey);
     const endpoint = await endpointOf(endpoints, request);
     const { _id } = endpoint;
-    const start = startOf(query, asked, cursorKey, _id);
     const { page, limit } = start;
     const all = (await attemptLog.read(endpoint, request.deadline)).toReversed();
     const { entities, total, next } = listAttempts(all, start);
@@ -69,15 +67,6 @@ export const attemptsHandlers = (
   },
 });
 
-function readQuery(query: URLSearchParams) {
-  const errors: FailureEntry[] = [];
-  const listing = readListingQuery(query, errors);
-  const outcome = readOneOf(query, 'outcome', ['succeeded', 'failed'], errors);
-  const event = readOneOf(query, 'event', [...eventKinds, testKind], errors);
-  refuseIfAny(errors);
-  return { ...listing, outcome: outcome ?? null, event: event ?? null };
-}
-
 /** Where a page begins. A cursor keeps all filters of the first request. */
 export interface Start {
   /** The page begins with the newest entry before this place; if undefined, `page` says where the page begins. */
@@ -89,18 +78,17 @@ export interface Start {
   event: string | null;
 }
 
-function startOf(
-  query: URLSearchParams,
-  { page, limit, since, cursor, outcome, event }: ReturnType<typeof readQuery>,
-  key: string,
-  endpointId: string,
-): Start {
+/** Throws a Failure that names all errors of the query. */
+function readStart(request: BusRequest, key: string): Start {
+  const query = queryOf(request);
+  const errors = queryErrorsOf(request);
+  const { page, limit, since, cursor } = readListingQuery(query, errors);
+  const outcome = readOneOf(query, 'outcome', ['succeeded', 'failed'], errors) ?? null;
+  const event = readOneOf(query, 'event', [...eventKinds, testKind], errors) ?? null;
   const sinceMs = since?.getTime() ?? null;
   const begin: Start = { before: undefined, page, limit, sinceMs, outcome, event };
-  if (cursor === undefined) return begin;
-  const opened = openCursor(key, endpointId, cursor);
-  const errors: FailureEntry[] = [];
-  checkBesideCursor(query, keptOf(begin), opened && keptOf(opened), errors);
+  const opened = cursor === undefined ? undefined : openCursor(key, endpointIdOf(request), cursor);
+  if (cursor !== undefined) checkBesideCursor(query, keptOf(begin), opened && keptOf(opened), errors);
   refuseIfAny(errors);
   return opened ?? begin;
 }

@@ -3,6 +3,7 @@ import {
   eventKinds,
   Failure,
   isStrict,
+  queryErrorsOf,
   quote,
   unknownKeys,
   type FailureEntry,
@@ -21,7 +22,7 @@ export interface Examined<Value> {
   given: object;
   /** Undefined if the body does not match the schema. */
   value: Value | undefined;
-  /** How the body does not match the schema. */
+  /** The gateway's errors of the query, and how the body does not match the schema. */
   errors: FailureEntry[];
 }
 
@@ -41,7 +42,10 @@ export function bodyExaminer<T extends TObject>(
     const { body } = request;
     const given: unknown = optional && body.length === 0 ? {} : parseJson(body);
     if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-      throw new Failure('invalid_request', 'The body must be a JSON object.');
+      throw invalidRequest([
+        ...queryErrorsOf(request),
+        { pointer: '', detail: 'The body must be a JSON object.' },
+      ]);
     }
     const tooLong = tooLongIn(schema, given);
     const unknown = isStrict(request) ? unknownKeys(given, known) : [];
@@ -49,12 +53,12 @@ export function bodyExaminer<T extends TObject>(
     const value: unknown = tooLong.size === 0 ? given : short;
     const hasForm = isValid(value);
     const others = (isValid.errors ?? []).filter(({ instancePath }) => !tooLong.has(instancePath.slice(1)));
-    const errors = [...tooLong.values(), ...others.map(entryOf), ...unknown];
+    const errors = [...queryErrorsOf(request), ...tooLong.values(), ...others.map(entryOf), ...unknown];
     return { given, value: hasForm && tooLong.size === 0 ? value : undefined, errors };
   };
 }
 
-/** Throws a Failure that names all errors: those of the schema, and `others`. */
+/** Throws a Failure that names all errors: those of the query and of the schema, and `others`. */
 export function accept<Value>({ value, errors }: Examined<Value>, others: FailureEntry[] = []): Value {
   const all = [...errors, ...others];
   if (value === undefined || all.length > 0) throw invalidRequest(all);

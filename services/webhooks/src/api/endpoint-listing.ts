@@ -7,6 +7,7 @@ import {
   cursorExpected,
   type FailureEntry,
   readListingQuery,
+  queryErrorsOf,
   refuseIfAny,
   subjects,
 } from '@integration-sync/contracts';
@@ -32,7 +33,7 @@ export const listingHandlers = (
   [subjects.endpointsList]: async (request) => {
     const { integration } = request;
     const query = queryOf(request);
-    const errors: FailureEntry[] = [];
+    const errors = queryErrorsOf(request);
     const shownAs = showingOf(query, errors);
     const { after, page, limit } = readWalk(query, cursorKey, integration, errors);
     const skip = after === undefined ? (page - 1) * limit : 0;

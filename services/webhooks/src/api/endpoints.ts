@@ -3,10 +3,9 @@
 import {
   ChangeWebhook,
   Failure,
-  type FailureEntry,
   limits,
+  queryErrorsOf,
   refuseIfAny,
-  requestHeaders,
   RotateSecret,
   subjects,
 } from '@integration-sync/contracts';
@@ -22,7 +21,7 @@ import type { WebhookMetrics } from '../metrics.ts';
 import { makeSecret } from '../secrets/signing-secret.ts';
 import { accept, bodyExaminer } from './body.ts';
 import { changeOf, dividesEvents, droppedHeaders } from './change.ts';
-import { absent, endpointOf, json } from './handlers.ts';
+import { absent, endpointIdOf, endpointOf, json } from './handlers.ts';
 import { registering, type RegisterOptions } from './register.ts';
 import { settingsOf, wrongIn } from './settings.ts';
 import { testing, type Test } from './test-delivery.ts';
@@ -42,7 +41,7 @@ export function endpointsHandlers(options: EndpointsOptions): Record<string, Bus
   return {
     [subjects.endpointsRegister]: registering(options),
     [subjects.endpointsGet]: async (request) => {
-      const errors: FailureEntry[] = [];
+      const errors = queryErrorsOf(request);
       const shown = showingOf(queryOf(request), errors);
       refuseIfAny(errors);
       return json(shown(await endpointOf(options.endpoints, request)));
@@ -86,8 +85,9 @@ function changing(options: EndpointsOptions): BusHandler {
 
 const removing =
   ({ endpoints, attemptLog, changed, log }: EndpointsOptions): BusHandler =>
-  async ({ integration, headers }) => {
-    const id = headers.get(requestHeaders.id) ?? '';
+  async (request) => {
+    const { integration } = request;
+    const id = endpointIdOf(request);
     const removed = await endpoints.remove(integration, id);
     if (!removed && (await endpoints.find(id)) !== null) throw absent();
     // Broadcast even if the endpoint was deleted already: the replica that deleted it may have died before its broadcast.

@@ -7,12 +7,14 @@ import type { Endpoints } from '../endpoints/store.ts';
 
 export const json = (body: unknown) => ({ body: JSON.stringify(body) });
 
+export const endpointIdOf = ({ headers }: Pick<BusRequest, 'headers'>): string =>
+  headers.get(requestHeaders.id) ?? '';
+
 export async function endpointOf(
   endpoints: Pick<Endpoints, 'findOf'>,
   request: BusRequest,
 ): Promise<Endpoint> {
-  const id = request.headers.get(requestHeaders.id) ?? '';
-  const endpoint = await endpoints.findOf(request.integration, id);
+  const endpoint = await endpoints.findOf(request.integration, endpointIdOf(request));
   if (endpoint === null) throw absent();
   return endpoint;
 }

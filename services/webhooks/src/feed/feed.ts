@@ -2,8 +2,8 @@
 // without a place begins.
 import {
   Failure,
-  type FailureEntry,
   limits,
+  queryErrorsOf,
   readFeedQuery,
   refuseIfAny,
   subjects,
@@ -104,7 +104,7 @@ export function openFeed(bus: FeedBus, keys: string, registry: Registry, log: Lo
 type Asked = ReturnType<typeof readAsked>;
 
 function readAsked(request: BusRequest, places: Places) {
-  const errors: FailureEntry[] = [];
+  const errors = queryErrorsOf(request);
   const { after: text, ...asked } = readFeedQuery(queryOf(request), errors);
   const after = text === undefined ? undefined : places.open(request.integration, text);
   if (text !== undefined && after === undefined) {

@@ -23,17 +23,16 @@ interface PlanBody extends PushBody {
   assume: readonly string[];
 }
 
-/** Throws invalid_request with all errors of the query (`ofQuery`) and of the envelope. `strict` refuses unknown keys too. */
-export const readPush = (
-  kind: Kind,
-  bytes: Uint8Array,
-  strict = false,
-  ofQuery: readonly FailureEntry[] = [],
-): PushBody =>
-  readEnvelope(kind, bytes, (given, errors) => {
-    if (strict) errors.push(...unknownKeys(given, pushKeys(kind)));
-    errors.unshift(...ofQuery);
-  });
+interface EnvelopeOptions {
+  /** Unknown keys are refused too. */
+  strict?: boolean;
+  /** The errors of the query. */
+  ofQuery?: readonly FailureEntry[];
+}
+
+/** Throws invalid_request with all errors of the query and of the envelope. */
+export const readPush = (kind: Kind, bytes: Uint8Array, options: EnvelopeOptions = {}): PushBody =>
+  readEnvelope(kind, bytes, options, pushKeys(kind));
 
 const pushKeys = ({ plural, drafting }: Kind): Set<string> =>
   new Set([plural, ...(drafting === undefined ? [] : [drafting.flag])]);
@@ -41,11 +40,10 @@ const pushKeys = ({ plural, drafting }: Kind): Set<string> =>
 type IsId = (value: unknown) => value is string;
 
 /** The body of a plan is the body of a push with `assume`. */
-export function readPlan(kind: Kind, bytes: Uint8Array, isId: IsId, strict = false): PlanBody {
+export function readPlan(kind: Kind, bytes: Uint8Array, isId: IsId, options: EnvelopeOptions = {}): PlanBody {
   let assume: readonly string[] = [];
-  const body = readEnvelope(kind, bytes, (given, errors) => {
+  const body = readEnvelope(kind, bytes, options, pushKeys(kind).add('assume'), (given, errors) => {
     assume = readIds(own(given, 'assume'), isId, errors);
-    if (strict) errors.push(...unknownKeys(given, pushKeys(kind).add('assume')));
   });
   return { ...body, assume };
 }
@@ -69,13 +67,16 @@ function readIds(value: unknown, isId: IsId, errors: FailureEntry[]): readonly s
 function readEnvelope(
   kind: Kind,
   bytes: Uint8Array,
-  readMore: (body: Item, errors: FailureEntry[]) => void,
+  { strict = false, ofQuery = [] }: EnvelopeOptions,
+  known: ReadonlySet<string>,
+  readMore?: (body: Item, errors: FailureEntry[]) => void,
 ): PushBody {
-  const body = readObject(bytes, kind.plural);
-  const errors: FailureEntry[] = [];
+  const errors = [...ofQuery];
+  const body = readObject(bytes, kind.plural, errors);
   const items = readItems(body, kind.plural, errors);
   const drafting = readFlag(body, kind.drafting?.flag, errors);
-  readMore(body, errors);
+  readMore?.(body, errors);
+  if (strict) errors.push(...unknownKeys(body, known));
   refuseIfAny(errors);
   refuseTooMany('A push', 'items', items.length);
   return { items, drafting };
@@ -88,12 +89,13 @@ function refuseTooMany(request: string, what: string, count: number): void {
   throw new Failure('too_many_items', detail);
 }
 
-/** `name`: the array that the body must have, for the error. */
-function readObject(bytes: Uint8Array, name: string): Item {
+/** `name`: the array that the body must have, for the error. A body that is no object is refused with `errors` too. */
+function readObject(bytes: Uint8Array, name: string, errors: FailureEntry[]): Item {
   const body = parseJson(bytes);
   if (isObject(body)) return body;
-  const detail = `The body must be a JSON object with an array "${name}".`;
-  throw new Failure('invalid_request', detail, { errors: [{ pointer: '', detail }] });
+  errors.push({ pointer: '', detail: `The body must be a JSON object with an array "${name}".` });
+  refuseIfAny(errors);
+  return {};
 }
 
 function readItems(body: Item, name: string, errors: FailureEntry[]): readonly unknown[] {
@@ -122,10 +124,10 @@ export const own = (from: Item, name: string): unknown =>
 const name = 'externalIds';
 const known: ReadonlySet<string> = new Set([name]);
 
-/** The ids as the caller sent them, not validated yet. Throws invalid_request with all errors of the body. */
-export function readIdsBody(bytes: Uint8Array): readonly unknown[] {
-  const body = readObject(bytes, name);
-  const errors: FailureEntry[] = [];
+/** The ids as the caller sent them, not validated yet. Throws invalid_request with all errors of the query and of the body. */
+export function readIdsBody(bytes: Uint8Array, ofQuery: readonly FailureEntry[] = []): readonly unknown[] {
+  const errors = [...ofQuery];
+  const body = readObject(bytes, name, errors);
   const given = readItems(body, name, errors);
   // An unknown key is refused, as the caller may mean it to exclude records.
   for (const key of unknownAmong(Object.keys(body), known)) {

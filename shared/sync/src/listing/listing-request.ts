@@ -5,11 +5,13 @@ import {
   basePath,
   checkBesideCursor,
   cursorExpected,
+  queryErrorsOf,
   readListingQuery,
   refuseIfAny,
   type FailureEntry,
   type ListingQuery,
 } from '@integration-sync/contracts';
+import { queryOf, type BusRequest } from '@integration-sync/runtime/bus';
 import { openCursor, sealCursor, type Cursor, type Filters } from './cursor.ts';
 
 export interface PageAsked extends Omit<Cursor, 'after'> {
@@ -34,11 +36,12 @@ const withoutFilters: ReadFilters = () => ({});
 
 /** Throws invalid_request with all errors of the query. */
 export function readPageAsked(
-  parameters: URLSearchParams,
+  request: Pick<BusRequest, 'headers'>,
   seal: CursorSeal,
   readFilters = withoutFilters,
 ): PageAsked {
-  const errors: FailureEntry[] = [];
+  const parameters = queryOf(request);
+  const errors = queryErrorsOf(request);
   const asked = readListingQuery(parameters, errors);
   const filters = readFilters(parameters, errors, asked);
   const sealed = asked.cursor;

@@ -1,6 +1,6 @@
 // Answers a page of a listing in creation order: of records or of drafts.
 import { limits, type Listing } from '@integration-sync/contracts';
-import { queryOf, type BusHandler } from '@integration-sync/runtime/bus';
+import type { BusHandler } from '@integration-sync/runtime/bus';
 import type { Collection, Filter, Store } from '@integration-sync/runtime/store';
 import { LRUCache } from 'lru-cache';
 import type { Engine, KindEngine } from '../engine.ts';
@@ -52,7 +52,7 @@ export function openListing<Document extends ListedDocument>(
     const { integration } = request;
     const listing = watermarkKey(integration, rule.name);
     const seal: CursorSeal = { key: cursorKey, listing };
-    const asked = readPageAsked(queryOf(request), seal, of && readNarrowing(of, integration));
+    const asked = readPageAsked(request, seal, of && readNarrowing(of, integration));
     const narrowing = narrowingOf(of, asked.filters);
     const { showing, projection } = (narrowing.details && inFull) || byName;
     const { walk, found, total, stamp } = await readWithWatermark(listing, async (watermark) => {

@@ -14,7 +14,7 @@ import {
   type SyncRunInFull,
   type UnannouncedRuns,
 } from '@integration-sync/contracts';
-import { queryOf, type BusHandler, type BusRequest } from '@integration-sync/runtime/bus';
+import type { BusHandler, BusRequest } from '@integration-sync/runtime/bus';
 import type { Filter, Store } from '@integration-sync/runtime/store';
 import { syncIdsFrom } from '../ids.ts';
 import type { Entry } from '../journal/journal-entry.ts';
@@ -172,7 +172,7 @@ export const listRuns =
   (journals: readonly RunJournal[], cursorKey: Uint8Array): BusHandler =>
   async (request) => {
     const seal = { key: cursorKey, listing: watermarkKey(request.integration, listed) };
-    const asked = readPageAsked(queryOf(request), seal, readFilters);
+    const asked = readPageAsked(request, seal, readFilters);
     const { page, limit, after } = asked;
     const filter = filterOf(asked);
     const { entityType } = filter;

@@ -3,7 +3,7 @@
 //   order ── check ── references ── carry out (carry-out.ts) ── answer
 //
 // A plan leaves out the step "carry out": it writes nothing.
-import { isStrict, type FailureEntry } from '@integration-sync/contracts';
+import { isStrict, queryErrorsOf } from '@integration-sync/contracts';
 import type { BusReply, BusRequest } from '@integration-sync/runtime/bus';
 import { giveWay } from '@integration-sync/runtime/pace';
 import type { StatusChange } from '../action.ts';
@@ -21,9 +21,9 @@ import { prepare, prepareNamed } from './prepare.ts';
 import { settledOf } from './write.ts';
 
 export async function push(engine: Engine, of: KindEngine, request: BusRequest): Promise<BusReply> {
-  const ofQuery: FailureEntry[] = [];
+  const ofQuery = queryErrorsOf(request);
   const isDetailed = wantsDetails(request, ofQuery);
-  const read = (): PushBody => readPush(of.kind, request.body, isStrict(request), ofQuery);
+  const read = (): PushBody => readPush(of.kind, request.body, { strict: isStrict(request), ofQuery });
   return afterEarlierPushes(engine, of, request, { read, idsOf }, async ({ items, drafting }) => {
     const prepared = await prepare(of, request, { items, drafting });
     const { rejected } = prepared;
@@ -49,7 +49,10 @@ const externalIdOf = (item: unknown): unknown =>
 export async function plan({ log }: Engine, of: KindEngine, request: BusRequest): Promise<BusReply> {
   const { kind, readers } = of;
   const { integration } = request;
-  const body = readPlan(kind, request.body, idCheck(of.validate), isStrict(request));
+  const body = readPlan(kind, request.body, idCheck(of.validate), {
+    strict: isStrict(request),
+    ofQuery: queryErrorsOf(request),
+  });
   const { records, rejected, found } = await prepare(of, request, body, body.assume);
   const ids = internalIdsOf(records);
   const [stored, draftedBefore] = await Promise.all([
@@ -83,7 +86,7 @@ const words = {
 export const changeStatus =
   (action: StatusChange) =>
   (engine: Engine, of: KindEngine, request: BusRequest): Promise<BusReply> => {
-    const read = (): readonly unknown[] => readIdsBody(request.body);
+    const read = (): readonly unknown[] => readIdsBody(request.body, queryErrorsOf(request));
     return afterEarlierPushes(engine, of, request, { read, idsOf: (ids) => ids }, async (externalIds) => {
       const prepared = await prepareNamed(of, request.integration, externalIds, action);
       const task = { action, drafting: false, ...prepared };
