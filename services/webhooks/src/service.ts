@@ -107,7 +107,8 @@ async function openParts(
   const pipeline = starting.use(
     await startPipeline({ ...resources, ...stored, config, vault, send, signal: stop, log, ensure }),
   );
-  const feed = starting.use(openFeed(bus, config.WEBHOOK_SECRET_KEY, metrics.registry, log));
+  const feeding = { bus, keys: config.WEBHOOK_SECRET_KEY, registry: metrics.registry, log };
+  const feed = starting.use(openFeed({ ...feeding, mayEncrypt: () => pipeline.replicas.allOpenPlaces }));
   const candidatesIn = openCandidates({ ...pipeline, bus, endpoints, log });
   const test = openTest(pipeline.cache, pipeline.attemptLog, send);
   return {

@@ -1,3 +1,4 @@
+import { openSealer } from '@integration-sync/runtime/seal';
 import { expect, it } from 'vitest';
 import { openWaiters } from '../../../services/webhooks/src/feed/feed.ts';
 import { openPlaces } from '../../../services/webhooks/src/feed/place.ts';
@@ -6,34 +7,73 @@ const secretKeyOf = (id: string, fill: number): string =>
 
 const [older, newer] = [secretKeyOf('older', 1), secretKeyOf('newer', 2)];
 const place = { stream: '2026-01-01T00:00:00.000Z', sequence: 4_711, index: 3, sinceMs: null };
+const placesOf = (keys: string) => openPlaces(keys, () => true);
 
-it('opens the places of an integration, and for no other', () => {
-  const places = openPlaces(older);
-  const text = places.seal('acme', place);
-  expect(places.open('acme', text)).toEqual(place);
+it.each([
+  place,
+  { ...place, sequence: 2 ** 53 - 1, index: 499, sinceMs: Date.parse('2026-01-01T00:00:00.001Z') },
+  { ...place, sequence: 0, index: 0, sinceMs: 0 },
+])('opens the places of an integration, and for no other: %j', (one) => {
+  const places = placesOf(older);
+  const text = places.seal('acme', one);
+  expect(places.open('acme', text)).toEqual(one);
   expect(places.open('other', text)).toBeUndefined();
-  expect(places.open('acme', `${text}x`)).toBeUndefined();
-  expect(places.open('acme', text.slice(1))).toBeUndefined();
+  for (const altered of [`${text}x`, `${text}=`, text.slice(1), text.slice(0, -4), `${text} `, ''])
+    expect(places.open('acme', altered)).toBeUndefined();
+  for (let at = 0; at < text.length; at += 1)
+    expect(
+      places.open('acme', text.slice(0, at) + (text[at] === 'A' ? 'B' : 'A') + text.slice(at + 1)),
+    ).toBeUndefined();
 });
 
 it('opens with each of its keys, and seals with the first', () => {
-  const text = openPlaces(older).seal('acme', place);
-  expect(openPlaces(`${newer},${older}`).open('acme', text)).toEqual(place);
-  expect(openPlaces(newer).open('acme', text)).toBeUndefined();
-  const sealed = openPlaces(`${newer},${older}`).seal('acme', place);
-  expect(openPlaces(newer).open('acme', sealed)).toEqual(place);
+  const text = placesOf(older).seal('acme', place);
+  expect(placesOf(`${newer},${older}`).open('acme', text)).toEqual(place);
+  expect(placesOf(newer).open('acme', text)).toBeUndefined();
+  const sealed = placesOf(`${newer},${older}`).seal('acme', place);
+  expect(placesOf(newer).open('acme', sealed)).toEqual(place);
 });
 
-it('seals a place that a former key sealed with the first, and knows each for one integration', () => {
-  const places = openPlaces(`${newer},${older}`);
-  const former = openPlaces(older).seal('acme', place);
-  expect(places.open('acme', former)).toEqual(place);
-  const [text, again] = [places.seal('acme', place), places.seal('acme', place)];
-  expect(again).toBe(text);
-  expect(openPlaces(newer).open('acme', text)).toEqual(place);
-  expect([places.open('acme', text), places.open('acme', text)]).toEqual([place, place]);
-  expect(places.open('other', text)).toBeUndefined();
-  expect(places.seal('other', place)).not.toBe(text);
+/** How many bits differ in two places. */
+function distance(one: string, other: string): number {
+  const [first, second] = [Buffer.from(one, 'base64url'), Buffer.from(other, 'base64url')];
+  return first.reduce((sum, byte, at) => {
+    const differing = byte ^ (second[at] ?? 0);
+    return sum + differing.toString(2).replaceAll('0', '').length;
+  }, 0);
+}
+
+it('says nothing to a caller who has two places: not by length, bytes, order or equality', () => {
+  const places = placesOf(older);
+  const texts = Array.from({ length: 400 }, (_, n) =>
+    places.seal('acme', {
+      ...place,
+      // Half of them are one place; the others are far and near.
+      sequence: n < 200 ? 1 : 10 ** Math.floor(n / 25) + n,
+      sinceMs: n % 3 === 0 ? n : null,
+    }),
+  );
+  expect(new Set(texts.map(({ length }) => length)).size).toBe(1);
+  expect(new Set(texts).size).toBe(texts.length);
+  // No byte is the same in all, and of the bits of any two places about half differ.
+  const bits = Buffer.from(texts[0] ?? '', 'base64url').length * 8;
+  for (let at = 0; at < bits / 8; at += 1)
+    expect(new Set(texts.map((text) => Buffer.from(text, 'base64url')[at])).size).toBeGreaterThan(100);
+  const distances = texts.slice(1).map((text, n) => distance(texts[n] ?? '', text) / bits);
+  expect(Math.min(...distances)).toBeGreaterThan(0.35);
+  expect(Math.max(...distances)).toBeLessThan(0.65);
+  const sorted = texts.slice(200).filter((text, n, all) => n > 0 && text > (all[n - 1] ?? ''));
+  expect(sorted.length).toBeGreaterThan(60);
+  expect(sorted.length).toBeLessThan(140);
+});
+
+it('opens what release 1.1.0 has issued, and issues the same while a replica of that release lives', () => {
+  // As release 1.1.0 sealed it.
+  const key = Buffer.alloc(32, 1).toString('base64');
+  const former = openSealer(`feed ${key}`).seal('acme', ['2026-01-01T00:00:00.000Z', 4_711, 3, null]);
+  expect(placesOf(older).open('acme', former)).toEqual(place);
+  expect(placesOf(older).open('other', former)).toBeUndefined();
+  expect(openPlaces(older, () => false).seal('acme', place)).toBe(former);
 });
 
 it('bounds those that wait, in all and of an integration, and gives places back', () => {

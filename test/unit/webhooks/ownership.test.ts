@@ -22,6 +22,7 @@ function setUp() {
   const known = {
     self: 'self',
     isHeard: true,
+    allOpenPlaces: true,
     gaps: 0,
     alive: () => replicas,
     sharing: () => replicas,

@@ -29,6 +29,13 @@ function setUp() {
       const [beat] = beats.splice(0, 1);
       if (beat !== undefined) listeners.get(beat.subject)?.(beat);
     },
+    /** Another replica sends a beat with these headers. */
+    other: (headers: Record<string, string>) =>
+      listeners.get('webhooks.replica.alive')?.({
+        subject: 'webhooks.replica.alive',
+        headers: new Map(Object.entries(headers)),
+        body: Buffer.from('other'),
+      }),
     /** Sends a beat at the present time. */
     beat: () => replicas.share(() => undefined),
     async [Symbol.asyncDispose]() {
@@ -63,4 +70,15 @@ it('a gap while MongoDB is asked needs another look', async () => {
   self.echo();
   self.owned.areVerified(gaps);
   expect(self.owned.isSure).toBe(false);
+});
+
+it('knows whether all living replicas open encrypted places of the feed', async () => {
+  await using self = setUp();
+  expect(self.replicas.allOpenPlaces).toBe(true);
+  self.other({ sent: '1' });
+  expect(self.replicas.allOpenPlaces).toBe(false);
+  self.after(3_000);
+  expect(self.replicas.allOpenPlaces).toBe(true);
+  self.other({ sent: '1', opens: 'places' });
+  expect(self.replicas.allOpenPlaces).toBe(true);
 });

@@ -37,9 +37,18 @@ const answerBytesMax = 4 * 1024 * 1024;
 /** The bound on the bytes of an answer beside its events. */
 const spareBytes = 128 * 1024;
 
-/** `keys` is `WEBHOOK_SECRET_KEY`: the keys of the vault also seal the places that callers get. */
-export function openFeed(bus: FeedBus, keys: string, registry: Registry, log: Log) {
-  const places = openPlaces(keys);
+interface FeedOptions {
+  bus: FeedBus;
+  /** `WEBHOOK_SECRET_KEY`: the keys of the vault also encrypt the places that callers get. */
+  keys: string;
+  /** Whether all living replicas open encrypted places. */
+  mayEncrypt: () => boolean;
+  registry: Registry;
+  log: Log;
+}
+
+export function openFeed({ bus, keys, mayEncrypt, registry, log }: FeedOptions) {
+  const places = openPlaces(keys, mayEncrypt);
   const tails = openTails(bus, log);
   const waiters = openWaiters();
   const inTurn = openSemaphore(readLimits).run;

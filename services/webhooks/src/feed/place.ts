@@ -1,6 +1,18 @@
-// A place of the feed: the point of the log from which a caller reads on, sealed for one integration and one log.
+// A place of the feed: the point of the log from which a caller reads on, encrypted for one integration and one log.
 // page.ts passes over the events up to `since`. The filters may change from request to request. A caller may keep a
 // place for days, so a former key still opens places.
+//
+// The log is that of all integrations: its sequences would tell a caller how much its neighbours push. So a place has
+// the same length for every content, and no two places have more in common than random bytes have:
+//
+//   salt (16 bytes, random)  tag (16)  ciphertext (32: stream, sequence, index, sinceMs)
+//
+// Each place has an AES-256-GCM key of its own, by HMAC from a key of the vault, the integration and the salt. So no
+// number of places wears a key out, and the nonce may be constant.
+//
+// Release 1.1.0 signed places without encryption. This release opens such places, and issues them while a replica of
+// that release lives, which does not open the others.
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 import { eventBatchesNoun, eventBatchesStream, Failure, storedBatches } from '@integration-sync/contracts';
 import type { Bus, StreamFacts } from '@integration-sync/runtime/bus';
 import { openSealer } from '@integration-sync/runtime/seal';
@@ -15,30 +27,85 @@ export interface Place extends LogPoint {
   sinceMs: number | null;
 }
 
-type Sealed = [stream: string, sequence: number, index: number, sinceMs: number | null];
+type Signed = [stream: string, sequence: number, index: number, sinceMs: number | null];
 
 export type Places = ReturnType<typeof openPlaces>;
 
-/** `keys` are those of the vault; the first key seals. */
-export function openPlaces(keys: string) {
-  const all = Array.from(parseKeys(keys)?.values() ?? [], (key) =>
-    openSealer<Sealed>(`feed ${key.toString('base64')}`),
-  );
+/** `keys` are those of the vault; the first key encrypts. `mayEncrypt`: whether all living replicas open such places. */
+export function openPlaces(keys: string, mayEncrypt: () => boolean) {
+  const all = Array.from(parseKeys(keys)?.values() ?? [], (key) => ({
+    key,
+    signer: openSealer<Signed>(`feed ${key.toString('base64')}`),
+  }));
   const [first] = all;
   if (first === undefined) throw new Error('WEBHOOK_SECRET_KEY is no list of keys');
   return {
-    seal: (integration: string, { stream, sequence, index, sinceMs }: Place): string =>
-      first.seal(integration, [stream, sequence, index, sinceMs]),
+    seal(integration: string, place: Place): string {
+      if (mayEncrypt()) return encrypt(first.key, integration, place);
+      const { stream, sequence, index, sinceMs } = place;
+      return first.signer.seal(integration, [stream, sequence, index, sinceMs]);
+    },
     /** Undefined for a text that webhooks did not issue for this integration: feed.ts answers 400. */
     open(integration: string, text: string): Place | undefined {
-      for (const sealer of all) {
-        const sealed = sealer.unseal(integration, text);
-        if (sealed === undefined) continue;
-        const [stream, sequence, index, sinceMs] = sealed;
+      for (const { key, signer } of all) {
+        const place = decrypt(key, integration, text);
+        if (place !== undefined) return place;
+        const signed = signer.unseal(integration, text);
+        if (signed === undefined) continue;
+        const [stream, sequence, index, sinceMs] = signed;
         return { stream, sequence, index, sinceMs };
       }
       return undefined;
     },
+  };
+}
+
+const algorithm = 'aes-256-gcm';
+const saltBytes = 16;
+const tagBytes = 16;
+const nonce = Buffer.alloc(12);
+const streamAt = 0;
+const sequenceAt = 8;
+const indexAt = 16;
+const sinceAt = 24;
+const contentBytes = 32;
+
+const placeKey = (key: Buffer, integration: string, salt: Uint8Array): Buffer =>
+  createHmac('sha256', key).update(`feed place ${integration}\0`).update(salt).digest();
+
+function encrypt(key: Buffer, integration: string, { stream, sequence, index, sinceMs }: Place): string {
+  const content = Buffer.alloc(contentBytes);
+  content.writeDoubleBE(Date.parse(stream), streamAt);
+  content.writeDoubleBE(sequence, sequenceAt);
+  content.writeDoubleBE(index, indexAt);
+  content.writeDoubleBE(sinceMs ?? Number.NaN, sinceAt);
+  const salt = randomBytes(saltBytes);
+  const cipher = createCipheriv(algorithm, placeKey(key, integration, salt), nonce);
+  const box = Buffer.concat([cipher.update(content), cipher.final()]);
+  return Buffer.concat([salt, cipher.getAuthTag(), box]).toString('base64url');
+}
+
+function decrypt(key: Buffer, integration: string, text: string): Place | undefined {
+  const bytes = Buffer.from(text, 'base64url');
+  // Node's decoder skips characters that are not base64url, so that different texts could decode to the same bytes.
+  if (bytes.length !== saltBytes + tagBytes + contentBytes || bytes.toString('base64url') !== text)
+    return undefined;
+  const salt = bytes.subarray(0, saltBytes);
+  const decipher = createDecipheriv(algorithm, placeKey(key, integration, salt), nonce, {
+    authTagLength: tagBytes,
+  }).setAuthTag(bytes.subarray(saltBytes, saltBytes + tagBytes));
+  const content = decipher.update(bytes.subarray(saltBytes + tagBytes));
+  try {
+    decipher.final();
+  } catch {
+    return undefined;
+  }
+  const sinceMs = content.readDoubleBE(sinceAt);
+  return {
+    stream: new Date(content.readDoubleBE(streamAt)).toISOString(),
+    sequence: content.readDoubleBE(sequenceAt),
+    index: content.readDoubleBE(indexAt),
+    sinceMs: Number.isNaN(sinceMs) ? null : sinceMs,
   };
 }
 

@@ -16,6 +16,8 @@ const unheardMs = 2_000;
 const aliveSubject = 'webhooks.replica.alive';
 const goneSubject = 'webhooks.replica.gone';
 const sharesHeader = 'shares';
+/** This replica opens encrypted places of the feed (feed/place.ts). Release 1.1.0 sends no such header. */
+const opensHeader = 'opens';
 /** When the beat was sent, by `performance.now()` of its replica. */
 const sentHeader = 'sent';
 
@@ -23,23 +25,19 @@ export function openReplicas(bus: Pick<Bus, 'broadcast' | 'listen'>) {
   /** The id of this process. */
   const self: string = randomUUID();
   /** The other replicas. */
-  const heard = new Map<string, { at: number; shares: boolean }>();
+  const heard = new Map<string, { at: number; shares: boolean; opens: boolean }>();
   const own = openOwnBeats();
   let onChange: (() => void) | undefined;
 
-  const beat = (): void =>
-    bus.broadcast(aliveSubject, self, {
-      [sentHeader]: String(performance.now()),
-      ...(onChange === undefined ? {} : { [sharesHeader]: '1' }),
-    });
+  const beat = (): void => bus.broadcast(aliveSubject, self, headersOf(onChange !== undefined));
   const forget = (id: string): void => {
     const did = heard.get(id)?.shares === true;
     heard.delete(id);
     if (did) onChange?.();
   };
-  const hear = (id: string, shares: boolean): void => {
+  const hear = (id: string, shares: boolean, opens: boolean): void => {
     const before = heard.get(id);
-    heard.set(id, { at: performance.now(), shares });
+    heard.set(id, { at: performance.now(), shares, opens });
     // A new replica shall not wait for the next regular beat until it hears this replica.
     if (before === undefined) beat();
     if (shares !== (before?.shares ?? false)) onChange?.();
@@ -50,7 +48,7 @@ export function openReplicas(bus: Pick<Bus, 'broadcast' | 'listen'>) {
       const id = Buffer.from(body).toString();
       const shares = headers.has(sharesHeader);
       if (id === self) own.hear(Number(headers.get(sentHeader)));
-      else hear(id, shares);
+      else hear(id, shares, headers.has(opensHeader));
     }),
     bus.listen(goneSubject, ({ body }) => forget(Buffer.from(body).toString())),
   ];
@@ -71,6 +69,10 @@ export function openReplicas(bus: Pick<Bus, 'broadcast' | 'listen'>) {
       const since = performance.now() - silenceMs;
       const others = Array.from(heard).flatMap(([id, { at, shares }]) => (shares && at >= since ? [id] : []));
       return onChange === undefined ? others : [self, ...others];
+    },
+    /** Whether all living replicas open encrypted places of the feed. */
+    get allOpenPlaces(): boolean {
+      return heard.values().every(({ at, opens }) => opens || at < performance.now() - silenceMs);
     },
     /** Whether this replica has heard itself within 2 s. If not, other replicas may claim its partitions. */
     get isHeard(): boolean {
@@ -98,6 +100,12 @@ export function openReplicas(bus: Pick<Bus, 'broadcast' | 'listen'>) {
     },
   };
 }
+
+const headersOf = (shares: boolean): Record<string, string> => ({
+  [sentHeader]: String(performance.now()),
+  [opensHeader]: 'places',
+  ...(shares ? { [sharesHeader]: '1' } : {}),
+});
 
 /** A replica's own beats, by the time each was sent: a process that was frozen finds an old beat in its socket. */
 function openOwnBeats() {
