@@ -32,10 +32,10 @@ export async function openAuthentication(
   if (hasTokenEndpoint) addTokenEndpoint(app, { clients, secrets, config, now });
 
   /** Verifies an access token or an API key: the file of clients decides about a key, and any other text is a token. */
-  const verify: VerifyToken = (text) => {
+  const verify: VerifyToken = (text, again) => {
     if (!text.startsWith(secretPrefix)) return verifyToken(text);
     if (clients === undefined) throw new TokenRefused('this gateway has no clients');
-    return clients.verifyKey(text);
+    return clients.verifyKey(text, again);
   };
   return {
     verify,

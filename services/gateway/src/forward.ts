@@ -16,6 +16,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { holdAnswer, tooManyAnswers } from './body/body-budgets.ts';
 import type { Budget, Reservation } from './body/budget.ts';
 import { timed, type Exchange } from './server/exchange.ts';
+import { authorizeAgain } from './tokens/authorization.ts';
+import type { VerifyToken } from './tokens/tokens.ts';
 import type { Upstream } from './upstream.ts';
 
 export interface ForwardOptions {
@@ -26,12 +28,16 @@ export interface ForwardOptions {
   answers: Budget;
   /** The prefix that callers see before the paths of the interface. */
   publicBasePath: string;
+  verify: VerifyToken;
 }
 
 export interface RouteParameters {
   /** Fastify has checked the ids against the pattern of the path. */
   Params: { id?: string; eventId?: string };
 }
+
+/** The events of a longer wait are sent only if the caller's credential is still good. */
+const authorizedForMs = 1_000;
 
 type RouteRequest = FastifyRequest<RouteParameters>;
 
@@ -43,7 +49,11 @@ export async function forward(
 ): Promise<FastifyReply> {
   const { exchange } = request;
   exchange.upstream = route.subject;
+  const begunAt = performance.now();
   const answer = await ask(route, request, reply, options);
+  // A caller of the feed may wait for longer than its credential is good.
+  if (route.subject === subjects.eventsRead && performance.now() - begunAt > authorizedForMs)
+    await authorizeAgain(request, reply, options.verify, route.scope);
   // A service of an earlier release does not know these errors.
   refuseIfAny(exchange.queryErrors);
   for (const [name, value] of answer.headers) {

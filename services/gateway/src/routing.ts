@@ -28,7 +28,7 @@ export function addRoutes(
 
   for (const route of routes) {
     const road = bodyBudgets.roadFor(route.subject);
-    const forwarding = { upstream, publicBasePath, road, answers: bodyBudgets.answers };
+    const forwarding = { upstream, publicBasePath, verify, road, answers: bodyBudgets.answers };
     app.route<RouteParameters>({
       method: route.method,
       url: pathOf(route),

@@ -36,10 +36,10 @@ export async function openClients(options: ClientsOptions) {
   countUses(registry, () => file.credentials.all);
 
   return {
-    /** The caller that a key stands for. Throws `TokenRefused`. */
-    verifyKey(key: string): Caller {
+    /** The caller that a key stands for; a request counts as one use. Throws `TokenRefused`. */
+    verifyKey(key: string, again?: 'again'): Caller {
       const credential = file.credentials.find(key, now());
-      credential.uses += 1;
+      if (again === undefined) credential.uses += 1;
       return credential.caller;
     },
     /** The credential of this client and secret; undefined for a secret that is wrong or has ended. */

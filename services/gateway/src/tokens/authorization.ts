@@ -23,6 +23,21 @@ export async function authorize(
   return caller;
 }
 
+/**
+ * Authorizes a request once more that has waited: its token may have ended, and its key may be removed or belong to
+ * another integration. Throws as `authorize` does.
+ */
+export async function authorizeAgain(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  verify: VerifyToken,
+  scope: Scope,
+): Promise<void> {
+  const { integration } = await authorize(request, reply, (token) => verify(token, 'again'), scope);
+  if (integration === request.exchange.caller?.integration) return;
+  throw refused(request, reply, new TokenRefused('the key belongs to another integration now'));
+}
+
 /** Verifies the token, and checks no scope. Throws `unauthorized` as `authorize` does. */
 export async function authenticate(
   request: FastifyRequest,
@@ -34,13 +49,17 @@ export async function authenticate(
     if (token !== undefined) return await verify(token);
   } catch (error) {
     if (!(error instanceof TokenRefused)) throw error;
-    request.exchange.refusal = error.message;
-    reply.header('www-authenticate', 'Bearer error="invalid_token"');
-    throw new Failure('unauthorized', 'The access token is not valid.', { cause: error });
+    throw refused(request, reply, error);
   }
   request.exchange.refusal = 'no token';
   reply.header('www-authenticate', 'Bearer');
   throw new Failure('unauthorized', 'Send an access token in the header "Authorization: Bearer <token>".');
+}
+
+function refused(request: FastifyRequest, reply: FastifyReply, cause: TokenRefused): Failure {
+  request.exchange.refusal = cause.message;
+  reply.header('www-authenticate', 'Bearer error="invalid_token"');
+  return new Failure('unauthorized', 'The access token is not valid.', { cause });
 }
 
 /** The token of the Authorization header, never of the query. Undefined if the caller sent no credentials. */

@@ -7,10 +7,10 @@ import { checkKind, checkTimes, openCallerClaims, readCaller, type Caller } from
 import { openSignatures, type Signed } from './signatures.ts';
 
 /**
- * Verifies the bearer token of a caller. Throws `TokenRefused` for a bad token, and `Failure` if the keys of the issuer
+ * Verifies the bearer token of a caller; `again` for a request whose token was verified before. Throws `TokenRefused` for a bad token, and `Failure` if the keys of the issuer
  * cannot be fetched.
  */
-export type VerifyToken = (token: string) => Caller | Promise<Caller>;
+export type VerifyToken = (token: string, again?: 'again') => Caller | Promise<Caller>;
 
 export interface TokensOptions {
   now: () => number;
