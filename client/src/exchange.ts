@@ -25,7 +25,7 @@ const askForPatience: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 export function openExchange(options: ExchangeOptions & Credentials): Send {
   const { fetch: fetchFrom = fetch, patienceMs = patienceMsDefault } = options;
-  const root = options.baseUrl.replace(/\/+$/, '').replace(/\/api\/v1\/integration$/, '');
+  const root = options.baseUrl.replace(/(?<!\/)\/+$/, '').replace(/\/api\/v1\/integration$/, '');
   const pacer = openPacer();
 
   /** A signal that aborts when the signal of the call or that of the client does. */

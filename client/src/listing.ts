@@ -129,6 +129,6 @@ export function openListing(send: Send): Listing {
 
 /** The path of the next page, without the base path. */
 function nextOf(headers: Headers): string | undefined {
-  const [, link] = /<([^>]+)>;\s*rel="next"/.exec(headers.get('link') ?? '') ?? [];
+  const [, link] = /<([^<>]+)>;\s*rel="next"/.exec(headers.get('link') ?? '') ?? [];
   return link === undefined ? undefined : link.replace(/^.*?\/api\/v1\/integration\//, '');
 }

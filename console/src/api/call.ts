@@ -57,7 +57,7 @@ const problemIn = ({ status, headers }: Response, body: unknown): Problem =>
   problemOf(status, body, headers.get('retry-after'));
 
 function cursorOf({ headers }: Response): string | undefined {
-  const link = /<(?<address>[^>]*)>; rel="next"/.exec(headers.get('link') ?? '')?.groups?.['address'];
+  const link = /<(?<address>[^<>]*)>; rel="next"/.exec(headers.get('link') ?? '')?.groups?.['address'];
   return link === undefined
     ? undefined
     : (new URL(link, document.baseURI).searchParams.get('cursor') ?? undefined);

@@ -14,4 +14,4 @@ export function groupByReason<E extends { error: string }>(errors: readonly E[])
 }
 
 /** A message with “…” in place of its quoted values. */
-export const reasonOf = (error: string): string => error.replaceAll(/"(?:[^"\\]|\\.)*"/g, '“…”');
+export const reasonOf = (error: string): string => error.replaceAll(/"(?:[^"\\]|\\.)*(?:"|\\?$)/gs, '“…”');

@@ -18,6 +18,10 @@ export interface SheetRow {
 }
 
 const rowsMax = 250_000;
+/** Of a cell, as Excel has it. */
+const cellCharactersMax = 32_767;
+/** An escaped character, such as `_x000D_`, has seven characters in the file. */
+const escapedCharactersMax = 7 * cellCharactersMax;
 /** Excel's last column is XFD. */
 const columnsMax = 16_384;
 
@@ -119,7 +123,7 @@ interface Relation {
 async function relationsOf(zip: Zip, part: string): Promise<Map<string, Relation>> {
   const relations = new Map<string, Relation>();
   const base = new URL(part, 'zip:///');
-  await scanAll(zip, part.replace(/[^/]*$/, '_rels/$&.rels'), {
+  await scanAll(zip, part.replace(/(?<![^/])[^/]*$/, '_rels/$&.rels'), {
     open(tagName, tag) {
       const { Id = '', Type = '', Target = '' } = attributesOf(tag);
       if (tagName !== 'Relationship' || !URL.canParse(Target, base)) return;
@@ -138,7 +142,7 @@ async function readTexts(zip: Zip, part: string | undefined): Promise<Texts> {
     text: (text) => entry.add(text),
     close(name) {
       entry.close(name);
-      if (name === 'si') texts.add(unescaped(entry.taken()));
+      if (name === 'si') texts.add(cellText(entry.taken()));
     },
   });
   return texts;
@@ -168,7 +172,7 @@ const isBuiltInDate = (id: number): boolean =>
 
 /** Looks for letters of dates in a format, without its quoted and escaped text, widths, fillings, and brackets. */
 const isDateFormat = (code: string): boolean =>
-  /[dmyhs]/i.test(code.replaceAll(/"[^"]*"|[\\_*].|\[[^\]]*\]/g, ''));
+  /[dmyhs]/i.test(code.replaceAll(/"[^"]*"?|[\\_*].|\[[^\]]*\]?/g, ''));
 
 /** Collects the text of a cell or shared text from its runs, without phonetic text (`rPh`). */
 class TextReader {
@@ -182,7 +186,9 @@ class TextReader {
   }
 
   add(text: string): void {
-    if (this.#isText) this.#text += text;
+    if (!this.#isText) return;
+    if (this.#text.length + text.length > escapedCharactersMax) throw longCell();
+    this.#text += text;
   }
 
   close(name: string): void {
@@ -261,7 +267,7 @@ class SheetReader implements XmlEvents {
 
   #cell(content: string): Cell {
     const type = this.#type;
-    if (type === 'str' || type === 'inlineStr') return unescaped(content);
+    if (type === 'str' || type === 'inlineStr') return cellText(content);
     if (content === '')
       return this.#isFormula
         ? new Wrong('a formula without a result: open the file in Excel, and save it')
@@ -269,7 +275,7 @@ class SheetReader implements XmlEvents {
     if (type === 'b') return isTrue(content);
     if (type === 'e') return new Wrong(`${content} is an error of a formula`);
     // A time without a zone is read as UTC, not as local time of this machine.
-    if (type === 'd') return dayOr(new Date(/T[^Z+-]*$/.test(content) ? `${content}Z` : content), content);
+    if (type === 'd') return dayOr(new Date(/T[^TZ+-]*$/.test(content) ? `${content}Z` : content), content);
     const number = Number(content);
     const { texts, dateStyles, is1904 } = this.#reading;
     const cell = type === 's' ? texts.at(number) : number;
@@ -308,3 +314,11 @@ const unescaped = (text: string): string =>
         String.fromCharCode(Number.parseInt(code, 16)),
       )
     : text;
+
+function cellText(escaped: string): string {
+  const text = unescaped(escaped);
+  if (text.length > cellCharactersMax) throw longCell();
+  return text;
+}
+
+const longCell = (): Error => new Error('a cell of more than 32,767 characters, which Excel does not take');

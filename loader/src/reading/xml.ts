@@ -8,8 +8,10 @@ export interface XmlEvents {
   text?(text: string): void;
 }
 
-/** The longest text or tag. The text of a cell has 32,767 characters at most. */
-const unfinishedMax = 1024 * 1024;
+/** The longest tag. Tags of workbooks have some hundred characters. */
+const tagCharactersMax = 8 * 1024;
+/** The longest comment, section, or text between two tags. workbook.ts limits the text of a cell. */
+const textCharactersMax = 1024 * 1024;
 
 const sections = [
   { start: '<!--', end: '-->' },
@@ -33,12 +35,15 @@ export class XmlScanner {
       if (tag > at) this.#on.text?.(decoded(text.slice(at, tag)));
       at = tag;
       const end = endOf(text, tag);
+      const isSection = text.startsWith('<!', tag) || text.startsWith('<?', tag);
+      if (!isSection && (end < 0 ? text.length : end) - tag > tagCharactersMax)
+        throw new Error('a tag of more than 8 KiB');
       if (end < 0) break;
       this.#take(text.slice(tag, end));
       at = end;
     }
     this.#rest = text.slice(at);
-    if (this.#rest.length > unfinishedMax) throw new Error('a text of more than 1 MiB');
+    if (this.#rest.length > textCharactersMax) throw new Error('a text of more than 1 MiB');
   }
 
   end(): void {
@@ -93,7 +98,8 @@ function nameOf(tag: string, from: number): string {
   }
 }
 
-const attribute = /(?:[\w.-]+:)?([\w.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
+/** The look-behind makes it linear: without, a long name would be tried from each of its characters. */
+const attribute = /(?<![\w.:-])(?:[\w.-]+:)?([\w.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
 
 export type Attributes = Readonly<Record<string, string | undefined>>;
 

@@ -174,6 +174,40 @@ const cases: [
     'sheet1.xml: a text of more than 1 MiB',
   ],
   [
+    'a tag without an end',
+    'suppliers.xlsx',
+    workbook(`<worksheet><c ${'a'.repeat(9_000)}`),
+    'sheet1.xml: a tag of more than 8 KiB',
+  ],
+  [
+    'a tag that is too long',
+    'suppliers.xlsx',
+    workbook(rowsOf(`<row><c r="A1" ${'a'.repeat(80_000)}/></row>`)),
+    'sheet1.xml: a tag of more than 8 KiB',
+  ],
+  [
+    'a cell that is longer than Excel has them',
+    'suppliers.xlsx',
+    workbook(rowsOf(`<row><c t="str"><v>${'x'.repeat(32_768)}</v></c></row>`)),
+    'sheet1.xml: a cell of more than 32,767 characters, which Excel does not take',
+  ],
+  [
+    'a cell of 60 MB in pieces',
+    'suppliers.xlsx',
+    workbook(rowsOf(`<row><c t="str"><v>${`${'x'.repeat(60_000)}<b/>`.repeat(1_000)}</v></c></row>`)),
+    'sheet1.xml: a cell of more than 32,767 characters, which Excel does not take',
+  ],
+  [
+    'a shared text that is longer than Excel has them',
+    'suppliers.xlsx',
+    () =>
+      makeWorkbook(
+        { Tabelle1: [] },
+        { 'xl/sharedStrings.xml': `<sst><si><t>${'x'.repeat(32_768)}</t></si></sst>` },
+      ),
+    'sharedStrings.xml: a cell of more than 32,767 characters, which Excel does not take',
+  ],
+  [
     'a workbook with a password',
     'suppliers.xlsx',
     () => Buffer.concat([Buffer.from('d0cf11e0a1b11ae1', 'hex'), Buffer.alloc(5_000)]),

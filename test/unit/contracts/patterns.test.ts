@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { describeInterface } from '../../../services/gateway/src/openapi/document.ts';
 import { formats } from '../../../shared/contracts/src/fields.ts';
+import { growthMax, growthOf } from '../../support/growth.ts';
 
 // Rules on text take linear time, whatever the text is: callers choose it.
 
@@ -26,43 +27,8 @@ const ruleOf = (pattern: string): Rule => {
   return (text) => expression.test(text);
 };
 
-const manyTimes = 100;
-const shortCharacters = 60;
-/** A rule of linear time takes as long for one long text as for a hundred short ones, one of quadratic time a hundred times. */
-const growthMax = 10;
-const tries = 3;
-/** So that a linear rule takes many times what the clock can tell. */
-const noiseMicroseconds = 500;
-const linearRepeats = 10;
-
 const units = ['a', ' ', '\u00a0', '\t', '1', '.', '-', '@', 'a@', 'a.', '1.', '2026-01-01T', ':00'];
 const ends = ['', '\ud800', '\u0000', '\n', '@', '!', ' '];
-
-const processorTime = (): number => {
-  const { user, system } = process.threadCpuUsage();
-  return user + system;
-};
-
-/** In microseconds of the processor, so that other work on the machine does not count; of several tries the least. */
-function leastTime(work: () => void, repeats: number): number {
-  let least = Infinity;
-  for (let turn = 0; turn < tries; turn += 1) {
-    const before = processorTime();
-    for (let time = 0; time < repeats; time += 1) work();
-    least = Math.min(least, processorTime() - before);
-  }
-  // Less than that is as much the clock's and the compiler's as the rule's; quadratic time is hundreds of times more.
-  return Math.max(least, noiseMicroseconds);
-}
-
-function growthOf(rule: Rule, unit: string, end: string, repeats = linearRepeats): number {
-  const short = unit.repeat(Math.ceil(shortCharacters / unit.length)) + end;
-  const long = unit.repeat(Math.ceil(shortCharacters / unit.length) * manyTimes) + end;
-  const many = leastTime(() => {
-    for (let time = 0; time < manyTimes; time += 1) rule(short);
-  }, repeats);
-  return leastTime(() => rule(long), repeats) / many;
-}
 
 /** A text for which the rule takes more than linear time. */
 function findSlowText(rule: Rule): string | undefined {

@@ -92,7 +92,7 @@ function readTarget(text: string) {
   // A name in lower case without its final dot, or an address without brackets.
   const host = url.hostname
     .replace(/^\[|\]$/g, '')
-    .replace(/\.+$/, '')
+    .replace(/(?<!\.)\.+$/, '')
     .toLowerCase();
   if (host === '') throw new TargetRefused('not an absolute url');
   if (metadataNames.has(host)) throw new TargetRefused(`${host} is a cloud metadata service`);
