@@ -82,8 +82,9 @@ export class Deliverer {
       queue.finish(delivery);
       return 'finished';
     }
+    const { active, epoch } = known.endpoint;
     // The owner soon learns that the endpoint is disabled, and then stores its missed events.
-    if (!known.endpoint.active || queue.isEnded || !mayBegin())
+    if (!active || epoch !== queue.subscriber.epoch || queue.isEnded || !mayBegin())
       return stayOpen(queue, delivery, delivery.attempts);
     // During the look-up a failure at the former owner became known: the event waits for its next attempt.
     if (delivery.attempts !== attempts) {
@@ -125,7 +126,7 @@ export class Deliverer {
   ): Promise<{ next: Next | undefined; nextAttemptAt: Date | null }> {
     const { recorder, onRecorded, retry } = this.#options;
     // The queue pauses before the write, so that no further attempt begins meanwhile.
-    const wasClosed = queue.isCircuitClosed;
+    const { isCircuitClosed: wasClosed, mark } = queue;
     queue.isCircuitClosed = false;
     queue.pauses += 1;
     const number = delivery.attempts + 1;
@@ -148,7 +149,7 @@ export class Deliverer {
     };
     try {
       const { next, after } = await retry('recording a failure', () => recorder.failed(failed));
-      const hasFailedUnheard = after !== undefined && after.mark > queue.mark;
+      const hasFailedUnheard = after !== undefined && after.mark > mark;
       if (after !== undefined) queue.mark = Math.max(queue.mark, after.mark);
       const again = next?.event === 'again';
       // Another failure had opened the circuit before, and a success may have closed the circuit since. If the queue

@@ -1,0 +1,388 @@
+// Two replicas of webhooks, whose partition one of them owns, and the callers of one endpoint. Time, MongoDB's answers, NATS and the
+// receiver do nothing until a test lets them, so that a test draws the interleaving. MongoDB is real.
+import { randomBytes } from 'node:crypto';
+import {
+  type EventKind,
+  eventBatchesStream,
+  eventsStream,
+  partitionOf,
+  publishWithBatch,
+} from '@integration-sync/contracts';
+import { openLog } from '@integration-sync/runtime/log';
+import type { Store } from '@integration-sync/runtime/store';
+import { Registry } from 'prom-client';
+import { vi } from 'vitest';
+import { changeOf } from '../../../services/webhooks/src/api/change.ts';
+import type { Changed } from '../../../services/webhooks/src/delivering/broadcasts.ts';
+import { type Endpoint, newEndpoint } from '../../../services/webhooks/src/endpoints/endpoint.ts';
+import { openEndpoints, openRevisions } from '../../../services/webhooks/src/endpoints/store.ts';
+import type { LogPoint } from '../../../services/webhooks/src/log/offsets.ts';
+import { assign } from '../../../services/webhooks/src/owning/ownership.ts';
+import { startPipeline } from '../../../services/webhooks/src/pipeline.ts';
+import { openVault } from '../../../services/webhooks/src/secrets/vault.ts';
+import type { Attempted, Send } from '../../../services/webhooks/src/sending/send.ts';
+import { secretKey } from '../webhooks.ts';
+import { type Client, type Gates, gatedStore, type Operation } from './gates.ts';
+import { type Link, Wire } from './wire.ts';
+
+export type Answer = 'succeeded' | 'failed' | 'gone' | 'not sent';
+
+/** An attempt as the receiver sees it. */
+export interface Attempt {
+  replica: Replica;
+  url: string;
+  eventId: string;
+  number: number;
+  begunAt: number;
+  endedAt: number | undefined;
+  answer: Answer | undefined;
+  /** The endpoint as the replica knows it when the attempt begins. */
+  endpoint: Endpoint;
+  /** Whether the circuit was closed in MongoDB when the attempt ended. */
+  wasClosed: boolean;
+  end: (answer: Answer) => void;
+}
+
+export interface Replica {
+  readonly name: string;
+  readonly id: string;
+  readonly link: Link;
+  readonly client: Client;
+  isGone: boolean;
+  changed: Changed;
+  stop: () => Promise<void>;
+}
+
+/** What a caller asked for, and when the answer came. */
+export interface Asked {
+  what: string;
+  begunAt: number;
+  endedAt: number | undefined;
+}
+
+export interface Stored {
+  at: number;
+  by: string;
+  endpoint: Endpoint | null;
+  /** The owner of the endpoint's partition. */
+  owner: string | null;
+}
+
+export const toFake = [
+  'setTimeout',
+  'clearTimeout',
+  'setInterval',
+  'clearInterval',
+  'Date',
+  'performance',
+] as const;
+
+const log = openLog({ service: 'test', level: 'silent' });
+const vault = openVault(secretKey);
+const config = {
+  WEBHOOK_IN_FLIGHT_MAX: 64,
+  WEBHOOK_ENDPOINTS_REMEMBERED: 100,
+  WEBHOOK_SUBSCRIPTIONS_REMEMBERED: 100,
+};
+const rest = 'rest';
+const deadlineMs = 10_000;
+const turns = 4;
+let worlds = 0;
+
+export interface WorldOptions {
+  store: Store;
+  inFlightMax?: number | undefined;
+}
+
+export async function openWorld({ store, inFlightMax }: WorldOptions) {
+  worlds += 1;
+  const wire = new Wire(worlds);
+  const stop = new AbortController();
+  /** The sweep of unannounced disablings finds nothing unless the endpoint has one. */
+  const known = (name: string, args: readonly unknown[]): unknown[] | undefined =>
+    isSweep(name, args) && (stored.at(-1)?.endpoint?.unannounced.length ?? 0) === 0 ? [] : undefined;
+  const gates: Gates = { waiting: [], running: 0, isFree, known };
+  const replicas: Replica[] = [];
+  const attempts: Attempt[] = [];
+  const pushed: { id: string; at: number; point: LogPoint }[] = [];
+  const owners: { at: number; owner: string | null; term: number }[] = [];
+  const asked: Asked[] = [];
+  const stored: Stored[] = [];
+  const endpointId = `wh_${randomBytes(6).toString('hex')}`;
+  let integration = '';
+  let step = 0;
+  let lastStored = '';
+  const endpoints = store.collection<Endpoint>('webhook_endpoints');
+  const claims = store.collection<StoredClaim>('webhook_partitions');
+  const beating = setInterval(() => {
+    wire.broadcast({ name: rest, isCut: false }, 'webhooks.replica.alive', rest, {});
+  }, 500);
+
+  const quiet = async (): Promise<void> => {
+    for (let still = 0; still < turns; still += 1) {
+      await new Promise((resolve) => setImmediate(resolve));
+      if (gates.running > 0) still = -1;
+    }
+  };
+
+  const pass = async (ms: number): Promise<void> => {
+    const part = Math.max(500, ms / 5);
+    for (let left = ms; left > 0; left -= part) {
+      await vi.advanceTimersByTimeAsync(Math.min(left, part));
+      await quiet();
+    }
+  };
+
+  /** Runs an operation, and notes what it made of the endpoint. */
+  const run = async (operation: Operation, isLost = false): Promise<void> => {
+    gates.waiting.splice(gates.waiting.indexOf(operation), 1);
+    step += 1;
+    await operation.run(isLost);
+    if (operation.name.startsWith('webhook_endpoints') && !operation.name.includes('find.'))
+      await look(operation);
+    await quiet();
+  };
+  const look = async ({ client }: Pick<Operation, 'client'>): Promise<void> => {
+    const endpoint = await endpoints.findOne({ _id: endpointId });
+    const text = JSON.stringify(endpoint);
+    if (text === lastStored) return;
+    lastStored = text;
+    const claim = await claims.findOne({ _id: partitionOf(integration) });
+    const owner = claim?.owner ?? null;
+    if (claim !== null && owners.at(-1)?.term !== claim.term)
+      owners.push({ at: step, owner, term: claim.term });
+    stored.push({ at: step, by: client.name, endpoint, owner });
+  };
+
+  const send =
+    (replica: () => Replica): Send =>
+    ({ endpoint }, { eventId, attempt }) =>
+      new Promise<Attempted>((resolve, reject) => {
+        const at = new Date();
+        const end = (answer: Answer): void => {
+          if (one.endedAt !== undefined) return;
+          clearTimeout(timer);
+          one.endedAt = step += 1;
+          one.answer = answer;
+          one.wasClosed = stored.at(-1)?.endpoint?.isCircuitClosed === true;
+          if (answer === 'not sent') reject(new Error('the egress proxy is away'));
+          else resolve(attemptedOf(answer, at));
+        };
+        const timer = setTimeout(() => end('failed'), deadlineMs);
+        const one: Attempt = {
+          replica: replica(),
+          url: endpoint.url,
+          eventId,
+          number: attempt,
+          begunAt: (step += 1),
+          endedAt: undefined,
+          wasClosed: false,
+          answer: undefined,
+          endpoint,
+          end,
+        };
+        attempts.push(one);
+      });
+
+  const openReplica = async (name: string): Promise<Replica> => {
+    const client = { name, isCut: false };
+    const link = { name, isCut: false };
+    const other = {
+      get partition() {
+        return partitionOf(integration);
+      },
+      owner: rest,
+      stream: '',
+    };
+    const gated = gatedStore(store, client, gates, other);
+    const revisions = openRevisions(gated);
+    let replica: Replica | undefined;
+    const { promise: opened, resolve } = Promise.withResolvers<Replica>();
+    const starting = startPipeline({
+      bus: wire.busOf(link),
+      store: gated,
+      metrics: { registry: new Registry() } as never,
+      tracing: undefined,
+      config,
+      endpoints: await openEndpoints(gated),
+      revisions,
+      vault,
+      send: send(() => replica as Replica),
+      signal: stop.signal,
+      log,
+      ensure: async () => undefined,
+    });
+    void starting.then((pipeline) => {
+      replica = {
+        name,
+        id: pipeline.replicas.self,
+        link,
+        client,
+        isGone: false,
+        changed: pipeline.changed,
+        stop: async () => pipeline[Symbol.asyncDispose](),
+      };
+      replicas.push(replica);
+      resolve(replica);
+    });
+    return opened;
+  };
+
+  /** Lets everything happen in order, until nothing waits. */
+  const flow = async (): Promise<void> => {
+    for (;;) {
+      await quiet();
+      const operation = gates.waiting.find(({ client }) => !client.isCut);
+      const broadcast = wire.underway.shift();
+      if (operation !== undefined) await run(operation);
+      broadcast?.arrive();
+      if (operation === undefined && broadcast === undefined) return;
+    }
+  };
+
+  const flowUntil = async <T>(work: Promise<T>): Promise<T> => {
+    const working = { isDone: false };
+    const ended = work.finally(() => (working.isDone = true));
+    for (let tries = 0; !working.isDone && tries < 200; tries += 1) {
+      await flow();
+      if (!working.isDone) await pass(100);
+    }
+    return ended;
+  };
+
+  const push = async (count: number): Promise<void> => {
+    const ids = Array.from({ length: count }, (_, at) => `e${pushed.length + at + 1}-${endpointId}`);
+    const sequence = wire.messages(eventBatchesStream).length + 1;
+    step += 1;
+    pushed.push(...ids.map((id, index) => ({ id, at: step, point: { sequence, index } })));
+    const body = `{"event":"supplier.created","timestamp":"${new Date().toISOString()}","data":{}}`;
+    const publisher = wire.busOf({ name: 'catalog', isCut: false });
+    await publishWithBatch(publisher, {
+      announcer: 'catalog',
+      integration,
+      events: ids.map((id) => ({ subject: `events.${integration}.supplier.created`, id, body })),
+    });
+    await quiet();
+  };
+
+  /** A caller's change by way of a replica; resolves once it is asked, and is answered later. */
+  const ask = (replica: Replica, what: string, wanted: Partial<Pick<Endpoint, 'active' | 'url'>>): Asked => {
+    const one: Asked = { what, begunAt: step, endedAt: undefined };
+    asked.push(one);
+    const caller = { name: `caller of ${replica.name}`, isCut: false };
+    const gated = gatedStore(store, caller, gates, { partition: 0, owner: rest, stream: '' });
+    const change = async (): Promise<void> => {
+      const all = await openEndpoints(gated);
+      for (;;) {
+        const read = await all.find(endpointId);
+        if (read === null) break;
+        const cutoff = { through: wire.messages(eventsStream).length, underWay: [] };
+        const settings = { set: {}, clear: [] };
+        const update = changeOf(read, wanted, { settings, cutoff, now: new Date() });
+        const after = update === undefined ? read : await all.change(read, update);
+        if (after === null) continue;
+        await replica.changed(after);
+        break;
+      }
+      one.endedAt = step;
+    };
+    change().catch((error: unknown) => (one.what = `${what}: ${String(error)}`));
+    return one;
+  };
+
+  const world = {
+    attempts,
+    asked,
+    stored,
+    pushed,
+    replicas,
+    wire,
+    gates,
+    endpointId,
+    get integration() {
+      return integration;
+    },
+    get step() {
+      return step;
+    },
+    endpoints,
+    /** A time before which the owner of that time may not have been the owner. */
+    ownedSince: (at: number): number => owners.findLast((one) => one.at <= at)?.at ?? 0,
+    offsets: store.collection<{ _id: string; isBehind: boolean; offsets: Record<string, unknown> }>(
+      'webhook_offsets',
+    ),
+    /** Counts what happens. */
+    begin(): void {
+      step += 1;
+    },
+    run,
+    pass,
+    quiet,
+    flow,
+    flowUntil,
+    push,
+    ask,
+    openReplica,
+    stop,
+    async [Symbol.asyncDispose](): Promise<void> {
+      clearInterval(beating);
+      stop.abort(new Error('the test is over'));
+      await endpoints.deleteOne({ _id: endpointId });
+    },
+  };
+  const opened = [await flowUntil(openReplica('A')), await flowUntil(openReplica('B'))];
+  const shared = assign(opened.map(({ id }) => id));
+  for (let n = 0; integration === ''; n += 1) {
+    const name = `acme-${worlds}-${n}-${randomBytes(3).toString('hex')}`;
+    if (shared[partitionOf(name)] === opened[0]?.id) integration = name;
+  }
+  const endpoint = newEndpoint({
+    id: endpointId,
+    integration,
+    url: 'https://one.example/',
+    events: ['supplier.created' satisfies EventKind],
+    secret: vault.seal('whsec_AAAA', endpointId),
+    eventsAfter: 0,
+    ...(inFlightMax === undefined ? {} : { inFlightMax }),
+  });
+  await endpoints.insertOne(endpoint);
+  await openRevisions(store).changed(integration);
+  await look({ client: { name: 'test', isCut: false } });
+  for (let tries = 0; tries < 40 && !(await isOwned(store, integration, opened[0]?.id)); tries += 1) {
+    await flow();
+    await pass(500);
+  }
+  await flow();
+  return world;
+}
+
+export type World = Awaited<ReturnType<typeof openWorld>>;
+
+/** Checks, and the writes of floors and claims, run by themselves: what a test draws is about the endpoint. */
+const isFree = (name: string, args: readonly unknown[]): boolean =>
+  name.startsWith('webhook_replicas') ||
+  name.startsWith('webhook_partitions') ||
+  name === 'webhook_endpoints.countDocuments' ||
+  isSweep(name, args);
+
+const isSweep = (name: string, args: readonly unknown[]): boolean =>
+  name === 'webhook_endpoints.find' && JSON.stringify(args[0] ?? {}).includes('unannounced.epoch');
+
+interface StoredClaim {
+  _id: number;
+  owner: string | null;
+  term: number;
+}
+
+async function isOwned(store: Store, integration: string, owner: string | undefined): Promise<boolean> {
+  const claims = store.collection<StoredClaim>('webhook_partitions');
+  return (await claims.findOne({ _id: partitionOf(integration) }))?.owner === owner;
+}
+
+const attemptedOf = (answer: Exclude<Answer, 'not sent'>, at: Date): Attempted => ({
+  verdict: answer,
+  at,
+  durationMs: 1,
+  responseStatus: { succeeded: 204, failed: 500, gone: 410 }[answer],
+  error: answer === 'succeeded' ? null : 'refused',
+});
