@@ -124,12 +124,12 @@ export const orders: readonly Order[] = [
   {
     short: `${contracts}/limits.ts deliveryDeadlineMs`,
     long: `${webhooks}/service.ts stopMs`,
-    why: 'attempts in flight end by themselves when the process stops',
+    why: 'test deliveries end by themselves when the process stops',
   },
   {
     short: `${webhooks}/service.ts stopMs`,
     long: 'shared/runtime/src/lifecycle.ts stopMs',
-    why: 'what is cut off then is still put back before the process is ended',
+    why: 'the process still closes its connections before it is ended',
   },
   {
     short: `${gateway}/server/server.ts lastRequestsMs`,

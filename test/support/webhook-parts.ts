@@ -59,6 +59,7 @@ export function queueOf(
     claim: { stream: 'one', term: 1 },
     window,
     match: openMatch(),
+    attempts: new AbortController(),
     from: 1,
     nowMs: 0,
     now: 0,

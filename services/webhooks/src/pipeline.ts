@@ -30,11 +30,10 @@
 //               events are missed, until a replay or a recovery (endpoints/recovery.ts) sends them. The same update
 //               notes the event `webhook.disabled`. If the replica dies before it publishes that event, another replica
 //               publishes it.
-//   a hand-back waits 500 ms for attempts in flight, and stores the floor and the offset of each endpoint with an undelivered
-//               event. A hanging attempt goes on at the old owner, which also stores its failure. At the new owner it counts as in
-//               flight, and its event waits until the attempt ends, its 10.5 s are over, or the old owner is dead: only such an
-//               event may be delivered twice.
-//   cut off     a replica that has not heard itself on NATS for 2 s begins no attempt, until it hears itself again and
+//   a hand-back begins no attempt, waits 500 ms for those in flight, cuts the others off, and stores the floor and the offset of each
+//               endpoint with an undelivered event. An attempt that is cut off is not used up: the new owner makes it again, and
+//               a receiver that is slower than 500 ms may get the event twice.
+//   unheard     a replica that has not heard itself on NATS for 2 s begins no attempt, until it hears itself again and
 //               MongoDB confirms its claims.
 //   MongoDB     if MongoDB is away, deliveries go on, except at an endpoint whose failure waits to be stored. If an owner dies
 //               meanwhile, the next owner delivers the events again that were delivered since.
@@ -58,13 +57,7 @@ import { openRetry, type Retry } from '@integration-sync/runtime/retry';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import type { SpanStart } from '@integration-sync/runtime/tracing';
 import { openAttemptLog } from './delivering/attempt-log.ts';
-import {
-  type Changed,
-  listenForChanges,
-  logged,
-  openTellChanged,
-  openTellFinished,
-} from './delivering/broadcasts.ts';
+import { type Changed, listenForChanges, logged, openTellChanged } from './delivering/broadcasts.ts';
 import { Deliverer, openReport } from './delivering/deliver.ts';
 import type { EndpointQueue } from './delivering/endpoint-queue.ts';
 import { Integrations, type ActiveIntegrations } from './delivering/integrations.ts';
@@ -95,7 +88,7 @@ interface PipelineOptions extends Pick<Resources, 'bus' | 'store' | 'metrics' | 
   revisions: Revisions;
   vault: Vault;
   send: Send;
-  /** Cuts attempts in flight off. */
+  /** Ends writes of outcomes that wait for MongoDB. */
   signal: AbortSignal;
   log: Log;
   /** Creates streams again that nats-server has lost. */
@@ -126,7 +119,7 @@ export async function startPipeline(options: PipelineOptions) {
   starting.use(progress);
   starting.use(ownership);
   starting.use(listenForChanges(bus, replicas.self, cache, integrations, log));
-  // Disposal begins here: partitions are given back before attempts in flight end.
+  // Disposal begins here.
   starting.defer(async () => {
     stopping.abort(new Error('the process stops'));
     await ownership.end().catch((error: unknown) => {
@@ -183,7 +176,6 @@ type Parts = Awaited<ReturnType<typeof openParts>>;
 function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop: Retry) {
   const { bus, config, endpoints, revisions, send, ensure, signal, log } = options;
   const { stream, replicas, owned, claims, offsets, cache, attemptLog, metrics, tellChanged } = parts;
-  const { self } = replicas;
   const mayBegin = (): boolean => owned.isSure;
   const active: ActiveIntegrations = new Map();
   const onDropped = ({ id, integration }: EndpointQueue): void => {
@@ -195,7 +187,7 @@ function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop:
   };
 
   const scheduler = new Scheduler({ inFlightMax: config.WEBHOOK_IN_FLIGHT_MAX, mayBegin });
-  const progress = new Progress({ self, active, owned, claims, offsets, stream, onDropped, log });
+  const progress = new Progress({ active, owned, claims, offsets, stream, onDropped, log });
   const integrations = new Integrations({
     active,
     owned,
@@ -214,7 +206,6 @@ function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop:
     log,
   });
   const reader = new LogReader({ bus, stream, take: openTake(options, integrations, metrics), ensure, log });
-  const tellFinished = openTellFinished(bus, offsets, log);
   const { announce } = parts.disabledEvents;
   const limit = openSemaphore(failureWriteLimits).run;
   const deliverer = new Deliverer({
@@ -223,20 +214,16 @@ function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop:
     recorder: openRecorder({ endpoints, limit, tellChanged, announce, metrics }),
     report: openReport(log, attemptLog, metrics),
     onRecorded: (endpoint) => integrations.adopt(endpoint),
-    async onEnd(queue, delivery, end) {
-      if (end === 'uncounted') progress.storeSoon(queue);
-      if (end === 'finished' && queue.isEnded) await tellFinished(queue, delivery);
-    },
+    onUncounted: (queue) => progress.storeSoon(queue),
     mayBegin,
     retry: openRetry(log, signal),
-    signal,
     log,
   });
   scheduler.start({
     deliver: (queue, delivery, event) => deliverer.deliver(queue, delivery, event),
     load: openLoad(scheduler, retryUntilStop, log),
   });
-  const takeover = openTakeover(integrations, progress, reader, tellFinished);
+  const takeover = openTakeover(integrations, progress, reader);
   const ownership = new Ownership({ bus, replicas, claims, offsets, owned, stream, changes: takeover, log });
   openGauges(options.metrics.registry, { scheduler, progress, integrations, owned, endpoints });
   return { integrations, scheduler, reader, progress, ownership };

@@ -51,7 +51,7 @@ export interface WebhooksDeps {
 }
 
 const service = 'webhooks' as const;
-/** After this time a stop cuts attempts in flight off, so that the process ends within 15 s. */
+/** After this time a stop cuts off test deliveries, and writes that wait for MongoDB: the process ends within 15 s. */
 const stopMs = 11_000;
 const requestsInFlightMax = 256;
 
@@ -73,7 +73,7 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
   return { metricsUrl, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
-/** Opens the parts that the API uses. The signal `stop` cuts attempts in flight off. */
+/** Opens the parts that the API uses. The signal `stop` ends what a stop does not wait for any longer. */
 async function openParts(
   config: WebhooksConfig,
   { log, signal, onCommand, ...deps }: WebhooksDeps & { log: Log },
@@ -102,7 +102,7 @@ async function openParts(
   starting.defer(() => void ensuring[Symbol.asyncDispose]());
   bus.watchOtherStreams(streamSpecs(config).map(({ name }) => name));
 
-  const { guard, send } = openSending(config, deps, tracing, starting, stop);
+  const { guard, send } = openSending(config, deps, tracing, starting);
   const stored = { store, endpoints, revisions };
   const pipeline = starting.use(
     await startPipeline({ ...resources, ...stored, config, vault, send, signal: stop, log, ensure }),
@@ -110,7 +110,7 @@ async function openParts(
   const feeding = { bus, keys: config.WEBHOOK_SECRET_KEY, registry: metrics.registry, log };
   const feed = starting.use(openFeed({ ...feeding, mayEncrypt: () => pipeline.replicas.allOpenPlaces }));
   const candidatesIn = openCandidates({ ...pipeline, bus, endpoints, log });
-  const test = openTest(pipeline.cache, pipeline.attemptLog, send);
+  const test = openTest(pipeline.cache, pipeline.attemptLog, send, stop);
   return {
     ...pipeline,
     ...stored,
@@ -134,13 +134,12 @@ function openSending(
   { resolve, connector, ca }: WebhooksDeps,
   tracing: Tracing | undefined,
   starting: AsyncDisposableStack,
-  stop: AbortSignal,
 ) {
   const { WEBHOOK_EGRESS_PROXY: proxyUrl, WEBHOOK_HOSTS_CONNECTED: setsMax } = config;
   const connections = starting.use(openConnections({ proxyUrl, setsMax, connector, ca }));
   const allowed = parseAllowList(config.WEBHOOK_EGRESS_ALLOW) ?? [];
   const guard = openEgressGuard({ allowed, resolve: openResolver(resolve) });
-  const poster = starting.use(openPoster(stop, connections));
+  const poster = starting.use(openPoster(connections));
   const { PLATFORM_NAME, WEBHOOK_TRACEPARENT: sendsTraceparent } = config;
   const userAgent = userAgentOf(PLATFORM_NAME);
   return { guard, send: openSend({ guard, connections, poster, userAgent, sendsTraceparent, tracing }) };

@@ -34,7 +34,7 @@ const stillForMs = 3_000;
 function openWay(port: number) {
   const stack = new AsyncDisposableStack();
   const connections = stack.use(openConnections());
-  const poster = stack.use(openPoster(new AbortController().signal, connections));
+  const poster = stack.use(openPoster(connections));
   const authority = `127.0.0.1:${port}`;
   const origin = `http://${authority}`;
   const address = '127.0.0.1';
@@ -54,6 +54,7 @@ function openWay(port: number) {
         secretHeaders: [],
         endsBy,
         connectBy: endsBy,
+        signal: new AbortController().signal,
       };
       return (await poster.post(post)).outcome;
     },

@@ -22,6 +22,10 @@ interface Attempt {
   mark?: number;
   isCircuitClosed?: boolean;
   throws?: Error;
+  /** The attempt is cut off while it is in flight. */
+  cutOff?: boolean;
+  /** The epoch of the endpoint that the look-up finds. */
+  epoch?: number;
   active?: boolean;
   /** How many attempts of the event turn out to be used up while the endpoint is looked up. */
   usedUp?: number;
@@ -35,15 +39,18 @@ async function attempt({
   mark = 1,
   isCircuitClosed = true,
   throws,
+  cutOff = false,
+  epoch = 0,
   active = true,
   usedUp = 0,
   meanwhile = () => undefined,
 }: Attempt) {
   const vault = openVault(secretKey);
   const endpoint = { ...openEndpoint('wh_1'), secret: vault.seal('whsec_AAAA', 'wh_1') };
-  const { queue } = queueOf(endpoint, [batchOf(1, 2)]);
+  const attempts = new AbortController();
+  const { queue } = queueOf(endpoint, [batchOf(1, 2)], { attempts });
   queue.isCircuitClosed = isCircuitClosed;
-  const ends: string[] = [];
+  let uncounted = 0;
   let successes = 0;
   let sent = 0;
   let tried: Trial | undefined;
@@ -51,6 +58,7 @@ async function attempt({
   const deliverer = new Deliverer({
     async send() {
       sent += 1;
+      if (cutOff) attempts.abort();
       if (throws !== undefined) throw throws;
       return { ...outcome, at: new Date(), durationMs: 1 };
     },
@@ -58,7 +66,7 @@ async function attempt({
       {
         async findAll() {
           queue.adopt([{ stream: 'one', sequence: 1, index: 0, attempts: usedUp, dueAtMs: 5_000 }], 0, 0);
-          return [{ ...endpoint, active }];
+          return [{ ...endpoint, active, epoch }];
         },
       },
       vault,
@@ -77,13 +85,9 @@ async function attempt({
     },
     report: () => undefined,
     onRecorded: () => undefined,
-    async onEnd(_queue, _delivery, end) {
-      await new Promise((resolve) => setImmediate(resolve));
-      ends.push(end);
-    },
+    onUncounted: () => void (uncounted += 1),
     mayBegin: () => true,
     retry: openRetry(log, new AbortController().signal),
-    signal: new AbortController().signal,
     log,
   });
   const step = queue.next(0, 8);
@@ -93,7 +97,7 @@ async function attempt({
   return {
     queue,
     delivery: step.delivery,
-    ends,
+    uncounted,
     successes,
     sent,
     tried,
@@ -109,7 +113,7 @@ const again = { event: 'again', failures: 1, disable: undefined } as const;
 
 it('a success asks the database nothing where the circuit is closed', async () => {
   expect(await attempt({ outcome: succeeded })).toMatchObject({
-    ends: ['finished'],
+    uncounted: 0,
     successes: 0,
     open: undefined,
   });
@@ -121,8 +125,8 @@ it('a success closes the circuit, in the database first', async () => {
 });
 
 it('a failure that counts opens the circuit, and its event is on trial', async () => {
-  const { queue, open, ends, tried } = await attempt({ next: { ...again, circuit: 'open' } });
-  expect([queue.isCircuitClosed, queue.mark, ends]).toEqual([false, 1, ['undelivered']]);
+  const { queue, open, uncounted, tried } = await attempt({ next: { ...again, circuit: 'open' } });
+  expect([queue.isCircuitClosed, queue.mark, uncounted]).toEqual([false, 1, 0]);
   expect(tried).toMatchObject({ stream: 'one', sequence: 1, index: 0, attempts: 1 });
   expect(open).toMatchObject({ attempts: 1, isTrial: true, inFlightSince: undefined });
 });
@@ -138,19 +142,19 @@ it('a success leaves the circuit open that a failure has opened while the succes
 });
 
 it('one that does not count leaves the circuit, and is to be stored', async () => {
-  const { queue, open, ends } = await attempt({ mark: 0, next: { ...again, circuit: 'unchanged' } });
-  expect([queue.isCircuitClosed, ends]).toEqual([true, ['uncounted']]);
+  const { queue, open, uncounted } = await attempt({ mark: 0, next: { ...again, circuit: 'unchanged' } });
+  expect([queue.isCircuitClosed, uncounted]).toEqual([true, 1]);
   expect(open).toMatchObject({ attempts: 1, isTrial: false });
 });
 
 it('one that does not count opens the circuit where the queue had not heard of the failure before', async () => {
-  const { queue, ends } = await attempt({ mark: 1, next: { ...again, circuit: 'unchanged' } });
-  expect([queue.isCircuitClosed, queue.mark, ends]).toEqual([false, 1, ['uncounted']]);
+  const { queue, uncounted } = await attempt({ mark: 1, next: { ...again, circuit: 'unchanged' } });
+  expect([queue.isCircuitClosed, queue.mark, uncounted]).toEqual([false, 1, 1]);
 });
 
 it('the event of a last attempt is finished', async () => {
-  const { open, ends } = await attempt({ next: { ...again, event: 'given up', circuit: 'open' } });
-  expect([open, ends]).toEqual([undefined, ['finished']]);
+  const { open, uncounted } = await attempt({ next: { ...again, event: 'given up', circuit: 'open' } });
+  expect([open, uncounted]).toEqual([undefined, 0]);
 });
 
 it('an attempt that could not be sent is no attempt', async () => {
@@ -159,10 +163,10 @@ it('an attempt that could not be sent is no attempt', async () => {
   expect(open).toMatchObject({ attempts: 0 });
 });
 
-it('an event that its endpoint misses stays open, and is not told as finished', async () => {
-  expect(await attempt({ active: false })).toMatchObject({ open: { attempts: 0 }, ends: ['undelivered'] });
+it('an event that its endpoint misses stays open', async () => {
+  expect(await attempt({ active: false })).toMatchObject({ open: { attempts: 0 }, sent: 0 });
   const missed = { ...again, event: 'missed', circuit: 'unchanged' } as const;
-  expect(await attempt({ next: missed })).toMatchObject({ open: { attempts: 1 }, ends: ['undelivered'] });
+  expect(await attempt({ next: missed })).toMatchObject({ open: { attempts: 1 }, uncounted: 0 });
 });
 
 it('an attempt that disables leaves the missed events to the owner, where that is another replica by then', async () => {
@@ -174,13 +178,23 @@ it('an attempt that disables leaves the missed events to the owner, where that i
   expect((await attempt({ next, meanwhile: handOver })).missed).toBeNull();
 });
 
-it('a delivery is in flight until the next owner is told that its event is finished', async () => {
-  expect((await attempt({ outcome: succeeded, meanwhile: handOver })).ends).toEqual(['finished']);
+it('an attempt that is cut off is not used up, and its event stays due', async () => {
+  const { queue, open } = await attempt({ throws: new Error('the partition is given back'), cutOff: true });
+  expect([queue.inFlight, open]).toMatchObject([0, { attempts: 0, dueAt: 0 }]);
+});
+
+it('an endpoint that was disabled and enabled meanwhile gets no event of before', async () => {
+  expect(await attempt({ epoch: 1 })).toMatchObject({ sent: 0, open: { attempts: 0 } });
+});
+
+it('one that does not count leaves the circuit open where another attempt heard of the failure before', async () => {
+  const { queue } = await attempt({ next: { ...again, circuit: 'unchanged' }, meanwhile: fail });
+  expect([queue.isCircuitClosed, queue.mark]).toEqual([false, 1]);
 });
 
 it('an event that another replica has tried meanwhile waits for its next attempt', async () => {
   const waiting = await attempt({ usedUp: 1 });
-  expect(waiting).toMatchObject({ sent: 0, ends: ['undelivered'], open: { attempts: 1, dueAt: 5_000 } });
+  expect(waiting).toMatchObject({ sent: 0, open: { attempts: 1, dueAt: 5_000 } });
   expect([waiting.queue.inFlight, waiting.queue.next(4_000, 8)]).toMatchObject([0, { kind: 'deliver' }]);
   const givenUp = await attempt({ usedUp: 4 });
   expect(givenUp).toMatchObject({ sent: 0, open: undefined });

@@ -53,7 +53,7 @@ function openEgress(options: EgressOptions = {}) {
   const send = openSend({
     guard: openEgressGuard({ allowed: parseAllowList(allow) ?? [], resolve: resolver }),
     connections,
-    poster: openPoster(stop, connections),
+    poster: openPoster(connections),
     userAgent: 'Test-Webhook/1.0',
   });
   const attempt = (url: string) =>
@@ -70,6 +70,7 @@ function openEgress(options: EgressOptions = {}) {
         event: 'supplier.created',
         timestamp: '2026-01-01T00:00:00.000Z',
         body: Buffer.from('{}'),
+        signal: stop,
       },
     );
   return { connected, attempt };

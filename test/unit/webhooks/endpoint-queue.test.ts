@@ -75,39 +75,6 @@ describe('where the circuit is open', () => {
     expect(beginNext(queue)).toBe('1-1');
   });
 
-  it('the event on trial stays on trial at the next owner, while its attempt there may be in flight', () => {
-    const { queue } = queueOf(closed, [batchOf(1, 3)]);
-    for (let n = 0; n < 2; n += 1) beginNext(queue);
-    queue.isCircuitClosed = false;
-    queue.again(inFlight(queue, 1, 1), { attempts: 1, dueAt: 1_000, isTrial: true });
-    queue.again(inFlight(queue, 1, 0), { attempts: 1, dueAt: 0, isTrial: false });
-    expect(beginNext(queue, 1_000)).toBe('1-1');
-    const from = queue.handover(0, 1_000, 'before');
-    const trials = [{ stream: 'one', sequence: 1, index: 1, attempts: 1, dueAtMs: 0 }];
-    const { queue: next } = queueOf({ ...failing, trials }, [batchOf(1, 3)], { from });
-    expect(beginNext(next, 0)).toBe('wait 10500');
-    next.adopt([{ stream: 'one', sequence: 1, index: 1, attempts: 2, dueAtMs: 5_000 }], 0, 0);
-    expect([beginNext(next, 100), beginNext(next, 5_000), beginNext(next, 5_000)]).toEqual([
-      'wait 4900',
-      '1-1',
-      'nothing',
-    ]);
-  });
-
-  it('an attempt at the owner before is the trial, where none of its failures is known', () => {
-    const { queue } = queueOf(failing, [batchOf(1, 3)]);
-    beginNext(queue);
-    queue.again(inFlight(queue, 1), { attempts: 1, dueAt: 0, isTrial: false });
-    const [waiting] = queue.offset(0, 0).open;
-    if (waiting === undefined) throw new Error('not open');
-    const held = { ...waiting, index: 1, attempts: 0, dueAtMs: 10_000, heldBy: 'before' };
-    const from = { sequence: 1, index: 2, epoch: 0, open: [waiting, held] };
-    const { queue: next } = queueOf(failing, [batchOf(1, 3)], { from });
-    expect(beginNext(next)).toBe('wait 10000');
-    next.freeFrom(() => false);
-    expect([beginNext(next), beginNext(next)]).toEqual(['1-0', 'nothing']);
-  });
-
   it('the event that failed last is on trial, and then the oldest open one', () => {
     const { queue } = queueOf(closed, [batchOf(1, 4)]);
     for (let n = 0; n < 3; n += 1) beginNext(queue);
@@ -168,18 +135,6 @@ describe('an offset', () => {
     const open = [{ sequence: 3, index: 0, attempts: 3, dueAtMs: 1e12 }];
     const { queue } = queueOf(closed, [batchOf(3)], { from: { sequence: 4, index: 0, epoch: 0, open } });
     expect(beginNext(queue)).toBe('wait 30000');
-  });
-
-  it('leaves what is in flight to the replica before until its deadline, or until that one is dead', () => {
-    const { queue } = queueOf(closed, [batchOf(3, 2)]);
-    beginNext(queue);
-    const from = queue.handover(0, 0, 'before');
-    expect(from.open).toEqual([{ sequence: 3, index: 0, attempts: 0, dueAtMs: 10_500, heldBy: 'before' }]);
-    const { queue: next } = queueOf(closed, [batchOf(3, 2)], { from });
-    expect([beginNext(next), beginNext(next)]).toEqual(['3-1', 'wait 10500']);
-    expect(next.freeFrom(() => true)).toBe(true);
-    expect(next.freeFrom(() => false)).toBe(false);
-    expect(beginNext(next)).toBe('3-0');
   });
 
   it('is completed by what the endpoint knows of the events that failed', () => {
@@ -281,34 +236,6 @@ describe('how many may be in flight', () => {
     expect(beginNext(queue)).toBe('1-1');
   });
 
-  it('an attempt at the owner before counts until its end is known, or its deadline has passed', () => {
-    const handedOver = () => {
-      const before = queueOf(one, [batchOf(1, 3)]).queue;
-      beginNext(before);
-      const from = before.handover(0, 0, 'the replica before');
-      return queueOf(one, [batchOf(1, 3)], { from }).queue;
-    };
-    const delivered = handedOver();
-    expect(beginNext(delivered)).toBe('wait 10500');
-    delivered.finish(inFlight(delivered, 1));
-    expect(beginNext(delivered)).toBe('1-1');
-    expect(beginNext(handedOver(), 10_500)).toBe('1-0');
-    const dead = handedOver();
-    dead.freeFrom(() => false);
-    expect(beginNext(dead)).toBe('1-0');
-    const failed = handedOver();
-    failed.adopt([{ stream: 'one', sequence: 1, index: 0, attempts: 1, dueAtMs: 1_000 }], 0, 0);
-    expect(beginNext(failed)).toBe('1-1');
-  });
-
-  it('that attempt still counts at the owner after the next', () => {
-    const first = queueOf(one, [batchOf(1, 3)]).queue;
-    beginNext(first);
-    const second = queueOf(one, [batchOf(1, 3)], { from: first.handover(0, 0, 'first') }).queue;
-    const third = queueOf(one, [batchOf(1, 3)], { from: second.handover(0, 0, 'second') }).queue;
-    expect(beginNext(third)).toBe('wait 10500');
-  });
-
   it('an attempt of before the endpoint was enabled again counts until it ends', () => {
     const { queue } = queueOf(one, [batchOf(1, 3)]);
     beginNext(queue);
@@ -333,11 +260,11 @@ describe('how many may be in flight', () => {
   });
 });
 
-const waitAfterHandover = (retryAfterMs: number): string => {
+const waitAfterHandBack = (retryAfterMs: number): string => {
   const { queue } = queueOf(closed, [batchOf(1, 1)]);
   beginNext(queue);
   queue.again(inFlight(queue, 1), { attempts: 1, dueAt: 120_000, isTrial: false, retryAfterMs });
-  const from = queue.handover(0, 0, 'first');
+  const from = queue.offset(0, 0);
   return beginNext(queueOf(closed, [batchOf(1, 1)], { from }).queue);
 };
 
@@ -349,6 +276,6 @@ describe('where the receiver asks for time', () => {
   });
 
   it('its wait outlives the owner, and no clock makes another wait as long', () => {
-    expect([waitAfterHandover(120_000), waitAfterHandover(0)]).toEqual(['wait 120000', 'wait 10500']);
+    expect([waitAfterHandBack(120_000), waitAfterHandBack(0)]).toEqual(['wait 120000', 'wait 10500']);
   });
 });

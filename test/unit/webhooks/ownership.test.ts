@@ -52,12 +52,11 @@ function setUp() {
     stream,
     changes: {
       onTaken: async () => undefined,
-      onReleased: async () => async () => undefined,
+      onReleased: async () => () => undefined,
       async onLost(lost) {
         ended.push(...lost.map(({ partition }) => partition));
         await reading;
       },
-      onAlive: () => undefined,
     },
     log: openLog({ service: 'test', level: 'silent' }),
   });

@@ -24,9 +24,9 @@ function setUp(onSave = (_progress: Progress, _queue: EndpointQueue): void => un
     revision: undefined,
     readAt: 0,
     offsets: new Map(),
+    attempts: new AbortController(),
   };
   const progress = new Progress({
-    self: 'self',
     active: new Map([['acme', integration]]),
     owned,
     claims: { saveFloors: async () => undefined },
@@ -96,9 +96,9 @@ it('stores no offset after the one for the next owner, also where one could not 
   progress.storeSoon(queue);
   await pause(110);
   expect(saved.splice(0)).toHaveLength(1);
-  const inFlight = await progress.handOver([integration]);
+  await progress.handBack([integration]);
   await pause(500);
-  expect([inFlight.length, saved.map((offset) => offset?.open[0]?.heldBy)]).toEqual([1, ['self']]);
+  expect(saved).toMatchObject([{ open: [{ sequence: 1, index: 0, attempts: 0 }] }]);
 });
 
 it('keeps the offset at which an endpoint began, where another of its integration is stored first', async () => {
@@ -147,15 +147,15 @@ it('removes an offset that was stored although its writing failed', async () => 
   expect(saved.at(-1)).toBe(undefined);
 });
 
-it('removes an offset that was stored for a next owner, where the handover failed', async () => {
+it('removes an offset that was stored for a next owner, where the hand-back failed', async () => {
   let fails = 1;
   const { queue, integration, progress, saved } = setUp(() => {
     fails -= 1;
     if (fails === 0) throw new Error('stored, and the answer was lost');
   });
   await using _progress = progress;
-  await expect(progress.handOver([integration])).rejects.toThrow('the answer was lost');
-  expect(saved).toMatchObject([{ open: [{ sequence: 1, index: 0, heldBy: 'self' }] }]);
+  await expect(progress.handBack([integration])).rejects.toThrow('the answer was lost');
+  expect(saved).toMatchObject([{ open: [{ sequence: 1, index: 0 }] }]);
   catchUp(queue);
   await eventually(
     () => saved.at(-1),

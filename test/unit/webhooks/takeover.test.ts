@@ -1,51 +1,66 @@
-// What a replica tells the next owner of events that were in flight when it gave their partition back.
+// How a replica gives partitions back.
 import { expect, it } from 'vitest';
-import type { Delivery, EndpointQueue } from '../../../services/webhooks/src/delivering/endpoint-queue.ts';
+import type { ActiveIntegration } from '../../../services/webhooks/src/delivering/integrations.ts';
 import { openTakeover } from '../../../services/webhooks/src/delivering/takeover.ts';
 import { batchOf, openEndpoint, queueOf } from '../../support/webhook-parts.ts';
 
-const point = { sequence: 1, index: 0 };
-
-/** The points that are told as finished, where that happens between the stored offset and the end of the queue. */
-async function toldAfter(happens: (queue: EndpointQueue, delivery: Delivery) => void) {
-  const { queue } = queueOf(openEndpoint('wh_1'), [batchOf(1, 2)]);
+/** An integration with an attempt in flight, of which `handBack` stores the offset. */
+function setUp(handBack: () => void = () => undefined) {
+  const attempts = new AbortController();
+  const { queue, window } = queueOf(openEndpoint('wh_1'), [batchOf(1, 2)], { attempts });
   const step = queue.next(0, 8);
   if (step.kind !== 'deliver') throw new Error(step.kind);
-  queue.begin(step.delivery, 0);
-  const told: unknown[] = [];
+  const { delivery } = step;
+  queue.begin(delivery, 0);
+  const queues = new Map([[queue.id, queue]]);
+  const integration: ActiveIntegration = { name: 'acme', partition: 0, window, queues, revision: undefined, readAt: 0, offsets: new Map(), attempts }; // prettier-ignore
+  const happened: [what: string, atMs: number][] = [];
+  const beganAt = performance.now();
+  const note = (what: string): void => void happened.push([what, Math.round(performance.now() - beganAt)]);
+  attempts.signal.addEventListener('abort', () => {
+    note('cut off');
+    queue.again(delivery, delivery);
+  });
   const changes = openTakeover(
+    { begin: async () => undefined, ofPartitions: () => [integration], end: () => note('ended') },
     {
-      begin: async () => undefined,
-      ofPartitions: () => [],
-      end: () => undefined,
-      freeFrom: () => undefined,
-    },
-    {
-      async handOver() {
-        return [{ queue, point, epoch: 0 }];
+      async handBack() {
+        note(`stored with ${queue.inFlight} in flight`);
+        handBack();
       },
     },
-    { add: async () => undefined, remove: async () => undefined },
-    async (_queue, finished) => {
-      told.push(finished);
-    },
+    { add: async () => note('read again'), remove: async () => note('read no more') },
   );
-  const onLeft = await changes.onReleased([]);
-  happens(queue, step.delivery);
-  await onLeft();
-  return told;
+  return { queue, delivery, integration, happened, changes };
 }
 
-it('tells an event that was finished meanwhile, and none that is still in flight', async () => {
-  expect(await toldAfter((queue, delivery) => queue.finish(delivery))).toEqual([point]);
-  expect(await toldAfter(() => undefined)).toEqual([]);
+it('waits 500 ms for attempts in flight, cuts the others off, and stores the offsets', async () => {
+  const { changes, happened } = setUp();
+  const onLeft = await changes.onReleased([]);
+  onLeft();
+  expect(happened).toEqual([
+    ['read no more', 0],
+    ['cut off', 500],
+    ['stored with 0 in flight', 500],
+    ['ended', 500],
+  ]);
 });
 
-it('tells no event that its endpoint misses, as it was disabled meanwhile', async () => {
-  expect(
-    await toldAfter((queue) => {
-      queue.subscriber = { ...queue.subscriber, epoch: 1 };
-      queue.reset(3);
-    }),
-  ).toEqual([]);
+it('does not wait longer than for the last attempt', async () => {
+  const { changes, happened, queue, delivery } = setUp();
+  setTimeout(() => queue.finish(delivery), 100);
+  await changes.onReleased([]);
+  expect(happened.at(-1)?.[1]).toBeLessThan(120);
+});
+
+it('begins no attempt meanwhile, and goes on if the offsets are not stored', async () => {
+  const { changes, happened, queue, integration } = setUp(() => {
+    throw new Error('away');
+  });
+  const released = changes.onReleased([]);
+  await Promise.resolve();
+  expect(queue.next(0, 8)).toEqual({ kind: 'nothing' });
+  await expect(released).rejects.toThrow('away');
+  expect([happened.at(-1)?.[0], integration.attempts.signal.aborted]).toEqual(['read again', false]);
+  expect(queue.next(0, 8)).toMatchObject({ kind: 'deliver' });
 });

@@ -19,10 +19,15 @@ export type Test = (endpoint: Endpoint, traceparent?: string) => Promise<Attempt
 
 /** A test is a single attempt, even if it fails. The attempt log has an entry of the test. */
 export const openTest =
-  (cache: Pick<EndpointCache, 'prepare'>, attemptLog: Pick<AttemptLog, 'append'>, send: Send): Test =>
+  (
+    cache: Pick<EndpointCache, 'prepare'>,
+    attemptLog: Pick<AttemptLog, 'append'>,
+    send: Send,
+    signal: AbortSignal,
+  ): Test =>
   async (endpoint, traceparent) => {
     const test = testOf(endpoint);
-    const attempted = await send(cache.prepare(endpoint), { ...test, attempt: 1, traceparent });
+    const attempted = await send(cache.prepare(endpoint), { ...test, attempt: 1, traceparent, signal });
     attemptLog.append(endpoint._id, entryOf({ ...test, attempt: 1 }, attempted, null));
     return attempted;
   };

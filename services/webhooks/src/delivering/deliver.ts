@@ -6,6 +6,7 @@
 //   fails             with the endpoint: circuit, counter, trial            the event waits for its next attempt
 //   fails, uncounted  with the offset of the endpoint, soon                 the event waits for its next attempt
 //   cannot be sent    nowhere                                               the attempt is repeated 0.5 to 5 s later
+//   is cut off        nowhere: the partition is given back or lost          the next owner repeats the attempt
 //   fails, disabled   nowhere: the endpoint is disabled meanwhile           the event is open until the owner stores `missed`
 import type { Log } from '@integration-sync/runtime/log';
 import type { Retry } from '@integration-sync/runtime/retry';
@@ -20,15 +21,6 @@ import type { Delivery, EndpointQueue } from './endpoint-queue.ts';
 import { delayAfter, type Next } from './policy.ts';
 import type { Recorder } from './recorder.ts';
 
-/**
- * How an attempt leaves its event:
- *
- *   finished     the event was delivered or given up, or its endpoint is deleted
- *   undelivered  the event is open, and the endpoint in MongoDB has its counted failure, if any
- *   uncounted    the event used up an attempt; only the offset of the endpoint can store that
- */
-type AttemptEnd = 'finished' | 'undelivered' | 'uncounted';
-
 interface DeliverOptions {
   send: Send;
   cache: Pick<EndpointCache, 'get'>;
@@ -36,13 +28,11 @@ interface DeliverOptions {
   report: Report;
   /** Called with the endpoint as it is stored after a failure. */
   onRecorded: (endpoint: Endpoint) => void;
-  /** The delivery is in flight until this resolves: a stopping replica lives on until the next owner knows of the event's end. */
-  onEnd: (queue: EndpointQueue, delivery: Delivery, end: AttemptEnd) => Promise<void>;
+  /** Called after an uncounted failure: only the offset of the endpoint can store that its event has used up an attempt. */
+  onUncounted: (queue: EndpointQueue) => void;
   /** False while another replica may have claimed the partitions of this replica. */
   mayBegin: () => boolean;
   retry: Retry;
-  /** Cuts attempts in flight off. */
-  signal: AbortSignal;
   log: Log;
 }
 
@@ -63,39 +53,30 @@ export class Deliverer {
 
   /** Never rejects. */
   async deliver(queue: EndpointQueue, delivery: Delivery, event: StreamEvent): Promise<void> {
-    let end: AttemptEnd = 'undelivered';
     try {
-      end = await this.#attempt(queue, delivery, event);
+      await this.#attempt(queue, delivery, event);
       this.#troubles.delete(queue);
     } catch (error) {
       this.#tryLater(queue, delivery, error);
     }
-    await this.#options.onEnd(queue, delivery, end);
   }
 
-  async #attempt(queue: EndpointQueue, delivery: Delivery, event: StreamEvent): Promise<AttemptEnd> {
+  async #attempt(queue: EndpointQueue, delivery: Delivery, event: StreamEvent): Promise<void> {
     const { send, cache, recorder, report, mayBegin, retry } = this.#options;
     const { version } = queue.subscriber;
     const { attempts } = delivery;
     const known = await cache.get(queue.subscriber);
-    if (known === null) {
-      queue.finish(delivery);
-      return 'finished';
-    }
+    if (known === null) return queue.finish(delivery);
     const { active, epoch } = known.endpoint;
     // The owner soon learns that the endpoint is disabled, and then stores its missed events.
     if (!active || epoch !== queue.subscriber.epoch || queue.isEnded || !mayBegin())
       return stayOpen(queue, delivery, delivery.attempts);
     // During the look-up a failure at the former owner became known: the event waits for its next attempt.
-    if (delivery.attempts !== attempts) {
-      queue.putOff(delivery);
-      return 'undelivered';
-    }
+    if (delivery.attempts !== attempts) return queue.putOff(delivery);
     const { eventId, body, traceparent, timestamp } = event;
     const number = delivery.attempts + 1;
-    const sending = { eventId, event: event.event, timestamp, body, attempt: number, traceparent };
-    // A handover counts the attempt's deadline from this time on.
-    delivery.inFlightSince = performance.now();
+    const { signal } = queue.attempts;
+    const sending = { eventId, event: event.event, timestamp, body, attempt: number, traceparent, signal };
     const attempted = await send(known, sending);
     const { sequence, index } = delivery;
     const reported = { known, event, point: { sequence, index }, number, attempted };
@@ -108,14 +89,12 @@ export class Deliverer {
         if (queue.subscriber.version === version && queue.mark === mark) queue.isCircuitClosed = true;
       }
       queue.finish(delivery);
-      report({ ...reported, next: { event: 'delivered' }, nextAttemptAt: null });
-      return 'finished';
+      return report({ ...reported, next: { event: 'delivered' }, nextAttemptAt: null });
     }
     const failed = await this.#fail(queue, delivery, known, attempted);
     report({ ...reported, ...failed });
-    if (failed.next?.event === 'missed') return 'undelivered';
-    if (failed.next?.event !== 'again') return 'finished';
-    return failed.next.circuit === 'unchanged' ? 'uncounted' : 'undelivered';
+    if (failed.next?.event === 'again' && failed.next.circuit === 'unchanged')
+      this.#options.onUncounted(queue);
   }
 
   async #fail(
@@ -173,23 +152,22 @@ export class Deliverer {
 
   /** Makes an event due again whose attempt could not be sent. */
   #tryLater(queue: EndpointQueue, delivery: Delivery, error: unknown): void {
-    const { signal, log } = this.#options;
     const { attempts, isTrial } = delivery;
+    if (queue.attempts.signal.aborted) return queue.again(delivery, delivery);
     const count = this.#troubles.get(queue) ?? 0;
     this.#troubles.set(queue, count + 1);
     const dueAt = performance.now() + Math.min(troubleMs * 2 ** count, troubleMsMax);
     queue.again(delivery, { attempts, dueAt, isTrial });
-    if (signal.aborted || count % linesEveryTroubles > 0) return;
-    log.warn(
+    if (count % linesEveryTroubles > 0) return;
+    this.#options.log.warn(
       { err: error, endpoint: queue.id, tries: count + 1 },
       'a delivery could not be sent, trying again',
     );
   }
 }
 
-function stayOpen(queue: EndpointQueue, delivery: Delivery, attempts: number): AttemptEnd {
+function stayOpen(queue: EndpointQueue, delivery: Delivery, attempts: number): void {
   queue.again(delivery, { attempts, dueAt: performance.now() + stayOpenMs, isTrial: delivery.isTrial });
-  return 'undelivered';
 }
 
 interface Reported {

@@ -4,11 +4,10 @@
 //   ───────────────  ─────────────────────────────────────────────────────────────────────────────────────────────
 //   closed           open events that are due, oldest first; else the next event in the log. Eight events may be open, or
 //                    as many as the endpoint may have in flight
-//   open             one trial at a time, on its own schedule: the event that failed last at any owner, else an event in
-//                    flight at the former owner, else the oldest open event, else the next event in the log
+//   open             one trial at a time, on its own schedule: the event that failed last at any owner, else the oldest open
+//                    event, else the next event in the log
 //
-// An open event is in flight, or waits for its next attempt. Events before the cursor that are not open are finished. An event
-// in flight at the former owner counts towards the in-flight limit, until its attempt ends or its deadline is over.
+// An open event is in flight, or waits for its next attempt. Events before the cursor that are not open are finished.
 import { attemptDelaysMs, limits } from '@integration-sync/contracts';
 import {
   inFlightMaxOf,
@@ -38,8 +37,6 @@ export interface Delivery extends LogPoint {
   dueAt: number;
   inFlightSince: number | undefined;
   isTrial: boolean;
-  /** The id of a former owner of the partition. The event is still in flight at that replica. */
-  heldBy?: string | undefined;
   /** The wait that the receiver asked for with `Retry-After`. */
   retryAfterMs?: number | undefined;
 }
@@ -62,6 +59,8 @@ export interface QueueOptions {
   claim: Pick<Claim, 'stream' | 'term'>;
   window: Window;
   match: Match;
+  /** Cuts the attempts off that are in flight when the partition is given back or lost. */
+  attempts: { readonly signal: AbortSignal };
   /** The sequence, or the stored offset, at which the queue begins. */
   from: number | StoredOffset;
   /** If the caller set `inFlightMax`, no attempt begins before this time: a silent former owner may have attempts in flight. */
@@ -75,6 +74,7 @@ export class EndpointQueue {
   readonly integration: string;
   readonly claim: QueueOptions['claim'];
   readonly window: Window;
+  readonly attempts: QueueOptions['attempts'];
   subscriber: Subscriber;
   isCircuitClosed: boolean;
   /** The newest mark of the endpoint that this replica knows: a look-up with a smaller mark is outdated. */
@@ -100,11 +100,13 @@ export class EndpointQueue {
   #matched: { batch: LoggedBatch; subscriber: Subscriber; indexes: readonly number[] } | undefined;
 
   constructor(options: QueueOptions) {
-    const { subscriber, integration, claim, window, match, from, quietUntil = 0, nowMs, now } = options;
+    const { subscriber, integration, claim, window, match, attempts } = options;
+    const { from, quietUntil = 0, nowMs, now } = options;
     this.id = subscriber._id;
     this.integration = integration;
     this.claim = claim;
     this.window = window;
+    this.attempts = attempts;
     this.subscriber = subscriber;
     this.isCircuitClosed = subscriber.isCircuitClosed === true;
     this.mark = subscriber.mark;
@@ -126,8 +128,7 @@ export class EndpointQueue {
     if (this.pauses > 0 || this.isEnded || !this.subscriber.active) return { kind: 'nothing' };
     const restsUntil = Math.max(this.restsUntil, this.#quietUntil);
     if (restsUntil > now) return waitFor(restsUntil, now);
-    const full = this.#fullUntil(now);
-    if (full !== undefined) return full;
+    if (this.inFlight >= inFlightMaxOf(this.subscriber)) return { kind: 'nothing' };
     return this.isCircuitClosed ? this.#nextOfMany(now, inFlightMax) : this.#nextTrial(now);
   }
 
@@ -138,7 +139,6 @@ export class EndpointQueue {
     }
     if (!this.isCircuitClosed) this.#try(delivery);
     delivery.inFlightSince = now;
-    delivery.heldBy = undefined;
     this.inFlight += 1;
     this.begun += 1;
   }
@@ -188,30 +188,6 @@ export class EndpointQueue {
     return { sequence, index, open, stream, term };
   }
 
-  /** The offset for the next owner, which leaves events in flight at this replica alone until their deadlines. */
-  handover(nowMs: number, now: number, self: string): StoredOffset {
-    const open = this.#open.map((one) => {
-      const { inFlightSince: since } = one;
-      if (since === undefined) return stored(one, nowMs, now);
-      return {
-        ...stored(one, nowMs, now),
-        heldBy: self,
-        dueAtMs: Math.round(nowMs + since + deadlineMs - now),
-      };
-    });
-    return { ...this.#cursor, epoch: this.subscriber.epoch, open };
-  }
-
-  /** Makes events due that a dead replica had in flight. True while a living former owner has events in flight. */
-  freeFrom(isAlive: (replica: string) => boolean): boolean {
-    for (const one of this.#open) {
-      if (one.heldBy === undefined || isAlive(one.heldBy)) continue;
-      one.heldBy = undefined;
-      one.dueAt = 0;
-    }
-    return this.#open.some(({ heldBy }) => heldBy !== undefined);
-  }
-
   /**
    * Adopts the attempts that another replica made at open events, and puts the first of the endpoint's trials on trial.
    * An offset may be older than a trial, so the larger number of attempts is the right one.
@@ -228,8 +204,6 @@ export class EndpointQueue {
       known.attempts = trial.attempts;
       known.dueAt = opened(trial, nowMs, now).dueAt;
       known.retryAfterMs = trial.retryAfterMs;
-      // The attempt at the former owner has ended.
-      known.heldBy = undefined;
     }
     const [last] = tried;
     const trial = last === undefined ? undefined : this.find(last);
@@ -257,17 +231,8 @@ export class EndpointQueue {
     delivery.inFlightSince = undefined;
   }
 
-  /** The next step if this replica and the former owner together have reached the in-flight limit. */
-  #fullUntil(now: number): NextStep | undefined {
-    const held = this.#open.filter((one) => isHeld(one, now));
-    if (this.inFlight + held.length < inFlightMaxOf(this.subscriber)) return undefined;
-    return held.length === 0
-      ? { kind: 'nothing' }
-      : waitFor(Math.min(...held.map(({ dueAt }) => dueAt)), now);
-  }
-
   #nextTrial(now: number): NextStep {
-    const trial = this.#open.find(({ isTrial }) => isTrial) ?? this.#open.find((one) => isHeld(one, now));
+    const trial = this.#open.find(({ isTrial }) => isTrial);
     if (trial?.inFlightSince !== undefined) return { kind: 'nothing' };
     const next = trial ?? oldest(this.#open.filter(isWaiting));
     return next === undefined ? this.#fromLog(now) : this.#stepOf(next, now);
@@ -349,7 +314,6 @@ const untried = (sequence: number, index: number): Delivery => ({
   dueAt: 0,
   inFlightSince: undefined,
   isTrial: false,
-  heldBy: undefined,
   retryAfterMs: undefined,
 });
 
@@ -359,19 +323,15 @@ const stored = (one: Delivery, nowMs: number, now: number): OpenEvent => ({
   attempts: one.attempts,
   dueAtMs: Math.round(nowMs + Math.max(one.dueAt - now, 0)),
   ...(one.retryAfterMs === undefined || one.retryAfterMs === 0 ? {} : { retryAfterMs: one.retryAfterMs }),
-  // A second handover keeps `heldBy`: the attempt at an earlier owner may still be in flight.
-  ...(one.heldBy !== undefined && isHeld(one, now) ? { heldBy: one.heldBy } : {}),
 });
 
 /** Reads a stored event, which waits at most its own delay, even if a machine's clock was set back. */
 function opened(event: OpenEvent, nowMs: number, now: number): Delivery {
-  const { sequence, index, attempts, dueAtMs, heldBy, retryAfterMs = 0 } = event;
+  const { sequence, index, attempts, dueAtMs, retryAfterMs = 0 } = event;
   const delayMaxMs = Math.max(attemptDelaysMs[attempts] ?? 0, deadlineMs, retryAfterMs);
   const dueAt = now + Math.min(Math.max(dueAtMs - nowMs, 0), delayMaxMs);
-  return { ...untried(sequence, index), attempts, dueAt, heldBy, retryAfterMs };
+  return { ...untried(sequence, index), attempts, dueAt, retryAfterMs };
 }
-
-const isHeld = ({ heldBy, dueAt }: Delivery, now: number): boolean => heldBy !== undefined && dueAt > now;
 
 /** Whether all attempts are used up: the replica of the last attempt may have died before it stored the event's end. */
 const isGivenUp = ({ attempts }: Pick<OpenEvent, 'attempts'>): boolean => attempts >= attemptDelaysMs.length;

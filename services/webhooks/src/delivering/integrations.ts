@@ -12,11 +12,10 @@ import { partitionOf } from '@integration-sync/contracts';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Retry } from '@integration-sync/runtime/retry';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
-import { LRUCache } from 'lru-cache';
 import type { Endpoint, Subscriber } from '../endpoints/endpoint.ts';
 import type { Endpoints, Revisions } from '../endpoints/store.ts';
 import type { LoggedBatch } from '../log/batch.ts';
-import type { LogPoint, OffsetsByIntegration, StoredOffset } from '../log/offsets.ts';
+import type { OffsetsByIntegration, StoredOffset } from '../log/offsets.ts';
 import type { Window, Windows } from '../log/window.ts';
 import { openMatch } from '../matching/match.ts';
 import type { OwnedPartition, OwnedPartitions } from '../owning/ownership.ts';
@@ -36,6 +35,8 @@ export interface ActiveIntegration {
   readAt: number;
   /** The offsets of endpoints that have no queue yet. */
   offsets: ReadonlyMap<string, StoredOffset>;
+  /** Cuts off the attempts in flight. */
+  attempts: AbortController;
 }
 
 /** Integrations whose endpoints are in memory, by name; the most recently needed come last. */
@@ -60,21 +61,14 @@ interface IntegrationsOptions {
 }
 
 const keptMs = 30_000;
-/** How long `#finishedEarly` keeps an event: longer than an attempt takes that is in flight at a handover. */
-const earlyMs = 15_000;
-const earlyMax = 10_000;
 const roomEveryMs = 1_000;
 
 export class Integrations {
   readonly #options: IntegrationsOptions;
   readonly #active: ActiveIntegrations;
   readonly #match = openMatch();
-  /** Queues with an event in flight at a former owner. */
-  readonly #held = new Set<EndpointQueue>();
   /** Offsets of integrations that are not in memory yet. */
   readonly #offsetsToBegin = new Map<string, ReadonlyMap<string, StoredOffset>>();
-  /** Events that the former owner has finished, of endpoints that this replica does not have in memory yet. */
-  readonly #finishedEarly = new LRUCache<string, true>({ max: earlyMax, ttl: earlyMs });
   /** By partition, the time at which all attempts of a silent former owner have ended. */
   readonly #quietUntil = new Map<number, number>();
   #endpoints = 0;
@@ -134,25 +128,6 @@ export class Integrations {
     const integration = this.#active.get(endpoint.integration);
     const queue = integration?.queues.get(endpoint._id);
     if (integration !== undefined && queue !== undefined) this.#update(integration, queue, endpoint);
-  }
-
-  /** Makes those events due that dead replicas had in flight. */
-  freeFrom(isAlive: (replica: string) => boolean): void {
-    for (const queue of this.#held) {
-      if (queue.isEnded || !queue.freeFrom(isAlive)) this.#held.delete(queue);
-      this.#options.wake(queue);
-    }
-  }
-
-  /** Closes an event that the former owner has finished. */
-  finish(name: string, endpointId: string, point: LogPoint): void {
-    const queue = this.#active.get(name)?.queues.get(endpointId);
-    // Noted, because this replica may be claiming the partition, and may have read its offsets already.
-    if (queue === undefined) this.#finishedEarly.set(nameOf(endpointId, point), true);
-    const delivery = queue?.find(point);
-    if (queue === undefined || delivery === undefined || delivery.inFlightSince !== undefined) return;
-    queue.finish(delivery);
-    this.#options.wake(queue);
   }
 
   ofPartitions(partitions: readonly OwnedPartition[]): ActiveIntegration[] {
@@ -232,6 +207,7 @@ export class Integrations {
       revision: undefined,
       readAt: -Infinity,
       offsets,
+      attempts: new AbortController(),
     };
     this.#active.set(name, integration);
     return integration;
@@ -246,18 +222,18 @@ export class Integrations {
       claim: this.#options.owned.get(partition) ?? { stream: '', term: 0 },
       window,
       match: this.#match,
+      attempts: {
+        get signal() {
+          return integration.attempts.signal;
+        },
+      },
       from: offset?.epoch === found.epoch ? offset : window.through + 1,
       // A limit that a caller sets holds for this replica and the former owner together.
       quietUntil: found.inFlightMax === undefined ? 0 : (this.#quietUntil.get(partition) ?? 0),
       nowMs: Date.now(),
       now: performance.now(),
     });
-    for (const one of offset?.open ?? []) {
-      const delivery = this.#finishedEarly.has(nameOf(found._id, one)) ? queue.find(one) : undefined;
-      if (delivery !== undefined) queue.finish(delivery);
-    }
     queues.set(found._id, queue);
-    if (queue.freeFrom(() => true)) this.#held.add(queue);
     this.#endpoints += 1;
     this.#tellMissed(queue, found, offset);
     if (offset?.epoch === found.epoch) this.#options.onBehind(queue);
@@ -303,6 +279,7 @@ export class Integrations {
 
   #forget(integration: ActiveIntegration): void {
     for (const queue of integration.queues.values()) this.#close(integration, queue);
+    integration.attempts.abort(new Error('this replica no longer delivers to the integration'));
     integration.window.clear();
     this.#active.delete(integration.name);
   }
@@ -323,6 +300,3 @@ const isIdle = ({ queues }: ActiveIntegration): boolean =>
   queues.values().every((queue) => queue.inFlight === 0 && queue.firstUndelivered() === Infinity);
 
 const noOffsets: ReadonlyMap<string, StoredOffset> = new Map();
-
-const nameOf = (endpointId: string, { sequence, index }: LogPoint): string =>
-  `${endpointId} ${sequence} ${index}`;

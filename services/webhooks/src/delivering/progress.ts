@@ -14,23 +14,14 @@
 import type { Log } from '@integration-sync/runtime/log';
 import { openPeriodicCheck, type PeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
-import type { LogPoint, Offsets, StoredOffset } from '../log/offsets.ts';
+import type { Offsets, StoredOffset } from '../log/offsets.ts';
 import type { LogStream } from '../log/reader.ts';
 import type { Claims, SavedFloor } from '../owning/claims.ts';
 import type { OwnedPartitions } from '../owning/ownership.ts';
 import type { EndpointQueue } from './endpoint-queue.ts';
 import type { ActiveIntegration, ActiveIntegrations } from './integrations.ts';
 
-/** An event in flight at a handover. The next owner leaves it alone until this replica reports its end. */
-interface HandedOver {
-  queue: EndpointQueue;
-  point: LogPoint;
-  epoch: number;
-}
-
 interface ProgressOptions {
-  /** The id of this replica. */
-  self: string;
   active: Pick<ActiveIntegrations, 'get'>;
   owned: OwnedPartitions;
   claims: Pick<Claims, 'saveFloors'>;
@@ -127,33 +118,26 @@ export class Progress implements AsyncDisposable {
     return this.#busy.values().reduce((most, { behind }) => Math.max(most, now - (behind?.since ?? now)), 0);
   }
 
-  /** Stores the offsets of these integrations for the next owner. Resolves with the events that were in flight then. */
-  handOver(integrations: readonly ActiveIntegration[]): Promise<readonly HandedOver[]> {
-    const { self, owned, offsets } = this.#options;
+  /** Stores the offsets of these integrations for the next owner. */
+  handBack(integrations: readonly ActiveIntegration[]): Promise<void> {
+    const { owned, offsets } = this.#options;
     return this.#inTurn(async () => {
       const now = performance.now();
-      const inFlight: HandedOver[] = [];
       for (const { name, partition, queues } of integrations) {
         const claim = owned.get(partition);
         if (claim === undefined) continue;
         const points = new Map<string, StoredOffset>();
         for (const queue of queues.values()) {
-          if (!this.#busy.has(queue)) continue;
-          const offset = queue.handover(Date.now(), now, self);
-          points.set(queue.id, offset);
-          for (const one of offset.open)
-            if (one.heldBy === self) inFlight.push({ queue, point: one, epoch: offset.epoch });
+          if (this.#busy.has(queue)) points.set(queue.id, queue.offset(Date.now(), now));
         }
-        // If the handover fails, a check must replace these offsets, even if all endpoints have caught up.
+        // If the hand-back fails, a check must replace these offsets, even if all endpoints have caught up.
         this.#toStoreAgain.add(name);
         await offsets.save(name, claim, points);
       }
-      // A check before these queues end would store their offsets without `heldBy`.
       for (const { name, queues } of integrations) {
         for (const queue of queues.values()) this.#busy.delete(queue);
         this.#toStoreAgain.delete(name);
       }
-      return inFlight;
     });
   }
 

@@ -3,25 +3,25 @@
 //   partitions are   this replica
 //   ───────────────  ──────────────────────────────────────────────────────────────────────────────────────────────────
 //   taken            opens the queues of endpoints that are behind, at their offsets; reads from the floors on
-//   given back       stops reading, begins no attempt, waits 500 ms for attempts in flight, and stores the offsets. An
-//                    attempt that hangs ends at this replica, which then tells the next owner of a finished event
-//   lost             forgets the partitions
+//   given back       stops reading, begins no attempt, waits 500 ms for attempts in flight, cuts the others off, and stores the
+//                    offsets
+//   lost             cuts attempts in flight off, and forgets the partitions
 import { setTimeout as wait } from 'node:timers/promises';
 import type { LogReader } from '../log/reader.ts';
 import type { OwnershipChanges } from '../owning/ownership.ts';
-import type { TellFinished } from './broadcasts.ts';
 import type { ActiveIntegration, Integrations } from './integrations.ts';
 import type { Progress } from './progress.ts';
 
-/** How long a handover waits for attempts in flight. An attempt that takes longer stays with the old owner. */
-const handoverMs = 500;
-const handoverPollMs = 10;
+/** How long a hand-back waits for attempts in flight: longer waits save few of the attempts that hang. */
+const endedWithinMs = 500;
+/** How long attempts take to end once they are cut off. A write of an outcome may take longer: the hand-back does not wait for MongoDB. */
+const cutOffMs = 150;
+const pollMs = 10;
 
 export const openTakeover = (
-  integrations: Pick<Integrations, 'begin' | 'ofPartitions' | 'end' | 'freeFrom'>,
-  progress: Pick<Progress, 'handOver'>,
+  integrations: Pick<Integrations, 'begin' | 'ofPartitions' | 'end'>,
+  progress: Pick<Progress, 'handBack'>,
   reader: Pick<LogReader, 'add' | 'remove'>,
-  tellFinished: TellFinished,
 ): OwnershipChanges => ({
   async onTaken(taken, offsets) {
     await integrations.begin(taken, offsets);
@@ -32,17 +32,13 @@ export const openTakeover = (
     const given = integrations.ofPartitions(released);
     const resume = pause(given);
     try {
-      await settled(given);
-      const inFlight = await progress.handOver(given);
-      return async () => {
-        integrations.end(released);
-        // An event of an ended epoch is missed. From now on the deliverer reports the events that it finishes.
-        const finished = inFlight.filter(
-          ({ queue, point, epoch }) => queue.subscriber.epoch === epoch && queue.find(point) === undefined,
-        );
-        await Promise.all(finished.map(({ queue, point }) => tellFinished(queue, point)));
-      };
+      await ended(given, endedWithinMs);
+      for (const { attempts } of given) attempts.abort(new Error('the partition is given back'));
+      await ended(given, cutOffMs);
+      await progress.handBack(given);
+      return () => integrations.end(released);
     } catch (error) {
+      for (const one of given) one.attempts = new AbortController();
       resume();
       await reader.add(released);
       throw error;
@@ -52,7 +48,6 @@ export const openTakeover = (
     integrations.end(lost);
     await reader.remove(lost);
   },
-  onAlive: (alive) => integrations.freeFrom((replica) => alive.includes(replica)),
 });
 
 /** No attempt begins for these integrations until the returned function is called. */
@@ -67,7 +62,7 @@ function pause(integrations: readonly ActiveIntegration[]): () => void {
 const isIdle = ({ queues }: ActiveIntegration): boolean =>
   queues.values().every(({ inFlight }) => inFlight === 0);
 
-async function settled(integrations: readonly ActiveIntegration[]): Promise<void> {
-  const endMs = performance.now() + handoverMs;
-  while (!integrations.every(isIdle) && performance.now() < endMs) await wait(handoverPollMs);
+async function ended(integrations: readonly ActiveIntegration[], withinMs: number): Promise<void> {
+  const endMs = performance.now() + withinMs;
+  while (!integrations.every(isIdle) && performance.now() < endMs) await wait(pollMs);
 }

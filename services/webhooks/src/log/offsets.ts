@@ -24,8 +24,6 @@ export interface OpenEvent extends LogPoint {
   dueAtMs: number;
   /** The wait that the receiver asked for with `Retry-After`. */
   retryAfterMs?: number;
-  /** The id of a former owner of the partition. The event is still in flight at that replica. */
-  heldBy?: string;
 }
 
 export interface Offset extends LogPoint {
@@ -83,11 +81,6 @@ export async function openOffsets(store: Store, stream: Pick<LogStream, 'facts'>
     async of(integration: string): Promise<ReadonlyMap<string, StoredOffset>> {
       const found = await collection.findOne({ _id: integration });
       return found === null ? new Map() : read(found);
-    },
-    /** Removes an open event that the former owner has finished. */
-    async removeOpen(integration: string, endpointId: string, { sequence, index }: LogPoint): Promise<void> {
-      const open = { [`offsets.${endpointId}.open`]: { sequence, index } };
-      await collection.updateOne({ _id: integration }, { $pull: open });
     },
     /** Changes nothing if an owner with a later claim term has stored offsets of the integration. */
     async save(

@@ -44,14 +44,12 @@ export interface OwnershipChanges {
   /** This replica owns the partitions from now on. `offsets` are the stored offsets of their endpoints. */
   onTaken(taken: readonly OwnedPartition[], offsets: OffsetsByIntegration): Promise<void>;
   /**
-   * Stops the reading of partitions that are to be given back, and stores their offsets. The resolved function is called when the
-   * partitions have left `owned`.
+   * Stops the reading and the deliveries of partitions that are to be given back, and stores their offsets. The resolved function
+   * is called when the partitions have left `owned`.
    */
-  onReleased(released: readonly OwnedPartition[]): Promise<() => Promise<void>>;
+  onReleased(released: readonly OwnedPartition[]): Promise<() => void>;
   /** Another replica has claimed the partitions, or the log was created again. Resolves once their reading has stopped. */
   onLost(lost: readonly OwnedPartition[]): Promise<void>;
-  /** `alive` are the living replicas. Events that a dead replica had in flight become due. */
-  onAlive(alive: readonly string[]): void;
 }
 
 interface OwnershipOptions {
@@ -105,7 +103,7 @@ export class Ownership implements AsyncDisposable {
   }
 
   async #check(): Promise<void> {
-    const { replicas, owned, stream, changes } = this.#options;
+    const { replicas, owned, stream } = this.#options;
     try {
       if (!replicas.isHeard) return;
       if (!owned.isSure) await this.#verify();
@@ -114,8 +112,6 @@ export class Ownership implements AsyncDisposable {
       const wanted = this.#wanted();
       await this.#release([...owned.values()].filter(({ partition }) => !wanted.has(partition)));
       await this.#take([...wanted].filter((partition) => !owned.has(partition)));
-      const alive = replicas.alive();
-      if (alive !== undefined) changes.onAlive(alive);
       this.#failingSince = undefined;
     } catch (error) {
       this.#failingSince ??= performance.now();
@@ -156,7 +152,7 @@ export class Ownership implements AsyncDisposable {
         owned.delete(one.partition);
         this.#released.push({ ...one, floor: one.through });
       }
-      await onLeft();
+      onLeft();
     }
     const all = this.#released;
     if (all.length === 0) return;

@@ -39,6 +39,8 @@ export interface Post {
   endsBy: number;
   /** When a POST without a connection is given up, by `performance.now()`. */
   connectBy: number;
+  /** Cuts the POST off, within 50 ms. */
+  signal: AbortSignal;
 }
 
 interface Posted {
@@ -51,7 +53,7 @@ export type Poster = ReturnType<typeof openPoster>;
 
 const watchMs = 50;
 
-export function openPoster(stop: AbortSignal, connections: Pick<Connections, 'isOfConnecting'>) {
+export function openPoster(connections: Pick<Connections, 'isOfConnecting'>) {
   const inFlight = new Set<Posting>();
   const look = (): void => {
     const now = performance.now();
@@ -62,24 +64,19 @@ export function openPoster(stop: AbortSignal, connections: Pick<Connections, 'is
     setImmediate(look);
     return inFlight.size > 0;
   });
-  const onStop = (): void => {
-    for (const posting of inFlight) posting.stop(stop.reason);
-  };
-  stop.addEventListener('abort', onStop);
 
   return {
-    /** Rejects if this service causes a failure, or the process stops. Every other failure is an outcome. */
+    /** Rejects if this service causes a failure, or cuts the POST off. Every other failure is an outcome. */
     post(post: Post): Promise<Posted> {
       const posting = new Posting(post, connections, inFlight);
-      // The process may have stopped while it looked up the receiver's name.
-      if (stop.aborted) posting.stop(stop.reason);
+      // The attempt may have been cut off while the receiver's name was looked up.
+      if (post.signal.aborted) posting.cutOff();
       else posting.begin();
       watch.begin();
       return posting.posted;
     },
     [Symbol.dispose](): void {
       watch[Symbol.dispose]();
-      stop.removeEventListener('abort', onStop);
     },
   };
 }
@@ -119,7 +116,8 @@ class Posting implements Dispatcher.DispatchHandler {
   }
 
   look(now: number): void {
-    if (this.#post.endsBy <= now) this.giveUp();
+    if (this.#post.signal.aborted) this.cutOff();
+    else if (this.#post.endsBy <= now) this.giveUp();
     else if (this.#controller === undefined && this.#post.connectBy <= now) this.end(new ConnectingTooLong());
   }
 
@@ -128,8 +126,8 @@ class Posting implements Dispatcher.DispatchHandler {
     this.#controller?.abort(reason);
   }
 
-  stop(reason: unknown): void {
-    this.#posted.reject(reason);
+  cutOff(): void {
+    this.#posted.reject(this.#post.signal.reason);
     this.giveUp();
   }
 

@@ -23,9 +23,11 @@ export interface Sending extends Signable {
   attempt: number;
   /** Undefined if the event belongs to no trace. */
   traceparent?: string | undefined;
+  /** Cuts the attempt off. */
+  signal: AbortSignal;
 }
 
-/** Rejects if a fault of this service kept the attempt from being sent, or the process stops. Then no attempt counts. */
+/** Rejects if a fault of this service kept the attempt from being sent, or the attempt is cut off. Then no attempt counts. */
 export type Send = (known: KnownEndpoint, sending: Sending) => Promise<Attempted>;
 
 interface SendOptions {
@@ -67,12 +69,13 @@ export function openSend(options: SendOptions): Send {
     if (sendsTraceparent && traceparent !== undefined) headers.push(requestHeaders.traceparent, traceparent);
     headers.push(...known.headers);
     const endsBy = startedAt + limits.deliveryDeadlineMs;
-    return postToAny(target, { headers, body: sending.body, secretHeaders: known.headers, endsBy });
+    const { body, signal } = sending;
+    return postToAny(target, { headers, body, secretHeaders: known.headers, endsBy, signal });
   };
 
   const postToAny = async (
     target: CheckedTarget,
-    request: Pick<Post, 'headers' | 'body' | 'secretHeaders' | 'endsBy'>,
+    request: Pick<Post, 'headers' | 'body' | 'secretHeaders' | 'endsBy' | 'signal'>,
   ): Promise<Outcome> => {
     const { endsBy } = request;
     const failed: Outcome[] = [];
