@@ -14,6 +14,17 @@ import type { IPodDisruptionBudget } from 'kubernetes-models/policy/v1';
 import type { IConfigMap, IPod, IService, IServiceAccount } from 'kubernetes-models/v1';
 import { parseAllDocuments } from 'yaml';
 
+/** A kind of KEDA, as far as the chart uses it. */
+export interface IScaledObject {
+  apiVersion: 'keda.sh/v1alpha1';
+  kind: 'ScaledObject';
+  metadata?: NonNullable<IDeployment['metadata']>;
+  spec?: {
+    scaleTargetRef: { name: string };
+    triggers: { type: string; metricType: string; metadata: Record<string, string> }[];
+  };
+}
+
 export type KubernetesObject =
   | IConfigMap
   | IDeployment
@@ -27,7 +38,8 @@ export type KubernetesObject =
   | IPrometheusRule
   | IService
   | IServiceAccount
-  | IServiceMonitor;
+  | IServiceMonitor
+  | IScaledObject;
 
 /** The module of the kubernetes-models packages that exports the class of an object's kind. */
 export const doorOf = ({ apiVersion }: KubernetesObject): string => {

@@ -13,32 +13,82 @@ export interface Alert {
 }
 
 const atGateway = 'service="gateway",subject!="GET /readyz"';
+/** Of each installation by itself: a loss in one must not be made up by another. */
+const sum = (vector: string): string => `sum by (namespace) (${vector})`;
 const p = (quantile: number, metric: string, window = '5m'): string =>
-  `histogram_quantile(${quantile}, sum by (le) (rate(${metric}[${window}])))`;
+  `histogram_quantile(${quantile}, sum by (namespace, le) (rate(${metric}[${window}])))`;
+/** NaN, which is what a gauge has that cannot be read, is neither above nor below a limit, and differs from itself. */
+const aboveOrUnreadable = (vector: string, limit: number): string =>
+  `${vector} > ${limit} or ${vector} != ${vector}`;
+
+const replicas = 'count by (namespace, service) (sync_build_info)';
 
 export const alerts: readonly Alert[] = [
   {
     title: 'A service is down',
     expression: (service) =>
-      `count(process_start_time_seconds{service="${service}"}) < 2 or absent(process_start_time_seconds{service="${service}"})`,
+      `count by (namespace) (count_over_time(sync_build_info[1d])) unless count by (namespace) (sync_build_info{service="${service}"}) or absent(sync_build_info{service="${service}"})`,
     for: '2m',
     severity: 'critical',
     advice: 'See why its replicas do not start or are not scraped: their stderr has a wrong setting as text.',
   },
   {
+    title: 'A replica is missing',
+    expression: `${replicas} < quantile_over_time(0.5, (${replicas})[1h:1m])`,
+    for: '5m',
+    severity: 'warning',
+    advice: 'Fewer replicas run than half an hour ago: see why one ended, unless it was told to.',
+  },
+  {
+    title: 'A replica does not serve',
+    expression: 'min by (namespace, service, instance) (sync_served) < 1',
+    for: '2m',
+    severity: 'critical',
+    advice:
+      'Its start waits: GET /ready on the port of its metrics says for what, and its log why. A rollout stops there.',
+  },
+  {
+    title: 'An engine is away',
+    expression:
+      'min by (namespace, service, engine) (sync_engine_up) < 1 or ' +
+      `${replicas} unless count by (namespace, service) (sync_engine_up)`,
+    for: '1m',
+    severity: 'critical',
+    advice:
+      'The label engine names it: mongodb (away, or it refuses the login), nats (away, or it refuses the login), issuer (of tokens). The log of the service has the reason.',
+  },
+  {
+    title: 'A clock is off',
+    expression: 'abs(sync_clock_seconds - timestamp(sync_clock_seconds)) > 5',
+    for: '1m',
+    severity: 'critical',
+    advice:
+      'Set NTP right on the machine of this instance (on that of Prometheus, if all instances are named): beyond 15 s replicas take over pushes that are still written.',
+  },
+  {
     title: 'Not ready',
-    expression: 'sum(increase(sync_requests_total{subject="GET /readyz",outcome!="ok"}[5m])) > 5',
+    expression: `${sum('increase(sync_requests_total{subject="GET /readyz",outcome!="ok"}[5m])')} > 5`,
     for: '1m',
     severity: 'critical',
     advice: 'Ask GET /readyz of the gateway: it names what is away.',
   },
   {
     title: 'Requests fail',
-    expression: `sum(rate(sync_request_errors_total{${atGateway}}[5m])) / sum(rate(sync_requests_total{${atGateway}}[5m])) > 0.02`,
+    expression: `${sum(`rate(sync_request_errors_total{${atGateway}}[5m])`)} / ${sum(`rate(sync_requests_total{${atGateway}}[5m])`)} > 0.02`,
     for: '5m',
     severity: 'critical',
     advice:
       'The outcome says what: unavailable is an engine or a service away or busy, timeout one that stands still.',
+  },
+  {
+    title: 'Callers are refused',
+    expression:
+      `${sum('rate(sync_requests_total{service="gateway",outcome="unauthorized"}[2m])')} / ${sum(`rate(sync_requests_total{${atGateway}}[2m])`)} > 0.5 and ` +
+      `${sum('increase(sync_requests_total{service="gateway",outcome="unauthorized"}[5m])')} > 20`,
+    for: '1m',
+    severity: 'warning',
+    advice:
+      'More than half of the requests are 401: see AUTH_ISSUER, AUTH_AUDIENCE and AUTH_JWT_SECRET of each gateway, and refusal in its log lines.',
   },
   {
     title: 'A fault of ours',
@@ -56,14 +106,15 @@ export const alerts: readonly Alert[] = [
   },
   {
     title: 'Events do not go out',
-    expression: 'max by (service) (sync_unannounced_seconds) > 60',
+    expression: aboveOrUnreadable('max by (namespace, service) (sync_unannounced_seconds)', 60),
     for: '1m',
     severity: 'critical',
-    advice: 'NATS takes no events although pushes are answered: see its disk and its own /healthz.',
+    advice:
+      'NATS takes no events although pushes are answered: see its disk and its own /healthz. Without a value: MongoDB does not let catalog or batches read it.',
   },
   {
     title: 'Deliveries lag',
-    expression: `${p(0.95, 'webhook_read_lag_seconds_bucket')} > 10 or sum(webhook_partitions_owned) < 32`,
+    expression: `${p(0.95, 'webhook_read_lag_seconds_bucket')} > 10 or ${sum('webhook_partitions_owned')} < 32`,
     for: '10m',
     severity: 'warning',
     advice:
@@ -71,7 +122,7 @@ export const alerts: readonly Alert[] = [
   },
   {
     title: 'Deliveries are lost',
-    expression: 'sum(increase(webhook_lost_total[1h])) > 0',
+    expression: `${sum('increase(webhook_lost_total[1h])')} > 0`,
     for: '0m',
     severity: 'critical',
     advice:
@@ -80,8 +131,8 @@ export const alerts: readonly Alert[] = [
   {
     title: 'Our way out is broken',
     expression:
-      'sum(rate(webhook_attempts_total{outcome!="succeeded"}[10m])) / sum(rate(webhook_attempts_total[10m])) > 0.5 or ' +
-      'sum(increase(webhook_disabled_total{reason="failures"}[1h])) > 10',
+      `${sum('rate(webhook_attempts_total{outcome!="succeeded"}[10m])')} / ${sum('rate(webhook_attempts_total[10m])')} > 0.5 or ` +
+      `${sum('increase(webhook_disabled_total{reason="failures"}[1h])')} > 10`,
     for: '10m',
     severity: 'critical',
     advice: 'See DNS, the firewall and the egress proxy; integrators replay what disabled endpoints missed.',
@@ -89,28 +140,38 @@ export const alerts: readonly Alert[] = [
   {
     title: 'A stream is in danger',
     expression:
-      'min by (stream) (sync_stream_has_leader) < 1 or min by (stream) (sync_stream_replicas_current - sync_stream_replicas) < 0',
+      'min by (namespace, stream) (sync_stream_has_leader) < 1 or min by (namespace, stream) (sync_stream_replicas_current - sync_stream_replicas) < 0',
     for: '1m',
     severity: 'critical',
     advice: 'Bring nats-servers back: more than half of those that have a copy must be up.',
   },
   {
+    title: 'A stream was made again',
+    expression:
+      'max by (namespace, stream) (sync_stream_made_seconds) > max by (namespace, stream) (sync_stream_made_seconds offset 1h)',
+    for: '0m',
+    severity: 'critical',
+    advice:
+      'Its messages are lost, unless you made it: the table of Backup and restore says what that means, and what to do.',
+  },
+  {
     title: 'A setting is forgotten',
-    expression: 'max by (service, instance) (sync_stream_differs) > 0',
+    expression: 'max by (namespace, service, instance) (sync_stream_differs) > 0',
     for: '1m',
     severity: 'warning',
     advice: 'Give every replica the same settings: the notes of GET /readyz name them.',
   },
   {
     title: 'A process is blocked',
-    expression: 'max by (service, instance) (nodejs_eventloop_lag_p99_seconds) > 0.5',
+    expression: 'max by (namespace, service, instance) (nodejs_eventloop_lag_p99_seconds) > 0.5',
     for: '5m',
     severity: 'warning',
     advice: 'Requests to this replica wait: see its processor time and its limits.',
   },
   {
     title: 'A rollout does not end',
-    expression: 'count by (service) (count by (service, version, revision) (sync_build_info)) > 1',
+    expression:
+      'count by (namespace, service) (count by (namespace, service, version, revision) (sync_build_info)) > 1',
     for: '30m',
     severity: 'warning',
     advice: 'Replicas of two builds run side by side: see why the new ones do not become ready.',

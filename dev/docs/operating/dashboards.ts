@@ -143,6 +143,12 @@ const overview: Dashboard = {
           ['min by (stream) (sync_stream_replicas_current)', '{{stream}} current'],
           ['max by (stream) (sync_stream_replicas)', '{{stream}} set'],
         ),
+        one(
+          'Time since it was made',
+          's',
+          'time() - max by (stream) (sync_stream_made_seconds)',
+          '{{stream}}',
+        ),
         one('Has a leader', 'bool_yes_no', 'min by (stream) (sync_stream_has_leader)', '{{stream}}'),
         one(
           'Settings differ',
@@ -161,6 +167,19 @@ const overview: Dashboard = {
           table: true,
           queries: [{ expression: 'count by (service, version, revision) (sync_build_info)', legend: '' }],
         },
+        one('Engines', 'bool_yes_no', 'min by (service, engine) (sync_engine_up)', '{{service}} {{engine}}'),
+        one(
+          'Has served',
+          'bool_yes_no',
+          'min by (service, instance) (sync_served)',
+          '{{service}} {{instance}}',
+        ),
+        one(
+          'Clock, beside that of Prometheus',
+          's',
+          'max by (service, instance) (sync_clock_seconds - timestamp(sync_clock_seconds))',
+          '{{service}} {{instance}}',
+        ),
         one('Replicas', 'short', 'count by (service) (process_start_time_seconds)', '{{service}}'),
         one(
           'Memory',

@@ -148,6 +148,10 @@ const ofStreams: readonly MetricRow[] = [
     says: '1, or 0 while NATS elects a leader for the stream or too few of its servers are up: it takes nothing then.',
   },
   {
+    metrics: [gauge('sync_stream_made_seconds', 'stream')],
+    says: 'When a stream was last created. A later time than before: its messages are lost.',
+  },
+  {
     metrics: [gauge('sync_stream_differs', 'stream')],
     says:
       "1 where this replica's settings say other copies, days or bytes than the stream has: a setting was forgotten, or " +
@@ -156,6 +160,20 @@ const ofStreams: readonly MetricRow[] = [
 ];
 
 const ofProcesses: readonly MetricRow[] = [
+  {
+    metrics: [gauge('sync_engine_up', 'engine')],
+    says:
+      'Of this replica, for each engine that it has asked: 1, or 0 while `mongodb` is away or refuses its login, while it has ' +
+      'no connection to `nats`, and at a gateway while the `issuer` gives no keys.',
+  },
+  {
+    metrics: [gauge('sync_served')],
+    says: '1 once this replica has served, as `GET /ready` says; 0 while its start waits.',
+  },
+  {
+    metrics: [gauge('sync_clock_seconds')],
+    says: 'The clock of the machine. Prometheus compares it with its own.',
+  },
   {
     metrics: [gauge('sync_build_info', 'version', 'revision')],
     says: '1, with the release and the commit that this replica runs. Two of them for long: a rollout that does not end.',

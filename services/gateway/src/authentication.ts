@@ -2,12 +2,15 @@
 // The settings decide which ways a gateway has. Whether a caller may use a route (401, 403): tokens/authorization.ts.
 import type { Log } from '@integration-sync/runtime/log';
 import type { Metrics } from '@integration-sync/runtime/metrics';
+import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import type { FastifyInstance } from 'fastify';
 import { openClients } from './clients/clients.ts';
 import { secretPrefix } from './clients/secret.ts';
 import type { GatewayConfig } from './config.ts';
 import { addTokenEndpoint } from './oauth/token-endpoint.ts';
+import { signingOf } from './tokens/auth-settings.ts';
 import { TokenRefused } from './tokens/claims.ts';
+import { openKeySet } from './tokens/key-set.ts';
 import { openTokens, type VerifyToken } from './tokens/tokens.ts';
 
 export interface AuthenticationOptions {
@@ -25,9 +28,15 @@ export async function openAuthentication(
   const { AUTH_CLIENTS_FILE: path, AUTH_JWT_SECRET: secrets } = config;
   const clients =
     path === undefined ? undefined : await openClients({ path, now, log, registry, checkEveryMs });
+  const signing = signingOf(config);
+  const keySet = signing === undefined || 'secrets' in signing ? undefined : openKeySet({ ...signing, log });
+  const looks =
+    keySet &&
+    openPeriodicCheck(keySet.look, { what: 'the keys of access tokens', everyMs: lookEveryMs, log });
+  looks?.now();
   // A gateway with clients reads the tokens that it issued; a gateway without clients refuses issued tokens.
   const readIssued = secrets === undefined ? () => undefined : (clients?.readIssued ?? refuseIssued);
-  const verifyToken = await openTokens(app, config, { now, log, readIssued });
+  const verifyToken = await openTokens(app, config, { now, findKey: keySet?.findKey, readIssued });
   const hasTokenEndpoint = clients !== undefined && secrets !== undefined;
   if (hasTokenEndpoint) addTokenEndpoint(app, { clients, secrets, config, now });
 
@@ -40,11 +49,27 @@ export async function openAuthentication(
   return {
     verify,
     /** Notes for operators in the answer of `/readyz`. */
-    notes: (): readonly string[] => clients?.notes() ?? [],
+    notes: (): readonly string[] => [
+      ...(keySet?.isUp() === false ? [issuerAway] : []),
+      ...(clients?.notes() ?? []),
+    ],
+    /** Whether the issuer of tokens serves its keys; undefined where there is none, or before the first fetch has ended. */
+    issuerIsUp: (): boolean | undefined => keySet?.isUp(),
+    hasIssuer: keySet !== undefined,
     hasTokenEndpoint,
-    [Symbol.asyncDispose]: async () => clients?.[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      // A stop does not wait for the issuer.
+      void looks?.[Symbol.asyncDispose]();
+      await clients?.[Symbol.asyncDispose]();
+    },
   };
 }
+
+const lookEveryMs = 5_000;
+
+const issuerAway =
+  'The issuer does not give the keys of access tokens, as AUTH_ISSUER or AUTH_JWKS_URL names it: the log says why. ' +
+  'Without keys from before, each token is answered 503.';
 
 function refuseIssued({ secret_id: secretId }: Readonly<Record<string, unknown>>): undefined {
   if (secretId !== undefined) throw new TokenRefused('this gateway has no clients');

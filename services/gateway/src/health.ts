@@ -1,4 +1,5 @@
 // Readiness: whether the gateway, NATS and the services with their engines can serve.
+import { setTimeout as wait } from 'node:timers/promises';
 import {
   Failure,
   healthSubject,
@@ -10,6 +11,7 @@ import type { Upstream } from './upstream.ts';
 
 const servicesBehind: readonly ServiceName[] = ['catalog', 'batches', 'webhooks'];
 const answerWithinMs = 2_000;
+const askAgainMs = 500;
 /** Replicas answer from memory with their notes for `/readyz`. A replica that takes longer is asked again at the next check. */
 const notesWithinMs = 150;
 const notesMax = 20;
@@ -58,6 +60,30 @@ export function openReadiness(options: ReadinessOptions) {
     asking ??= ask();
     return answer !== undefined && now < forgetAt ? answer : asking;
   };
+}
+
+/**
+ * Calls `served` once a service has answered, ready or not, and `hasKeys`: this gateway's login reaches services, answers reach the
+ * gateway, and it can check tokens. Not once all services are ready: no gateway could start while webhooks is away.
+ */
+export function whenAnswered(upstream: Upstream, hasKeys: () => boolean, served: () => void): Disposable {
+  const ending = new AbortController();
+  const answers = (service: ServiceName): Promise<boolean> =>
+    upstream.request(healthSubject(service), { timeoutMs: answerWithinMs, repeatable: true }).then(
+      () => true,
+      // A failure that a service has sent has no cause, and one of the way there has.
+      (error: unknown) => error instanceof Failure && error.cause === undefined && upstream.connected,
+    );
+  const hasAnswer = async (): Promise<boolean> => {
+    for (const service of servicesBehind.toReversed()) if (await answers(service)) return true;
+    return false;
+  };
+  const look = async (): Promise<void> => {
+    while (!hasKeys() || !(await hasAnswer())) await wait(askAgainMs, undefined, { signal: ending.signal });
+    if (!ending.signal.aborted) served();
+  };
+  look().catch(() => undefined); // The gateway stops.
+  return { [Symbol.dispose]: () => ending.abort() };
 }
 
 async function askAll(upstream: Upstream, ownNotes: () => readonly string[]) {

@@ -7,7 +7,7 @@ import { openTracing } from '@integration-sync/runtime/tracing';
 import { openAuthentication } from './authentication.ts';
 import { observeBodyBudgets, openBodyBudgets, type BodyBudgetSizes } from './body/body-budgets.ts';
 import { GatewayConfig } from './config.ts';
-import { openReadiness } from './health.ts';
+import { openReadiness, whenAnswered } from './health.ts';
 import { addPages } from './pages.ts';
 import { limitRates } from './rate-limit.ts';
 import { addRoutes, refuseOtherMethods } from './routing.ts';
@@ -99,9 +99,12 @@ export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}
     hasConsole: config.CONSOLE === 'on',
   });
   refuseOtherMethods(app, pages);
+  metrics.engines.needs({ nats: () => upstream.connected, issuer: access.issuerIsUp });
   /** The address of the interface: `http://127.0.0.1:8080`. */
   const url = await listen(app, options);
   log.info({ url, metrics: metrics.url }, 'serving');
+  const hasKeys = (): boolean => !access.hasIssuer || access.issuerIsUp() === true;
+  starting.use(whenAnswered(upstream, hasKeys, metrics.engines.served));
 
   const running = starting.move();
   return { url, metricsUrl: metrics.url, [Symbol.asyncDispose]: () => running.disposeAsync() };

@@ -67,6 +67,7 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
     timer.unref();
   });
 
+  await parts.served();
   const { metricsUrl } = parts;
   log.info({ metrics: metricsUrl }, 'serving');
   const running = starting.move();
@@ -82,8 +83,10 @@ async function openParts(
 ) {
   const vault = openVault(config.WEBHOOK_SECRET_KEY);
   log.info({ settings: maskSettings(WebhooksConfig, config) }, 'starting');
-  const resources = starting.use(await openResources({ service, config, log, signal, onCommand }));
-  const { metrics, store, bus, tracing } = resources;
+  const resources = starting.use(
+    await openResources({ service, config, log, signal, onCommand, provenIn: 'webhook_endpoints' }),
+  );
+  const { metrics, store, bus, tracing, proof, served } = resources;
   const endpoints = await openEndpoints(store);
   const registrations = await openRegistrations(store);
   const revisions = openRevisions(store);
@@ -124,6 +127,8 @@ async function openParts(
     test,
     log,
     metricsUrl: metrics.url,
+    proof,
+    served,
   };
 }
 
@@ -156,11 +161,11 @@ const identityOf = (config: WebhooksConfig) => ({
 });
 
 function serve(parts: Parts): Promise<AsyncDisposable> {
-  const { config, bus, store, endpoints, revisions, attemptLog, feed, log } = parts;
+  const { config, bus, proof, endpoints, revisions, attemptLog, feed, log } = parts;
   const { WEBHOOK_SECRET_KEY: cursorKey, WEBHOOK_ENDPOINTS_MAX: endpointsMax } = config;
   const takeCutoff = openCutoff(bus, endpoints, log);
   const findSent = openFindSent(attemptLog, bus, log);
-  const health = { service, store, natsMonitorUrl: config.NATS_MONITOR_URL, check: parts.checkReading };
+  const health = { service, proof, natsMonitorUrl: config.NATS_MONITOR_URL, check: parts.checkReading };
   return bus.serve({
     ...identityOf(config),
     inFlightMax: requestsInFlightMax,

@@ -1,15 +1,15 @@
-// Readiness of one service: whether MongoDB answers, and whether nats-server writes messages to its disk before it acknowledges
+// Readiness of one service: whether MongoDB answers and lets the service work, and whether nats-server writes messages to its disk before it acknowledges
 // them. The gateway asks over NATS, so a service that answers is connected to NATS.
 import { Failure, healthSubject, notesSubject, type ServiceName } from '@integration-sync/contracts';
 import { Gauge, type Registry } from 'prom-client';
 import type { Bus, BusHandler, ServiceOptions, StreamStanding } from './bus/index.ts';
 import type { Log } from './log.ts';
 import { openPeriodicCheck } from './periodic-check.ts';
-import type { Store } from './store/index.ts';
+import type { StoreProof } from './store/index.ts';
 
 export interface HealthOptions {
   service: ServiceName;
-  store: Store;
+  proof: Pick<StoreProof, 'prove'>;
   /** Address of nats-server's monitoring, to check that nats-server syncs each message to its disk. */
   natsMonitorUrl?: string | undefined;
   /** A further check of the service, which throws a `Failure` if the service is not ready. */
@@ -23,14 +23,14 @@ const durabilityKeptMs = 30_000;
 /** The handler of the readiness check, which every service serves beside its own handlers. */
 export function healthHandlers({
   service,
-  store,
+  proof,
   natsMonitorUrl,
   check = () => undefined,
 }: HealthOptions): Record<string, BusHandler> {
   const durability = openDurability(natsMonitorUrl);
   return {
     [healthSubject(service)]: async () => {
-      await Promise.all([within(store.ping(), 'MongoDB is away.'), durability()]);
+      await Promise.all([within(proof.prove(), 'MongoDB is away.'), durability()]);
       check();
       return { body: JSON.stringify({ status: 'ok' }) };
     },
@@ -67,6 +67,7 @@ async function within(work: Promise<void>, detail: string): Promise<void> {
   try {
     await Promise.race([work, late.promise]);
   } catch (error) {
+    if (error instanceof Failure) throw error;
     throw new Failure('unavailable', detail, { retryAfterSeconds: 2, cause: error });
   } finally {
     clearTimeout(timer);
@@ -187,6 +188,11 @@ export function observeStreams(registry: Registry, bus: Pick<Bus, 'streamStandin
     ({ current }) => current,
   );
   open('sync_stream_has_leader', 'Whether a stream has a leader.', ({ hasLeader }) => (hasLeader ? 1 : 0));
+  open(
+    'sync_stream_made_seconds',
+    'When a stream was last created, in Unix seconds.',
+    ({ madeAt }) => madeAt.getTime() / 1_000,
+  );
   open(
     'sync_stream_differs',
     'Whether a stream has other copies, days or bytes than the settings of this replica say.',

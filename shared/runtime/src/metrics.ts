@@ -5,6 +5,7 @@ import { codes, type ErrorCode } from '@integration-sync/contracts';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { buildOf, type Build } from './build.ts';
 import { portRefused } from './config/index.ts';
+import { openEngineWatch, type EngineWatch } from './engines.ts';
 
 export interface MetricsOptions {
   service: string;
@@ -29,14 +30,21 @@ export async function openMetrics(options: MetricsOptions) {
   registry.setDefaultLabels({ service });
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: loopLagEveryMs });
   tellBuild(registry, build);
+  gaugesOf(registry)(
+    'sync_clock_seconds',
+    'The clock of this machine, in Unix seconds.',
+    () => Date.now() / 1_000,
+  );
   const observeRequest = requestObserver(registry);
-  const server = serverOf(registry);
+  const engines = openEngineWatch(registry);
+  const server = serverOf(registry, engines);
   const address = await listen(server, host, port);
   return {
     /** The registry to which a service adds its own counters and gauges. */
     registry,
     url: `http://${address}/metrics`,
     observeRequest,
+    engines,
     async [Symbol.asyncDispose](): Promise<void> {
       registry.clear();
       server.closeAllConnections();
@@ -117,12 +125,17 @@ export const gaugesOf =
     });
   };
 
-function serverOf(registry: Registry): Server {
+function serverOf(registry: Registry, engines: EngineWatch): Server {
   return createServer((request, response) => {
-    if (request.url?.split('?')[0] !== '/metrics') {
+    const [path] = request.url?.split('?') ?? [];
+    if (path !== '/metrics' && path !== '/ready') {
       response.writeHead(404).end();
     } else if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.writeHead(405, { allow: 'GET, HEAD' }).end();
+    } else if (path === '/ready') {
+      const waited = engines.waitsFor();
+      response.writeHead(waited === undefined ? 200 : 503, { 'content-type': 'text/plain' });
+      response.end(`${waited ?? 'ready'}\n`);
     } else {
       registry.metrics().then(
         (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),

@@ -3,12 +3,12 @@
 import type { ServiceName } from '@integration-sync/contracts';
 import type { Static, TObject } from 'typebox';
 import { buildOf } from './build.ts';
-import { openBus } from './bus/index.ts';
+import { openBus, type Bus } from './bus/index.ts';
 import { natsOptionsOf, type baseSettings, type storeSettings } from './config/index.ts';
 import type { Log } from './log.ts';
 import { openMetrics } from './metrics.ts';
 import { observeStreams, tellNotes, watchNatsHealth } from './health.ts';
-import { openStore, type StoreOptions } from './store/index.ts';
+import { openStore, openStoreProof, type Store, type StoreProof, type StoreOptions } from './store/index.ts';
 import { openTracing } from './tracing/index.ts';
 
 export type Resources = Awaited<ReturnType<typeof openResources>>;
@@ -22,9 +22,12 @@ export interface ResourcesOptions {
   /** Aborts the wait for an engine that does not answer. */
   signal?: AbortSignal | undefined;
   onCommand?: StoreOptions['onCommand'];
+  /** A collection that the service reads and writes all the time. */
+  provenIn: string;
 }
 
-export async function openResources({ service, config, log, signal, onCommand }: ResourcesOptions) {
+export async function openResources(options: ResourcesOptions) {
+  const { service, config, log, signal, onCommand, provenIn } = options;
   await using opening = new AsyncDisposableStack();
   const metrics = opening.use(
     await openMetrics({
@@ -35,6 +38,12 @@ export async function openResources({ service, config, log, signal, onCommand }:
     }),
   );
   const tracing = opening.use(await openTracing({ service, config, log }));
+  const reached: { store?: Store; proof?: StoreProof; bus?: Bus } = {};
+  metrics.engines.needs({
+    mongodb: () => reached.store?.connected === true && reached.proof?.isRefused !== true,
+    // The service asks NATS once MongoDB has answered.
+    nats: () => (reached.store === undefined ? undefined : reached.bus?.connected === true),
+  });
   const store = opening.use(
     await openStore({
       url: config.MONGODB_URL,
@@ -46,6 +55,9 @@ export async function openResources({ service, config, log, signal, onCommand }:
       onCommand,
     }),
   );
+  reached.store = store;
+  const proof = opening.use(openStoreProof(store, provenIn, log));
+  reached.proof = proof;
   const bus = opening.use(
     await openBus({
       ...natsOptionsOf(config),
@@ -56,6 +68,7 @@ export async function openResources({ service, config, log, signal, onCommand }:
       tracing,
     }),
   );
+  reached.bus = bus;
   observeStreams(metrics.registry, bus);
   const health = opening.use(watchNatsHealth(config.NATS_MONITOR_URL, log));
   opening.use(tellNotes(service, bus, () => [...bus.streamNotes(), ...health.notes()]));
@@ -64,6 +77,12 @@ export async function openResources({ service, config, log, signal, onCommand }:
     metrics,
     store,
     bus,
+    /** The process serves, if MongoDB lets it read and write. */
+    served: async (): Promise<void> => {
+      await proof.prove();
+      metrics.engines.served();
+    },
+    proof,
     /** Undefined if tracing is off. */
     tracing,
     [Symbol.asyncDispose]: () => open.disposeAsync(),

@@ -84,8 +84,17 @@ export const recordService =
     const { log = openLog({ service, level: config.LOG_LEVEL }), now, onStage, signal, onCommand } = deps;
     log.info({ settings: maskSettings(RecordServiceConfig, config) }, 'starting');
     await using starting = new AsyncDisposableStack();
-    const resources = starting.use(await openResources({ service, config, log, signal, onCommand }));
-    const { metrics, store, bus } = resources;
+    const resources = starting.use(
+      await openResources({
+        service,
+        config,
+        log,
+        signal,
+        onCommand,
+        provenIn: collectionNames(service).journal,
+      }),
+    );
+    const { metrics, store, bus, proof } = resources;
     const openKinds = async (kinds: readonly Kind[]): Promise<Sync> =>
       starting.use(await openSync({ service, config, kinds, log, resources, now, onStage }));
     const identity = { service, ...buildOf(config), description };
@@ -100,11 +109,12 @@ export const recordService =
         inFlightMax: config.REQUESTS_IN_FLIGHT_MAX,
         handlers: {
           ...withStoreFailures({ ...pushes, ...others }),
-          ...healthHandlers({ service, store, natsMonitorUrl: config.NATS_MONITOR_URL }),
+          ...healthHandlers({ service, proof, natsMonitorUrl: config.NATS_MONITOR_URL }),
         },
         semaphores: Object.fromEntries(Object.keys(pushes).map((subject) => [subject, sync.pushSemaphore])),
       }),
     );
+    await resources.served();
     log.info({ metrics: metrics.url }, 'serving');
     const running = starting.move();
     return { metricsUrl: metrics.url, [Symbol.asyncDispose]: () => running.disposeAsync() };

@@ -39,8 +39,8 @@ describe.each(ours)('the container $name', ({ of, service }) => {
     expect(told.filter((name) => !known.has(name) && !known.has(name.replace(/_FILE$/, '')))).toEqual([]);
   });
 
-  it('asks a health check that starts no Node', () => {
-    expect(service.healthcheck?.test?.slice(0, 3)).toEqual(['CMD', 'bash', 'healthcheck.sh']);
+  it('asks whether its service has served, by a health check that starts no Node', () => {
+    expect(service.healthcheck?.test).toEqual(['CMD', 'bash', 'healthcheck.sh', '9464', '/ready']);
   });
 
   it('may write nowhere, and has no capabilities and bounded logs', () => {

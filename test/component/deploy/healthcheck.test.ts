@@ -39,6 +39,13 @@ it.each([204, 301, 404, 500, 503])('and for unhealthy one that answers %i', asyn
   expect(await isHealthy(await listen((_request, response) => response.writeHead(status).end()))).toBe(false);
 });
 
+it('says what an unhealthy process says', async () => {
+  const port = await listen((_request, response) => response.writeHead(503).end('waiting for nats\n'));
+  const script = join(repository, 'deploy/healthcheck.sh');
+  const checked = promisify(execFile)('bash', [script, String(port), '/ready']);
+  await expect(checked).rejects.toMatchObject({ code: 1, stdout: 'waiting for nats\n' });
+});
+
 it('and one that takes the connection and stands still', async () => {
   const startedAt = performance.now();
   expect(await isHealthy(await listen(() => undefined))).toBe(false);

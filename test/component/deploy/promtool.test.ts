@@ -1,23 +1,169 @@
-// The rules as Prometheus itself reads them, where this machine has its promtool, and by Prometheus's grammar elsewhere.
+// The rules as Prometheus itself evaluates them: which alerts fire within three minutes of a fault. There are two installations,
+// of which the second is always well and has one replica of each service, so it must neither hide a loss nor alert.
 import { execFile } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, it } from 'vitest';
-import { readRules, rulesPath, type Rule } from '../../support/deploy-files.ts';
-import { parsePromql } from '../../support/promql.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { readRules, rulesPath } from '../../support/deploy-files.ts';
+import { temporaryFolder } from '../../support/folder.ts';
+import { findPromtool } from '../../support/promtool.ts';
 
-async function countLoaded(rules: readonly Rule[]): Promise<number> {
-  try {
-    const { stdout, stderr } = await promisify(execFile)('promtool', ['check', 'rules', rulesPath]);
-    const [, count] = /SUCCESS: (\d+) rules found/.exec(stdout + stderr) ?? [];
-    return Number(count);
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
-    return rules.filter(({ expr }) => parsePromql(expr).wrongAt.length === 0).length;
+const run = promisify(execFile);
+let promtool = '';
+beforeAll(async () => {
+  const found = await findPromtool();
+  if (found === undefined)
+    throw new Error('no promtool: put Prometheus on PATH (Debian: apt install prometheus)');
+  promtool = found;
+}, 90_000);
+
+/** By series, its values in Prometheus's notation: one a minute, and what a fault makes of it after the first hour. */
+type Series = Record<string, string>;
+
+const minutes = { before: 60, after: 4 };
+/** A value that stays, or that is another once the hour is over. */
+const then = (before: number, after: number | 'NaN' = before): string =>
+  `${before}+0x${minutes.before} ${`${after} `.repeat(minutes.after)}`.trim();
+/** Of a counter that rises by so much every minute. */
+const rising = (before: number, after = before): string =>
+  `0+${before}x${minutes.before} ${before * minutes.before + after}+${after}x${minutes.after}`;
+/** The clock of Prometheus begins at 0. */
+const clock = (offAfter = 0): string =>
+  `0+60x${minutes.before} ${(minutes.before + 1) * 60 + offAfter}+60x${minutes.after}`;
+/** Its process is scraped no more. */
+const gone = (values: string): string => `${values.split(' ')[0]} stale`;
+
+const services = ['gateway', 'catalog', 'batches', 'webhooks'];
+
+const of = (name: string, labels: Record<string, string>): string =>
+  `${name}{${Object.entries(labels)
+    .map(([label, value]) => `${label}="${value}"`)
+    .join(',')}}`;
+
+function wellInstallation(namespace: string, replicas: number): Series {
+  const series: Series = {};
+  for (const service of services) {
+    for (let replica = 1; replica <= replicas; replica += 1) {
+      const labels = { namespace, service, instance: `${service}-${replica}` };
+      series[of('sync_build_info', { ...labels, version: '1', revision: 'a' })] = then(1);
+      series[of('sync_served', labels)] = then(1);
+      series[of('sync_clock_seconds', labels)] = clock();
+      series[of('nodejs_eventloop_lag_p99_seconds', labels)] = then(0.01);
+      const engines = service === 'gateway' ? ['nats', 'issuer'] : ['mongodb', 'nats'];
+      for (const engine of engines) series[of('sync_engine_up', { ...labels, engine })] = then(1);
+      if (service === 'gateway') continue;
+      for (const [name, value] of streamGauges)
+        series[of(name, { ...labels, stream: 'EVENTS' })] = then(value);
+      if (service !== 'webhooks') series[of('sync_unannounced_seconds', labels)] = then(0);
+      else series[of('webhook_partitions_owned', labels)] = then(32 / replicas);
+    }
   }
+  const gateway = { namespace, service: 'gateway', instance: 'gateway-1' };
+  for (const [outcome, each] of [
+    ['ok', 100],
+    ['unauthorized', 0],
+    ['internal', 0],
+    ['unavailable', 0],
+  ] as const) {
+    series[of('sync_requests_total', { ...gateway, subject: 'POST', outcome })] = rising(each);
+    if (outcome === 'unavailable')
+      series[of('sync_request_errors_total', { ...gateway, subject: 'POST', outcome })] = rising(each);
+  }
+  series[of('sync_requests_total', { ...gateway, subject: 'GET /readyz', outcome: 'unavailable' })] =
+    rising(0);
+  return series;
+}
+
+const streamGauges = [
+  ['sync_stream_replicas', 3],
+  ['sync_stream_replicas_current', 3],
+  ['sync_stream_has_leader', 1],
+  ['sync_stream_differs', 0],
+  ['sync_stream_made_seconds', 10],
+] as const;
+
+/** Changes each series of the first installation whose name and labels contain all these texts. */
+const where =
+  (texts: readonly string[], change: string | ((values: string) => string)) =>
+  (well: Series): Series => {
+    const found = Object.keys(well).filter(
+      (name) => name.includes('namespace="one"') && texts.every((text) => name.includes(text)),
+    );
+    if (found.length === 0) throw new Error(`no series has ${texts.join(' and ')}`);
+    return {
+      ...well,
+      ...Object.fromEntries(
+        found.map((name) => [name, typeof change === 'string' ? change : change(well[name] ?? '')]),
+      ),
+    };
+  };
+
+/** The alerts that fire at the end, with the installation of each. */
+async function firing(replicas: number, change: (well: Series) => Series): Promise<string[]> {
+  const series = change({ ...wellInstallation('one', replicas), ...wellInstallation('two', 1) });
+  await using folder = await temporaryFolder();
+  const file = join(folder.path, 'test.yaml');
+  const asked = {
+    expr: 'count by (alertname, namespace) (ALERTS{alertstate="firing"})',
+    eval_time: `${minutes.before + 3}m`,
+    exp_samples: [{ labels: '{never="so"}', value: 1 }],
+  };
+  const tests = [
+    {
+      interval: '1m',
+      input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
+      promql_expr_test: [asked],
+    },
+  ];
+  await writeFile(file, stringify({ rule_files: [rulesPath], evaluation_interval: '1m', tests }));
+  const failed = await run(promtool, ['test', 'rules', file]).then(
+    () => Promise.reject(new Error('promtool did not say what fires')),
+    (error: { stdout: string; stderr: string }) => `${error.stdout}${error.stderr}`,
+  );
+  const [, got] = /got:((?:.|\n)*)/.exec(failed) ?? [];
+  if (got === undefined) throw new Error(failed);
+  return [...got.matchAll(/alertname="(\w+)"(?:, namespace="(\w+)")?/g)]
+    .map(([, alert, namespace = '']) => `${alert} ${namespace}`.trim())
+    .toSorted();
 }
 
 it('are loaded, every one', async () => {
   const rules = await readRules();
-  expect(rules.length).toBeGreaterThan(10);
-  expect(await countLoaded(rules)).toBe(rules.length);
+  const { stdout, stderr } = await run(promtool, ['check', 'rules', rulesPath]);
+  expect(Number(/SUCCESS: (\d+) rules found/.exec(stdout + stderr)?.[1])).toBe(rules.length);
+});
+
+it.each([1, 2])('none fires while all is well, with %i replicas', async (replicas) => {
+  expect(await firing(replicas, (well) => well)).toEqual([]);
+});
+
+describe('within three minutes', () => {
+  it.each<[string, string[], (well: Series) => Series]>([
+    ['a service is away', ['AServiceIsDown'], where(['service="catalog"'], gone)],
+    ['its only gateway is away', ['AServiceIsDown'], where(['service="gateway"'], gone)],
+    ['MongoDB is away, and nobody asks', ['AnEngineIsAway'], where(['engine="mongodb"'], then(1, 0))],
+    ['NATS is away', ['AnEngineIsAway'], where(['engine="nats"'], then(1, 0))],
+    ['the issuer is away', ['AnEngineIsAway'], where(['engine="issuer"'], then(1, 0))],
+    ['a service tells of no engine', ['AnEngineIsAway'], where(['sync_engine_up', '"batches"'], gone)],
+    ['a start waits', ['AReplicaDoesNotServe'], where(['sync_served', '"webhooks"'], then(1, 0))],
+    ['a clock is minutes ahead', ['AClockIsOff'], where(['sync_clock_seconds', '"catalog"'], clock(300))],
+    ['a clock is minutes behind', ['AClockIsOff'], where(['sync_clock_seconds', '"gateway"'], clock(-300))],
+    ['a stream was made again', ['AStreamWasMadeAgain'], where(['made_seconds'], then(10, 3_610))],
+    ['a stream has no leader', ['AStreamIsInDanger'], where(['has_leader'], then(1, 0))],
+    ['a stream lacks copies', ['AStreamIsInDanger'], where(['replicas_current'], then(3, 2))],
+    ['a replica lacks a setting', ['ASettingIsForgotten'], where(['differs', '"catalog"'], then(0, 1))],
+    ['events do not go out', ['EventsDoNotGoOut'], where(['unannounced', '"catalog"'], then(0, 100))],
+    ['nobody can tell whether they do', ['EventsDoNotGoOut'], where(['unannounced'], then(0, 'NaN'))],
+    [
+      'every token is refused',
+      ['CallersAreRefused'],
+      (well) => where(['"unauthorized"'], rising(0, 100))(where(['"ok"', 'POST'], rising(100, 1))(well)),
+    ],
+    ['requests have a fault', ['AFaultOfOurs'], where(['"internal"'], rising(0, 1))],
+    ['the system is not ready', ['NotReady'], where(['GET /readyz'], rising(0, 10))],
+  ])('an alert names the installation where %s', async (_name, alerts, change) => {
+    expect(await firing(1, change)).toEqual(alerts.map((alert) => `${alert} one`));
+  });
 });

@@ -115,7 +115,7 @@ it('old keys serve within 3 s while the issuer hangs, and for 5 s then without a
   let passedMs = 0;
   const { log } = openTestLog();
   const clock = (): number => passedMs + performance.now();
-  const findKey = openKeySet({ issuer: issuer.issuer, log, clock });
+  const { findKey } = openKeySet({ issuer: issuer.issuer, log, clock });
   const header = { alg: 'RS256', kid: 'one' };
   await findKey(header);
   issuer.answers.set(oauthPath(path), () => undefined);

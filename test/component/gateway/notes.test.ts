@@ -15,7 +15,7 @@ async function streamGauges(metricsUrl: string): Promise<string[]> {
   const text = await (await fetch(metricsUrl)).text();
   return text
     .split('\n')
-    .filter((line) => line.startsWith('sync_stream_'))
+    .filter((line) => line.startsWith('sync_stream_') && !line.startsWith('sync_stream_made_'))
     .map((line) => line.replace(/,?service="\w+"/, ''))
     .toSorted();
 }

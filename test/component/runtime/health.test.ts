@@ -4,7 +4,8 @@ import { Failure } from '@integration-sync/contracts';
 import type { BusRequest } from '@integration-sync/runtime/bus';
 import { healthHandlers } from '@integration-sync/runtime/health';
 import { openLog } from '@integration-sync/runtime/log';
-import { openStore, type Store } from '@integration-sync/runtime/store';
+import { openStore, openStoreProof, type Store } from '@integration-sync/runtime/store';
+import { MongoServerError } from 'mongodb';
 import { afterAll, beforeAll, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { startNats } from '../../support/nats.ts';
 
@@ -33,9 +34,18 @@ const request: BusRequest = {
   log,
 };
 
+function proofOf(of: Pick<Store, 'collection'>) {
+  const proof = openStoreProof(of, 'journal', log);
+  onTestFinished(() => proof[Symbol.asyncDispose]());
+  return proof;
+}
+
 /** Asks one process, as often as it is called. */
-function checking(natsMonitorUrl: string | undefined, of = store): () => Promise<string> {
-  const handler = healthHandlers({ service: 'catalog', store: of, natsMonitorUrl })[request.subject];
+function checking(
+  natsMonitorUrl: string | undefined,
+  of: Pick<Store, 'collection'> = store,
+): () => Promise<string> {
+  const handler = healthHandlers({ service: 'catalog', proof: proofOf(of), natsMonitorUrl })[request.subject];
   if (handler === undefined) throw new Error('no handler');
   return () =>
     handler(request).then(
@@ -94,6 +104,25 @@ it('stays ready when a monitoring that reported good settings goes away, and is 
 
 it('trusts the settings of NATS where its own settings name no monitoring', async () => {
   expect(await check(undefined)).toBe('{"status":"ok"}');
+});
+
+it('is not ready while MongoDB refuses its login a permission, and is again once MongoDB has given it', async () => {
+  const answers = { isRefusing: true };
+  const collection: Store['collection'] = (name) => {
+    const documents = store.collection<never>(name);
+    const updateOne = documents.updateOne.bind(documents);
+    return Object.assign(Object.create(documents), {
+      findOne: () => documents.findOne(),
+      updateOne: (...input: Parameters<typeof updateOne>) =>
+        answers.isRefusing
+          ? Promise.reject(new MongoServerError({ message: 'not authorized on sync', code: 13 }))
+          : updateOne(...input),
+    });
+  };
+  const ask = checking(undefined, { ...store, collection });
+  expect(await ask()).toBe('unavailable: MongoDB refuses this service: its login lacks a permission.');
+  answers.isRefusing = false;
+  expect(await ask()).toBe('{"status":"ok"}');
 });
 
 it('is not ready while MongoDB is away', async () => {

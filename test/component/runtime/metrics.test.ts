@@ -67,6 +67,36 @@ describe('the metrics of a process', () => {
     expect(await read(metrics, 'sync_request_seconds_bucket', { subject, le: '2.5' })).toBe(3);
   });
 
+  it('tell of each engine whether it is up, and nothing of one that was not asked yet', async () => {
+    const metrics = await open();
+    const state: { nats: boolean; issuer: boolean | undefined } = { nats: false, issuer: undefined };
+    metrics.engines.needs({ nats: () => state.nats, issuer: () => state.issuer });
+    expect(await read(metrics, 'sync_engine_up', { engine: 'nats' })).toBe(0);
+    expect(await read(metrics, 'sync_engine_up', { engine: 'issuer' })).toBeUndefined();
+    Object.assign(state, { nats: true, issuer: true });
+    expect(await read(metrics, 'sync_engine_up', { engine: 'nats' })).toBe(1);
+    expect(await read(metrics, 'sync_engine_up', { engine: 'issuer' })).toBe(1);
+  });
+
+  it('stand beside a probe that fails until the process has served, and never afterwards', async () => {
+    const metrics = await open();
+    const probe = async (): Promise<string> => {
+      const answer = await fetch(new URL('/ready', metrics.url));
+      return `${answer.status} ${await answer.text()}`;
+    };
+    expect(await probe()).toBe('503 the start has not ended\n');
+    const state = { isUp: false };
+    metrics.engines.needs({ mongodb: () => true, nats: () => state.isUp });
+    expect(await probe()).toBe('503 waiting for nats\n');
+    expect(await read(metrics, 'sync_served', {})).toBe(0);
+    state.isUp = true;
+    metrics.engines.served();
+    expect(await probe()).toBe('200 ready\n');
+    state.isUp = false;
+    expect(await probe()).toBe('200 ready\n');
+    expect(await read(metrics, 'sync_served', {})).toBe(1);
+  });
+
   it('contain what a service counts itself', async () => {
     const metrics = await open();
     const records = new Counter({ name: 'records_total', help: 'Records.', registers: [metrics.registry] });

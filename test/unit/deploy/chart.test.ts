@@ -29,6 +29,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { identityOf, nameOf, ofKind, readRendered, type KubernetesObject } from '../../support/chart.ts';
 import { differences } from '../../support/differences.ts';
+import { parsePromql } from '../../support/promql.ts';
 import { readDashboards, readRules, repository } from '../../support/deploy-files.ts';
 import { exampleSecrets } from '../../support/secrets.ts';
 
@@ -49,6 +50,8 @@ const models = {
 } as const;
 
 const validate = (object: KubernetesObject): void => {
+  // A kind of KEDA, which a test below holds whole.
+  if (object.kind === 'ScaledObject') return;
   const Model = models[object.kind] as new (data: unknown) => { validate(): void };
   new Model(object).validate();
 };
@@ -173,7 +176,13 @@ describe.each(renderings)('the chart as %s', async (name) => {
             }
           : undefined,
       );
-      expect(deployment.spec?.minReadySeconds).toBe(isGateway ? undefined : 15);
+      expect(container.startupProbe).toEqual({
+        exec: { command: ['bash', 'healthcheck.sh', '9464', '/ready'] },
+        periodSeconds: 2,
+        timeoutSeconds: 3,
+        failureThreshold: 300,
+      });
+      expect(deployment.spec?.progressDeadlineSeconds).toBe(180);
       expect(pod.terminationGracePeriodSeconds).toBe(isGateway ? 30 : 20);
       expect(container.lifecycle?.preStop?.exec?.command).toEqual(isGateway ? ['sleep', '5'] : undefined);
     }
@@ -229,7 +238,10 @@ describe.each(renderings)('the chart as %s', async (name) => {
   });
 
   it('lets what scales a deployment say how many replicas it has, and nothing else', () => {
-    const scaled = ofKind(objects, 'HorizontalPodAutoscaler').map(({ spec }) => spec?.scaleTargetRef.name);
+    const scaled = [
+      ...ofKind(objects, 'HorizontalPodAutoscaler').map(({ spec }) => spec?.scaleTargetRef.name),
+      ...ofKind(objects, 'ScaledObject').map(({ spec }) => spec?.scaleTargetRef.name),
+    ];
     expect(scaled.length).toBe(name === 'production' || name === 'upgraded' ? 2 : 0);
     for (const deployment of deployments) {
       const isScaled = scaled.includes(nameOf(deployment));
@@ -265,6 +277,38 @@ it('changes with an upgrade what the values change, and nothing else', async () 
     // Webhooks that is newer than the others finds the streams of its release.
     'Job acme-integration-sync-ops-streams-1.spec.template.spec.containers.ops.image',
   ]);
+});
+
+it('scales webhooks by its lag, as KEDA reads it, and nothing besides', async () => {
+  const { objects } = await readRendered('production');
+  const [scaled, ...others] = ofKind(objects, 'ScaledObject');
+  expect(others).toEqual([]);
+  const name = 'acme-integration-sync-webhooks';
+  expect(ofKind(objects, 'HorizontalPodAutoscaler').map(nameOf)).not.toContain(name);
+  expect(scaled).toMatchObject({ apiVersion: 'keda.sh/v1alpha1', metadata: { name } });
+  const scaleDown = {
+    stabilizationWindowSeconds: 300,
+    policies: [{ type: 'Pods', value: 1, periodSeconds: 60 }],
+  };
+  expect(scaled?.spec).toEqual({
+    scaleTargetRef: { name },
+    minReplicaCount: 2,
+    maxReplicaCount: 6,
+    advanced: { horizontalPodAutoscalerConfig: { behavior: { scaleDown } } },
+    triggers: [
+      {
+        type: 'prometheus',
+        metricType: 'Value',
+        metadata: {
+          serverAddress: 'http://prometheus.monitoring:9090',
+          query: expect.stringContaining('webhook_read_lag_seconds_bucket{namespace="sync"}'),
+          threshold: '5',
+        },
+      },
+    ],
+  });
+  const { wrongAt, selectors } = parsePromql(scaled?.spec?.triggers[0]?.metadata['query'] ?? '');
+  expect([wrongAt, selectors.length]).toEqual([[], 1]);
 });
 
 it('leads an Ingress and a route from outside to the port of the gateway', async () => {

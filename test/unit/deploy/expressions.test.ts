@@ -11,8 +11,8 @@ const seriesOf = ({ name, type }: Metric): string[] =>
 const bySeries = new Map(
   [...documented, ...metricsOfNode].flatMap((metric) => seriesOf(metric).map((series) => [series, metric])),
 );
-/** Prometheus gives the first two to every series that it scrapes. */
-const labelsOfAll = ['job', 'instance', 'service'];
+/** Prometheus gives the first three (a namespace in Kubernetes alone) to every series that it scrapes. */
+const labelsOfAll = ['job', 'instance', 'namespace', 'service'];
 
 const expressions = await readExpressions();
 

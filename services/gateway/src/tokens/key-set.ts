@@ -11,6 +11,9 @@
 // waits. After a fetch without the wanted `kid`, the gateway refuses unknown `kid`s for 5 s without a fetch. After a
 // failed fetch, the old keys serve for 5 s without a fetch.
 //
+// `look` fetches the set at the start, once a minute and every 15 s after a failure: `isUp` says whether the issuer serves its
+// keys, before a caller notices.
+//
 // An RSA key that is too short is refused; the other keys of its set serve.
 //
 // If AUTH_JWKS_URL is not set, each fetch first finds the address by the issuer's name (discovery.ts), so that an
@@ -45,6 +48,8 @@ const freshMs = 5 * 60_000;
 const usableMs = 24 * 3_600_000;
 const refetchEveryMs = 500;
 const restMs = 5_000;
+const checkedMs = 60_000;
+const failedMs = 15_000;
 /** RFC 7518 §3.3 requires 2048 bits or more. */
 const rsaBitsMin = 2_048;
 
@@ -58,7 +63,9 @@ export type KeySetOptions = ({ url: string } | { issuer: string }) & {
   clock?: () => number;
 };
 
-export function openKeySet({ log, clock = () => performance.now(), ...keysOf }: KeySetOptions): FindKey {
+export type KeySet = ReturnType<typeof openKeySet>;
+
+export function openKeySet({ log, clock = () => performance.now(), ...keysOf }: KeySetOptions) {
   const keySet = createRemoteJWKSet(new URL('url' in keysOf ? keysOf.url : keysOf.issuer), {
     timeoutDuration: 'url' in keysOf ? fetchTimeoutMs : discoveryTimeoutMs,
     [customFetch]: 'url' in keysOf ? fetchBounded : discovering(keysOf.issuer),
@@ -66,13 +73,10 @@ export function openKeySet({ log, clock = () => performance.now(), ...keysOf }: 
     cacheMaxAge: Infinity,
     cooldownDuration: Infinity,
   });
-  const { fetchKeys, refresh } = openFetching(keySet, log, clock);
+  const { fetchKeys, refresh, look, isUp } = openFetching(keySet, log, clock);
   const select = openSelection(keySet, log);
   let missedAtMs = -Infinity;
-  // A fetch at the start logs a fault of the issuer early. After a failure the first token fetches again.
-  if ('issuer' in keysOf) void refresh().catch(() => undefined);
-
-  return async ({ alg, kid }) => {
+  const findKey: FindKey = async ({ alg, kid }) => {
     if (typeof alg !== 'string' || !asymmetricAlgorithms.some((allowed) => allowed === alg)) {
       throw new TokenRefused(`algorithm ${JSON.stringify(alg)} is not allowed`);
     }
@@ -91,6 +95,13 @@ export function openKeySet({ log, clock = () => performance.now(), ...keysOf }: 
       throw unusable(error);
     }
   };
+  return {
+    findKey,
+    /** Whether the last fetch succeeded; undefined before the first has ended. */
+    isUp,
+    /** Fetches the keys if the last fetch is a minute ago, or 15 s after a failure. For a periodic check. */
+    look,
+  };
 }
 
 const discovering =
@@ -98,9 +109,9 @@ const discovering =
   async (_address, options) =>
     fetchBounded(await findKeysAddress(issuer, fetchBounded, options), options);
 
-type KeySet = ReturnType<typeof createRemoteJWKSet>;
+type RemoteKeySet = ReturnType<typeof createRemoteJWKSet>;
 
-function openFetching(keySet: KeySet, log: Log, clock: () => number) {
+function openFetching(keySet: RemoteKeySet, log: Log, clock: () => number) {
   let triedAtMs = -Infinity;
   let failedAtMs = -Infinity;
   let fetchedAtMs = -Infinity;
@@ -129,8 +140,14 @@ function openFetching(keySet: KeySet, log: Log, clock: () => number) {
       fetching = undefined;
     }));
 
+  const isUp = (): boolean | undefined => (fetchedAtMs === failedAtMs ? undefined : fetchedAtMs > failedAtMs);
+
   return {
     fetchKeys,
+    isUp,
+    look: async (): Promise<void> => {
+      if (clock() - triedAtMs >= (isUp() === false ? failedMs : checkedMs)) await fetchKeys();
+    },
     /** Fetches an old set again. A failed fetch throws only if the set is too old to serve. */
     refresh: async (): Promise<void> => {
       const ageMs = clock() - fetchedAtMs;
@@ -148,7 +165,10 @@ function openFetching(keySet: KeySet, log: Log, clock: () => number) {
 }
 
 /** Finds a key in the set without a fetch, as PEM. */
-function openSelection(keySet: KeySet, log: Log): (alg: string, kid: string | undefined) => Promise<string> {
+function openSelection(
+  keySet: RemoteKeySet,
+  log: Log,
+): (alg: string, kid: string | undefined) => Promise<string> {
   const pems = new WeakMap<CryptoKey, string>();
   const tooShort = new WeakSet<CryptoKey>();
 

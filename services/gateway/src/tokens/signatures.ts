@@ -2,12 +2,11 @@
 // The plugin takes one secret, so that each of two secrets has its own instance.
 import jwt from '@fastify/jwt';
 import { Failure } from '@integration-sync/contracts';
-import type { Log } from '@integration-sync/runtime/log';
 import type { FastifyInstance } from 'fastify';
 import { signingOf } from './auth-settings.ts';
 import { TokenRefused } from './claims.ts';
 import type { GatewayConfig } from '../config.ts';
-import { asymmetricAlgorithms, openKeySet } from './key-set.ts';
+import { asymmetricAlgorithms, type FindKey } from './key-set.ts';
 
 /** The header and the claims of a token with a good signature. */
 export interface Signed {
@@ -21,10 +20,10 @@ export type VerifySignature = (token: string) => Promise<Signed>;
 export async function openSignatures(
   app: FastifyInstance,
   config: GatewayConfig,
-  log: Log,
+  findKey: FindKey | undefined,
 ): Promise<VerifySignature> {
   const verifiers: Verify[] = [];
-  for (const keys of keysOf(config, log)) {
+  for (const keys of keysOf(config, findKey)) {
     // Each instance gets a Fastify scope of its own, because a scope has only one `jwt`.
     await app.register(async (scope) => {
       await scope.register(jwt, { secret: { public: keys }, verify: rulesOf(config, keys) });
@@ -39,12 +38,11 @@ type Verify = (token: string) => Signed | Promise<Signed>;
 
 type Keys = Buffer | ((token: { header: Readonly<Record<string, unknown>> }) => Promise<string>);
 
-function keysOf(config: GatewayConfig, log: Log): Keys[] {
+function keysOf(config: GatewayConfig, findKey: FindKey | undefined): Keys[] {
   const signing = signingOf(config);
-  if (signing === undefined) return [];
-  if ('secrets' in signing) return signing.secrets.map((secret) => Buffer.from(secret));
-  const findKey = openKeySet({ ...signing, log });
-  return [({ header }) => findKey(header)];
+  if (signing !== undefined && 'secrets' in signing)
+    return signing.secrets.map((secret) => Buffer.from(secret));
+  return findKey === undefined ? [] : [({ header }) => findKey(header)];
 }
 
 /**

@@ -1,9 +1,9 @@
 // Verifies access tokens: signatures.ts checks signature, issuer and audience of a token, and claims.ts the other claims.
 // This file remembers a good token for a minute at most.
-import type { Log } from '@integration-sync/runtime/log';
 import type { FastifyInstance } from 'fastify';
 import type { GatewayConfig } from '../config.ts';
 import { checkKind, checkTimes, openCallerClaims, readCaller, type Caller } from './claims.ts';
+import type { FindKey } from './key-set.ts';
 import { openSignatures, type Signed } from './signatures.ts';
 
 /**
@@ -14,7 +14,8 @@ export type VerifyToken = (token: string, again?: 'again') => Caller | Promise<C
 
 export interface TokensOptions {
   now: () => number;
-  log: Log;
+  /** Finds the keys of the issuer; undefined where a shared secret, or no token, is good. */
+  findKey: FindKey | undefined;
   /** The caller of a token that the token endpoint has issued, undefined for other tokens. Throws `TokenRefused`. */
   readIssued: (claims: Signed['payload']) => Caller | undefined;
 }
@@ -22,9 +23,9 @@ export interface TokensOptions {
 export async function openTokens(
   app: FastifyInstance,
   config: GatewayConfig,
-  { now, log, readIssued }: TokensOptions,
+  { now, findKey, readIssued }: TokensOptions,
 ): Promise<VerifyToken> {
-  const verifySignature = await openSignatures(app, config, log);
+  const verifySignature = await openSignatures(app, config, findKey);
   const callerClaims = openCallerClaims(config);
   const memory = openTokenMemory<() => Caller>();
 

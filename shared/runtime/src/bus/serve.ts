@@ -3,6 +3,7 @@
 // refused as busy. For a request that takes long, the replica sends a sign of life every second.
 import { answerNowSubject, givenUpSubject, healthSubject } from '@integration-sync/contracts';
 import type { Msg, Subscription } from '@nats-io/nats-core';
+import { ConfigError } from '../config/index.ts';
 import type { RequestSeen } from '../metrics.ts';
 import { noteShortWork } from '../pace.ts';
 import { openSemaphore, type Semaphore, type SemaphoreOptions } from '../semaphore.ts';
@@ -45,6 +46,7 @@ export async function serve(
   const inHand = new Map<Promise<void>, RequestInHand & { isOld: boolean }>();
   const waits = openWaits();
   const subscribing: (() => Subscription)[] = [];
+  const refused: string[] = [];
   const discovery = announceService(connection, options, Object.keys(options.handlers));
 
   for (const [subject, handler] of Object.entries(options.handlers)) {
@@ -63,8 +65,9 @@ export async function serve(
       inHand.set(work, request);
     };
     const callback = (error: Error | null, message: Msg): void => {
-      if (error === null) take(message);
-      else connection.log.error({ err: error, subject }, 'subscription failed');
+      if (error === null) return take(message);
+      refused.push(subject);
+      connection.log.error({ err: error, subject }, 'subscription failed');
     };
     subscribing.push(() => connection.nats.subscribe(subject, { queue: options.service, callback }));
   }
@@ -95,7 +98,7 @@ export async function serve(
   // subscribes again by itself.
   await patiently(connection, `subscriptions of ${options.service}`, () => connection.nats.flush());
 
-  return {
+  const serving = {
     async [Symbol.asyncDispose]() {
       leaving[Symbol.dispose]();
       discovery[Symbol.dispose]();
@@ -109,6 +112,14 @@ export async function serve(
       if (connection.connected) await connection.nats.flush();
     },
   };
+  return unlessRefused(serving, refused);
+}
+
+/** The login is a wrong setting where nats-server refuses it a subject: replicas that may take requests must go on alone. */
+async function unlessRefused(serving: AsyncDisposable, refused: readonly string[]): Promise<AsyncDisposable> {
+  if (refused.length === 0) return serving;
+  await serving[Symbol.asyncDispose]();
+  throw new ConfigError([`NATS_URL: this login may not subscribe to ${refused.join(', ')}`]);
 }
 
 function openTaking(subscribing: readonly (() => Subscription)[]) {
@@ -124,7 +135,9 @@ function openTaking(subscribing: readonly (() => Subscription)[]) {
     async stop(): Promise<void> {
       const stopping = subscriptions;
       subscriptions = [];
-      await Promise.all(stopping.map((subscription) => subscription.drain()));
+      // nats-server has closed a subscription that it refused.
+      const open = stopping.filter((subscription) => !subscription.isClosed());
+      await Promise.all(open.map((subscription) => subscription.drain()));
     },
   };
 }

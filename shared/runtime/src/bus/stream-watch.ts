@@ -15,6 +15,8 @@ export type StreamWatch = ReturnType<typeof openStreamWatch>;
 interface Watched {
   readonly spec: StreamSpec;
   readonly found: FoundStream;
+  /** When the stream was last created. */
+  readonly madeAt: Date;
 }
 
 const everyMs = 5_000;
@@ -26,11 +28,16 @@ export function openStreamWatch(connection: Connection) {
   const missing = new Set<string>();
   const refusals = openRefusals();
   let said = '';
+  let clock: string[] = [];
   const others = openOtherStreams(connection);
 
   /** Notes the state that nats-server reports for a stream of this process. */
   const saw = (spec: StreamSpec, info: StreamInfo): void => {
-    watched.set(spec.name, { spec, found: describeStream(info, spec) });
+    const madeAt = new Date(info.created);
+    const before = watched.get(spec.name)?.madeAt ?? madeAt;
+    if (before.getTime() !== madeAt.getTime())
+      connection.log.warn({ stream: spec.name, madeAt }, 'a stream was created again: its messages are lost');
+    watched.set(spec.name, { spec, found: describeStream(info, spec), madeAt });
     missing.delete(spec.name);
     sayWhatIsNew();
   };
@@ -39,19 +46,8 @@ export function openStreamWatch(connection: Connection) {
   const notes = (): string[] => {
     const all = Array.from(watched.values(), ({ found }) => found);
     const leaderless = namesOf(all, isLeaderless).filter((name) => !missing.has(name));
-    const together = [
-      ...noteOfAll([...missing], (names) => `has no ${names}; \`ops streams --apply\` makes what is missing`),
-      ...all.flatMap(changesOf),
-      ...others.notes(),
-      ...differencesIn(all),
-      ...noteOfAll(
-        namesOf(all, isAlone),
-        (names) => `is a cluster and has one copy of ${names}; STREAM_REPLICAS=3 makes three`,
-      ),
-      ...noteOfAll(leaderless, (names) => `has no leader for ${names}`),
-      ...refusals.words(),
-    ];
-    return [...new Set(together)];
+    const ofStreams = notesOf(all, { missing: [...missing], leaderless, others: others.notes() });
+    return [...new Set([...ofStreams, ...refusals.words(), ...clock])];
   };
 
   const sayWhatIsNew = (): void => {
@@ -62,14 +58,17 @@ export function openStreamWatch(connection: Connection) {
     else connection.log.info('streams are as they should be again');
   };
 
-  const lookAt = async ({ spec, found }: Watched): Promise<void> => {
+  const lookAt = async ({ spec, found, madeAt }: Watched): Promise<void> => {
     try {
-      saw(spec, await connection.whileConnected(() => connection.manager.streams.info(spec.name)));
+      const askedAt = Date.now();
+      const info = await connection.whileConnected(() => connection.manager.streams.info(spec.name));
+      clock = describeClock(info, (askedAt + Date.now()) / 2);
+      saw(spec, info);
     } catch (error) {
       connection.log.debug({ err: error, stream: spec.name }, 'a stream could not be inspected');
       // Only the leader answers for a stream. The error says nothing without a NATS connection, or if `saw` ran meanwhile.
       if (connection.connected && watched.get(spec.name)?.found === found)
-        watched.set(spec.name, { spec, found: { ...found, standing: 'leaderless' } });
+        watched.set(spec.name, { spec, found: { ...found, standing: 'leaderless' }, madeAt });
       if (isRefusedWith(error, codes.streamNotFound)) missing.add(spec.name);
       sayWhatIsNew();
     }
@@ -98,7 +97,7 @@ export function openStreamWatch(connection: Connection) {
     granted(what: string): void {
       if (refusals.delete(what)) sayWhatIsNew();
     },
-    standings: () => Array.from(watched.values(), ({ found }) => standingOf(found)),
+    standings: () => Array.from(watched.values(), standingOf),
     [Symbol.asyncDispose]: checks[Symbol.asyncDispose],
   };
 }
@@ -123,6 +122,34 @@ function openRefusals() {
 
 const isLeaderless = ({ standing }: FoundStream): boolean => standing === 'leaderless';
 
+function notesOf(
+  all: readonly FoundStream[],
+  { missing, leaderless, others }: Record<'missing' | 'leaderless' | 'others', readonly string[]>,
+): string[] {
+  return [
+    ...noteOfAll(missing, (names) => `has no ${names}; \`ops streams --apply\` makes what is missing`),
+    ...all.flatMap(changesOf),
+    ...others,
+    ...differencesIn(all),
+    ...noteOfAll(
+      namesOf(all, isAlone),
+      (names) => `is a cluster and has one copy of ${names}; STREAM_REPLICAS=3 makes three`,
+    ),
+    ...noteOfAll(leaderless, (names) => `has no leader for ${names}`),
+  ];
+}
+
+const clocksApartMs = 5_000;
+
+/** A note if the clock of this machine and that of nats-server, which is in each answer, are seconds apart. */
+function describeClock(info: StreamInfo, ownMs: number): string[] {
+  const apartMs = 'ts' in info && typeof info.ts === 'string' ? Math.abs(Date.parse(info.ts) - ownMs) : 0;
+  if (!(apartMs > clocksApartMs)) return [];
+  return [
+    `The clock of a replica and that of NATS are ${Math.round(apartMs / 1_000)} s apart: see NTP on both.`,
+  ];
+}
+
 /** A single server names no cluster. */
 const isAlone = ({ facts }: FoundStream): boolean => facts?.replicas === 1 && facts.cluster !== undefined;
 
@@ -141,7 +168,7 @@ function changesOf({ name, differing, foreign }: FoundStream): string[] {
   ];
 }
 
-function standingOf(found: FoundStream) {
+function standingOf({ found, madeAt }: Watched) {
   const { replicas = 0, cluster, leader, followers = [] } = found.facts ?? {};
   const ofLeader = leader !== undefined || cluster === undefined ? 1 : 0;
   return {
@@ -151,6 +178,7 @@ function standingOf(found: FoundStream) {
     /** Copies that have all messages of the stream. */
     current: ofLeader + followers.filter(({ current, offline }) => current && !offline).length,
     hasLeader: !isLeaderless(found),
+    madeAt,
     /** Whether the stream has other copies, days or bytes than the settings of this process say. */
     differs: found.left.length > 0,
   };

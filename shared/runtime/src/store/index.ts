@@ -24,6 +24,7 @@ export {
   type StoreErrorKind,
 } from './errors.ts';
 export type { NamedIndex } from './indexes.ts';
+export { openStoreProof, type StoreProof } from './proof.ts';
 export { readInChunks, writeInChunks } from './chunks.ts';
 export type {
   Collection,

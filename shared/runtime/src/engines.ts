@@ -1,0 +1,50 @@
+// Which engines a process needs, whether each is up, and whether the process has served. `GET /ready` on the port of the metrics
+// is 503 until the process has served once, and 200 from then on: a rollout must stop at a replica that cannot serve, but an
+// engine that goes away later must take no replica out of service. The gauges tell of that engine.
+import { Gauge, type Registry } from 'prom-client';
+
+/** By name: whether the engine is up; undefined while the process has not asked it yet. */
+export type Engines = Readonly<Record<string, () => boolean | undefined>>;
+
+export type EngineWatch = ReturnType<typeof openEngineWatch>;
+
+export function openEngineWatch(registry: Registry) {
+  let engines: Engines = {};
+  let hasServed = false;
+  const states = () => Object.entries(engines).map(([engine, isUp]) => [engine, isUp()] as const);
+  const up = new Gauge({
+    name: 'sync_engine_up',
+    help: 'Whether an engine of this process answers it and lets it do its work.',
+    labelNames: ['engine'],
+    registers: [registry],
+    collect() {
+      up.reset();
+      for (const [engine, isUp] of states()) if (isUp !== undefined) up.set({ engine }, isUp ? 1 : 0);
+    },
+  });
+  const served: Gauge = new Gauge({
+    name: 'sync_served',
+    help: 'Whether this process has served since its start.',
+    registers: [registry],
+    collect() {
+      served.set(hasServed ? 1 : 0);
+    },
+  });
+  return {
+    /** Names the engines, before the process asks the first of them. */
+    needs(named: Engines): void {
+      engines = named;
+    },
+    /** The process serves. */
+    served: (): void => {
+      hasServed = true;
+    },
+    /** Undefined once the process has served, else what it waits for. */
+    waitsFor(): string | undefined {
+      if (hasServed) return undefined;
+      const away = states().filter(([, isUp]) => isUp === false);
+      const names = away.map(([engine]) => engine).join(', ');
+      return names === '' ? 'the start has not ended' : `waiting for ${names}`;
+    },
+  };
+}
