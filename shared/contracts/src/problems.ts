@@ -13,7 +13,9 @@ export const Problem = Type.Object(
     detail: Type.String(),
     code: Type.Unsafe<ErrorCode>({ type: 'string', enum: Object.keys(codes) }),
     requestId: Type.String(),
-    errors: Type.Optional(Type.Array(Type.Object({ pointer: Type.String(), detail: Type.String() }))),
+    errors: Type.Optional(
+      Type.Array(Type.Object({ pointer: Type.String(), detail: Type.String() }, { title: 'ProblemError' })),
+    ),
   },
   { title: 'Problem' },
 );

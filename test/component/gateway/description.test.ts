@@ -230,6 +230,15 @@ export async function misuse(): Promise<void> {
   const client = createClient<paths>();
   // @ts-expect-error A supplier has a name.
   await client.POST('/api/v1/integration/suppliers', { body: { suppliers: [{ externalId: 'SUP-001' }] } });
+  type Push = paths['/api/v1/integration/suppliers']['post']['requestBody']['content']['application/json'];
+  // @ts-expect-error No supplier has a "contry".
+  const body: Push = { suppliers: [{ externalId: '1', name: 'One', contry: 'SE' }] };
+  await client.POST('/api/v1/integration/suppliers', { body });
+  const registered = await client.POST('/api/v1/integration/webhook-events', {
+    body: { url: 'https://erp.example.com/', events: ['supplier.created'] },
+  });
+  // @ts-expect-error No error has this code.
+  if (registered.error?.code === 'no_such_code') return;
   // @ts-expect-error A page is a number.
   await client.GET('/api/v1/integration/suppliers', { params: { query: { page: 'one' } } });
   // @ts-expect-error There is no such path.

@@ -1,7 +1,7 @@
 // The OpenAPI 3.1 document of the whole interface, made from the route table. The gateway serves the document as
 // `/openapi.json`, and `npm run openapi` writes the document to a file.
 import manifest from '../../package.json' with { type: 'json' };
-import { limits, Problem, routes } from '@integration-sync/contracts';
+import { limits, routes } from '@integration-sync/contracts';
 import { deliveryExample, runExample, webhookExample } from '@integration-sync/contracts/examples';
 import { deliveryHeaders, describeDeliveries } from './deliveries.ts';
 import { gatewayPages, type GatewayPagesOptions } from './gateway-pages.ts';
@@ -28,7 +28,7 @@ export function describeInterface(options: DescriptionOptions = {}): JsonObject 
   for (const { path, method, operation } of gatewayPages({ hasTokenEndpoint, hasConsole }))
     add(path, method, operation);
   const webhooks = describeDeliveries(schemas);
-  schemas.use(Problem);
+  const responses = usedIn(paths, describeRefusals(schemas));
   return {
     openapi: '3.1.0',
     info: { title: 'Integration Sync Service', version: manifest.version, description: introduction },
@@ -49,7 +49,7 @@ export function describeInterface(options: DescriptionOptions = {}): JsonObject 
       },
       parameters: { ...sharedParameters, ...deliveryHeaders },
       headers: describeHeaders(),
-      responses: usedIn(paths, describeRefusals()),
+      responses,
       schemas: schemas.inOrder(),
     },
   };

@@ -1,7 +1,9 @@
 // The error answers in the OpenAPI document: for each status, every code with an example as the gateway writes answers.
-import { codes, Failure, problemOf, type ErrorCode } from '@integration-sync/contracts';
+import { codes, Failure, Problem, problemOf, type ErrorCode } from '@integration-sync/contracts';
 import { requestIdExample } from './headers.ts';
+import type { TSchema } from 'typebox';
 import { answerOf, plain, reference, type JsonObject } from './model.ts';
+import type { SchemaCollection } from './schemas.ts';
 
 interface Refusal {
   /** Given if the gateway answers another status than the table of codes has. */
@@ -107,22 +109,19 @@ export const refusalResponses = (names: readonly RefusalName[]): Record<string, 
   Object.fromEntries(names.map((name) => [statusOf(refusals[name]), reference('responses', name)]));
 
 /** All refusals, for `components`. */
-export const describeRefusals = (): Record<string, JsonObject> =>
-  Object.fromEntries(Object.entries<Refusal>(refusals).map(([name, refusal]) => [name, describe(refusal)]));
+export const describeRefusals = (schemas: SchemaCollection): Record<string, JsonObject> =>
+  Object.fromEntries(
+    Object.entries<Refusal>(refusals).map(([name, refusal]) => [name, describe(name, refusal, schemas)]),
+  );
 
 const statusOf = ({ status, examples: [first] }: Refusal): number => status ?? codes[first.code].status;
 
-function describe(refusal: Refusal): JsonObject {
+function describe(name: string, refusal: Refusal, schemas: SchemaCollection): JsonObject {
   const { description, examples, headers = [] } = refusal;
   const status = statusOf(refusal);
   return answerOf(description, headers, {
     'application/problem+json': {
-      schema: {
-        allOf: [
-          reference('schemas', 'Problem'),
-          { properties: { status: { const: status }, code: { enum: examples.map(({ code }) => code) } } },
-        ],
-      },
+      schema: schemas.use(problemSchema(name, status, examples)),
       examples: Object.fromEntries(
         examples.map((failure) => [
           failure.code,
@@ -135,3 +134,14 @@ function describe(refusal: Refusal): JsonObject {
     },
   });
 }
+
+/** `Problem` with this status and these codes alone. Generators cannot merge them by `allOf`. */
+const problemSchema = (name: string, status: number, examples: Refusal['examples']): TSchema => ({
+  ...Problem,
+  title: `${name}Problem`,
+  properties: {
+    ...Problem.properties,
+    status: { type: 'integer', enum: [status] },
+    code: { type: 'string', enum: examples.map(({ code }) => code) },
+  },
+});

@@ -16,6 +16,9 @@ export function collectSchemas() {
         .filter(([key]) => !internal.has(key))
         .map(([key, part]) => [key, key === 'pattern' ? portablePattern(part) : convert(part ?? null)]),
     );
+    const { default: fallback, description } = value;
+    if (fallback !== undefined && typeof description === 'string')
+      converted['description'] = `${description}; ${JSON.stringify(fallback)} unless given`;
     if (typeof value['title'] !== 'string' || value['type'] !== 'object') return converted;
     const name = inPascalCase(value['title']);
     named[name] = converted;
@@ -34,8 +37,11 @@ export function collectSchemas() {
   };
 }
 
-/** Keywords for the messages of the services, which the document leaves out. */
-const internal = new Set(['x-required', 'x-expected']);
+/**
+ * Keywords that the document leaves out: those for the messages of the services, and `default`, for which generators
+ * make a field required. The description says the default.
+ */
+const internal = new Set(['x-required', 'x-expected', 'default']);
 
 /** Not every language can write lone surrogates in a pattern, and no caller can send them as UTF-8. */
 const portablePattern = (pattern: Json | undefined): Json =>
