@@ -176,7 +176,7 @@ function serve(parts: Parts): Promise<AsyncDisposable> {
         ...endpointsHandlers({ ...parts, takeCutoff, endpointsMax }),
         ...listingHandlers(endpoints, revisions, cursorKey),
         ...attemptsHandlers(endpoints, attemptLog, findSent, cursorKey),
-        ...replayHandlers(endpoints, bus, parts.candidatesIn, findSent),
+        ...replayHandlers(endpoints, bus, parts.candidatesIn, findSent, takeCutoff),
       }),
       ...healthHandlers(health),
     },

@@ -17,8 +17,15 @@ const event = (kind: string, sequence: number): StoredMessage => ({
   storedAt: new Date(),
 });
 
+interface Given {
+  leftMs: number;
+  events?: number;
+  /** The pushes that are still to be announced, at one look after the other. */
+  underWay?: string[][];
+}
+
 /** A stream, endless unless a test gives an end, in which one event in a hundred is of a wanted kind. */
-function setUp({ leftMs, events = Infinity }: { leftMs: number; events?: number }) {
+function setUp({ leftMs, events = Infinity, underWay = [] }: Given) {
   const published: string[] = [];
   const bus = {
     async publishBatch(messages: readonly { subject: string }[]) {
@@ -33,7 +40,9 @@ function setUp({ leftMs, events = Infinity }: { leftMs: number; events?: number 
       }
     },
   };
-  const endpoints = { findOf: async () => openEndpoint('wh_1') } as never;
+  const endpoint = { ...openEndpoint('wh_1'), eventsUnderWay: ['sync_a', 'sync_b'] };
+  const endpoints = { findOf: async () => endpoint } as never;
+  const takeCutoff = async () => ({ through: 0, underWay: underWay.shift() ?? [] });
   const candidatesIn = openCandidates({
     endpoints,
     claims: { floorOf: async () => 0 },
@@ -42,7 +51,7 @@ function setUp({ leftMs, events = Infinity }: { leftMs: number; events?: number 
     log: openLog({ service: 'test', level: 'silent' }),
     bus,
   });
-  const handlers = replayHandlers(endpoints, bus, candidatesIn, async () => new Map());
+  const handlers = replayHandlers(endpoints, bus, candidatesIn, async () => new Map(), takeCutoff);
   const request: BusRequest = {
     subject: subjects.endpointsReplay,
     headers: new Map([['id', 'wh_1']]),
@@ -86,4 +95,18 @@ it('a replay is event batches that are addressed to one endpoint', async () => {
   const { published, replay } = setUp({ leftMs: 10_000, events: 200 });
   expect(await replay()).toMatchObject({ body: '{"queued":2}' });
   expect(published).toEqual(['event-batches.replay.acme']);
+});
+
+it('a replay waits until what was under way when the webhook was enabled is announced', async () => {
+  const underWay = [['sync_b', 'sync_c'], ['sync_b'], ['sync_d'], ['sync_b']];
+  const { replay } = setUp({ leftMs: 10_000, events: 200, underWay });
+  expect(await replay()).toMatchObject({ body: '{"queued":2}' });
+  expect(underWay).toEqual([['sync_b']]);
+});
+
+it('a replay that would wait for too long is answered 503, and sends nothing', async () => {
+  const underWay = Array.from({ length: 100 }, () => ['sync_a']);
+  const { published, replay } = setUp({ leftMs: 1_200, events: 200, underWay });
+  await expect(replay()).rejects.toMatchObject({ code: 'unavailable', retryAfterSeconds: 5 });
+  expect(published).toEqual([]);
 });

@@ -15,6 +15,7 @@ import type { Bus, BusHandler, BusRequest } from '@integration-sync/runtime/bus'
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
 import type { StreamEvent } from '../log/batch.ts';
+import type { TakeCutoff } from '../matching/cutoff.ts';
 import type { FindSent } from './attempt-listing.ts';
 import { accept, bodyExaminer, type Examined } from './body.ts';
 import { endpointOf, json } from './handlers.ts';
@@ -22,6 +23,10 @@ import { type Candidates, meantFor, openResend } from './replay-candidates.ts';
 
 /** A replay that is too long ends with an error, this long before its caller stops waiting. */
 const marginMs = 1_000;
+/** How long a replay waits for the announcement of pushes that were under way when the endpoint was enabled. */
+const announcedMs = 4_000;
+const announcedPollMs = 100;
+const retryAfterSeconds = 5;
 /** An attempt that has ended is in the attempt log after this time, also if its owner's NATS connection is slow. */
 const unloggedMs = 1_000;
 
@@ -30,6 +35,7 @@ export function replayHandlers(
   bus: Pick<Bus, 'publishBatch'>,
   candidatesIn: Candidates,
   findSent: FindSent,
+  takeCutoff: TakeCutoff,
 ): Record<string, BusHandler> {
   const resend = openResend(bus);
   const examine = bodyExaminer(ReplayEvents);
@@ -41,6 +47,7 @@ export function replayHandlers(
       if (!endpoint.active) {
         throw new Failure('conflict', 'The webhook is disabled; enable it first ({"active": true}).');
       }
+      if (given.eventIds === undefined) await untilAnnounced(endpoint, request);
       const queued =
         given.eventIds === undefined
           ? await replaySpan(endpoint, given, request)
@@ -48,6 +55,27 @@ export function replayHandlers(
       return { ...json({ queued }), logFields: { queued } };
     },
   };
+
+  /**
+   * Waits until pushes that were under way when the endpoint was enabled are announced: the endpoint gets their events only by a
+   * replay, and a replay finds an event only once the event is in the log. A push of a dead replica is announced 15 s later.
+   */
+  async function untilAnnounced({ eventsUnderWay = [] }: Endpoint, request: BusRequest): Promise<void> {
+    const endMs = Math.min(performance.now() + announcedMs, request.deadline - marginMs);
+    while (eventsUnderWay.length > 0) {
+      const { underWay } = await takeCutoff(request);
+      if (!eventsUnderWay.some((origin) => underWay.includes(origin))) return;
+      if (performance.now() > endMs)
+        throw new Failure(
+          'unavailable',
+          'Some pushes from before the webhook was enabled are still being announced.',
+          {
+            retryAfterSeconds,
+          },
+        );
+      await wait(announcedPollMs);
+    }
+  }
 
   function replaySpan(endpoint: Endpoint, given: ReplayEvents, request: BusRequest): Promise<number> {
     const { since = '', until, events } = given;
