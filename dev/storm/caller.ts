@@ -16,10 +16,13 @@ export interface Answer {
 }
 
 export interface Asked {
-  method?: 'GET' | 'POST' | 'PATCH';
+  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** A path below `/api/v1/integration`, or a whole one, as in the header `Link`. */
   path: string;
   body?: unknown;
+  headers?: Readonly<Record<string, string>>;
+  /** In place of the token of the integration. */
+  key?: string | undefined;
   gateway?: number;
   hangUpAfterMs?: number | undefined;
 }
@@ -34,9 +37,9 @@ const tokenSeconds = 24 * 60 * 60;
 export function openCaller({ gateways, authSecret }: StormPlan, integration: string): Caller {
   const token = issueAccessToken({ secret: authSecret, integration, ttlSeconds: tokenSeconds });
   return {
-    ask({ method = 'GET', path, body, gateway = 0, hangUpAfterMs }) {
+    ask({ method = 'GET', path, body, headers: given, key, gateway = 0, hangUpAfterMs }) {
       const text = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
-      const url = new URL(path.startsWith(basePath) ? path : `${basePath}${path}`, gateways[gateway]);
+      const url = new URL(/^\/(?:api|token)/.test(path) ? path : `${basePath}${path}`, gateways[gateway]);
       const { promise, resolve } = Promise.withResolvers<Answer>();
       const begunMs = clockMs();
       const end = (outcome: PushOutcome, headers = {}, answered = ''): void => {
@@ -47,7 +50,8 @@ export function openCaller({ gateways, authSecret }: StormPlan, integration: str
         method,
         agent: false,
         headers: {
-          authorization: `Bearer ${token}`,
+          ...given,
+          authorization: `Bearer ${key ?? token}`,
           ...(text === undefined
             ? {}
             : { 'content-type': 'application/json', 'content-length': text.length }),

@@ -77,6 +77,7 @@ interface StoredDocument {
   _id: string;
   integration: string;
   externalId: string;
+  push: string;
   fields: Item;
 }
 
@@ -91,8 +92,8 @@ export async function collectStored(folder: string, store: Store): Promise<void>
   using pending = openLedgerFile(folder, 'pending');
   for (const plural of plurals) {
     for await (const document of store.collection<StoredDocument>(plural).find({})) {
-      const { _id: internalId, integration, externalId, fields } = document;
-      stored.write({ integration, plural, externalId, internalId, fields });
+      const { _id: internalId, integration, externalId, push, fields } = document;
+      stored.write({ integration, plural, externalId, internalId, push, fields });
     }
   }
   for (const name of journals) {

@@ -4,16 +4,33 @@ import type { Random } from '../fuzz/random.ts';
 import { within } from './faults.ts';
 import type { Profile } from './profile.ts';
 
-/** A hostile receiver never stops talking (`hostile.ts`). */
-export type Behaviour = 'steady' | 'flaky' | 'slow' | 'dead' | 'hostile';
+/**
+ * A hostile receiver never stops talking (`hostile.ts`). A narrow one takes one delivery at a time. A recovering one is
+ * disabled by its failures, and recovers (`recovering.ts`).
+ */
+export type Behaviour = 'steady' | 'flaky' | 'slow' | 'dead' | 'hostile' | 'narrow' | 'recovering';
 
 export interface EndpointPlan {
   integration: string;
   behaviour: Behaviour;
   events: readonly string[];
+  settings?: { inFlightMax?: number; recover?: boolean };
 }
 
 export function planEndpoints({
+  integrations,
+  receivers,
+}: Pick<Profile, 'integrations' | 'receivers'>): EndpointPlan[] {
+  const integration = integrations.at(-1) ?? '';
+  const one = { integration, events: ['sync.completed'] };
+  return [
+    ...usualEndpoints({ integrations, receivers }),
+    { ...one, behaviour: 'narrow', settings: { inFlightMax: 1 } },
+    { ...one, behaviour: 'recovering', settings: { recover: true } },
+  ];
+}
+
+function usualEndpoints({
   integrations,
   receivers,
 }: Pick<Profile, 'integrations' | 'receivers'>): EndpointPlan[] {
@@ -59,10 +76,11 @@ const flakyAwayMs = 4_000;
 
 export function react(behaviour: Behaviour, { nowMs, random }: { nowMs: number; random: Random }): Reaction {
   const failure: Reaction = { status: random.chance(0.3) ? 0 : 500, afterMs: 0 };
-  const success: Reaction = { status: 204, afterMs: 0 };
+  const success: Reaction = { status: random.pick([200, 202, 204]), afterMs: 0 };
   if (behaviour === 'dead') return failure;
   if (behaviour === 'hostile') return { status: 0, afterMs: 0 };
   if (behaviour === 'slow') return { ...success, afterMs: within(random, [200, 1_500]) };
-  if (behaviour === 'steady') return success;
+  if (behaviour === 'narrow') return { ...success, afterMs: within(random, [80, 250]) };
+  if (behaviour !== 'flaky') return success;
   return nowMs % flakyRoundMs < flakyAwayMs || random.chance(0.002) ? failure : success;
 }

@@ -8,7 +8,7 @@ import { drawItem, spoilItem } from './items.ts';
 import { plurals, type EndedLine, type Item, type Plural } from './lines.ts';
 import type { Flood, Profile } from './profile.ts';
 import type { Batch, Pusher } from './pusher.ts';
-import { openOwnIds, type OwnIds } from './own-ids.ts';
+import { erasedPrefix, openOwnIds, type OwnIds } from './own-ids.ts';
 
 export interface LaneOptions {
   pusher: Pusher;
@@ -30,8 +30,9 @@ export async function runPrivateLane(options: LaneOptions): Promise<void> {
   const ownIds = openOwnIdsByKind((plural) => openOwnIds(`p-${plural.slice(0, 1)}-${pusher.lane}`));
   await runLane(options, async () => {
     const plural = drawPlural(random, ownIds);
+    if (random.chance(eraseChance)) await eraseOne(options, ownIds.erased);
     const name = pusher.nextName();
-    const batch = drawPrivate(options, plural, name, ownIds);
+    const batch = drawArchived(random, plural, ownIds) ?? drawPrivate(options, plural, name, ownIds);
     const attempt = async (as: string): Promise<EndedLine> => {
       const ended = await pusher.push(as, batch);
       noteEnd(ownIds[plural], batch, ended);
@@ -46,24 +47,65 @@ export async function runPrivateLane(options: LaneOptions): Promise<void> {
   });
 }
 
-type OwnIdsByKind = Record<Plural, OwnIds>;
+const eraseChance = 0.05;
+
+/** A supplier of its own is pushed and erased, until both are answered 200. */
+async function eraseOne(options: LaneOptions, erased: string[]): Promise<void> {
+  const { pusher, random } = options;
+  const externalId = `${erasedPrefix}${pusher.lane}-${erased.length}`;
+  for (const action of [undefined, 'erase'] as const) {
+    for (let outcome; outcome !== 200 && !options.stopped.aborted;) {
+      const name = pusher.nextName();
+      const draft = { externalId, name: `${name}/0`, reference: null, whole: true };
+      const item = action === undefined ? drawItem(random, 'suppliers', draft) : { externalId };
+      const ended = await pusher.push(name, {
+        plural: 'suppliers',
+        items: [item],
+        wrong: [],
+        drafting: false,
+        action,
+      });
+      ({ outcome } = ended);
+      if (outcome !== 200) await pause(options, ended);
+    }
+  }
+  erased.push(externalId);
+}
+
+const archiveChance = 0.08;
+
+/** Records that this lane's pushes have made, and whose fields are known. */
+function drawArchived(random: Random, plural: Plural, ownIds: OwnIdsByKind): Batch | undefined {
+  const ids = ownIds[plural];
+  if (ids.acceptedCount() === 0 || !random.chance(archiveChance)) return undefined;
+  const drawn = new Set(Array.from({ length: 1 + random.integer(10) }, () => ids.drawAccepted(random)));
+  const items = [...drawn].map((id) => ids.lastAccepted(id)).filter((item) => item !== undefined);
+  if (items.length === 0) return undefined;
+  const archived = items.map((item) => Object.assign({}, item, { syncStatus: 'ARCHIVED' }));
+  return { plural, items: archived, wrong: [], drafting: false, action: 'archive' };
+}
+
+/** The suppliers that the lane has erased are no targets of references any more. */
+type OwnIdsByKind = Record<Plural, OwnIds> & { erased: string[] };
 
 const openOwnIdsByKind = (open: (plural: Plural) => OwnIds): OwnIdsByKind => ({
   suppliers: open('suppliers'),
   products: open('products'),
   batches: open('batches'),
+  erased: [],
 });
 
 const mayComeAgain = ({ random, stopped }: LaneOptions, { outcome }: EndedLine): boolean =>
   outcome !== 200 && !stopped.aborted && random.chance(againChance);
 
-function noteEnd(ids: OwnIds, { items }: Batch, { outcome, answer }: EndedLine): void {
+function noteEnd(ids: OwnIds, { items, action }: Batch, { outcome, answer }: EndedLine): void {
   for (const [position, item] of items.entries()) {
     if (typeof item !== 'object' || item === null || !('externalId' in item)) continue;
     const id = String(item.externalId);
     const status = answer?.records[position]?.status;
     if (outcome !== 200) ids.cutOff(id);
-    else if (status === 'CREATED' || status === 'UPDATED') ids.accepted(id, { ...item });
+    else if (action === undefined && status !== undefined && status !== 'ERROR')
+      ids.accepted(id, { ...item });
   }
 }
 
@@ -100,6 +142,8 @@ function drawPrivate(
 function drawReference(random: Random, plural: Plural, ownIds: OwnIdsByKind): string | null {
   if (plural === 'suppliers' || (plural === 'products' && random.chance(0.3))) return null;
   if (random.chance(0.02)) return `missing-${random.integer(1_000)}`;
+  const erased = plural === 'products' && random.chance(0.05) ? ownIds.erased.at(-1) : undefined;
+  if (erased !== undefined) return erased;
   return (plural === 'products' ? ownIds.suppliers : ownIds.products).drawAccepted(random);
 }
 

@@ -25,6 +25,8 @@ export interface BegunLine {
   plural: Plural;
   items: readonly unknown[];
   drafting: boolean;
+  /** Absent: a push. The items of the others have what the records hold already, with a status. */
+  action?: 'archive' | 'erase' | undefined;
   /** Items that are wrong on purpose: their positions, and how the reason begins. */
   wrong: readonly (readonly [position: number, reason: string])[];
   gateway: number;
@@ -90,12 +92,17 @@ export interface EndpointLine {
 
 export interface DeliveryLine {
   endpoint: string;
+  path: string;
   event: string;
   kind: string;
+  /** When the request came, and when the receiver answered. */
+  begunMs: number;
   atMs: number;
   /** What the receiver answered; 0 where it broke the connection. */
   status: number;
   genuine: boolean;
+  /** The index of the secret that made the plain signature, among those that the receiver had by then; -1: none. */
+  signer: number;
   /** What it has that the description of the messages does not allow. */
   undescribed?: string | undefined;
   bodyHash: string;
@@ -116,6 +123,20 @@ export interface AttemptLogLine {
   total: number;
   /** Every entry of a failed attempt. */
   failed: readonly DeliveryAttempt[];
+}
+
+/** A request of a customer (`customers/`). */
+export interface AskLine {
+  by: string;
+  integration: string;
+  method: string;
+  path: string;
+  sent?: unknown;
+  begunMs: number;
+  endedMs: number;
+  outcome: PushOutcome;
+  /** What is kept of the answer. */
+  answer?: unknown;
 }
 
 /** An event whose fourth attempt failed, by the service's own attempt log. */
@@ -178,6 +199,8 @@ export interface StoredLine {
   plural: Plural;
   externalId: string;
   internalId: string;
+  /** The sync id of the last push that changed it. */
+  push: string;
   fields: Item;
 }
 
@@ -211,6 +234,9 @@ export interface LedgerLines {
   'runs-read': RunsReadLine;
   endpoints: EndpointLine;
   deliveries: DeliveryLine;
+  asks: AskLine;
+  /** Deliveries to endpoints that customers change. */
+  hits: DeliveryLine;
   'given-up': GivenUpLine;
   replays: ReplayLine;
   attempts: AttemptLogLine;

@@ -3,6 +3,9 @@
 import type { Random } from '../fuzz/random.ts';
 import type { Item } from './lines.ts';
 
+/** Of ids that are pushed to be erased. */
+export const erasedPrefix = 'e-';
+
 export interface OwnIds {
   fresh(): string;
   /** An id that was pushed before, if there is one. */

@@ -1,6 +1,7 @@
 // Pushes, and writes each push into the ledger before it sends it, and its outcome after.
 import type { Random } from '../fuzz/random.ts';
 import type { Caller } from './caller.ts';
+import { isItem } from './check/fields.ts';
 import { clockMs } from './clock.ts';
 import type { LedgerFile } from './ledger.ts';
 import type { BegunLine, EndedLine, Plural, PushAnswered, RunsReadLine } from './lines.ts';
@@ -10,6 +11,7 @@ export interface Batch {
   items: readonly unknown[];
   drafting: boolean;
   wrong: BegunLine['wrong'];
+  action?: BegunLine['action'];
 }
 
 export interface Pusher {
@@ -52,13 +54,17 @@ export function openPusher({ lane, integration, caller, random, files }: PusherO
     integration,
     nextName: () => `${lane}.${(count += 1)}`,
     async push(name, batch) {
-      const { plural, items, drafting } = batch;
+      const { plural, items, drafting, action } = batch;
       const gateway = random.integer(2);
-      const body = { [plural]: items, ...(plural === 'batches' ? { autoCreateDDS: drafting } : {}) };
+      const body =
+        action === undefined
+          ? { [plural]: items, ...(plural === 'batches' ? { autoCreateDDS: drafting } : {}) }
+          : { externalIds: items.map((item) => isItem(item) && item['externalId']) };
+      const path = action === undefined ? `/${plural}` : `/${plural}/${action}`;
       const hangUpAfterMs = random.chance(hangUpChance) ? 1 + random.integer(150) : undefined;
       const begunAt = new Date().toISOString();
       files.begun.write({ push: name, lane, integration, ...batch, gateway, begunMs: clockMs(), begunAt });
-      const answer = await caller.ask({ method: 'POST', path: `/${plural}`, body, gateway, hangUpAfterMs });
+      const answer = await caller.ask({ method: 'POST', path, body, gateway, hangUpAfterMs });
       const { outcome, headers, endedMs } = answer;
       const ended: EndedLine =
         outcome === 200
@@ -77,7 +83,11 @@ export function openPusher({ lane, integration, caller, random, files }: PusherO
   };
 }
 
+/** Answers to archiving and erasing become such to pushes, in which each record is UPDATED. */
 function readAnswer(body: string): { answer: PushAnswered } {
-  const answer: PushAnswered = JSON.parse(body);
+  const told = body
+    .replace(/"(?:archived|erased)":/, '"updated":')
+    .replaceAll(/"(?:ARCHIVED|ERASED)"/g, '"UPDATED"');
+  const answer: PushAnswered = { created: 0, ...JSON.parse(told) };
   return { answer };
 }

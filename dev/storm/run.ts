@@ -7,8 +7,9 @@ import { startMember, type Member } from './members.ts';
 import { hasPlan, writePlan, type StormPlan } from './plan.ts';
 import { profiles, type ProfileName } from './profile.ts';
 
-/** Parts that a storm for one breakage leaves out: faults, or waiting until everything is delivered. */
-export type Without = readonly ('faults' | 'last deliveries')[];
+/** Parts that a storm for one breakage may leave out: faults, or waiting until everything is delivered. */
+export const parts = ['faults', 'last deliveries'] as const;
+export type Without = readonly (typeof parts)[number][];
 
 export interface RunOptions {
   seed: number;
@@ -39,8 +40,9 @@ export async function runStorm(options: RunOptions): Promise<void> {
   const beginning =
     cluster !== undefined ? 'start-on-cluster' : owners !== undefined ? 'start-with-owners' : 'start';
   writePlan(folder, planOf(options, stack.pid, await tell(stack, beginning, 30 * minuteMs)));
-  const [receivers, pollers, clients] = [start('receivers'), start('pollers'), start('clients')];
-  for (const member of [receivers, pollers, clients]) await tell(member, 'start', minuteMs);
+  const [receivers, pollers] = [start('receivers'), start('pollers')];
+  const [customers, clients] = [start('customers'), start('clients')];
+  for (const member of [receivers, pollers, customers, clients]) await tell(member, 'start', minuteMs);
   const chaos = start('chaos');
   if (!without.includes('faults')) await tell(chaos, 'start', minuteMs);
   say(`the storm blows for ${seconds} s`);
@@ -62,6 +64,7 @@ export async function runStorm(options: RunOptions): Promise<void> {
   const collector = start('collector');
   await tell(collector, 'settle', 5 * minuteMs);
   await tell(pollers, 'stop', 2 * minuteMs);
+  await tell(customers, 'stop', 5 * minuteMs);
   if (!without.includes('last deliveries')) {
     say('waiting until everything is delivered');
     for (const note of listOf(await tell(collector, 'replay', 6 * minuteMs))) say(note);

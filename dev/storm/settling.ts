@@ -20,6 +20,12 @@ const everyMs = 500;
 const unannounced = { due: { $exists: true }, $or: [{ watched: { $exists: false } }, { state: 'written' }] };
 const undecided = { due: { $exists: true } };
 
+/** The sync ids of pushes that are not announced yet; none while MongoDB does not say. */
+export async function unannouncedIn(store: Store): Promise<string[]> {
+  const found = journals.map((name) => store.collection<{ _id: string }>(name).find(unannounced).toArray());
+  return (await Promise.all(found).catch(() => [])).flat().map(({ _id }) => _id);
+}
+
 /** Waits until cut-off pushes are settled; resolves with false if that took too long. */
 export async function untilAnnounced(store: Store, waitsForLateWrites: boolean): Promise<boolean> {
   const end = performance.now() + (waitsForLateWrites ? lookedAtWithinMs : takenOverWithinMs);

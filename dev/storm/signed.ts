@@ -1,21 +1,34 @@
-// Whether a delivery is signed as it should be, both ways: by the official library, and by the plain signature over the body.
+// How a delivery is signed, both ways: for the official library, and by the plain signature over the body.
 import { createHmac, hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { Webhook } from 'standardwebhooks';
 
-export function isSignedWell(headers: IncomingHttpHeaders, body: string, secret: string): boolean {
+export interface Signed {
+  /** The library verifies the delivery with one of the secrets. */
+  genuine: boolean;
+  /** The index of the secret that made the plain signature; -1 if none of them did. */
+  signer: number;
+}
+
+export function readSignature(
+  headers: IncomingHttpHeaders,
+  body: string,
+  secrets: readonly string[],
+): Signed {
   const header = (name: string): string => String(headers[name] ?? '');
-  try {
-    new Webhook(secret).verify(body, {
-      'webhook-id': header('webhook-id'),
-      'webhook-timestamp': header('webhook-timestamp'),
-      'webhook-signature': header('webhook-signature'),
-    });
-  } catch {
-    return false;
-  }
-  const plain = createHmac('sha256', secret).update(body).digest('hex');
-  return header('x-webhook-signature') === plain;
+  const names = ['webhook-id', 'webhook-timestamp', 'webhook-signature'];
+  const signed = Object.fromEntries(names.map((name) => [name, header(name)]));
+  const verifies = (secret: string): boolean => {
+    try {
+      new Webhook(secret).verify(body, signed);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  const plain = (secret: string): string => createHmac('sha256', secret).update(body).digest('hex');
+  const signer = secrets.findLastIndex((secret) => header('x-webhook-signature') === plain(secret));
+  return { genuine: secrets.some(verifies), signer };
 }
 
 /** A short hash of a body, which saves room in the ledger; 64 bits make two equal hashes unlikely. */

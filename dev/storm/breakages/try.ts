@@ -29,7 +29,7 @@ export async function tryBreakages(names: readonly string[], trying: Trying): Pr
 }
 
 async function isNamed(breakage: Breakage, { say, signal }: Trying): Promise<boolean> {
-  const { name, says, found, seconds, without = [] } = breakage;
+  const { name, says, found, seconds, without } = breakage;
   const folder = join(repositoryFolder, '.local/breakages', name);
   say(`${name}: ${says}`);
   const begunMs = performance.now();

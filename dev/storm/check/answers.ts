@@ -26,7 +26,8 @@ function faultOf(push: Push): string | undefined {
     return `updated ${answer.updated}, but ${count('UPDATED')} are UPDATED`;
   if (errors.length !== count('ERROR')) return `${errors.length} errors, but ${count('ERROR')} are ERROR`;
   if (answer.success !== (errors.length === 0)) return `success is ${answer.success}`;
-  if (push.plural === 'batches' && answer.ddsCreated === undefined) return 'no ddsCreated';
+  if (push.plural === 'batches' && push.action === undefined && answer.ddsCreated === undefined)
+    return 'no ddsCreated';
   if (!push.drafting && (answer.ddsCreated ?? []).length > 0) return 'drafts that were not asked for';
   return push.items.map((item, position) => faultOfItem(push, item, position)).find(Boolean);
 }

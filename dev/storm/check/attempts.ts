@@ -23,6 +23,7 @@ interface Entry {
   endedMs: number;
   /** When the next attempt is due; Infinity if there is none. */
   nextMs: number;
+  status: number | null;
 }
 
 export function checkAttempts(pushes: readonly Push[], seen: Seen, report: Report): void {
@@ -30,11 +31,12 @@ export function checkAttempts(pushes: readonly Push[], seen: Seen, report: Repor
   const isStruck = openStruck(seen.faults.filter(touchesDeliveries));
   const hits = Map.groupBy(seen.deliveries, ({ endpoint }) => endpoint);
   const logs = new Map(seen.attempts.map((log) => [log.endpoint, log]));
-  const entryOf = ({ eventId, attempt, outcome, at, durationMs, nextAttemptAt }: DeliveryAttempt): Entry => {
+  const entryOf = (entry: DeliveryAttempt): Entry => {
+    const { eventId, attempt, outcome, at, durationMs, responseStatus: status, nextAttemptAt } = entry;
     const begunMs = toLedger(at);
     const nextMs = nextAttemptAt === null ? Infinity : toLedger(nextAttemptAt);
     const hasSucceeded = outcome === 'succeeded';
-    return { event: eventId, attempt, hasSucceeded, begunMs, endedMs: begunMs + durationMs, nextMs };
+    return { event: eventId, attempt, hasSucceeded, begunMs, endedMs: begunMs + durationMs, nextMs, status };
   };
   for (const { endpoint, behaviour } of seen.endpoints) {
     const log = logs.get(endpoint);
@@ -45,7 +47,9 @@ export function checkAttempts(pushes: readonly Push[], seen: Seen, report: Repor
     const newest = log.newest.map(entryOf);
     const failed = log.failed.map(entryOf);
     const of = { name: `${behaviour} ${endpoint}`, isStruck, report };
-    checkKept(log, { newest, hits: hits.get(endpoint) ?? [] }, of);
+    const own = hits.get(endpoint) ?? [];
+    checkKept(log, { newest, hits: own }, of);
+    if (behaviour !== 'hostile') checkSaid(newest, own, of);
     checkTries([...newest.filter(({ hasSucceeded }) => hasSucceeded), ...failed], of);
     if (alwaysFails.has(behaviour)) checkDisabling(failed, newest, of);
   }
@@ -98,6 +102,24 @@ function checkKept(
     );
     if (!isJudged || logged.length >= ofEvent.length) continue;
     const what = `${name}: ${logged.length} entries of ${event}, which came ${ofEvent.length} times, last at ${seconds(ofEvent.at(-1)?.atMs ?? 0)}`;
+    report({ class: 'attempt-log', what });
+  }
+}
+
+/** Dates have whole milliseconds, and an attempt begins at its sender. */
+const sameMs = 10;
+
+/** Checks the entry of each delivery, which its receiver got right after the attempt began: its status and its duration. */
+function checkSaid(entries: readonly Entry[], hits: readonly DeliveryLine[], { name, report }: Of): void {
+  const byEvent = Map.groupBy(entries, ({ event }) => event);
+  for (const { event, begunMs, atMs, status } of hits) {
+    const began = byEvent.get(event)?.filter((entry) => entry.begunMs <= begunMs + sameMs) ?? [];
+    const entry = began.toSorted((one, other) => other.begunMs - one.begunMs)[0];
+    // A delivery whose entry was lost with its replica is followed by none within the deadline.
+    if (entry === undefined || begunMs - entry.begunMs > attemptMsMax || status === 0) continue;
+    const durationMs = entry.endedMs - entry.begunMs;
+    if (entry.status === status && durationMs >= atMs - begunMs - sameMs) continue;
+    const what = `${name}: ${event} was answered ${status} after ${seconds(atMs - begunMs)}; its entry says ${entry.status} after ${seconds(durationMs)}`;
     report({ class: 'attempt-log', what });
   }
 }

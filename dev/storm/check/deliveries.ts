@@ -1,5 +1,5 @@
 // Checks the deliveries that receivers got against the events on the stream EVENTS.
-import { attemptDelaysMs } from '@integration-sync/contracts';
+import { attemptDelaysMs, testKind } from '@integration-sync/contracts';
 import type { DeliveryLine, EndpointLine, EventLine, GivenUpLine } from '../lines.ts';
 import type { Report } from './violations.ts';
 
@@ -22,7 +22,7 @@ export function checkDeliveries({ endpoints, deliveries, givenUp, events }: Deli
   const givenUpBy = Map.groupBy(givenUp, ({ endpoint }) => endpoint);
   for (const endpoint of endpoints) {
     const hits = byEndpoint.get(endpoint.endpoint) ?? [];
-    for (const hit of hits) {
+    for (const hit of hits.filter(({ kind }) => kind !== testKind)) {
       const fault = faultOf(hit, eventById.get(hit.event), endpoint);
       if (fault !== undefined) {
         report({

@@ -1,6 +1,7 @@
 // Checks the stream EVENTS against the answers that callers got: each event once, each answered push announced as it
 // was answered, and no event of a run that no caller began.
 import type { EventLine, SyncRunCounts } from '../lines.ts';
+import { isErased } from './erased.ts';
 import { keyOf, privatePrefix, type History } from './history.ts';
 import { isAcknowledged, isUncertain, type Push } from './push.ts';
 import { entityPlurals, pluralOf } from './kinds.ts';
@@ -32,10 +33,12 @@ export function readStream(lines: readonly EventLine[], { bySync }: History, rep
     const { data, integrationId } = body;
     if ('syncId' in data) completed.set(data.syncId, data);
     const plural = pluralOf(body.event);
-    if (plural === undefined || !('externalId' in data)) continue;
+    if (plural === undefined || !('externalId' in data) || isErased(data.externalId)) continue;
     const key = keyOf(integrationId, plural, data.externalId);
     const events = byRecord.get(key) ?? [];
-    const changed = 'changedFields' in data ? data.changedFields.toSorted() : [];
+    const isArchived = body.event.endsWith('.archived');
+    const changed =
+      'changedFields' in data ? data.changedFields.toSorted() : isArchived ? ['syncStatus'] : [];
     events.push({ push: bySync.get(syncIdOf(id)), created: body.event.endsWith('.created'), changed });
     byRecord.set(key, events);
   }

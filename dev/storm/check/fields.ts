@@ -34,6 +34,9 @@ export function applyItem(plural: Plural, before: World | undefined, item: Item)
     if (value === null || value === '') after.delete(name);
     else after.set(name, textOf(name, value));
   }
+  // A push makes an archived record a synced one.
+  if (item['syncStatus'] === undefined) after.delete('syncStatus');
+  else after.set('syncStatus', JSON.stringify(item['syncStatus']));
   return after;
 }
 

@@ -1,5 +1,6 @@
 // Reads from the ledger what callers did: every push, and for each record every push that wrote it.
 import type { BegunLine, EndedLine, Item, Plural, RunsReadLine } from '../lines.ts';
+import { isErased } from './erased.ts';
 import { isItem } from './fields.ts';
 import { isAcknowledged, isUncertain, type Push } from './push.ts';
 import { openReferences } from './references.ts';
@@ -54,7 +55,7 @@ export function readHistory(
 }
 
 function pushOf(line: BegunLine, end: EndedLine | undefined): Push {
-  const { push: id, lane, integration, plural, items, drafting, gateway, begunMs, begunAt } = line;
+  const { push: id, lane, integration, plural, items, drafting, action, gateway, begunMs, begunAt } = line;
   return {
     id,
     lane,
@@ -62,6 +63,7 @@ function pushOf(line: BegunLine, end: EndedLine | undefined): Push {
     plural,
     items,
     drafting,
+    action,
     gateway,
     begunMs,
     begunAt,
@@ -97,7 +99,7 @@ function writesOf(push: Push, mayBeAccepted: (item: Item) => boolean): Map<strin
   const acknowledged = isAcknowledged(push);
   const found = new Map<string, { push: Push; acknowledged: boolean; items: Item[]; statuses: string[] }>();
   for (const [position, item] of push.items.entries()) {
-    if (!isItem(item) || typeof item['externalId'] !== 'string') continue;
+    if (!isItem(item) || typeof item['externalId'] !== 'string' || isErased(item['externalId'])) continue;
     const status = push.answer?.records[position]?.status;
     const accepted = acknowledged
       ? status === 'CREATED' || status === 'UPDATED'

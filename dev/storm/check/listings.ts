@@ -1,6 +1,7 @@
 // The listings after the storm: every acknowledged record, once, counted rightly, under one internal id, with
 // the fields that a caller pushed.
 import type { ListedLine, Sighting, StoredLine } from '../lines.ts';
+import { isErased } from './erased.ts';
 import { applyItems, worldOf, worldText } from './fields.ts';
 import { keyOf, type History, type RecordHistory } from './history.ts';
 import { isAcknowledged } from './push.ts';
@@ -11,7 +12,7 @@ export function readListings(lines: readonly ListedLine[], report: Report): Map<
   const listed = new Map<string, Sighting>();
   for (const { integration, plural, entities } of lines) {
     for (const sighting of entities) {
-      const key = keyOf(integration, plural, sighting[0]);
+      const key = keyOf(integration, plural, sighting[0] || sighting[2]);
       if (listed.has(key)) report({ class: 'pages', what: `${key} stands on two pages of one walk` });
       listed.set(key, sighting);
     }
@@ -35,8 +36,9 @@ export function checkListings(
       report({ class: 'time', what });
     }
   }
-  for (const key of listed.keys()) {
-    if (!records.has(key)) report({ class: 'invented', what: `${key} is listed, and no caller pushed it` });
+  for (const [key, [externalId]] of listed) {
+    if (!records.has(key) && !isErased(externalId))
+      report({ class: 'invented', what: `${key} is listed, and no caller pushed it` });
   }
   for (const [listing, pages] of Map.groupBy(
     lines,
@@ -62,7 +64,7 @@ export function checkIdentities(
   const createdBy = new Map<string, string>();
   for (const push of pushes) {
     for (const { externalId, internalId, status } of push.answer?.records ?? []) {
-      if (!isAcknowledged(push) || status === 'ERROR') continue;
+      if (!isAcknowledged(push) || status === 'ERROR' || isErased(externalId)) continue;
       const key = keyOf(push.integration, push.plural, externalId);
       const known = idByKey.get(key) ?? internalId;
       idByKey.set(key, known);

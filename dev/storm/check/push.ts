@@ -1,5 +1,5 @@
 // One push, put together from its lines in the ledger.
-import type { Plural, PushAnswered, PushOutcome } from '../lines.ts';
+import type { BegunLine, Plural, PushAnswered, PushOutcome } from '../lines.ts';
 
 export interface Push {
   id: string;
@@ -8,6 +8,7 @@ export interface Push {
   plural: Plural;
   items: readonly unknown[];
   drafting: boolean;
+  action?: BegunLine['action'];
   gateway: number;
   /** The items that are wrong on purpose: by position, the beginning of the expected reason. */
   wrong: ReadonlyMap<number, string>;

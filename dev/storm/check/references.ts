@@ -22,6 +22,9 @@ interface Presence {
   thereFromMs: number;
   /** When the first push that may have made it began. */
   possibleFromMs: number;
+  /** When its erasing may have taken effect, and when it surely had. */
+  goneFromMs: number;
+  goneMs: number;
 }
 
 export function openReferences(pushes: readonly Push[]): References {
@@ -34,17 +37,29 @@ export function openReferences(pushes: readonly Push[]): References {
       if (rule === undefined || typeof id !== 'string' || id === '') return 'there';
       const presence = presences.get(`${push.integration}/${rule.plural}/${id}`);
       if (presence === undefined || presence.possibleFromMs >= push.endedMs) return 'absent';
-      return presence.thereFromMs <= push.begunMs ? 'there' : 'unknown';
+      if (presence.goneMs <= push.begunMs) return 'absent';
+      return presence.thereFromMs <= push.begunMs && presence.goneFromMs >= push.endedMs
+        ? 'there'
+        : 'unknown';
     },
   };
 }
+
+/** References to an erased record are refused by every replica after this. */
+const goneWithinMs = 1_000;
 
 function notePresence(presences: Map<string, Presence>, push: Push): void {
   if (push.outcome === 'refused') return;
   for (const [position, item] of push.items.entries()) {
     if (!isItem(item) || push.wrong.has(position)) continue;
     const key = `${push.integration}/${push.plural}/${String(item['externalId'])}`;
-    const presence = presences.get(key) ?? { thereFromMs: Infinity, possibleFromMs: Infinity };
+    const never = { thereFromMs: Infinity, possibleFromMs: Infinity, goneFromMs: Infinity, goneMs: Infinity };
+    const presence = presences.get(key) ?? never;
+    if (push.action === 'erase') {
+      presence.goneFromMs = Math.min(presence.goneFromMs, push.begunMs);
+      if (push.outcome === 200) presence.goneMs = Math.min(presence.goneMs, push.endedMs + goneWithinMs);
+      continue;
+    }
     presence.possibleFromMs = Math.min(presence.possibleFromMs, push.begunMs);
     const status = push.answer?.records[position]?.status;
     if (status === 'CREATED' || status === 'UPDATED') {

@@ -9,6 +9,13 @@ import { checkDescribed } from './described.ts';
 import { checkDrafts } from './drafts.ts';
 import { checkFailovers } from './failovers.ts';
 import { checkEventOrder } from './event-order.ts';
+import { checkChanges } from './changes.ts';
+import { checkErased } from './erased.ts';
+import { checkEventTimes } from './event-times.ts';
+import { checkFeed } from './feed.ts';
+import { checkInFlight } from './in-flight.ts';
+import { checkKeys } from './keys.ts';
+import { checkMirror } from './mirror.ts';
 import { checkCompleted, checkEvents, readStream, type StreamFacts } from './events.ts';
 import { worldOf } from './fields.ts';
 import { checkFloor } from './floor.ts';
@@ -46,6 +53,8 @@ async function readAll(folder: string) {
     runsRead: await readLedger(folder, 'runs-read'),
     endpoints: await readLedger(folder, 'endpoints'),
     deliveries: await readLedger(folder, 'deliveries'),
+    asks: await readLedger(folder, 'asks'),
+    hits: await readLedger(folder, 'hits'),
     givenUp: await readLedger(folder, 'given-up'),
     replays: await readLedger(folder, 'replays'),
     attempts: await readLedger(folder, 'attempts'),
@@ -84,6 +93,13 @@ export function judge(ledger: Ledger): Verdict {
   checkRepeats(pushes, ledger, report);
   checkAttempts(pushes, ledger, report);
   checkFloor(pushes, ledger, report);
+  checkInFlight(ledger, report);
+  checkFeed(history, ledger, report);
+  checkMirror(history, ledger, report);
+  checkChanges(history, ledger, report);
+  checkKeys(ledger, report);
+  checkErased(pushes, ledger, report);
+  checkEventTimes(history, ledger, report);
   const failovers = checkFailovers(pushes, ledger, report);
 
   const stream = readStream(ledger.events, history, report);

@@ -30,6 +30,14 @@ export const violationClasses = {
   'delivery-false': 'a delivery is not genuine, or is not the event that it names',
   roll: 'a push failed while an operator ended nodes or services in good order, one after the other',
   away: 'pushes failed for longer than they may after one node of the cluster had died',
+  'event-time': 'an event is dated outside its run',
+  feed: 'the feed leaves an event out, repeats one, or shows them in different orders',
+  mirror: 'a mirror that follows changedSince has missed a change, or a change has a wrong time',
+  change: 'an event was not delivered as the endpoint was when it occurred',
+  registration: 'one Idempotency-Key registered two webhooks',
+  'in-flight': 'an endpoint had more deliveries under way than its caller allows',
+  key: 'a removed key still served, or a written one did not',
+  erased: 'an erased record is still there, or was not announced once',
   'event-late':
     'an event came to the stream later than it may after its push, or after the stream had a leader again',
   'delivery-late':
@@ -43,6 +51,13 @@ export const violationClasses = {
 } as const;
 
 export type ViolationClass = keyof typeof violationClasses;
+
+const isClass = (name: string): name is ViolationClass => Object.hasOwn(violationClasses, name);
+
+export function classOf(name: string): ViolationClass {
+  if (isClass(name)) return name;
+  throw new RangeError(`there is no class of violations "${name}"`);
+}
 
 export interface Violation {
   class: ViolationClass;

@@ -17,6 +17,7 @@ export interface ForgedPush {
   said?: readonly string[];
   outcome?: PushOutcome;
   drafting?: boolean;
+  action?: 'erase';
   wrong?: readonly (readonly [number, string])[];
   begunMs?: number;
   endedMs?: number;
@@ -58,6 +59,8 @@ export class Forger {
       },
     ],
     deliveries: [],
+    asks: [],
+    hits: [],
     givenUp: [],
     replays: [],
     attempts: [{ endpoint: 'wh_1', readMs: 500_000, newest: [], total: 0, failed: [] }],
@@ -83,11 +86,11 @@ export class Forger {
   }
 
   push(forged: ForgedPush): void {
-    const { name, plural, items, said = [], outcome = 200, drafting = false, wrong = [] } = forged;
+    const { name, plural, items, said = [], outcome = 200, drafting = false, wrong = [], action } = forged;
     const { begunMs = (this.#nowMs += 10), endedMs = (this.#nowMs += 10) } = forged;
     const begunAt = new Date(dayMs + begunMs).toISOString();
     this.ledger.begun.push(
-      { push: name, lane: name.slice(0, 1), integration, plural, items, drafting, wrong, gateway: 0, begunMs, begunAt },
+      { push: name, lane: name.slice(0, 1), integration, plural, items, drafting, action, wrong, gateway: 0, begunMs, begunAt },
     ); // prettier-ignore
     if (outcome !== 200) {
       const retry = outcome === 503 ? { retryAfter: '1' } : {};
@@ -135,7 +138,8 @@ export class Forger {
 
   /** Puts an event on the stream, and delivers it if the endpoint subscribes to it. */
   announce(event: string, id: string, data: object): void {
-    const timestamp = new Date(dayMs).toISOString();
+    const push = this.ledger.begun.find((line) => id.startsWith(`${syncOf(line.push)}-`));
+    const timestamp = push?.begunAt ?? dateOf(0);
     const body = { event, timestamp, integrationId: integration, data } as EventLine['body'];
     const bodyHash = bodyHashOf(JSON.stringify(body));
     // This forger announces `sync.completed` before the other events of its push, but it stands after them on the
@@ -143,11 +147,15 @@ export class Forger {
     const sequence = this.ledger.events.length + (event === 'sync.completed' ? 1_000 : 1);
     const subject = `events.${integration}.${event}`;
     this.ledger.events.push({ sequence, id, subject, body, bodyHash, storedAt: timestamp });
+    const { ids } = Object(this.ledger.asks.findLast(({ by }) => by === 'whole')?.answer) as {
+      ids?: string[];
+    };
+    ids?.push(id);
     if (this.ledger.endpoints[0]?.events.includes(event) !== true) return;
     const before = this.ledger.attempts[0]?.newest ?? [];
     this.log('wh_1', [...before.toReversed(), attempt(id, { event })]);
     this.ledger.deliveries.push(
-      { endpoint: 'wh_1', event: id, kind: event, atMs: 0, status: 204, genuine: true, bodyHash },
+      { endpoint: 'wh_1', path: '/1', event: id, kind: event, begunMs: 0, atMs: 0, status: 204, genuine: true, signer: 0, bodyHash },
     ); // prettier-ignore
   }
 
@@ -164,7 +172,7 @@ export class Forger {
     for (const line of this.ledger.listed.filter((one) => one.plural === plural)) {
       line.total = this.ledger.listed.filter((one) => one.plural === plural).length;
     }
-    this.ledger.stored.push({ integration, plural, externalId, internalId, fields });
+    this.ledger.stored.push({ integration, plural, externalId, internalId, push: '', fields });
   }
 
   read(plural: Plural, externalId: string, name: string, begunMs: number, poll: number | null = null): void {

@@ -1,7 +1,7 @@
 // Forgeries of what receivers and attempt logs say, of the order of events, and of a service that does next to nothing.
 import type { DeliveryAttempt } from '@integration-sync/contracts';
 import type { FaultLine } from '../../../dev/storm/lines.ts';
-import { attempt, integration, type Forger } from './forger.ts';
+import { attempt, dateOf, integration, type Forger } from './forger.ts';
 import type { Forgery, Permitted } from './forgery.ts';
 import { eventOf } from './story.ts';
 
@@ -16,7 +16,7 @@ const fault = (target: FaultLine['target'], atMs: number, untilMs = atMs): Fault
 /** Delivers the first event `times` times more at `atMs`; all events of the story occur at its beginning. */
 const again = ({ ledger }: Forger, atMs: number, times = 1): void => {
   const [first] = ledger.deliveries;
-  for (let nth = 0; nth < times; nth += 1) ledger.deliveries.push({ ...first!, atMs });
+  for (let nth = 0; nth < times; nth += 1) ledger.deliveries.push({ ...first!, begunMs: atMs, atMs });
   const entry = attempt(first!.event, { atMs });
   for (let nth = 0; nth < times; nth += 1)
     ledger.attempts[0]!.newest = [entry, ...ledger.attempts[0]!.newest];
@@ -125,7 +125,11 @@ export const forgedDeliveries: readonly Forgery[] = [
   ],
   ['an endpoint is tried after its tenth failure', 'disabling', (forger) => dead(forger, failures(11))],
   ['an endpoint is disabled by its fifth failure', 'disabling', (forger) => disabled(forger, 5)],
-  ['pushes of batches are refused', 'floor', ({ ledger }) => (ledger.ended.at(-1)!.outcome = 504)],
+  [
+    'pushes of batches are refused',
+    'floor',
+    ({ ledger }) => (ledger.ended.find(({ push }) => push === 'f1')!.outcome = 504),
+  ],
   [
     'few items are accepted',
     'floor',
@@ -208,8 +212,7 @@ export const permittedDeliveries: readonly Permitted[] = [
     (forger) => {
       eventOf(forger, 'a1-completed').sequence = 0;
       forger.ledger.faults.push(fault('events-leader', 1_500));
-      for (const event of forger.ledger.events)
-        event.storedAt = event.storedAt.replace('00:00.000Z', '00:02.000Z');
+      for (const event of forger.ledger.events) event.storedAt = dateOf(2_000);
     },
   ],
 ];

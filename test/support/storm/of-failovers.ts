@@ -1,6 +1,6 @@
 // Forgeries of failovers in a cluster of nats-servers, and changes that look like a violation and are none.
 import type { FaultLine, LeaderLine } from '../../../dev/storm/lines.ts';
-import type { Forger } from './forger.ts';
+import { dateOf, type Forger } from './forger.ts';
 import type { Forgery, Permitted } from './forgery.ts';
 import { eventOf } from './story.ts';
 
@@ -32,11 +32,13 @@ const without = (asset: LeaderLine['asset'], lostMs: number, foundMs: number): L
   foundMs,
 });
 
-/** Stores one event `afterMs` late; all events of the story occur at the same moment. */
-function storeLate(forger: Forger, afterMs: number): void {
-  const event = eventOf(forger, 'a1-created');
-  event.storedAt = new Date(Date.parse(event.storedAt) + afterMs).toISOString();
+/** Stores the first event at that time; it occurred in the second second. */
+function storeLate(forger: Forger, atMs: number): void {
+  eventOf(forger, 'a1-created').storedAt = dateOf(atMs);
 }
+
+const deliverLate = ({ ledger }: Forger, atMs: number): object =>
+  Object.assign(ledger.deliveries[0]!, { begunMs: atMs, atMs });
 
 export const forgedFailovers: readonly Forgery[] = [
   [
@@ -67,7 +69,7 @@ export const forgedFailovers: readonly Forgery[] = [
     'event-late',
     (forger) => {
       forger.ledger.faults.push(death(0));
-      storeLate(forger, 5_001);
+      storeLate(forger, 6_100);
     },
   ],
   [
@@ -85,15 +87,15 @@ export const forgedFailovers: readonly Forgery[] = [
     (forger) => {
       forger.ledger.faults.push(death(0));
       forger.ledger.leaders.push(without('EVENT_BATCHES', 0, 6_000));
-      storeLate(forger, 6_000);
+      storeLate(forger, 6_100);
     },
   ],
   [
     'a delivery comes more than 10 s after its event',
     'delivery-late',
-    ({ ledger }) => {
-      ledger.faults.push(death(0));
-      ledger.deliveries[0]!.atMs = 10_001;
+    (forger) => {
+      forger.ledger.faults.push(death(0));
+      deliverLate(forger, 11_100);
     },
   ],
 ];
@@ -133,10 +135,10 @@ export const permittedFailovers: readonly Permitted[] = [
   ],
   [
     'a delivery waits for a log that has no leader',
-    ({ ledger }) => {
-      ledger.faults.push(death(0));
-      ledger.leaders.push(without('EVENT_BATCHES', 0, 6_000));
-      ledger.deliveries[0]!.atMs = 15_999;
+    (forger) => {
+      forger.ledger.faults.push(death(0));
+      forger.ledger.leaders.push(without('EVENT_BATCHES', 0, 6_000));
+      deliverLate(forger, 15_999);
     },
   ],
   [
@@ -144,7 +146,7 @@ export const permittedFailovers: readonly Permitted[] = [
     (forger) => {
       forger.ledger.faults.push({ ...death(0), target: 'two-nodes', wholeMs: 30_000 });
       storeLate(forger, 34_999);
-      forger.ledger.deliveries[0]!.atMs = 39_999;
+      deliverLate(forger, 39_999);
     },
   ],
 ];

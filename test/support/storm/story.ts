@@ -1,5 +1,6 @@
 // The story that forgeries change: a few pushes of each kind, in which every promise is kept.
-import { Forger, integration, syncOf } from './forger.ts';
+import { dateOf, Forger, integration, syncOf } from './forger.ts';
+import { addCustomers } from './of-customers.ts';
 
 export const item = (externalId: string, name: string, fields: object = {}) => ({
   externalId,
@@ -89,7 +90,27 @@ export function forge(): Forger {
   const { externalId: _externalId, ...fields } = batchItem('p-b-1', 'f1/0');
   forger.keep('batches', 'p-b-1', fields);
   for (const plural of ['suppliers', 'products', 'batches'] as const) forger.pollAll(plural);
+  eraseOne(forger);
+  addCustomers(forger);
   return forger;
+}
+
+/** A supplier that z1 creates and z2 erases. */
+function eraseOne(forger: Forger): void {
+  const { ledger } = forger;
+  const [internalId, at] = ['sup_of-e-z-0', dateOf(100_000)];
+  const one = [item('e-z-0', 'z1/0')];
+  forger.push({ name: 'z1', plural: 'suppliers', items: one, said: ['CREATED'] });
+  forger.created('z1', 'suppliers', 'e-z-0');
+  forger.push({ name: 'z2', plural: 'suppliers', items: one, said: ['UPDATED'], action: 'erase' });
+  forger.announce('supplier.erased', `${syncOf('z2')}-erased-0`, { externalId: '', internalId });
+  const kept = { integration, plural: 'suppliers', internalId, externalId: '' } as const;
+  ledger.stored.push({ ...kept, push: syncOf('z2'), fields: { syncStatus: 'ERASED' } });
+  const version = { records: [[internalId, syncOf('z2'), ledger.begun.at(-1)!.begunAt]] };
+  const asked = { by: 'mirror suppliers', integration, method: 'GET', path: '', outcome: 200 };
+  ledger.asks.push({ ...asked, begunMs: 90_000, endedMs: 90_001, answer: version });
+  ledger.listed.push({ integration, plural: 'suppliers', total: 3, entities: [['', '', internalId, at]] });
+  for (const line of ledger.listed.filter(({ plural }) => plural === 'suppliers')) line.total = 3;
 }
 
 export const answerOf = ({ ledger }: Forger, push: string) => {

@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { judge } from '../../../dev/storm/check/verify.ts';
 import { violationClasses } from '../../../dev/storm/check/violations.ts';
+import { forgedCustomers, permittedCustomers } from '../../support/storm/of-customers.ts';
 import { forgedAnswers } from '../../support/storm/of-answers.ts';
 import { forgedDeliveries, permittedDeliveries } from '../../support/storm/of-deliveries.ts';
 import { forgedFailovers, permittedFailovers } from '../../support/storm/of-failovers.ts';
@@ -10,12 +11,18 @@ import { forgedRecords } from '../../support/storm/of-records.ts';
 import { permitted } from '../../support/storm/permitted.ts';
 import { forge } from '../../support/storm/story.ts';
 
-const forgeries = [...forgedRecords, ...forgedAnswers, ...forgedDeliveries, ...forgedFailovers];
+const forgeries = [
+  ...forgedRecords,
+  ...forgedAnswers,
+  ...forgedDeliveries,
+  ...forgedFailovers,
+  ...forgedCustomers,
+];
 
 it('finds nothing where everything went as promised', () => {
   const { tallies, figures } = judge(forge().ledger);
   expect([...tallies]).toEqual([]);
-  expect(figures.acknowledgedItems).toBe(9);
+  expect(figures.acknowledgedItems).toBe(11);
 });
 
 describe('finds it when', () => {
@@ -32,9 +39,12 @@ it('has a forgery for each class of violations', () => {
 });
 
 describe('finds nothing when', () => {
-  it.each([...permitted, ...permittedDeliveries, ...permittedFailovers])('%s', (_what, change) => {
-    const forger = forge();
-    change(forger);
-    expect([...judge(forger.ledger).tallies]).toEqual([]);
-  });
+  it.each([...permitted, ...permittedDeliveries, ...permittedFailovers, ...permittedCustomers])(
+    '%s',
+    (_what, change) => {
+      const forger = forge();
+      change(forger);
+      expect([...judge(forger.ledger).tallies]).toEqual([]);
+    },
+  );
 });

@@ -1,0 +1,39 @@
+// Keys: one serves from 10 s after it was written into the file of clients, and at most until 10 s after it was removed.
+import type { AskLine, FaultLine } from '../lines.ts';
+import { seconds } from './story.ts';
+import type { Report } from './violations.ts';
+
+const heardWithinMs = 10_000;
+
+const holds = ({ sent }: AskLine, key: unknown): boolean => Array.isArray(sent) && sent.includes(key);
+
+export function checkKeys(
+  { asks, faults }: { asks: readonly AskLine[]; faults: readonly FaultLine[] },
+  report: Report,
+): void {
+  const own = asks.filter(({ by }) => by === 'keys');
+  const writes = own.filter(({ method }) => method === 'WRITE');
+  // A gateway that stands still, or begins, reads the file when it goes on.
+  const goesOnMs = (fromMs: number, toMs: number): number =>
+    Math.max(
+      fromMs,
+      ...faults
+        .filter(({ target, atMs }) => target.startsWith('gateway') && atMs <= toMs)
+        .map(({ untilMs }) => untilMs)
+        .filter((untilMs) => untilMs >= fromMs),
+    );
+  for (const { sent: key, begunMs, endedMs, outcome } of own.filter(({ method }) => method === 'GET')) {
+    const at = writes.findLastIndex((write) => write.endedMs <= begunMs);
+    const [write, next] = [writes[at], writes[at + 1]];
+    if (write === undefined || (next !== undefined && next.begunMs <= endedMs)) continue;
+    const isGood = holds(write, key);
+    // Since when the file says so.
+    const since = writes
+      .slice(0, at + 1)
+      .findLast((one, nth) => nth === 0 || holds(writes[nth - 1] ?? one, key) !== isGood);
+    const sinceMs = goesOnMs(since?.endedMs ?? 0, endedMs);
+    if (begunMs <= sinceMs + heardWithinMs || outcome !== (isGood ? 401 : 200)) continue;
+    const what = `the key ${String(key)} was answered ${outcome} ${seconds(begunMs - sinceMs)} after it was ${isGood ? 'written' : 'removed'}`;
+    report({ class: 'key', what });
+  }
+}

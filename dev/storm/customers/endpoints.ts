@@ -1,0 +1,87 @@
+// Customers that change their endpoints while events occur: each registers one, three times concurrently with one
+// Idempotency-Key, and then changes its kinds, url and secret; or disables, enables and replays; or deletes it.
+import { setTimeout as wait } from 'node:timers/promises';
+import type { RegisteredWebhook, Webhook } from '@integration-sync/contracts';
+import type { Receiving } from '../receiver.ts';
+import type { Customer } from './customer.ts';
+
+export interface Hooks {
+  /** The address of the receiver. */
+  address: string;
+  receiving: Map<string, Receiving>;
+}
+
+const pauseMs = [1_500, 4_000] as const;
+const withRuns = ['sync.completed', 'batch.archived'];
+const withoutRuns = ['batch.archived', 'webhook.disabled'];
+/** A webhook signs with four secrets at most, and a rotation whose answer was lost counts. */
+const rotationsMax = 2;
+
+let count = 0;
+
+/** Until the storm is over, one endpoint after the other: what becomes of it, `live` says. */
+export async function own(customer: Customer, hooks: Hooks, live: Live): Promise<void> {
+  while (!customer.stopped.aborted) {
+    const owned = await registerThrice(customer, hooks);
+    await customer.pause(pauseMs);
+    await live(customer, owned);
+  }
+}
+
+type Live = (customer: Customer, owned: Owned) => Promise<void>;
+type Owned = Awaited<ReturnType<typeof registerThrice>>;
+
+export const changeIt: Live = async (customer, { path, change, move, secrets }) => {
+  const { random, stopped } = customer;
+  for (let nth = 0; !stopped.aborted; nth += 1) {
+    if (random.chance(0.3)) await change({ url: move() });
+    if (random.chance(0.3) && secrets.length <= rotationsMax) {
+      const rotating = { method: 'POST', path: `${path}/rotate-secret` } as const;
+      secrets.push(await customer.insist(rotating, ({ secret }: RegisteredWebhook) => secret));
+    }
+    await change({ events: nth % 2 === 0 ? withoutRuns : withRuns });
+    await customer.pause(pauseMs);
+  }
+};
+
+export const disableIt: Live = async (customer, { path, change }) => {
+  while (!customer.stopped.aborted) {
+    const { disabledAt: since } = await change({ active: false });
+    await wait(pauseMs[0]);
+    await change({ active: true });
+    await customer.insist({ method: 'POST', path: `${path}/replay`, body: { since } }, keepAll);
+    await customer.pause(pauseMs);
+  }
+};
+
+export const deleteIt: Live = async (customer, { path }) => {
+  await customer.insist({ method: 'DELETE', path }, keepAll);
+  await customer.pause(pauseMs);
+};
+
+const keepAll = (answer: object): object => answer;
+const keepKeys = ({ id, secret }: RegisteredWebhook) => ({ id, secret });
+const keepTime = ({ disabledAt }: Webhook) => ({ disabledAt });
+
+async function registerThrice(customer: Customer, { address, receiving }: Hooks) {
+  const { promise: registered, resolve } = Promise.withResolvers<void>();
+  const secrets: string[] = [];
+  const move = (): string => {
+    const at = `/${customer.by.replace(' ', '-')}-${(count += 1)}`;
+    receiving.set(at, { behaviour: 'steady', secrets, registered });
+    return `${address}${at}`;
+  };
+  const body = { url: move(), events: withRuns };
+  const headers = { 'idempotency-key': body.url };
+  const asked = { method: 'POST', path: '/webhook-events', headers, body } as const;
+  const [{ id, secret }] = await Promise.all([
+    customer.insist(asked, keepKeys),
+    customer.insist(asked, keepKeys),
+    customer.insist(asked, keepKeys),
+  ]);
+  secrets.push(secret);
+  resolve();
+  const path = `/webhook-events/${id}`;
+  const change = (to: object) => customer.insist({ method: 'PATCH', path, body: to }, keepTime);
+  return { path, secrets, move, change };
+}

@@ -1,0 +1,57 @@
+// Customers that read: the feed, page by page with odd limits and filters; and a mirror, which follows `changedSince`.
+import type { EventPage, Listing, ListingEntity, RecordDetails } from '@integration-sync/contracts';
+import type { Plural } from '../lines.ts';
+import type { Customer } from './customer.ts';
+
+export interface FeedPage {
+  ids: readonly string[];
+  next: string;
+  more: boolean;
+}
+
+const limits = [1, 2, 3, 7, 13, 33, 100] as const;
+const pauseMs = [50, 600] as const;
+
+/** Reads on until the storm is over and the feed has no more events. `since`: from then on, else from now on. */
+export async function readFeed(customer: Customer, kinds: readonly string[], since?: string): Promise<void> {
+  const filter = kinds.length === 0 ? '' : `&events=${kinds.join(',')}`;
+  let begin = since === undefined ? '' : `&since=${since}`;
+  for (let isRead = false; !isRead || !customer.stopped.aborted;) {
+    const limit = since === undefined ? customer.random.pick(limits) : 500;
+    const path = `/events?limit=${limit}${filter}${begin}`;
+    const page = await customer.insist({ path }, ({ events, next, more }: EventPage): FeedPage => {
+      return { ids: events.map(({ id }) => id), next, more };
+    });
+    begin = `&after=${page.next}`;
+    isRead = !page.more;
+    if (isRead) await customer.pause(pauseMs);
+  }
+}
+
+/** What a mirror keeps of a record: its version is the sync id of its last change. */
+export type Mirrored = readonly [internalId: string, version: string, changedAt: string];
+
+type Details = Listing<ListingEntity & { details: RecordDetails }>;
+
+/** The last poll begins after the storm. */
+export async function mirror(customer: Customer, plural: Plural, begunAt: string): Promise<void> {
+  let since = begunAt;
+  for (let isLast = false; !isLast;) {
+    isLast = customer.stopped.aborted;
+    const limit = customer.random.pick([7, 33, 100]);
+    let path: string | undefined = `/${plural}?changedSince=${since}&details=true&limit=${limit}`;
+    for (let isFirst = true; path !== undefined; isFirst = false) {
+      const page: { records: Mirrored[]; next: string | undefined; nextSince: string } =
+        await customer.insist({ path }, ({ entities }: Details, next, nextSince) => ({
+          records: entities.map(({ internalId, details: { changedBy, changedAt } }): Mirrored => {
+            return [internalId, changedBy, changedAt];
+          }),
+          next,
+          nextSince,
+        }));
+      if (isFirst) since = page.nextSince;
+      path = page.next;
+    }
+    await customer.pause(pauseMs);
+  }
+}

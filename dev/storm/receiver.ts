@@ -1,0 +1,72 @@
+// A server of receivers, each with a path of its own, which notes every delivery.
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Random } from '../fuzz/random.ts';
+import { clockMs } from './clock.ts';
+import { openDescribed } from './described.ts';
+import { react, type Behaviour } from './endpoints.ts';
+import { talkOn } from './hostile.ts';
+import type { LedgerFile } from './ledger.ts';
+import type { DeliveryLine } from './lines.ts';
+import { bodyHashOf, readSignature } from './signed.ts';
+
+export interface Receiving {
+  behaviour: Behaviour;
+  /** Oldest first. */
+  secrets: string[];
+  /** Deliveries may come before the answer that has the secret. */
+  registered: Promise<unknown>;
+}
+
+/** Resolves with the address; `receiving` is by path. */
+export async function startReceiver(
+  file: LedgerFile<DeliveryLine>,
+  receiving: ReadonlyMap<string, Receiving>,
+  random: Random,
+): Promise<string> {
+  const described = openDescribed();
+
+  async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const begunMs = clockMs();
+    const path = request.url ?? '';
+    const body = Buffer.concat(await Array.fromAsync(request)).toString();
+    const endpoint = receiving.get(path);
+    if (endpoint === undefined) {
+      response.writeHead(404).end();
+      return;
+    }
+    const { status, afterMs } = react(endpoint.behaviour, { nowMs: clockMs(), random });
+    await endpoint.registered;
+    if (afterMs > 0) await wait(afterMs);
+    const { headers } = request;
+    const kind = String(headers['x-webhook-event']);
+    const isHeard = !response.destroyed;
+    file.write({
+      endpoint: String(headers['x-webhook-id']),
+      path,
+      event: String(headers['webhook-id']),
+      kind,
+      begunMs,
+      atMs: clockMs(),
+      status: isHeard ? status : 0,
+      ...readSignature(headers, body, endpoint.secrets),
+      undescribed: described.faultOfDelivery(kind, headers, body),
+      bodyHash: bodyHashOf(body),
+    });
+    if (endpoint.behaviour === 'hostile') talkOn(request.socket, random);
+    else if (status === 0) response.destroy();
+    else response.writeHead(status).end();
+  }
+
+  const server = createServer((request, response) => {
+    // The body of a request breaks off if a fault kills its sender.
+    take(request, response).catch(() => response.destroy());
+  });
+  // 500 receivers share this queue of new connections. If it is full, the kernel drops connections, and attempts time out.
+  server.listen({ port: 0, host: '127.0.0.1', backlog: 4_096 });
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the receivers have no port');
+  return `http://127.0.0.1:${address.port}`;
+}

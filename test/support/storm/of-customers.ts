@@ -1,0 +1,269 @@
+// What customers of the story see who read the feed, mirror records, change an endpoint and rotate keys; and its forgeries.
+import type { AskLine, DeliveryLine } from '../../../dev/storm/lines.ts';
+import { dateOf, integration, syncOf, type Forger } from './forger.ts';
+import type { Forgery, Permitted } from './forgery.ts';
+
+type Asked = Partial<AskLine> & { by: string };
+
+const ask = ({ ledger }: Forger, line: Asked): AskLine => {
+  const usual = { integration, method: 'GET', path: '', begunMs: 0, endedMs: 0, outcome: 200 };
+  const all = { ...usual, endedMs: (line.begunMs ?? 0) + 10, ...line };
+  ledger.asks.push(all);
+  return all;
+};
+
+/** Pages of one event each. */
+function read(forger: Forger, by: string, path: string, ids: readonly string[]): void {
+  for (const [nth, id] of ids.entries())
+    ask(forger, { by, path, begunMs: nth, answer: { ids: [id], next: '', more: true } });
+}
+
+const changedMs = 2_000;
+
+export function addCustomers(forger: Forger): void {
+  const { ledger } = forger;
+  const inOrder = ledger.events.toSorted((one, other) => one.sequence - other.sequence);
+  read(forger, 'whole', '/events?limit=500', inOrder.map(({ id }) => id)); // prettier-ignore
+  const completed = inOrder.filter(({ body }) => body.event === 'sync.completed');
+  read(forger, 'feed 1', '/events?limit=1&events=sync.completed', completed.map(({ id }) => id)); // prettier-ignore
+  for (const [externalId, push] of [
+    ['p-s-1', 'a3'],
+    ['h-s-1', 'c1'],
+  ] as const) {
+    // prettier-ignore
+    const stored = ledger.stored.find((line) => line.externalId === externalId)!;
+    stored.push = syncOf(push);
+    const changedAt = ledger.begun.find((line) => line.push === push)!.begunAt;
+    const records = [[stored.internalId, stored.push, changedAt]];
+    ask(forger, { by: 'mirror suppliers', begunMs: 90_000, answer: { records } });
+  }
+  const kinds = { with: ['sync.completed'], without: ['batch.archived'] };
+  const by = 'endpoint 1';
+  const sent = { url: 'http://127.0.0.1/one', events: kinds.with };
+  const answer = { id: 'wh_own', secret: 'whsec_1' };
+  for (let nth = 0; nth < 3; nth += 1)
+    ask(forger, { by, method: 'POST', path: '/webhook-events', sent, answer, begunMs: 100 });
+  ask(forger, { by, method: 'PATCH', path: '/webhook-events/wh_own', sent: { events: kinds.without }, begunMs: changedMs }); // prettier-ignore
+  for (const { id, body, bodyHash } of completed.filter(({ storedAt }) => storedAt < dateOf(changedMs))) {
+    const line = {
+      endpoint: 'wh_own',
+      path: '/one',
+      event: id,
+      kind: body.event,
+      begunMs: 1_900,
+      atMs: 1_900,
+    };
+    ledger.hits.push({ ...line, status: 204, genuine: true, signer: 0, bodyHash });
+  }
+  const write = (begunMs: number, ...keys: string[]): object =>
+    ask(forger, { by: 'keys', method: 'WRITE', sent: keys, begunMs });
+  write(100, 'old');
+  write(5_000, 'old', 'new');
+  write(10_000, 'new');
+  useKey(forger, 'old', 19_000, 200);
+  useKey(forger, 'old', 20_100, 401);
+  useKey(forger, 'new', 15_100, 200);
+}
+
+const useKey = (forger: Forger, key: string, begunMs: number, outcome: number): object =>
+  ask(forger, { by: 'keys', path: '/token', sent: key, begunMs, outcome });
+
+const pages = ({ ledger }: Forger, by: string): AskLine[] => ledger.asks.filter((line) => line.by === by);
+const skip = ({ ledger }: Forger, by: string, nth: number): void => {
+  const page = pages({ ledger } as Forger, by)[nth]!;
+  ledger.asks.splice(ledger.asks.indexOf(page), 1);
+};
+const shown = (forger: Forger, by: string, change: (records: string[]) => void): void => {
+  const { records } = pages(forger, by)[0]!.answer as { records: string[][] };
+  change(records[0]!);
+};
+/** A further change of the endpoint, whose answer came before c1 and b2 began. */
+const change = (forger: Forger, line: Partial<AskLine>): object =>
+  ask(forger, { by: 'endpoint 1', method: 'PATCH', path: '/webhook-events/wh_own', begunMs: 3_000, ...line });
+const again = ({ sent }: AskLine): object => ({ ...Object(sent), events: ['sync.completed'] });
+const hit = ({ ledger }: Forger, event: string, line: Partial<DeliveryLine> = {}): unknown =>
+  ledger.hits.push({ ...ledger.hits[0]!, event, begunMs: 6_000, atMs: 6_000, ...line });
+
+/** The endpoint wants the events of c1 and b2, and gets them. */
+function wantAgain(forger: Forger, line: Partial<DeliveryLine> = {}): void {
+  change(forger, { sent: again(pages(forger, 'endpoint 1')[0]!) });
+  for (const push of ['c1', 'b2']) hit(forger, `${syncOf(push)}-completed`, line);
+}
+
+export const forgedCustomers: readonly Forgery[] = [
+  [
+    'an event is dated 3 s early',
+    'event-time',
+    ({ ledger }) => (ledger.events[1]!.body.timestamp = dateOf(0)),
+  ],
+  [
+    'an event is dated after its run',
+    'event-time',
+    ({ ledger }) => (ledger.events[1]!.body.timestamp = dateOf(9_000)),
+  ],
+  ['a whole run is dated early', 'event-time', ({ ledger }) => (ledger.runs[1]!.run.startedAt = dateOf(0))],
+  ['the feed leaves an event out', 'feed', (forger) => skip(forger, 'whole', 2)],
+  ['a reader with a filter misses an event', 'feed', (forger) => skip(forger, 'feed 1', 1)],
+  ['a reader with a filter misses the first event', 'feed', (forger) => skip(forger, 'feed 1', 0)],
+  ['the feed shows an event twice', 'feed', (forger) => forger.ledger.asks.push(pages(forger, 'whole')[0]!)],
+  ['a mirror misses a change', 'mirror', (forger) => skip(forger, 'mirror suppliers', 1)],
+  [
+    'a mirror keeps an older version',
+    'mirror',
+    (forger) => shown(forger, 'mirror suppliers', (one) => (one[1] = syncOf('a1'))),
+  ],
+  [
+    'changedAt is an hour early',
+    'mirror',
+    (forger) => shown(forger, 'mirror suppliers', (one) => (one[2] = dateOf(-3_600_000))),
+  ],
+  ['a wanted event never comes', 'change', ({ ledger }) => ledger.hits.pop()],
+  [
+    'a kind that is wanted no more still comes',
+    'change',
+    (forger) => hit(forger, `${syncOf('c1')}-completed`),
+  ],
+  [
+    'a deleted endpoint still gets an event',
+    'change',
+    (forger) => {
+      wantAgain(forger);
+      change(forger, { method: 'DELETE', begunMs: 3_500 });
+    },
+  ],
+  [
+    'a disabled endpoint still gets an event',
+    'change',
+    (forger) => {
+      wantAgain(forger);
+      change(forger, { sent: { active: false }, begunMs: 3_500 });
+    },
+  ],
+  [
+    'a replay leaves an event out',
+    'change',
+    (forger) => {
+      change(forger, { sent: again(pages(forger, 'endpoint 1')[0]!) });
+      change(forger, { sent: { active: false }, begunMs: 3_500 });
+      change(forger, { method: 'POST', path: '/webhook-events/wh_own/replay', begunMs: 7_000 });
+    },
+  ],
+  [
+    'an event comes to the former url',
+    'change',
+    (forger) => {
+      change(forger, { sent: { url: 'http://127.0.0.1/two' }, begunMs: 2_500 });
+      wantAgain(forger);
+    },
+  ],
+  [
+    'an event is signed with the former secret',
+    'change',
+    (forger) => {
+      change(forger, { method: 'POST', path: '/webhook-events/wh_own/rotate-secret', begunMs: 2_500 });
+      wantAgain(forger);
+    },
+  ],
+  [
+    'a delivery to a changed endpoint is not genuine',
+    'delivery-false',
+    ({ ledger }) => (ledger.hits[0]!.genuine = false),
+  ],
+  [
+    'one Idempotency-Key registers two webhooks',
+    'registration',
+    (forger) => {
+      pages(forger, 'endpoint 1')[1]!.answer = { id: 'wh_other', secret: 'whsec_2' };
+    },
+  ],
+  ['a removed key serves on', 'key', (forger) => useKey(forger, 'old', 21_000, 200)],
+  ['a written key does not serve', 'key', (forger) => useKey(forger, 'new', 16_000, 401)],
+  [
+    'an erased record is listed by its id',
+    'erased',
+    ({ ledger }) => {
+      const line = ledger.listed.at(-1)!;
+      line.entities = line.entities.map((one) => ['e-z-0', one[1], one[2], one[3]]);
+    },
+  ],
+  [
+    'an erased record keeps a field',
+    'erased',
+    ({ ledger }) => (ledger.stored.at(-1)!.fields = { name: 'z1/0', syncStatus: 'ERASED' }),
+  ],
+  [
+    'an erasing is not announced',
+    'erased',
+    ({ ledger }) =>
+      (ledger.events.find(({ body }) => body.event === 'supplier.erased')!.body.event = 'supplier.updated'),
+  ],
+  [
+    'a narrow endpoint has two deliveries under way',
+    'in-flight',
+    ({ ledger }) => {
+      ledger.endpoints[0]!.behaviour = 'narrow';
+      ledger.deliveries[0]!.begunMs = ledger.deliveries[1]!.begunMs - 50;
+      ledger.deliveries[0]!.atMs = ledger.deliveries[1]!.begunMs + 50;
+    },
+  ],
+  [
+    'the attempt log says 200 of what was answered 204',
+    'attempt-log',
+    ({ ledger }) => (ledger.deliveries[0]!.status = 200),
+  ],
+  [
+    'the attempt log says 1 ms of what took 300 ms',
+    'attempt-log',
+    ({ ledger }) => (ledger.deliveries[0]!.atMs += 300),
+  ],
+];
+
+export const permittedCustomers: readonly Permitted[] = [
+  ['an endpoint wants a kind again', (forger) => wantAgain(forger)],
+  [
+    'an event comes by a replay after its endpoint was disabled',
+    (forger) => {
+      wantAgain(forger, { begunMs: 7_500, atMs: 7_500 });
+      change(forger, { sent: { active: false }, begunMs: 3_500 });
+      change(forger, { method: 'POST', path: '/webhook-events/wh_own/replay', begunMs: 7_000 });
+    },
+  ],
+  [
+    'an event comes to the new url, signed with the new secret',
+    (forger) => {
+      change(forger, { sent: { url: 'http://127.0.0.1/two' }, begunMs: 2_500 });
+      change(forger, { method: 'POST', path: '/webhook-events/wh_own/rotate-secret', begunMs: 2_700 });
+      wantAgain(forger, { path: '/two', signer: 1 });
+    },
+  ],
+  [
+    'an event that came to the stream after a change may be either',
+    (forger) => {
+      forger.ledger.events.find(({ id }) => id === `${syncOf('z2')}-completed`)!.storedAt = dateOf(changedMs);
+      forger.ledger.hits.pop();
+    },
+  ],
+  [
+    'a gateway that stood still takes a removed key',
+    (forger) => {
+      forger.ledger.faults.push({ target: 'gateway', kind: 'stop', pid: 1, atMs: 9_000, untilMs: 20_500 });
+      useKey(forger, 'old', 20_600, 200);
+    },
+  ],
+  [
+    'a reader begins in the middle of the feed',
+    (forger) => {
+      const [first] = pages(forger, 'feed 1');
+      first!.endedMs = 1_025;
+      first!.answer = { ids: [], next: '', more: true };
+    },
+  ],
+  [
+    'the feed repeats an event from about the time of a fault',
+    (forger) => {
+      const { asks, faults } = forger.ledger;
+      faults.push({ target: 'nats', kind: 'kill', pid: 1, atMs: 9_000, untilMs: 9_000 });
+      asks.push(pages(forger, 'whole')[0]!);
+    },
+  ],
+];
