@@ -43,6 +43,8 @@ export interface StackOptions {
   temporary?: boolean;
   /** Programs in place of the services', for tests of the stack itself. */
   mainOf?: (service: Service) => string;
+  /** A minute unless given. */
+  readyWithinMs?: number;
   /** Gives up a start that is under way. */
   signal?: AbortSignal | undefined;
 }
@@ -78,7 +80,7 @@ export interface Stack extends AsyncDisposable {
   abandon(): void;
 }
 
-const readyWithinMs = 60_000;
+const readyWithinMsDefault = 60_000;
 
 export async function startStack(options: StackOptions): Promise<Stack> {
   const { environment = process.env, signal, fresh = false, temporary = false, replicas = {} } = options;
@@ -110,7 +112,11 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const programs = { replicas, settings, mainOf: options.mainOf ?? mainOf };
   const fleet = starting.use(await startFleet({ ...shared, ...programs, ...watch.listeners, ledger }));
   const gateway = gatewayUrl(environment, gatewayPort);
-  await untilReady(gateway, progress, [watch.failed, ...(signal === undefined ? [] : [signal])]);
+  const { readyWithinMs = readyWithinMsDefault } = options;
+  await untilReady(gateway, { progress, readyWithinMs }, [
+    watch.failed,
+    ...(signal === undefined ? [] : [signal]),
+  ]);
   watch.started();
 
   const fixed = fixedFacts({ gateway, addresses, settings, authSecret: secrets.authSecret, environment });
@@ -120,11 +126,15 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   return openControls({ fixed, key, fleet, engines, logFolder, release: starting.move() });
 }
 
-async function untilReady(gateway: string, progress: Progress, ends: readonly AbortSignal[]): Promise<void> {
+async function untilReady(
+  gateway: string,
+  { progress, readyWithinMs: withinMs }: { progress: Progress; readyWithinMs: number },
+  ends: readonly AbortSignal[],
+): Promise<void> {
   const signal = AbortSignal.any([...ends]);
   try {
     await progress.during('waiting until every service is ready', (note) =>
-      waitUntilReady(gateway, { withinMs: readyWithinMs, signal, onWait: note }),
+      waitUntilReady(gateway, { withinMs, signal, onWait: note }),
     );
   } catch (error) {
     // Its reason is a service that died, or the abort of the caller.

@@ -12,7 +12,7 @@ import { plurals, type EventLine, type Item } from './lines.ts';
 import { journals } from './settling.ts';
 import { sightingsOf } from './sightings.ts';
 
-const triesMax = 3;
+const triesMax = 20;
 
 /** Reads a listing page by page, by its links. */
 export async function* walk(caller: Caller, path: string): AsyncGenerator<Answer> {

@@ -23,6 +23,8 @@ export interface Recovering {
 }
 
 const lookEveryMs = 300;
+/** A receiver's turn may come late, behind a backlog; faults last for a minute at most. */
+const looksMax = 600;
 const spanMs = [1_500, 4_000] as const;
 
 interface Stored {
@@ -35,7 +37,7 @@ export async function letRecover(of: Recovering): Promise<void> {
   const { endpoint, receiving, caller, store, replays, random, stopped } = of;
   const collection = store.collection<Stored>('webhook_endpoints');
   const until = async (active: boolean, filter: object, update: object): Promise<void> => {
-    for (;;) {
+    for (let looks = 0; looks < looksMax; looks += 1) {
       const { outcome, body } = await caller.ask({ path: `/webhook-events/${endpoint}` });
       const webhook: Partial<Webhook> = outcome === 200 ? JSON.parse(body) : {};
       if (webhook.active === active) return;
@@ -43,6 +45,7 @@ export async function letRecover(of: Recovering): Promise<void> {
       await collection.updateOne({ _id: endpoint, ...filter }, update).catch(() => undefined);
       await wait(lookEveryMs);
     }
+    throw new Error(`the recovering endpoint ${endpoint} did not become ${active ? 'active' : 'disabled'}`);
   };
   const almost = limits.failuresBeforeDisabling - 1;
   while (!stopped.aborted) {

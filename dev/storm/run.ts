@@ -21,7 +21,6 @@ export interface RunOptions {
   signal: AbortSignal;
 }
 
-const minuteMs = 60_000;
 const progressEveryMs = 10_000;
 
 export async function runStorm(options: RunOptions): Promise<void> {
@@ -30,48 +29,48 @@ export async function runStorm(options: RunOptions): Promise<void> {
   await using company = new AsyncDisposableStack();
   const start = (name: string): Member => company.use(startMember(name, folder, say));
   /** Sends an order, unless the storm is to end. */
-  const tell = async (member: Member, deed: string, withinMs: number): Promise<unknown> => {
+  const tell = async (member: Member, deed: string): Promise<unknown> => {
     signal.throwIfAborted();
-    return untilAborted(member.tell(deed, withinMs), signal);
+    return untilAborted(member.tell(deed), signal);
   };
 
   const stack = start('stack');
   const { cluster, owners } = profiles[options.profile];
   const beginning =
     cluster !== undefined ? 'start-on-cluster' : owners !== undefined ? 'start-with-owners' : 'start';
-  writePlan(folder, planOf(options, stack.pid, await tell(stack, beginning, 30 * minuteMs)));
+  writePlan(folder, planOf(options, stack.pid, await tell(stack, beginning)));
   const [receivers, pollers] = [start('receivers'), start('pollers')];
   const [customers, clients] = [start('customers'), start('clients')];
-  for (const member of [receivers, pollers, customers, clients]) await tell(member, 'start', minuteMs);
+  for (const member of [receivers, pollers, customers, clients]) await tell(member, 'start');
   const chaos = start('chaos');
-  if (!without.includes('faults')) await tell(chaos, 'start', minuteMs);
+  if (!without.includes('faults')) await tell(chaos, 'start');
   say(`the storm blows for ${seconds} s`);
   const end = performance.now() + seconds * 1_000;
   while (performance.now() < end) {
     const leftMs = end - performance.now();
     await wait(Math.min(progressEveryMs, Math.max(leftMs, 1)), undefined, { signal });
-    const [items, faults] = [await tell(clients, 'count', minuteMs), await tell(chaos, 'count', minuteMs)];
+    const [items, faults] = [await tell(clients, 'count'), await tell(chaos, 'count')];
     say(
       `${Math.max(0, Math.round((end - performance.now()) / 1_000))} s left: ${String(items)} items accepted, ${String(faults)} faults`,
     );
   }
 
-  await tell(chaos, 'stop', minuteMs);
-  await tell(clients, 'stop', minuteMs);
+  await tell(chaos, 'stop');
+  await tell(clients, 'stop');
   say('the storm is over; waiting until everything is settled');
-  await tell(receivers, 'heal', minuteMs);
-  await tell(stack, 'ready', 2 * minuteMs);
+  await tell(receivers, 'heal');
+  await tell(stack, 'ready');
   const collector = start('collector');
-  await tell(collector, 'settle', 5 * minuteMs);
-  await tell(pollers, 'stop', 2 * minuteMs);
-  await tell(customers, 'stop', 5 * minuteMs);
+  await tell(collector, 'settle');
+  await tell(pollers, 'stop');
+  await tell(customers, 'stop');
   if (!without.includes('last deliveries')) {
     say('waiting until everything is delivered');
-    for (const note of listOf(await tell(collector, 'replay', 6 * minuteMs))) say(note);
-    await tell(collector, 'deliver', 6 * minuteMs);
+    for (const note of listOf(await tell(collector, 'replay'))) say(note);
+    await tell(collector, 'deliver');
   }
   say('writing down what is there');
-  await tell(collector, 'collect', 10 * minuteMs);
+  await tell(collector, 'collect');
 }
 
 const listOf = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);

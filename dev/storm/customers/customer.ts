@@ -23,6 +23,8 @@ export type Keep<Body, Kept> = (body: Body, next: string | undefined, nextSince:
 export type Customer = ReturnType<typeof openCustomer>;
 
 const againMs = [200, 800] as const;
+/** Faults last for a minute at most. */
+const triesMax = 200;
 
 export function openCustomer({ by, integration, caller, random, log, stopped }: CustomerOptions) {
   async function ask<Body, Kept>(asked: Asked, keep: Keep<Body, Kept>) {
@@ -44,10 +46,13 @@ export function openCustomer({ by, integration, caller, random, log, stopped }: 
     ask,
     /** Asks until the service has an answer; its line in the log begins with the first request. */
     async insist<Body, Kept>(asked: Asked, keep: Keep<Body, Kept>): Promise<Kept> {
-      for (let firstMs = Infinity; ; await wait(within(random, againMs))) {
+      for (let [firstMs, tries] = [Infinity, 1]; ; tries += 1) {
         const line = await ask(asked, keep);
         firstMs = Math.min(firstMs, line.begunMs);
-        if (typeof line.outcome !== 'number' || line.outcome >= 500) continue;
+        if ((typeof line.outcome !== 'number' || line.outcome >= 500) && tries < triesMax) {
+          await wait(within(random, againMs));
+          continue;
+        }
         log.write({ ...line, begunMs: firstMs });
         if (line.answer !== undefined) return line.answer;
         throw new Error(`${by}: ${line.method} ${line.path} was answered ${line.outcome}`);

@@ -65,6 +65,7 @@ async function run(poller: Poller): Promise<void> {
   }
 }
 
+const triesMax = 20;
 const pauseMs = [300, 1_500] as const;
 
 function start(): void {
@@ -86,8 +87,9 @@ function start(): void {
         since: undefined,
       };
       lastPolls.push(async () => {
-        if (!(await pollOnce(poller)))
-          throw new Error(`${poller.reader} was refused though the storm is over`);
+        let tries = 1;
+        while (!(await pollOnce(poller)) && tries < triesMax) tries += 1;
+        if (tries === triesMax) throw new Error(`${poller.reader} was refused though the storm is over`);
       });
       await run(poller);
     }),

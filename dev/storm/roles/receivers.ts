@@ -3,6 +3,7 @@ import { openLog } from '@integration-sync/runtime/log';
 import { openStore } from '@integration-sync/runtime/store';
 import { openRandom } from '../../fuzz/random.ts';
 import { openCaller } from '../caller.ts';
+import { clockMs } from '../clock.ts';
 import { planEndpoints } from '../endpoints.ts';
 import { openLedgerFile } from '../ledger.ts';
 import { readPlan } from '../plan.ts';
@@ -13,6 +14,7 @@ import { folderOfRole, takeRole } from '../role.ts';
 const folder = folderOfRole();
 const endpoints = openLedgerFile(folder, 'endpoints');
 const replays = openLedgerFile(folder, 'replays');
+const notes = openLedgerFile(folder, 'notes');
 const receiving = new Map<string, Receiving>();
 const ending = new AsyncDisposableStack();
 const stop = new AbortController();
@@ -39,9 +41,12 @@ async function start(): Promise<void> {
     endpoints.write({ endpoint: id, integration, behaviour, events });
     if (behaviour !== 'recovering') continue;
     const of = { endpoint: id, receiving: one, caller, store, replays, random, stopped: stop.signal };
-    recovering.push(letRecover(of));
+    recovering.push(letRecover(of).catch(noteFailure));
   }
 }
+
+const noteFailure = (error: unknown): void =>
+  notes.write({ atMs: clockMs(), note: String(error), isViolation: true });
 
 takeRole(
   {

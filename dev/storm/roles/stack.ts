@@ -30,6 +30,8 @@ let stack: Stack | undefined;
 let second: Replica | undefined;
 let cluster: NatsCluster | undefined;
 let owners: Owners | undefined;
+/** A start that fails says so at once; a machine with a load of 40 takes minutes. */
+const readyWithinMs = 15 * 60_000;
 const two = { catalog: 2, batches: 2 };
 
 /** Leaves out log lines of services, whose complaints during faults are expected; their log files have them. */
@@ -46,6 +48,7 @@ async function start(settings: Record<string, string> = {}, ownersCount = 0) {
     environment,
     mainOf: programOf,
     say: sayUnlessTrouble,
+    readyWithinMs,
   };
   stack = running.use(
     await startStack({ ...options, replicas: { ...two, webhooks: ownersCount > 0 ? 1 : 2 } }),
@@ -81,7 +84,7 @@ takeRole(
       return { ...facts, gateways: [url, url] };
     },
     async ready() {
-      await stack?.ready(90_000);
+      await stack?.ready(readyWithinMs);
     },
     end: () => running.disposeAsync(),
   },
@@ -138,7 +141,7 @@ async function startSecondGateway(of: Stack, environment: NodeJS.ProcessEnv): Pr
     ledger.close();
   });
   note();
-  await waitUntilReady(url, { withinMs: 30_000 });
+  await waitUntilReady(url, { withinMs: readyWithinMs });
   return url;
 }
 
