@@ -136,7 +136,7 @@ services/gateway/src/clients/clients.ts
 +        },
 +      };
 
-archived-in-silence event-missing 30
+archived-in-silence event-wrong 30
 archiving announces nothing
 shared/sync/src/announcing/announcement.ts
 -    if (action === 'archive') return message(
