@@ -47,10 +47,13 @@ RUN npm ci --omit=dev --omit=optional --ignore-scripts \
       --workspace services/gateway --workspace services/catalog \
       --workspace services/batches --workspace services/webhooks --workspace services/ops --workspace console \
       --workspace shared/contracts --workspace shared/runtime --workspace shared/sync
-RUN rm -r client loader dev test package-lock.json .npmrc
+RUN rm -r client loader dev test package-lock.json .npmrc && \
+    find . -path '*/node_modules/*' \( -name '*.ts' -o -name '*.mts' -o -name '*.cts' -o -name '*.map' \) -type f -delete
 
 FROM ${NODE_IMAGE} AS application
 WORKDIR /app
+# Programs are there whole, and nothing is installed in a container.
+RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /usr/local/bin/yarn* /opt/yarn*
 # With the node_modules of each package: what two packages want in another version than a third stands there.
 COPY --from=dependencies /app ./
 COPY --from=programs /bundled ./

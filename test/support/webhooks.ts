@@ -119,7 +119,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
   const lines: string[] = [];
   const log: Log = openLog({
     service: 'webhooks',
-    level: 'info',
+    level: 'debug',
     pretty: false,
     destination: { write: (line: string) => void lines.push(line) },
   });

@@ -7,4 +7,5 @@ import { startBatches } from './service.ts';
 
 await runProcess('batches', (signal) => startBatches(readConfig(BatchesConfig, process.env), { signal }), {
   beginsAgainAfter: isStoreAway,
+  settings: BatchesConfig,
 });

@@ -7,4 +7,5 @@ import { startCatalog } from './service.ts';
 
 await runProcess('catalog', (signal) => startCatalog(readConfig(CatalogConfig, process.env), { signal }), {
   beginsAgainAfter: isStoreAway,
+  settings: CatalogConfig,
 });

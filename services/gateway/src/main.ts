@@ -11,4 +11,6 @@ import { startGateway } from './service.ts';
 setFlagsFromString('--heap-growing-percent=400');
 setFlagsFromString('--semi-space-growth-factor=1');
 
-await runProcess('gateway', () => startGateway(readConfig(GatewayConfig, process.env)));
+await runProcess('gateway', () => startGateway(readConfig(GatewayConfig, process.env)), {
+  settings: GatewayConfig,
+});

@@ -12,4 +12,5 @@ setFlagsFromString('--heap-growing-percent=100');
 
 await runProcess('webhooks', (signal) => startWebhooks(readConfig(WebhooksConfig, process.env), { signal }), {
   beginsAgainAfter: isStoreAway,
+  settings: WebhooksConfig,
 });

@@ -51,10 +51,14 @@ export const unknownKeys = (body: object, known: ReadonlySet<string>): FailureEn
   }));
 
 /** The nearest known name, whatever its case; of equally near names the first. Undefined without known names. */
-export function nearestTo(name: string, known: Iterable<string>): string | undefined {
+export const nearestTo = (name: string, known: Iterable<string>): string | undefined =>
+  nearestWithin(name, known, Infinity);
+
+/** The same, where at most so many characters differ. */
+export function nearestWithin(name: string, known: Iterable<string>, max: number): string | undefined {
   const compared = name.slice(0, comparedCharactersMax).toLowerCase();
   let nearest: string | undefined;
-  let least = Infinity;
+  let least = max + 1;
   for (const one of known) {
     const distance = editDistance(compared, one.toLowerCase(), least);
     if (distance >= least) continue;

@@ -13,8 +13,8 @@
 // which releases last-in-first-out.
 import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
-import { Type } from 'typebox';
-import { baseSettings, ConfigError, readConfig } from './config/index.ts';
+import { Type, type TObject } from 'typebox';
+import { baseSettings, ConfigError, nearNames, readConfig } from './config/index.ts';
 import { openLog, redactUrl, type Log } from './log.ts';
 import { retry } from './retry.ts';
 
@@ -22,6 +22,8 @@ import { retry } from './retry.ts';
 export type Start = (stopping: AbortSignal) => Promise<AsyncDisposable>;
 
 export interface LifeOptions {
+  /** The settings of the process: a variable that is nearly one of them is named in a warning. */
+  settings?: TObject;
   /** Whether a start that fails with this error begins again: an engine answered first, and then no more. */
   beginsAgainAfter?: (error: unknown) => boolean;
   /** How long the release may take. */
@@ -34,9 +36,11 @@ const againMs = 500;
 
 /** Runs until the process is told to stop, then ends it. */
 export async function runProcess(name: string, start: Start, options: LifeOptions = {}): Promise<never> {
-  const { stopMs = 15_000, startMs = 2_000, beginsAgainAfter = () => false } = options;
+  const { stopMs = 15_000, startMs = 2_000, beginsAgainAfter = () => false, settings } = options;
   const log = openLog({ service: name, level: logLevel() });
   const end = listenForTheEnd(log);
+  const misspelt = settings === undefined ? [] : nearNames(settings, process.env);
+  if (misspelt.length > 0) log.warn({ misspelt }, 'variables are nearly settings');
   const begin = (stopping: AbortSignal): Promise<AsyncDisposable> =>
     retry(() => start(stopping), {
       mayRetry(error) {

@@ -178,6 +178,19 @@ it('each attempt is one line of the log, with its endpoint, event, outcome and w
   ]);
 });
 
+it('a push of 500 items to one webhook writes no line of level info, and a failed attempt one', async () => {
+  const client = house.newClient();
+  const { id, receiver } = await loggedEndpoint(client, 500);
+  await using _closing = receiver;
+  const lines = house.lines.filter((line) => line.includes(id)).map((line): object => JSON.parse(line));
+  expect(lines.length).toBeGreaterThanOrEqual(500);
+  expect(lines.filter((line) => !('level' in line) || line.level !== 'debug')).toEqual([]);
+  const failing = await client.register('http://127.0.0.1:9/');
+  await client.announce();
+  const infoOf = (line: string): boolean => line.includes(failing.id) && line.includes('"level":"info"');
+  await expect.poll(() => house.lines.filter(infoOf)).not.toEqual([]);
+});
+
 it('metrics count attempts, lags, endpoints behind and disabled ones', async () => {
   const client = house.newClient();
   const { id } = await client.register('http://127.0.0.1:9/');

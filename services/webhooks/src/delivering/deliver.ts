@@ -197,8 +197,10 @@ export function openReport(
     const entry = entryOf({ eventId, event, attempt: number, point }, attempted, nextAttemptAt);
     metrics.attempt(verdict, durationMs);
     if (verdict === 'succeeded') metrics.delivered((Date.now() - Date.parse(timestamp)) / 1000);
+    // A push of 500 items would write 500 lines for each of its webhooks. The attempt log and the metrics have successes as well.
+    const level = verdict === 'succeeded' ? 'debug' : 'info';
     // The log line leaves out undefined fields.
-    log[next?.disable === undefined ? 'info' : 'warn'](
+    log[next?.disable === undefined ? level : 'warn'](
       {
         endpoint: endpoint._id,
         integration: endpoint.integration,

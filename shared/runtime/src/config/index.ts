@@ -14,6 +14,7 @@ export { isHttpAddress, parseNatsServers, type NatsServers } from './addresses.t
 export { fileReasons } from './files.ts';
 export { listSettings, type Environment, type Setting } from './explain.ts';
 export { maskSettings } from './mask.ts';
+export { nearNames } from './near-names.ts';
 export { natsOptionsOf, natsSettings, type NatsLogin, type NatsOptions, type NatsTls } from './nats.ts';
 export { baseSettings, storeSettings } from './settings.ts';
 export { tracingSettings, type TracingConfig } from './tracing.ts';

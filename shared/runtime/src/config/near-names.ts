@@ -1,0 +1,22 @@
+// Variables of the environment whose names are nearly those of settings. A process ignores them, so a limit or an address that was
+// misspelt is not there, and nothing else says so.
+import { nearestWithin } from '@integration-sync/contracts';
+import type { TObject } from 'typebox';
+import { listSettings, type Environment } from './explain.ts';
+
+/** Letters that may be missing, too many, wrong or swapped: RATE_LIMIT_REQUEST, MONGODB_URI. */
+const mistakesMax = 2;
+/** Of a shorter name two letters are too large a part. */
+const charactersMin = 7;
+
+/** A sentence for each such variable, without its value. */
+export function nearNames(schema: TObject, environment: Environment): string[] {
+  const known = new Set(
+    listSettings(schema).flatMap(({ name, inFile }) => (inFile ? [name, `${name}_FILE`] : [name])),
+  );
+  return Object.keys(environment).flatMap((name) => {
+    if (known.has(name) || name.length < charactersMin) return [];
+    const nearest = nearestWithin(name, known, mistakesMax);
+    return nearest === undefined ? [] : [`${name} is no setting and is ignored: is ${nearest} meant?`];
+  });
+}
