@@ -29,14 +29,14 @@ it('has the packages of each service and shared room, wherever npm puts them', a
   expect(shipped.filter((path) => !isCopied(path))).toEqual([]);
 });
 
-const stage = (name: string): string =>
+const stageOf = (name: string): string =>
   dockerfile.split(/^FROM /m).find((one) => one.includes(` AS ${name}\n`)) ?? '';
 
 it('has no sources, types or source maps of packages, and no npm', () => {
-  expect(stage('dependencies')).toMatch(
+  expect(stageOf('dependencies')).toMatch(
     /find \. -path '\*\/node_modules\/\*' .*'\*\.ts'.*'\*\.map'.* -delete$/m,
   );
-  expect(stage('application')).toMatch(/^RUN rm -rf \/usr\/local\/lib\/node_modules .*\/npm /m);
+  expect(stageOf('application')).toMatch(/^RUN rm -rf \/usr\/local\/lib\/node_modules .*\/npm /m);
 });
 
 it('does not run as root, and says so by number', () => {
