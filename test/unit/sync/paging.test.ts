@@ -4,7 +4,8 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { openCursor, sealCursor, type Cursor } from '../../../shared/sync/src/listing/cursor.ts';
 import { settledUntil } from '../../../shared/sync/src/watermarks.ts';
-import { choosePlan, linkToNext, readPageAsked } from '../../../shared/sync/src/listing/listing-request.ts';
+import { choosePlan } from '../../../shared/sync/src/listing/find-page.ts';
+import { linkToNext, readPageAsked } from '../../../shared/sync/src/listing/listing-request.ts';
 
 const key = Buffer.alloc(32, 1);
 const listing = 'acme/suppliers';
@@ -17,6 +18,8 @@ const cursor: Cursor = {
   filters: {},
   until: 'sync_0002',
   nextSince: new Date('2026-04-01T00:00:00.000Z'),
+  total: 1_234,
+  shown: 40,
 };
 
 describe('a cursor', () => {
@@ -31,14 +34,44 @@ describe('a cursor', () => {
           filters: fc.dictionary(fc.stringMatching(/^[a-zA-Z]+$/), fc.string()),
           until: fc.option(fc.stringMatching(/^[a-z0-9_-]+$/), { nil: undefined }),
           nextSince: fc.option(fc.date({ noInvalidDate: true }), { nil: undefined }),
+          total: fc.option(fc.nat(), { nil: undefined }),
+          shown: fc.nat(),
         }),
-        (given) => {
+        (drawn) => {
+          // What was shown is said beside a total alone.
+          const given = drawn.total === undefined ? { ...drawn, shown: 0 } : drawn;
           const sealed = sealCursor(key, listing, given);
           expect(sealed).toMatch(/^[A-Za-z0-9_-]+$/);
           expect(openCursor(key, listing, sealed)).toEqual(given);
         },
       ),
     );
+  });
+
+  it('of release 1.1.0 has no counts, and 1.1.0 reads one of this release without its counts', () => {
+    for (const filters of [{}, { failed: 'true' }]) {
+      const counted = { ...cursor, filters };
+      const { total: _total, shown: _shown, ...former } = counted;
+      const text = new URLSearchParams(filters).toString();
+      const parts = [
+        '',
+        cursor.after,
+        3,
+        20,
+        cursor.since?.getTime(),
+        cursor.until,
+        cursor.nextSince?.getTime(),
+      ];
+      const written = [...parts, ...(text === '' ? [] : [text])].join(' ');
+      const version = text === '' ? '1' : '2';
+      expect(openCursor(key, listing, seal(key, listing, `${version}${written}`))).toEqual({
+        ...former,
+        total: undefined,
+        shown: 0,
+      });
+      const content = unseal(key, listing, sealCursor(key, listing, counted)) ?? '';
+      expect(content.split(' ').slice(0, 8)).toEqual(`${version}${parts.join(' ')} ${text}`.split(' '));
+    }
   });
 
   it('opens nowhere else: not for another integration, not for another kind, not with another key', () => {
@@ -177,7 +210,7 @@ describe('the page that is asked for', () => {
 
   it('is linked from the one before it', () => {
     const first = ask('page=2&limit=5&since=2026-03-31&colour=blue');
-    const asked = { ...first, until: 'sync_9', nextSince: cursor.nextSince };
+    const asked = { ...first, until: 'sync_9', nextSince: cursor.nextSince, total: 12, shown: 10 };
     const link = linkToNext('suppliers', cursorSeal, asked, 'sync_8-000');
     const [, query = ''] = /^<\/api\/v1\/integration\/suppliers\?([^>]+)>; rel="next"$/.exec(link) ?? [];
     expect(ask(query)).toEqual({
@@ -188,6 +221,8 @@ describe('the page that is asked for', () => {
       filters: { colour: 'blue' },
       until: 'sync_9',
       nextSince: cursor.nextSince,
+      total: 12,
+      shown: 10,
     });
   });
 });

@@ -18,6 +18,10 @@ export interface Cursor {
   until: string | undefined;
   /** The `X-Next-Since` of the first page, which all pages repeat. */
   nextSince: Date | undefined;
+  /** How many entities matched when the walk began. Undefined where counting costs nothing, and in cursors of release 1.1.0. */
+  total: number | undefined;
+  /** How many entities the pages up to this one have shown or skipped. */
+  shown: number;
 }
 
 // A cursor begins with a version, so that a replica of an earlier release refuses a cursor whose filters it does not know:
@@ -26,6 +30,8 @@ export interface Cursor {
 //   2   filters of sync runs
 //   3   filters of records: externalId, until, details
 //   4   changedSince
+//
+// The counts of a walk stand at the end, where earlier releases read nothing.
 const versions = /^[1-4]$/;
 const narrowing = new Set(['externalId', 'until', 'details']);
 /** No part of a cursor contains a space. */
@@ -33,7 +39,7 @@ const separator = ' ';
 
 /** `listing` names the integration and the listed collection. */
 export function sealCursor(key: Uint8Array, listing: string, cursor: Cursor): string {
-  const { after, page, limit, since, until, nextSince } = cursor;
+  const { after, page, limit, since, until, nextSince, total, shown } = cursor;
   const filters = new URLSearchParams(cursor.filters).toString();
   const parts = [
     versionOf(cursor.filters),
@@ -43,7 +49,7 @@ export function sealCursor(key: Uint8Array, listing: string, cursor: Cursor): st
     since?.getTime() ?? '',
     until ?? '',
     nextSince?.getTime() ?? '',
-    ...(filters === '' ? [] : [filters]),
+    ...(total === undefined ? (filters === '' ? [] : [filters]) : [filters, total, shown]),
   ];
   return seal(key, listing, parts.join(separator));
 }
@@ -60,7 +66,8 @@ export function openCursor(key: Uint8Array, listing: string, text: string): Curs
   const content = unseal(key, listing, text);
   if (content === undefined) return undefined;
   // A sealed cursor has this form, unless a later release made it.
-  const [version = '', after, page, limit, since, until, nextSince, filters] = content.split(separator);
+  const [version = '', after, page, limit, since, until, nextSince, filters, total, shown] =
+    content.split(separator);
   if (!versions.test(version) || after === undefined) return undefined;
   return {
     after,
@@ -70,6 +77,8 @@ export function openCursor(key: Uint8Array, listing: string, text: string): Curs
     filters: Object.fromEntries(new URLSearchParams(filters)),
     until: until === '' ? undefined : until,
     nextSince: toDate(nextSince),
+    total: total === undefined ? undefined : Number(total),
+    shown: Number(shown ?? 0),
   };
 }
 

@@ -51,7 +51,17 @@ export function readPageAsked(
   refuseIfAny(errors);
   if (cursor !== undefined) return cursor;
   const { page, limit, since } = asked;
-  return { page, limit, since, filters, after: undefined, until: undefined, nextSince: undefined };
+  return {
+    page,
+    limit,
+    since,
+    filters,
+    after: undefined,
+    until: undefined,
+    nextSince: undefined,
+    total: undefined,
+    shown: 0,
+  };
 }
 
 const keptOf = ({ limit, since, filters }: Pick<Cursor, 'limit' | 'since' | 'filters'>) => ({
@@ -74,19 +84,3 @@ export function linkToNext(path: string, seal: CursorSeal, asked: PageAsked, aft
   const cursor = sealCursor(seal.key, seal.listing, { ...asked, after, page: asked.page + 1 });
   return `<${basePath}/${path}?cursor=${cursor}>; rel="next"`;
 }
-
-/** How a page with `since` is found: by the index of times and sorted, or by the index of `order` and filtered. */
-export type SincePlan = 'by-time' | 'in-order';
-
-/**
- * Sorting reads every match; walking in order reads records until a page of matches is found. The estimate assumes that matches
- * are evenly spread, but recently synced records are often at the end. So walking must be ten times cheaper to be chosen.
- */
-export function choosePlan(matches: number, total: number, wanted: number): SincePlan {
-  if (matches <= sortedMax) return 'by-time';
-  const walked = (wanted * Math.max(total, matches)) / matches;
-  return walked * reserve < matches ? 'in-order' : 'by-time';
-}
-
-const sortedMax = 2_000;
-const reserve = 10;

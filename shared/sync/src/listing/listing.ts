@@ -1,13 +1,13 @@
 // Answers a page of a listing in creation order: of records or of drafts.
 import { limits, type Listing } from '@integration-sync/contracts';
 import type { BusHandler } from '@integration-sync/runtime/bus';
-import type { Collection, Filter, Store } from '@integration-sync/runtime/store';
+import type { Store } from '@integration-sync/runtime/store';
 import { LRUCache } from 'lru-cache';
 import type { Engine, KindEngine } from '../engine.ts';
 import { syncIdsFrom } from '../ids.ts';
 import { settledUntil, watermarkKey, type Watermark, type Watermarks } from '../watermarks.ts';
+import { openFindPage, skipOf, type Projection } from './find-page.ts';
 import {
-  choosePlan,
   linkToNext,
   readPageAsked,
   refuseCursorOfRemoved,
@@ -15,8 +15,6 @@ import {
   type PageAsked,
 } from './listing-request.ts';
 import {
-  indexFor,
-  matchingOf,
   narrowingOf,
   readNarrowing,
   type ListedDocument,
@@ -37,13 +35,11 @@ export interface ListingRule<Document extends ListedDocument> extends Showing<Do
   whole?: Showing<Document> & { of: KindEngine };
 }
 
-type Projection = Readonly<Record<string, 1>>;
-
 export function openListing<Document extends ListedDocument>(
   { store, engine, cursorKey }: { store: Store; engine: Engine; cursorKey: Uint8Array },
   rule: ListingRule<Document>,
 ): BusHandler {
-  const documents = store.collection<ListedDocument>(rule.name);
+  const findPage = openFindPage(store.collection<ListedDocument>(rule.name));
   const readWithWatermark = openQuietListings(engine.watermarks);
   const of = rule.whole?.of;
   const byName = { showing: rule, projection: projectionOf(rule) };
@@ -55,28 +51,32 @@ export function openListing<Document extends ListedDocument>(
     const asked = readPageAsked(request, seal, of && readNarrowing(of, integration));
     const narrowing = narrowingOf(of, asked.filters);
     const { showing, projection } = (narrowing.details && inFull) || byName;
-    const { walk, found, total, stamp } = await readWithWatermark(listing, async (watermark) => {
+    const { walk, found, total, isCounted, stamp } = await readWithWatermark(listing, async (watermark) => {
       const begun = beginWalk(asked, watermark, narrowing, engine.now());
       // Checked after the watermark was read: until then a replica of an earlier release may store a record without
       // `changedAt`, which the index of `changedAt` lacks.
       const time = await timeAsked(narrowing, of, integration);
-      const query = { watermark, narrowing, projection, time };
-      const page = await findPage<Document>(documents, integration, begun, query);
+      const query = { integration, asked: begun, watermark, narrowing, projection, time, now: engine.now() };
+      const page = await findPage<Document>(query);
       return { walk: begun, stamp: watermark.stamp, ...page };
     });
     refuseCursorOfRemoved(asked, stamp);
     const bounds = { limit: asked.limit, bytesMax: bytesMaxOf(engine) };
     const { entities, last } = await takePage(found, bounds, (document) => showing.entityOf(document));
+    const shown = (asked.after === undefined ? skipOf(asked) : asked.shown) + entities.length;
     const answer: Omit<Listing<unknown>, 'entities'> = {
-      // The watermark does not count the records of an open push yet.
-      total: entities.length === 0 ? total : Math.max(total, skipOf(asked) + entities.length),
+      // The watermark does not count the records of an open push yet, and records may begin to match during a walk.
+      total: entities.length === 0 ? total : Math.max(total, shown),
       page: asked.page,
       limit: asked.limit,
     };
+    const counts = { total: isCounted ? answer.total : undefined, shown };
     return {
       headers: {
         'x-next-since': walk.nextSince.toISOString(),
-        ...(last === undefined ? {} : { link: linkToNext(rule.name, seal, walk, last.order) }),
+        ...(last === undefined
+          ? {}
+          : { link: linkToNext(rule.name, seal, { ...walk, ...counts }, last.order) }),
       },
       body: `{"entities":[${entities.join()}],${JSON.stringify(answer).slice(1)}`,
       logFields: { entities: entities.length, total: answer.total },
@@ -119,56 +119,6 @@ function nextSinceOf(watermark: Watermark, { until }: Narrowing): Date {
   const settled = settledUntil(watermark);
   return until === undefined || until > settled ? settled : until;
 }
-
-interface PageQuery {
-  watermark: Watermark;
-  narrowing: Narrowing;
-  projection: Projection;
-  time: TimeAsked;
-}
-
-/** Finds the documents of the page and, if there are more, one further document. */
-async function findPage<Document extends ListedDocument>(
-  documents: Collection<ListedDocument>,
-  integration: string,
-  asked: PageAsked,
-  { watermark, narrowing, projection, time }: PageQuery,
-): Promise<{ found: AsyncIterable<Document> | Iterable<Document>; total: number }> {
-  const skip = skipOf(asked);
-  const wanted = asked.limit + 1;
-  const matching = matchingOf(integration, asked, narrowing, time);
-  const counted =
-    matching === undefined
-      ? watermark.total
-      : await documents.countDocuments(matching, { hint: indexFor(narrowing, 'by-time', time) });
-  if (skip > counted + uncountedMax(watermark)) return { found: [], total: counted };
-
-  // Whole records may be large and are read until the page is full; short entities come in one answer of the database.
-  const isReadInParts = narrowing.details && wanted > wholeAtOnceMax;
-  const batchSize = isReadInParts ? wholeAtOnceMax : wanted;
-  const reading = { projection, batchSize, singleBatch: !isReadInParts };
-  const plan = matching === undefined ? 'in-order' : choosePlan(counted, watermark.total, skip + wanted);
-  const cursor = documents
-    .find<Document>({ ...(matching ?? { integration }), ...orderWithin(asked) }, reading)
-    .hint(indexFor(narrowing, plan, time))
-    .sort({ integration: 1, order: 1 })
-    .skip(skip)
-    .limit(wanted);
-  return { found: isReadInParts ? cursor : await cursor.toArray(), total: counted };
-}
-
-/** The bounds of a page after a cursor; a numbered page has none. */
-function orderWithin({ after, until }: PageAsked): Filter<ListedDocument> {
-  if (after === undefined) return {};
-  return { order: { $gt: after, ...(until === undefined ? {} : { $lt: until }) } };
-}
-
-const skipOf = ({ page, limit, after }: PageAsked): number => (after === undefined ? (page - 1) * limit : 0);
-
-const uncountedMax = ({ open }: Watermark): number => Object.keys(open).length * limits.itemsPerPushMax;
-
-/** How many whole records are read at a time: a page is full at 4 MiB, and reading more is wasted. */
-const wholeAtOnceMax = 26;
 
 /** Bytes of the NATS message that are kept for everything but the entities. */
 const besidesBytes = 64 * 1024;

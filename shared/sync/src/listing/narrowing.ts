@@ -16,7 +16,7 @@ import { internalIdOf, packIds, unpackIds } from '../ids.ts';
 import { idCheck } from '../items/validate.ts';
 import { changedIndex, withoutTime } from '../records/change-times.ts';
 import { orderIndex, syncedIndex } from '../names.ts';
-import type { ReadFilters, SincePlan } from './listing-request.ts';
+import type { ReadFilters } from './listing-request.ts';
 
 export interface Narrowing {
   /** The internal ids to which the listing is limited; such records need not exist. */
@@ -149,6 +149,9 @@ function timesBetween(
   // `changedAt` is never later than `lastSyncedAt`, so the index of `lastSyncedAt` finds all of these records.
   return { lastSyncedAt: after, $or: [{ changedAt: at }, { ...withoutTime, lastSyncedAt: at }] };
 }
+
+/** How a page of matches is found: by the index of times and sorted, or by the index of `order` and filtered. */
+export type SincePlan = 'by-time' | 'in-order';
 
 export function indexFor({ ids }: Narrowing, plan: SincePlan, time: TimeAsked): string {
   if (ids !== undefined) return '_id_';

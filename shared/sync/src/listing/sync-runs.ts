@@ -176,18 +176,33 @@ export const listRuns =
     const { page, limit, after } = asked;
     const filter = filterOf(asked);
     const { entityType } = filter;
-    const { runs, total } = await readNewest(
-      journals
-        .filter((journal) => entityType === undefined || journal.entityTypes.includes(entityType))
-        .map((journal) => (question) => journal.read(request, { ...question, filter })),
-      { before: after ?? null, skip: after === undefined ? (page - 1) * limit : 0, limit: limit + 1 },
-    );
-    refuseCursorOfRemoved(asked, total);
+    const read = (counted: boolean): Promise<RunsAnswer> =>
+      readNewest(
+        journals
+          .filter((journal) => entityType === undefined || journal.entityTypes.includes(entityType))
+          .map((journal) => (question) => journal.read(request, { ...question, filter })),
+        {
+          before: after ?? null,
+          skip: after === undefined ? (page - 1) * limit : 0,
+          limit: limit + 1,
+          counted,
+        },
+      );
+    const first = await read(asked.total === undefined);
+    // The other runs have expired, or the integration was removed.
+    const isGone = asked.total !== undefined && first.runs.length === 0;
+    const { runs, total: counted } = isGone ? await read(true) : first;
     const entities = runs.slice(0, limit);
+    const shownBy = (after === undefined ? (page - 1) * limit : asked.shown) + entities.length;
+    const total = asked.total === undefined || isGone ? counted : Math.max(asked.total, shownBy);
+    refuseCursorOfRemoved(asked, total);
     const last = runs.length > limit ? entities.at(-1) : undefined;
     const answer: Listing<SyncRun> = { entities, total, page, limit };
     return {
-      headers: last === undefined ? {} : { link: linkToNext(listed, seal, asked, last.syncId) },
+      headers:
+        last === undefined
+          ? {}
+          : { link: linkToNext(listed, seal, { ...asked, total, shown: shownBy }, last.syncId) },
       body: JSON.stringify(answer),
       logFields: { entities: entities.length, total },
     };
@@ -200,9 +215,14 @@ export type ReadRuns = (question: RunsQuestion) => Promise<RunsAnswer>;
 
 export async function readNewest(
   sources: readonly ReadRuns[],
-  { before, skip, limit }: Pick<RunsQuestion, 'before' | 'skip' | 'limit'>,
+  {
+    before,
+    skip,
+    limit,
+    counted = true,
+  }: Pick<RunsQuestion, 'before' | 'skip' | 'limit'> & { counted?: boolean },
 ): Promise<RunsAnswer> {
-  const question = { before, skip: 0, limit: skip === 0 ? limit : 1, counted: true };
+  const question = { before, skip: 0, limit: skip === 0 ? limit : 1, counted };
   const first = await Promise.all(sources.map((read) => read(question)));
   const total = first.reduce((sum, found) => sum + found.total, 0);
   const newest = mergeRuns(first);

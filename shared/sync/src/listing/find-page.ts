@@ -1,0 +1,250 @@
+// Finds the documents of a page. A walk costs the same on each of its pages, however many records are stored or match: a replica
+// remembers for a while what it learned on the page before. Without that, as in another replica, it learns it once more.
+//
+//   remembered          of                                   good for
+//   ──────────────────  ───────────────────────────────────  ────────────────────────────────────────────────────────────
+//   how many match      a filter, as of a watermark          numbered pages; a cursor carries the number itself
+//   orders of matches   a filter, as of an X-Next-Since      all pages of a walk among few matches, which need no sorting then
+//   end of a page       a numbered page, as of a watermark   the next numbered page, which skips nothing then
+//
+// A match that is not among the orders is later than the walk's X-Next-Since, so the next poll shows it.
+import { limits } from '@integration-sync/contracts';
+import type { Collection, Filter } from '@integration-sync/runtime/store';
+import { syncIdsFrom } from '../ids.ts';
+import { watchMs } from '../journal/journal-times.ts';
+import { orderIndex } from '../names.ts';
+import { allOfThem } from '../records/by-ids.ts';
+import type { Watermark } from '../watermarks.ts';
+import { openFairCache } from './fair-cache.ts';
+import type { PageAsked } from './listing-request.ts';
+import {
+  indexFor,
+  matchingOf,
+  type ListedDocument,
+  type Narrowing,
+  type SincePlan,
+  type TimeAsked,
+} from './narrowing.ts';
+
+export type Projection = Readonly<Record<string, 1>>;
+
+export interface PageQuery {
+  integration: string;
+  /** The page with the end and the `X-Next-Since` of its walk. */
+  asked: PageAsked & { nextSince: Date };
+  watermark: Watermark;
+  narrowing: Narrowing;
+  projection: Projection;
+  time: TimeAsked;
+  now: number;
+}
+
+export interface PageFound<Document> {
+  /** The documents of the page and, if there are more, at least one further document. */
+  found: AsyncIterable<Document> | Iterable<Document>;
+  /** How many documents match; for a page after a cursor, how many matched when its walk began. */
+  total: number;
+  /** Whether the matches were counted; the watermark has the number of all documents. */
+  isCounted: boolean;
+}
+
+export function openFindPage(documents: Collection<ListedDocument>) {
+  const countMatches = openCount(documents);
+  const listOrders = openOrders(documents);
+  const ends = openEnds();
+  return async <Document extends ListedDocument>(query: PageQuery): Promise<PageFound<Document>> => {
+    const { integration, asked, watermark, narrowing, projection, time } = query;
+    const wanted = asked.limit + 1;
+    const matching = matchingOf(integration, asked, narrowing, time);
+    const isCounted = matching !== undefined;
+    const total = isCounted ? await countMatches(query, matching) : watermark.total;
+    const counted = { total, isCounted };
+    if (asked.after === undefined && skipOf(asked) >= total + uncountedMax(watermark))
+      return { found: [], ...counted };
+    // Whole records may be large and are read until the page is full; short entities come in one answer of the database.
+    const isReadInParts = narrowing.details && wanted > wholeAtOnceMax;
+    const batchSize = isReadInParts ? wholeAtOnceMax : wanted;
+
+    const end = ends.before(query);
+    const skip = end === undefined ? skipOf(asked) : 0;
+    const plan =
+      matching === undefined || end !== undefined
+        ? 'in-order'
+        : choosePlan(total, watermark.total, skip + wanted);
+    if (matching !== undefined && plan === 'by-time' && isWorthListing(total, query)) {
+      const { orders } = await listOrders(query, matching);
+      const rest = orders.slice(asked.after === undefined ? skip : placeAfter(orders, asked.after));
+      return { found: readOrders<Document>(documents, query, matching, rest, batchSize), ...counted };
+    }
+    const cursor = documents
+      .find<Document>(
+        { ...(matching ?? { integration }), ...orderWithin({ ...asked, after: end ?? asked.after }) },
+        { projection, batchSize, singleBatch: !isReadInParts },
+      )
+      .hint(indexFor(narrowing, plan, time))
+      .sort({ integration: 1, order: 1 })
+      .skip(skip)
+      .limit(wanted);
+    if (isReadInParts) return { found: cursor, ...counted };
+    const found = await cursor.toArray();
+    ends.note(query, found);
+    return { found, ...counted };
+  };
+}
+
+function openCount(documents: Collection<ListedDocument>) {
+  const totals = openFairCache<{ total: number }>(smallBounds);
+  /** Counts the matches, unless the cursor or this replica knows their number. */
+  return async (query: PageQuery, matching: Filter<ListedDocument>): Promise<number> => {
+    const { integration, asked, narrowing, time } = query;
+    if (asked.total !== undefined) return asked.total;
+    const asOf = asOfWatermark(query.watermark);
+    const key = `${filterKey(query)} ${asOf}`;
+    const known = asOf === undefined ? undefined : totals.get(integration, key);
+    if (known !== undefined) return known.total;
+    const total = await documents.countDocuments(matching, { hint: indexFor(narrowing, 'by-time', time) });
+    if (asOf !== undefined) totals.set(integration, key, { total });
+    return total;
+  };
+}
+
+function openOrders(documents: Collection<ListedDocument>) {
+  const lists = openFairCache<Orders>({ ...listBounds, sizeOf: ({ orders }) => Math.max(1, orders.length) });
+  /** The orders of the matches, of a page after a cursor those from that page on. */
+  return async (query: PageQuery, matching: Filter<ListedDocument>): Promise<Orders> => {
+    const { integration, asked, narrowing, time, watermark } = query;
+    const key = `${filterKey(query)} ${asked.nextSince.getTime()}`;
+    const from = asked.after ?? '';
+    const known = lists.get(integration, key);
+    // Matches that are later than `X-Next-Since` may be missing, and a numbered page shows these too.
+    const isComplete = asked.after !== undefined || asOfWatermark(watermark) !== undefined;
+    if (known !== undefined && known.from <= from && isComplete) return known;
+    const found = documents
+      .find<Pick<ListedDocument, 'order'>>(
+        { ...matching, ...orderWithin(asked) },
+        { projection: { _id: 0, order: 1 }, batchSize: ordersAtOnceMax },
+      )
+      .hint(indexFor(narrowing, 'by-time', time));
+    const orders: string[] = [];
+    for await (const { order } of found) orders.push(order);
+    const listed = { from, orders: orders.toSorted() };
+    lists.set(integration, key, listed);
+    return listed;
+  };
+}
+
+/** Reads the documents with these orders as far as they are asked for, and without those that no longer match. */
+async function* readOrders<Document extends ListedDocument>(
+  documents: Collection<ListedDocument>,
+  { projection }: PageQuery,
+  matching: Filter<ListedDocument>,
+  orders: readonly string[],
+  atOnce: number,
+): AsyncIterable<Document> {
+  for (let at = 0, count = atOnce; at < orders.length; at += count, count = Math.min(2 * count, rereadMax)) {
+    yield* await documents
+      .find<Document>(
+        { ...matching, order: { $in: orders.slice(at, at + count) } },
+        { projection, ...allOfThem(count) },
+      )
+      .hint(orderIndex.name)
+      .sort({ integration: 1, order: 1 })
+      .toArray();
+  }
+}
+
+function openEnds() {
+  const ends = openFairCache<{ after: string; asOf: string | undefined }>(smallBounds);
+  return {
+    /** The end of the page before a numbered page, where no record before it has been added or has begun to match since. */
+    before(query: PageQuery): string | undefined {
+      const { integration, asked, watermark, now } = query;
+      const known = skipOf(asked) === 0 ? undefined : ends.get(integration, endKey(query, asked.page));
+      if (known === undefined) return undefined;
+      const isLasting = !isFiltered(query) && known.after < syncIdsFrom(new Date(now - lateMs));
+      const asOf = asOfWatermark(watermark);
+      return isLasting || (asOf !== undefined && asOf === known.asOf) ? known.after : undefined;
+    },
+
+    note(query: PageQuery, found: readonly ListedDocument[]): void {
+      const { integration, asked, narrowing, watermark } = query;
+      const last = found.length > asked.limit ? found[asked.limit - 1] : undefined;
+      if (last === undefined || asked.after !== undefined || narrowing.ids !== undefined) return;
+      ends.set(integration, endKey(query, asked.page + 1), {
+        after: last.order,
+        asOf: asOfWatermark(watermark),
+      });
+    },
+  };
+}
+
+interface Orders {
+  /** The list has all matches after this order. */
+  from: string;
+  orders: readonly string[];
+}
+
+/** Two walks of one integration through as many matches as are listed. Each takes some 64 bytes. */
+const listBounds = { max: 200_000, shareMax: 100_000, ttlMs: 5 * 60_000 };
+const listedMax = 50_000;
+/** How many orders come in one answer of the database: decoding them takes a millisecond. */
+const ordersAtOnceMax = 2_000;
+/** How many records are looked up at a time where records of a list no longer match. */
+const rereadMax = 500;
+const smallBounds = { max: 20_000, shareMax: 500, ttlMs: 60_000, sizeOf: () => 1 };
+/** So much later than its sync id says, a push adds no record: it may wait and write for so long, and clocks may differ. */
+const lateMs = 2 * watchMs;
+
+/** A page that has all matches is sorted by the database, and ids are few. */
+const isWorthListing = (total: number, { asked, narrowing }: PageQuery): boolean =>
+  narrowing.ids === undefined && total > asked.limit && total <= listedMax;
+
+/** Names the state of a listing in which nothing has come since; undefined while a push is open. */
+const asOfWatermark = ({ stamp, total, open }: Watermark): string | undefined =>
+  Object.keys(open).length === 0 ? `${stamp} ${total}` : undefined;
+
+const isFiltered = ({ asked: { since }, narrowing: { ids, until, changedSince } }: PageQuery): boolean =>
+  (since ?? ids ?? until ?? changedSince) !== undefined;
+
+const filterKey = ({ asked: { since }, narrowing: { ids, until, changedSince } }: PageQuery): string =>
+  `${[since, changedSince, until].map((time) => time?.getTime()).join()} ${ids?.join() ?? ''}`;
+
+const endKey = (query: PageQuery, page: number): string => `${filterKey(query)} ${query.asked.limit} ${page}`;
+
+/** How many of the sorted orders are not after this one. */
+function placeAfter(orders: readonly string[], after: string): number {
+  let [low, high] = [0, orders.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((orders[middle] ?? '') > after) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/** The bounds of a page that begins after a record; other pages have none. */
+function orderWithin({ after, until }: Pick<PageAsked, 'after' | 'until'>): Filter<ListedDocument> {
+  if (after === undefined) return {};
+  return { order: { $gt: after, ...(until === undefined ? {} : { $lt: until }) } };
+}
+
+export const skipOf = ({ page, limit, after }: Pick<PageAsked, 'page' | 'limit' | 'after'>): number =>
+  after === undefined ? (page - 1) * limit : 0;
+
+const uncountedMax = ({ open }: Watermark): number => Object.keys(open).length * limits.itemsPerPushMax;
+
+/** How many whole records are read at a time: a page is full at 4 MiB, and reading more is wasted. */
+const wholeAtOnceMax = 26;
+
+/**
+ * Sorting reads every match; walking in order reads records until a page of matches is found. The estimate assumes that matches
+ * are evenly spread, but recently synced records are often at the end. So walking must be ten times cheaper to be chosen.
+ */
+export function choosePlan(matches: number, total: number, wanted: number): SincePlan {
+  if (matches <= sortedMax) return 'by-time';
+  const walked = (wanted * Math.max(total, matches)) / matches;
+  return walked * reserve < matches ? 'in-order' : 'by-time';
+}
+
+const sortedMax = 2_000;
+const reserve = 10;
