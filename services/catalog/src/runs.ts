@@ -8,8 +8,7 @@ const timeoutMs = 5_000;
 export const runsOfBatches = (bus: Bus): RunJournal => ({
   entityTypes: ['batch'],
   async read(asking, question) {
-    const isFiltered = Object.keys(question.filter ?? {}).length > 0;
-    const subject = isFiltered ? subjects.batchesRunsFind : subjects.batchesRunsList;
+    const subject = subjects.batchesRunsList;
     return askService(bus, asking, { subject, body: question, timeoutMs, answer: RunsAnswer });
   },
   async find(asking, id) {

@@ -28,7 +28,7 @@ export const subjects = {
   batchesList: 'svc.batches.batches.list',
   ddsList: 'svc.batches.dds.list',
   batchesRunsList: 'svc.batches.runs.list',
-  /** As `batchesRunsList`, with a filter. Replicas of older releases, which know no filter, do not serve it. */
+  /** As `batchesRunsList`. A catalog of release 1.1.0 asks it for pushes with a filter. */
   batchesRunsFind: 'svc.batches.runs.find',
   batchesRunsGet: 'svc.batches.runs.get',
   batchesRunsUnannounced: 'svc.batches.runs.unannounced',

@@ -195,46 +195,6 @@ describe('narrowed', () => {
   });
 });
 
-// Setup: this release's catalog beside a replica of batches that knows no filters and would answer without
-// them.
-// What this proves: a history that needs an answer from batches is refused for now, and one that does not is
-// right.
-it('never contains what a batches replica of an older release does not filter', async () => {
-  await using other = await openWorld(inject('engines').mongodb);
-  await other.startCatalog();
-  const run: Omit<SyncRun, 'action'> = {
-    syncId: newSyncId(new Date()),
-    entityType: 'batch',
-    state: 'completed',
-    created: 0,
-    updated: 0,
-    unchanged: 0,
-    failed: 0,
-    startedAt: '2026-03-31T09:26:53.589Z',
-    completedAt: '2026-03-31T09:26:53.589Z',
-  };
-  await using _older = await other.bus.serve({
-    service: 'batches',
-    version: '1.0.0',
-    description: 'An older release',
-    inFlightMax: 10,
-    handlers: {
-      'svc.batches.runs.list': async () => ({ body: JSON.stringify({ runs: [run], total: 1 }) }),
-    },
-  });
-  const caller = other.caller();
-  const { syncId } = await caller.push('suppliers', [{}]);
-  // Nor does it say what a run did.
-  expect(await caller.runs()).toMatchObject({ total: 2, entities: [{ action: 'push' }, { action: 'push' }] });
-  for (const query of ['failed=true', 'since=2026-03-31', 'entityType=batch']) {
-    await expect(caller.runs(query)).rejects.toMatchObject({ code: 'unavailable', retryAfterSeconds: 1 });
-  }
-  expect(await caller.runs('entityType=supplier&failed=true')).toMatchObject({
-    total: 1,
-    entities: [{ syncId }],
-  });
-});
-
 it('shows a push as running until it is answered, and never changes it after', async () => {
   const caller = world.caller();
   const released = Promise.withResolvers<void>();
