@@ -158,12 +158,6 @@ export const orders: readonly Order[] = [
     why: 'a replica that nobody hears begins nothing more before another takes what it owns',
   },
   {
-    short: `${bus}/follow.ts heartbeatMs`,
-    long: `${bus}/follow.ts expiresMs`,
-    times: 2,
-    why: 'a reader notices that nats-server is silent before its request for messages ends',
-  },
-  {
     short: `${bus}/connectivity.ts backWithinMs`,
     long: `${bus}/still-waiting.ts confirmedWithinMs`,
     times: 2,

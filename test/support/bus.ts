@@ -2,8 +2,14 @@
 import { openBus, type Bus, type FollowOptions, type Reading } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
 
-export const openTestBus = (url: string, name = 'test'): Promise<Bus> =>
-  openBus({ url, name, log: openLog({ service: name, level: 'silent' }) });
+export async function openTestBus(url: string, name = 'test'): Promise<Bus> {
+  const bus = await openBus({ url, name, log: openLog({ service: name, level: 'silent' }) });
+  // A request is of one integration, whatever a test asks for.
+  const request: Bus['request'] = (subject, options) =>
+    bus.request(subject, { ...options, headers: { integration: 'test', ...options.headers } });
+  const open: Bus = Object.create(bus, { request: { value: request } });
+  return open;
+}
 
 export interface Follower extends Reading {
   /** The bodies of the messages read so far, in the order of the stream. */
@@ -14,12 +20,15 @@ export interface Follower extends Reading {
 export function openFollower(
   bus: Bus,
   stream: string,
-  options: { filters: readonly string[] } & Partial<FollowOptions>,
+  { filters, ...options }: { filters: readonly string[] } & Partial<FollowOptions>,
 ): Follower {
+  const [subject = '>'] = filters;
   const seen: string[] = [];
   let next = 1;
   const reading = bus.follow(stream, {
     from: () => Promise.resolve(next),
+    subject,
+    isMeant: () => true,
     ahead: 16,
     ensure: () => Promise.resolve(),
     ...options,

@@ -40,7 +40,7 @@ export async function startStrictNats({
           return;
         }
         if (verb === 'PING') socket.write('PONG\r\n');
-        if (verb === 'SUB') inbox = argument ?? '';
+        if (verb === 'SUB' && subject?.startsWith('_INBOX')) inbox = argument ?? '';
         if (verb !== 'HPUB') continue;
         if (subject === refused) socket.write(`-ERR 'Permissions Violation for Publish to "${subject}"'\r\n`);
         else socket.write(`MSG ${argument} ${inbox} 2\r\nok\r\n`);

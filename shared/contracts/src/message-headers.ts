@@ -16,6 +16,11 @@ export const requestHeaders = {
    * once (`givenUpSubject`). A caller of an earlier release does not send this header.
    */
   promisedMs: 'promised-ms',
+  /**
+   * The reply subject as the caller chose it: between two accounts nats-server replaces the reply subject of the message. The
+   * caller hears signs of life on `callerSubject` of it. A caller of an earlier release does not send this header.
+   */
+  caller: 'caller',
   /** The raw query string, without its question mark. */
   query: 'query',
   /** The value of `{id}` in the path. */

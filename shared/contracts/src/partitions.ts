@@ -28,6 +28,15 @@ export const partitionTransform = {
   dest: `${eventBatchesNoun}.{{partition(${partitionsNumber},2)}}.{{wildcard(1)}}.{{wildcard(2)}}`,
 } as const;
 
+/** The filter of the subjects under which all event batches are stored. */
+export const allStoredBatches = `${eventBatchesNoun}.*.*.*`;
+
+/** nats-server publishes each event batch again once it has stored the batch, under the same subject. */
+export const storedBatchesRepublished = {
+  src: allStoredBatches,
+  dest: `${eventBatchesNoun}.{{wildcard(1)}}.{{wildcard(2)}}.{{wildcard(3)}}`,
+} as const;
+
 /** The filter of the subjects under which the event batches of a partition are stored. */
 export const partitionFilter = (partition: number): string => `${eventBatchesNoun}.${partition}.*.*`;
 

@@ -1,6 +1,6 @@
 // The streams that several services publish to or read. The first service that starts creates them, if it may.
 import { limits } from './limits.ts';
-import { partitionTransform } from './partitions.ts';
+import { partitionTransform, storedBatchesRepublished } from './partitions.ts';
 import { eventBatchesFilter, eventBatchesStream, eventsFilter, eventsStream } from './subjects.ts';
 
 /** The settings of a process about streams. A setting that is left out changes nothing of an existing stream. */
@@ -61,4 +61,5 @@ export const eventBatchesStreamSpec = (settings: StreamSettings) => ({
   subjects: [eventBatchesFilter],
   retention: 'limits' as const,
   subjectTransform: partitionTransform,
+  republish: storedBatchesRepublished,
 });

@@ -62,6 +62,18 @@ export const givenUpSubject = (service: string): string => `svc.${service}.given
  */
 export const answerNowSubject = (service: string): string => `svc.${service}.answer-now`;
 
+const callerReply = /^_INBOX_([a-z][a-z0-9-]{0,31})\.([A-Za-z0-9]{1,64})\.(\d{1,15})$/;
+
+/**
+ * On this subject the caller of a request hears signs of life, and questions whether it still waits, apart from the reply: an
+ * import of NATS passes one reply on, and no more. `reply` is the reply subject as the caller chose it; undefined if no process of
+ * this system chose it.
+ */
+export function callerSubject(reply: string): string | undefined {
+  const [, service, process, request] = callerReply.exec(reply) ?? [];
+  return service === undefined ? undefined : `svc.${service}.caller.${process}.${request}`;
+}
+
 /** Every replica of the service answers with its notes for `/readyz` about streams, if it has any. */
 export const notesSubject = (service: ServiceName): string => `svc.${service}.health.notes`;
 
@@ -96,3 +108,5 @@ export const eventSubject = (integration: string, event: string): string => `eve
 
 /** An integration is a single token of a subject, without dot, space or wildcard. */
 export const integrationPattern = '^[A-Za-z0-9_-]{1,64}$';
+const integrationName = new RegExp(integrationPattern);
+export const isIntegration = (text: string): boolean => integrationName.test(text);

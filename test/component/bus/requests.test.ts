@@ -4,7 +4,7 @@ import type { Engine } from '@integration-sync/dev/engines';
 import type { Bus, BusHandler, BusRequest, ServiceOptions, Wait } from '@integration-sync/runtime/bus';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import { chunkItems, nextChunkItems } from '@integration-sync/runtime/pace';
-import { connect } from '@nats-io/transport-node';
+import { connect, headers as natsHeaders } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { awake } from '../../support/awake.ts';
 import { openTestBus, text } from '../../support/bus.ts';
@@ -124,10 +124,73 @@ it('says the HTTP status of every answer in its headers', async () => {
   const plain = await connect({ servers: nats.url });
   await using _closing = { [Symbol.asyncDispose]: () => plain.close() };
   const statusOf = async (body: string): Promise<string | undefined> => {
-    const reply = await plain.request('svc.webhooks.endpoints.register', body, { timeout: 10_000 });
+    const reply = await plain.request('svc.webhooks.endpoints.register', body, {
+      timeout: 10_000,
+      headers: ofTest,
+    });
     return reply.headers?.get('status');
   };
   expect([await statusOf('{}'), await statusOf('')]).toEqual(['201', '503']);
+});
+
+// A reply goes out with the rights of the service: an answer to these would delete a stream, or reach another handler.
+it('drops a request whose reply subject is no inbox, and one that JetStream delivers', async () => {
+  const taken: string[] = [];
+  await using _ = await serve(answering, {
+    'svc.catalog.guarded.ask': async ({ body }) => {
+      taken.push(text(body));
+      return {};
+    },
+  });
+  await using stranger = await connectRaw();
+  const publish = (body: string, reply?: string, header?: [string, string]): void => {
+    const ofStranger = natsHeaders();
+    ofStranger.set('integration', 'victim');
+    if (header !== undefined) ofStranger.set(...header);
+    stranger.nats.publish('svc.catalog.guarded.ask', body, {
+      headers: ofStranger,
+      ...(reply === undefined ? {} : { reply }),
+    });
+  };
+  publish('none');
+  for (const reply of [
+    '$JS.API.STREAM.DELETE.EVENTS',
+    'events.a.b.c',
+    'svc.catalog.x',
+    '_INBOXES.x',
+    '_INBOX',
+    '$SYS.x',
+  ])
+    publish(reply, reply);
+  for (const name of ['Nats-Sequence', 'nats-stream', 'NATS-Subject', 'Nats-Msg-Id', 'Nats-Trace-Dest'])
+    publish(name, '_INBOX_gateway.x.0', [name, '1']);
+  publish('imported', '_INBOX_gateway.x.0', ['Nats-Request-Info', '{}']);
+  publish('last', '_INBOX.x');
+  await stranger.nats.flush();
+  await expect.poll(() => taken).toEqual(['imported', 'last']);
+});
+
+it('refuses a request that names no integration, none that is valid, or two', async () => {
+  let taken = 0;
+  await using _ = await serve(answering, {
+    'svc.catalog.named.ask': async () => {
+      taken += 1;
+      return {};
+    },
+  });
+  await using stranger = await connectRaw();
+  const codes: (string | undefined)[] = [];
+  for (const named of [[], [''], ['a.b'], ['*'], ['x'.repeat(65)], ['a b'], ['acme', 'victim'], ['acme']]) {
+    const asked = natsHeaders();
+    for (const one of named) asked.append('integration', one);
+    const reply = await stranger.nats.request('svc.catalog.named.ask', '', {
+      headers: asked,
+      timeout: 10_000,
+    });
+    codes.push(reply.headers?.get('failure'));
+  }
+  expect(codes).toEqual([...Array.from({ length: 7 }, () => 'invalid_request'), '']);
+  expect(taken).toBe(1);
 });
 
 it('says nothing to the caller of a cause inside the service', async () => {
@@ -211,7 +274,7 @@ it('knows how old a request is from the first answer of its caller on', async ()
     },
   });
   await using stranger = await connectRaw();
-  await stranger.nats.request('svc.catalog.dated.ask');
+  await stranger.nats.request('svc.catalog.dated.ask', undefined, { timeout: 10_000, headers: ofTest });
   await using known = await openTestBus(nats.url, 'known');
   for (let turn = 0; turn < 20; turn += 1) {
     await known.request('svc.catalog.dated.ask', { timeoutMs: 10_000 });
@@ -276,6 +339,10 @@ it('tells no caller that its request failed before the replica that has it must 
   expect(performance.now() - sentAtMs).toBeGreaterThanOrEqual(500);
 });
 
+/** A request is of one integration. */
+const ofTest = natsHeaders();
+ofTest.set('integration', 'test');
+
 const connectRaw = () => connectTo(nats.url);
 
 async function connectTo(servers: string) {
@@ -316,7 +383,10 @@ describe.concurrent('a request whose answer takes long', () => {
       },
     });
     await using stranger = await connectRaw();
-    const answer = await stranger.nats.request('svc.catalog.plain.ask', undefined, { timeout: 10_000 });
+    const answer = await stranger.nats.request('svc.catalog.plain.ask', undefined, {
+      timeout: 10_000,
+      headers: ofTest,
+    });
     expect(answer.string()).toBe('done');
   });
 });
@@ -390,10 +460,10 @@ it('takes what passes a shared semaphore for long work, and all else for short w
   expect(await chunkDuring('svc.catalog.short.ask')).toBeLessThan(chunkItems);
 });
 
-it('takes waiting requests in turns over integrations, and those that name none as one', async () => {
+it('takes waiting requests in turns over integrations', async () => {
   await using gated = await serveGated(1);
   const asked = [];
-  for (const integration of ['greedy', 'greedy', 'greedy', 'modest', '', '']) {
+  for (const integration of ['greedy', 'greedy', 'greedy', 'modest', 'third', 'third']) {
     asked.push(askGated(integration));
   }
   // It came after them, so that they all wait by now.
@@ -404,7 +474,7 @@ it('takes waiting requests in turns over integrations, and those that name none 
   }
   await Promise.all(asked);
   expect(gated.inside.map(({ integration }) => integration)).toEqual([
-    'greedy', 'greedy', 'modest', '', 'greedy', '',
+    'greedy', 'greedy', 'modest', 'third', 'greedy', 'third',
   ]); // prettier-ignore
 });
 
@@ -550,9 +620,8 @@ describe('a request that waits for something', () => {
     await using _ = served;
     await using stranger = await connectRaw();
     const signs: string[] = [];
-    stranger.nats.subscribe('_INBOX_asking.>', {
-      callback: (_error, { subject: to }) => void signs.push(to),
-    });
+    for (const heard of ['_INBOX_asking.>', 'svc.asking.caller.>'])
+      stranger.nats.subscribe(heard, { callback: (_error, { subject: to }) => void signs.push(to) });
     await stranger.nats.flush();
     const answered = ask();
     await sleep(8_000);
@@ -560,7 +629,11 @@ describe('a request that waits for something', () => {
     expect(await answered).toBe('woken');
     await stranger.nats.flush();
     // The sign at the beginning, and the answer.
-    expect(signs.filter((to) => to === signs[0])).toHaveLength(2);
+    const [number] = signs.map((to) => to.split('.').at(-1));
+    expect(signs.filter((to) => to.endsWith(`.${number}`)).map((to) => to.split('.')[0])).toEqual([
+      'svc',
+      '_INBOX_asking',
+    ]);
   });
 
   it('ends after its time', async () => {

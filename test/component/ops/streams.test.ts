@@ -103,7 +103,7 @@ describe('on a single server', () => {
     expect(await bytes()).toBe(50_000_000);
   });
 
-  test('a stream that is nearly full, and a consumer of a stranger that lasts, are named', async () => {
+  test('a stream that is nearly full, and consumers of strangers, are named', async () => {
     await make({ EVENTS_MAX_BYTES: 4_000 });
     const body = JSON.stringify({ padding: 'x'.repeat(3_600) });
     const events = [{ subject: 'events.acme.supplier.created', id: 'one', body }];
@@ -114,6 +114,7 @@ describe('on a single server', () => {
     const { words } = await ops([]);
     expect(words).toEqual([
       expect.stringMatching(/^EVENTS has 3\.\d KB of at most 4\.0 KB/),
+      'passing on EVENT_BATCHES is not of this system.',
       'stranger on EVENT_BATCHES is not of this system.',
     ]);
   });
@@ -163,6 +164,40 @@ describe('what somebody changed by hand', () => {
     expect(text()).toContain('NATS has a stream SPY over svc.catalog.>, _INBOX_gateway.>');
   });
 });
+
+// Setup: a consumer that pushes to a handler, one of a stranger, and a stream that copies, beside a reader of EVENTS.
+test('a consumer that is not ours and a stream that copies ours are named, by the command and by readiness', async () => {
+  closing.use(await startNats().then(async (server) => (await open(server.url), server)));
+  await make();
+  const reader = { durable_name: 'billing', ack_policy: AckPolicy.Explicit };
+  await manager.consumers.add('EVENTS', reader);
+  const former = 'follow-00000000-0000-4000-8000-000000000000';
+  await manager.consumers.add('EVENT_BATCHES', { name: former, ack_policy: AckPolicy.None });
+  expect((await ops(['--check'])).words).toEqual([]);
+
+  const pushed = { durable_name: 'push', deliver_subject: 'svc.catalog.suppliers.erase' };
+  for (const stream of ['EVENTS', 'EVENT_BATCHES'])
+    await manager.consumers.add(stream, { ...pushed, ack_policy: AckPolicy.None });
+  await manager.consumers.add('ATTEMPTS', { name: 'follow-me', ack_policy: AckPolicy.None });
+  await manager.streams.add({ name: 'COPY', mirror: { name: 'EVENTS' } });
+  const found = await ops(['--check']);
+  expect(found.code).toBe(3);
+  expect(found.words).toEqual([
+    'push on EVENTS pushes to svc.catalog.suppliers.erase, and nats-server may publish to every subject.',
+    'push on EVENT_BATCHES pushes to svc.catalog.suppliers.erase, and nats-server may publish to every subject.',
+    'follow-me on ATTEMPTS is not of this system.',
+    'COPY is not of this system, and copies the messages of EVENTS.',
+  ]);
+  bus.watchOtherStreams(names);
+  const notes = () => bus.streamNotes().filter((note) => /push|follow-me|COPY/.test(note));
+  await eventually(notes, (words) => words.length === 4, 10_000);
+  expect(notes().toSorted()).toEqual([
+    'NATS has a consumer follow-me of ATTEMPTS that is not of this system.',
+    'NATS has a consumer push of EVENTS, which pushes to svc.catalog.suppliers.erase and is not of this system.',
+    'NATS has a consumer push of EVENT_BATCHES, which pushes to svc.catalog.suppliers.erase and is not of this system.',
+    'NATS has a stream COPY that copies EVENTS and is not of this system.',
+  ]);
+}, 30_000);
 
 test('beside a running replica nothing is wrong, and a repair disturbs nothing', async () => {
   const house = closing.use(await openHouse({ mongodbUrl: inject('engines').mongodb }));

@@ -33,14 +33,16 @@ it('delivers behind a nats-server that hands out fewer messages at once', async 
   expect(await health(house)).toBe('{"status":"ok"}');
 });
 
-// Setup: a user of NATS who may do everything but ask for event batches; nats-server does not answer such a
-// question.
+// Setup: a user of NATS who may do everything but read event batches, neither as they come nor later.
 // What this proves: readiness says that the replica reads nothing, and is good again once the replica may
 // read.
 it('is not ready while nats-server hands out nothing, and says so', async () => {
   const all = '{ user: all, password: p }';
-  const deny = '$JS.API.CONSUMER.MSG.NEXT.EVENT_BATCHES.>';
-  const limited = `{ user: deaf, password: p, permissions: { publish: { deny: ${JSON.stringify(deny)} } } }`;
+  const deny = {
+    publish: { deny: '$JS.API.DIRECT.GET.EVENT_BATCHES' },
+    subscribe: { deny: 'event-batches.*.*.*' },
+  };
+  const limited = `{ user: deaf, password: p, permissions: ${JSON.stringify(deny)} }`;
   await using house = await openHouse({
     natsLines: [...jetstream(), 'no_auth_user: all', `authorization { users: [ ${all}, ${limited} ] }`],
   });
@@ -52,7 +54,10 @@ it('is not ready while nats-server hands out nothing, and says so', async () => 
   // Both replicas answer in turns.
   const seen = new Set<string>();
   await eventually(
-    async () => seen.add(await health(house)),
+    async () => {
+      await house.newClient().announce(1);
+      return seen.add(await health(house));
+    },
     () => seen.size === 2,
     30_000,
   );

@@ -131,13 +131,12 @@ export class Wire {
   }
 
   #follow(link: Link, stream: string, options: FollowOptions) {
-    const { filters, from } = options;
+    const { isMeant, from } = options;
     let next: number | undefined;
     const reading = { isStopped: false };
     let taking: void | Promise<void>;
     let isReading = false;
-    const isNext = (one: FollowedMessage): boolean =>
-      one.sequence >= (next ?? 0) && filters.some((filter) => matches(filter, one.subject));
+    const isNext = (one: FollowedMessage): boolean => one.sequence >= (next ?? 0) && isMeant(one.subject);
     const readOn = async (): Promise<void> => {
       if (isReading) return;
       isReading = true;

@@ -3,6 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { openLog } from '@integration-sync/runtime/log';
 import { expect, it } from 'vitest';
+import { openArchive } from '../../../shared/runtime/src/bus/archive.ts';
 import type { Connection } from '../../../shared/runtime/src/bus/connection.ts';
 import { follow } from '../../../shared/runtime/src/bus/follow.ts';
 
@@ -23,9 +24,13 @@ it('holds no more memory, however long NATS is away', async () => {
       tries += 1;
       return Promise.reject(new Error('away'));
     },
+    listen: () => ({ [Symbol.dispose]: () => undefined }),
+    onReconnect: () => ({ [Symbol.dispose]: () => undefined }),
   };
-  await using _reading = follow(absent as Connection, 'EVENTS', {
-    filters: ['events.>'],
+  const archive = openArchive(absent as Connection);
+  await using _reading = follow(absent as Connection, archive, 'EVENTS', {
+    subject: 'events.>',
+    isMeant: () => true,
     ahead: 1,
     from: () => Promise.resolve(1),
     onMessage: () => undefined,

@@ -11,7 +11,7 @@ const requestOf = (): Msg => ({ headers: undefined }) as unknown as Msg;
 
 /** When each of these waits is over, from now on. */
 async function endsOf(begunAtMs: readonly number[], forMs: number): Promise<number[]> {
-  const waits = openWaits();
+  const waits = openWaits(() => undefined);
   const startedAt = performance.now();
   return Promise.all(
     begunAtMs.map(async (ms) => {

@@ -21,12 +21,15 @@ export interface Finding {
 type Wrong = Omit<Finding, 'stream'>;
 
 export const findingsOf = (streams: readonly InspectedStream[]): Finding[] =>
-  streams.flatMap((stream) => Array.from(wrongWith(stream), (wrong) => ({ stream: stream.name, ...wrong })));
+  streams.flatMap((stream) =>
+    Array.from(wrongWith(stream, streams), (wrong) => ({ stream: stream.name, ...wrong })),
+  );
 
-function* wrongWith(stream: InspectedStream): Generator<Wrong> {
+function* wrongWith(stream: InspectedStream, all: readonly InspectedStream[]): Generator<Wrong> {
   const { name, isExpected, standing, facts, consumers } = stream;
   if (!isExpected) {
     yield* otherStream(stream);
+    yield* copyOf(stream, all);
     return;
   }
   if (standing === 'missing') {
@@ -113,16 +116,29 @@ function* fullness(name: string, { bytes, bytesMax }: InspectedFacts): Generator
     );
 }
 
-/** Any service may have a durable consumer on EVENTS. Only webhooks reads the other streams, without durable consumers. */
-function* strangers(stream: string, { name: consumer, isLasting }: InspectedConsumer): Generator<Wrong> {
-  if (stream !== 'EVENTS' && isLasting)
-    yield {
-      consumer,
-      ...byHand(
-        `${consumer} on ${stream} is not of this system.`,
-        `Find out whose it is, then: nats consumer rm ${stream} ${consumer}`,
-      ),
-    };
+/** Other services read EVENTS alone, each with a consumer that it pulls from; webhooks reads without consumers. */
+function* strangers(
+  stream: string,
+  { name: consumer, strangeness, pushesTo }: InspectedConsumer,
+): Generator<Wrong> {
+  if (strangeness === undefined) return;
+  const what =
+    strangeness === 'pushes'
+      ? `${consumer} on ${stream} pushes to ${pushesTo}, and nats-server may publish to every subject.`
+      : `${consumer} on ${stream} is not of this system.`;
+  yield { consumer, ...byHand(what, `Find out whose it is, then: nats consumer rm ${stream} ${consumer}`) };
+}
+
+function* copyOf(
+  { name, copied: copiedStreams }: InspectedStream,
+  all: readonly InspectedStream[],
+): Generator<Wrong> {
+  const ours = copiedStreams.filter((copied) => all.some((one) => one.isExpected && one.name === copied));
+  if (ours.length > 0)
+    yield byHand(
+      `${name} is not of this system, and copies the messages of ${ours.join(', ')}.`,
+      `Find out whose it is, then: nats stream rm ${name}`,
+    );
 }
 
 // Tables of streams and consumers for a person.

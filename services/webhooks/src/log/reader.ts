@@ -1,6 +1,11 @@
 // Reads the owned partitions of the log in order, each from its floor on. When the set of partitions changes, a new reading begins
 // and skips the messages that were read before.
-import { eventBatchesStream, partitionFilter } from '@integration-sync/contracts';
+import {
+  allStoredBatches,
+  eventBatchesStream,
+  partitionFilter,
+  readStoredBatchSubject,
+} from '@integration-sync/contracts';
 import type { Bus, FollowedMessage, Reading } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import { openPeriodicCheck, type PeriodicCheck } from '@integration-sync/runtime/periodic-check';
@@ -115,7 +120,8 @@ export class LogReader implements AsyncDisposable {
     this.#received = Math.min(...Array.from(this.#partitions.values(), ({ through }) => through));
     const { bus, stream, ensure } = this.#options;
     this.#reading = bus.follow(eventBatchesStream, {
-      filters: Array.from(this.#partitions.keys(), partitionFilter),
+      subject: allStoredBatches,
+      isMeant: (subject) => this.#partitions.has(readStoredBatchSubject(subject)?.partition ?? -1),
       from: async () => {
         if (!this.#isOf(await stream.look()))
           throw new Error('EVENT_BATCHES was created again after its partitions were claimed');
@@ -170,8 +176,7 @@ export class LogReader implements AsyncDisposable {
   }
 
   /**
-   * Moves `through` to the end of the log if the partitions have no unread message. Only the stream's leader knows that: a
-   * consumer reads one copy of the stream, which may lack newer messages.
+   * Moves `through` to the end of the log if the partitions have no unread message. Only the stream's leader knows that.
    */
   async #followEnd(): Promise<void> {
     const { bus, stream } = this.#options;

@@ -1,6 +1,13 @@
 // How a replica answers one NATS request: the request waits for the semaphore, the handler works on it, and the caller gets a
 // reply in any case, if need be a failure.
-import { Failure, replyHeaders, requestHeaders, statusOfAnswer } from '@integration-sync/contracts';
+import {
+  Failure,
+  integrationPattern,
+  isIntegration,
+  replyHeaders,
+  requestHeaders,
+  statusOfAnswer,
+} from '@integration-sync/contracts';
 import type { Msg } from '@nats-io/nats-core';
 import type { Log } from '../log.ts';
 import type { RequestSeen } from '../metrics.ts';
@@ -93,6 +100,7 @@ export async function answer(
   let reply: BusReply = {};
   let waitedMs = 0;
   try {
+    if (!quiet) checkIntegration(message);
     const turn = semaphore.acquire(request.integration, request.body.length);
     if (turn !== undefined) {
       await turn;
@@ -125,6 +133,18 @@ export async function answer(
     'request',
   );
   return { subject, outcome, seconds };
+}
+
+/** Every request but a health check is of one integration. */
+function checkIntegration({ headers }: Msg): void {
+  const named = headers?.values(requestHeaders.integration) ?? [];
+  if (named.length === 1 && named.every(isIntegration)) return;
+  const came =
+    named.length === 0 ? 'nothing' : named.map((name) => JSON.stringify(name.slice(0, 80))).join(' and ');
+  throw new Failure(
+    'invalid_request',
+    `The header ${requestHeaders.integration} must name one integration (${integrationPattern}), and names ${came}.`,
+  );
 }
 
 /** The span of a request, from its message to its reply. */

@@ -6,8 +6,7 @@ import { Failure } from '@integration-sync/contracts';
 import { JetStreamError, type DirectBatchOptions, type MsgRequest, type StoredMsg } from '@nats-io/jetstream';
 import { openSemaphore, type Semaphore } from '../semaphore.ts';
 import type { Connection } from './connection.ts';
-import type { FollowedMessage } from './follow.ts';
-import { traceparentIn } from './message.ts';
+import { traceparentIn, type FollowedMessage } from './message.ts';
 
 export interface StoredMessage extends FollowedMessage {
   readonly id: string;

@@ -1,5 +1,6 @@
 // Messages to every replica that listens, and questions to them. The number of replicas is not known, so a replica that asks names
 // the time for which it collects answers.
+import { isQuestion } from './caller.ts';
 import type { Connection } from './connection.ts';
 import { readHeaders, writeHeaders, type Headers } from './message.ts';
 
@@ -56,7 +57,7 @@ export const openBroadcasts = (connection: Connection) => ({
   /** Answers each question with the text that `say` returns; with nothing if `say` returns undefined. */
   answerAll: (subject: string, say: () => string | undefined): Disposable =>
     connection.listen(subject, (message) => {
-      const words = say();
+      const words = isQuestion(message) ? say() : undefined;
       if (words !== undefined) message.respond(words);
     }),
 });

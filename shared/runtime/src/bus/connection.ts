@@ -45,6 +45,10 @@ export async function openConnection(options: ConnectionOptions) {
   const hasOthers = otherServers(nats, options.url);
   const lameDuck = openLameDuck({ nats, inbox, connectivity, hasOthers, log });
 
+  const tellForbidden =
+    onForbidden ??
+    ((forbidden) => log.warn(forbidden, 'Permissions Violation: this login may not use the subject'));
+
   watchStatus(nats, log, {
     lost() {
       waits.begin();
@@ -53,6 +57,7 @@ export async function openConnection(options: ConnectionOptions) {
     },
     back() {
       waits.end();
+      inbox.arrived();
       lameDuck.arrived();
       connectivity.restore();
     },
@@ -60,8 +65,7 @@ export async function openConnection(options: ConnectionOptions) {
     forbidden(error) {
       const { operation, subject } = error;
       inbox.fail(error, subject);
-      if (onForbidden === undefined) log.warn({ err: error }, reportedError);
-      else onForbidden({ operation: operation === 'publish' ? 'publish' : 'subscribe', subject });
+      tellForbidden({ operation: operation === 'publish' ? 'publish' : 'subscribe', subject });
     },
   }).catch((error: unknown) => log.error({ err: error }, 'nats status watch ended'));
 
@@ -75,6 +79,8 @@ export async function openConnection(options: ConnectionOptions) {
     tracing,
     /** Whether a missing permission ends this process (`onForbidden`). */
     endsWhereForbidden: onForbidden !== undefined,
+    /** Notes that this login may not publish to a subject, because its account does not import the subject. */
+    lacks: (subject: string) => tellForbidden({ operation: 'publish', subject }),
     get connected(): boolean {
       return connectivity.connected;
     },

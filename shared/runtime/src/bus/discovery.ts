@@ -1,6 +1,7 @@
 // The NATS micro protocol, by which `nats micro ls`, `info` and `stats` show every replica of every service.
 import { randomUUID } from 'node:crypto';
 import type { RequestSeen } from '../metrics.ts';
+import { isQuestion } from './caller.ts';
 import type { Connection } from './connection.ts';
 
 export interface Identity {
@@ -47,7 +48,9 @@ export function announceService(
       `$SRV.${verb}.${service}.${identity.id}`,
     ])
       listening.use(
-        connection.listen(subject, (message) => void message.respond(JSON.stringify(describe(verb)))),
+        connection.listen(subject, (message) => {
+          if (isQuestion(message)) message.respond(JSON.stringify(describe(verb)));
+        }),
       );
   const open = listening.move();
   return {

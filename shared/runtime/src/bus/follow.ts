@@ -1,35 +1,28 @@
-// Reads a stream in order, without acks: the reader keeps its own offset, and starts again from there when a message is missing.
-// nats-server keeps only an ephemeral consumer, and deletes the consumer soon after the reader is gone. The reader tells a stream
-// without new messages from a server that refuses or stays silent, by heartbeats.
+// Reads a stream in order, without a consumer: the reader keeps its own offset. nats-server publishes each message again once the
+// message is stored (`republish`), with its sequence. Sequences have no holes, so the reader knows what it lacks, and reads that
+// from the stream (archive.ts):
+//
+//   the next sequence comes       the reader hands the message on
+//   a higher sequence comes       messages were lost on their way, or more of them came than the reader keeps
+//   no message comes for 1 s      the reader asks where the stream ends: the last messages may be lost, and a stream of an
+//                                 earlier release is not republished
+//
+// A login needs no permission to make consumers: a consumer that pushes delivers with the rights of nats-server.
 import { setTimeout as wait } from 'node:timers/promises';
-import { randomUUID } from 'node:crypto';
-import {
-  AckPolicy,
-  DeliverPolicy,
-  ReplayPolicy,
-  type Consumer,
-  type ConsumerConfig,
-  type ConsumerMessages,
-} from '@nats-io/jetstream';
+import type { Msg } from '@nats-io/nats-core';
+import type { Archive } from './archive.ts';
 import type { Connection } from './connection.ts';
-import { traceparentIn } from './message.ts';
+import { traceparentIn, type FollowedMessage } from './message.ts';
 import { codes, isRefusedWith } from './refusals.ts';
 
-export interface FollowedMessage {
-  readonly subject: string;
-  readonly sequence: number;
-  readonly storedAt: Date;
-  /** The `traceparent` of the span that published the message. */
-  readonly traceparent?: string | undefined;
-  readonly body: Uint8Array;
-}
-
 export interface FollowOptions {
-  /** Subjects to read; wildcards are allowed, overlaps are not. */
-  filters: readonly string[];
-  /** The first sequence that the reader lacks, asked for whenever the reader makes a consumer. */
+  /** The subjects of all messages of the stream, under which nats-server publishes them again. */
+  subject: string;
+  /** Whether the reader wants messages of this subject. */
+  isMeant: (subject: string) => boolean;
+  /** The first sequence that the reader lacks, asked for whenever the reader begins. */
   from: () => Promise<number>;
-  /** How many messages a fetch asks for. */
+  /** How many messages may wait for `onMessage`. */
   ahead: number;
   /** The reader takes the next message once the returned promise is settled. */
   onMessage(message: FollowedMessage): void | Promise<void>;
@@ -42,75 +35,72 @@ export interface Reading extends AsyncDisposable {
   readonly failingForMs: number;
 }
 
-const expiresMs = 30_000;
-const heartbeatMs = 1_000;
-/** The NATS client refuses a shorter `expires`. */
-const expiresMinMs = 1_000;
-const inactiveAfterMs = 60_000;
+const quietMs = 1_000;
+const aheadBytesMax = 8 * 1024 * 1024;
 const againMs = 250;
 const failingLineMs = 5_000;
 
 /** Reads until disposed, and retries after each error. */
-export function follow(connection: Connection, stream: string, options: FollowOptions): Reading {
+export function follow(
+  connection: Connection,
+  archive: Pick<Archive, 'readStream' | 'streamFacts'>,
+  stream: string,
+  options: FollowOptions,
+): Reading {
   const stop = new AbortController();
   const stopped = new Promise<void>((resolve) => stop.signal.addEventListener('abort', () => resolve()));
-  let messages: ConsumerMessages | undefined;
   const failing = openFailing(connection, stream);
 
-  /** In a stream without new messages, only a heartbeat shows that reading works again. */
-  const untilHeartbeat = async (fetched: ConsumerMessages): Promise<void> => {
-    for await (const { type } of fetched.status()) {
-      if (type !== 'heartbeat') continue;
+  const readOn = async (live: Live): Promise<void> => {
+    let next = await options.from();
+    const hand = async (message: FollowedMessage): Promise<void> => {
       failing.over();
-      return;
-    }
-  };
-
-  const readOn = async (consumer: Consumer): Promise<void> => {
-    const asked = withinLimits((await consumer.info(true)).config, options.ahead);
-    let taken = 0;
-    while (!stop.signal.aborted) {
-      messages = await consumer.fetch({ ...asked, bind: true });
-      if (stop.signal.aborted) messages.stop();
-      if (failing.isOn) void untilHeartbeat(messages);
-      for await (const message of messages) {
-        if (stop.signal.aborted) return;
-        failing.over();
-        const { deliverySequence } = message.info;
-        if (deliverySequence !== taken + 1)
-          throw new Error(`the reader got message ${deliverySequence} after ${taken}: some are missing`);
-        await options.onMessage({
-          subject: message.subject,
-          sequence: message.seq,
-          storedAt: message.time,
-          traceparent: traceparentIn(message.headers),
-          body: message.data,
-        });
-        taken = deliverySequence;
+      next = message.sequence + 1;
+      if (options.isMeant(message.subject)) await options.onMessage(message);
+    };
+    let madeAtMs: number | undefined;
+    /** Hands on what the stream has from `next` on. */
+    const catchUp = async (): Promise<void> => {
+      const { madeAt, lastSequence } = await archive.streamFacts(stream);
+      madeAtMs ??= madeAt.getTime();
+      if (madeAt.getTime() !== madeAtMs || lastSequence < next - 1)
+        throw new Error(`the stream ${stream} was created again`);
+      if (next <= lastSequence) {
+        const reading = { subject: options.subject, from: { sequence: next }, exact: true };
+        for await (const message of archive.readStream(stream, reading)) {
+          if (stop.signal.aborted) return;
+          if (message.sequence >= next) await hand(message);
+        }
+        next = Math.max(next, lastSequence + 1);
       }
       failing.over();
+    };
+    await catchUp();
+    while (!stop.signal.aborted && !live.isCut) {
+      const message = live.after(next);
+      if (message?.sequence === next) await hand(message);
+      else if (message === undefined && !live.hasLost && (await live.comes(quietMs))) continue;
+      else if (!stop.signal.aborted) {
+        live.forget();
+        await catchUp();
+      }
     }
   };
 
   const readForEver = async (): Promise<void> => {
     while (!stop.signal.aborted) {
       try {
-        const consumer = await makeConsumer(connection, stream, options);
-        try {
-          await readOn(consumer);
-        } finally {
-          // If the deletion fails, nats-server deletes the ephemeral consumer after its inactive threshold.
-          void consumer.delete().catch(() => undefined);
-        }
+        using live = openLive(connection, options, stop.signal);
+        await readOn(live);
       } catch (error) {
         if (stop.signal.aborted) return;
         failing.note(error);
-        // The next round of the loop makes a new consumer.
+        // Not a race with `stopped`: each race would stay in memory until the reader stops.
+        await wait(againMs, undefined, { signal: stop.signal }).catch(() => undefined);
+        // The next round of the loop begins again.
         if (isRefusedWith(error, codes.streamNotFound))
           await Promise.race([ensured(connection, stream, options), stopped]);
       }
-      // Not a race with `stopped`: each race would stay in memory until the reader stops.
-      await wait(againMs, undefined, { signal: stop.signal }).catch(() => undefined);
     }
   };
   const reading = readForEver();
@@ -121,10 +111,100 @@ export function follow(connection: Connection, stream: string, options: FollowOp
     },
     async [Symbol.asyncDispose]() {
       stop.abort();
-      await messages?.close();
       await reading;
     },
   };
+}
+
+type Live = ReturnType<typeof openLive>;
+
+/** The messages that nats-server publishes again, until the reader takes them. */
+function openLive(connection: Connection, { subject, ahead }: FollowOptions, signal: AbortSignal) {
+  let waiting: FollowedMessage[] = [];
+  let taken = 0;
+  let bytes = 0;
+  let hasLost = false;
+  let isCut = false;
+  let coming: ((comes: boolean) => void) | undefined;
+
+  const clear = (): void => {
+    [waiting, taken, bytes] = [[], 0, 0];
+  };
+  const wake = (comes: boolean): void => {
+    coming?.(comes);
+    coming = undefined;
+  };
+  using listening = new DisposableStack();
+  listening.use(
+    connection.listen(subject, (message) => {
+      const followed = readRepublished(message);
+      if (followed === undefined) return;
+      bytes += followed.body.length;
+      waiting.push(followed);
+      if (taken > ahead) {
+        waiting.splice(0, taken);
+        taken = 0;
+      }
+      if (waiting.length - taken > ahead || bytes > aheadBytesMax) {
+        clear();
+        hasLost = true;
+      }
+      wake(true);
+    }),
+  );
+  // Messages that came while the connection was down are lost, and a refused subscription may be allowed now.
+  const cut = (): void => {
+    isCut = true;
+    wake(false);
+  };
+  listening.use(connection.onReconnect(cut));
+  const ended = (): void => wake(false);
+  signal.addEventListener('abort', ended);
+  listening.defer(() => signal.removeEventListener('abort', ended));
+  const open = listening.move();
+  return {
+    /** The first message that waits and whose sequence is `next` or higher. */
+    after(next: number): FollowedMessage | undefined {
+      for (; taken < waiting.length; taken += 1) {
+        const message = waiting[taken];
+        if (message !== undefined && message.sequence >= next) return message;
+        bytes -= message?.body.length ?? 0;
+      }
+      clear();
+      return undefined;
+    },
+    get hasLost(): boolean {
+      return hasLost;
+    },
+    /** Whether the connection was down: the reader begins again. */
+    get isCut(): boolean {
+      return isCut;
+    },
+    /** Drops the messages that wait. */
+    forget(): void {
+      hasLost = false;
+      clear();
+    },
+    /** Resolves with true when a message comes; with false after `withinMs` and after a reconnect. */
+    async comes(withinMs: number): Promise<boolean> {
+      const { promise, resolve } = Promise.withResolvers<boolean>();
+      coming = resolve;
+      const timer = setTimeout(() => wake(false), withinMs);
+      try {
+        return await promise;
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+    [Symbol.dispose]: () => open.dispose(),
+  };
+}
+
+function readRepublished({ subject, headers, data }: Msg): FollowedMessage | undefined {
+  const sequence = Number(headers?.get('Nats-Sequence') ?? '');
+  if (!Number.isSafeInteger(sequence) || sequence < 1) return undefined;
+  const storedAt = new Date(headers?.get('Nats-Time-Stamp') ?? '');
+  return { subject, sequence, storedAt, traceparent: traceparentIn(headers), body: data };
 }
 
 /** Since when reading fails, with a log line every 5 s at most. */
@@ -132,9 +212,6 @@ function openFailing({ log }: Connection, stream: string) {
   let since: number | undefined;
   let saidAt = -Infinity;
   return {
-    get isOn(): boolean {
-      return since !== undefined;
-    },
     get forMs(): number {
       return since === undefined ? 0 : performance.now() - since;
     },
@@ -148,40 +225,6 @@ function openFailing({ log }: Connection, stream: string) {
       saidAt = now;
       log.warn({ err: failure, stream }, 'reading a stream failed, trying again');
     },
-  };
-}
-
-async function makeConsumer(
-  connection: Connection,
-  stream: string,
-  options: FollowOptions,
-): Promise<Consumer> {
-  const first = await options.from();
-  return connection.whileConnected(async () => {
-    const name = `follow-${randomUUID()}`;
-    await connection.manager.consumers.add(stream, {
-      name,
-      ack_policy: AckPolicy.None,
-      deliver_policy: DeliverPolicy.StartSequence,
-      opt_start_seq: Math.max(first, 1),
-      replay_policy: ReplayPolicy.Instant,
-      filter_subjects: [...options.filters],
-      inactive_threshold: inactiveAfterMs * 1_000_000,
-      mem_storage: true,
-      num_replicas: 1,
-    });
-    return connection.stream.consumers.get(stream, name);
-  });
-}
-
-/** An operator's limits for all consumers stand in the configuration of each consumer. */
-function withinLimits({ max_batch, max_expires }: ConsumerConfig, ahead: number) {
-  const longestMs = (max_expires || Infinity) / 1_000_000;
-  const expires = Math.max(expiresMinMs, Math.min(expiresMs, longestMs));
-  return {
-    max_messages: Math.min(ahead, max_batch || Infinity),
-    expires,
-    idle_heartbeat: Math.min(heartbeatMs, expires / 2),
   };
 }
 

@@ -6,7 +6,7 @@
 //
 // A replica in which a request waits for an event announces once how long it will be silent (waits.ts).
 import { setTimeout as wait } from 'node:timers/promises';
-import { answerNowSubject, givenUpSubject, silentMsHeader } from '@integration-sync/contracts';
+import { answerNowSubject, callerSubject, givenUpSubject, silentMsHeader } from '@integration-sync/contracts';
 import {
   createInbox,
   headers as natsHeaders,
@@ -20,7 +20,8 @@ import {
 import { confirm, openCallers } from './still-waiting.ts';
 
 export interface Question {
-  headers: MsgHdrs;
+  /** A function makes headers with the reply subject, by which a service tells signs of life apart from the reply. */
+  headers: MsgHdrs | ((reply: string | undefined) => MsgHdrs);
   body: Uint8Array | string | undefined;
   timeoutMs: number;
   /** Fires when the caller no longer waits for the answer. */
@@ -66,17 +67,14 @@ export function openInbox(nats: NatsConnection, prefix: string) {
       if (subject === undefined || one.subject === subject) one.reject(reason);
   };
 
+  const onMessage = (answer: Msg, number: string): void => handOn(answer, waiting.get(address + number));
+  /** nats-server refuses the subscription; the next request subscribes again. */
   const listen = (): Subscription =>
-    nats.subscribe(`${address}*`, {
-      callback(error, answer) {
-        if (error !== null) {
-          // nats-server refuses the subscription; the next request subscribes again.
-          listening = undefined;
-          return fail(error);
-        }
-        handOn(answer, waiting.get(answer.subject));
-      },
+    subscribe(nats, address, onMessage, (error) => {
+      listening = undefined;
+      fail(error);
     });
+  const signs = openSigns(nats, address, onMessage);
 
   // The inbox counts ticks and reads no clock: a time in which this process was frozen counts as one silence.
   const watch = setInterval(() => {
@@ -103,7 +101,8 @@ export function openInbox(nats: NatsConnection, prefix: string) {
     signal?.addEventListener('abort', withdraw, { once: true });
     try {
       signal?.throwIfAborted();
-      nats.publish(subject, body, { headers, reply });
+      const made = typeof headers === 'function' ? headers(signs.areHeard() ? reply : undefined) : headers;
+      nats.publish(subject, body, { headers: made, reply });
       return await promise;
     } finally {
       clearTimeout(timer);
@@ -128,6 +127,8 @@ export function openInbox(nats: NatsConnection, prefix: string) {
     /** The processes that send requests to this process. */
     callers,
     answerNow,
+    /** The client is connected again, perhaps with other permissions. */
+    arrived: () => signs.tryAgain(),
     /** Resolves with true once no request waits for its reply, or with false after `withinMs`. */
     untilQuiet(withinMs: number): Promise<boolean> {
       answerNow();
@@ -135,6 +136,38 @@ export function openInbox(nats: NatsConnection, prefix: string) {
     },
     [Symbol.dispose](): void {
       clearInterval(watch);
+    },
+  };
+}
+
+type OnMessage = (message: Msg, number: string) => void;
+
+/** `number` is the last token of the subject, which names the request. */
+const subscribe = (
+  nats: NatsConnection,
+  address: string,
+  onMessage: OnMessage,
+  refused: (error: Error) => void,
+): Subscription =>
+  nats.subscribe(`${address}*`, {
+    callback(error, message) {
+      if (error === null) onMessage(message, message.subject.slice(address.length));
+      else refused(error);
+    },
+  });
+
+/** Hears signs of life apart from replies, where nats-server lets it: deploy/nats of earlier releases does not. */
+function openSigns(nats: NatsConnection, address: string, onMessage: OnMessage) {
+  const signsAddress = callerSubject(`${address}0`)?.slice(0, -1);
+  let hearing: Subscription | 'refused' | undefined;
+  return {
+    areHeard(): boolean {
+      if (signsAddress === undefined) return false;
+      hearing ??= subscribe(nats, signsAddress, onMessage, () => (hearing = 'refused'));
+      return hearing !== 'refused';
+    },
+    tryAgain(): void {
+      if (hearing === 'refused') hearing = undefined;
     },
   };
 }

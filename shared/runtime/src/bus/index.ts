@@ -14,9 +14,9 @@ export type { BusHandler, BusReply, BusRequest } from './answer.ts';
 export type { ReadOptions, StoredMessage, StreamFacts } from './archive.ts';
 export type { Broadcast } from './broadcasts.ts';
 export type { Forbidden } from './connection.ts';
-export type { FollowedMessage, FollowOptions, Reading } from './follow.ts';
+export type { FollowOptions, Reading } from './follow.ts';
 export type { InspectedConsumer, InspectedFacts, InspectedStream } from './inspect.ts';
-export { queryOf, type Headers } from './message.ts';
+export { queryOf, type FollowedMessage, type Headers } from './message.ts';
 export type { OutgoingMessage, Published } from './publish.ts';
 export type { Reply, RequestOptions } from './request.ts';
 export { quantityInWords, type Difference } from './quantities.ts';
@@ -36,8 +36,9 @@ export type Bus = Awaited<ReturnType<typeof openBus>>;
 export async function openBus({ observe = () => undefined, ...options }: BusOptions) {
   const connection = await openConnection(options);
   const streams = openStreams(connection);
+  const archive = openArchive(connection);
   return {
-    ...openArchive(connection),
+    ...archive,
     ...openBroadcasts(connection),
     ...openPublisher(connection),
     ...streams,
@@ -53,7 +54,7 @@ export async function openBus({ observe = () => undefined, ...options }: BusOpti
     answerNow: () => connection.inbox.answerNow(),
     serve: (service: ServiceOptions) => serve(connection, service, observe),
     /** Reads a stream in order, from an offset that the reader keeps. */
-    follow: (stream: string, following: FollowOptions) => follow(connection, stream, following),
+    follow: (stream: string, following: FollowOptions) => follow(connection, archive, stream, following),
     /** Repeats `work` until NATS answers, for the start of a process. */
     patiently: <T>(what: string, work: () => Promise<T>) => patiently(connection, what, work),
     async [Symbol.asyncDispose](): Promise<void> {

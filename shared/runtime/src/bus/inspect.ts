@@ -4,6 +4,7 @@ import { JetStreamApiError, type ConsumerInfo, type StreamInfo } from '@nats-io/
 import type { Connection } from './connection.ts';
 import { amount, quantityIn } from './quantities.ts';
 import { codes, isForbidden, unlessRefused } from './refusals.ts';
+import { copiedStreams, strangenessOf } from './strangers.ts';
 import { compareForeign, compareStream, type StreamComparison, type StreamSpec } from './stream-config.ts';
 
 export interface FoundStream extends StreamComparison {
@@ -14,6 +15,8 @@ export interface FoundStream extends StreamComparison {
   standing: 'there' | 'missing' | 'leaderless';
   /** Undefined for a missing stream. */
   facts: InspectedFacts | undefined;
+  /** The streams from which nats-server copies messages into this stream. */
+  copied: string[];
 }
 
 export interface InspectedStream extends FoundStream {
@@ -33,6 +36,7 @@ export const describeStream = (info: StreamInfo, spec: StreamSpec | undefined): 
   isExpected: spec !== undefined,
   standing: info.cluster === undefined || info.cluster.leader ? 'there' : 'leaderless',
   facts: factsOf(info),
+  copied: copiedStreams(info.config),
   ...(spec === undefined ? compareForeign(info.config) : compareStream(spec, info.config)),
 });
 
@@ -46,7 +50,8 @@ export async function inspectStreams(
   const inspect = async (info: StreamInfo, spec: StreamSpec | undefined): Promise<InspectedStream> => {
     const list = () => Array.fromAsync(connection.manager.consumers.list(info.config.name));
     const consumers = await askJetStream(connection, list);
-    return { ...describeStream(info, spec), consumers: consumers.map(inspectConsumer) };
+    const inspectOne = (one: ConsumerInfo) => inspectConsumer(info.config.name, one);
+    return { ...describeStream(info, spec), consumers: consumers.map(inspectOne) };
   };
   const inspected: InspectedStream[] = [];
   for (const spec of expected) {
@@ -61,7 +66,15 @@ export async function inspectStreams(
   return inspected;
 }
 
-const nothing = { facts: undefined, differing: [], foreign: [], changes: [], left: [], consumers: [] };
+const nothing = {
+  facts: undefined,
+  copied: [],
+  differing: [],
+  foreign: [],
+  changes: [],
+  left: [],
+  consumers: [],
+};
 
 /** Turns the silence of JetStream into a failure that says what a cluster needs. */
 async function askJetStream<T>(connection: Connection, ask: () => Promise<T>): Promise<T> {
@@ -117,13 +130,16 @@ function factsOf({ config, state, cluster }: StreamInfo) {
   };
 }
 
-function inspectConsumer(info: ConsumerInfo) {
+function inspectConsumer(stream: string, info: ConsumerInfo) {
   const { config, delivered, cluster } = info;
   const lastActive = delivered.last_active;
   return {
     name: info.name,
     /** Whether the consumer is durable. */
     isLasting: config.durable_name !== undefined,
+    strangeness: strangenessOf(stream, info),
+    /** The subject to which nats-server publishes what the consumer reads; undefined if clients pull. */
+    pushesTo: config.deliver_subject,
     facts: {
       filters: config.filter_subjects ?? (config.filter_subject ? [config.filter_subject] : []),
       /** Messages not delivered yet. */

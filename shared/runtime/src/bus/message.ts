@@ -19,6 +19,16 @@ export function readHeaders(from: MsgHdrs | undefined): Headers {
 export const traceparentIn = (from: MsgHdrs | undefined): string | undefined =>
   readTraceparent(from?.get(requestHeaders.traceparent));
 
+/** A message of a stream. */
+export interface FollowedMessage {
+  readonly subject: string;
+  readonly sequence: number;
+  readonly storedAt: Date;
+  /** The `traceparent` of the span that published the message. */
+  readonly traceparent?: string | undefined;
+  readonly body: Uint8Array;
+}
+
 type Written = string | number | boolean | undefined;
 
 export function writeHeaders(from: Readonly<Record<string, Written>>): MsgHdrs {

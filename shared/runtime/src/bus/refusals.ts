@@ -1,7 +1,7 @@
 // Which setting, of this system or of nats-server, mends a refusal of nats-server that is due to a limit. Callers of /readyz see
 // these texts, so they name settings and no addresses.
 import { JetStreamApiError } from '@nats-io/jetstream';
-import { PermissionViolationError } from '@nats-io/nats-core';
+import { NoRespondersError, PermissionViolationError } from '@nats-io/nats-core';
 import { ConfigError } from '../config/index.ts';
 
 const ofAccount = (limit: string, beside = ''): string => `raise \`${limit}\` of the NATS account${beside}`;
@@ -53,6 +53,14 @@ export const needsAbsentServer = ({ code, message }: Refusal): boolean =>
 /** Whether the login lacks a permission. The JetStream client wraps such an error as the `cause` of its own error. */
 export const isForbidden = (error: unknown): boolean =>
   error instanceof PermissionViolationError || (error instanceof Error && isForbidden(error.cause));
+
+/** The subject of a request that nobody hears, as of one that the account of this login does not import. */
+export const unheardSubject = (error: unknown): string | undefined =>
+  error instanceof NoRespondersError
+    ? error.subject
+    : error instanceof Error
+      ? unheardSubject(error.cause)
+      : undefined;
 
 export const isRefusedWith = (error: unknown, code: number): boolean =>
   error instanceof JetStreamApiError && error.code === code;

@@ -89,13 +89,15 @@ async function askOnce({ inbox }: Connection, subject: string, options: RequestO
   const { headers, body, timeoutMs, signal } = options;
   if (timeoutMs <= 0) throw new TimeoutError();
   return inbox.ask(subject, {
-    headers: writeHeaders({
-      ...headers,
-      // A duration, not a moment: clocks of different machines differ.
-      [requestHeaders.timeoutMs]: String(Math.ceil(timeoutMs)),
-      [requestHeaders.sentAtMs]: String(performance.now()),
-      [requestHeaders.promisedMs]: String(waitedForMs),
-    }),
+    headers: (reply) =>
+      writeHeaders({
+        ...headers,
+        [requestHeaders.caller]: reply,
+        // A duration, not a moment: clocks of different machines differ.
+        [requestHeaders.timeoutMs]: String(Math.ceil(timeoutMs)),
+        [requestHeaders.sentAtMs]: String(performance.now()),
+        [requestHeaders.promisedMs]: String(waitedForMs),
+      }),
     body,
     timeoutMs,
     signal,

@@ -8,6 +8,7 @@ import type { RequestSeen } from '../metrics.ts';
 import { noteShortWork } from '../pace.ts';
 import { openSemaphore, type Semaphore, type SemaphoreOptions } from '../semaphore.ts';
 import { answer, type BusHandler, type RequestInHand } from './answer.ts';
+import { callerOf, isQuestion } from './caller.ts';
 import type { Connection } from './connection.ts';
 import { announceService, type Identity } from './discovery.ts';
 import { signEveryMs } from './inbox.ts';
@@ -44,7 +45,7 @@ export async function serve(
   observe: ObserveRequest,
 ): Promise<AsyncDisposable> {
   const inHand = new Map<Promise<void>, RequestInHand & { isOld: boolean }>();
-  const waits = openWaits();
+  const waits = openWaits(tellInHand(connection.nats));
   const subscribing: (() => Subscription)[] = [];
   const refused: string[] = [];
   const discovery = announceService(connection, options, Object.keys(options.handlers));
@@ -65,14 +66,14 @@ export async function serve(
       inHand.set(work, request);
     };
     const callback = (error: Error | null, message: Msg): void => {
-      if (error === null) return take(message);
+      if (error === null) return mayAnswer(connection, message) ? take(message) : undefined;
       refused.push(subject);
       connection.log.error({ err: error, subject }, 'subscription failed');
     };
     subscribing.push(() => connection.nats.subscribe(subject, { queue: options.service, callback }));
   }
-  const answersAny = subscribing.length > 0;
-  const hearing = answersAny ? hear(connection, options.service, waits, () => inHand.values()) : undefined;
+  const hearing =
+    subscribing.length > 0 ? hear(connection, options.service, waits, () => inHand.values()) : undefined;
   const taking = openTaking(subscribing);
   const allAnswered = async (): Promise<void> => {
     while (inHand.size > 0) await Promise.all(inHand.keys());
@@ -90,7 +91,7 @@ export async function serve(
   });
   const signs = setInterval(() => {
     for (const one of inHand.values()) {
-      if (one.isOld && !waits.has(one.message)) tellInHand(one.message);
+      if (one.isOld && !waits.has(one.message)) waits.tell(one.message);
       one.isOld = true;
     }
   }, signEveryMs);
@@ -120,6 +121,17 @@ async function unlessRefused(serving: AsyncDisposable, refused: readonly string[
   if (refused.length === 0) return serving;
   await serving[Symbol.asyncDispose]();
   throw new ConfigError([`NATS_URL: this login may not subscribe to ${refused.join(', ')}`]);
+}
+
+/** A message whose answer would go where something else happens is dropped. */
+function mayAnswer({ log }: Connection, message: Msg): boolean {
+  if (isQuestion(message)) return true;
+  const { subject, reply } = message;
+  log.warn(
+    { subject, reply },
+    'a request was dropped: its reply subject is no inbox, or JetStream delivered it',
+  );
+  return false;
 }
 
 function openTaking(subscribing: readonly (() => Subscription)[]) {
@@ -157,11 +169,11 @@ function hear(
     hearing.use(connection.listen(subject, (message) => onWord(message.string())));
   };
   listen(givenUpSubject(service), (reply) => {
-    for (const request of requests()) if (request.message.reply === reply) request.isGivenUp = true;
-    waits.end((message) => message.reply === reply);
+    for (const request of requests()) if (callerOf(request.message).reply === reply) request.isGivenUp = true;
+    waits.end((message) => callerOf(message).reply === reply);
   });
   listen(answerNowSubject(service), (address) => {
-    waits.end(({ reply = '' }) => reply.startsWith(address));
+    waits.end((message) => callerOf(message).reply.startsWith(address));
   });
   hearing.use(connection.onReconnect(() => waits.end(() => true)));
   return hearing.move();

@@ -2,6 +2,7 @@
 // its request failed. The answer also carries the caller's clock, which tells the replica the age of that caller's next requests.
 import { requestHeaders } from '@integration-sync/contracts';
 import { headers as natsHeaders, type Msg } from '@nats-io/nats-core';
+import { callerOf, isQuestion } from './caller.ts';
 
 /** The status by which a process says that it no longer waits for the reply. */
 const givenUpStatus = 410;
@@ -12,7 +13,7 @@ const confirmedWithinMs = 2_500;
 
 /** The caller's part: answers a sign of life that asks for an answer (`reply`). */
 export function confirm(question: Msg, isWaiting: boolean): void {
-  if ((question.reply ?? '') === '') return;
+  if (!isQuestion(question)) return;
   const headers = isWaiting ? natsHeaders() : natsHeaders(givenUpStatus, 'Given up');
   headers.set(clockHeader, String(performance.now()));
   question.respond(undefined, { headers });
@@ -26,10 +27,11 @@ export function openCallers(askBack: (subject: string, withinMs: number) => Prom
   const clocks = openClocks();
   return {
     /** Whether the sender of the message still waits for the reply. A sender that cannot be asked counts as gone. */
-    async isWaiting({ reply = '' }: Msg): Promise<boolean> {
+    async isWaiting(request: Msg): Promise<boolean> {
       const askedAtMs = performance.now();
+      const { reply, signs } = callerOf(request);
       try {
-        const { headers } = await askBack(reply, confirmedWithinMs);
+        const { headers } = await askBack(signs, confirmedWithinMs);
         const theirsMs = numberIn(headers?.get(clockHeader));
         if (theirsMs !== undefined) clocks.learn(processOf(reply), theirsMs, askedAtMs);
         return headers?.code !== givenUpStatus;
@@ -39,9 +41,9 @@ export function openCallers(askBack: (subject: string, withinMs: number) => Prom
       }
     },
     /** A lower bound of the time of sending, by this process's `performance.now()`; undefined if unknown. */
-    sentAtMs({ reply = '', headers }: Msg): number | undefined {
-      const theirsMs = numberIn(headers?.get(requestHeaders.sentAtMs));
-      return theirsMs === undefined ? undefined : clocks.read(processOf(reply), theirsMs);
+    sentAtMs(request: Msg): number | undefined {
+      const theirsMs = numberIn(request.headers?.get(requestHeaders.sentAtMs));
+      return theirsMs === undefined ? undefined : clocks.read(processOf(callerOf(request).reply), theirsMs);
     },
   };
 }

@@ -27,6 +27,8 @@ export interface StreamSpec extends Quantities {
   atomicBatches?: boolean;
   /** How nats-server changes the subject of a message before it stores the message. */
   subjectTransform?: { src: string; dest: string };
+  /** Under which subject nats-server publishes a message again once it has stored the message. */
+  republish?: { src: string; dest: string };
 }
 
 export interface ConsumerSpec {
@@ -53,6 +55,7 @@ export function streamConfig(spec: StreamSpec): Partial<StreamConfig> & { name: 
     allow_direct: true,
     ...(spec.atomicBatches === true ? { allow_atomic: true } : {}),
     ...(spec.subjectTransform === undefined ? {} : { subject_transform: spec.subjectTransform }),
+    ...(spec.republish === undefined ? {} : { republish: spec.republish }),
   };
 }
 

@@ -7,6 +7,7 @@ import { describeStream, type FoundStream } from './inspect.ts';
 import { quantityInWords } from './quantities.ts';
 import { codes, isRefusedWith, mendingOf, type Refusal } from './refusals.ts';
 import type { StreamSpec } from './stream-config.ts';
+import { strangenessOf } from './strangers.ts';
 
 export type StreamStanding = ReturnType<typeof standingOf>;
 
@@ -223,11 +224,9 @@ function openOtherStreams(connection: Connection) {
       try {
         const all = await connection.whileConnected(() => Array.fromAsync(connection.manager.streams.list()));
         failures = 0;
-        notes = all.flatMap((info) => {
-          const { name, foreign } = describeStream(info, undefined);
-          if (names.has(name) || foreign.length === 0) return [];
-          return [`NATS has a stream ${name} over ${foreign.join(', ')}, which is not of this system.`];
-        });
+        const ours = all.filter(({ config }) => names.has(config.name));
+        const readers = await Promise.all(ours.map((info) => strangeReaders(connection, info)));
+        notes = [...all.flatMap((info) => notesOfOther(info, names)), ...readers.flat()];
       } catch (error) {
         failures += 1;
         if (failures % failuresMax === 0) notBeforeMs = performance.now() + pauseMs;
@@ -235,4 +234,32 @@ function openOtherStreams(connection: Connection) {
       }
     },
   };
+}
+
+function notesOfOther(info: StreamInfo, ours: ReadonlySet<string>): string[] {
+  const { name, foreign, copied: all } = describeStream(info, undefined);
+  if (ours.has(name)) return [];
+  const copied = all.filter((one) => ours.has(one));
+  return [
+    ...(foreign.length === 0
+      ? []
+      : [`NATS has a stream ${name} over ${foreign.join(', ')}, which is not of this system.`]),
+    ...(copied.length === 0
+      ? []
+      : [`NATS has a stream ${name} that copies ${copied.join(', ')} and is not of this system.`]),
+  ];
+}
+
+async function strangeReaders(connection: Connection, { config, state }: StreamInfo): Promise<string[]> {
+  if (state.consumer_count === 0) return [];
+  const list = () => Array.fromAsync(connection.manager.consumers.list(config.name));
+  const consumers = await connection.whileConnected(list);
+  return consumers.flatMap((info) => {
+    const strangeness = strangenessOf(config.name, info);
+    if (strangeness === undefined) return [];
+    const what = strangeness === 'pushes' ? `, which pushes to ${info.config.deliver_subject}` : '';
+    return [
+      `NATS has a consumer ${info.name} of ${config.name}${what === '' ? ' that' : `${what} and`} is not of this system.`,
+    ];
+  });
 }

@@ -6,7 +6,7 @@ import type { Connection } from './connection.ts';
 import { findStream, inspectStreams } from './inspect.ts';
 import { patiently } from './patience.ts';
 import { changedConfig, quantitiesOf } from './quantities.ts';
-import { codes, isForbidden, isRefusedWith, refused, unlessRefused } from './refusals.ts';
+import { codes, isForbidden, isRefusedWith, refused, unheardSubject, unlessRefused } from './refusals.ts';
 import {
   compareStream,
   consumerConfig,
@@ -85,7 +85,10 @@ async function ifAllowed<T>(connection: Connection, work: () => Promise<T>): Pro
   try {
     return await work();
   } catch (error) {
-    if (!isForbidden(error) || connection.endsWhereForbidden) throw error;
+    // JetStream has answered before: what it does not hear, this account does not import.
+    const unheard = unheardSubject(error);
+    if (unheard !== undefined) connection.lacks(unheard);
+    if ((unheard === undefined && !isForbidden(error)) || connection.endsWhereForbidden) throw error;
     unallowed.add(connection);
     return forbidden;
   }

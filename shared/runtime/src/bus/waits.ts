@@ -6,7 +6,8 @@
 //   the replica stops or moves to a new server  it answers all waiting requests immediately
 //   the NATS connection was down                callers may have sent the request again, to another replica
 import { requestHeaders, silentMsHeader } from '@integration-sync/contracts';
-import type { Msg } from '@nats-io/nats-core';
+import type { Msg, NatsConnection } from '@nats-io/nats-core';
+import { callerOf } from './caller.ts';
 import { signOfLife } from './inbox.ts';
 
 /** The wait of one request. Once it is disposed of, the replica sends signs of life for the request again. */
@@ -21,7 +22,7 @@ export type Waits = ReturnType<typeof openWaits>;
  */
 const endsEveryMs = 500;
 
-export function openWaits() {
+export function openWaits(tell: Tell) {
   /** By request, the function that ends its wait. */
   const waits = new Map<Msg, () => void>();
   const ends = openEnds();
@@ -49,7 +50,7 @@ export function openWaits() {
       const { untilEndMs, leave } = ends.join(over, forMs);
       if (mayWait) {
         waits.set(message, over);
-        tellInHand(message, untilEndMs);
+        tell(message, untilEndMs);
       } else over();
       return {
         /** Whether the request must be answered now, even without an event. */
@@ -68,6 +69,7 @@ export function openWaits() {
         },
       };
     },
+    tell,
     /** Whether the request waits, so that the replica sends no sign of life for it. */
     has: (message: Msg): boolean => waits.has(message),
     end,
@@ -109,10 +111,14 @@ function openEnds() {
   };
 }
 
+export type Tell = ReturnType<typeof tellInHand>;
+
 /** Sends a sign of life, but only to a caller of this system (`timeoutMs`): any other takes the first message for the reply. */
-export function tellInHand(message: Msg, silentMs?: number): void {
-  if (message.headers?.has(requestHeaders.timeoutMs) !== true) return;
-  const headers = signOfLife();
-  if (silentMs !== undefined) headers.set(silentMsHeader, String(Math.ceil(silentMs)));
-  message.respond(undefined, { headers });
-}
+export const tellInHand =
+  (nats: Pick<NatsConnection, 'publish'>) =>
+  (message: Msg, silentMs?: number): void => {
+    if (message.headers?.has(requestHeaders.timeoutMs) !== true) return;
+    const headers = signOfLife();
+    if (silentMs !== undefined) headers.set(silentMsHeader, String(Math.ceil(silentMs)));
+    nats.publish(callerOf(message).signs, undefined, { headers });
+  };

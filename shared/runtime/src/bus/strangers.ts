@@ -1,0 +1,24 @@
+// Consumers and streams that read the streams of this system and are not of it. A consumer that pushes, and a stream that copies,
+// publish what they read with the rights of nats-server. Pure.
+import { eventsStream } from '@integration-sync/contracts';
+import type { ConsumerInfo, StreamConfig } from '@nats-io/jetstream';
+
+/** Replicas of releases up to 1.1.0 read the log with consumers of such names, which go with their readers. */
+const formerReader = /^follow-[0-9a-f-]{36}$/;
+
+/** How a consumer is none of this system: other services read EVENTS alone, each with a consumer that it pulls from. */
+export type Strangeness = 'pushes' | 'unknown' | undefined;
+
+export function strangenessOf(
+  stream: string,
+  { name, config }: Pick<ConsumerInfo, 'name' | 'config'>,
+): Strangeness {
+  if ((config.deliver_subject ?? '') !== '') return 'pushes';
+  const isFormer = formerReader.test(name) && config.durable_name === undefined;
+  return stream === eventsStream || isFormer ? undefined : 'unknown';
+}
+
+/** The names of the streams from which nats-server copies messages into a stream. */
+export const copiedStreams = ({ mirror, sources = [] }: Partial<StreamConfig>): string[] => [
+  ...new Set([...(mirror === undefined ? [] : [mirror]), ...sources].map(({ name }) => name)),
+];

@@ -1,0 +1,166 @@
+// What a login of deploy/nats can reach, by subjects and by reply subjects: what its account imports, and nothing else. nats-server
+// checks no reply subject, and sends answers there with rights of its own.
+import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
+import { headers, type NatsConnection } from '@nats-io/transport-node';
+import { expect, it } from 'vitest';
+import { granted, ownOfOperators, triedReplies, triedSubjects } from '../support/boundaries.ts';
+import { eventually } from '../support/eventually.ts';
+import { services, startNatsWithUsers, users, type NatsWithUsers, type User } from '../support/nats-users.ts';
+import { runOps } from '../support/ops.ts';
+
+/** The body that makes the most of a subject: an empty one deletes, and a consumer pushes. */
+function bodyFor(subject: string, deliver: string): string {
+  const [, stream = ''] = /^\$JS\.API\.CONSUMER\.(?:DURABLE\.)?CREATE\.(\w+)/.exec(subject) ?? [];
+  if (stream !== '') {
+    const config = {
+      deliver_subject: deliver,
+      deliver_policy: 'all',
+      ack_policy: 'none',
+      idle_heartbeat: 1e8,
+    };
+    return JSON.stringify({
+      stream_name: stream,
+      config: { name: 'reader', durable_name: 'reader', ...config },
+    });
+  }
+  if (subject.includes('.MSG.NEXT.')) return JSON.stringify({ batch: 2, no_wait: true });
+  if (/(DIRECT|MSG)\.GET/.test(subject)) return JSON.stringify({ seq: 999_999 });
+  if (subject.startsWith('$JS.ACK')) return '+ACK';
+  return '';
+}
+
+/** What no login here may change, and how many messages there are of each subject. */
+async function stateOf(manager: JetStreamManager) {
+  const infos = await Array.fromAsync(manager.streams.list());
+  const streams = infos.map(({ config, state, created }) => ({
+    config,
+    created,
+    first: state.first_seq,
+    consumers: state.consumer_count,
+  }));
+  const counts = new Map<string, number>();
+  for (const { config } of infos) {
+    const { state } = await manager.streams.info(config.name, { subjects_filter: '>' });
+    for (const [subject, count] of Object.entries(state.subjects ?? {})) counts.set(subject, count);
+  }
+  return {
+    streams: streams.toSorted((one, other) => one.config.name.localeCompare(other.config.name)),
+    counts,
+  };
+}
+
+/** The streams with a message each, a consumer, and a witness in each service's account. */
+async function openVictims(nats: NatsWithUsers) {
+  await using opening = new AsyncDisposableStack();
+  const url = { NATS_URL: nats.urlOf('ops') };
+  await eventually(
+    () => runOps(['streams', '--apply'], url),
+    ({ code }) => code === 0,
+    60_000,
+  );
+  const reader = ['reader', 'reader', '--from-start', '--apply'];
+  await eventually(
+    () => runOps(reader, url),
+    ({ code }) => code === 0,
+    60_000,
+  );
+  const operator = opening.use(await nats.connectAs('operator'));
+  const manager = await jetstreamManager(operator.nats);
+  const publishers = {
+    catalog: ['events.victim.supplier.created', 'event-batches.catalog.victim'],
+    webhooks: ['attempts.victim'],
+  };
+  for (const [user, subjects] of Object.entries(publishers) as [User, string[]][]) {
+    await using login = await nats.connectAs(user);
+    const ofVictim = headers();
+    ofVictim.set('integration', 'victim');
+    for (const subject of subjects)
+      await login.nats.request(subject, '{}', { headers: ofVictim, timeout: 10_000 });
+  }
+  /** The subjects on which a witness in another account heard something. */
+  const heard = new Map<string, { witness: User; subject: string }>();
+  for (const user of services) {
+    const witness = opening.use(await nats.connectAs(user));
+    for (const subject of [
+      `svc.${user}.>`,
+      'svc.>',
+      'webhooks.>',
+      '_INBOX_>',
+      `_INBOX_${user}.>`,
+      'events.>',
+      'attempts.>',
+    ]) {
+      witness.nats.subscribe(subject, {
+        callback(error, message) {
+          if (error !== null) return;
+          heard.set(`${user} ${message.subject}`, { witness: user, subject: message.subject });
+          // A service answers, and an empty answer does the most.
+          if (message.subject.startsWith('svc.')) message.respond('');
+        },
+      });
+    }
+    await witness.nats.flush();
+  }
+  const before = await stateOf(manager);
+  const open = opening.move();
+  return {
+    streams: before.streams,
+    /** The streams now, and the subjects of what was stored since or heard by others than the login. */
+    async look(user: User) {
+      // nats-server works on these requests after all that came before.
+      for (let turn = 0; turn < 3; turn += 1) await manager.streams.list().next();
+      const now = await stateOf(manager);
+      const stored = [...now.counts.keys()].filter(
+        (subject) => now.counts.get(subject) !== before.counts.get(subject),
+      );
+      const seen = Array.from(heard.values()).filter(({ witness }) => witness !== user);
+      return { streams: now.streams, reached: [...stored, ...seen.map(({ subject }) => subject)] };
+    },
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+}
+
+async function attack(
+  nats: NatsConnection,
+  user: User,
+  subjects: readonly string[],
+  replies: readonly string[],
+): Promise<void> {
+  const own = ownOfOperators[user];
+  const forged = headers();
+  forged.set('integration', 'victim');
+  forged.append('integration', 'other');
+  forged.set('Nats-Trace-Dest', 'svc.catalog.suppliers.erase');
+  for (const subject of subjects) {
+    if (own?.test(subject) === true) continue;
+    for (const reply of replies) {
+      if (own?.test(reply) === true) continue;
+      try {
+        nats.publish(subject, bodyFor(subject, reply), { reply });
+      } catch {
+        // The client refuses some subjects by itself.
+      }
+    }
+    nats.publish(subject, '', { headers: forged, reply: 'svc.catalog.suppliers.erase' });
+    await nats.flush();
+  }
+}
+
+it('the table has hundreds of subjects and dozens of reply subjects', () => {
+  expect(new Set(triedSubjects).size).toBeGreaterThanOrEqual(400);
+  expect(new Set(triedReplies).size).toBeGreaterThanOrEqual(40);
+});
+
+it.each(users)(
+  '%s reaches what its account imports and nothing else, by any subject with any reply subject',
+  async (user) => {
+    await using nats = await startNatsWithUsers();
+    await using victims = await openVictims(nats);
+    await using login = await nats.connectAs(user);
+    await attack(login.nats, user, triedSubjects, triedReplies);
+    const { streams, reached } = await victims.look(user);
+    expect(streams).toEqual(victims.streams);
+    expect(reached.filter((subject) => !granted[user].some((one) => one.test(subject)))).toEqual([]);
+  },
+  120_000,
+);
