@@ -49,7 +49,7 @@ export function openCustomer({ by, integration, caller, random, log, stopped }: 
       for (let [firstMs, tries] = [Infinity, 1]; ; tries += 1) {
         const line = await ask(asked, keep);
         firstMs = Math.min(firstMs, line.begunMs);
-        if ((typeof line.outcome !== 'number' || line.outcome >= 500) && tries < triesMax) {
+        if (asksAgain(line) && tries < triesMax) {
           await wait(within(random, againMs));
           continue;
         }
@@ -64,3 +64,7 @@ export function openCustomer({ by, integration, caller, random, log, stopped }: 
     },
   };
 }
+
+/** A replay is 409 while an earlier one is under way, such as that of a request whose answer was lost. */
+const asksAgain = ({ outcome, path }: Pick<AskLine, 'outcome' | 'path'>): boolean =>
+  typeof outcome !== 'number' || outcome >= 500 || (outcome === 409 && path.endsWith('/replay'));

@@ -14,6 +14,7 @@ import { endpointsHandlers } from './api/endpoints.ts';
 import { openTest } from './api/test-delivery.ts';
 import { listingHandlers } from './api/endpoint-listing.ts';
 import { openRecoveries } from './api/recoveries.ts';
+import { openReplayBounds } from './api/replay-bounds.ts';
 import { openCandidates } from './api/replay-candidates.ts';
 import { replayHandlers } from './api/replay.ts';
 import { WebhooksConfig } from './config.ts';
@@ -176,7 +177,7 @@ function serve(parts: Parts): Promise<AsyncDisposable> {
         ...endpointsHandlers({ ...parts, takeCutoff, endpointsMax }),
         ...listingHandlers(endpoints, revisions, cursorKey),
         ...attemptsHandlers(endpoints, attemptLog, findSent, cursorKey),
-        ...replayHandlers(endpoints, bus, parts.candidatesIn, findSent, takeCutoff),
+        ...replayHandlers({ ...parts, findSent, takeCutoff, bounds: openReplayBounds(parts) }),
       }),
       ...healthHandlers(health),
     },

@@ -123,19 +123,37 @@ export function packEventBatches({ announcer, integration, events, places }: Pac
   });
 }
 
+const nameOf = ({ id, body }: Begin): string => `${id} ${body}`;
+
 /** Batches of events that one endpoint gets again. Their ids begin with `sending`, so each replay makes new batches. */
 export function packAddressedBatches(
   to: { endpointId: string; integration: string; sending: string },
   events: readonly BatchedEvent[],
 ): EventMessage[] {
   const subject = eventBatchesSubject('replay', to.integration);
-  const lines = events.map(({ id, body }): Line => ({ id, body, place: noPlace }));
+  const begins = Map.groupBy(events.map(beginOf), nameOf);
+  const lines = events.map(({ id, body }): Line => {
+    // A beginning that only one event has would make its batch longer.
+    const [begin, another] = begins.get(nameOf(beginOf({ id, body }))) ?? [];
+    return { id, body, begin: another && begin, place: noPlace };
+  });
   return Array.from(partsOf(lines), (part, index) => ({
     subject,
     id: `${to.sending}.${index}`,
     body: packPart(part, to.endpointId).body,
   }));
 }
+
+/** What the events of one push have in common: the id up to its first hyphen, and the body up to its data. */
+function beginOf({ id, body }: BatchedEvent): Begin {
+  const data = body.indexOf(beforeData);
+  return {
+    id: id.slice(0, id.indexOf('-') + 1),
+    body: data < 0 ? '' : body.slice(0, data + beforeData.length),
+  };
+}
+
+const beforeData = ',"data":';
 
 const noPlace: EventPlace = { sequence: 0, duplicate: false };
 

@@ -58,6 +58,8 @@ export const limits = {
   webhookInFlightDefault: 8,
   eventIdCharactersMax: 255,
   eventIdsReplayedMax: 100,
+  /** How many bytes the replays of an integration may add to the log on one day (UTC). */
+  replayedBytesPerDayMax: 256 * 1024 * 1024,
   /** The longest wait that a receiver can ask for with `Retry-After`. */
   retryAfterMsMax: 5 * 60 * 1_000,
   /** How many bytes of a receiver's failed answer the attempt log keeps. */

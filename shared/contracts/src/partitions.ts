@@ -44,6 +44,10 @@ export const partitionFilter = (partition: number): string => `${eventBatchesNou
 export const storedBatches = (integration: string): string =>
   `${eventBatchesNoun}.${partitionOf(integration)}.*.${integration}`;
 
+/** The subject under which the batches are stored that replays address to one endpoint of the integration. */
+export const storedReplays = (integration: string): string =>
+  `${eventBatchesNoun}.${partitionOf(integration)}.replay.${integration}`;
+
 /**
  * The parts of the subject of a stored event batch; undefined for another subject. `announcer` is the service that has
  * published the batch, or `replay` (`BatchAnnouncer`), or any text if the publisher is no service of this system.

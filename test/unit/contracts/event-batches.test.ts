@@ -30,6 +30,9 @@ const textOf = ({ id, body }: { id: string; body: Uint8Array }) => ({
   body: Buffer.from(body).toString(),
 });
 
+const bytesOf = (messages: readonly { body: string }[]) =>
+  messages.reduce((sum, { body }) => sum + Buffer.byteLength(body), 0);
+
 it('is one message of all events, with the place of the last of them', () => {
   const events = [event(0), event(1), event(2)];
   const messages = packEventBatches(stored(events, places(3)));
@@ -125,6 +128,22 @@ describe('a batch for one endpoint', () => {
     expect(found).toMatchObject({ count: 3, endpointId: 'wh_1' });
     expect(found?.events().map(textOf)).toEqual(events);
     expect(read(packEventBatches(stored(events, places(3))))).toMatchObject([{ endpointId: undefined }]);
+  });
+
+  it('is hardly longer than the batch of the push, also for events that have nothing in common', () => {
+    const begin = { id: 'sync_1-', body: '{"event":"supplier.created","data":' };
+    const alike = Array.from({ length: 400 }, (_, n) => event(n, { externalId: `S-${n}` }));
+    const unlike = alike.map(({ body }, n) => ({ id: `${n}-x`, body: body.replace('created', `${n}`) }));
+    for (const [events, pushed] of [
+      [alike, alike.map(({ id, body }) => ({ id, body, begin }))],
+      [unlike, unlike],
+    ] as const) {
+      const messages = packAddressedBatches(to, events);
+      expect(bytesOf(messages)).toBeLessThan(
+        bytesOf(packEventBatches(stored(pushed, places(400)))) + 40 * messages.length,
+      );
+      expect(read(messages).flatMap((one) => one.events().map(textOf))).toEqual(events);
+    }
   });
 
   it('is several where one would be too large, each with an id of its own', () => {

@@ -1,4 +1,5 @@
 // The sending of missed events once a recovery has enabled an endpoint.
+import { readEventBatch } from '@integration-sync/contracts';
 import { openLog } from '@integration-sync/runtime/log';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, it } from 'vitest';
@@ -14,6 +15,8 @@ interface Sending {
   heldTimes?: number;
   active?: boolean;
 }
+
+const idsIn = (body: Uint8Array): string[] => (readEventBatch(body)?.events() ?? []).map(({ id }) => id);
 
 async function send({ readMs = 0, heldTimes = Infinity, active = true }: Sending) {
   const now = new Date();
@@ -42,7 +45,7 @@ async function send({ readMs = 0, heldTimes = Infinity, active = true }: Sending
     },
     bus: {
       async publishBatch(messages) {
-        sent.push(...messages.map(({ body }) => Buffer.from(body).toString()));
+        sent.push(...messages.flatMap(({ body }) => idsIn(Buffer.from(body))));
         return messages.map((_, index) => ({ sequence: index + 1, duplicate: false }));
       },
       async streamFacts() {

@@ -51,7 +51,14 @@ function setUp({ leftMs, events = Infinity, underWay = [] }: Given) {
     log: openLog({ service: 'test', level: 'silent' }),
     bus,
   });
-  const handlers = replayHandlers(endpoints, bus, candidatesIn, async () => new Map(), takeCutoff);
+  const handlers = replayHandlers({
+    endpoints,
+    bus,
+    candidatesIn,
+    findSent: async () => new Map(),
+    takeCutoff,
+    bounds: { run: (_endpoint, _request, store) => store(async () => undefined) },
+  });
   const request: BusRequest = {
     subject: subjects.endpointsReplay,
     headers: new Map([['id', 'wh_1']]),

@@ -127,6 +127,8 @@ interface ResendOptions {
   traceparent?: string | undefined;
   /** Called with the number of stored events; throws if no more events are to be stored. */
   goOn: (stored: number) => void;
+  /** Called before batches of so many bytes are stored; rejects if they are not to be stored. */
+  admit?: (bytes: number, stored: number) => Promise<void>;
 }
 
 const eventsAtOnce = 1_000;
@@ -139,7 +141,7 @@ export const openResend =
   (bus: Pick<Bus, 'publishBatch'>) =>
   async (
     candidates: AsyncIterable<Candidate> | Iterable<Candidate>,
-    { endpoint, sending, traceparent, goOn }: ResendOptions,
+    { endpoint, sending, traceparent, goOn, admit }: ResendOptions,
   ): Promise<number> => {
     const { _id: endpointId, integration } = endpoint;
     const headers = traceparent === undefined ? {} : { [requestHeaders.traceparent]: traceparent };
@@ -150,7 +152,10 @@ export const openResend =
       if (some.length === 0) return;
       const events = hash('sha256', some.map(({ id }) => id).join(' '));
       const address = { endpointId, integration, sending: `${sending}.${events}` };
-      await bus.publishBatch(packAddressedBatches(address, some), headers);
+      const batches = packAddressedBatches(address, some);
+      const bytes = batches.reduce((sum, { body }) => sum + Buffer.byteLength(body), 0);
+      await admit?.(bytes, stored);
+      await bus.publishBatch(batches, headers);
       stored += some.length;
       some = [];
     };

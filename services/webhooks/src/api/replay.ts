@@ -19,6 +19,7 @@ import type { TakeCutoff } from '../matching/cutoff.ts';
 import type { FindSent } from './attempt-listing.ts';
 import { accept, bodyExaminer, type Examined } from './body.ts';
 import { endpointOf, json } from './handlers.ts';
+import type { ReplayBounds } from './replay-bounds.ts';
 import { type Candidates, meantFor, openResend } from './replay-candidates.ts';
 
 /** A replay that is too long ends with an error, this long before its caller stops waiting. */
@@ -30,13 +31,17 @@ const retryAfterSeconds = 5;
 /** An attempt that has ended is in the attempt log after this time, also if its owner's NATS connection is slow. */
 const unloggedMs = 1_000;
 
-export function replayHandlers(
-  endpoints: Pick<Endpoints, 'findOf'>,
-  bus: Pick<Bus, 'publishBatch'>,
-  candidatesIn: Candidates,
-  findSent: FindSent,
-  takeCutoff: TakeCutoff,
-): Record<string, BusHandler> {
+interface ReplayOptions {
+  endpoints: Pick<Endpoints, 'findOf'>;
+  bus: Pick<Bus, 'publishBatch'>;
+  candidatesIn: Candidates;
+  findSent: FindSent;
+  takeCutoff: TakeCutoff;
+  bounds: Pick<ReplayBounds, 'run'>;
+}
+
+export function replayHandlers(options: ReplayOptions): Record<string, BusHandler> {
+  const { endpoints, bus, candidatesIn, findSent, takeCutoff, bounds } = options;
   const resend = openResend(bus);
   const examine = bodyExaminer(ReplayEvents);
   return {
@@ -48,10 +53,12 @@ export function replayHandlers(
         throw new Failure('conflict', 'The webhook is disabled; enable it first ({"active": true}).');
       }
       if (given.eventIds === undefined) await untilAnnounced(endpoint, request);
-      const queued =
-        given.eventIds === undefined
-          ? await replaySpan(endpoint, given, request)
-          : await resend(await sentOf(endpoint, given.eventIds, request), resending(endpoint, request));
+      const { eventIds } = given;
+      const events =
+        eventIds === undefined ? spanOf(endpoint, given) : await sentOf(endpoint, eventIds, request);
+      const queued = await bounds.run(endpoint, request, (admit) =>
+        resend(events, { ...resending(endpoint, request), admit }),
+      );
       return { ...json({ queued }), logFields: { queued } };
     },
   };
@@ -65,24 +72,16 @@ export function replayHandlers(
     while (eventsUnderWay.length > 0) {
       const { underWay } = await takeCutoff(request);
       if (!eventsUnderWay.some((origin) => underWay.includes(origin))) return;
-      if (performance.now() > endMs)
-        throw new Failure(
-          'unavailable',
-          'Some pushes from before the webhook was enabled are still being announced.',
-          {
-            retryAfterSeconds,
-          },
-        );
+      if (performance.now() > endMs) throw stillAnnouncing();
       await wait(announcedPollMs);
     }
   }
 
-  function replaySpan(endpoint: Endpoint, given: ReplayEvents, request: BusRequest): Promise<number> {
-    const { since = '', until, events } = given;
+  function spanOf(endpoint: Endpoint, { since = '', until, events }: ReplayEvents) {
     const span = { since: instantOf(since), until: until === undefined ? undefined : instantOf(until) };
     const kinds = endpoint.events.filter((kind) => events?.includes(kind) !== false);
     const wanted = { ...endpoint, events: kinds };
-    return resend(meantFor(wanted, candidatesIn(wanted, span)), resending(endpoint, request));
+    return meantFor(wanted, candidatesIn(wanted, span));
   }
 
   /** The events with these ids. Throws if one of them is not found, also by a second look at the attempt log. */
@@ -159,3 +158,8 @@ const tooLong = (sent: number): Failure =>
     'timeout',
     `There are too many events in this span for one replay; ${sent} of them will be sent. Narrow the span by since and until.`,
   );
+
+const stillAnnouncing = (): Failure =>
+  new Failure('unavailable', 'Some pushes from before the webhook was enabled are still being announced.', {
+    retryAfterSeconds,
+  });

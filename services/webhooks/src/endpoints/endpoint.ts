@@ -72,6 +72,8 @@ export interface Endpoint {
   recovery?: Recovery;
   /** Disablings of which `webhook.disabled` is not published yet. */
   unannounced: Announcement[];
+  /** The replay that a replica is storing. After `until` that replica is dead. */
+  replaying?: { by: string; until: Date };
 }
 
 /** The fields that an owner needs to find the endpoint's events, with only the last of the disablings. */

@@ -80,6 +80,18 @@ const managing = (collection: Collection<Endpoint>) => ({
       update,
       asChanged,
     ),
+  /** False while another replay of the endpoint is being stored. */
+  async beginReplay(id: string, replaying: Required<Endpoint>['replaying']) {
+    const free: Filter<Endpoint>[] = [
+      { replaying: { $exists: false } },
+      { 'replaying.until': { $lt: new Date() } },
+    ];
+    const { modifiedCount } = await collection.updateOne({ _id: id, $or: free }, { $set: { replaying } });
+    return modifiedCount === 1;
+  },
+  async endReplay(id: string, by: string) {
+    await collection.updateOne({ _id: id, 'replaying.by': by }, { $unset: { replaying: 1 } });
+  },
   async remove(integration: string, id: string) {
     // One of the supported engines skips a document that another operation is changing, and reports no
     // deletion.
@@ -242,6 +254,8 @@ interface Revision {
   /** The integration. */
   _id: string;
   revision: string;
+  /** The bytes that its replays have added to the log, on the last day on which there was one. */
+  replayed?: { day: string; bytes: number };
 }
 
 export type Revisions = ReturnType<typeof openRevisions>;
@@ -258,6 +272,24 @@ export function openRevisions(store: Store) {
       const replace = () => revisions.updateOne({ _id: integration }, { $set: { revision } });
       if ((await replace()).matchedCount === 1) return;
       if (!(await isFirst(revisions.insertOne({ _id: integration, revision })))) await replace();
+    },
+    /** Counts bytes that a replay adds to the log. False, and not counted, if they would exceed `max` of the day. */
+    async countReplayed(integration: string, bytes: number, max: number): Promise<boolean> {
+      const day = new Date().toISOString().slice(0, 10);
+      const ofDay: Filter<Revision> = { _id: integration, 'replayed.day': day };
+      const counted = await revisions.updateOne(
+        { ...ofDay, 'replayed.bytes': { $lte: max - bytes } },
+        { $inc: { 'replayed.bytes': bytes } },
+      );
+      if (counted.matchedCount === 1) return true;
+      const first = await revisions.updateOne(
+        { _id: integration, 'replayed.day': { $ne: day } },
+        { $set: { replayed: { day, bytes } } },
+      );
+      if (first.matchedCount === 1) return true;
+      const again = await revisions.findOne({ ...ofDay, 'replayed.bytes': { $lte: max - bytes } });
+      // Another replay was the first of the day meanwhile.
+      return again === null ? false : this.countReplayed(integration, bytes, max);
     },
   };
 }

@@ -1,0 +1,105 @@
+// What bounds replays, over all replicas and restarts: an endpoint has one replay under way at a time, and the replays of an
+// integration add a bounded number of bytes to the log on a day. So the log grows by at most one copy of what an endpoint
+// has not had yet, however often a caller asks.
+//
+//   a replay is under way   while
+//   ─────────────────────   ─────────────────────────────────────────────────────────────────────────────
+//   being stored            the endpoint names it, until its replica ends it, or is dead (`replaying.until`)
+//   being delivered         the log has addressed events of the endpoint that are not delivered, by the stored
+//                           offset of the endpoint, or else by the stored floor of its partition
+import { randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import { eventBatchesStream, Failure, limits, partitionOf, storedReplays } from '@integration-sync/contracts';
+import type { Bus, BusRequest } from '@integration-sync/runtime/bus';
+import type { Log } from '@integration-sync/runtime/log';
+import type { Endpoint } from '../endpoints/endpoint.ts';
+import type { Endpoints, Revisions } from '../endpoints/store.ts';
+import { readBatch } from '../log/batch.ts';
+import type { Offsets } from '../log/offsets.ts';
+import type { Claims } from '../owning/claims.ts';
+
+interface ReplayBoundsOptions {
+  bus: Pick<Bus, 'readStream'>;
+  endpoints: Pick<Endpoints, 'beginReplay' | 'endReplay'>;
+  revisions: Pick<Revisions, 'countReplayed'>;
+  claims: Pick<Claims, 'floorOf'>;
+  offsets: Pick<Offsets, 'of'>;
+  log: Log;
+}
+
+/** After the deadline of its request, a replay may still wait so long for the answer to its last write. */
+const lastWriteMs = 15_000;
+/** Offsets and floors are stored some time after deliveries. */
+const storedWithinMs = [150, 300, 600] as const;
+
+type Admit = (bytes: number, stored: number) => Promise<void>;
+type Replayed = Pick<Endpoint, '_id' | 'integration' | 'epoch'>;
+
+export type ReplayBounds = ReturnType<typeof openReplayBounds>;
+
+export function openReplayBounds(options: ReplayBoundsOptions) {
+  const { bus, endpoints, revisions, claims, offsets, log } = options;
+  /** How many events of earlier replays the endpoint has yet to get. */
+  const leftOf = async ({ _id, integration, epoch }: Replayed): Promise<number> => {
+    // The floor is read first: it passes an undelivered event once the offset that has the event is stored.
+    const floor = await claims.floorOf(partitionOf(integration));
+    const offset = (await offsets.of(integration)).get(_id);
+    const { sequence, index, open } =
+      offset?.epoch === epoch ? offset : { sequence: floor + 1, index: 0, open: [] };
+    const first = Math.min(sequence, ...open.map((one) => one.sequence));
+    const reading = { subject: storedReplays(integration), from: { sequence: first }, exact: true };
+    let left = 0;
+    for await (const stored of bus.readStream(eventBatchesStream, reading)) {
+      const batch = readBatch(stored, log);
+      if (batch?.endpointId !== _id) continue;
+      if (batch.sequence >= sequence) left += batch.count - (batch.sequence === sequence ? index : 0);
+      left += open.filter((one) => one.sequence === batch.sequence).length;
+    }
+    return left;
+  };
+
+  const admitFor =
+    ({ integration }: Replayed): Admit =>
+    async (bytes, stored) => {
+      const max = limits.replayedBytesPerDayMax;
+      if (!(await revisions.countReplayed(integration, bytes, max))) throw exhausted(max, stored);
+    };
+
+  return {
+    /** Stores a replay by `store`. Throws `conflict` while an earlier one is under way. */
+    async run<T>(
+      endpoint: Replayed,
+      { deadline }: Pick<BusRequest, 'deadline'>,
+      store: (admit: Admit) => Promise<T>,
+    ): Promise<T> {
+      const by = randomUUID();
+      const until = new Date(Date.now() + deadline - performance.now() + lastWriteMs);
+      if (!(await endpoints.beginReplay(endpoint._id, { by, until }))) throw underWay(await leftOf(endpoint));
+      try {
+        let left = await leftOf(endpoint);
+        for (const ms of storedWithinMs) {
+          if (left === 0) break;
+          await wait(ms);
+          left = await leftOf(endpoint);
+        }
+        if (left > 0) throw underWay(left);
+        return await store(admitFor(endpoint));
+      } finally {
+        await endpoints.endReplay(endpoint._id, by);
+      }
+    },
+  };
+}
+
+const underWay = (left: number): Failure =>
+  new Failure(
+    'conflict',
+    `A replay of this webhook is under way: ${left} of its events are left to deliver. Replay again once they are delivered.`,
+    { retryAfterSeconds: 5 },
+  );
+
+const exhausted = (max: number, stored: number): Failure =>
+  new Failure(
+    'conflict',
+    `The replays of an integration may add ${max} bytes a day to the log; ${stored} events of this one will be sent. Replay the rest tomorrow.`,
+  );
