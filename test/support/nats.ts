@@ -1,6 +1,6 @@
 // A NATS of one test file's own: for a test that counts streams, serves a subject that others serve too, or
 // takes NATS away. Starts in a tenth of a second.
-import { mkdtemp, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEngine, type Engine } from '@integration-sync/dev/engines';
@@ -9,6 +9,44 @@ import { folderPrefix } from './folder.ts';
 export async function startNats(): Promise<Engine> {
   const dataFolder = await mkdtemp(join(tmpdir(), folderPrefix));
   return startEngine('nats', { dataFolder, temporary: true });
+}
+
+export interface CopiedNats extends Engine {
+  /** Copies its store while it does not run. */
+  copy(): Promise<void>;
+  /** Puts the copy in place of its store. It runs again once the promise is resolved. */
+  putBack(): Promise<void>;
+}
+
+/** A nats-server whose store is a folder of this machine, and not a volume of a container. */
+export async function startCopiedNats(): Promise<CopiedNats> {
+  const dataFolder = await mkdtemp(join(tmpdir(), folderPrefix));
+  const nats = await startEngine('nats', { dataFolder, temporary: true, force: 'download' });
+  const store = join(dataFolder, 'nats-download', 'jetstream');
+  const copied = join(dataFolder, 'copy');
+  const whileStopped = async (work: () => Promise<void>): Promise<void> => {
+    nats.hold();
+    await nats.kill();
+    try {
+      await work();
+    } finally {
+      await nats.resume();
+    }
+  };
+  return {
+    ...nats,
+    copy: () =>
+      whileStopped(async () => {
+        await rm(copied, { recursive: true, force: true });
+        await cp(store, copied, { recursive: true, preserveTimestamps: true });
+      }),
+    putBack: () =>
+      whileStopped(async () => {
+        await rm(store, { recursive: true });
+        await cp(copied, store, { recursive: true, preserveTimestamps: true });
+      }),
+    [Symbol.asyncDispose]: () => nats[Symbol.asyncDispose](),
+  };
 }
 
 /** Starts a nats-server with these lines as its configuration, which must not set addresses. */

@@ -111,6 +111,8 @@ export interface HouseOptions {
   mongodbUrl?: string;
   /** The lines of nats-server's configuration, in place of the usual ones. */
   natsLines?: readonly string[];
+  /** A NATS that the test has started, and stops. */
+  nats?: Engine;
 }
 
 export async function openHouse(options: HouseOptions = {}): Promise<House> {
@@ -123,7 +125,8 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
     pretty: false,
     destination: { write: (line: string) => void lines.push(line) },
   });
-  const nats = stack.use(await (natsLines === undefined ? startNats() : startNatsAs(natsLines)));
+  const nats =
+    options.nats ?? stack.use(await (natsLines === undefined ? startNats() : startNatsAs(natsLines)));
   const database = `webhooks_${randomUUID().replaceAll('-', '')}`;
   const environment = {
     NATS_URL: nats.url,

@@ -129,6 +129,14 @@ export const alerts: readonly Alert[] = [
       'The log dropped events that endpoints had not had: error lines name them, and their callers read the listings.',
   },
   {
+    title: 'NATS is an older copy',
+    expression: 'max(webhook_log_restored) > 0',
+    for: '0m',
+    severity: 'critical',
+    advice:
+      'Events since the copy are lost: error lines of webhooks name their sequences. Integrators poll with `since`.',
+  },
+  {
     title: 'Our way out is broken',
     expression:
       `${sum('rate(webhook_attempts_total{outcome!="succeeded"}[10m])')} / ${sum('rate(webhook_attempts_total[10m])')} > 0.5 or ` +

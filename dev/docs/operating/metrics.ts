@@ -113,6 +113,12 @@ const ofWebhooks: readonly MetricRow[] = [
       'each; its owner reads the [listings](integrating.md#reading-records-back) instead.',
   },
   {
+    metrics: [gauge('webhook_log_restored')],
+    says:
+      'How often NATS was [restored from an older copy](#backup-and-restore), as replicas found within the last hour: the same ' +
+      'at each replica, so take `max`.',
+  },
+  {
     metrics: [gauge('webhook_partitions_owned')],
     says:
       'Partitions of the log that this replica delivers: 32 over all replicas. Fewer for longer than some seconds: ' +

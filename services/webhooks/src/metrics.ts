@@ -71,11 +71,12 @@ interface Gauged {
   integrations: { readonly endpoints: number };
   owned: { readonly size: number };
   endpoints: { countDisabled: () => Promise<number> };
+  stream: { readonly restores: { readonly reported: number } };
 }
 
 export function openGauges(
   registry: Registry,
-  { scheduler, progress, integrations, owned, endpoints }: Gauged,
+  { scheduler, progress, integrations, owned, endpoints, stream }: Gauged,
 ): void {
   const gauge = gaugesOf(registry);
   gauge('webhook_in_flight', 'Delivery attempts in flight.', () => scheduler.inFlight);
@@ -101,6 +102,11 @@ export function openGauges(
   );
   gauge('webhook_endpoints_disabled', 'Disabled endpoints, over all replicas.', () =>
     endpoints.countDisabled(),
+  );
+  gauge(
+    'webhook_log_restored',
+    'Restores of EVENT_BATCHES from an older copy that were found within the last hour.',
+    () => stream.restores.reported,
   );
   gauge('webhook_partitions_owned', 'Partitions of the log that this replica delivers.', () => owned.size);
 }

@@ -47,7 +47,7 @@
 //   what an attempt means, and the schedule    delivering/policy.ts
 //   what disables and enables an endpoint      endpoints/endpoint.ts
 //   how owners learn of a changed endpoint     delivering/integrations.ts (revisions), delivering/broadcasts.ts (sooner)
-//   a log that was created again               log/offsets.ts, owning/claims.ts, delivering/endpoint-queue.ts (trials)
+//   a log that was created again or restored   log/stream.ts, log/restores.ts; delivering/endpoint-queue.ts (trials)
 //   what a test does, outside of all this      api/test-delivery.ts
 import { Failure, eventBatchesStream } from '@integration-sync/contracts';
 import type { Log } from '@integration-sync/runtime/log';
@@ -68,9 +68,11 @@ import { openTakeover } from './delivering/takeover.ts';
 import { openEndpointCache } from './endpoints/cache.ts';
 import { openDisabledEvents } from './endpoints/disabled-events.ts';
 import type { Endpoints, Revisions } from './endpoints/store.ts';
+import type { StreamReset } from './endpoints/stream-reset.ts';
 import { readBatch, type LoggedBatch } from './log/batch.ts';
 import { openOffsets } from './log/offsets.ts';
-import { LogReader, openLogStream } from './log/reader.ts';
+import { LogReader } from './log/reader.ts';
+import { LogStream } from './log/stream.ts';
 import { Windows } from './log/window.ts';
 import { openGauges, openMetrics, type WebhookMetrics } from './metrics.ts';
 import { Claims } from './owning/claims.ts';
@@ -79,13 +81,14 @@ import { openReplicas } from './owning/replicas.ts';
 import type { Vault } from './secrets/vault.ts';
 import type { Send } from './sending/send.ts';
 
-interface PipelineOptions extends Pick<Resources, 'bus' | 'store' | 'metrics' | 'tracing'> {
+interface PipelineOptions extends Pick<Resources, 'bus' | 'store' | 'metrics' | 'tracing' | 'addNotes'> {
   config: Record<
     'WEBHOOK_IN_FLIGHT_MAX' | 'WEBHOOK_ENDPOINTS_REMEMBERED' | 'WEBHOOK_SUBSCRIPTIONS_REMEMBERED',
     number
   >;
   endpoints: Endpoints;
   revisions: Revisions;
+  streamReset: Pick<StreamReset, 'lower'>;
   vault: Vault;
   send: Send;
   /** Ends writes of outcomes that wait for MongoDB. */
@@ -152,8 +155,9 @@ export async function startPipeline(options: PipelineOptions) {
 /** Opens the parts that both the API and the deliveries use. */
 async function openParts(options: PipelineOptions, starting: AsyncDisposableStack) {
   const { bus, store, config, endpoints, revisions, vault, log } = options;
-  const stream = openLogStream(bus);
-  await stream.look();
+  const stream = new LogStream({ bus, store, beforeReading: options.streamReset.lower, log });
+  await stream.refresh();
+  options.addNotes(() => stream.restores.notes());
   const replicas = starting.use(openReplicas(bus));
   const offsets = await openOffsets(store, stream);
   const cache = openEndpointCache(endpoints, vault, config.WEBHOOK_ENDPOINTS_REMEMBERED);
@@ -225,7 +229,7 @@ function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop:
   });
   const takeover = openTakeover(integrations, progress, reader);
   const ownership = new Ownership({ bus, replicas, claims, offsets, owned, stream, changes: takeover, log });
-  openGauges(options.metrics.registry, { scheduler, progress, integrations, owned, endpoints });
+  openGauges(options.metrics.registry, { scheduler, progress, integrations, owned, endpoints, stream });
   return { integrations, scheduler, reader, progress, ownership };
 }
 

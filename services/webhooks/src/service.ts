@@ -93,26 +93,26 @@ async function openParts(
   const revisions = openRevisions(store);
   await checkKeys(vault, store);
   starting.use(tellKeys(bus, vault));
-  const streamReset = openStreamReset({ bus, store, endpoints, revisions });
+  const streamReset = openStreamReset({ bus, store, endpoints, revisions, log });
   const ensure = async (): Promise<void> => {
     await streamReset.forgetMissing();
     for (const spec of streamSpecs(config)) await bus.ensureStream(spec);
     await streamReset.forgetOther();
   };
   await answerWhileStarting(bus, identityOf(config), ensure());
-  await streamReset.lower();
   const ensuring = openPeriodicCheck(ensure, { what: 'the streams', everyMs: streamsEveryMs, log });
   // A stop does not wait for NATS.
   starting.defer(() => void ensuring[Symbol.asyncDispose]());
   bus.watchOtherStreams(streamSpecs(config).map(({ name }) => name));
 
   const { guard, send } = openSending(config, deps, tracing, starting);
-  const stored = { store, endpoints, revisions };
+  const stored = { store, endpoints, revisions, streamReset };
   const pipeline = starting.use(
     await startPipeline({ ...resources, ...stored, config, vault, send, signal: stop, log, ensure }),
   );
-  const feeding = { bus, keys: config.WEBHOOK_SECRET_KEY, registry: metrics.registry, log };
-  const feed = starting.use(openFeed({ ...feeding, mayEncrypt: () => pipeline.replicas.allOpenPlaces }));
+  const { stream, replicas } = pipeline;
+  const feeding = { bus, stream, keys: config.WEBHOOK_SECRET_KEY, registry: metrics.registry, log };
+  const feed = starting.use(openFeed({ ...feeding, mayEncrypt: () => replicas.allOpenPlaces }));
   const candidatesIn = openCandidates({ ...pipeline, bus, endpoints, log });
   const test = openTest(pipeline.cache, pipeline.attemptLog, send, stop);
   return {
@@ -164,7 +164,7 @@ const identityOf = (config: WebhooksConfig) => ({
 function serve(parts: Parts): Promise<AsyncDisposable> {
   const { config, bus, proof, endpoints, revisions, attemptLog, feed, log } = parts;
   const { WEBHOOK_SECRET_KEY: cursorKey, WEBHOOK_ENDPOINTS_MAX: endpointsMax } = config;
-  const takeCutoff = openCutoff(bus, endpoints, log);
+  const takeCutoff = openCutoff(parts);
   const findSent = openFindSent(attemptLog, bus, log);
   const health = { service, proof, natsMonitorUrl: config.NATS_MONITOR_URL, check: parts.checkReading };
   return bus.serve({

@@ -71,7 +71,13 @@ export async function openResources(options: ResourcesOptions) {
   reached.bus = bus;
   observeStreams(metrics.registry, bus);
   const health = opening.use(watchNatsHealth(config.NATS_MONITOR_URL, log));
-  opening.use(tellNotes(service, bus, () => [...bus.streamNotes(), ...health.notes()]));
+  const others = new Set<() => readonly string[]>();
+  const notes = (): string[] => [
+    ...bus.streamNotes(),
+    ...health.notes(),
+    ...[...others].flatMap((read) => read()),
+  ];
+  opening.use(tellNotes(service, bus, notes));
   const open = opening.move();
   return {
     metrics,
@@ -85,6 +91,8 @@ export async function openResources(options: ResourcesOptions) {
     proof,
     /** Undefined if tracing is off. */
     tracing,
+    /** The service has notes of its own for `/readyz`. */
+    addNotes: (read: () => readonly string[]): void => void others.add(read),
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
 }

@@ -2,13 +2,27 @@
 import { randomUUID } from 'node:crypto';
 import { openLog } from '@integration-sync/runtime/log';
 import { openStore, type Store } from '@integration-sync/runtime/store';
-import { afterEach, beforeEach, expect, inject, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { openOffsets } from '../../../services/webhooks/src/log/offsets.ts';
+import {
+  validThrough,
+  type NewestMessage,
+  type Restore,
+} from '../../../services/webhooks/src/log/restores.ts';
 import { Claims } from '../../../services/webhooks/src/owning/claims.ts';
 
 const log = openLog({ service: 'test', level: 'silent' });
-const facts = { id: 'log', firstSequence: 1, lastSequence: 1_000 };
-const stream = { look: async () => facts };
+const facts = { id: 'log', createdAt: 'log', firstSequence: 1, lastSequence: 1_000 };
+const newest: NewestMessage = { sequence: 1_000, storedAt: new Date() };
+/** The log of that time, as a replica knows it, and the restores that replicas have found. */
+const streamWith = (restores: readonly Restore[], more: Partial<typeof facts> = {}) => ({
+  facts: { ...facts, ...more },
+  newest,
+  refresh: async () => facts,
+  verify: async () => undefined,
+  restores: { validThrough: (stored: NewestMessage | undefined) => validThrough(restores, stored) },
+});
+const stream = streamWith([]);
 const isDead = (owner: string): boolean => owner === 'dead';
 const anHourAgo = (): Date => new Date(Date.now() - 61 * 60_000);
 
@@ -19,7 +33,7 @@ beforeEach(async () => {
   store = await openStore({ url: inject('engines').mongodb, database, log });
   dead = new Claims(store, 'dead', stream);
   const taken = await dead.take([0, 1], isDead);
-  await dead.saveFloors(taken.map(({ partition, term }) => ({ partition, term, floor: 900 })));
+  await dead.saveFloors(taken.map(({ partition, term }) => ({ partition, term, floor: 900, stream: 'log' })));
 });
 afterEach(() => store[Symbol.asyncDispose]());
 
@@ -35,7 +49,7 @@ it('at the last floor for each of its partitions, also after an hour without an 
 });
 
 it('at the last floor also where the owner died while it gave the partition back', async () => {
-  await dead.saveFloors([{ partition: 1, term: 1, floor: 950 }]);
+  await dead.saveFloors([{ partition: 1, term: 1, floor: 950, stream: 'log' }]);
   expect(await floorsTaken('a', 0)).toEqual([900]);
   expect(await floorsTaken('a', 1)).toEqual([950]);
 });
@@ -50,7 +64,7 @@ it('forgets the floors of a replica that owns nothing, after an hour', async () 
 });
 
 it('a later owner reads what a former owner stored late, until the owner between has removed it', async () => {
-  const offsets = await openOffsets(store, { facts });
+  const offsets = await openOffsets(store, stream);
   const [former, owner] = [1, 2].map((term) => ({ partition: 0, term, stream: 'log' }));
   if (former === undefined || owner === undefined) throw new Error('no claims');
   const behind = new Map([['wh_1', { sequence: 5, index: 0, epoch: 0, open: [] }]]);
@@ -61,4 +75,44 @@ it('a later owner reads what a former owner stored late, until the owner between
   await offsets.save('acme', owner, new Map());
   await offsets.save('acme', former, behind);
   expect([await offsets.termsIn([0]), await offsets.ofPartitions([0])]).toEqual([[], new Map()]);
+});
+
+describe('after the log was restored from a copy that ends at 890', () => {
+  const restores = [{ through: 890, before: new Date(newest.storedAt.getTime() + 1) }];
+  const restored = streamWith(restores, { id: 'log#1' });
+
+  it('at the end of the copy, where the floor was stored before', async () => {
+    const [claim] = await new Claims(store, 'a', restored).take([0], isDead);
+    expect(claim?.floor).toBe(890);
+  });
+
+  it('at the stored floor, where 1.1.0 stored it or where it was stored since', async () => {
+    const replicas = store.collection<{ _id: string }>('webhook_replicas');
+    await replicas.updateOne({ _id: 'dead' }, { $set: { 'floors.0': [1, 900] } });
+    const partitions = store.collection<{ _id: number }>('webhook_partitions');
+    await partitions.updateOne({ _id: 0 }, { $unset: { newest: 1 } });
+    const [claim] = await new Claims(store, 'a', restored).take([0], isDead);
+    expect(claim?.floor).toBe(900);
+    const later = new Claims(store, 'b', streamWith([{ through: 890, before: new Date(0) }]));
+    expect((await later.take([1], isDead)).map(({ floor }) => floor)).toEqual([900]);
+  });
+
+  it('and an owner that has not noticed stores no floor and no offset', async () => {
+    const former = new Claims(store, 'dead', restored);
+    await former.saveFloors([{ partition: 0, term: 1, floor: 990, stream: 'log' }]);
+    expect(await floorsTaken('a', 0)).toEqual([900]);
+    const offsets = await openOffsets(store, restored);
+    const behind = new Map([['wh_1', { sequence: 5, index: 0, epoch: 0, open: [] }]]);
+    await offsets.save('acme', { partition: 0, term: 1, stream: 'log' }, behind);
+    expect(await offsets.ofPartitions([0])).toEqual(new Map());
+  });
+
+  it('an endpoint that was further begins behind the copy, with the open events that the copy has', async () => {
+    const open = [880, 895].map((sequence) => ({ sequence, index: 0, attempts: 1, dueAtMs: 0 }));
+    const offset = { sequence: 900, index: 3, epoch: 0, open };
+    const before = await openOffsets(store, stream);
+    await before.save('acme', { partition: 0, term: 1, stream: 'log' }, new Map([['wh_1', offset]]));
+    const found = await (await openOffsets(store, restored)).of('acme');
+    expect(found.get('wh_1')).toEqual({ sequence: 891, index: 0, epoch: 0, open: [open[0]] });
+  });
 });

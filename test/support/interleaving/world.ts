@@ -206,6 +206,8 @@ export async function openWorld({ store, inFlightMax }: WorldOptions) {
       config,
       endpoints: await openEndpoints(gated),
       revisions,
+      streamReset: { lower: async () => undefined },
+      addNotes: () => undefined,
       vault,
       send: send(() => replica as Replica),
       signal: stop.signal,

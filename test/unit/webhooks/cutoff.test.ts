@@ -10,8 +10,8 @@ const asking = { integration: 'acme', requestId: 'one' };
 /** Services that answer what they have yet to announce, and a stream; `asked` says in which order. */
 function setUp(answers: Record<string, string[] | Failure | object>) {
   const asked: string[] = [];
-  const draw = openCutoff(
-    {
+  const draw = openCutoff({
+    bus: {
       async request(subject, { headers }) {
         asked.push(`${subject} of ${headers?.['integration']}`);
         await new Promise((resolve) => setTimeout(resolve, 20));
@@ -22,10 +22,10 @@ function setUp(answers: Record<string, string[] | Failure | object>) {
       },
       async streamFacts() {
         asked.push('the stream');
-        return { madeAt: new Date(), firstSequence: 1, lastSequence: 42 };
+        return { madeAt: new Date(), firstSequence: 1, lastSequence: 42, lastAt: new Date(0) };
       },
     },
-    {
+    endpoints: {
       unannouncedOf: async () => [
         {
           _id: 'wh_1',
@@ -33,8 +33,9 @@ function setUp(answers: Record<string, string[] | Failure | object>) {
         },
       ],
     },
+    streamReset: { willStore: async () => undefined },
     log,
-  );
+  });
   return { asked, draw: () => draw(asking) };
 }
 

@@ -13,6 +13,7 @@ it.each([
   place,
   { ...place, sequence: 2 ** 53 - 1, index: 499, sinceMs: Date.parse('2026-01-01T00:00:00.001Z') },
   { ...place, sequence: 0, index: 0, sinceMs: 0 },
+  { ...place, stream: `${place.stream}#2`, newest: { sequence: 4_712, storedAt: new Date(1) } },
 ])('opens the places of an integration, and for no other: %j', (one) => {
   const places = placesOf(older);
   const text = places.seal('acme', one);

@@ -1,10 +1,11 @@
 // What a replica keeps of the newest part of a log between two callers, and when it asks nats-server again.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Broadcast, StoredMessage, StreamFacts } from '@integration-sync/runtime/bus';
+import type { Broadcast, StoredMessage } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
 import { packEventBatches } from '@integration-sync/contracts';
 import { afterEach, expect, it, vi } from 'vitest';
 import { openTails } from '../../../services/webhooks/src/feed/tail.ts';
+import type { LogStreamFacts } from '../../../services/webhooks/src/log/stream.ts';
 import type { Place } from '../../../services/webhooks/src/feed/place.ts';
 
 afterEach(() => void vi.useRealTimers());
@@ -46,10 +47,6 @@ function openReplica() {
   const gaps = new Set<() => void>();
   const log = openLog({ service: 'webhooks', level: 'silent', pretty: false });
   const bus = {
-    async streamFacts(): Promise<StreamFacts> {
-      questions += 1;
-      return { madeAt: logMadeAt, firstSequence: 1, lastSequence };
-    },
     async *readStream(_stream: string, { from }: { from: { sequence: number } | { time: Date } }) {
       const first = 'sequence' in from ? from.sequence : 0;
       const found = own.filter((sequence) => sequence >= first);
@@ -62,7 +59,14 @@ function openReplica() {
       return { [Symbol.dispose]: () => void listeners.delete(onMessage) };
     },
   };
-  const tails = openTails(bus, log);
+  const stream = {
+    async lookOnce(): Promise<LogStreamFacts> {
+      questions += 1;
+      const id = logMadeAt.toISOString();
+      return { id, createdAt: id, firstSequence: 1, lastSequence };
+    },
+  };
+  const tails = openTails(bus, stream, log);
   const announce = (): void => {
     const message = { subject: 'event-batches.catalog.acme', headers: new Map(), body: new Uint8Array() };
     for (const onMessage of Array.from(listeners)) onMessage(message);

@@ -17,7 +17,7 @@ function setUp() {
   let failures = 0;
   let term = 0;
   let reading: Promise<void> | undefined;
-  const stream = { facts: { id: 'one', firstSequence: 1, lastSequence: 100 } };
+  const stream = { facts: { id: 'one', createdAt: 'one', firstSequence: 1, lastSequence: 100 } };
   let onChange: (() => void) | undefined;
   const known = {
     self: 'self',

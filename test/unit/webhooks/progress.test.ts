@@ -37,7 +37,7 @@ function setUp(onSave = (_progress: Progress, _queue: EndpointQueue): void => un
       },
       termsIn: async () => terms,
     },
-    stream: { facts: { id: 'one', firstSequence: 1, lastSequence: 1 } },
+    stream: { facts: { id: 'one', createdAt: 'one', firstSequence: 1, lastSequence: 1 } },
     onDropped: () => undefined,
     log: openLog({ service: 'test', level: 'silent' }),
   });

@@ -32,6 +32,12 @@ function setUp(
   /** Of the log, and of the partitions: what the stream's leader says. */
   const ends = { log: 0, partitions: 0 };
   const refused = Promise.withResolvers<string>();
+  const look = async () => ({
+    id: streamId,
+    createdAt: streamId,
+    firstSequence: 1,
+    lastSequence: ends.log,
+  });
   const reader = new LogReader({
     bus: {
       follow(_stream, options) {
@@ -54,7 +60,7 @@ function setUp(
       await take(sequences);
       taken.push(...sequences);
     },
-    stream: { look: async () => ({ id: streamId, firstSequence: 1, lastSequence: ends.log }) },
+    stream: { look, refresh: look, saw: () => undefined },
     ensure: async () => undefined,
     log: openLog({ service: 'test', level: 'silent' }),
   });
@@ -115,7 +121,7 @@ it('begins no reading of a log that was made again, whoever has noticed that bef
   await reader.add([partitionOf(1, 10)]);
   expect([begun, await refused]).toEqual([
     [],
-    'EVENT_BATCHES was created again after its partitions were claimed',
+    'EVENT_BATCHES was created again or restored after its partitions were claimed',
   ]);
 });
 

@@ -50,7 +50,7 @@ async function send({ readMs = 0, heldTimes = Infinity, active = true }: Sending
       },
       async streamFacts() {
         steps.push('end read');
-        return { firstSequence: 1, lastSequence: 11, madeAt: now };
+        return { firstSequence: 1, lastSequence: 11, lastAt: now, madeAt: now };
       },
     },
     async *candidatesIn() {

@@ -32,7 +32,12 @@ function setUp({ leftMs, events = Infinity, underWay = [] }: Given) {
       published.push(...messages.map(({ subject }) => subject));
       return [];
     },
-    streamFacts: async () => ({ madeAt: new Date(), firstSequence: 1, lastSequence: Infinity }),
+    streamFacts: async () => ({
+      madeAt: new Date(),
+      firstSequence: 1,
+      lastSequence: Infinity,
+      lastAt: new Date(),
+    }),
     async *readStream() {
       for (let sequence = 1; sequence <= events; sequence += 1) {
         if (sequence % 100 === 0) await pause(5);
@@ -47,7 +52,7 @@ function setUp({ leftMs, events = Infinity, underWay = [] }: Given) {
     endpoints,
     claims: { floorOf: async () => 0 },
     offsets: { of: async () => new Map() },
-    stream: { facts: { id: 'one', firstSequence: 1, lastSequence: 0 } },
+    stream: { facts: { id: 'one', createdAt: 'one', firstSequence: 1, lastSequence: 0 } },
     log: openLog({ service: 'test', level: 'silent' }),
     bus,
   });

@@ -17,7 +17,7 @@ import type { Endpoint, Missed } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
 import { clockSkewMs, mayHold, readBatch, readStreamEvent, type StreamEvent } from '../log/batch.ts';
 import { isBefore, isSame, type Offsets } from '../log/offsets.ts';
-import type { LogStream } from '../log/reader.ts';
+import { createdAtOf, type LogStream } from '../log/stream.ts';
 import { isMeantFor, isMissed } from '../matching/match.ts';
 import type { Claims } from '../owning/claims.ts';
 
@@ -58,7 +58,7 @@ export function openCandidates({ bus, endpoints, claims, offsets, stream, log }:
 
   async function* missedIn(endpoint: Endpoint, epoch: number, endedAt: Date): AsyncGenerator<Candidate> {
     const missed = await missedOf(endpoint, epoch);
-    if (missed === undefined || missed.stream !== stream.facts.id) return;
+    if (missed === undefined || createdAtOf(missed.stream) !== stream.facts.createdAt) return;
     const first = Math.min(missed.sequence, ...missed.open.map(({ sequence }) => sequence));
     const reading = { subject: storedBatches(endpoint.integration), from: { sequence: first }, exact: true };
     for await (const stored of bus.readStream(eventBatchesStream, reading)) {

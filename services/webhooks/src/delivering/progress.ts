@@ -15,7 +15,7 @@ import type { Log } from '@integration-sync/runtime/log';
 import { openPeriodicCheck, type PeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import type { Offsets, StoredOffset } from '../log/offsets.ts';
-import type { LogStream } from '../log/reader.ts';
+import type { LogStream } from '../log/stream.ts';
 import type { Claims, SavedFloor } from '../owning/claims.ts';
 import type { OwnedPartitions } from '../owning/ownership.ts';
 import type { EndpointQueue } from './endpoint-queue.ts';
@@ -235,9 +235,10 @@ export class Progress implements AsyncDisposable {
       const floor = floors.get(partition);
       if (floor !== undefined && first - 1 < floor) floors.set(partition, first - 1);
     }
-    return Array.from(owned.values(), ({ partition, term, through }) => ({
+    return Array.from(owned.values(), ({ partition, term, stream, through }) => ({
       partition,
       term,
+      stream,
       floor: floors.get(partition) ?? through,
     }));
   }

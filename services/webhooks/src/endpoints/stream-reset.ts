@@ -3,23 +3,33 @@
 // endpoint that gets only events after such a sequence would get no events for long, without an error.
 import { eventsStream } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
+import type { Log } from '@integration-sync/runtime/log';
 import type { Store } from '@integration-sync/runtime/store';
+import { findRestore, type NewestMessage } from '../log/restores.ts';
+import { streamsCollection } from '../log/known-restores.ts';
 import type { Endpoints, Revisions } from './store.ts';
 
 interface KnownStream {
   _id: string;
   madeAt: Date;
+  /** The newest message that a replica knew before it stored a sequence. Release 1.1.0 stores none. */
+  newest?: NewestMessage;
 }
 
 interface StreamResetOptions {
-  bus: Pick<Bus, 'messagesIn' | 'patiently' | 'streamFacts'>;
+  bus: Pick<Bus, 'messagesIn' | 'patiently' | 'streamFacts' | 'storedAt' | 'readStream' | 'reconnects'>;
   store: Store;
   endpoints: Pick<Endpoints, 'clearSequences' | 'lastSequence' | 'lowerSequences'>;
   revisions: Pick<Revisions, 'changed'>;
+  log: Log;
 }
 
-export function openStreamReset({ bus, store, endpoints, revisions }: StreamResetOptions) {
-  const streams = store.collection<KnownStream>('webhook_streams');
+export type StreamReset = ReturnType<typeof openStreamReset>;
+
+export function openStreamReset({ bus, store, endpoints, revisions, log }: StreamResetOptions) {
+  const streams = store.collection<KnownStream>(streamsCollection);
+  /** The value of `bus.reconnects` at the last comparison: without a reconnect, nats-server has not restarted. */
+  let comparedAt = -1;
   const ask = <T>(question: () => Promise<T>): Promise<T> =>
     bus.patiently(`stream ${eventsStream}`, question);
   const facts = () => ask(() => bus.streamFacts(eventsStream));
@@ -42,13 +52,38 @@ export function openStreamReset({ bus, store, endpoints, revisions }: StreamRese
       if (known !== null) await renew(await endpoints.clearSequences(madeAt));
       await streams.updateOne({ _id: eventsStream }, { $set: { madeAt } }, { upsert: true });
     },
-    /** Called at the start of a process, because EVENTS may have been restored from an older copy. */
+    /** Called before a sequence is stored: while EVENTS has this message, it has all that stored sequences name. */
+    async willStore(newest: NewestMessage): Promise<void> {
+      const isOlder = { _id: eventsStream, 'newest.sequence': { $not: { $gte: newest.sequence } } };
+      await streams.updateOne(isOlder, { $set: { newest } });
+    },
+    /** Called at a start and after each reconnect, because EVENTS may have been restored from an older copy. */
     async lower(): Promise<void> {
+      const { reconnects } = bus;
+      if (reconnects === comparedAt) return;
+      const newest = (await streams.findOne({ _id: eventsStream }))?.newest;
+      const restore =
+        newest === undefined
+          ? undefined
+          : await ask(() => findRestore(bus, eventsStream, 'events.>', newest));
+      if (restore !== undefined) {
+        const { through } = restore;
+        log.error(
+          { stream: eventsStream, lostFrom: through + 1, lostThrough: newest?.sequence },
+          'NATS was restored from an older copy: the events of these sequences are lost',
+        );
+        await renew(await endpoints.lowerSequences(through));
+        await streams.updateOne(
+          { _id: eventsStream, 'newest.sequence': newest?.sequence ?? 0 },
+          { $unset: { newest: 1 } },
+        );
+      }
       // Read before the end of EVENTS, which only grows: a stored sequence beyond that end is of a lost part of the
       // stream.
       const lastStored = await endpoints.lastSequence();
       const { lastSequence } = await facts();
       if (lastStored > lastSequence) await renew(await endpoints.lowerSequences(lastSequence));
+      comparedAt = reconnects;
     },
   };
 }

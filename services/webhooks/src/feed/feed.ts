@@ -20,12 +20,13 @@ import type { Log } from '@integration-sync/runtime/log';
 import { gaugesOf } from '@integration-sync/runtime/metrics';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import { Counter, type Registry } from 'prom-client';
+import type { LogStream } from '../log/stream.ts';
 import { bytesOf } from './batch.ts';
 import { type Page, readPage } from './page.ts';
 import { beginningOf, openPlaces, type Place, type Places } from './place.ts';
 import { openTails, type Tail, watchLostWakes } from './tail.ts';
 
-type FeedBus = Pick<Bus, 'readStream' | 'streamFacts' | 'listen' | 'lastOfEach' | 'maxPayloadBytes'>;
+type FeedBus = Pick<Bus, 'readStream' | 'listen' | 'lastOfEach' | 'maxPayloadBytes'>;
 
 /** How many pages are read concurrently, each from up to 2 MiB of event batches, in turns over integrations. */
 const readLimits = { max: 4, perKeyMax: 1 };
@@ -39,6 +40,7 @@ const spareBytes = 128 * 1024;
 
 interface FeedOptions {
   bus: FeedBus;
+  stream: Pick<LogStream, 'lookOnce' | 'has' | 'newest'>;
   /** `WEBHOOK_SECRET_KEY`: the keys of the vault also encrypt the places that callers get. */
   keys: string;
   /** Whether all living replicas open encrypted places. */
@@ -47,9 +49,9 @@ interface FeedOptions {
   log: Log;
 }
 
-export function openFeed({ bus, keys, mayEncrypt, registry, log }: FeedOptions) {
+export function openFeed({ bus, stream, keys, mayEncrypt, registry, log }: FeedOptions) {
   const places = openPlaces(keys, mayEncrypt);
-  const tails = openTails(bus, log);
+  const tails = openTails(bus, stream, log);
   const waiters = openWaiters();
   const inTurn = openSemaphore(readLimits).run;
   const metrics = openFeedMetrics(registry, () => waiters.count);
@@ -60,9 +62,10 @@ export function openFeed({ bus, keys, mayEncrypt, registry, log }: FeedOptions) 
     using tail = tails.use(request.integration);
     if (asked.waitMs > 0) tail.listen();
     const facts = await tail.reach(asked.waitMs > 0 ? asked.after : undefined);
-    const start = await beginningOf(bus, request.integration, asked, facts);
+    const start = await beginningOf({ bus, stream }, request.integration, asked, facts);
     const page = await readOrWait(request, asked, tail, start);
-    const place = { ...page.next, stream: start.stream, sinceMs: page.sinceMs };
+    const { newest } = stream;
+    const place = { ...page.next, stream: start.stream, sinceMs: page.sinceMs, newest };
     const next = JSON.stringify(places.seal(request.integration, place));
     metrics.shown.inc(page.events.length);
     return {

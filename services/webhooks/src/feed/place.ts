@@ -5,7 +5,7 @@
 // The log is that of all integrations: its sequences would tell a caller how much its neighbours push. So a place has
 // the same length for every content, and no two places have more in common than random bytes have:
 //
-//   salt (16 bytes, random)  tag (16)  ciphertext (32: stream, sequence, index, sinceMs)
+//   salt (16 bytes, random)  tag (16)  ciphertext (56: stream, restores, sequence, index, sinceMs, newest)
 //
 // Each place has an AES-256-GCM key of its own, by HMAC from a key of the vault, the integration and the salt. So no
 // number of places wears a key out, and the nonce may be constant.
@@ -14,20 +14,30 @@
 // that release lives, which does not open the others.
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 import { eventBatchesNoun, eventBatchesStream, Failure, storedBatches } from '@integration-sync/contracts';
-import type { Bus, StreamFacts } from '@integration-sync/runtime/bus';
+import type { Bus } from '@integration-sync/runtime/bus';
 import { openSealer } from '@integration-sync/runtime/seal';
 import type { LogPoint } from '../log/offsets.ts';
 import { clockSkewMs } from '../log/batch.ts';
+import type { NewestMessage } from '../log/restores.ts';
+import { logIdOf, type LogStream, type LogStreamFacts } from '../log/stream.ts';
 import { parseKeys } from '../secrets/vault.ts';
 
 export interface Place extends LogPoint {
-  /** The creation time of the log to which the point belongs. */
+  /** The id of the log to which the point belongs. */
   stream: string;
+  /** The newest message of the log when the place was issued. Release 1.1.0 issued places without it. */
+  newest?: NewestMessage | undefined;
   /** Epoch milliseconds. Pages pass over events up to this time until they reach a later event. */
   sinceMs: number | null;
 }
 
-type Signed = [stream: string, sequence: number, index: number, sinceMs: number | null];
+type Signed = [
+  stream: string,
+  sequence: number,
+  index: number,
+  sinceMs: number | null,
+  newest?: [sequence: number, storedAtMs: number],
+];
 
 export type Places = ReturnType<typeof openPlaces>;
 
@@ -42,8 +52,10 @@ export function openPlaces(keys: string, mayEncrypt: () => boolean) {
   return {
     seal(integration: string, place: Place): string {
       if (mayEncrypt()) return encrypt(first.key, integration, place);
-      const { stream, sequence, index, sinceMs } = place;
-      return first.signer.seal(integration, [stream, sequence, index, sinceMs]);
+      const { stream, sequence, index, sinceMs, newest } = place;
+      const signed: Signed = [stream, sequence, index, sinceMs];
+      if (newest !== undefined) signed.push([newest.sequence, newest.storedAt.getTime()]);
+      return first.signer.seal(integration, signed);
     },
     /** Undefined for a text that webhooks did not issue for this integration: feed.ts answers 400. */
     open(integration: string, text: string): Place | undefined {
@@ -52,8 +64,8 @@ export function openPlaces(keys: string, mayEncrypt: () => boolean) {
         if (place !== undefined) return place;
         const signed = signer.unseal(integration, text);
         if (signed === undefined) continue;
-        const [stream, sequence, index, sinceMs] = signed;
-        return { stream, sequence, index, sinceMs };
+        const [stream, sequence, index, sinceMs, newest = []] = signed;
+        return { stream, sequence, index, sinceMs, ...newestOf(newest) };
       }
       return undefined;
     },
@@ -68,14 +80,22 @@ const streamAt = 0;
 const sequenceAt = 8;
 const indexAt = 16;
 const sinceAt = 24;
-const contentBytes = 32;
+const restoresAt = 32;
+const newestAt = 40;
+const newestStoredAt = 48;
+const contentBytes = 56;
 
 const placeKey = (key: Buffer, integration: string, salt: Uint8Array): Buffer =>
   createHmac('sha256', key).update(`feed place ${integration}\0`).update(salt).digest();
 
-function encrypt(key: Buffer, integration: string, { stream, sequence, index, sinceMs }: Place): string {
+function encrypt(key: Buffer, integration: string, place: Place): string {
+  const { stream, sequence, index, sinceMs, newest } = place;
   const content = Buffer.alloc(contentBytes);
-  content.writeDoubleBE(Date.parse(stream), streamAt);
+  const [createdAt = '', restores = 0] = stream.split('#');
+  content.writeDoubleBE(Date.parse(createdAt), streamAt);
+  content.writeDoubleBE(Number(restores), restoresAt);
+  content.writeDoubleBE(newest?.sequence ?? Number.NaN, newestAt);
+  content.writeDoubleBE(newest?.storedAt.getTime() ?? Number.NaN, newestStoredAt);
   content.writeDoubleBE(sequence, sequenceAt);
   content.writeDoubleBE(index, indexAt);
   content.writeDoubleBE(sinceMs ?? Number.NaN, sinceAt);
@@ -101,27 +121,36 @@ function decrypt(key: Buffer, integration: string, text: string): Place | undefi
     return undefined;
   }
   const sinceMs = content.readDoubleBE(sinceAt);
+  const newest = content.readDoubleBE(newestAt);
   return {
-    stream: new Date(content.readDoubleBE(streamAt)).toISOString(),
+    stream: logIdOf(new Date(content.readDoubleBE(streamAt)).toISOString(), content.readDoubleBE(restoresAt)),
     sequence: content.readDoubleBE(sequenceAt),
     index: content.readDoubleBE(indexAt),
     sinceMs: Number.isNaN(sinceMs) ? null : sinceMs,
+    ...newestOf(Number.isNaN(newest) ? [] : [newest, content.readDoubleBE(newestStoredAt)]),
   };
 }
 
+const newestOf = ([sequence, storedAtMs]: readonly number[]): Pick<Place, 'newest'> =>
+  sequence === undefined || storedAtMs === undefined
+    ? {}
+    : { newest: { sequence, storedAt: new Date(storedAtMs) } };
+
 /** Where a caller begins: at its place, at a time, or at the end of the log. Throws if the log lacks events after the place. */
 export async function beginningOf(
-  bus: Pick<Bus, 'readStream'>,
+  { bus, stream }: { bus: Pick<Bus, 'readStream'>; stream: Pick<LogStream, 'has'> },
   integration: string,
   { after, since }: { after: Place | undefined; since: Date | undefined },
-  facts: StreamFacts,
+  facts: LogStreamFacts,
 ): Promise<Place> {
   if (after !== undefined) {
-    if (!isKept(after, facts)) throw await tooOld(bus, facts);
+    const { newest } = after;
+    if (!isKept(after, facts) || (newest !== undefined && !(await stream.has(newest))))
+      throw await tooOld(bus, facts);
     return after;
   }
-  const { madeAt, lastSequence } = facts;
-  const end = { stream: madeAt.toISOString(), sequence: lastSequence + 1, index: 0 };
+  const { id, lastSequence } = facts;
+  const end = { stream: id, sequence: lastSequence + 1, index: 0 };
   if (since === undefined) return { ...end, sinceMs: null };
   const sinceMs = since.getTime();
   const from = { time: new Date(sinceMs - clockSkewMs) };
@@ -132,17 +161,20 @@ export async function beginningOf(
   return { ...end, sinceMs };
 }
 
-/** False if the log was created again, was restored from an older copy, or has dropped the next event. */
-const isKept = ({ stream, sequence }: Place, { madeAt, firstSequence, lastSequence }: StreamFacts): boolean =>
-  stream === madeAt.toISOString() && sequence >= firstSequence && sequence <= lastSequence + 1;
+/** False if the log was created again or restored, or has dropped the next event. */
+const isKept = ({ stream, sequence }: Place, { id, firstSequence, lastSequence }: LogStreamFacts): boolean =>
+  stream === id && sequence >= firstSequence && sequence <= lastSequence + 1;
 
-async function tooOld(bus: Pick<Bus, 'readStream'>, { firstSequence }: StreamFacts): Promise<Failure> {
+async function tooOld(
+  bus: Pick<Bus, 'readStream'>,
+  { firstSequence }: Pick<LogStreamFacts, 'firstSequence'>,
+): Promise<Failure> {
   const reading = { subject: `${eventBatchesNoun}.>`, from: { sequence: firstSequence }, max: 1 };
   let oldest = new Date();
   for await (const { storedAt } of bus.readStream(eventBatchesStream, reading)) oldest = storedAt;
   return new Failure(
     'conflict',
-    `The events after this place are no longer kept: the oldest is of ${oldest.toISOString()}. ` +
+    `The events after this place are no longer kept, or not all of them: the oldest is of ${oldest.toISOString()}. ` +
       'List the records, then call again without `after`.',
   );
 }

@@ -18,14 +18,15 @@ import {
   storedBatches,
 } from '@integration-sync/contracts';
 import { shareWork } from '@integration-sync/runtime/batcher';
-import type { Bus, StoredMessage, StreamFacts } from '@integration-sync/runtime/bus';
+import type { Bus, StoredMessage } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
+import type { LogStream, LogStreamFacts } from '../log/stream.ts';
 import { Windows, type Window } from '../log/window.ts';
 import { readFeedBatch, type FeedBatch } from './batch.ts';
 import type { Place } from './place.ts';
 
-type TailBus = Pick<Bus, 'readStream' | 'streamFacts' | 'listen'>;
+type TailBus = Pick<Bus, 'readStream' | 'listen'>;
 
 /** The delays before readings for an event batch that was announced: a second in all. */
 const lookDelaysMs = [2, 3, 5, 10, 20, 40, 80, 160, 320, 360];
@@ -41,7 +42,7 @@ const factsKnownForMs = 2_000;
 
 export type Tails = ReturnType<typeof openTails>;
 
-export function openTails(bus: TailBus, log: Log) {
+export function openTails(bus: TailBus, stream: Pick<LogStream, 'lookOnce'>, log: Log) {
   const read = (stored: StoredMessage): FeedBatch | undefined => readFeedBatch(stored, log);
   const windows = new Windows({ bus, read, chunksBytesMax, readBytesMax });
   const used = new Map<string, SharedTail>();
@@ -55,7 +56,7 @@ export function openTails(bus: TailBus, log: Log) {
       tail.close();
     }
   };
-  const facts = openFacts(bus);
+  const facts = openFacts(stream);
   const parts = { bus, windows, read, facts };
 
   return {
@@ -85,18 +86,18 @@ export function openTails(bus: TailBus, log: Log) {
 
 type Facts = ReturnType<typeof openFacts>;
 
-function openFacts(bus: Pick<Bus, 'streamFacts'>) {
-  let known: StreamFacts | undefined;
+function openFacts(stream: Pick<LogStream, 'lookOnce'>) {
+  let known: LogStreamFacts | undefined;
   let askedAtMs = -Infinity;
   return {
     now: shareWork(async () => {
       const atMs = performance.now();
-      known = await bus.streamFacts(eventBatchesStream);
+      known = await stream.lookOnce();
       askedAtMs = atMs;
       return known;
     }),
     /** The last facts; undefined if they are older than two seconds. */
-    get known(): StreamFacts | undefined {
+    get known(): LogStreamFacts | undefined {
       return performance.now() - askedAtMs < factsKnownForMs ? known : undefined;
     },
   };
@@ -121,8 +122,8 @@ class SharedTail {
   idleSinceMs = Infinity;
   readonly #parts: TailParts;
   #window: Window<FeedBatch>;
-  /** The creation time of the log to which the window belongs. */
-  #madeAtMs: number | undefined;
+  /** The id of the log to which the window belongs. */
+  #logId: string | undefined;
   #uses = 0;
   #listeners = 0;
   #listening: Disposable | undefined;
@@ -195,7 +196,7 @@ class SharedTail {
        * Resolves with the facts of the log, once the window has, or can load, every batch up to its end. `waitsAt` is the place
        * of a caller that will wait: announcements wake the caller, so the facts may be two seconds old.
        */
-      reach: async (waitsAt?: Place): Promise<StreamFacts> => this.#factsAt(waitsAt) ?? this.#reach(),
+      reach: async (waitsAt?: Place): Promise<LogStreamFacts> => this.#factsAt(waitsAt) ?? this.#reach(),
       [Symbol.dispose]: () => ending.dispose(),
     };
   }
@@ -221,24 +222,23 @@ class SharedTail {
   }
 
   /** Facts of the last two seconds, if the place is the end of the log and the tail hears of each later event batch. */
-  #factsAt(place: Place | undefined): StreamFacts | undefined {
+  #factsAt(place: Place | undefined): LogStreamFacts | undefined {
     const { known } = this.#parts.facts;
     if (place === undefined || known === undefined || !this.#isJoined || this.#isLooking) return undefined;
-    const isOfThisLog =
-      known.madeAt.getTime() === this.#madeAtMs && place.stream === known.madeAt.toISOString();
+    const isOfThisLog = known.id === this.#logId && place.stream === known.id;
     return isOfThisLog && place.sequence === known.lastSequence + 1 ? known : undefined;
   }
 
-  async #reach(): Promise<StreamFacts> {
+  async #reach(): Promise<LogStreamFacts> {
     const facts = await this.#parts.facts.now().catch((cause: unknown) => {
       throw cause instanceof Failure ? cause : unreadable(cause);
     });
-    const { madeAt, lastSequence } = facts;
-    if (madeAt.getTime() !== this.#madeAtMs) {
-      // Sequences of the former log say nothing of a log that was created again.
+    const { id, lastSequence } = facts;
+    if (id !== this.#logId) {
+      // Sequences of the former log say nothing of a log that was created again or restored.
       this.#window.clear();
       this.#window = this.#parts.windows.open(this.integration, 1);
-      this.#madeAtMs = madeAt.getTime();
+      this.#logId = id;
       this.#isJoined = false;
     }
     if (!this.#isJoined) {

@@ -3,7 +3,9 @@
 //
 // The offset of an endpoint names its undelivered events: all from a point of the log on, and the open events before that point.
 import { isFirst, type Store } from '@integration-sync/runtime/store';
-import type { LogStream } from './reader.ts';
+import type { KnownRestores } from './known-restores.ts';
+import type { NewestMessage } from './restores.ts';
+import { createdAtOf, type LogStream } from './stream.ts';
 
 /** An event in the log: the sequence of its batch, and its index in the batch. */
 export interface LogPoint {
@@ -43,6 +45,8 @@ interface StoredOffsets {
   stream: string;
   offsets: Record<string, StoredOffset>;
   isBehind: boolean;
+  /** The newest message of the log that the owner knew. Absent if release 1.1.0 stored the offsets. */
+  newest?: NewestMessage;
 }
 
 /** Offsets by integration, then by endpoint. */
@@ -50,25 +54,31 @@ export type OffsetsByIntegration = ReadonlyMap<string, ReadonlyMap<string, Store
 
 export const offsetsCollection = 'webhook_offsets';
 
+type OffsetsStream = Pick<LogStream, 'facts' | 'newest' | 'verify'> & {
+  readonly restores: Pick<KnownRestores, 'validThrough'>;
+};
+
 export type Offsets = Awaited<ReturnType<typeof openOffsets>>;
 
-export async function openOffsets(store: Store, stream: Pick<LogStream, 'facts'>) {
+export async function openOffsets(store: Store, stream: OffsetsStream) {
   await store.ensureIndexes(offsetsCollection, [{ name: 'behind', key: { isBehind: 1, partition: 1 } }]);
   const collection = store.collection<StoredOffsets>(offsetsCollection);
 
-  /** Leaves out offsets of a former log, and offsets beyond the end of a log that was restored from an older copy. */
+  /** Leaves out offsets of a former log. An offset behind an older copy, from which the log was restored, moves to its end. */
   const read = (found: StoredOffsets): ReadonlyMap<string, StoredOffset> => {
-    const { id, lastSequence } = stream.facts;
-    const known = found.stream === id ? Object.entries(found.offsets) : [];
-    return new Map(
-      known.filter(([, { sequence, index }]) => sequence <= lastSequence + (index === 0 ? 1 : 0)),
-    );
+    const { createdAt, lastSequence } = stream.facts;
+    const through = Math.min(lastSequence, stream.restores.validThrough(found.newest));
+    const known = found.stream === createdAt ? Object.entries(found.offsets) : [];
+    return new Map(known.map(([id, offset]) => [id, within(offset, through)]));
   };
 
   return {
     async ofPartitions(partitions: readonly number[]): Promise<OffsetsByIntegration> {
       const wanted = { isBehind: true, partition: { $in: [...partitions] } };
       const found = await collection.find(wanted).toArray();
+      // An owner notes a restore before it stores offsets: the newest message of each partition tells of a restore.
+      const byPartition = Map.groupBy(found, ({ partition }) => partition);
+      await stream.verify(Array.from(byPartition.values(), newestOf));
       return new Map(found.map((one) => [one._id, read(one)]));
     },
     /** The integrations with stored offsets in these partitions, with the terms of the owners that stored them last. */
@@ -88,10 +98,13 @@ export async function openOffsets(store: Store, stream: Pick<LogStream, 'facts'>
       { partition, term, stream: log }: Pick<StoredOffsets, 'partition' | 'term' | 'stream'>,
       offsets: ReadonlyMap<string, StoredOffset>,
     ): Promise<void> {
+      // The owner is about to lose a partition of a former log.
+      if (log !== stream.facts.id) return;
       const saved = {
         partition,
         term,
-        stream: log,
+        stream: createdAtOf(log),
+        newest: stream.newest,
         offsets: Object.fromEntries(offsets),
         isBehind: offsets.size > 0,
       };
@@ -104,4 +117,17 @@ export async function openOffsets(store: Store, stream: Pick<LogStream, 'facts'>
         await isFirst(collection.insertOne({ _id: integration, ...saved }));
     },
   };
+}
+
+function newestOf(stored: readonly StoredOffsets[]): NewestMessage | undefined {
+  return stored.reduce<NewestMessage | undefined>(
+    (found, { newest }) => ((newest?.sequence ?? 0) > (found?.sequence ?? 0) ? newest : found),
+    undefined,
+  );
+}
+
+function within(offset: StoredOffset, through: number): StoredOffset {
+  if (offset.sequence <= through) return offset;
+  const open = offset.open.filter(({ sequence }) => sequence <= through);
+  return { ...offset, sequence: through + 1, index: 0, open };
 }

@@ -11,32 +11,12 @@ import type { Log } from '@integration-sync/runtime/log';
 import { openPeriodicCheck, type PeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import { readBatch, type LoggedBatch } from './batch.ts';
-
-/** When the log was created, and its first and last sequences when this replica last asked nats-server. */
-export type LogStream = ReturnType<typeof openLogStream>;
-export type LogStreamFacts = LogStream['facts'];
-
-export function openLogStream(bus: Pick<Bus, 'patiently' | 'streamFacts'>) {
-  let facts = { id: '', firstSequence: 0, lastSequence: 0 };
-  return {
-    get facts(): Readonly<typeof facts> {
-      return facts;
-    },
-    async look(): Promise<Readonly<typeof facts>> {
-      const { madeAt, firstSequence, lastSequence } = await bus.patiently(
-        `stream ${eventBatchesStream}`,
-        () => bus.streamFacts(eventBatchesStream),
-      );
-      facts = { id: madeAt.toISOString(), firstSequence, lastSequence };
-      return facts;
-    },
-  };
-}
+import type { LogStream, LogStreamFacts } from './stream.ts';
 
 /** A partition, and how far this replica has read it. */
 export interface ReadPartition {
   partition: number;
-  /** The creation time of the log to which `through` belongs. */
+  /** The id of the log to which `through` belongs. */
   stream: string;
   /** The sequence up to which `LogReaderOptions.take` has finished the partition's batches. */
   through: number;
@@ -44,7 +24,7 @@ export interface ReadPartition {
 
 interface LogReaderOptions {
   bus: Pick<Bus, 'follow' | 'hasAfter'>;
-  stream: Pick<LogStream, 'look'>;
+  stream: Pick<LogStream, 'look' | 'refresh' | 'saw'>;
   /** Queues batches for delivery, in order. Rejects only when the process stops; the next owner reads the batches. */
   take: (batches: readonly LoggedBatch[]) => Promise<void>;
   /** Creates the stream again if nats-server has lost it. */
@@ -64,6 +44,8 @@ export class LogReader implements AsyncDisposable {
   #reading: Reading | undefined;
   /** The last sequence that the present reading has received. Its batch may still wait for `take`. */
   #received = 0;
+  /** The id of the log to which the partitions belong. */
+  #streamId = '';
   #waiting: LoggedBatch[] = [];
   #waitingBytes = 0;
   #working: Promise<void> | undefined;
@@ -116,7 +98,9 @@ export class LogReader implements AsyncDisposable {
   }
 
   #begin(): void {
-    if (this.#partitions.size === 0) return;
+    const [first] = this.#partitions.values();
+    if (first === undefined) return;
+    this.#streamId = first.stream;
     this.#received = Math.min(...Array.from(this.#partitions.values(), ({ through }) => through));
     const { bus, stream, ensure } = this.#options;
     this.#reading = bus.follow(eventBatchesStream, {
@@ -124,7 +108,7 @@ export class LogReader implements AsyncDisposable {
       isMeant: (subject) => this.#partitions.has(readStoredBatchSubject(subject)?.partition ?? -1),
       from: async () => {
         if (!this.#isOf(await stream.look()))
-          throw new Error('EVENT_BATCHES was created again after its partitions were claimed');
+          throw new Error('EVENT_BATCHES was created again or restored after its partitions were claimed');
         return this.#received + 1;
       },
       ahead,
@@ -134,8 +118,9 @@ export class LogReader implements AsyncDisposable {
   }
 
   #onMessage(message: FollowedMessage): Promise<void> | undefined {
-    const { log } = this.#options;
+    const { stream, log } = this.#options;
     this.#received = message.sequence;
+    stream.saw(this.#streamId, message);
     const batch = readBatch(message, log);
     if (batch === undefined) {
       log.error({ subject: message.subject, sequence: message.sequence }, 'the message is no event batch');
@@ -170,7 +155,7 @@ export class LogReader implements AsyncDisposable {
     for (const one of this.#partitions.values()) one.through = Math.max(one.through, through);
   }
 
-  /** False if the log was created again after the partitions were claimed. Ownership then claims them anew. */
+  /** False if the log was created again or restored after the partitions were claimed. Ownership then claims them anew. */
   #isOf({ id }: LogStreamFacts): boolean {
     return this.#partitions.values().every(({ stream }) => stream === id);
   }
@@ -182,7 +167,7 @@ export class LogReader implements AsyncDisposable {
     const { bus, stream } = this.#options;
     const now = this.#reading;
     if (now === undefined || this.#working !== undefined) return;
-    const facts = await stream.look();
+    const facts = await stream.refresh();
     const floor = Math.min(...Array.from(this.#partitions.values(), ({ through }) => through));
     if (!this.#isOf(facts) || facts.lastSequence <= floor) return;
     const received = this.#received;

@@ -17,6 +17,7 @@ import type { Log } from '@integration-sync/runtime/log';
 import { Check } from 'typebox/value';
 import { disabledEventId } from '../endpoints/disabled-events.ts';
 import type { Endpoints } from '../endpoints/store.ts';
+import type { StreamReset } from '../endpoints/stream-reset.ts';
 
 export interface Cutoff {
   /** The last sequence in EVENTS before the cutoff. */
@@ -36,8 +37,15 @@ export type TakeCutoff = ReturnType<typeof openCutoff>;
 const timeoutMs = 2_000;
 const sources = [subjects.catalogRunsUnannounced, subjects.batchesRunsUnannounced];
 
+interface CutoffOptions {
+  bus: Pick<Bus, 'request' | 'streamFacts'>;
+  endpoints: Pick<Endpoints, 'unannouncedOf'>;
+  streamReset: Pick<StreamReset, 'willStore'>;
+  log: Log;
+}
+
 export const openCutoff =
-  (bus: Pick<Bus, 'request' | 'streamFacts'>, endpoints: Pick<Endpoints, 'unannouncedOf'>, log: Log) =>
+  ({ bus, endpoints, streamReset, log }: CutoffOptions) =>
   async ({ integration, requestId, traceparent }: Asking): Promise<Cutoff> => {
     const headers = {
       [requestHeaders.integration]: integration,
@@ -61,6 +69,7 @@ export const openCutoff =
         unannounced.map(({ epoch }) => disabledEventId(_id, epoch)),
       );
     const underWay = (await Promise.all([...sources.map(ask), disabled()])).flat();
-    const { lastSequence } = await bus.streamFacts(eventsStream);
+    const { lastSequence, lastAt } = await bus.streamFacts(eventsStream);
+    await streamReset.willStore({ sequence: lastSequence, storedAt: lastAt });
     return { through: lastSequence, underWay };
   };

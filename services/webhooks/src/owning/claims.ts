@@ -7,21 +7,24 @@
 //   replica              the replica, five times a second   the floors of its partitions, with their terms
 //
 // Each event up to the floor of a partition is delivered, missed, given up, or in the offset of an endpoint that is behind
-// (offsets.ts). A claim names the creation time of the log, because a log that is created again counts from one.
+// (offsets.ts). A claim names the creation time of the log, because a log that is created again counts from one. Beside a floor
+// is the newest message that its writer knew, because a log that is restored from an older copy counts on from the copy's end.
 import { isFirst, isFound, type Collection, type Store } from '@integration-sync/runtime/store';
-import type { LogStream, LogStreamFacts } from '../log/reader.ts';
+import type { KnownRestores } from '../log/known-restores.ts';
+import type { NewestMessage } from '../log/restores.ts';
+import { createdAtOf, type LogStream } from '../log/stream.ts';
 
 export interface Claim {
   partition: number;
   term: number;
   floor: number;
-  /** The creation time of the log to which the floor belongs. */
+  /** The id of the log to which the floor belongs. */
   stream: string;
   /** The former owner did not give the partition back, and may have attempts in flight. */
   isOfSilent?: boolean;
 }
 
-export type SavedFloor = Pick<Claim, 'partition' | 'term' | 'floor'>;
+export type SavedFloor = Pick<Claim, 'partition' | 'term' | 'floor' | 'stream'>;
 
 interface StoredClaim {
   /** The partition. */
@@ -30,10 +33,14 @@ interface StoredClaim {
   owner: string | null;
   term: number;
   floor: number;
+  /** The creation time of the log. */
   stream: string;
+  /** Absent if release 1.1.0 made the claim. */
+  newest?: NewestMessage;
 }
 
-type Floors = Record<string, [term: number, floor: number]>;
+/** With the newest message that the owner knew; 1.1.0 stores none. */
+type Floors = Record<string, [term: number, floor: number, newest?: NewestMessage]>;
 
 interface StoredFloors {
   /** The replica. */
@@ -46,14 +53,17 @@ const claimsCollection = 'webhook_partitions';
 const floorsCollection = 'webhook_replicas';
 const forgottenAfterMs = 60 * 60 * 1000;
 
+type ClaimedStream = Pick<LogStream, 'refresh' | 'verify' | 'facts' | 'newest'> & {
+  readonly restores: Pick<KnownRestores, 'validThrough'>;
+};
+
 export class Claims {
   readonly #claims: Collection<StoredClaim>;
   readonly #replicas: Collection<StoredFloors>;
   readonly #self: string;
-  /** Tells the end of the log: a log that was restored from an older copy may end before a stored floor. */
-  readonly #stream: Pick<LogStream, 'look'>;
+  readonly #stream: ClaimedStream;
 
-  constructor(store: Store, self: string, stream: Pick<LogStream, 'look'>) {
+  constructor(store: Store, self: string, stream: ClaimedStream) {
     this.#claims = store.collection(claimsCollection);
     this.#replicas = store.collection(floorsCollection);
     this.#self = self;
@@ -71,12 +81,15 @@ export class Claims {
     if (free.length === 0) return [];
     const floors = await this.#floorsOf(free.flatMap((partition) => byId.get(partition)?.owner ?? []));
     // The end of the log is read after the floors: the end that this replica knew before may lie below them.
-    const log = await this.#stream.look();
+    await this.#stream.refresh();
+    const saved = free.map((partition) => savedFloorOf(byId.get(partition), floors));
+    await this.#stream.verify([...found.map(({ newest }) => newest), ...saved.map(([, , newest]) => newest)]);
+    const { id } = this.#stream.facts;
     const taken = await Promise.all(
       free.map((partition) => {
         const one = byId.get(partition);
-        const floor = one === undefined ? 0 : floorIn(one, floors.get(one.owner ?? ''), log);
-        return this.#takeOne({ partition, floor, stream: log.id }, one);
+        const floor = one === undefined ? 0 : this.#floorIn(one, savedFloorOf(one, floors));
+        return this.#takeOne({ partition, floor, stream: id }, one);
       }),
     );
     // Deletes the floors of replicas that ended long ago, except those from which other replicas have yet to take partitions.
@@ -97,18 +110,26 @@ export class Claims {
 
   /** Frees the partitions for other replicas. */
   async giveBack(held: readonly Claim[]): Promise<void> {
+    const { facts, newest } = this.#stream;
     await Promise.all(
-      held.map(({ partition, term, floor }) =>
-        this.#claims.updateOne({ _id: partition, owner: this.#self, term }, { $set: { owner: null, floor } }),
-      ),
+      held.map(({ partition, term, floor, stream }) => {
+        // A floor in a former log would say nothing of this log: the floor of the claim stays.
+        const place = stream === facts.id ? { floor, newest } : {};
+        return this.#claims.updateOne(
+          { _id: partition, owner: this.#self, term },
+          { $set: { owner: null, ...place } },
+        );
+      }),
     );
   }
 
   async saveFloors(held: readonly SavedFloor[]): Promise<void> {
     // `$set` keeps the floors of other partitions, such as partitions that are being given back. The stored term tells
     // whether a floor is still valid.
+    const { facts, newest } = this.#stream;
+    const ofThisLog = held.filter(({ stream }) => stream === facts.id);
     const floors = Object.fromEntries(
-      held.map(({ partition, term, floor }) => [`floors.${partition}`, [term, floor]]),
+      ofThisLog.map(({ partition, term, floor }) => [`floors.${partition}`, [term, floor, newest]]),
     );
     await this.#replicas.updateOne(
       { _id: this.#self },
@@ -122,7 +143,10 @@ export class Claims {
     const found = await this.#claims.findOne({ _id: partition });
     if (found === null) return 0;
     const floors = await this.#floorsOf(found.owner === null ? [] : [found.owner]);
-    return floorIn(found, floors.get(found.owner ?? ''), await this.#stream.look());
+    await this.#stream.refresh();
+    const saved = savedFloorOf(found, floors);
+    await this.#stream.verify([found.newest, saved[2]]);
+    return this.#floorIn(found, saved);
   }
 
   async #floorsOf(owners: readonly string[]): Promise<Map<string, Floors>> {
@@ -136,7 +160,13 @@ export class Claims {
     found: StoredClaim | undefined,
   ): Promise<Claim | undefined> {
     const term = (found?.term ?? 0) + 1;
-    const claim = { owner: this.#self, term, floor, stream };
+    const claim = {
+      owner: this.#self,
+      term,
+      floor,
+      stream: createdAtOf(stream),
+      newest: this.#stream.newest,
+    };
     const isTaken =
       found === undefined
         ? await isFirst(this.#claims.insertOne({ _id: partition, ...claim }))
@@ -146,14 +176,18 @@ export class Claims {
     const isOfSilent = (found?.owner ?? null) !== null;
     return isTaken ? { partition, term, floor, stream, isOfSilent } : undefined;
   }
+
+  #floorIn(claim: StoredClaim, [savedTerm, saved, newest]: Floors[string]): number {
+    const { facts, restores } = this.#stream;
+    if (claim.stream !== facts.createdAt) return 0;
+    const claimed = Math.min(claim.floor, restores.validThrough(claim.newest));
+    const moved = savedTerm === claim.term ? Math.min(saved, restores.validThrough(newest)) : 0;
+    return Math.min(Math.max(moved, claimed), facts.lastSequence);
+  }
 }
 
-function floorIn(
-  { _id, term, floor, stream }: StoredClaim,
-  floors: Floors | undefined,
-  { id, lastSequence }: LogStreamFacts,
-): number {
-  if (stream !== id) return 0;
-  const [savedTerm, saved = 0] = floors?.[_id] ?? [];
-  return Math.min(savedTerm === term ? Math.max(saved, floor) : floor, lastSequence);
-}
+const noFloor: Floors[string] = [0, 0];
+
+/** The floor that the owner of the claim has stored last. */
+const savedFloorOf = (claim: StoredClaim | undefined, floors: ReadonlyMap<string, Floors>): Floors[string] =>
+  (claim === undefined ? undefined : floors.get(claim.owner ?? '')?.[claim._id]) ?? noFloor;

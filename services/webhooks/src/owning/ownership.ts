@@ -12,7 +12,8 @@ import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import { openPeriodicCheck, type PeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import type { Offsets, OffsetsByIntegration } from '../log/offsets.ts';
-import type { LogStream, ReadPartition } from '../log/reader.ts';
+import type { ReadPartition } from '../log/reader.ts';
+import type { LogStream } from '../log/stream.ts';
 import type { Claim, Claims } from './claims.ts';
 import type { Replicas } from './replicas.ts';
 
@@ -48,7 +49,7 @@ export interface OwnershipChanges {
    * is called when the partitions have left `owned`.
    */
   onReleased(released: readonly OwnedPartition[]): Promise<() => void>;
-  /** Another replica has claimed the partitions, or the log was created again. Resolves once their reading has stopped. */
+  /** Another replica has claimed the partitions, or the log was created again or restored. Resolves once their reading has stopped. */
   onLost(lost: readonly OwnedPartition[]): Promise<void>;
 }
 
@@ -107,7 +108,7 @@ export class Ownership implements AsyncDisposable {
     try {
       if (!replicas.isHeard) return;
       if (!owned.isSure) await this.#verify();
-      // If the log was created again, this replica drops its claims of the former log and claims the partitions anew.
+      // If the log was created again or restored, this replica drops its claims of the former log and claims the partitions anew.
       await this.#lose([...owned.values()].filter((claim) => claim.stream !== stream.facts.id));
       const wanted = this.#wanted();
       await this.#release([...owned.values()].filter(({ partition }) => !wanted.has(partition)));

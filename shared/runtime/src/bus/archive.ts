@@ -29,6 +29,8 @@ export interface StreamFacts {
   madeAt: Date;
   firstSequence: number;
   lastSequence: number;
+  /** When the last message was stored. */
+  lastAt: Date;
 }
 
 export type Archive = ReturnType<typeof openArchive>;
@@ -73,7 +75,12 @@ export function openArchive(connection: Connection) {
         madeAt: new Date(created),
         firstSequence: state.first_seq,
         lastSequence: state.last_seq,
+        lastAt: new Date(state.last_ts),
       };
+    },
+    /** When the message was stored, by the stream's leader; undefined if the stream has no such message. */
+    async storedAt(stream: string, sequence: number): Promise<Date | undefined> {
+      return (await leadersMessage(connection, stream, { seq: sequence }))?.time;
     },
     /** Whether the stream's leader has a message of the subject with a higher sequence. */
     async hasAfter(stream: string, subject: string, sequence: number) {

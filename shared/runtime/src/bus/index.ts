@@ -37,6 +37,8 @@ export async function openBus({ observe = () => undefined, ...options }: BusOpti
   const connection = await openConnection(options);
   const streams = openStreams(connection);
   const archive = openArchive(connection);
+  let reconnects = 0;
+  connection.onReconnect(() => (reconnects += 1));
   return {
     ...archive,
     ...openBroadcasts(connection),
@@ -44,6 +46,10 @@ export async function openBus({ observe = () => undefined, ...options }: BusOpti
     ...streams,
     get connected(): boolean {
       return connection.connected;
+    },
+    /** How often this process has connected again. */
+    get reconnects(): number {
+      return reconnects;
     },
     /** The server's limit for one message, headers included. */
     get maxPayloadBytes(): number {

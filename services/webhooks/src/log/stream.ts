@@ -1,0 +1,133 @@
+// The stream EVENT_BATCHES (the log), and whether the sequences that replicas have stored still name the same messages. A log that
+// was created again has another creation time. A log that was restored from an older copy is found by its messages (restores.ts).
+import { eventBatchesNoun, eventBatchesStream } from '@integration-sync/contracts';
+import type { Bus } from '@integration-sync/runtime/bus';
+import type { Log } from '@integration-sync/runtime/log';
+import type { Store } from '@integration-sync/runtime/store';
+import { openKnownRestores, type KnownRestores } from './known-restores.ts';
+import { findRestore, isSameTime, type NewestMessage } from './restores.ts';
+
+export interface LogStreamFacts {
+  /** The log since it was created or last restored. */
+  id: string;
+  /** When the log was created, as documents store it. */
+  createdAt: string;
+  firstSequence: number;
+  lastSequence: number;
+}
+
+const everySubject = `${eventBatchesNoun}.>`;
+
+/** The id of a log that was created then, and restored so often. */
+export const logIdOf = (createdAt: string, restores: number): string =>
+  restores === 0 ? createdAt : `${createdAt}#${restores}`;
+
+/** The creation time in the id of a log. */
+export const createdAtOf = (id: string): string => id.split('#')[0] ?? id;
+
+interface LogStreamOptions {
+  bus: Pick<Bus, 'patiently' | 'streamFacts' | 'storedAt' | 'readStream' | 'reconnects'>;
+  store: Store;
+  /** Called before the log is read: EVENTS may have been restored with it, whose sequences decide which events endpoints get. */
+  beforeReading: () => Promise<void>;
+  log: Log;
+}
+
+export class LogStream {
+  readonly #options: LogStreamOptions;
+  readonly restores: KnownRestores;
+  #facts: LogStreamFacts = { id: '', createdAt: '', firstSequence: 0, lastSequence: 0 };
+  #newest: NewestMessage = { sequence: 0, storedAt: new Date(0) };
+  /** The newest message at the last comparison, and the value of `bus.reconnects`: nats-server restarts not without a reconnect. */
+  #compared = { reconnects: -1, storedAt: new Date(0) };
+
+  constructor(options: LogStreamOptions) {
+    this.#options = options;
+    this.restores = openKnownRestores(options.store, options.log);
+  }
+
+  get facts(): Readonly<LogStreamFacts> {
+    return this.#facts;
+  }
+
+  /** The newest message of the log that this replica knows. Whatever stores sequences stores it beside them. */
+  get newest(): NewestMessage {
+    return this.#newest;
+  }
+
+  /** Notes a message that was read from the log with this id. */
+  saw(id: string, { sequence, storedAt }: NewestMessage): void {
+    if (id === this.#facts.id && sequence > this.#newest.sequence) this.#newest = { sequence, storedAt };
+  }
+
+  /** Asks nats-server until it answers. */
+  async look(): Promise<Readonly<LogStreamFacts>> {
+    const { bus, beforeReading } = this.#options;
+    await beforeReading();
+    return bus.patiently(`stream ${eventBatchesStream}`, () => this.lookOnce());
+  }
+
+  /** Looks, and learns of restores that other replicas have found. */
+  async refresh(): Promise<Readonly<LogStreamFacts>> {
+    await this.look();
+    await this.restores.read(this.#facts.createdAt);
+    return this.#named();
+  }
+
+  async lookOnce(): Promise<Readonly<LogStreamFacts>> {
+    const { bus } = this.#options;
+    const [before, { reconnects }] = [this.#newest, bus];
+    const { madeAt, firstSequence, lastSequence, lastAt } = await bus.streamFacts(eventBatchesStream);
+    const end = { sequence: lastSequence, storedAt: lastAt };
+    const createdAt = madeAt.toISOString();
+    const { id: idBefore, createdAt: createdBefore } = this.#facts;
+    const isOther = createdAt !== createdBefore;
+    if (isOther) await this.restores.read(createdAt);
+    this.#facts = { id: idBefore, createdAt, firstSequence, lastSequence };
+    const isConnected = reconnects === this.#compared.reconnects;
+    if (!isOther && !isContinued(before, end, isConnected)) await this.#compare(before);
+    const { id } = this.#named();
+    if (id !== idBefore || end.sequence > this.#newest.sequence) this.#newest = end;
+    if (id !== idBefore || !isConnected) this.#compared = { reconnects, storedAt: lastAt };
+    return this.#facts;
+  }
+
+  /** Compares messages that replicas have stored as their newest with the log. */
+  async verify(messages: readonly (NewestMessage | undefined)[]): Promise<void> {
+    const distinct = new Map<string, NewestMessage>();
+    for (const one of messages)
+      if (one !== undefined) distinct.set(`${one.sequence} ${one.storedAt.getTime()}`, one);
+    for (const message of distinct.values()) await this.#compare(message);
+    this.#named();
+  }
+
+  /** False if the log was restored since the message was stored, and lacks the message. */
+  async has(message: NewestMessage): Promise<boolean> {
+    const { sequence, storedAt } = message;
+    if (storedAt > this.#compared.storedAt) return true;
+    if (sequence === this.#newest.sequence && isSameTime(storedAt, this.#newest.storedAt)) return true;
+    await this.verify([message]);
+    return this.restores.validThrough(message) >= sequence;
+  }
+
+  /** Looks for a restore since this message was the newest. */
+  async #compare(message: NewestMessage): Promise<void> {
+    const { firstSequence, createdAt } = this.#facts;
+    if (message.sequence < firstSequence) return;
+    if (this.restores.validThrough(message) < message.sequence) return;
+    const restore = await findRestore(this.#options.bus, eventBatchesStream, everySubject, message);
+    if (restore !== undefined) await this.restores.note(createdAt, message, restore);
+  }
+
+  #named(): Readonly<LogStreamFacts> {
+    const { createdAt } = this.#facts;
+    this.#facts = { ...this.#facts, id: logIdOf(createdAt, this.restores.count) };
+    return this.#facts;
+  }
+}
+
+/** Whether the log with this end certainly has the message that was the newest. */
+const isContinued = (before: NewestMessage, end: NewestMessage, isConnected: boolean): boolean =>
+  before.sequence === end.sequence
+    ? isSameTime(before.storedAt, end.storedAt)
+    : end.sequence > before.sequence && isConnected;
