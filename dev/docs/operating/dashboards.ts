@@ -248,6 +248,12 @@ const webhooks: Dashboard = {
         },
         one('Partitions owned', 'short', 'sum by (instance) (webhook_partitions_owned)', '{{instance}}'),
         one(
+          'Restored from an older copy',
+          'short',
+          'max by (instance) (webhook_log_restored)',
+          '{{instance}}',
+        ),
+        one(
           'Callers that wait for events',
           'short',
           'sum by (instance) (webhook_feed_waiting)',
