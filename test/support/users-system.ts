@@ -36,9 +36,9 @@ export interface CallAnswer {
   body: ReturnType<typeof JSON.parse>;
 }
 
-export async function openSystemWithUsers(mongodb: string): Promise<SystemWithUsers> {
+export async function openSystemWithUsers(mongodb: string, natsConf?: string): Promise<SystemWithUsers> {
   await using opening = new AsyncDisposableStack();
-  const nats = opening.use(await startNatsWithUsers());
+  const nats = opening.use(await startNatsWithUsers(natsConf));
   const lines: string[] = [];
   const destination = new Writable({
     write(chunk: Buffer, _encoding, done) {
