@@ -15,6 +15,9 @@ has been opened.
 GATEWAY_URL names another gateway than that of the running stack, AUTH_JWT_SECRET its secret.
 `;
 
+/** The pages that follow a link (console/src/text/here.ts). */
+const ofThisMachine = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
+
 async function printLink(): Promise<void> {
   const { values } = parseArgs({
     options: {
@@ -30,6 +33,9 @@ async function printLink(): Promise<void> {
   const gateway = process.env['GATEWAY_URL'] ?? readFacts(join(repositoryFolder, '.local'))?.gateway;
   if (gateway === undefined) {
     throw new Error('There is no local stack yet: run "npm start" first, or set GATEWAY_URL.');
+  }
+  if (!ofThisMachine.test(new URL(gateway).hostname)) {
+    throw new Error('A console of another machine follows no link: paste what "npm run token" prints there.');
   }
   const who = { integration: values.integration, ttlSeconds: parseTtl(values.ttl) };
   // A wrong or missing secret is reported now, and not when the link is opened.

@@ -9,6 +9,7 @@ import { Time } from './parts/time.tsx';
 import { feed, followFeed, isFeedOn } from './state/feed.ts';
 import { linkTo, route, type Route } from './state/route.ts';
 import { useStore } from './state/store.ts';
+import { Offer } from './parts/offer.tsx';
 import { Events } from './views/events.tsx';
 import { Overview } from './views/overview.tsx';
 import { Records } from './views/records.tsx';
@@ -28,7 +29,7 @@ const views = [
 ] as const;
 
 export function App() {
-  const { token, described, ended } = useStore(session);
+  const { token, described, ended, offered } = useStore(session);
   useDescription();
   useFeed();
   if (token === undefined) return <SignIn refused={ended} />;
@@ -38,6 +39,7 @@ export function App() {
         Skip to the content
       </a>
       <Head />
+      {offered !== undefined && <Offer token={offered} />}
       {ended !== undefined && <SignIn ended={ended} />}
       <main id="main" tabIndex={-1}>
         {described === undefined ? (

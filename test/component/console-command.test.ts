@@ -10,20 +10,22 @@ import { passDoor } from '../support/door.ts';
 
 // npm run console: an address that opens the console of a stack once, and has no token in it.
 
-const run = (...args: string[]) =>
+const gatewayUrl = 'http://127.0.0.1:4711/sync/';
+
+const run = (args: string[], gateway = gatewayUrl) =>
   spawn('npm', ['run', '--silent', 'console', '--', ...args], {
     cwd: resolve(import.meta.dirname, '../..'),
-    env: { ...process.env, AUTH_JWT_SECRET: authSecret, GATEWAY_URL: 'https://sync.example.com/sync/' },
+    env: { ...process.env, AUTH_JWT_SECRET: authSecret, GATEWAY_URL: gateway },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
 
 it('prints one address, whose door has a token for an hour and every scope, and ends once it was opened', async () => {
-  const command = run('--integration', 'other');
+  const command = run(['--integration', 'other']);
   const ended = once(command, 'exit');
   const [link] = await once(createInterface(command.stdout), 'line');
-  expect(link).toMatch(/^https:\/\/sync\.example\.com\/sync\/console#open=\d+\.[\w-]{22}$/);
+  expect(link).toMatch(/^http:\/\/127\.0\.0\.1:4711\/sync\/console#open=\d+\.[\w-]{22}$/);
   const { token, location } = await passDoor(String(link));
-  expect(location).toMatch(/^https:\/\/sync\.example\.com\/sync\/console#sealed=/);
+  expect(location).toMatch(/^http:\/\/127\.0\.0\.1:4711\/sync\/console#sealed=/);
   expect(location).not.toContain(token);
   const claims: Record<string, unknown> = JSON.parse(
     Buffer.from(String(token?.split('.')[1]), 'base64url').toString(),
@@ -35,7 +37,7 @@ it('prints one address, whose door has a token for an hour and every scope, and 
 });
 
 it('refuses a time that is none, and says how to ask', async () => {
-  const command = run('--ttl', 'soon');
+  const command = run(['--ttl', 'soon']);
   const [stdout, stderr, [code]] = await Promise.all([
     text(command.stdout),
     text(command.stderr),
@@ -44,6 +46,17 @@ it('refuses a time that is none, and says how to ask', async () => {
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toContain('a ttl looks like 15m');
   expect(stderr).toContain('Usage: npm run --silent console');
+});
+
+it('prints no link to a console of another machine, which would not follow it', async () => {
+  const command = run([], 'https://sync.example.com/sync/');
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(command.stdout),
+    text(command.stderr),
+    once(command, 'exit'),
+  ]);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toContain('npm run token');
 });
 
 const open = (issue = (): string => 'the-token') => openDoor({ page: 'http://127.0.0.1:1/console', issue });

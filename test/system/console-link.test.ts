@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { openDoor } from '@integration-sync/dev/console-door';
 import { chromium, type BrowserContext } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { browsers, listenTo } from '../support/browser.ts';
+import { browsers, listenTo, openBrowser } from '../support/browser.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { openClient, startTestStack } from '../support/stack.ts';
 
@@ -67,3 +67,23 @@ it.each(browsers)(
     await again.close();
   },
 );
+
+// Setup: a page by https of another host, so that it has all that a link needs.
+// What this proves: whoever makes a link cannot have a page of another machine call a server of the person's own.
+it.each(browsers)('opens a link in %s only from a page of the same machine', async (executablePath) => {
+  await using system = await startTestStack({ environment: { CONSOLE: 'on' } });
+  const elsewhere = 'https://console.example.com';
+  await using door = await openDoor({ page: `${elsewhere}/console`, issue: () => 'the-token' });
+  await using browser = await openBrowser(executablePath);
+  const { page, requested } = await browser.open();
+  await page.route(`${elsewhere}/**`, async (route) => {
+    const { pathname } = new URL(route.request().url());
+    await route.fulfill({ response: await route.fetch({ url: system.gateway + pathname }) });
+  });
+  await page.goto(door.link);
+  await page.getByRole('alert').getByText('This link opens only a console of the same machine.').waitFor();
+  const port = /open=(\d+)/.exec(door.link)?.[1];
+  expect(requested.filter((url) => url.includes(`127.0.0.1:${port}`))).toEqual([]);
+  expect(await page.evaluate<string[]>('Object.keys(sessionStorage)')).toEqual([]);
+  await page.context().close();
+});

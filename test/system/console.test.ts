@@ -345,6 +345,39 @@ describe.each(browsers)('the console in %s', (chromium) => {
       await page.context().close();
     });
 
+    it('of a link asks first in a tab that is signed in to another integration', async () => {
+      const { page, client, token, complaints } = await open();
+      const other = openClient(system);
+      const link = `token=${system.token({ integration: other.integration })}`;
+      const who = (integration: string) => page.locator('header').getByText(integration, { exact: true });
+      const offer = page.getByRole('alert').filter({ hasText: 'A link wants to sign this tab in' });
+      const kept = () => page.evaluate<string>(`sessionStorage.getItem('token')`);
+      await who(client.integration).waitFor();
+      // In the page that is open, and by a page that is opened anew in the tab.
+      for (const follow of [
+        () => goTo(page, `#${link}`),
+        async () =>
+          void (await page.goto('about:blank'), await page.goto(`${system.gateway}/console#${link}`)),
+      ]) {
+        await follow();
+        await offer.getByText(client.integration).waitFor();
+        await who(client.integration).waitFor();
+        expect([new URL(page.url()).hash, await kept()]).toEqual(['#/', token]);
+        await press(offer.getByRole('button', { name: 'Stay as you are' }));
+        await offer.waitFor({ state: 'detached' });
+        expect(await kept()).toBe(token);
+      }
+      // The same token is no other.
+      await goTo(page, `#token=${token}`);
+      await expect.poll(() => new URL(page.url()).hash).toBe('#/');
+      expect(await offer.count()).toBe(0);
+      await goTo(page, `#${link}`);
+      await press(offer.getByRole('button', { name: 'Use the link’s token' }));
+      await who(other.integration).waitFor();
+      expect([await offer.count(), complaints]).toEqual([0, []]);
+      await page.context().close();
+    });
+
     it('that ends while the page is open leaves the page, asks nothing more, and another one goes on', async () => {
       const { page, client, requested, complaints, settled } = await open({
         ttlSeconds: 600,
@@ -546,6 +579,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
     await press(page.getByRole('button', { name: 'Change …', exact: true }));
     expect(await inDialog('Change').isDisabled()).toBe(true);
     await press(inDialog('Replace them'));
+    await page.getByRole('dialog').getByText(`You are signed in to ${client.integration}.`).waitFor();
     expect(await header(1, 'Name').inputValue()).toBe('X-Shop');
     expect(await header(1, 'Value').inputValue()).toBe('');
     await header(1, 'Value').fill('south-secret');

@@ -1,10 +1,13 @@
 // Follows a link that `npm start` or `npm run console` prints. A link holds no token, because browsers keep addresses
 // in their history. It holds a code that is good once, for a small HTTP server of that command (dev/console-door.ts):
 //
+// A page of another machine follows no such link: its maker could have any local server called.
+//
 //   console#open=PORT.CODE              the page makes a pair of keys, and sends the browser with the public key to
 //   127.0.0.1:PORT/?code=CODE&key=KEY   the server, which encrypts a token for this key and redirects the browser to
 //   console#sealed=KEY.SEALED           the page, which alone has the private key and decrypts the token
-import { refuseLink, signIn } from './session.ts';
+import { isOfThisMachine } from '../text/here.ts';
+import { refuseLink, signInByLink } from './session.ts';
 
 const place = 'opening';
 const curve = { name: 'ECDH', namedCurve: 'P-256' } as const;
@@ -20,15 +23,19 @@ export async function followLink(): Promise<boolean> {
   const isFromDoor = key !== undefined && sealed !== undefined;
   if (!isToDoor && !isFromDoor) return false;
   history.replaceState(undefined, '', `${pathname}${search}#/`);
+  if (!isOfThisMachine(location.hostname)) {
+    refuseLink('This link opens only a console of the same machine.');
+    return false;
+  }
   try {
     if (isToDoor) {
       const own = await makeKey();
       location.replace(`http://127.0.0.1:${port}/?${new URLSearchParams({ code, key: own }).toString()}`);
       return true;
     }
-    if (isFromDoor) signIn(await open(key, sealed));
+    if (isFromDoor) signInByLink(await open(key, sealed));
   } catch {
-    refuseLink('This link does not open here: it needs https, or a gateway on this machine.');
+    refuseLink('This link does not open here.');
   }
   return false;
 }

@@ -12,6 +12,8 @@ export interface Session {
   ended: string | undefined;
   /** How far the gateway's clock is ahead of the browser's. */
   aheadMs: number;
+  /** The token of a link that was followed in a signed-in tab: the person decides about it. */
+  offered: string | undefined;
 }
 
 const place = 'token';
@@ -20,12 +22,27 @@ const inFragment = /^#token=(?<token>[\w~+/.=-]+)$/;
 export const session = createStore<Session>(of(undefined));
 
 function of(token: string | undefined): Session {
-  return { token, described: undefined, ended: undefined, aheadMs: 0 };
+  return { token, described: undefined, ended: undefined, aheadMs: 0, offered: undefined };
 }
 
 export function signIn(token: string): void {
   sessionStorage.setItem(place, token);
   session.set(of(token));
+}
+
+/**
+ * Signs in by the token of a link, but not in a tab with another token: else what a person types next would go to the
+ * integration of whoever made the link.
+ */
+export function signInByLink(token: string): void {
+  keepToken();
+  const now = session.get();
+  if (now.token === undefined) signIn(token);
+  else if (now.token !== token) session.set({ ...now, offered: token });
+}
+
+export function declineOffer(): void {
+  session.set({ ...session.get(), offered: undefined });
 }
 
 export function signOut(): void {
@@ -49,11 +66,14 @@ export function takeToken(): void {
   const { hash, pathname, search } = location;
   const token = inFragment.exec(decodeHash(hash))?.groups?.['token'];
   if (hash.startsWith('#token=')) history.replaceState(undefined, '', `${pathname}${search}#/`);
-  if (token !== undefined) signIn(token);
-  else if (session.get().token === undefined) {
-    const kept = sessionStorage.getItem(place);
-    if (kept !== null) session.set(of(kept));
-  }
+  if (token === undefined) keepToken();
+  else signInByLink(token);
+}
+
+/** Takes the token that this tab has kept, if the page has none yet. */
+function keepToken(): void {
+  const kept = sessionStorage.getItem(place);
+  if (session.get().token === undefined && kept !== null) session.set(of(kept));
 }
 
 function decodeHash(hash: string): string {

@@ -7,6 +7,7 @@ import type { Webhook } from '../api/shapes.ts';
 import { Action } from '../parts/action.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { KindBoxes } from '../parts/kinds.tsx';
+import { Whose } from '../parts/whose.tsx';
 import type { StepProps } from './webhook-steps.tsx';
 import { webhookFields, webhooksWrite } from './webhooks.tsx';
 
@@ -205,6 +206,7 @@ function NewHeaders({ headers, onChange }: NewHeadersProps) {
   return (
     <>
       <p class="quiet">They take the place of those before. Without any, the webhook has none.</p>
+      <Whose />
       {headers.map((header, place) => (
         <HeaderRow
           key={place}

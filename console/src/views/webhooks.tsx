@@ -11,6 +11,7 @@ import { Secret } from '../parts/secret.tsx';
 import { Standing } from '../parts/standing.tsx';
 import { Pager, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
+import { Whose } from '../parts/whose.tsx';
 import { linkTo, route } from '../state/route.ts';
 import { useStore } from '../state/store.ts';
 import { useLoad } from '../state/use-load.ts';
@@ -96,6 +97,7 @@ function Register({ onDone }: { onDone: () => void }) {
   }
   return (
     <>
+      <Whose />
       <p class="field">
         <label for={id}>Address</label>
         <input
