@@ -39,13 +39,11 @@ export async function findRestore(
   bus: ComparingBus,
   stream: string,
   subject: string,
-  { sequence, storedAt }: NewestMessage,
+  message: NewestMessage,
 ): Promise<Restore | undefined> {
+  const { sequence, storedAt } = message;
   // The stream was empty: there is no message to compare.
-  if (sequence === 0) return undefined;
-  const found = await bus.storedAt(stream, sequence);
-  if (found !== undefined && isSameTime(found, storedAt)) return undefined;
-  if (found === undefined && (await reaches(bus, stream, sequence))) return undefined;
+  if (sequence === 0 || (await hasMessage(bus, stream, message))) return undefined;
   const from = { time: new Date(storedAt.getTime() + 2 * roundingMs) };
   for await (const first of bus.readStream(stream, { subject, from, max: 1, exact: true }))
     return {
@@ -59,17 +57,20 @@ export async function findRestore(
   };
 }
 
-async function reaches(
-  bus: Pick<Bus, 'streamFacts'>,
+async function hasMessage(
+  bus: Pick<Bus, 'streamFacts' | 'storedAt'>,
   stream: string,
-  sequence: number,
+  message: NewestMessage,
   retries = endRetries,
 ): Promise<boolean> {
+  // The end is asked for first: a restored stream may reach the sequence meanwhile.
   const { lastSequence } = await bus.streamFacts(stream);
-  if (lastSequence >= sequence) return true;
+  const found = await bus.storedAt(stream, message.sequence);
+  if (found !== undefined) return isSameTime(found, message.storedAt);
+  if (lastSequence >= message.sequence) return true;
   if (retries === 0) return false;
   await wait(endRetryMs);
-  return reaches(bus, stream, sequence, retries - 1);
+  return hasMessage(bus, stream, message, retries - 1);
 }
 
 /** The last sequence up to which a stored point, written when `newest` was the newest message, still means the same events. */

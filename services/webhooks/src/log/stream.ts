@@ -63,8 +63,11 @@ export class LogStream {
   /** Asks nats-server until it answers. */
   async look(): Promise<Readonly<LogStreamFacts>> {
     const { bus, beforeReading } = this.#options;
+    const { reconnects } = bus;
     await beforeReading();
-    return bus.patiently(`stream ${eventBatchesStream}`, () => this.lookOnce());
+    const facts = await bus.patiently(`stream ${eventBatchesStream}`, () => this.lookOnce());
+    // The answer may come from a nats-server that was restored meanwhile.
+    return bus.reconnects === reconnects ? facts : this.look();
   }
 
   /** Looks, and learns of restores that other replicas have found. */
@@ -76,8 +79,10 @@ export class LogStream {
 
   async lookOnce(): Promise<Readonly<LogStreamFacts>> {
     const { bus } = this.#options;
-    const [before, { reconnects }] = [this.#newest, bus];
+    const before = this.#newest;
     const { madeAt, firstSequence, lastSequence, lastAt } = await bus.streamFacts(eventBatchesStream);
+    // Read after the answer: a request that began without a connection waits for the next.
+    const { reconnects } = bus;
     const end = { sequence: lastSequence, storedAt: lastAt };
     const createdAt = madeAt.toISOString();
     const { id: idBefore, createdAt: createdBefore } = this.#facts;

@@ -62,13 +62,15 @@ export function follow(
     /** Hands on what the stream has from `next` on. */
     const catchUp = async (): Promise<void> => {
       const { madeAt, lastSequence } = await archive.streamFacts(stream);
+      // The question may have waited for a connection, and the stream may have been restored meanwhile: `from` tells.
+      if (live.isCut) return;
       madeAtMs ??= madeAt.getTime();
       if (madeAt.getTime() !== madeAtMs || lastSequence < next - 1)
         throw new Error(`the stream ${stream} was created again`);
       if (next <= lastSequence) {
         const reading = { subject: options.subject, from: { sequence: next }, exact: true };
         for await (const message of archive.readStream(stream, reading)) {
-          if (stop.signal.aborted) return;
+          if (stop.signal.aborted || live.isCut) return;
           if (message.sequence >= next) await hand(message);
         }
         next = Math.max(next, lastSequence + 1);
