@@ -5,9 +5,8 @@ import type { ConsumerSpec, StreamSpec } from '@integration-sync/runtime/bus';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { expect, it } from 'vitest';
-import { openFollower, openTestBus } from '../../support/bus.ts';
-import { eventually } from '../../support/eventually.ts';
-import { startNats, startNatsAs } from '../../support/nats.ts';
+import { openTestBus } from '../../support/bus.ts';
+import { startNatsAs } from '../../support/nats.ts';
 
 /** A server whose only user has an account with these limits. */
 const withAccount = (...limits: string[]) =>
@@ -120,36 +119,4 @@ it('the error of a publisher to a full stream, or to a full account, names what 
     'the stream is full: raise EVENTS_MAX_BYTES',
   );
   expect(await publishUntilRefused('max_file: 1MB', {})).toContain('raise `max_file` of the NATS account');
-});
-
-it('a reader goes on where an operator has lowered how much it may ask for', async () => {
-  await using nats = await startNats();
-  await using bus = await openTestBus(nats.url);
-  await bus.ensureStream(events());
-  await using following = openFollower(bus, 'EVENTS', { filters: ['events.>'] });
-  const publish = (prefix: string) =>
-    bus.publishBatch(
-      Array.from({ length: 16 }, (_, index) => {
-        const id = `${prefix}${index}`;
-        return { subject: 'events.x', id, body: id };
-      }),
-    );
-  const sees = (count: number) =>
-    eventually(
-      () => following.seen.length,
-      (length) => length === count,
-      20_000,
-    );
-  await publish('before-');
-  await sees(16);
-  const raw = await connect({ servers: nats.url });
-  const manager = await jetstreamManager(raw);
-  const [reader] = await manager.consumers.list('EVENTS').next();
-  await manager.consumers.update('EVENTS', reader?.name ?? '', { max_batch: 2, max_expires: 1_500_000_000 });
-  await raw.close();
-  await publish('after-');
-  await publish('later-');
-  await sees(48);
-  expect(new Set(following.seen).size).toBe(48);
-  expect(following.failingForMs).toBe(0);
 });

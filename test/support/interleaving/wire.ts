@@ -21,6 +21,8 @@ interface Listener {
 export interface Link {
   readonly name: string;
   isCut: boolean;
+  /** How often the connection came back. */
+  reconnects: number;
 }
 
 /** A broadcast that has not arrived yet. */
@@ -51,6 +53,7 @@ export class Wire {
 
   heal(link: Link): void {
     link.isCut = false;
+    link.reconnects += 1;
     for (const one of this.#listeners) if (one.link === link) one.onMissed();
     this.#poke();
   }
@@ -93,10 +96,18 @@ export class Wire {
     };
     const facts = async (stream: string) => {
       await connected();
-      const lastSequence = this.messages(stream).length;
-      return { madeAt: this.#madeAt, firstSequence: 1, lastSequence };
+      const messages = this.messages(stream);
+      const lastAt = messages.at(-1)?.storedAt ?? new Date(0);
+      return { madeAt: this.#madeAt, firstSequence: 1, lastSequence: messages.length, lastAt };
     };
     const bus = {
+      get reconnects() {
+        return link.reconnects;
+      },
+      storedAt: async (stream: string, sequence: number) => {
+        await connected();
+        return this.messages(stream)[sequence - 1]?.storedAt;
+      },
       broadcast: (subject: string, body: Uint8Array | string, headers: Record<string, string> = {}) =>
         this.broadcast(link, subject, body, headers),
       listen: (

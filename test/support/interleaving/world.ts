@@ -115,7 +115,7 @@ export async function openWorld({ store, inFlightMax }: WorldOptions) {
   const endpoints = store.collection<Endpoint>('webhook_endpoints');
   const claims = store.collection<StoredClaim>('webhook_partitions');
   const beating = setInterval(() => {
-    wire.broadcast({ name: rest, isCut: false }, 'webhooks.replica.alive', rest, {});
+    wire.broadcast({ name: rest, isCut: false, reconnects: 0 }, 'webhooks.replica.alive', rest, {});
   }, 500);
 
   const quiet = async (): Promise<void> => {
@@ -186,7 +186,7 @@ export async function openWorld({ store, inFlightMax }: WorldOptions) {
 
   const openReplica = async (name: string): Promise<Replica> => {
     const client = { name, isCut: false };
-    const link = { name, isCut: false };
+    const link = { name, isCut: false, reconnects: 0 };
     const other = {
       get partition() {
         return partitionOf(integration);
@@ -258,7 +258,7 @@ export async function openWorld({ store, inFlightMax }: WorldOptions) {
     step += 1;
     pushed.push(...ids.map((id, index) => ({ id, at: step, point: { sequence, index } })));
     const body = `{"event":"supplier.created","timestamp":"${new Date().toISOString()}","data":{}}`;
-    const publisher = wire.busOf({ name: 'catalog', isCut: false });
+    const publisher = wire.busOf({ name: 'catalog', isCut: false, reconnects: 0 });
     await publishWithBatch(publisher, {
       announcer: 'catalog',
       integration,
