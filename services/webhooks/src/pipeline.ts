@@ -227,7 +227,7 @@ function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop:
     deliver: (queue, delivery, event) => deliverer.deliver(queue, delivery, event),
     load: openLoad(scheduler, retryUntilStop, log),
   });
-  const takeover = openTakeover(integrations, progress, reader);
+  const takeover = openTakeover(integrations, progress, reader, log);
   const ownership = new Ownership({ bus, replicas, claims, offsets, owned, stream, changes: takeover, log });
   openGauges(options.metrics.registry, { scheduler, progress, integrations, owned, endpoints, stream });
   return { integrations, scheduler, reader, progress, ownership };

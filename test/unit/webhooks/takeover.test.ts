@@ -30,6 +30,7 @@ function setUp(handBack: () => void = () => undefined) {
       },
     },
     { add: async () => note('read again'), remove: async () => note('read no more') },
+    { info: (fields: object, text: string) => note(`logged ${JSON.stringify(fields)} ${text}`) },
   );
   return { queue, delivery, integration, happened, changes };
 }
@@ -40,6 +41,7 @@ it('waits 500 ms for attempts in flight, cuts the others off, and stores the off
   onLeft();
   expect(happened).toEqual([
     ['read no more', 0],
+    ['logged {"attempts":1} attempts cut off, for the next owner to make again', 500],
     ['cut off', 500],
     ['stored with 0 in flight', 500],
     ['ended', 500],

@@ -12,16 +12,17 @@ import type { OwnershipChanges } from '../owning/ownership.ts';
 import type { ActiveIntegration, Integrations } from './integrations.ts';
 import type { Progress } from './progress.ts';
 
-/** How long a hand-back waits for attempts in flight: longer waits save few of the attempts that hang. */
-const endedWithinMs = 500;
-/** How long attempts take to end once they are cut off. A write of an outcome may take longer: the hand-back does not wait for MongoDB. */
-const cutOffMs = 150;
 const pollMs = 10;
+/** A hand-back waits 500 ms for attempts in flight: longer waits save few of the attempts that hang. */
+const pollsForAnswers = 50;
+/** How long attempts take to end once they are cut off. A write of an outcome may take longer: the hand-back does not wait for MongoDB. */
+const pollsForCutOff = 15;
 
 export const openTakeover = (
   integrations: Pick<Integrations, 'begin' | 'ofPartitions' | 'end'>,
   progress: Pick<Progress, 'handBack'>,
   reader: Pick<LogReader, 'add' | 'remove'>,
+  log: { info: (fields: object, text: string) => void },
 ): OwnershipChanges => ({
   async onTaken(taken, offsets) {
     await integrations.begin(taken, offsets);
@@ -32,9 +33,12 @@ export const openTakeover = (
     const given = integrations.ofPartitions(released);
     const resume = pause(given);
     try {
-      await ended(given, endedWithinMs);
+      await ended(given, pollsForAnswers);
+      const unanswered = given.reduce((sum, one) => sum + inFlightOf(one), 0);
+      if (unanswered > 0)
+        log.info({ attempts: unanswered }, 'attempts cut off, for the next owner to make again');
       for (const { attempts } of given) attempts.abort(new Error('the partition is given back'));
-      await ended(given, cutOffMs);
+      await ended(given, pollsForCutOff);
       await progress.handBack(given);
       return () => integrations.end(released);
     } catch (error) {
@@ -59,10 +63,11 @@ function pause(integrations: readonly ActiveIntegration[]): () => void {
   };
 }
 
-const isIdle = ({ queues }: ActiveIntegration): boolean =>
-  queues.values().every(({ inFlight }) => inFlight === 0);
+const inFlightOf = ({ queues }: ActiveIntegration): number =>
+  queues.values().reduce((sum, { inFlight }) => sum + inFlight, 0);
 
-async function ended(integrations: readonly ActiveIntegration[], withinMs: number): Promise<void> {
-  const endMs = performance.now() + withinMs;
-  while (!integrations.every(isIdle) && performance.now() < endMs) await wait(pollMs);
+/** Counts polls instead of time: a process that lacks processor time reads the answers that have arrived before it cuts off. */
+async function ended(integrations: readonly ActiveIntegration[], polls: number): Promise<void> {
+  for (let poll = 0; poll < polls && integrations.some((one) => inFlightOf(one) > 0); poll += 1)
+    await wait(pollMs);
 }
