@@ -58,7 +58,13 @@ const published = ({ private: _private, ...manifest }: Manifest): object => ({
 });
 
 /** The packages that the loader depends on; the client depends on none. */
-const dependencies = ['iconv-lite', 'safer-buffer'];
+const dependencies = [
+  '@modelcontextprotocol/core',
+  '@modelcontextprotocol/server',
+  'iconv-lite',
+  'safer-buffer',
+  'zod',
+];
 
 /** Installs the tarballs by npm in an empty folder, as users do, but without a registry; resolves with the folder. */
 export async function installPackages(

@@ -2,13 +2,14 @@
 import type { Command, Context } from './command.ts';
 import { exportCommand } from './commands/export.ts';
 import { load } from './commands/load.ts';
+import { mcp } from './commands/mcp.ts';
 import { plan } from './commands/plan.ts';
 import { prune } from './commands/prune.ts';
 import { singer } from './commands/singer.ts';
 import { stopOf } from './connection.ts';
 import { exitCodes, type ExitCode } from './exit.ts';
 
-const commands: readonly Command[] = [plan, load, prune, exportCommand, singer];
+const commands: readonly Command[] = [plan, load, prune, exportCommand, singer, mcp];
 
 const usage = `Usage: integration-sync COMMAND ...
 

@@ -10,7 +10,7 @@ export const pushUnchecked = (
 ): Promise<PushOutcome> => client.push(kind, unchecked(items), options);
 
 export const planUnchecked = (
-  client: Client,
+  client: Pick<Client, 'plan'>,
   kind: Kind,
   items: readonly Item[],
   options?: PlanOptions,

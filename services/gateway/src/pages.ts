@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { describeMessages } from './asyncapi/document.ts';
 import type { CheckReadiness } from './health.ts';
+import { describeForAgents } from './llms.ts';
 import { describeInterface } from './openapi/document.ts';
 import { gatewayPages, type GatewayPagesOptions } from './openapi/gateway-pages.ts';
 import type { GatewayPage } from './openapi/model.ts';
@@ -19,17 +20,18 @@ export function addPages(
 ): Pick<GatewayPage, 'method' | 'path'>[] {
   app.get('/healthz', async () => ({ status: 'ok' }));
   app.get('/readyz', async () => checkReadiness());
-  addDocument(app, '/openapi.json', describeInterface(options));
-  addDocument(app, '/asyncapi.json', describeMessages());
+  addDocument(app, '/openapi.json', JSON.stringify(describeInterface(options)));
+  addDocument(app, '/asyncapi.json', JSON.stringify(describeMessages()));
+  addDocument(app, '/llms.txt', describeForAgents(options), 'text/plain');
   const files = [...addExplorer(app), ...(options.hasConsole ? addConsole(app) : [])];
   return [...gatewayPages(options), ...files.map((path) => ({ method: 'GET' as const, path }))];
 }
 
-function addDocument(app: FastifyInstance, path: string, document: object): void {
-  const bytes = Buffer.from(JSON.stringify(document));
+function addDocument(app: FastifyInstance, path: string, text: string, type = 'application/json'): void {
+  const bytes = Buffer.from(text);
   app.get(path, async (_request, reply) =>
     reply
-      .header('content-type', 'application/json; charset=utf-8')
+      .header('content-type', `${type}; charset=utf-8`)
       // Tools of other origins may read the document, in which everything is public.
       .header('access-control-allow-origin', '*')
       .send(bytes),

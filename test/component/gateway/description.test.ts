@@ -51,6 +51,36 @@ beforeAll(async () => {
 });
 afterAll(() => stack.disposeAsync());
 
+describe('/llms.txt', () => {
+  it('links every route and page at its place in the OpenAPI document, suppliers first, and needs no token', async () => {
+    const answer = await fetch(`${gateway.url}/llms.txt`);
+    expect(answer.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+    const text = await answer.text();
+    expect(text).toMatch(/^# Integration Sync Service\n\n> Bulk synchronisation/);
+    const linked = Array.from(
+      text.matchAll(/^- \[(\w+) (\S+)\]\(openapi\.json#\/paths\/(\S+)\/(\w+)\): .*?(?:Scope `(.+)`)?$/gm),
+      ([, method = '', path = '', place = '', operation = '', scope]) => {
+        expect({ place: place.replaceAll('~1', '/'), operation }).toEqual({
+          place: path,
+          operation: method.toLowerCase(),
+        });
+        return { path, operation, scope };
+      },
+    );
+    const described = Object.entries(description.paths).flatMap(([path, operations]) =>
+      Object.entries(operations).map(([operation, { security }]) => ({
+        path,
+        operation,
+        scope: security[0]?.['accessToken']?.[0],
+      })),
+    );
+    expect(linked).toHaveLength(described.length);
+    expect(linked).toEqual(expect.arrayContaining(described));
+    expect(linked[0]).toMatchObject({ path: '/api/v1/integration/suppliers', operation: 'post' });
+    expect(Buffer.byteLength(text)).toBeLessThan(20_000);
+  });
+});
+
 describe('/openapi.json', () => {
   it('is what npm run openapi last wrote', async () => {
     expect(JSON.parse(await readFile(join(root, 'docs/openapi.json'), 'utf8'))).toEqual(description);

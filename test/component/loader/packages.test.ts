@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join, resolve } from 'node:path';
@@ -25,12 +26,14 @@ beforeAll(async () => {
 });
 afterAll(() => folder[Symbol.asyncDispose]());
 
-it('need two packages of others', async () => {
+it('need five packages of others', async () => {
   expect((await readdir(join(place, 'node_modules'))).filter((name) => !name.startsWith('.'))).toEqual([
     '@integration-sync',
+    '@modelcontextprotocol',
     'iconv-lite',
     'integration-sync',
     'safer-buffer',
+    'zod',
   ]);
 });
 
@@ -43,6 +46,14 @@ it.each([process.execPath, ...nodes])('run as programs of %s', async (node) => {
   const sample = await run(node, [main, 'load', '--sample', workbook, '--kind', 'batches']);
   const columns = { externalId: 'externalId', quantity: 'quantity', receivedDate: 'receivedDate' };
   expect(JSON.parse(sample.stdout)).toMatchObject({ 'xlsxwriter.xlsx#Batches': { columns } });
+  const agent = execFile(node, [main, 'mcp', '--url', 'http://127.0.0.1:1'], {
+    env: { ...process.env, INTEGRATION_SYNC_KEY: 'isk_key' },
+  });
+  agent.stdin?.write('{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n');
+  const [line] = (await once(agent.stdout ?? agent, 'data')) as [string];
+  expect(line).toContain('"name":"find_records"');
+  agent.stdin?.end();
+  expect(await once(agent, 'exit')).toEqual([0, null]);
 });
 
 it('have declarations, which refuse a wrong field, a wrong kind and a wrong use of an event', async () => {

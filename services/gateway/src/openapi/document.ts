@@ -100,7 +100,7 @@ const sharedParameters: Readonly<Record<string, JsonObject>> = {
   ),
 };
 
-const tags: readonly JsonObject[] = [
+export const tags: readonly { name: string; description: string }[] = [
   { name: 'Suppliers', description: 'First in the order of syncing.' },
   { name: 'Products', description: 'Second: a product may name an already synced supplier.' },
   {
@@ -113,7 +113,7 @@ const tags: readonly JsonObject[] = [
   { name: 'Service', description: 'The gateway’s own pages. They need no token, but for `/token`.' },
 ];
 
-const introduction = `Bulk synchronisation of suppliers, products and batches from an external system, listings of what was synced, and signed webhooks.
+export const introduction = `Bulk synchronisation of suppliers, products and batches from an external system, listings of what was synced, and signed webhooks.
 
 **Order.** Suppliers, then products, then batches: each may refer to what was synced before it.
 

@@ -97,6 +97,12 @@ const pages: readonly GatewayPage[] = [
   ),
   pageOf('/openapi.json', 'readDescription', 'This document', anyObject),
   pageOf('/asyncapi.json', 'readMessages', 'Streams, subjects and webhooks (AsyncAPI 3.0)', anyObject),
+  pageOf(
+    '/llms.txt',
+    'readForAgents',
+    'What an agent may read here, in the order of an integrator’s work',
+    contentOf({ type: 'string' }, undefined, 'text/plain'),
+  ),
   pageOf('/docs', 'openExplorer', 'An explorer of this document that loads nothing from elsewhere', html),
   pageOf('/console', 'openConsole', 'A page for people, which uses this interface with their token', html),
   pageOf(

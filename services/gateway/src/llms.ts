@@ -1,0 +1,35 @@
+// `/llms.txt`: what an agent may read here, in the order of an integrator's work. Made from the route table, as the OpenAPI
+// document is, whose places it links.
+import { placeInOpenapi, routes } from '@integration-sync/contracts';
+import { introduction, tags } from './openapi/document.ts';
+import { gatewayPages, type GatewayPagesOptions } from './openapi/gateway-pages.ts';
+
+export function describeForAgents(options: GatewayPagesOptions): string {
+  const sections = tags.map(({ name, description }) => {
+    const lines = routes
+      .filter(({ tag }) => tag === name)
+      .map(({ method, path, summary, scope }) => lineOf(method, path, `${summary}. Scope \`${scope}\``));
+    const pages = gatewayPages(options)
+      .filter(({ operation }) => operation.tags.includes(name))
+      .map(({ method, path, operation }) => lineOf(method, path, operation.summary));
+    return [`## ${name}`, '', description, '', ...lines, ...pages, ''].join('\n');
+  });
+  const [summary = '', ...rules] = introduction.split('\n\n');
+  return [
+    '# Integration Sync Service',
+    '',
+    `> ${summary}`,
+    '',
+    ...rules.flatMap((rule) => [rule, '']),
+    '## Descriptions',
+    '',
+    '- [OpenAPI 3.1](openapi.json): Every route with its scope, bodies, answers, errors and examples',
+    '- [AsyncAPI 3.0](asyncapi.json): Events, their subjects and payloads, and webhook deliveries',
+    '',
+    ...sections,
+  ].join('\n');
+}
+
+/** A line with a link to the place in the OpenAPI document. */
+const lineOf = (method: string, path: string, what: string): string =>
+  `- [${method} ${path}](${placeInOpenapi({ method, path })}): ${what}`;
