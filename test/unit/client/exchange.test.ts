@@ -1,5 +1,5 @@
-// How calls are repeated and paced, against a service that is written out here: a real one answers 429 or 503 only when it must.
-import { openClient, RequestFailed, Unreachable } from '@integration-sync/client';
+// What is of this client alone: its signals, concurrent calls, a clock that is set, webhooks. The rest is in cases.test.ts.
+import { openClient, Unreachable } from '@integration-sync/client';
 import { expect, it, vi } from 'vitest';
 import { pause } from '../../support/pause.ts';
 
@@ -56,145 +56,11 @@ function created({ body }: Asked): object {
       index,
       action: 'created',
       changedFields: [],
-      problems: [{ pointer: `/suppliers/${index}/name`, code: 'required', detail: '' }],
+      problems: [],
       ignored: [],
     })),
   };
 }
-
-it('sends the key, strict handling and the wish for details', async () => {
-  const { client, asked } = openAsked((one) => json(created(one), { 'x-sync-id': 'sync_1' }));
-  const outcome = await client.push('suppliers', [supplier]);
-  expect(outcome).toMatchObject({ created: 1, syncIds: ['sync_1'], ddsCreated: [] });
-  const [push] = asked;
-  expect(push?.url).toBe('http://service.test/api/v1/integration/suppliers?details=true');
-  expect(push?.headers.get('authorization')).toBe('Bearer isk_key');
-  expect(push?.headers.get('prefer')).toBe('handling=strict');
-  expect(JSON.parse(push?.body ?? '')).toEqual({ suppliers: [supplier] });
-});
-
-it('cuts a push at 500 items, and counts through all of its requests', async () => {
-  const { client, asked } = openAsked((one, count) => json(created(one), { 'x-sync-id': `sync_${count}` }));
-  const items = Array.from({ length: 1_201 }, (_, index) => ({ ...supplier, externalId: `S-${index}` }));
-  const outcome = await client.push('suppliers', items);
-  expect(asked.map(({ body }) => JSON.parse(body).suppliers.length)).toEqual([500, 500, 201]);
-  expect(outcome.created).toBe(1_201);
-  expect(outcome.records.map(({ externalId }) => externalId)).toEqual(
-    items.map(({ externalId }) => externalId),
-  );
-  expect(outcome.details.map(({ index }) => index)).toEqual(items.map((_item, index) => index));
-  expect(outcome.details[1_200]?.problems[0]?.pointer).toBe('/suppliers/1200/name');
-  expect(outcome.syncIds).toEqual(['sync_1', 'sync_2', 'sync_3']);
-});
-
-it('cuts a push below 5 MiB, counted in bytes and not in characters', async () => {
-  const { client, asked } = openAsked((one) => json(created(one)));
-  const items = Array.from({ length: 400 }, (_, index) => ({
-    externalId: `S-${index}`,
-    name: 'x',
-    certifications: ['€'.repeat(7_000)],
-  }));
-  await client.push('suppliers', items);
-  const sizes = asked.map(({ body }) => Buffer.byteLength(body));
-  expect(Math.max(...sizes)).toBeLessThan(4.6 * 1024 * 1024);
-  expect(Math.max(...sizes)).toBeGreaterThan(4.4 * 1024 * 1024);
-  expect(asked).toHaveLength(2);
-});
-
-it('halves what is too large for the service, keeps to it, and fails a single item alone', async () => {
-  const { client, asked } = openAsked((one) =>
-    one.body.length > 2_000 ? problem(413, 'body_too_large') : json(created(one)),
-  );
-  const small = Array.from({ length: 60 }, (_, index) => ({ externalId: `S-${index}`, name: 'small' }));
-  const large = { externalId: 'S-large', name: 'x'.repeat(3_000) };
-  const outcome = await client.push('suppliers', [...small, large]);
-  expect(outcome).toMatchObject({ success: false, created: 60 });
-  expect(outcome.errors).toEqual([{ externalId: 'S-large', error: expect.stringContaining('413') }]);
-  expect(outcome.records.map(({ externalId }) => externalId)).toEqual([
-    ...small.map(({ externalId }) => externalId),
-    'S-large',
-  ]);
-  expect(outcome.details.at(-1)).toMatchObject({ index: 60, action: 'failed' });
-  const before = asked.length;
-  await client.push('suppliers', small);
-  expect(asked.slice(before).every(({ body }) => body.length <= 2_000)).toBe(true);
-});
-
-it('says beside the items of each request what holds for all of them', async () => {
-  const { client, asked } = openAsked((one) => json(created(one)));
-  const batches = Array.from({ length: 501 }, (_, index) => ({
-    externalId: `B-${index}`,
-    productExternalId: 'P-1',
-    batchNumber: '1',
-  }));
-  await client.push('batches', batches, { autoCreateDDS: true });
-  await client.push('batches', batches.slice(0, 2), { autoCreateDDS: false });
-  await client.plan('batches', batches.slice(0, 2), { assume: ['P-1'] });
-  await client.push('batches', batches.slice(0, 2));
-  const bodies = asked.map(({ body }) => JSON.parse(body));
-  expect(bodies.map(({ batches: { length }, ...besides }) => ({ length, ...besides }))).toEqual([
-    { length: 500, autoCreateDDS: true },
-    { length: 1, autoCreateDDS: true },
-    { length: 2, autoCreateDDS: false },
-    { length: 2, assume: ['P-1'] },
-    { length: 2 },
-  ]);
-  expect(bodies[0].batches.concat(bodies[1].batches)).toEqual(batches);
-});
-
-for (const status of [429, 503, 504]) {
-  it(`repeats after ${status}, no sooner than Retry-After says`, async () => {
-    const { client, asked } = openAsked((one, count) =>
-      count < 3 ? problem(status, 'wait', { 'retry-after': '7' }) : json(created(one)),
-    );
-    expect((await client.push('suppliers', [supplier])).created).toBe(1);
-    const [first, second, third] = asked.map(({ at }) => at);
-    expect(Number(second) - Number(first)).toBeGreaterThanOrEqual(7_000);
-    expect(Number(third) - Number(second)).toBeGreaterThanOrEqual(7_000);
-  });
-}
-
-it('repeats after a broken connection, with longer waits', async () => {
-  const { client, asked } = openAsked((one, count) => {
-    if (count < 6) throw new TypeError('fetch failed', { cause: new Error('ECONNRESET') });
-    return json(created(one));
-  });
-  expect((await client.push('suppliers', [supplier])).created).toBe(1);
-  const waits = asked.slice(1).map(({ at }, index) => at - Number(asked[index]?.at));
-  expect(Number(waits[4])).toBeGreaterThan(Number(waits[0]) * 4);
-});
-
-it('gives up once its patience ends, and says why', async () => {
-  const { client, asked } = openAsked(() => problem(503, 'unavailable'), { patienceMs: 20_000 });
-  const begunAt = Date.now();
-  const failing = client.push('suppliers', [supplier]);
-  await expect(failing).rejects.toThrow(Unreachable);
-  await expect(failing).rejects.toThrow(
-    'POST /api/v1/integration/suppliers was answered 503: it is unavailable',
-  );
-  expect(Date.now() - begunAt).toBeLessThan(20_000);
-  expect(asked.length).toBeGreaterThan(3);
-});
-
-for (const headers of [{}, { 'retry-after': '0' }]) {
-  it(`waits longer each time after a 429 with ${JSON.stringify(headers)}`, async () => {
-    const { client, asked } = openAsked(() => problem(429, '', headers), { patienceMs: 20_000 });
-    await expect(client.push('suppliers', [supplier])).rejects.toThrow(Unreachable);
-    expect(asked.length).toBeGreaterThan(3);
-    expect(asked.length).toBeLessThan(20);
-  });
-}
-
-it('lets no call wait longer than its patience for the Retry-After of another call', async () => {
-  const { client, asked } = openAsked(() => problem(429, '', { 'retry-after': '3600' }), {
-    patienceMs: 20_000,
-  });
-  await expect(client.push('suppliers', [supplier])).rejects.toThrow(Unreachable);
-  const begunAt = Date.now();
-  await expect(client.push('suppliers', [supplier])).rejects.toThrow(Unreachable);
-  expect(Date.now() - begunAt).toBeLessThan(20_000);
-  expect(asked).toHaveLength(1);
-});
 
 it.each([429, 503])(
   "waits no longer after a %i where the machine's clock is set back meanwhile",
@@ -208,37 +74,6 @@ it.each([429, 503])(
     expect(performance.now() - begunAt).toBeLessThan(5 * 60_000);
   },
 );
-
-it('repeats what a proxy answered 502, as it does while gateways are replaced', async () => {
-  const page = new Response('<h1>502 Bad Gateway</h1>', { status: 502 });
-  const { client, asked } = openAsked((one, count) => (count === 1 ? page : json(created(one))));
-  expect((await client.push('suppliers', [supplier])).created).toBe(1);
-  expect(asked).toHaveLength(2);
-});
-
-for (const [status, code] of [
-  [400, 'invalid_request'],
-  [401, 'unauthorized'],
-  [404, 'not_found'],
-  [500, 'internal'],
-] as const) {
-  it(`does not repeat what was answered ${status}`, async () => {
-    const { client, asked } = openAsked(() => problem(status, code));
-    await expect(client.push('suppliers', [supplier])).rejects.toMatchObject({ status, code });
-    expect(asked).toHaveLength(1);
-  });
-}
-
-it('says which scope is missing', async () => {
-  const { client } = openAsked(() =>
-    problem(403, 'insufficient_scope', {
-      'www-authenticate': 'Bearer error="insufficient_scope", scope="integration:suppliers:write"',
-    }),
-  );
-  const refused = await client.push('suppliers', [supplier]).catch((error: unknown) => error);
-  expect(refused).toBeInstanceOf(RequestFailed);
-  expect(refused).toMatchObject({ scope: 'integration:suppliers:write' });
-});
 
 it('does not repeat the registration of a webhook that may have arrived', async () => {
   const { client, asked } = openAsked(() => problem(503, 'unavailable'));
