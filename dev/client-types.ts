@@ -7,7 +7,7 @@ import { format, resolveConfig } from 'prettier';
 const file = new URL('../client/src/types.ts', import.meta.url);
 
 /** The part of JSON Schema that the contracts are written in. */
-interface Schema {
+export interface Schema {
   type?: string | readonly string[];
   title?: string;
   description?: string;
@@ -53,20 +53,23 @@ function objectOf(schema: Schema, named: Map<string, string>): string {
   });
   const body = `{\n${lines.join('\n')}\n}`;
   if (title === undefined) return body;
-  const name = title
-    .split(/[ .]/)
-    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
-    .join('');
+  const name = nameOf(title);
   named.set(name, `export interface ${name} ${body}`);
   return name;
 }
 
+/** The name of the type of a schema with that title. */
+export const nameOf = (title: string): string =>
+  title
+    .split(/[ .]/)
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('');
+
 /** The text of the generated file. */
 export async function clientTypes(): Promise<string> {
   const named = new Map<string, string>();
-  const schemas = routes.flatMap(({ body, answer }) => [body?.schema, answer.schema]);
-  for (const schema of schemas) if (schema !== undefined) typeOf(plain(schema), named);
-  const events = eventKinds.map((kind) => typeOf(plain(eventBodyOf(kind, eventData[kind])), named));
+  for (const schema of schemasOf(routes)) typeOf(schema, named);
+  const events = eventSchemas().map((schema) => typeOf(schema, named));
   const text = [
     '// npm run generate writes this file: the shapes of the interface, as its schemas have them.',
     ...named.values(),
@@ -75,6 +78,16 @@ export async function clientTypes(): Promise<string> {
   ].join('\n\n');
   return format(text, { ...(await resolveConfig(file)), parser: 'typescript' });
 }
+
+/** The schemas of what callers of the routes send and read. */
+export const schemasOf = (some: readonly (typeof routes)[number][]): Schema[] =>
+  some.flatMap(({ body, answer }) =>
+    [body?.schema, answer.schema].flatMap((schema) => (schema === undefined ? [] : [plain(schema)])),
+  );
+
+/** The schema of the body of each kind of event. */
+export const eventSchemas = (): Schema[] =>
+  eventKinds.map((kind) => plain(eventBodyOf(kind, eventData[kind])));
 
 const plain = (schema: object): Schema => JSON.parse(JSON.stringify(schema));
 

@@ -1,6 +1,8 @@
 // npm run pack makes the tarballs of client/ and loader/ in .local/packages/: compiled, since Node reads no TypeScript below
-// node_modules, and with declarations. `npm install` of both into an empty folder is all that a user needs.
-import { execFileSync } from 'node:child_process';
+// node_modules, and with declarations. `npm install` of both into an empty folder is all that a user needs. Beside them it makes
+// the wheel of python/, where pip is.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
@@ -42,6 +44,7 @@ export async function pack(folder: string, names: readonly PackageName[] = packa
 }
 
 interface Manifest {
+  version: string;
   private?: boolean;
   bin?: object;
   exports: object;
@@ -85,7 +88,20 @@ export async function installPackages(
   return place;
 }
 
+/** Makes the wheel; returns its path. Where this Python has flit_core, pip downloads nothing. */
+export function packWheel(folder: string, python: string): string {
+  const isolation =
+    spawnSync(python, ['-c', 'import flit_core']).status === 0 ? ['--no-build-isolation', '--no-index'] : [];
+  const how = ['--quiet', '--no-deps', '--wheel-dir', folder, ...isolation];
+  execFileSync(python, ['-m', 'pip', 'wheel', ...how, join(root, 'python')], { stdio: 'inherit' });
+  const { version }: Manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  return join(folder, `integration_sync-${version}-py3-none-any.whl`);
+}
+
 if (import.meta.main) {
-  const made = await pack(join(root, '.local/packages'));
+  const folder = join(root, '.local/packages');
+  const made = await pack(folder);
+  if (spawnSync('python3', ['-m', 'pip', '--version']).status === 0) made.push(packWheel(folder, 'python3'));
+  else process.stderr.write('The wheel of python/ is not made: python3 -m pip does not run here.\n');
   process.stdout.write(`${made.join('\n')}\n`);
 }

@@ -13,6 +13,7 @@ import {
   notesOf,
   releasedChangelog,
   steps,
+  wheelWithVersion,
   withVersion,
 } from './version.ts';
 
@@ -64,6 +65,7 @@ function release(step: string | undefined): void {
     changeJson((lock: Parameters<typeof lockWithVersion>[0]) => lockWithVersion(lock, version)),
   );
   change('deploy/helm/Chart.yaml', (text) => chartWithVersion(text, version));
+  change('python/pyproject.toml', (text) => wheelWithVersion(text, version));
   change('Dockerfile', (text) => imageWithVersion(text, version));
   try {
     execFileSync('npm', ['run', 'generate'], { cwd: root, stdio: 'inherit' });

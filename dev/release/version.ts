@@ -52,6 +52,10 @@ export const lockWithVersion = (lock: Lock, version: string): Lock => ({
 export const chartWithVersion = (text: string, version: string): string =>
   text.replaceAll(/^(version|appVersion): .*$/gm, `$1: ${version}`);
 
+/** The version of the wheel in pyproject.toml. */
+export const wheelWithVersion = (text: string, version: string): string =>
+  text.replace(/^version = .*$/m, `version = "${version}"`);
+
 /** The default of the image's build argument. */
 export const imageWithVersion = (text: string, version: string): string =>
   text.replace(/^ARG VERSION=.*$/m, `ARG VERSION=${version}`);

@@ -48,7 +48,7 @@ beforeEach(async () => {
   const folder = await temporaryFolder();
   closing.add(folder);
   root = folder.path;
-  for (const path of ['deploy/helm', 'shared/sync', 'loader'])
+  for (const path of ['deploy/helm', 'shared/sync', 'loader', 'python'])
     mkdirSync(join(root, path), { recursive: true });
   write('package.json', JSON.stringify(manifest));
   write('shared/sync/package.json', JSON.stringify({ name: '@integration-sync/sync', version: '1.0.0' }));
@@ -59,6 +59,7 @@ beforeEach(async () => {
   write('package-lock.json', JSON.stringify({ version: '1.0.0', packages: { '': { version: '1.0.0' } } }));
   write('deploy/helm/Chart.yaml', 'version: 1.0.0\nappVersion: 1.0.0\n');
   write('Dockerfile', 'ARG VERSION=1.0.0\n');
+  write('python/pyproject.toml', '[project]\nversion = "1.0.0"\n');
   write('CHANGELOG.md', '# Changelog\n\n## Unreleased\n\n- Something.\n\n## 1.0.0\n\nThe first.\n');
   git('init', '--quiet', '--initial-branch', 'main');
   git('add', '--all');
@@ -78,6 +79,7 @@ it('writes the version everywhere, commits, and tags with the notes', () => {
     expect(JSON.parse(read(path)).version).toBe('1.1.0');
   expect(JSON.parse(read('loader/package.json')).dependencies['@integration-sync/client']).toBe('1.1.0');
   expect(read('deploy/helm/Chart.yaml')).toBe('version: 1.1.0\nappVersion: 1.1.0\n');
+  expect(read('python/pyproject.toml')).toBe('[project]\nversion = "1.1.0"\n');
   expect(read('Dockerfile')).toBe('ARG VERSION=1.1.0\n');
   expect(release('--notes', '1.1.0').stdout).toBe('- Something.\n');
 });

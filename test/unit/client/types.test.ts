@@ -1,12 +1,18 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { clientTypes } from '@integration-sync/dev/client-types';
+import { pythonTypes } from '@integration-sync/dev/python-types';
 import { expect, it } from 'vitest';
 
 const client = join(import.meta.dirname, '../../../client');
 
 it('client/ has the types that the schemas have (npm run generate writes them)', async () => {
   expect(await readFile(join(client, 'src/types.ts'), 'utf8')).toBe(await clientTypes());
+});
+
+it('python/ has the types that the schemas have (npm run generate writes them)', async () => {
+  const types = join(import.meta.dirname, '../../../python/src/integration_sync/types.py');
+  expect(await readFile(types, 'utf8')).toBe(pythonTypes());
 });
 
 it('client/ has no dependencies', async () => {

@@ -1,0 +1,169 @@
+"""Connections that are slow, closed, cut off or led through a proxy, and threads that share a client."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import threading
+import time
+import unittest
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from unittest import mock
+
+from integration_sync import Client, RequestFailed, Unreachable
+
+from cases import Json, ScriptedService, SimulatedClock
+
+SUPPLIER = {"externalId": "S-1", "name": "One"}
+
+
+@contextlib.contextmanager
+def listening(serve: Callable[[socket.socket], None]) -> Iterator[int]:
+    """A server that does so with each connection, once it has read something."""
+    open_sockets: list[socket.socket] = []
+
+    def accept() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection = server.accept()[0]
+                open_sockets.append(connection)
+                if connection.recv(65_536):
+                    serve(connection)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=accept)
+        thread.start()
+        try:
+            yield server.getsockname()[1]
+        finally:
+            server.shutdown(socket.SHUT_RDWR)
+            for one in open_sockets:
+                one.close()
+            thread.join()
+
+
+class Connections(unittest.TestCase):
+    def test_an_answer_that_does_not_come_or_drips_ends_with_one_deadline(self) -> None:
+        def drip(head: bytes) -> Callable[[socket.socket], None]:
+            def serve(connection: socket.socket) -> None:
+                with contextlib.suppress(OSError):
+                    connection.sendall(head)
+                    for _ in range(200):
+                        connection.sendall(b"x")
+                        time.sleep(0.02)
+
+            return serve
+
+        slow = {
+            "silence": lambda _connection: None,
+            "a status line": drip(b"HTTP/1.1 2"),
+            "headers": drip(b"HTTP/1.1 200 OK\r\nx: "),
+            "a body": drip(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n"),
+        }
+        for name, serve in slow.items():
+            with self.subTest(name), listening(serve) as port:
+                client = Client(f"http://127.0.0.1:{port}", key="k", patience_seconds=0, answer_seconds_max=0.3)
+                begun = time.monotonic()
+                with self.assertRaisesRegex(Unreachable, "timed out"), client:
+                    client.push("suppliers", [SUPPLIER])
+                self.assertLess(time.monotonic() - begun, 2)
+
+    def test_a_connection_that_the_service_has_closed_meanwhile_is_not_used(self) -> None:
+        body = b'{"entities": [], "total": 0}'
+        answer = b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body)
+        closed = threading.Semaphore(0)
+
+        def answer_once(connection: socket.socket) -> None:
+            connection.sendall(answer)
+            connection.shutdown(socket.SHUT_RDWR)
+            closed.release()
+
+        with listening(answer_once) as port:
+            with Client(f"http://127.0.0.1:{port}", key="k", patience_seconds=0) as client:
+                for _ in range(3):
+                    self.assertEqual(list(client.list("suppliers")), [])
+                    self.assertTrue(closed.acquire(timeout=10))
+
+    def test_a_connection_is_kept_alive_for_the_next_call(self) -> None:
+        clock = SimulatedClock()
+        with ScriptedService({}, clock) as service:
+            with Client(f"http://127.0.0.1:{service.port}", key="k", clock=clock) as client:
+                client.push("suppliers", ({"externalId": f"S-{index}"} for index in range(2_000)))
+                self.assertEqual({one.headers["host"] for one in service.asked}, {f"127.0.0.1:{service.port}"})
+                self.assertEqual(service.connections, 1)
+
+    def test_an_address_without_a_service_is_unreachable(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            port = server.getsockname()[1]
+        with self.assertRaisesRegex(Unreachable, rf"http://127\.0\.0\.1:{port} does not answer \(.*refused"):
+            Client(f"http://127.0.0.1:{port}", key="k", patience_seconds=0).push("suppliers", [SUPPLIER])
+
+    def test_no_redirect_is_followed_and_a_page_is_no_answer(self) -> None:
+        for script in (
+            {"status": 302, "headers": {"location": "http://127.0.0.1:1/"}},
+            {"status": 200, "headers": {"content-type": "text/html"}, "text": "<h1>Sign in</h1>"},
+        ):
+            clock = SimulatedClock()
+            with self.subTest(script=script), ScriptedService({"answers": [script]}, clock) as service:
+                client = Client(f"http://127.0.0.1:{service.port}", key="k", clock=clock)
+                with self.assertRaisesRegex(RequestFailed, f"was answered {script['status']}"), client:
+                    client.push("suppliers", [SUPPLIER])
+                self.assertEqual(len(service.asked), 1)
+
+    def test_what_is_no_address_or_no_credential_is_refused(self) -> None:
+        for url in ("sync.example.com", "ftp://sync.example.com", ""):
+            with self.subTest(url=url), self.assertRaisesRegex(ValueError, "^url: expected an address"):
+                Client(url, key="k")
+        wrong: list[Json] = [{}, {"key": "k", "token": "t"}, {"client_id": "c"}, {"key": "k", "client_secret": "s"}]
+        for given in wrong:
+            with self.subTest(given=given), self.assertRaisesRegex(TypeError, "expected one of"):
+                Client("https://sync.example.com", **given)
+
+    def test_the_proxy_of_the_environment_is_used(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            proxy = f"http://me:p%40ss@127.0.0.1:{server.getsockname()[1]}"
+            requests = ThreadPoolExecutor(1).submit(read_requests, server, 2)
+            variables = {"http_proxy": proxy, "https_proxy": proxy, "no_proxy": ""}
+            with mock.patch.dict(os.environ, variables, clear=True):
+                for scheme in ("http", "https"):
+                    client = Client(f"{scheme}://service.test", key="k", patience_seconds=0)
+                    with self.assertRaises((RequestFailed, Unreachable)), client:
+                        next(client.pages("suppliers"))
+            plain, tunnel = requests.result(timeout=10)
+        self.assertIn("GET http://service.test:80/api/v1/integration/suppliers?limit=100 HTTP/1.1", plain)
+        self.assertIn("CONNECT service.test:443", tunnel)
+        self.assertNotIn("Bearer", tunnel)
+        for request in (plain, tunnel):
+            self.assertIn("proxy-authorization: Basic bWU6cEBzcw==", request)
+
+    def test_threads_that_share_a_client_keep_to_the_rate_limit_together(self) -> None:
+        class EvenClock(SimulatedClock):
+            def now(self) -> float:
+                return time.monotonic()
+
+            def wait(self, seconds: float) -> None:
+                time.sleep(seconds)
+
+        clock = EvenClock()
+        with ScriptedService({"limit": {"requests": 20, "windowSeconds": 1}}, clock) as service:
+            with Client(f"http://127.0.0.1:{service.port}", key="k", clock=clock) as client:
+                client.push("suppliers", [SUPPLIER])
+                begun = time.monotonic()
+                with ThreadPoolExecutor(8) as threads:
+                    outcomes = list(threads.map(lambda _: client.push("suppliers", [SUPPLIER]).created, range(60)))
+        self.assertEqual(outcomes, [1] * 60)
+        self.assertGreater(time.monotonic() - begun, 2)
+        self.assertLess(service.refused, 10)
+
+
+def read_requests(server: socket.socket, count: int) -> list[str]:
+    """The heads of so many requests, each of which is answered 403."""
+    heads = []
+    for _ in range(count):
+        connection = server.accept()[0]
+        with connection:
+            heads.append(connection.recv(65_536).decode())
+            connection.sendall(b"HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n")
+    return heads
