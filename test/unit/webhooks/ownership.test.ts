@@ -1,7 +1,7 @@
 // What becomes of the partitions of a replica where MongoDB fails, and where the log is made again.
 import { openLog } from '@integration-sync/runtime/log';
 import { partitionsNumber } from '@integration-sync/contracts';
-import { expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import type { Claim } from '../../../services/webhooks/src/owning/claims.ts';
 import { OwnedPartitions, Ownership } from '../../../services/webhooks/src/owning/ownership.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -14,6 +14,7 @@ function setUp() {
   const replicas = ['self'];
   const given: Pick<Claim, 'partition' | 'floor'>[] = [];
   const ended: number[] = [];
+  const replaced = new Set<number>();
   let failures = 0;
   let term = 0;
   let reading: Promise<void> | undefined;
@@ -41,6 +42,7 @@ function setUp() {
         term += 1;
         return partitions.map((partition) => ({ partition, term, floor: 10, stream: stream.facts.id }));
       },
+      standing: async (held: readonly Claim[]) => held.filter(({ partition }) => !replaced.has(partition)),
       async giveBack(claims: readonly Claim[]) {
         failures -= 1;
         if (failures >= 0) throw new Error('away');
@@ -65,6 +67,7 @@ function setUp() {
     owned,
     given,
     ended,
+    replaced,
     stream,
     terms: () => [...new Set(Array.from(owned.values(), (one) => one.term))],
     readUntil: (end: Promise<void>) => void (reading = end),
@@ -75,6 +78,21 @@ function setUp() {
     },
   };
 }
+
+afterEach(() => void vi.useRealTimers());
+
+it('notices within 10 s that another replica has claimed a partition, though it has missed no broadcast', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
+  const { ownership, owned, ended, replaced } = setUp();
+  await using _ownership = ownership;
+  await vi.advanceTimersByTimeAsync(500);
+  expect(owned.size).toBe(partitionsNumber);
+  replaced.add(3);
+  await vi.advanceTimersByTimeAsync(9_000);
+  expect(ended).toEqual([]);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(ended).toEqual([3]);
+});
 
 it('gives back a partition with how far it was read, also where that fails at first', async () => {
   const { ownership, owned, given, fail, change } = setUp();

@@ -6,6 +6,7 @@
 //   assigned to this replica, not free      waits until the owner gives the partition back, or is silent for 2.5 s
 //   its own, assigned to another replica    stops deliveries, stores offsets, gives the partition back
 //   its own, but its broadcasts are lost    begins no attempt and stores nothing until MongoDB confirms its claims
+//   its own for 10 s                        asks MongoDB: broadcasts to another replica may be lost that this replica hears
 import { hash } from 'node:crypto';
 import { partitionsNumber } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
@@ -65,6 +66,7 @@ interface OwnershipOptions {
 }
 
 const everyMs = 500;
+const verifiedEveryMs = 10_000;
 const givenBackSubject = 'webhooks.partitions.given-back';
 
 export class Ownership implements AsyncDisposable {
@@ -73,6 +75,7 @@ export class Ownership implements AsyncDisposable {
   #released: Claim[] = [];
   #isEnding = false;
   #failingSince: number | undefined;
+  #verifiedAt = performance.now();
   readonly #checks: PeriodicCheck;
   readonly #listening = new DisposableStack();
 
@@ -107,7 +110,7 @@ export class Ownership implements AsyncDisposable {
     const { replicas, owned, stream } = this.#options;
     try {
       if (!replicas.isHeard) return;
-      if (!owned.isSure) await this.#verify();
+      if (!owned.isSure || performance.now() - this.#verifiedAt >= verifiedEveryMs) await this.#verify();
       // If the log was created again or restored, this replica drops its claims of the former log and claims the partitions anew.
       await this.#lose([...owned.values()].filter((claim) => claim.stream !== stream.facts.id));
       const wanted = this.#wanted();
@@ -129,6 +132,7 @@ export class Ownership implements AsyncDisposable {
   async #verify(): Promise<void> {
     const { claims, owned, replicas, log } = this.#options;
     const { gaps } = replicas;
+    const now = performance.now();
     const standing = await claims.standing([...owned.values()]);
     const lost = [...owned.values()].filter((claim) => !standing.includes(claim));
     if (lost.length > 0) {
@@ -136,6 +140,7 @@ export class Ownership implements AsyncDisposable {
       await this.#lose(lost);
     }
     owned.areVerified(gaps);
+    this.#verifiedAt = now;
   }
 
   /** Waits until reading ends: a late message would make this replica skip earlier messages once it claims again. */
