@@ -39,6 +39,8 @@ export const fieldsOf: Readonly<Record<Kind, Readonly<Record<string, Field>>>> =
     unit: { type: 'text' },
     receivedDate: { type: 'date' },
     expiryDate: { type: 'date' },
+    ddsReferenceNumber: { type: 'id' },
+    ddsVerificationNumber: { type: 'id' },
   },
 };
 

@@ -2,6 +2,7 @@
 import type { Kind } from '@integration-sync/client';
 import { Stop } from '../exit.ts';
 import { fieldsOf, neededOf, reasonColumn, rowColumn } from '../kinds.ts';
+import { layouts, otherNames, type Layout } from './headers.ts';
 import { nearest, plainName } from './nearest.ts';
 
 export interface Binding {
@@ -14,6 +15,8 @@ export interface Bindings {
   bound: readonly Binding[];
   /** Columns that belong to no field. */
   unused: readonly string[];
+  /** The columns whose texts make the externalId, in a file without a column for it. */
+  key?: readonly Omit<Binding, 'field'>[];
 }
 
 export interface ColumnRules {
@@ -25,8 +28,41 @@ export interface ColumnRules {
 
 /** Throws a Stop that names missing or repeated fields and the most similar columns. `where` names file and sheet. */
 export function bindColumns(header: readonly string[], rules: ColumnRules, where: string): Bindings {
-  const { kind, columns, constants = {} } = rules;
-  const fieldOf = columns === undefined ? byName(kind) : byMap(columns, kind, where);
+  const { kind, columns } = rules;
+  if (columns !== undefined) return bind(header, rules, where, byMap(columns, kind, where));
+  return byLayout(header, rules, where) ?? bind(header, rules, where, byName(kind));
+}
+
+/** Undefined if the file has a column for each needed field, or is not of the layout. */
+function byLayout(header: readonly string[], rules: ColumnRules, where: string): Bindings | undefined {
+  const layout = layouts[rules.kind];
+  const names = new Set(header.map(plainName));
+  const isWhole = neededOf(rules.kind).every((field) => names.has(plainName(field)));
+  if (layout === undefined || isWhole || names.has(plainName('externalId'))) return undefined;
+  const key = keyOf(layout, header);
+  // The first and the last column of the key are always filled.
+  if (key.at(0) === undefined || key.at(-1) === undefined) return undefined;
+  const named = byName(rules.kind);
+  const fieldOf: FieldOf = (column) => named(column) ?? layout.fields.get(plainName(column));
+  const constants = { ...rules.constants, externalId: rules.constants?.['externalId'] ?? '' };
+  const { bound, unused } = bind(header, { ...rules, constants }, where, fieldOf);
+  const there = key.flatMap((column) => column ?? []);
+  return {
+    bound,
+    unused: unused.filter((column) => !there.some((one) => one.column === column)),
+    key: there,
+  };
+}
+
+const keyOf = ({ key }: Layout, header: readonly string[]): (Omit<Binding, 'field'> | undefined)[] =>
+  key.map((headers) => {
+    const index = header.findIndex((column) => headers.includes(plainName(column)));
+    const column = header[index];
+    return column === undefined ? undefined : { index, column };
+  });
+
+function bind(header: readonly string[], rules: ColumnRules, where: string, fieldOf: FieldOf): Bindings {
+  const { kind, constants = {} } = rules;
   const bound: Binding[] = [];
   const unused: string[] = [];
   for (const [index, column] of header.entries()) {
@@ -56,7 +92,7 @@ type FieldOf = (column: string) => string | null | undefined;
 
 function byName(kind: Kind): FieldOf {
   const names = new Map(Object.keys(fieldsOf[kind]).map((field) => [plainName(field), field]));
-  return (column) => names.get(plainName(column));
+  return (column) => names.get(plainName(column)) ?? otherNames[kind].get(plainName(column));
 }
 
 function byMap(columns: Readonly<Record<string, string | null>>, kind: Kind, where: string): FieldOf {

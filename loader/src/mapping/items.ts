@@ -2,7 +2,7 @@
 import type { Kind } from '@integration-sync/client';
 import { Stop } from '../exit.ts';
 import { fieldsOf, reasonColumn, rowColumn, type Field } from '../kinds.ts';
-import type { Binding } from './columns.ts';
+import type { Binding, Bindings } from './columns.ts';
 import { converterOf, Wrong, type Cell, type Conversion } from './convert.ts';
 import { dateFormat, findDates, type DateFormat } from './dates.ts';
 import type { Rules } from './map.ts';
@@ -34,6 +34,8 @@ const wordsOf = (given: readonly string[]): ReadonlySet<string> =>
 export interface Table {
   kind: Kind;
   bound: readonly Binding[];
+  /** The columns whose texts make the externalId. */
+  key?: Bindings['key'] | undefined;
   width: number;
   /** The first rows, which show how numbers and dates are written. */
   sample: readonly (readonly Cell[])[];
@@ -62,9 +64,13 @@ export function itemsOfCells(table: Table, rules: Rules): Making {
   });
   const constants = Object.entries(rules.constants ?? {});
   const idColumn = columns.find(({ field }) => field === 'externalId');
+  const idOf =
+    table.key === undefined ? undefined : keyReader(table.key, conversionOf(rules, '.', undefined));
+  if (table.key !== undefined)
+    notes.push(`externalId of ${table.key.map(({ column }) => `"${column}"`).join(', ')}`);
 
   const wrong = (row: readonly Cell[], reason: string): Wrong =>
-    new Wrong(reason, idColumn?.convert(row[idColumn.index]));
+    new Wrong(reason, idOf === undefined ? idColumn?.convert(row[idColumn.index]) : idOf(row));
 
   const make = (row: readonly Cell[]): Item | Wrong => {
     if (row.length > table.width && row.slice(table.width).some((cell) => cell !== '' && cell !== null)) {
@@ -79,10 +85,30 @@ export function itemsOfCells(table: Table, rules: Rules): Making {
       if (value instanceof Wrong) return wrong(row, `${column}: ${value.reason}`);
       if (value !== undefined) item[field] = value;
     }
+    const id = idOf?.(row);
+    if (id instanceof Wrong) return wrong(row, id.reason);
+    if (id !== undefined && id !== '') item['externalId'] = id;
     for (const [field, value] of constants) item[field] ??= value;
     return item;
   };
   return { make, notes };
+}
+
+/** Reads the externalId that the filled cells of a key make. */
+function keyReader(
+  key: NonNullable<Bindings['key']>,
+  conversion: Conversion,
+): (row: readonly Cell[]) => string | Wrong {
+  const convert = converterOf('id', { ...conversion, emptyClears: false });
+  return (row) => {
+    const parts: string[] = [];
+    for (const { index, column } of key) {
+      const value = convert(row[index]);
+      if (value instanceof Wrong) return new Wrong(`${column}: ${value.reason}`);
+      if (typeof value === 'string') parts.push(value);
+    }
+    return parts.join('/');
+  };
 }
 
 /** For JSON, whose values have types: an object is the item, unless a map renames its keys. */

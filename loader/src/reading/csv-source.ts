@@ -47,10 +47,10 @@ export async function openCsv(input: Input, standardInput?: AsyncIterable<Buffer
   );
   const headerAt = headerOf(begun, input);
   const header = (begun[headerAt] ?? []).map((cell) => cell.trim());
-  const { bound, unused } = bindColumns(header, { ...input.rules, kind: input.kind }, where);
+  const { bound, unused, key } = bindColumns(header, { ...input.rules, kind: input.kind }, where);
   const sample = begun.slice(headerAt + 1, headerAt + 1 + sampleRows);
   const delimiter = String.fromCharCode(look.form.delimiter);
-  const table = { kind: input.kind, bound, width: header.length, sample, delimiter, where };
+  const table = { kind: input.kind, bound, key, width: header.length, sample, delimiter, where };
   const { make, notes } = itemsOfCells(table, input.rules);
   const nonAscii = sample.find((row) => /\P{ASCII}/u.test(row.join('')));
   const example =

@@ -24,10 +24,10 @@ export async function openXlsx(input: Input): Promise<Source> {
   const headerRow =
     begun.find(({ number, cells }) => number <= headerRowsMax && isHeader(headerOf(cells), rules)) ?? first;
   const header = headerOf(headerRow.cells);
-  const { bound, unused } = bindColumns(header, rules, where);
+  const { bound, unused, key } = bindColumns(header, rules, where);
   const isBelow = ({ number }: SheetRow): boolean => number > headerRow.number;
   const sample = begun.filter(isBelow).map(({ cells }) => cells);
-  const table = { kind: input.kind, bound, width: header.length, sample, delimiter: undefined, where };
+  const table = { kind: input.kind, bound, key, width: header.length, sample, delimiter: undefined, where };
   const { make, notes } = itemsOfCells(table, input.rules);
   return {
     input,

@@ -113,3 +113,51 @@ it('stops at the first rows of standard input beyond 1 MiB that are no UTF-8', a
     'standard input, up to line 200002: a byte is no UTF-8',
   );
 });
+
+const lots = {
+  english:
+    'Item No.,Variant Code,Lot No.,Description,Test Quality,Certificate Number,Blocked,Inventory,Expired Inventory,DDS Reference Number,DDS Verification No.\r\n' +
+    '1000,RED,LOT-1,Oak,Good,C-1,No,"1,250.5",0,26DE4711ABCD12,V7K2M9QX\r\n1001,,LOT-1,Ash,,,No,7.5,0,,\r\n',
+  german:
+    'Artikelnr.;Variantencode;Chargennr.;Beschreibung;Testqualität;Zertifikatnummer;Gesperrt;Lagerbestand;Abgelaufener Lagerbestand;DDS-Referenznummer;DDS-Verifizierungsnr.\r\n' +
+    '1000;RED;LOT-1;Eiche;Gut;C-1;Nein;1.250,5;0;26DE4711ABCD12;V7K2M9QX\r\n1001;;LOT-1;Esche;;;Nein;7,5;0;;\r\n',
+};
+
+it.each(Object.entries(lots))(
+  'finds the fields of a Business Central export of lots with %s headers without a map',
+  async (language, content) => {
+    const source = await sourceOf(`batches-${language}.csv`, Buffer.from(content));
+    const rows = (await Array.fromAsync(source.rows())).flat();
+    expect(rows.map(({ made }) => made)).toEqual([
+      {
+        externalId: '1000/RED/LOT-1',
+        productExternalId: '1000',
+        batchNumber: 'LOT-1',
+        quantity: 1250.5,
+        ddsReferenceNumber: '26DE4711ABCD12',
+        ddsVerificationNumber: 'V7K2M9QX',
+      },
+      { externalId: '1001/LOT-1', productExternalId: '1001', batchNumber: 'LOT-1', quantity: 7.5 },
+    ]);
+    expect(source.make(rows[0]?.raw)).toEqual(rows[0]?.made);
+    expect(source.notes.join('; ')).toMatch(/externalId of ".+", ".+", ".+"/);
+  },
+);
+
+it.each(['DDS Reference Number', 'DDS-Referenznummer', 'dds_reference_no.'])(
+  'finds %s in a file that has the columns of the fields, and leaves its other columns alone',
+  async (header) => {
+    const content = `externalId,productExternalId,batchNumber,Inventory,${header},DDS Verification No.\nB-1,P-1,1,5,R-1,V-1\n`;
+    const source = await sourceOf('batches.csv', Buffer.from(content));
+    expect((await Array.fromAsync(source.rows())).flat().map(({ made }) => made)).toEqual([
+      {
+        externalId: 'B-1',
+        productExternalId: 'P-1',
+        batchNumber: '1',
+        ddsReferenceNumber: 'R-1',
+        ddsVerificationNumber: 'V-1',
+      },
+    ]);
+    expect(source.notes).toContain('not used: "Inventory"');
+  },
+);

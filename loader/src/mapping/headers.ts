@@ -1,0 +1,55 @@
+// Headers of exports that are found without a map, beside the names of fields themselves.
+import type { Kind } from '@integration-sync/client';
+import { plainName } from './nearest.ts';
+
+const named = (names: Readonly<Record<string, readonly string[]>>): ReadonlyMap<string, string> =>
+  new Map(
+    Object.entries(names).flatMap(([field, headers]) => headers.map((header) => [plainName(header), field])),
+  );
+
+/** Headers that stand for a field of the kind in any file. */
+export const otherNames: Readonly<Record<Kind, ReadonlyMap<string, string>>> = {
+  suppliers: new Map(),
+  products: new Map(),
+  batches: named({
+    ddsReferenceNumber: ['DDS Reference No.', 'DDS-Referenznummer', 'DDS-Referenznr.'],
+    ddsVerificationNumber: [
+      'DDS Verification No.',
+      'DDS-Verifizierungsnummer',
+      'DDS-Verifizierungsnr.',
+      'DDS-Verifikationsnummer',
+      'DDS-Verifikationsnr.',
+      'DDS-Prüfnummer',
+      'DDS-Prüfnr.',
+    ],
+  }),
+};
+
+/** An export whose rows have no id of their own: several columns together are the key. */
+export interface Layout {
+  fields: ReadonlyMap<string, string>;
+  /** The columns of the key, each by the headers it may have; the texts of the filled cells make the externalId. */
+  key: readonly (readonly string[])[];
+}
+
+/** Lot No. Information of Business Central. Two items may have lots with the same number. */
+const lots: Layout = {
+  fields: named({
+    productExternalId: ['Item No.', 'Artikelnr.'],
+    batchNumber: ['Lot No.', 'Chargennr.', 'Losnr.'],
+    quantity: ['Inventory', 'Lagerbestand'],
+    expiryDate: ['Expiration Date', 'Ablaufdatum'],
+  }),
+  key: [
+    ['Item No.', 'Artikelnr.'],
+    ['Variant Code', 'Variantencode'],
+    ['Lot No.', 'Chargennr.', 'Losnr.'],
+  ].map((headers) => headers.map(plainName)),
+};
+
+/** By kind, the layout that a file may have which lacks a column for a needed field. */
+export const layouts: Readonly<Record<Kind, Layout | undefined>> = {
+  suppliers: undefined,
+  products: undefined,
+  batches: lots,
+};
