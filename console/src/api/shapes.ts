@@ -1,5 +1,6 @@
 // The types of answers that the console reads. Of contracts it imports types alone, so no code of contracts is bundled.
 export type {
+  DdsEntry,
   DeliveryAttempt,
   EventDelivery,
   ListingEntity,

@@ -14,6 +14,7 @@ import { useStore } from '../state/store.ts';
 import { useLoad } from '../state/use-load.ts';
 import { isNowhere } from '../text/nowhere.ts';
 import { FailedPush } from './failed-push.tsx';
+import { Statement, Statements, statementStatuses } from './statements.tsx';
 
 const kinds = ['suppliers', 'products', 'batches'] as const;
 type Kind = (typeof kinds)[number];
@@ -29,7 +30,7 @@ const requestOf = (kind: Kind, { externalId, cursor }: Route['query']): Request 
 /** Finds the records of all kinds that have one exact externalId, or lists one kind page by page. */
 export function Records() {
   const { query } = useStore(route);
-  const { externalId, run } = query;
+  const { externalId, run, status } = query;
   const [counts, setCounts] = useState<ReadonlyMap<string, number>>(new Map());
   const count = (path: string, one: number): void => setCounts((before) => new Map(before).set(path, one));
   const kind = kinds.find((one) => one === query['kind']);
@@ -53,11 +54,19 @@ export function Records() {
             ['batches', 'Batches'],
           ]}
         />
+        {kind === 'batches' && externalId === undefined && (
+          <Choice name="status" label="Statement" options={statementStatuses} />
+        )}
         <ById key={externalId} />
       </div>
-      {shown.map((one) => (
-        <OfKind key={one} kind={one} isOneOfAll={shown.length > 1} onCount={count} />
-      ))}
+      {kind === 'batches' &&
+      externalId === undefined &&
+      status !== undefined &&
+      !lacks(here, scopeOf(kind)) ? (
+        <Statements status={status} />
+      ) : (
+        shown.map((one) => <OfKind key={one} kind={one} isOneOfAll={shown.length > 1} onCount={count} />)
+      )}
       {externalId !== undefined && isNowhere(found) && (
         <FailedPush
           key={`${externalId} ${kind}`}
@@ -80,7 +89,7 @@ function ById() {
       class="field"
       onSubmit={(event) => {
         event.preventDefault();
-        goTo(withQuery(here, { externalId: text, run: undefined }));
+        goTo(withQuery(here, { externalId: text, run: undefined, status: undefined }));
       }}
     >
       <label for={id}>Exact externalId</label>
@@ -130,7 +139,7 @@ function OfKind({ kind, isOneOfAll, onCount }: OfKindProps) {
         </p>
       )}
       {externalId !== undefined
-        ? entities?.map((record) => <Whole key={record.internalId} record={record} />)
+        ? entities?.map((record) => <Whole key={record.internalId} kind={kind} record={record} />)
         : entities !== undefined && entities.length > 0 && <Rows kind={kind} records={entities} />}
       {!isOneOfAll && <Pager of={loaded} noun={singular[kind]} nouns={kind} />}
     </section>
@@ -172,7 +181,7 @@ const Status = ({ status }: { status: string }) => (
 );
 
 /** One record with all that is known of it. */
-function Whole({ record }: { record: DetailedRecord }) {
+function Whole({ kind, record }: { kind: Kind; record: DetailedRecord }) {
   const { name, syncStatus, lastSyncedAt, internalId, externalId, details } = record;
   return (
     <article class="card" aria-label={`The record ${externalId}`}>
@@ -207,6 +216,7 @@ function Whole({ record }: { record: DetailedRecord }) {
           </>
         )}
       </dl>
+      {kind === 'batches' && <Statement batch={externalId} />}
       {details !== undefined && <Json value={details.fields} label={`What ${name} holds`} />}
     </article>
   );

@@ -59,6 +59,11 @@ function Facts({ run }: { run: SyncRunInFull }) {
         {run.completedAt === null
           ? ', still running'
           : `, ${Date.parse(run.completedAt) - Date.parse(run.startedAt)} ms long`}
+        {typeof run.client === 'string' && (
+          <>
+            , by <a href={linkTo('runs', [], { client: run.client })}>{run.client}</a>
+          </>
+        )}
         .
       </p>
       <dl class="figures">

@@ -6,17 +6,18 @@ import { Off, useLacks } from '../parts/off.tsx';
 import { ProblemLine } from '../parts/problem.tsx';
 import { Pager, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { linkTo, route } from '../state/route.ts';
+import { linkTo, route, withQuery } from '../state/route.ts';
 import { useStore } from '../state/store.ts';
 import { useLoad } from '../state/use-load.ts';
 
 export const runsScope = 'integration:syncs:read';
 
 export function Runs() {
-  const { query } = useStore(route);
+  const here = useStore(route);
+  const { query } = here;
   const isOff = useLacks(runsScope);
-  const { entityType, failed, cursor } = query;
-  const request = get('/sync-runs', { entityType, failed, cursor, limit: 50 });
+  const { entityType, failed, client, cursor } = query;
+  const request = get('/sync-runs', { entityType, failed, client, cursor, limit: 50 });
   const loaded = useLoad<Listing<SyncRun>>(isOff ? undefined : request, cursor === undefined);
   if (isOff) return <NoRuns />;
   return (
@@ -41,6 +42,9 @@ export function Runs() {
             ['true', 'With failures'],
           ]}
         />
+        {client !== undefined && (
+          <a href={withQuery(here, { client: undefined })}>Of {client} alone: show all</a>
+        )}
         <Curl request={request} />
       </div>
       <ProblemLine of={loaded} />
