@@ -248,6 +248,10 @@ export interface Batch {
   receivedDate?: string | null | undefined;
   /** Batch expiry date */
   expiryDate?: string | null | undefined;
+  /** Reference number of the due-diligence statement; clearing it clears the verification number too */
+  ddsReferenceNumber?: string | null | undefined;
+  /** Verification number of the due-diligence statement; only in an item with the reference number */
+  ddsVerificationNumber?: string | null | undefined;
 }
 
 export interface PushBatches {
@@ -261,18 +265,21 @@ export interface DdsEntry {
   ddsId: string;
   batchExternalId: string;
   batchInternalId: string;
-  status: 'DRAFT';
-  /** The product's HS code when the draft was made */
+  /** REFERENCED while the batch has a reference number; other values may be added */
+  status: 'DRAFT' | 'REFERENCED';
+  /** The product's HS code when the statement was made */
   hsCode: string | null;
-  /** The product's country when the draft was made */
+  /** The product's country when the statement was made */
   countryOfProduction: string | null;
-  /** The batch's quantity */
+  /** The batch's quantity when the statement was made */
   quantity: number | null;
-  /** The batch's unit of measure */
+  /** The batch's unit of measure when the statement was made */
   unit: string | null;
-  referenceNumber: null;
-  verificationNumber: null;
-  /** What must still be supplied before the statement can be submitted; never empty */
+  /** The batch's `ddsReferenceNumber` */
+  referenceNumber: string | null;
+  /** The batch's `ddsVerificationNumber` */
+  verificationNumber: string | null;
+  /** What a draft lacks and pushes can still give; empty once it is REFERENCED */
   missing: string[];
 }
 
@@ -330,6 +337,10 @@ export interface BatchFields {
   receivedDate?: string | null | undefined;
   /** Batch expiry date */
   expiryDate?: string | null | undefined;
+  /** Reference number of the due-diligence statement; clearing it clears the verification number too */
+  ddsReferenceNumber?: string | null | undefined;
+  /** Verification number of the due-diligence statement; only in an item with the reference number */
+  ddsVerificationNumber?: string | null | undefined;
 }
 
 export interface BatchDetails {
@@ -424,6 +435,8 @@ export interface SyncRun {
   failed: number;
   startedAt: string;
   completedAt: string | null;
+  /** The client that pushed, for a key and for a token that a key has fetched; else null */
+  client: string | null;
 }
 
 export interface SyncRunListing {
@@ -455,6 +468,8 @@ export interface SyncRunInFull {
   failed: number;
   startedAt: string;
   completedAt: string | null;
+  /** The client that pushed, for a key and for a token that a key has fetched; else null */
+  client: string | null;
   /** The first 100 items that failed */
   errors: RunError[];
   /** How many more items failed */
@@ -477,6 +492,7 @@ export interface RegisterWebhook {
     | 'batch.updated'
     | 'batch.archived'
     | 'dds.created'
+    | 'dds.updated'
     | 'sync.completed'
     | 'webhook.disabled'
     | 'webhook.enabled'
@@ -552,6 +568,7 @@ export interface ChangeWebhook {
         | 'batch.updated'
         | 'batch.archived'
         | 'dds.created'
+        | 'dds.updated'
         | 'sync.completed'
         | 'webhook.disabled'
         | 'webhook.enabled'
@@ -686,6 +703,7 @@ export interface ReplayEvents {
         | 'batch.updated'
         | 'batch.archived'
         | 'dds.created'
+        | 'dds.updated'
         | 'sync.completed'
         | 'webhook.disabled'
         | 'webhook.enabled'
@@ -834,6 +852,35 @@ export interface EventDdsCreated {
   data: DdsEntry;
 }
 
+export interface EventDdsUpdated {
+  event: 'dds.updated';
+  timestamp: string;
+  integrationId: string;
+  data: {
+    ddsId: string;
+    batchExternalId: string;
+    batchInternalId: string;
+    /** REFERENCED while the batch has a reference number; other values may be added */
+    status: 'DRAFT' | 'REFERENCED';
+    /** The product's HS code when the statement was made */
+    hsCode: string | null;
+    /** The product's country when the statement was made */
+    countryOfProduction: string | null;
+    /** The batch's quantity when the statement was made */
+    quantity: number | null;
+    /** The batch's unit of measure when the statement was made */
+    unit: string | null;
+    /** The batch's `ddsReferenceNumber` */
+    referenceNumber: string | null;
+    /** The batch's `ddsVerificationNumber` */
+    verificationNumber: string | null;
+    /** What a draft lacks and pushes can still give; empty once it is REFERENCED */
+    missing: string[];
+    /** Names of the fields of the statement that changed */
+    changedFields: ('status' | 'referenceNumber' | 'verificationNumber')[];
+  };
+}
+
 export interface EventSyncCompleted {
   event: 'sync.completed';
   timestamp: string;
@@ -888,6 +935,7 @@ export type Event =
   | EventBatchUpdated
   | EventBatchArchived
   | EventDdsCreated
+  | EventDdsUpdated
   | EventSyncCompleted
   | EventWebhookDisabled
   | EventWebhookEnabled;

@@ -25,6 +25,10 @@ import {
 import { readKnown, readMessages, restore } from '../upgrade/restore.ts';
 
 const closing = new AsyncDisposableStack();
+const givable = new Set(['hsCode', 'countryOfProduction', 'quantity', 'unit', 'referenceNumber']);
+/** A run of a release that names no client. */
+const unnamed = (run: object): object => ({ ...run, client: null });
+
 let world: World;
 let receiver: Receiver;
 let known: Known;
@@ -118,9 +122,12 @@ describe('after the release before', () => {
         const stored = new Map((await itemsOf(caller, plural)).map((item) => [item.externalId, item]));
         expect(stored).toEqual(items);
       }
-      expect((await caller.dds('limit=100')).entities).toEqual(listed.dds);
+      // A statement no longer names as missing what no push can give.
+      expect((await caller.dds('limit=100')).entities).toEqual(
+        listed.dds.map((entry) => ({ ...entry, missing: entry.missing.filter((name) => givable.has(name)) })),
+      );
       const { entities: runs } = await caller.runs('limit=100');
-      expect(runs).toEqual(listed.runs);
+      expect(runs).toEqual(listed.runs.map((run) => unnamed(run)));
       for (const { syncId, failed } of runs.slice(0, 3)) {
         const { errors, errorsOmitted } = await caller.run(syncId);
         expect(errors.length + errorsOmitted).toBe(failed);
@@ -292,7 +299,7 @@ describe('after the release before', () => {
     expect(hitsOn(path)).toEqual([]);
     expect(await askWebhooks(world.bus, 'globex', 'endpoints.get', { id })).toMatchObject({ ...shown });
     const { entities: runs } = await caller.runs('limit=100');
-    expect(runs).toEqual(known.listings['globex']?.runs);
+    expect(runs).toEqual(known.listings['globex']?.runs.map((run) => unnamed(run)));
     for (const plural of plurals) {
       expect(await caller.listAll(plural)).toEqual(known.listings['globex']?.[plural]);
     }

@@ -128,7 +128,8 @@ export async function toldTo(caller: Caller, count: number): Promise<string[]> {
   );
   return events.map(({ body: { event, data } }) => {
     if ('syncId' in data) return `${event} ${data.created} ${data.updated} ${data.failed}`;
-    if ('changedFields' in data) return `${event} ${data.externalId} ${data.changedFields.join()}`;
+    if ('externalId' in data && 'changedFields' in data)
+      return `${event} ${data.externalId} ${data.changedFields.join()}`;
     return 'externalId' in data ? `${event} ${data.externalId}` : event;
   });
 }

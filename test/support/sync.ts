@@ -108,6 +108,8 @@ export interface Manner {
   query?: string;
   /** `Prefer: handling=strict`. */
   strict?: boolean;
+  /** The client whose key the caller has. */
+  client?: string;
 }
 
 export interface Listed<Entity> extends Listing<Entity> {
@@ -175,6 +177,7 @@ function openCaller(bus: Bus, integration: string, waiting: Waiting): Caller {
       [requestHeaders.requestId]: randomUUID(),
       ...(options.query === undefined ? {} : { [requestHeaders.query]: options.query }),
       ...(options.strict === true ? { [requestHeaders.handling]: 'strict' } : {}),
+      ...(options.client === undefined ? {} : { [requestHeaders.client]: options.client }),
       ...(options.id === undefined ? {} : { [requestHeaders.id]: options.id }),
     };
     const { body } = options;

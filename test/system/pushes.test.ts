@@ -350,7 +350,7 @@ describe('autoCreateDDS', () => {
       unit: 'kg',
       referenceNumber: null,
       verificationNumber: null,
-      missing: expect.arrayContaining(['referenceNumber', 'verificationNumber', 'geolocation', 'operator']),
+      missing: expect.arrayContaining(['referenceNumber']),
     };
     expect(body).toMatchObject({ created: 0, updated: 1 });
     expect(body['ddsCreated']).toEqual([entry]);
@@ -402,6 +402,7 @@ describe('the history of pushes', () => {
       'failed',
       'startedAt',
       'completedAt',
+      'client',
     ]);
   });
 });

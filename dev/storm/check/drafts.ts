@@ -27,8 +27,8 @@ export function checkDrafts(
   );
   const kept = groupByBatch(listed.map(({ integration, entry }) => ({ integration, by: 'GET /dds', entry })));
   const announced = groupByBatch(
-    events.flatMap(({ id, body: { integrationId: integration, data } }) =>
-      'ddsId' in data ? [{ integration, by: syncIdOf(id), entry: data }] : [],
+    events.flatMap(({ id, body: { event, integrationId: integration, data } }) =>
+      event === 'dds.created' && 'ddsId' in data ? [{ integration, by: syncIdOf(id), entry: data }] : [],
     ),
   );
   const keys = new Set([...answered.keys(), ...kept.keys(), ...announced.keys(), ...wantedKeys(history)]);

@@ -168,6 +168,8 @@ class Batch(TypedDict):
     unit: NotRequired[str | None]
     receivedDate: NotRequired[str | None]
     expiryDate: NotRequired[str | None]
+    ddsReferenceNumber: NotRequired[str | None]
+    ddsVerificationNumber: NotRequired[str | None]
 
 
 class PushBatches(TypedDict):
@@ -179,13 +181,13 @@ class DdsEntry(TypedDict):
     ddsId: str
     batchExternalId: str
     batchInternalId: str
-    status: Literal["DRAFT"]
+    status: Literal["DRAFT", "REFERENCED"]
     hsCode: str | None
     countryOfProduction: str | None
     quantity: float | None
     unit: str | None
-    referenceNumber: None
-    verificationNumber: None
+    referenceNumber: str | None
+    verificationNumber: str | None
     missing: list[str]
 
 
@@ -224,6 +226,8 @@ class BatchFields(TypedDict):
     unit: NotRequired[str | None]
     receivedDate: NotRequired[str | None]
     expiryDate: NotRequired[str | None]
+    ddsReferenceNumber: NotRequired[str | None]
+    ddsVerificationNumber: NotRequired[str | None]
 
 
 class BatchDetails(TypedDict):
@@ -298,6 +302,7 @@ class SyncRun(TypedDict):
     failed: int
     startedAt: str
     completedAt: str | None
+    client: str | None
 
 
 class SyncRunListing(TypedDict):
@@ -324,6 +329,7 @@ class SyncRunInFull(TypedDict):
     failed: int
     startedAt: str
     completedAt: str | None
+    client: str | None
     errors: list[RunError]
     errorsOmitted: int
 
@@ -472,6 +478,28 @@ class EventDdsCreated(TypedDict):
     data: DdsEntry
 
 
+class EventDdsUpdatedData(TypedDict):
+    ddsId: str
+    batchExternalId: str
+    batchInternalId: str
+    status: Literal["DRAFT", "REFERENCED"]
+    hsCode: str | None
+    countryOfProduction: str | None
+    quantity: float | None
+    unit: str | None
+    referenceNumber: str | None
+    verificationNumber: str | None
+    missing: list[str]
+    changedFields: list[Literal["status", "referenceNumber", "verificationNumber"]]
+
+
+class EventDdsUpdated(TypedDict):
+    event: Literal["dds.updated"]
+    timestamp: str
+    integrationId: str
+    data: EventDdsUpdatedData
+
+
 class EventSyncCompletedData(TypedDict):
     syncId: str
     entityType: Literal["supplier", "product", "batch"]
@@ -529,6 +557,7 @@ Event: TypeAlias = (
     | EventBatchUpdated
     | EventBatchArchived
     | EventDdsCreated
+    | EventDdsUpdated
     | EventSyncCompleted
     | EventWebhookDisabled
     | EventWebhookEnabled

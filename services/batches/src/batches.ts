@@ -16,5 +16,6 @@ export const batchesKind = (resolve: ResolveProductsOf): Kind<ProductOrigin> => 
     notFound: (externalId) => `Product with externalId "${externalId}" not found. Sync products first.`,
     find: resolve,
   },
+  companions: { ddsVerificationNumber: 'ddsReferenceNumber' },
   drafting,
 });

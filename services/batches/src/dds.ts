@@ -1,38 +1,53 @@
-// Due-diligence statements: one draft for a batch, made from the fields of the batch and its product at the time of the push.
-import type { DdsEntry } from '@integration-sync/contracts';
+// Due-diligence statements: one for a batch. Its numbers are the batch's; what else it shows is what the batch and its product had
+// when it was made, or what was still unknown then and has been given since (shared/sync, pushing/drafting.ts).
+import { ddsAnnounced, type DdsEntry } from '@integration-sync/contracts';
 import { derivedId, type Drafting, type Fields } from '@integration-sync/sync';
 import type { ProductOrigin } from './products.ts';
 
-export const drafting: Drafting<ProductOrigin, 'dds.created'> = {
+export const drafting: Drafting<ProductOrigin> = {
   flag: 'autoCreateDDS',
   answerKey: 'ddsCreated',
-  event: 'dds.created',
   collection: 'dds',
+  idPrefix: 'dds',
   idOf: (batchInternalId) => derivedId('dds', batchInternalId),
-  draft({ internalId, externalId, fields }, product): DdsEntry {
-    const known = {
-      hsCode: product?.hsCode ?? null,
-      countryOfProduction: product?.country ?? null,
-      quantity: amountOf(fields),
-      unit: unitOf(fields),
-      // The authority issues both numbers for a submitted statement; a draft is not submitted.
-      referenceNumber: null,
-      verificationNumber: null,
-    };
-    const unknown = Object.entries(known).filter(([, value]) => value === null);
-    return {
-      ddsId: derivedId('dds', internalId),
-      batchExternalId: externalId,
-      batchInternalId: internalId,
-      status: 'DRAFT',
-      ...known,
-      missing: [...unknown.map(([key]) => key), ...neverHeld],
-    };
-  },
+  follows: ['ddsReferenceNumber', 'ddsVerificationNumber'],
+  isWanted: ({ ddsReferenceNumber }) => ddsReferenceNumber !== undefined,
+  draft: ({ internalId, externalId, fields }, product, before) => ({
+    ddsId: derivedId('dds', internalId),
+    batchExternalId: externalId,
+    batchInternalId: internalId,
+    ...withStatus({
+      hsCode: before?.hsCode ?? product?.hsCode ?? null,
+      countryOfProduction: before?.countryOfProduction ?? product?.country ?? null,
+      quantity: before?.quantity ?? amountOf(fields),
+      unit: before?.unit ?? textOf(fields, 'unit'),
+      referenceNumber: textOf(fields, 'ddsReferenceNumber'),
+      verificationNumber: textOf(fields, 'ddsVerificationNumber'),
+    }),
+  }),
+  shown: ({ ddsId, batchExternalId, batchInternalId, ...held }) => ({
+    ddsId,
+    batchExternalId,
+    batchInternalId,
+    ...withStatus(held),
+  }),
+  announced: ddsAnnounced,
 };
 
-/** Fields that a statement needs and that no push has. */
-const neverHeld = ['geolocation', 'operator', 'productionPeriod', 'riskAssessment'];
+type Held = Omit<DdsEntry, 'ddsId' | 'batchExternalId' | 'batchInternalId' | 'status' | 'missing'>;
+
+/** The order of keys is that of the answer. */
+function withStatus(held: Held): Held & Pick<DdsEntry, 'status' | 'missing'> {
+  const { hsCode, countryOfProduction, quantity, unit, referenceNumber, verificationNumber } = held;
+  const status = referenceNumber === null ? 'DRAFT' : 'REFERENCED';
+  const given = { hsCode, countryOfProduction, quantity, unit, referenceNumber };
+  const missing = Object.entries(given).flatMap(([key, value]) => (value === null ? [key] : []));
+  return { status, ...given, verificationNumber, missing: status === 'DRAFT' ? missing : [] };
+}
 
 const amountOf = ({ quantity }: Fields): number | null => (typeof quantity === 'number' ? quantity : null);
-const unitOf = ({ unit }: Fields): string | null => (typeof unit === 'string' ? unit : null);
+
+function textOf(fields: Fields, name: string): string | null {
+  const text = fields[name];
+  return typeof text === 'string' ? text : null;
+}

@@ -9,7 +9,13 @@ export const runsOfBatches = (bus: Bus): RunJournal => ({
   entityTypes: ['batch'],
   async read(asking, question) {
     const subject = subjects.batchesRunsList;
-    return askService(bus, asking, { subject, body: question, timeoutMs, answer: RunsAnswer });
+    const { runs, total } = await askService(bus, asking, {
+      subject,
+      body: question,
+      timeoutMs,
+      answer: RunsAnswer,
+    });
+    return { runs: runs.map((run) => withClient(run)), total };
   },
   async find(asking, id) {
     const { run } = await askService(bus, asking, {
@@ -18,6 +24,12 @@ export const runsOfBatches = (bus: Bus): RunJournal => ({
       timeoutMs,
       answer: RunAnswer,
     });
-    return run ?? undefined;
+    return run === null ? undefined : withClient(run);
   },
+});
+
+/** A service of release 1.1.0 names no client. */
+const withClient = <Run extends { client?: string | null }>(run: Run): Run & { client: string | null } => ({
+  ...run,
+  client: run.client ?? null,
 });

@@ -151,6 +151,7 @@ function headersFor(route: Route, request: RouteRequest): Record<string, string 
   return {
     [requestHeaders.integration]: exchange.caller?.integration,
     [requestHeaders.requestId]: exchange.requestId,
+    [requestHeaders.client]: route.takesItems ? exchange.caller?.client : undefined,
     [requestHeaders.traceparent]: exchange.traceparent,
     [requestHeaders.query]: rawQuery(request) || undefined,
     [requestHeaders.id]: params.id,

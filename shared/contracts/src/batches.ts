@@ -1,9 +1,11 @@
-// A batch, as a caller pushes it, and the due-diligence statement that the service batches drafts for a batch.
+// A batch, as a caller pushes it, and the due-diligence statement that the service batches keeps for a batch.
 import { Type, type Static } from 'typebox';
 import {
   nullable,
+  oneOf,
   optionalAmount,
   optionalDate,
+  optionalNumberText,
   optionalText,
   requiredIdentifier,
   requiredText,
@@ -23,27 +25,45 @@ export const Batch = Type.Object(
     unit: optionalText('Unit of measure', limits.unitCharactersMax),
     receivedDate: optionalDate('Date the batch was received'),
     expiryDate: optionalDate('Batch expiry date'),
+    ddsReferenceNumber: optionalNumberText(
+      'Reference number of the due-diligence statement; clearing it clears the verification number too',
+      limits.ddsNumberCharactersMax,
+    ),
+    ddsVerificationNumber: optionalNumberText(
+      'Verification number of the due-diligence statement; only in an item with the reference number',
+      limits.ddsNumberCharactersMax,
+    ),
   },
   { title: 'Batch' },
 );
 export type Batch = Static<typeof Batch>;
+
+export const ddsStatuses = ['DRAFT', 'REFERENCED'] as const;
 
 export const DdsEntry = Type.Object(
   {
     ddsId: Type.String(),
     batchExternalId: Type.String(),
     batchInternalId: Type.String(),
-    status: Type.Literal('DRAFT'),
-    hsCode: nullable('string', { description: "The product's HS code when the draft was made" }),
-    countryOfProduction: nullable('string', { description: "The product's country when the draft was made" }),
-    quantity: nullable('number', { description: "The batch's quantity" }),
-    unit: nullable('string', { description: "The batch's unit of measure" }),
-    referenceNumber: Type.Null(),
-    verificationNumber: Type.Null(),
+    status: oneOf(ddsStatuses, {
+      description: 'REFERENCED while the batch has a reference number; other values may be added',
+    }),
+    hsCode: nullable('string', { description: "The product's HS code when the statement was made" }),
+    countryOfProduction: nullable('string', {
+      description: "The product's country when the statement was made",
+    }),
+    quantity: nullable('number', { description: "The batch's quantity when the statement was made" }),
+    unit: nullable('string', { description: "The batch's unit of measure when the statement was made" }),
+    referenceNumber: nullable('string', { description: "The batch's `ddsReferenceNumber`" }),
+    verificationNumber: nullable('string', { description: "The batch's `ddsVerificationNumber`" }),
     missing: Type.Array(Type.String(), {
-      description: 'What must still be supplied before the statement can be submitted; never empty',
+      description: 'What a draft lacks and pushes can still give; empty once it is REFERENCED',
     }),
   },
   { title: 'DdsEntry' },
 );
 export type DdsEntry = Static<typeof DdsEntry>;
+
+/** The keys of a statement whose changes `dds.updated` announces. */
+export const ddsAnnounced = ['status', 'referenceNumber', 'verificationNumber'] as const;
+export type DdsAnnounced = (typeof ddsAnnounced)[number];

@@ -1,6 +1,6 @@
 // Events: their kinds, and the body that webhooks delivers and internal services read.
 import { Type, type Static, type TSchema } from 'typebox';
-import { DdsEntry } from './batches.ts';
+import { ddsAnnounced, DdsEntry } from './batches.ts';
 import { oneOf } from './fields.ts';
 import { entityTypes, updatedCount } from './pushes.ts';
 
@@ -16,6 +16,13 @@ const Updated = Type.Object({
 const Erased = Type.Object({
   externalId: Type.Literal('', { description: 'Empty: the externalId is erased as well' }),
   internalId: Type.String(),
+});
+const DdsUpdated = Type.Object({
+  ...DdsEntry.properties,
+  changedFields: Type.Array(oneOf(ddsAnnounced), {
+    minItems: 1,
+    description: 'Names of the fields of the statement that changed',
+  }),
 });
 const SyncCompleted = Type.Object({
   syncId: Type.String(),
@@ -53,6 +60,7 @@ export const eventData = {
   'batch.updated': Updated,
   'batch.archived': Named,
   'dds.created': DdsEntry,
+  'dds.updated': DdsUpdated,
   'sync.completed': SyncCompleted,
   'webhook.disabled': WebhookDisabled,
   'webhook.enabled': WebhookEnabled,

@@ -66,6 +66,15 @@ export const optionalText = (description: string, maxLength: number = textCharac
     'x-expected': `a string of at most ${maxLength} characters, without NUL or lone surrogates`,
   });
 
+/** A text that one cannot mistake for another: no blanks, no control characters. */
+export const optionalNumberText = (description: string, maxLength: number) =>
+  optionalString({
+    maxLength,
+    pattern: without(`\\s${controls}`),
+    description,
+    'x-expected': `a string of at most ${maxLength} characters without blanks`,
+  });
+
 export const optionalIdentifier = (description: string) =>
   optionalString({
     ...identifier,

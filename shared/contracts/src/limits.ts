@@ -6,6 +6,8 @@ export const limits = {
   textCharactersMax: 500,
   addressCharactersMax: 1_000,
   unitCharactersMax: 32,
+  /** Of each number of a due-diligence statement. */
+  ddsNumberCharactersMax: 50,
   /** Of an `externalId`, and of a field that names the `externalId` of another record. */
   identifierCharactersMax: 255,
   /** How many texts a list field may have: a listing reads a hundred records at a time, so no record may be huge. */
@@ -34,6 +36,8 @@ export const limits = {
   deliveryDeadlineMs: 10_000,
   failuresBeforeDisabling: 10,
   runsKeptDays: 7,
+  /** Of the id of a client in a question for its runs. */
+  clientCharactersMax: 256,
   /** How many errors of failed items a run keeps. */
   runErrorsMax: 100,
   runErrorCharactersMax: 1_000,

@@ -5,6 +5,8 @@ import type { FailureEntry } from './failure.ts';
 export const requestHeaders = {
   integration: 'integration',
   requestId: 'request-id',
+  /** The client whose key the caller has, if it has one. */
+  client: 'client',
   /** The trace and the parent span of the request, by W3C Trace Context. Events carry this header as well. */
   traceparent: 'traceparent',
   /** How long the caller waits for the reply. */

@@ -96,9 +96,15 @@ const run = {
   startedAt: Type.String({ format: 'date-time' }),
   completedAt: nullable('string', { format: 'date-time' }),
 };
+const client = nullable('string', {
+  description: 'The client that pushed, for a key and for a token that a key has fetched; else null',
+});
 
-export const SyncRun = Type.Object(run, { title: 'SyncRun' });
+export const SyncRun = Type.Object({ ...run, client }, { title: 'SyncRun' });
 export type SyncRun = Static<typeof SyncRun>;
+
+/** Between services: a service of release 1.1.0 names no client. */
+const told = { ...run, client: Type.Optional(client) };
 
 /** The error of an item, in the words of the push's answer; kept as long as the run. */
 export const RunError = Type.Object(
@@ -116,11 +122,11 @@ const more = {
   errorsOmitted: Type.Integer({ minimum: 0, description: 'How many more items failed' }),
 };
 
-export const SyncRunInFull = Type.Object({ ...run, ...more }, { title: 'SyncRunInFull' });
+export const SyncRunInFull = Type.Object({ ...run, client, ...more }, { title: 'SyncRunInFull' });
 export type SyncRunInFull = Static<typeof SyncRunInFull>;
 
 /** The answer of the service batches when catalog asks for one push. */
-export const RunAnswer = Type.Object({ run: Type.Union([Type.Object({ ...run, ...more }), Type.Null()]) });
+export const RunAnswer = Type.Object({ run: Type.Union([Type.Object({ ...told, ...more }), Type.Null()]) });
 export type RunAnswer = Static<typeof RunAnswer>;
 
 /** The pushes that catalog asks for: all pushes, if no field is set. */
@@ -130,6 +136,8 @@ export const RunsFilter = Type.Object({
   entityType: Type.Optional(oneOf(entityTypes)),
   /** Only pushes of which an item failed. */
   failed: Type.Optional(Type.Literal(true)),
+  /** Only pushes of this client. */
+  client: Type.Optional(Type.String()),
 });
 export type RunsFilter = Static<typeof RunsFilter>;
 
@@ -146,7 +154,7 @@ export const RunsQuestion = Type.Object({
 export type RunsQuestion = Static<typeof RunsQuestion>;
 
 export const RunsAnswer = Type.Object({
-  runs: Type.Array(Type.Object(run)),
+  runs: Type.Array(Type.Object(told)),
   /** 0 unless the question has `counted`. */
   total: Type.Integer({ minimum: 0 }),
 });

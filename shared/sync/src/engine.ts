@@ -19,7 +19,7 @@ import { compileValidator } from './items/validate.ts';
 import { journalIndexes, openJournal } from './journal/journal.ts';
 import type { Kind } from './kind.ts';
 import { openSyncMetrics } from './metrics.ts';
-import { collectionNames, listingIndexes } from './names.ts';
+import { collectionNames, listingIndexes, statusIndex } from './names.ts';
 import { openChangeTimes } from './records/change-times.ts';
 import { openDrafts } from './records/drafts.ts';
 import { openRecordQueues } from './records/record-queues.ts';
@@ -61,13 +61,12 @@ export async function openEngine(options: EngineOptions, opening: AsyncDisposabl
   const owner = randomUUID();
   // Before `ensureEvents`: the gauges of unannounced pushes have values also while this process waits for NATS.
   const measures = openSyncMetrics(metrics.registry, { semaphore, journal, now });
-  const listed = kinds.flatMap(({ plural, drafting }) =>
-    drafting ? [plural, drafting.collection] : [plural],
-  );
+  const drafted = kinds.flatMap(({ drafting }) => (drafting === undefined ? [] : [drafting.collection]));
   await Promise.all([
     ensureEvents(),
     store.ensureIndexes(names.journal, journalIndexes),
-    ...listed.map((collection) => store.ensureIndexes(collection, listingIndexes)),
+    ...kinds.map(({ plural }) => store.ensureIndexes(plural, listingIndexes)),
+    ...drafted.map((collection) => store.ensureIndexes(collection, [...listingIndexes, statusIndex])),
   ]);
   return {
     service,

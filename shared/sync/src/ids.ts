@@ -41,7 +41,8 @@ export const isCreatedBy = (order: string, syncId: string): boolean => order.sta
 /** Event ids are derived, so that every replica publishes an event under the same id. An empty `what` gives their common prefix. */
 export const eventId = (
   syncId: string,
-  what: '' | 'completed' | `${'created' | 'updated' | 'archived' | 'erased' | 'drafted'}-${number}`,
+  what:
+    '' | 'completed' | `${'created' | 'updated' | 'archived' | 'erased' | 'drafted' | 'redrafted'}-${number}`,
 ) => `${syncId}-${what}`;
 
 export const internalIdsOf = (records: readonly { internalId: string }[]): string[] =>

@@ -1,5 +1,5 @@
 // The declaration of a kind of record. Everything else is the same for suppliers, products and batches.
-import type { EntityType, EventData, EventKind } from '@integration-sync/contracts';
+import type { DdsAnnounced, DdsEntry, EntityType } from '@integration-sync/contracts';
 import type { TObject } from 'typebox';
 import type { Asking } from './service-messages.ts';
 
@@ -22,20 +22,31 @@ export interface Reference<Found> {
 }
 
 /** A draft as the answer of the push, the event and the listing show it. */
-export type Draft = EventData<EventKind>;
+export type Draft = DdsEntry;
 
-/** How the engine makes a draft, one for each record, when a push asks for drafts. */
-export interface Drafting<Found, Event extends EventKind = EventKind> {
+/** A key of a draft whose changes are announced. */
+export type DraftKey = DdsAnnounced;
+
+/** How the engine makes a draft, one for each record, and has it follow the record. */
+export interface Drafting<Found> {
   /** The top-level boolean of the push body that asks for drafts. */
   flag: string;
   /** The array of the push's answer that holds the drafts that the push made. */
   answerKey: string;
-  /** The event that announces each new draft, with the draft as its data. */
-  event: Event;
   collection: string;
+  /** The prefix of the ids of drafts. */
+  idPrefix: string;
   /** The id of the draft of the record with this internal id. */
   idOf: (internalId: string) => string;
-  draft(record: DraftedRecord, found: Found | undefined): EventData<Event>;
+  /** The fields of a record that its draft follows: a push that changes one of them changes the draft. */
+  follows: readonly string[];
+  /** Whether a record with these fields has a draft, even if no push asks for drafts. */
+  isWanted(fields: Fields): boolean;
+  /** The draft of the record as it stands; `before` is the draft as it was, if there is one. */
+  draft(record: DraftedRecord, found: Found | undefined, before?: Draft): Draft;
+  /** A stored draft as this release shows it. */
+  shown(stored: Draft): Draft;
+  announced: readonly DraftKey[];
 }
 
 export interface DraftedRecord {
@@ -54,6 +65,11 @@ export interface Kind<Found = unknown> {
   schema: TObject;
   /** The field that a listing shows as the record's name. */
   nameField: string;
+  /**
+   * Fields that mean nothing without another field: an item with such a field has the other one too, and an item that clears the
+   * other field clears both.
+   */
+  companions?: Readonly<Record<string, string>>;
   reference?: Reference<Found>;
   drafting?: Drafting<Found>;
 }

@@ -161,7 +161,7 @@ async function openSync(options: EngineOptions) {
     /** Answers listings of the kind. */
     list: (kind: Kind): BusHandler => openListing(listing, recordListing(engineOf(kind))),
     /** Answers listings of the drafts of the kind. */
-    listDrafts: (kind: Kind): BusHandler => openListing(listing, draftListing(kind)),
+    listDrafts: (kind: Kind): BusHandler => openListing(listing, draftListing(engineOf(kind))),
     /** Answers another service's question for the pushes in this service's journal. */
     answerRuns: answerRuns(runs),
     /** Answers another service's question for one push in this service's journal. */

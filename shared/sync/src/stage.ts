@@ -3,6 +3,7 @@ export const stages = [
   'before-entry',
   'after-entry',
   'amid-writes',
+  'before-drafts',
   'after-writes',
   'before-answer',
   'after-events',

@@ -21,7 +21,7 @@ async function changesTold(caller: Caller, pushes: number): Promise<string[]> {
   );
   return events
     .flatMap(({ id, body: { data } }) =>
-      'changedFields' in data
+      'externalId' in data && 'changedFields' in data
         ? [`${id.replace(/-.*/, '')} ${data.externalId} ${data.changedFields.join()}`]
         : [],
     )

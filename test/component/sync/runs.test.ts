@@ -46,6 +46,7 @@ it('has an entry for every push that was answered, newest first', async () => {
     updated,
     unchanged,
     failed,
+    client: null,
   });
   expect(told).toEqual([
     run(5, 'product', 0, 0, 0, 0),
@@ -309,4 +310,48 @@ describe('one push', () => {
     await expect(caller.run(newSyncId(new Date()))).rejects.toMatchObject({ code: 'not_found' });
     await expect(caller.run('nothing')).rejects.toMatchObject({ code: 'not_found' });
   });
+});
+
+it('says which client pushed, and lists the pushes of one client, of both services', async () => {
+  const caller = world.caller();
+  await caller.push('products', [item('p')], {}, { client: 'erp' });
+  const lots = [{ externalId: 'x', productExternalId: 'p', batchNumber: 'B' }];
+  const { syncId } = await caller.push('batches', lots, {}, { client: 'mes' });
+  await caller.push('suppliers', [item('a')]);
+  await caller.push('batches', lots, {}, { client: 'erp' });
+  expect((await caller.runs()).entities.map(({ client }) => client)).toEqual(['erp', null, 'mes', 'erp']);
+  expect(await caller.run(syncId)).toMatchObject({ client: 'mes' });
+  const first = await caller.runs('client=erp&limit=1');
+  expect(first).toMatchObject({ total: 2, entities: [{ entityType: 'batch', client: 'erp' }] });
+  expect(await caller.runs(first.next)).toMatchObject({
+    entities: [{ entityType: 'product', client: 'erp' }],
+  });
+  expect(await caller.runs('client=other')).toMatchObject({ total: 0 });
+  for (const query of ['client=', 'client=a&client=b', `client=${'a'.repeat(257)}`]) {
+    await expect(caller.runs(query)).rejects.toMatchObject({ errors: [{ pointer: 'client' }] });
+  }
+});
+
+it('makes events whose ids begin with the syncId of their push', async () => {
+  const caller = world.caller();
+  const { syncId } = await caller.push('products', [item('p')]);
+  const lot = { externalId: 'x', productExternalId: 'p', batchNumber: 'B', ddsReferenceNumber: 'R' };
+  const batches = await caller.push('batches', [lot]);
+  const renamed = await caller.push('batches', [{ ...lot, ddsReferenceNumber: 'S' }]);
+  const archived = await caller.archive('products', ['p']);
+  const events = await eventually(
+    () => caller.events(),
+    (all) => all.filter(({ body }) => body.event === 'sync.completed').length === 4,
+  );
+  const pushes = [syncId, batches.syncId, renamed.syncId, archived.syncId];
+  const of = pushes.map((push) =>
+    events.filter(({ id }) => id.startsWith(`${push}-`)).map(({ body }) => body.event),
+  );
+  expect(of).toEqual([
+    ['product.created', 'sync.completed'],
+    ['batch.created', 'dds.created', 'sync.completed'],
+    ['batch.updated', 'dds.updated', 'sync.completed'],
+    ['product.archived', 'sync.completed'],
+  ]);
+  expect(of.flat()).toHaveLength(events.length);
 });

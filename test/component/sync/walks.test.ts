@@ -60,6 +60,7 @@ const commandsOf = async (ask: () => Promise<unknown>): Promise<string[]> => (aw
 
 const inOrder = 'find creation-order';
 const byTime = 'find last-synced';
+const byStatus = 'find status-order';
 const count = 'aggregate';
 
 /** A listing of which `later` of `all` records have come after the returned `since`. */
@@ -100,6 +101,29 @@ describe('a walk by cursor', () => {
     expect(first.filter((command) => command === count)).toEqual([count]);
     expect(others).toHaveLength(4);
     for (const commands of others) expect(commands.filter((command) => command !== inOrder)).toEqual(besides);
+  });
+
+  it('by status counts its matches once, and finds each page by the index of statuses alone', async () => {
+    const caller = alone.caller();
+    await caller.push('products', [{ externalId: 'p', name: 'P' }]);
+    const lots = range(60).map((nth) => ({
+      externalId: `b${nth}`,
+      productExternalId: 'p',
+      batchNumber: 'B',
+      ddsReferenceNumber: nth % 2 === 0 ? `R${nth}` : null,
+    }));
+    await caller.push('batches', lots, { autoCreateDDS: true });
+    const pages: string[][] = [];
+    for (let next: string | undefined = 'status=DRAFT&limit=7'; next !== undefined;) {
+      const asked: string = next;
+      const { answer, commands } = await watch(() => caller.dds(asked), 'dds');
+      expect(answer.total).toBe(30);
+      pages.push(commands);
+      next = answer.next;
+    }
+    expect(pages).toEqual([[count, byStatus], ...range(4).map(() => [byStatus])]);
+    const { commands } = await watch(() => caller.dds('status=DRAFT&limit=7&page=3'), 'dds');
+    expect(commands.filter((command) => command !== count)).toEqual([`find skip 14 status-order`]);
   });
 
   it('beside pushes shows its matches, and counts and sorts no more', async () => {

@@ -121,7 +121,7 @@ export class Forger {
     const times = { startedAt: begunAt, completedAt: begunAt };
     this.ledger.runs.push({
       integration,
-      run: { ...counts, action: 'push', unchanged: 0, state: 'completed', ...times },
+      run: { ...counts, action: 'push', unchanged: 0, state: 'completed', client: null, ...times },
     });
     this.announce('sync.completed', `${syncOf(name)}-completed`, { ...counts, ...times });
   }

@@ -18,6 +18,7 @@ it('every kind of event has its announcers', () => {
     'batch.updated': ['batches'],
     'batch.archived': ['batches'],
     'dds.created': ['batches'],
+    'dds.updated': ['batches'],
     'sync.completed': ['catalog', 'batches'],
     'webhook.disabled': ['webhooks'],
     'webhook.enabled': ['webhooks'],

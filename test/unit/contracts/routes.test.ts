@@ -21,7 +21,7 @@ it('asks for a read scope to read, for one of its own to erase, and for a write 
   }
 });
 
-it('names the fourteen kinds of events', () => {
+it('names the fifteen kinds of events', () => {
   expect(eventKinds).toEqual([
     'supplier.created',
     'supplier.updated',
@@ -34,6 +34,7 @@ it('names the fourteen kinds of events', () => {
     'batch.updated',
     'batch.archived',
     'dds.created',
+    'dds.updated',
     'sync.completed',
     'webhook.disabled',
     'webhook.enabled',

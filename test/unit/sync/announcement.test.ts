@@ -28,7 +28,6 @@ const announcement: Announcement = {
   counts: { created: 1, updated: 3, unchanged: 1, failed: 2 },
   startedAt: new Date('2026-03-31T09:26:53.589Z'),
   completedAt: new Date('2026-03-31T09:26:53.641Z'),
-  draftEvent: 'dds.created',
   records: [
     {
       place: 0,
@@ -42,7 +41,7 @@ const announcement: Announcement = {
       internalId: 'bat_2',
       externalId: 'c',
       outcome: { created: false, drafted: true, changed: ['unit', 'quantity'] },
-      draft,
+      draft: { entry: draft, made: true, changed: [] },
     },
   ],
 };
@@ -116,11 +115,27 @@ describe('the events of a push', () => {
     );
   });
 
-  it('announce a draft with the event that its kind names, and without one announce none', () => {
-    const drafted = makeEvents({ ...announcement, draftEvent: 'product.created' });
-    expect(drafted.find(({ id }) => id === 'sync_1-drafted-2')?.subject).toBe('events.acme.product.created');
-    const without = makeEvents({ ...announcement, draftEvent: undefined });
-    expect(without.filter(({ id }) => id.includes('drafted'))).toEqual([]);
+  it('name a changed draft with what has changed, and say nothing of one that changed in nothing announced', () => {
+    const of = (changed: readonly ('status' | 'referenceNumber')[]) =>
+      makeEvents({
+        ...announcement,
+        records: announcement.records.map((record) => ({
+          ...record,
+          ...(record.draft === undefined ? {} : { draft: { entry: draft, made: false, changed } }),
+        })),
+      }).filter(({ id }) => id.includes('drafted'));
+    expect(of(['status', 'referenceNumber'])).toMatchObject([
+      {
+        subject: 'events.acme.dds.updated',
+        id: 'sync_1-redrafted-2',
+        body: JSON.stringify({
+          event: 'dds.updated',
+          ...head,
+          data: { ...draft, changedFields: ['status', 'referenceNumber'] },
+        }),
+      },
+    ]);
+    expect(of([])).toEqual([]);
   });
 
   it('are the same bytes on every replica', () => {
@@ -233,10 +248,14 @@ describe('the answer', () => {
       drafting: {
         flag: 'draftLabels',
         answerKey: 'labelsMade',
-        event: 'dds.created',
         collection: 'labels',
+        idPrefix: 'lab',
         idOf: (id) => id,
+        follows: [],
+        isWanted: () => false,
         draft: () => draft,
+        shown: (stored) => stored,
+        announced: [],
       },
     };
     const common = { success: true, created: 0, updated: 0, errors: [], records: [] };

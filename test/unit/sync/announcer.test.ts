@@ -12,7 +12,6 @@ const of = (syncId: string, records: Announcement['records'] = []): Announcement
   counts: { created: 0, updated: 0, unchanged: 0, failed: 0 },
   startedAt: new Date(0),
   completedAt: new Date(0),
-  draftEvent: undefined,
   records,
 });
 

@@ -19,9 +19,13 @@ const batches: Kind = {
   drafting: {
     flag: 'autoCreateDDS',
     answerKey: 'ddsCreated',
-    event: 'dds.created',
     collection: 'dds',
+    idPrefix: 'dds',
     idOf: (id) => id,
+    follows: [],
+    isWanted: () => false,
+    shown: (stored) => stored,
+    announced: [],
     draft() {
       throw new Error('nothing is drafted here');
     },

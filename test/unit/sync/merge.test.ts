@@ -14,6 +14,7 @@ const run = (syncId: string): SyncRun => ({
   failed: 0,
   startedAt: '2026-03-31T09:26:53.589Z',
   completedAt: '2026-03-31T09:26:53.589Z',
+  client: null,
 });
 
 interface Counted {

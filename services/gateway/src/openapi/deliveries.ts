@@ -1,5 +1,6 @@
 // The deliveries that webhooks receive: one entry for each kind of event, with the body and the headers.
 import {
+  ddsAnnounced,
   eventBodyOf,
   eventData,
   eventKinds,
@@ -11,6 +12,7 @@ import {
   batchExample,
   ddsExample,
   productExample,
+  referencedExample,
   runExample,
   supplierExample,
   syncedAtExample,
@@ -39,7 +41,8 @@ const examples: { readonly [Kind in EventKind]: EventData<Kind> } = {
   'batch.created': batch,
   'batch.updated': { ...batch, changedFields: ['quantity'] },
   'batch.archived': batch,
-  'dds.created': { ...ddsExample, missing: ddsExample.missing.slice(0, 4) },
+  'dds.created': ddsExample,
+  'dds.updated': { ...referencedExample, changedFields: [...ddsAnnounced] },
   'sync.completed': { syncId, entityType, created, updated, failed, startedAt, completedAt },
   'webhook.disabled': { ...webhook, reason: 'failures', consecutiveFailures: 10 },
   'webhook.enabled': { ...webhook, disabledAt: syncedAtExample, queued: 12 },

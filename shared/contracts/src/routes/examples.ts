@@ -66,14 +66,16 @@ export const ddsExample: DdsEntry = {
   unit: 'kg',
   referenceNumber: null,
   verificationNumber: null,
-  missing: [
-    'referenceNumber',
-    'verificationNumber',
-    'geolocation',
-    'operator',
-    'productionPeriod',
-    'riskAssessment',
-  ],
+  missing: ['referenceNumber'],
+};
+
+/** The statement once its batch has the numbers. */
+export const referencedExample: DdsEntry = {
+  ...ddsExample,
+  status: 'REFERENCED',
+  referenceNumber: '26DE4711ABCD12',
+  verificationNumber: 'V7K2M9QX',
+  missing: [],
 };
 
 export const runExample = {
@@ -87,6 +89,7 @@ export const runExample = {
   failed: 0,
   startedAt: syncedAtExample,
   completedAt: '2026-03-31T09:26:53.641Z',
+  client: 'erp',
 } as const satisfies SyncRun;
 
 /** The push that the headers of answers and the deliveries name. */

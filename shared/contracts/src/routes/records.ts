@@ -1,8 +1,8 @@
 // The routes of the three kinds of records: each is pushed, planned, listed and archived alike. Suppliers are erased as well,
 // and the due-diligence statements that pushes of batches drafted are listed.
 import { Type, type TObject, type TProperties } from 'typebox';
-import { Batch, DdsEntry } from '../batches.ts';
-import { nullable } from '../fields.ts';
+import { Batch, DdsEntry, ddsStatuses } from '../batches.ts';
+import { nullable, oneOf } from '../fields.ts';
 import { limits } from '../limits.ts';
 import { detailedEntityOf, type RecordSchemas } from '../listings.ts';
 import { Product } from '../products.ts';
@@ -30,10 +30,21 @@ const changedSince = text(
   'changedSince',
   'Only records created, changed, archived, erased or restored after this time, not those that a push found unchanged. Not beside `since`',
 );
-const externalIds: QueryParameter = {
-  name: 'externalId',
+const idsOf = (name: string, what: string, absent: string): QueryParameter => ({
+  name,
   schema: Type.Array(Type.String(), { maxItems: limits.idsListedMax }),
-  description: `Only the record with this id; may be repeated up to ${limits.idsListedMax} times. A record that does not exist is absent from the answer`,
+  description: `Only ${what} with this id; may be repeated up to ${limits.idsListedMax} times. ${absent} is absent from the answer`,
+});
+const externalIds = idsOf('externalId', 'the record', 'A record that does not exist');
+const batchExternalIds = idsOf(
+  'batchExternalId',
+  'the statement of the batch',
+  'A batch that has no statement',
+);
+const ddsStatus: QueryParameter = {
+  name: 'status',
+  schema: oneOf(ddsStatuses),
+  description: 'Only statements with this status',
 };
 const details = detailsFlag(
   'Whether each entity also has `details`: the fields of the record, as in a push, and which pushes created and changed it. ' +
@@ -251,10 +262,12 @@ export const recordRoutes: readonly Route[] = [
     path: `${basePath}/dds`,
     operationId: 'listDds',
     tag: 'Batches',
-    summary: 'List the due-diligence statements that were drafted',
+    summary: 'List the due-diligence statements of batches',
+    description:
+      'A batch has a statement from the first push that gave it a `ddsReferenceNumber`, or accepted it with `autoCreateDDS`.',
     scope: scopes.batchesRead,
     subject: subjects.ddsList,
-    query: [page, limit, since, cursor],
+    query: [page, limit, since, ddsStatus, batchExternalIds, cursor],
     answer: listed(DdsEntry, 'DdsListing', ddsExample, 'X-Next-Since', 'Link'),
     timeoutMs: listTimeoutMs,
   },

@@ -5,7 +5,7 @@ import { entityTypes, SyncRun, SyncRunInFull } from '../pushes.ts';
 import { scopes } from '../scopes.ts';
 import { subjects } from '../subjects.ts';
 import { runExample } from './examples.ts';
-import { cursor, limit, listed, page, since } from './parameters.ts';
+import { cursor, limit, listed, page, since, text } from './parameters.ts';
 import { basePath, listTimeoutMs, type Route } from './route.ts';
 
 export const runRoutes: readonly Route[] = [
@@ -35,6 +35,7 @@ export const runRoutes: readonly Route[] = [
         schema: Type.Unsafe<boolean>({ type: 'boolean', enum: [true] }),
         description: 'Only pushes of which an item failed',
       },
+      text('client', 'Only pushes of this client'),
     ],
     answer: listed(SyncRun, 'SyncRunListing', runExample, 'Link'),
     timeoutMs: listTimeoutMs,

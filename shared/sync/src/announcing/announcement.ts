@@ -11,7 +11,7 @@ import {
 import type { Action } from '../action.ts';
 import type { Counts } from '../items/answer.ts';
 import { eventId } from '../ids.ts';
-import type { Draft } from '../kind.ts';
+import type { WrittenDraft } from '../records/drafts.ts';
 import type { Outcome } from '../records/outcome.ts';
 
 export interface Announcement {
@@ -24,8 +24,6 @@ export interface Announcement {
   counts: Counts;
   startedAt: Date;
   completedAt: Date;
-  /** The event that announces a draft, for a kind that has drafts. */
-  draftEvent: EventKind | undefined;
   /** The records of the push, by `place`. Unchanged records get no event. */
   records: readonly AnnouncedRecord[];
 }
@@ -35,8 +33,8 @@ export interface AnnouncedRecord {
   internalId: string;
   externalId: string;
   outcome: Outcome;
-  /** The draft that the push made for the record. */
-  draft?: Draft;
+  /** The draft of the record, if the push made or changed it. */
+  draft?: Pick<WrittenDraft, 'entry' | 'made' | 'changed'>;
 }
 
 export interface EventMessage extends BatchedEvent {
@@ -49,7 +47,7 @@ interface Alike {
 }
 
 export function makeEvents(announcement: Announcement): EventMessage[] {
-  const { syncId, action, integration, entityType, counts, draftEvent, records } = announcement;
+  const { syncId, action, integration, entityType, counts, records } = announcement;
   const timestamp = announcement.completedAt.toISOString();
 
   /** By kind of event, the subject and the beginning of the body, which hundreds of messages share. */
@@ -80,9 +78,13 @@ export function makeEvents(announcement: Announcement): EventMessage[] {
       return message('supplier.erased', `erased-${place}`, { externalId: '', internalId });
     return message(`${entityType}.updated`, `updated-${place}`, { ...named, changedFields: [...changed] });
   });
-  const ofDrafts = records.flatMap(({ place, draft }) =>
-    draft === undefined || draftEvent === undefined ? [] : message(draftEvent, `drafted-${place}`, draft),
-  );
+  const ofDrafts = records.flatMap(({ place, draft }) => {
+    if (draft === undefined) return [];
+    const { entry, made, changed } = draft;
+    if (made) return message('dds.created', `drafted-${place}`, entry);
+    if (changed.length === 0) return [];
+    return message('dds.updated', `redrafted-${place}`, { ...entry, changedFields: [...changed] });
+  });
   const completed = message('sync.completed', 'completed', {
     syncId,
     entityType,

@@ -16,11 +16,11 @@ function referencedId(field: string, { item, reasons }: Verdict): string | undef
   return typeof value === 'string' && value !== '' && !reasons.has(field) ? value : undefined;
 }
 
-/** `more` returns further reasons against an item. */
+/** Each of `more` returns further reasons against an item. */
 export function acceptItems<Found>(
   verdicts: readonly Verdict[],
   reference?: { rule: Reference<Found>; found: ReadonlyMap<string, Found> },
-  more?: (item: Item) => readonly Reason[],
+  more: readonly ((item: Item) => readonly Reason[])[] = [],
 ): { accepted: AcceptedItem[]; rejected: Rejected[] } {
   const accepted: AcceptedItem[] = [];
   const rejected: Rejected[] = [];
@@ -34,7 +34,7 @@ export function acceptItems<Found>(
         reasons.push({ field, detail: notFound(id), notFound: true });
       }
     }
-    if (more !== undefined) reasons.push(...more(item));
+    for (const reasonsAgainst of more) reasons.push(...reasonsAgainst(item));
     if (reasons.length === 0) accepted.push({ position, externalId, item });
     else rejected.push({ position, externalId, reasons });
   }

@@ -17,6 +17,7 @@ export type Changes = ReadonlyMap<string, FieldValue | undefined>;
 
 export function fieldReader(kind: Kind): FieldReader {
   const names = fieldNames(kind);
+  const { companions } = kind;
   const readers = names.map((name) => ({ name, stored: storedForm(kind.schema.properties[name] ?? {}) }));
   return {
     names,
@@ -36,9 +37,24 @@ export function fieldReader(kind: Kind): FieldReader {
         const value = stored(item[name]);
         if (!isSame(before[name], value)) changes.set(name, value);
       }
-      return changes;
+      return companions === undefined ? changes : withCompanions(companions, before, changes);
     },
   };
+}
+
+/** The changes, and the clearing of each field whose other field they clear. */
+function withCompanions(
+  companions: Readonly<Record<string, string>>,
+  before: Readonly<Record<string, unknown>>,
+  changes: Changes,
+): Changes {
+  const lonely = Object.entries(companions).filter(
+    ([field, needed]) =>
+      changes.has(needed) && changes.get(needed) === undefined && before[field] !== undefined,
+  );
+  return lonely.length === 0
+    ? changes
+    : new Map([...changes, ...lonely.map(([field]) => [field, undefined] as const)]);
 }
 
 export function withChanges(before: Fields, changes: Changes): Fields {

@@ -3,12 +3,15 @@ import type { EntityType, RunError } from '@integration-sync/contracts';
 import type { Collection } from '@integration-sync/runtime/store';
 import type { StatusChange } from '../action.ts';
 import type { Counts } from '../items/answer.ts';
+import type { Draft, DraftKey } from '../kind.ts';
 
 export interface Entry extends Counts {
   /** The sync id. */
   _id: string;
   integration: string;
   entityType: EntityType;
+  /** The client whose key the caller had. */
+  client?: string;
   /** Absent for a push. */
   action?: StatusChange;
   state: 'writing' | 'written' | 'announced';
@@ -20,11 +23,14 @@ export interface Entry extends Counts {
   completedAt: Date | null;
   /** The internal ids of the push's records in the order of their places, packed as hashes of 16 bytes. */
   ids?: Uint8Array;
+  /** Whether the push may make or change drafts. */
   drafting: boolean;
   drafted: number;
   /** The errors of the first failed items; absent if no item failed. */
   errors?: readonly RunError[];
   evidence?: Evidence;
+  /** Drafts that the push wrote and another push overwrote before this one was announced. */
+  drafts?: KeptDrafts;
   /** What the push did to each of its records (records/outcome.ts); `fields` names the bits of changed fields. */
   outcomes?: Uint8Array;
   fields?: readonly string[];
@@ -54,6 +60,9 @@ export function phaseOf({ state, reopened, watched }: Pick<Entry, 'state' | 'reo
 
 /** By internal id, the fields that a push changed in records that another push overwrote before the entry was settled. */
 export type Evidence = Readonly<Record<string, readonly string[]>>;
+
+/** By internal id of the record, a draft as a push wrote it, and the announced keys that the push changed. */
+export type KeptDrafts = Readonly<Record<string, { entry: Draft; changed: readonly DraftKey[] }>>;
 
 export interface Counted {
   created: number;

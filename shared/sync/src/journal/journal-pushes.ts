@@ -1,13 +1,25 @@
 // The updates of a journal entry by the process of its push, and the evidence that other pushes leave with the entry.
 import { isFirst, isFound, type Filter } from '@integration-sync/runtime/store';
-import type { Completion, Entries, Entry, Evidence } from './journal-entry.ts';
+import type { Completion, Entries, Entry, Evidence, KeptDrafts } from './journal-entry.ts';
 import { dueAfter, expiryAfter } from './journal-times.ts';
 
 /** Entries whose pushes may have done more than the entry says: being written, or watched. */
 export const unsettled: Filter<Entry> = { $or: [{ state: 'writing' }, { watched: true }] };
 
+/** Entries whose pushes may not be announced yet, or not wholly. */
+export const unannounced: Filter<Entry> = {
+  $or: [{ state: { $in: ['writing', 'written'] } }, { watched: true }],
+};
+
 /** The fields of an entry that are removed once the push is announced. */
-export const untilAnnounced = { due: '', ids: '', outcomes: '', fields: '', traceparent: '' } as const;
+export const untilAnnounced = {
+  due: '',
+  ids: '',
+  outcomes: '',
+  fields: '',
+  traceparent: '',
+  drafts: '',
+} as const;
 
 export function openPushJournal(entries: Entries) {
   /** Makes another replica settle the entry once more, with all that the push's process knows. */
@@ -54,6 +66,15 @@ export function openPushJournal(entries: Entries) {
     async evidenceOf(syncId: string): Promise<Evidence> {
       const found = await entries.findOne({ _id: syncId }, { projection: { evidence: 1 } });
       return found?.evidence ?? {};
+    },
+    /** Leaves drafts with the entry of the push that wrote them, unless the push is announced. */
+    async keepDrafts(syncId: string, draftById: ReadonlyMap<string, KeptDrafts[string]>): Promise<void> {
+      const drafts = [...draftById].map(([id, draft]) => [`drafts.${id}`, draft]);
+      await entries.updateOne({ _id: syncId, ...unannounced }, { $set: Object.fromEntries(drafts) });
+    },
+    async keptDraftsOf(syncId: string): Promise<KeptDrafts> {
+      const found = await entries.findOne({ _id: syncId }, { projection: { drafts: 1 } });
+      return found?.drafts ?? {};
     },
     /** Removes the errors of failed items with these ids from all entries of the kind, as an error may quote an item. */
     async forgetErrors(

@@ -1,7 +1,7 @@
 // Queries of the journal over several entries. They change no entry.
 import type { Filter } from '@integration-sync/runtime/store';
 import type { Entries, Entry } from './journal-entry.ts';
-import { unsettled } from './journal-pushes.ts';
+import { unannounced, unsettled } from './journal-pushes.ts';
 
 /** Limits the count, which must not burden the database after an outage. */
 const backlogMax = 10_000;
@@ -18,6 +18,8 @@ export function openJournalQuestions(entries: Entries) {
   return {
     /** The pushes among these that may have done more than their entries say. */
     unsettledAmong: (syncIds: readonly string[]) => among(syncIds, unsettled),
+    /** The pushes among these that may not be announced yet. */
+    unannouncedAmong: (syncIds: readonly string[]) => among(syncIds, unannounced),
     /** The pushes among these whose records the watermarks may not have counted yet. */
     pendingAmong: (syncIds: readonly string[]) =>
       among(syncIds, { due: { $exists: true }, watched: { $exists: false } }),

@@ -30,10 +30,12 @@ export interface Cursor {
 //   2   filters of sync runs
 //   3   filters of records: externalId, until, details
 //   4   changedSince
+//   5   filters of drafts, and `client` of sync runs
 //
 // The counts of a walk stand at the end, where earlier releases read nothing.
-const versions = /^[1-4]$/;
+const versions = /^[1-5]$/;
 const narrowing = new Set(['externalId', 'until', 'details']);
+const latest = new Set(['status', 'batchExternalId', 'client']);
 /** No part of a cursor contains a space. */
 const separator = ' ';
 
@@ -57,6 +59,7 @@ export function sealCursor(key: Uint8Array, listing: string, cursor: Cursor): st
 function versionOf(filters: Filters): string {
   const names = Object.keys(filters);
   if (names.length === 0) return '1';
+  if (names.some((name) => latest.has(name))) return '5';
   if (names.includes('changedSince')) return '4';
   return names.some((name) => narrowing.has(name)) ? '3' : '2';
 }

@@ -12,7 +12,7 @@ import { limits } from '@integration-sync/contracts';
 import type { Collection, Filter } from '@integration-sync/runtime/store';
 import { syncIdsFrom } from '../ids.ts';
 import { watchMs } from '../journal/journal-times.ts';
-import { orderIndex } from '../names.ts';
+import { orderIndex, statusIndex } from '../names.ts';
 import { allOfThem } from '../records/by-ids.ts';
 import type { Watermark } from '../watermarks.ts';
 import { openFairCache } from './fair-cache.ts';
@@ -68,9 +68,7 @@ export function openFindPage(documents: Collection<ListedDocument>) {
     const end = ends.before(query);
     const skip = end === undefined ? skipOf(asked) : 0;
     const plan =
-      matching === undefined || end !== undefined
-        ? 'in-order'
-        : choosePlan(total, watermark.total, skip + wanted);
+      !isTimed(query) || end !== undefined ? 'in-order' : choosePlan(total, watermark.total, skip + wanted);
     if (matching !== undefined && plan === 'by-time' && isWorthListing(total, query)) {
       const { orders } = await listOrders(query, matching);
       const rest = orders.slice(asked.after === undefined ? skip : placeAfter(orders, asked.after));
@@ -82,7 +80,7 @@ export function openFindPage(documents: Collection<ListedDocument>) {
         { projection, batchSize, singleBatch: !isReadInParts },
       )
       .hint(indexFor(narrowing, plan, time))
-      .sort({ integration: 1, order: 1 })
+      .sort({ ...(plan === 'in-order' ? inOrderOf(narrowing) : orderIndex.key) })
       .skip(skip)
       .limit(wanted);
     if (isReadInParts) return { found: cursor, ...counted };
@@ -102,7 +100,8 @@ function openCount(documents: Collection<ListedDocument>) {
     const key = `${filterKey(query)} ${asOf}`;
     const known = asOf === undefined ? undefined : totals.get(integration, key);
     if (known !== undefined) return known.total;
-    const total = await documents.countDocuments(matching, { hint: indexFor(narrowing, 'by-time', time) });
+    const plan = isTimed(query) ? 'by-time' : 'in-order';
+    const total = await documents.countDocuments(matching, { hint: indexFor(narrowing, plan, time) });
     if (asOf !== undefined) totals.set(integration, key, { total });
     return total;
   };
@@ -203,11 +202,23 @@ const isWorthListing = (total: number, { asked, narrowing }: PageQuery): boolean
 const asOfWatermark = ({ stamp, total, open }: Watermark): string | undefined =>
   Object.keys(open).length === 0 ? `${stamp} ${total}` : undefined;
 
-const isFiltered = ({ asked: { since }, narrowing: { ids, until, changedSince } }: PageQuery): boolean =>
+const isFiltered = ({ asked: { since }, narrowing }: PageQuery): boolean => {
+  const { ids, until, changedSince, status } = narrowing;
+  return (since ?? ids ?? until ?? changedSince ?? status) !== undefined;
+};
+
+/** Whether the listing has a filter other than a status: an index finds the documents of a status in their order. */
+const isTimed = ({ asked: { since }, narrowing: { ids, until, changedSince } }: PageQuery): boolean =>
   (since ?? ids ?? until ?? changedSince) !== undefined;
 
-const filterKey = ({ asked: { since }, narrowing: { ids, until, changedSince } }: PageQuery): string =>
-  `${[since, changedSince, until].map((time) => time?.getTime()).join()} ${ids?.join() ?? ''}`;
+const filterKey = ({
+  asked: { since },
+  narrowing: { ids, until, changedSince, status },
+}: PageQuery): string =>
+  `${[since, changedSince, until].map((time) => time?.getTime()).join()} ${ids?.join() ?? ''} ${status ?? ''}`;
+
+/** The creation order of the documents, by the keys of the index that finds them. */
+const inOrderOf = ({ status }: Narrowing) => (status === undefined ? orderIndex.key : statusIndex.key);
 
 const endKey = (query: PageQuery, page: number): string => `${filterKey(query)} ${query.asked.limit} ${page}`;
 

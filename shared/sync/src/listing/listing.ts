@@ -14,13 +14,7 @@ import {
   type CursorSeal,
   type PageAsked,
 } from './listing-request.ts';
-import {
-  narrowingOf,
-  readNarrowing,
-  type ListedDocument,
-  type Narrowing,
-  type TimeAsked,
-} from './narrowing.ts';
+import type { ListedDocument, Narrowing, NarrowingRule, TimeAsked } from './narrowing.ts';
 
 /** How a document is shown: the fields to read, and the entity that is made from them. */
 interface Showing<Document> {
@@ -31,7 +25,8 @@ interface Showing<Document> {
 export interface ListingRule<Document extends ListedDocument> extends Showing<Document> {
   /** The name of the collection and the last part of the path. */
   name: string;
-  /** For a listing of records, which has more filters than `since` and can show whole records (`details`). */
+  narrowing: NarrowingRule;
+  /** For a listing of records, which can show whole records (`details`). */
   whole?: Showing<Document> & { of: KindEngine };
 }
 
@@ -48,8 +43,8 @@ export function openListing<Document extends ListedDocument>(
     const { integration } = request;
     const listing = watermarkKey(integration, rule.name);
     const seal: CursorSeal = { key: cursorKey, listing };
-    const asked = readPageAsked(request, seal, of && readNarrowing(of, integration));
-    const narrowing = narrowingOf(of, asked.filters);
+    const asked = readPageAsked(request, seal, rule.narrowing.read(integration));
+    const narrowing = rule.narrowing.narrowingOf(asked.filters);
     const { showing, projection } = (narrowing.details && inFull) || byName;
     const { walk, found, total, isCounted, stamp } = await readWithWatermark(listing, async (watermark) => {
       const begun = beginWalk(asked, watermark, narrowing, engine.now());

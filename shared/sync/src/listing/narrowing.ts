@@ -1,7 +1,8 @@
-// Reads the parameters of a listing of records besides `since` (`externalId`, `until`, `changedSince` and `details`), and
-// makes the MongoDB filter of all of them, `since` included. A cursor keeps these parameters, with internal ids in place of
-// externalIds, because a hundred externalIds may be longer than a URL. Pure.
+// Reads the parameters of a listing besides `since`, and makes the MongoDB filter of all of them, `since` included. Records have
+// `externalId`, `until`, `changedSince` and `details`, drafts `batchExternalId` and `status`. A cursor keeps these parameters, with
+// the ids of documents in place of externalIds, because a hundred externalIds may be longer than a URL. Pure.
 import {
+  ddsStatuses,
   limits,
   quote,
   readInstant,
@@ -15,11 +16,12 @@ import type { KindEngine } from '../engine.ts';
 import { internalIdOf, packIds, unpackIds } from '../ids.ts';
 import { idCheck } from '../items/validate.ts';
 import { changedIndex, withoutTime } from '../records/change-times.ts';
-import { orderIndex, syncedIndex } from '../names.ts';
+import type { Kind } from '../kind.ts';
+import { orderIndex, statusIndex, syncedIndex } from '../names.ts';
 import type { ReadFilters } from './listing-request.ts';
 
 export interface Narrowing {
-  /** The internal ids to which the listing is limited; such records need not exist. */
+  /** The ids of documents to which the listing is limited; such documents need not exist. */
   ids: readonly string[] | undefined;
   /** Only records synchronised by this time; with `changedSince`, only records last changed by this time. */
   until: Date | undefined;
@@ -27,6 +29,8 @@ export interface Narrowing {
   changedSince: Date | undefined;
   /** Whether each entity shows its whole record. */
   details: boolean;
+  /** Only drafts with this status. */
+  status: string | undefined;
 }
 
 /** The fields that every listed document has. */
@@ -37,14 +41,68 @@ export interface ListedDocument {
   lastSyncedAt: Date;
   /** Absent in drafts. */
   changedAt?: Date;
+  /** Absent in records. */
+  entry?: { status: string };
+}
+
+/** The filters of a listing besides `since`. */
+export interface NarrowingRule {
+  read(integration: string): ReadFilters;
+  /** The narrowing that a cursor's or request's filters stand for. */
+  narrowingOf(filters: Filters): Narrowing;
 }
 
 type Asked = Pick<KindEngine, 'kind' | 'validate'>;
 
-export const readNarrowing =
+export const recordNarrowing = (of: Asked): NarrowingRule => ({
+  read: (integration) => readNarrowing(of, integration),
+  narrowingOf: ({ externalId, until, changedSince, details }) => ({
+    ...noNarrowing,
+    ids: unpackedIds(of.kind.idPrefix, externalId),
+    until: until === undefined ? undefined : new Date(until),
+    changedSince: changedSince === undefined ? undefined : new Date(changedSince),
+    details: details === 'true',
+  }),
+});
+
+export const draftNarrowing = (
+  of: Asked,
+  { idPrefix, idOf }: Pick<NonNullable<Kind['drafting']>, 'idPrefix' | 'idOf'>,
+): NarrowingRule => ({
+  read: (integration) => (parameters, errors) => {
+    const records = readIds(of, integration, 'batchExternalId', parameters, errors);
+    const status = readOneOf(parameters, 'status', ddsStatuses, errors);
+    return {
+      ...(records === undefined ? {} : { batchExternalId: packedIds(records.map(idOf)) }),
+      ...(status === undefined ? {} : { status }),
+    };
+  },
+  narrowingOf: ({ batchExternalId, status }) => ({
+    ...noNarrowing,
+    ids: unpackedIds(idPrefix, batchExternalId),
+    status,
+  }),
+});
+
+const noNarrowing: Narrowing = {
+  ids: undefined,
+  until: undefined,
+  changedSince: undefined,
+  details: false,
+  status: undefined,
+};
+
+/** The ids sorted, so that the same ids in another order make the same filter. */
+const packedIds = (ids: readonly string[]): string =>
+  Buffer.from(packIds(ids.toSorted())).toString('base64url');
+
+const unpackedIds = (prefix: string, packed: string | undefined): string[] | undefined =>
+  packed === undefined ? undefined : unpackIds(prefix, Buffer.from(packed, 'base64url'));
+
+const readNarrowing =
   (of: Asked, integration: string): ReadFilters =>
   (parameters, errors, asked) => {
-    const ids = readIds(of, integration, parameters, errors);
+    const ids = readIds(of, integration, 'externalId', parameters, errors);
     const { since } = asked;
     const changedSince = readInstant(parameters, 'changedSince', errors);
     if (changedSince !== undefined && since !== undefined) {
@@ -59,38 +117,25 @@ export const readNarrowing =
     const details = readOneOf(parameters, 'details', ['true', 'false'], errors);
     if (until !== undefined || details === 'true') refuseNumberedPage(asked, errors);
     return {
-      ...(ids === undefined ? {} : { externalId: Buffer.from(packIds(ids)).toString('base64url') }),
+      ...(ids === undefined ? {} : { externalId: packedIds(ids) }),
       ...(until === undefined ? {} : { until: until.toISOString() }),
       ...(changedSince === undefined ? {} : { changedSince: changedSince.toISOString() }),
       ...(details === 'true' ? { details } : {}),
     };
   };
 
-/** The narrowing that a cursor's or request's filters stand for; only a listing of records has one. */
-export const narrowingOf = (
-  of: Asked | undefined,
-  { externalId, until, changedSince, details }: Filters,
-): Narrowing => ({
-  ids:
-    of === undefined || externalId === undefined
-      ? undefined
-      : unpackIds(of.kind.idPrefix, Buffer.from(externalId, 'base64url')),
-  until: until === undefined ? undefined : new Date(until),
-  changedSince: changedSince === undefined ? undefined : new Date(changedSince),
-  details: details === 'true',
-});
-
-/** The internal ids sorted and without duplicates, so that the same ids in another order make the same filter. */
+/** The internal ids of the records that the parameter names, without duplicates. */
 function readIds(
   { kind, validate }: Asked,
   integration: string,
+  name: string,
   parameters: URLSearchParams,
   errors: FailureEntry[],
 ): string[] | undefined {
-  const given = parameters.getAll('externalId');
+  const given = parameters.getAll(name);
   if (given.length === 0) return undefined;
   const refuse = (expected: string, got: string): void => {
-    errors.push({ pointer: 'externalId', detail: `externalId: expected ${expected}, got ${got}` });
+    errors.push({ pointer: name, detail: `${name}: expected ${expected}, got ${got}` });
   };
   if (given.length > limits.idsListedMax) {
     refuse(`at most ${limits.idsListedMax} of them`, String(given.length));
@@ -102,8 +147,7 @@ function readIds(
   for (const externalId of given) {
     if (!isId(externalId)) refuse(expected, quote(externalId));
   }
-  const ids = new Set(given.map((externalId) => internalIdOf(kind.idPrefix, integration, externalId)));
-  return [...ids].toSorted();
+  return [...new Set(given.map((externalId) => internalIdOf(kind.idPrefix, integration, externalId)))];
 }
 
 /** Refuses `page` beside `details` or `until`: such pages may end early or lose records, so page numbers mean nothing. */
@@ -124,15 +168,16 @@ export type TimeAsked =
 export function matchingOf(
   integration: string,
   { since }: Pick<ListingQuery, 'since'>,
-  { ids, until, changedSince }: Narrowing,
+  { ids, until, changedSince, status }: Narrowing,
   time: TimeAsked,
 ): Filter<ListedDocument> | undefined {
   const from = changedSince ?? since;
-  if (from === undefined && until === undefined && ids === undefined) return undefined;
+  if ((from ?? until ?? ids ?? status) === undefined) return undefined;
   return {
     integration,
     ...timesBetween(from, until, time),
     ...(ids === undefined ? {} : { _id: { $in: [...ids] } }),
+    ...(status === undefined ? {} : { 'entry.status': status }),
   };
 }
 
@@ -153,8 +198,8 @@ function timesBetween(
 /** How a page of matches is found: by the index of times and sorted, or by the index of `order` and filtered. */
 export type SincePlan = 'by-time' | 'in-order';
 
-export function indexFor({ ids }: Narrowing, plan: SincePlan, time: TimeAsked): string {
+export function indexFor({ ids, status }: Narrowing, plan: SincePlan, time: TimeAsked): string {
   if (ids !== undefined) return '_id_';
-  if (plan === 'in-order') return orderIndex.name;
+  if (plan === 'in-order') return status === undefined ? orderIndex.name : statusIndex.name;
   return time === 'changed' ? changedIndex.name : syncedIndex.name;
 }

@@ -2,8 +2,9 @@
 import type { ListingEntity, RecordDetails } from '@integration-sync/contracts';
 import type { KindEngine } from '../engine.ts';
 import { internalIdOf, syncIdOf } from '../ids.ts';
-import { fieldNames, type Fields, type Kind } from '../kind.ts';
+import { fieldNames, type Fields } from '../kind.ts';
 import type { ListingRule } from './listing.ts';
+import { draftNarrowing, recordNarrowing } from './narrowing.ts';
 import type { DraftDocument } from '../records/drafts.ts';
 import type { RecordDocument } from '../records/record-document.ts';
 import { statusField, statusOf } from '../items/sync-status.ts';
@@ -45,6 +46,7 @@ export function recordListing(of: KindEngine): ListingRule<RecordDocument> {
 
   return {
     name: plural,
+    narrowing: recordNarrowing(of),
     fields: ['externalId', `fields.${nameField}`, `fields.${statusField}`, 'lastSyncedAt'],
     entityOf,
     whole: {
@@ -55,7 +57,13 @@ export function recordListing(of: KindEngine): ListingRule<RecordDocument> {
   };
 }
 
-export function draftListing({ plural, drafting }: Kind): ListingRule<DraftDocument> {
+export function draftListing(of: KindEngine): ListingRule<DraftDocument> {
+  const { plural, drafting } = of.kind;
   if (drafting === undefined) throw new Error(`the kind ${plural} has no drafts`);
-  return { name: drafting.collection, fields: ['entry'], entityOf: ({ entry }) => entry };
+  return {
+    name: drafting.collection,
+    narrowing: draftNarrowing(of, drafting),
+    fields: ['entry'],
+    entityOf: ({ entry }) => drafting.shown(entry),
+  };
 }

@@ -3,13 +3,16 @@ import {
   Failure,
   RunsQuestion,
   entityTypes,
+  limits,
+  quote,
+  readOnce,
   readOneOf,
   requestHeaders,
   type EntityType,
+  type FailureEntry,
   type Listing,
   type RunAnswer,
   type RunsFilter,
-  type RunsAnswer,
   type SyncRun,
   type SyncRunInFull,
   type UnannouncedRuns,
@@ -29,12 +32,18 @@ import {
   type ReadFilters,
 } from './listing-request.ts';
 
+export interface RunsFound {
+  runs: readonly SyncRun[];
+  /** 0 unless the question has `counted`. */
+  total: number;
+}
+
 /** Reads sync runs from the journal of this service or of another. */
 export interface RunJournal {
   /** The kinds whose pushes the journal has. */
   entityTypes: readonly EntityType[];
   /** Some sync runs of one integration. */
-  read(asking: Asking, question: RunsQuestion): Promise<RunsAnswer>;
+  read(asking: Asking, question: RunsQuestion): Promise<RunsFound>;
   /** One sync run with the errors of its items. */
   find(asking: Asking, syncId: string): Promise<SyncRunInFull | undefined>;
 }
@@ -75,7 +84,7 @@ export function openRuns(store: Store, collection: string, kinds: readonly Entit
 /** A sync id begins with the start time of its push, so `since` becomes a bound of `_id`. */
 function matchesOf(
   integration: string,
-  { since, entityType, failed }: RunsFilter,
+  { since, entityType, failed, client }: RunsFilter,
   before: string | null = null,
 ): Filter<Entry> {
   const ids = {
@@ -87,11 +96,20 @@ function matchesOf(
     ...(Object.keys(ids).length === 0 ? {} : { _id: ids }),
     ...(entityType === undefined ? {} : { entityType }),
     ...(failed === undefined ? {} : { failed: { $gt: 0 } }),
+    ...(client === undefined ? {} : { client }),
   };
 }
 
 const counts = { created: 1, updated: 1, unchanged: 1, failed: 1 } as const;
-const shown = { entityType: 1, action: 1, state: 1, ...counts, startedAt: 1, completedAt: 1 } as const;
+const shown = {
+  entityType: 1,
+  client: 1,
+  action: 1,
+  state: 1,
+  ...counts,
+  startedAt: 1,
+  completedAt: 1,
+} as const;
 
 const runOf = (entry: Entry): SyncRun => ({
   syncId: entry._id,
@@ -104,6 +122,7 @@ const runOf = (entry: Entry): SyncRun => ({
   failed: entry.failed,
   startedAt: entry.startedAt.toISOString(),
   completedAt: entry.state === 'writing' ? null : (entry.completedAt?.toISOString() ?? null),
+  client: entry.client ?? null,
 });
 
 /** Answers the service catalog, which lists the sync runs of catalog and batches. */
@@ -155,8 +174,21 @@ const listed = 'sync-runs';
 const readFilters: ReadFilters = (parameters, errors) => {
   const entityType = readOneOf(parameters, 'entityType', entityTypes, errors);
   const failed = readOneOf(parameters, 'failed', ['true'], errors);
-  return { ...(entityType === undefined ? {} : { entityType }), ...(failed === undefined ? {} : { failed }) };
+  const client = readClient(parameters, errors);
+  return {
+    ...(entityType === undefined ? {} : { entityType }),
+    ...(failed === undefined ? {} : { failed }),
+    ...(client === undefined ? {} : { client }),
+  };
 };
+
+function readClient(parameters: URLSearchParams, errors: FailureEntry[]): string | undefined {
+  const client = readOnce(parameters, 'client', errors);
+  if (client === undefined || (client !== '' && client.length <= limits.clientCharactersMax)) return client;
+  const detail = `client: expected 1 to ${limits.clientCharactersMax} characters, got ${quote(client)}`;
+  errors.push({ pointer: 'client', detail });
+  return undefined;
+}
 
 function filterOf({ since, filters }: PageAsked): RunsFilter {
   const entityType = entityTypes.find((one) => one === filters['entityType']);
@@ -164,6 +196,7 @@ function filterOf({ since, filters }: PageAsked): RunsFilter {
     ...(since === undefined ? {} : { since: since.toISOString() }),
     ...(entityType === undefined ? {} : { entityType }),
     ...(filters['failed'] === undefined ? {} : { failed: true }),
+    ...(filters['client'] === undefined ? {} : { client: filters['client'] }),
   };
 }
 
@@ -176,7 +209,7 @@ export const listRuns =
     const { page, limit, after } = asked;
     const filter = filterOf(asked);
     const { entityType } = filter;
-    const read = (counted: boolean): Promise<RunsAnswer> =>
+    const read = (counted: boolean): Promise<RunsFound> =>
       readNewest(
         journals
           .filter((journal) => entityType === undefined || journal.entityTypes.includes(entityType))
@@ -211,7 +244,7 @@ export const listRuns =
 // Merges the sync runs of several journals, newest first. A journal can return the run at a rank. For a deep page, a search by
 // ranks finds how many runs of each journal to skip, with a few small queries instead of one long answer.
 
-export type ReadRuns = (question: RunsQuestion) => Promise<RunsAnswer>;
+export type ReadRuns = (question: RunsQuestion) => Promise<RunsFound>;
 
 export async function readNewest(
   sources: readonly ReadRuns[],
@@ -221,7 +254,7 @@ export async function readNewest(
     limit,
     counted = true,
   }: Pick<RunsQuestion, 'before' | 'skip' | 'limit'> & { counted?: boolean },
-): Promise<RunsAnswer> {
+): Promise<RunsFound> {
   const question = { before, skip: 0, limit: skip === 0 ? limit : 1, counted };
   const first = await Promise.all(sources.map((read) => read(question)));
   const total = first.reduce((sum, found) => sum + found.total, 0);
@@ -257,5 +290,5 @@ async function passOver(sources: readonly ReadRuns[], before: string, count: num
   return skips;
 }
 
-const mergeRuns = (found: readonly RunsAnswer[]): SyncRun[] =>
+const mergeRuns = (found: readonly RunsFound[]): SyncRun[] =>
   found.flatMap(({ runs }) => runs).toSorted((one, other) => (one.syncId < other.syncId ? 1 : -1));

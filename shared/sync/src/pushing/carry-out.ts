@@ -1,6 +1,7 @@
 // The steps that push, archive and erase share once their records are known, from the journal entry to the announcement.
 //
 //   begin ── does the caller still wait? ── write ── (erase: forget errors of earlier pushes) ── complete ── announce
+import { requestHeaders } from '@integration-sync/contracts';
 import type { BusRequest } from '@integration-sync/runtime/bus';
 import type { Action } from '../action.ts';
 import type { Counts } from '../items/answer.ts';
@@ -14,7 +15,8 @@ import { writeRecords } from './write.ts';
 
 export interface Task extends Prepared {
   action: Action;
-  drafting: boolean;
+  /** Whether the push asks for drafts of all its records. */
+  asked: boolean;
 }
 
 export interface Done extends Written {
@@ -26,7 +28,7 @@ export async function carryOut(
   engine: Engine,
   of: KindEngine,
   request: BusRequest,
-  { action, drafting, records, rejected, ...known }: Task,
+  { action, asked, drafting, records, rejected, ...known }: Task,
 ): Promise<Done> {
   await engine.reach('before-entry');
   const permission = openPermission(request);
@@ -40,8 +42,10 @@ export async function carryOut(
     of,
     integration,
     traceparent,
+    client: request.headers.get(requestHeaders.client),
     records,
     rejected,
+    asked,
     drafting,
     startedAt,
     waitedMs: () => performance.now() - request.arrivedAtMs,

@@ -1,33 +1,154 @@
-// Makes the drafts of a push: one for each record that has no draft yet.
-import type { Log } from '@integration-sync/runtime/log';
-import type { NewDraft } from '../records/drafts.ts';
-import type { PushedRecord } from '../items/fold.ts';
-import type { Fields, Kind } from '../kind.ts';
+// Makes the drafts that records lack, and has drafts follow the fields of their records. The record is the home of these fields, and
+// its draft follows in three steps:
+//
+//   1   the push reads the draft
+//   2   the push writes its record, or finds the record unchanged, so that it knows the fields as of a moment after step 1
+//   3   the push writes the draft, if the draft is as in step 1; else it begins again, and step 2 reads the record
+//
+// A push that changed followed fields writes the draft even where the draft shows them already: a push that has read an older record
+// then finds the draft changed. So a draft agrees with its record once the last push of the record has ended. If the process
+// dies before step 3, recovery takes the three steps (recovery/follow.ts).
+import type { Engine, KindEngine } from '../engine.ts';
+import type { Fields, Item, Kind } from '../kind.ts';
+import {
+  writerOf,
+  type ChangedDraft,
+  type Drafts,
+  type NewDraft,
+  type StoredDraft,
+  type WrittenDraft,
+} from '../records/drafts.ts';
+import type { Writing } from '../records/record-document.ts';
+
+/** A record whose draft a push makes or changes, if needed. */
+export interface Followed {
+  record: { place: number; internalId: string; externalId: string };
+  fields: Fields;
+  /** Whether the push changed a field that the draft follows, or created the record with such a field. */
+  isChanged: boolean;
+}
 
 export interface DraftFacts {
   /** By externalId, the records to which the pushed records refer. */
   found: ReadonlyMap<string, unknown>;
-  /** The ids of existing drafts; undefined if the push does not ask for drafts. */
-  draftedBefore: ReadonlySet<string> | undefined;
+  /** By internal id, the drafts as they were read before their records were written. */
+  before: ReadonlyMap<string, StoredDraft>;
+  /** Whether the push asks for drafts of all its records. */
+  asked: boolean;
 }
 
-export function missingDrafts(
+/** Whether an item sets or clears a field that drafts follow. */
+export const isFollowed = ({ drafting }: Kind, item: Item): boolean =>
+  drafting?.follows.some((name) => item[name] !== undefined) === true;
+
+export function followedOf(
+  { drafting }: Kind,
+  settled: readonly (Omit<Followed, 'isChanged'> & { created: boolean; changed: readonly string[] })[],
+): Followed[] {
+  return settled.map(({ record, fields, created, changed }) => ({
+    record,
+    fields,
+    isChanged:
+      drafting?.follows.some((name) => (created ? fields[name] !== undefined : changed.includes(name))) ===
+      true,
+  }));
+}
+
+interface DraftWrites {
+  makes: NewDraft[];
+  changes: ChangedDraft[];
+}
+
+/** The drafts to make and to change. */
+export function draftWrites(
   { drafting: rule, reference }: Kind,
-  settled: readonly { record: PushedRecord; fields: Fields }[],
-  { found, draftedBefore }: DraftFacts,
-  log: Log,
-): NewDraft[] {
-  if (rule === undefined || draftedBefore === undefined) return [];
-  return settled.flatMap(({ record, fields }): NewDraft[] => {
+  followed: readonly Followed[],
+  { found, before, asked }: DraftFacts,
+): DraftWrites {
+  const writes: DraftWrites = { makes: [], changes: [] };
+  if (rule === undefined) return writes;
+  for (const { record, fields, isChanged } of followed) {
     const { place, internalId, externalId } = record;
-    const id = rule.idOf(internalId);
-    if (draftedBefore.has(id)) return [];
-    try {
-      const parent = found.get(String(fields[reference?.field ?? '']));
-      return [{ place, id, entry: rule.draft({ internalId, externalId, fields }, parent) }];
-    } catch (error) {
-      log.error({ err: error, internalId }, 'the replica could not make a draft for a record');
-      return [];
+    const stored = before.get(internalId);
+    const shown = stored && rule.shown(stored.entry);
+    if (shown === undefined && !asked && !rule.isWanted(fields)) continue;
+    const parent = found.get(String(fields[reference?.field ?? '']));
+    const entry = rule.draft({ internalId, externalId, fields }, parent, shown);
+    if (stored === undefined || shown === undefined) {
+      writes.makes.push({ place, internalId, entry });
+    } else if (isChanged || JSON.stringify(entry) !== JSON.stringify(shown)) {
+      const changed = rule.announced.filter((key) => entry[key] !== shown[key]);
+      writes.changes.push({ place, internalId, entry, before: stored, changed });
     }
-  });
+  }
+  return writes;
+}
+
+type Engines = Pick<Engine, 'journal'>;
+type Of = Pick<KindEngine, 'kind' | 'records'> & { drafts: Drafts };
+
+/** Resolves with the drafts that this push has made or changed. */
+export async function followRecords(
+  { journal }: Engines,
+  { kind, records, drafts }: Of,
+  writing: Pick<Writing, 'integration' | 'syncId' | 'at' | 'confirm'>,
+  followed: readonly Followed[],
+  facts: DraftFacts,
+): Promise<WrittenDraft[]> {
+  const { integration, syncId } = writing;
+  const written: WrittenDraft[] = [];
+  let open = followed;
+  let { before } = facts;
+  for (;;) {
+    const { makes, changes } = draftWrites(kind, open, { ...facts, before });
+    if (makes.length + changes.length === 0) return written;
+    await leaveEvidence(journal, syncId, changes);
+    await writing.confirm();
+    const [inserted, updated] = await Promise.all([
+      drafts.insert(makes, writing),
+      drafts.change(changes, writing),
+    ]);
+    for (const draft of inserted) written.push({ ...draft, made: true, changed: [] });
+    for (const draft of updated) written.push({ ...draft, made: false });
+    const done = new Set(written.map(({ place }) => place));
+    const lost = new Set([...makes, ...changes].flatMap(({ place }) => (done.has(place) ? [] : [place])));
+    if (lost.size === 0) return written;
+    open = open.filter(({ record }) => lost.has(record.place));
+    const ids = open.map(({ record }) => record.internalId);
+    before = await drafts.read(integration, ids);
+    // Read after the drafts.
+    const stored = await records.read(integration, ids);
+    open = open.flatMap(({ record, fields, isChanged }) => {
+      const { internalId, place } = record;
+      const draft = before.get(internalId);
+      if (draft === undefined || writerOf(draft) !== syncId)
+        return { record, fields: stored.get(internalId)?.fields ?? fields, isChanged };
+      // The answer to this push's own write was lost, or recovery has written for it.
+      const { entry, push, changed = [] } = draft;
+      written.push({ place, internalId, entry, made: push === syncId, changed });
+      return [];
+    });
+  }
+}
+
+/**
+ * A draft is the only trace of the push that wrote it last. If that push is not announced yet, what it wrote is left with its
+ * journal entry before the draft is overwritten.
+ */
+async function leaveEvidence(
+  journal: Engines['journal'],
+  syncId: string,
+  changes: readonly ChangedDraft[],
+): Promise<void> {
+  const byPush = Map.groupBy(changes, ({ before }) => writerOf(before));
+  byPush.delete(syncId);
+  if (byPush.size === 0) return;
+  const unannounced = await journal.unannouncedAmong([...byPush.keys()]);
+  for (const [push, overwritten] of byPush) {
+    if (!unannounced.has(push)) continue;
+    const draftById = new Map(
+      overwritten.map(({ internalId, before: { entry, changed = [] } }) => [internalId, { entry, changed }]),
+    );
+    await journal.keepDrafts(push, draftById);
+  }
 }

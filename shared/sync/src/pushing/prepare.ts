@@ -10,9 +10,11 @@ import { acceptItems, referencedIds } from '../items/accept.ts';
 import type { Rejected } from '../items/answer.ts';
 import type { PushBody } from '../items/body.ts';
 import { gatherRecords, type AcceptedItem, type PushedRecord } from '../items/fold.ts';
+import { refuseLonely } from '../items/companions.ts';
 import { isErased } from '../items/sync-status.ts';
 import { refuseUnknown } from '../items/unknown-fields.ts';
 import type { Stored } from '../records/sort-records.ts';
+import { isFollowed } from './drafting.ts';
 
 export interface Prepared {
   /** The records that the push names, in the order of their places. */
@@ -20,6 +22,8 @@ export interface Prepared {
   rejected: readonly Rejected[];
   /** By externalId, the records to which the pushed records refer. */
   found: ReadonlyMap<string, unknown>;
+  /** Whether the push may make or change drafts: it asks for drafts, or an item has a field that drafts follow. */
+  drafting: boolean;
   /** By internal id, the stored records, if they were read already. */
   stored?: ReadonlyMap<string, Stored>;
 }
@@ -28,11 +32,12 @@ export interface Prepared {
 export async function prepare(
   { kind, validate }: KindEngine,
   request: BusRequest,
-  { items, drafting }: PushBody,
+  { items, drafting: asked }: PushBody,
   assumed: readonly string[] = [],
 ): Promise<Prepared> {
   await giveWay(items.length);
   const verdicts = items.map((item) => validate(item));
+  const drafting = asked || verdicts.some(({ item }) => isFollowed(kind, item));
   const rule = kind.reference;
   const referred = rule === undefined ? [] : referencedIds(rule.field, verdicts);
   const found: Map<string, unknown> =
@@ -42,12 +47,12 @@ export async function prepare(
   const { accepted, rejected } = acceptItems(
     verdicts,
     rule && { rule, found },
-    isStrict(request) ? refuseUnknown(kind) : undefined,
+    isStrict(request) ? [refuseLonely(kind), refuseUnknown(kind)] : [refuseLonely(kind)],
   );
   const records = gatherRecords(accepted, (externalId) =>
     internalIdOf(kind.idPrefix, request.integration, externalId),
   );
-  return { records, rejected, found };
+  return { records, rejected, found, drafting };
 }
 
 // For archive and erase: the records that the externalIds name, and the externalIds that name no record.
@@ -85,7 +90,7 @@ export async function prepareNamed(
     if (isThere(stored.get(record.internalId), action)) there.push({ ...record, place: there.length });
     else reject(record.positions[0] ?? 0, record.externalId, notFound(kind.entityType, record.externalId));
   }
-  return { records: there, rejected, found: new Map(), stored };
+  return { records: there, rejected, found: new Map(), drafting: false, stored };
 }
 
 /** An erased record exists for a repeated erase only. */

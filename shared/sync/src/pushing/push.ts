@@ -14,7 +14,7 @@ import { isObject, readIdsBody, readPlan, readPush, type PushBody } from '../ite
 import { idCheck } from '../items/validate.ts';
 import { sortRecords } from '../records/sort-records.ts';
 import { carryOut } from './carry-out.ts';
-import { missingDrafts } from './drafting.ts';
+import { draftWrites, followedOf } from './drafting.ts';
 import { afterEarlierPushes } from './await-earlier-pushes.ts';
 import { itemDetailsOf, wantsDetails } from './item-details.ts';
 import { prepare, prepareNamed } from './prepare.ts';
@@ -24,11 +24,12 @@ export async function push(engine: Engine, of: KindEngine, request: BusRequest):
   const ofQuery = queryErrorsOf(request);
   const isDetailed = wantsDetails(request, ofQuery);
   const read = (): PushBody => readPush(of.kind, request.body, { strict: isStrict(request), ofQuery });
-  return afterEarlierPushes(engine, of, request, { read, idsOf }, async ({ items, drafting }) => {
-    const prepared = await prepare(of, request, { items, drafting });
+  return afterEarlierPushes(engine, of, request, { read, idsOf }, async ({ items, drafting: asked }) => {
+    const prepared = await prepare(of, request, { items, drafting: asked });
     const { rejected } = prepared;
-    const task = { action: 'push', drafting, ...prepared } as const;
-    const { syncId, settled, counts, drafts } = await carryOut(engine, of, request, task);
+    const task = { action: 'push', asked, ...prepared } as const;
+    const { syncId, settled, counts, drafts: written } = await carryOut(engine, of, request, task);
+    const drafts = asked ? written.filter(({ made }) => made) : [];
     const answer = answerOf(of.kind, { settled, rejected, counts, drafts });
     const more = isDetailed ? itemDetailsOf(of, request, { items, settled, rejected, counts }) : {};
     return {
@@ -46,25 +47,31 @@ const externalIdOf = (item: unknown): unknown =>
 
 // A plan takes the steps of a push before its writes, and answers what the push would answer.
 
-export async function plan({ log }: Engine, of: KindEngine, request: BusRequest): Promise<BusReply> {
+export async function plan(_engine: Engine, of: KindEngine, request: BusRequest): Promise<BusReply> {
   const { kind, readers } = of;
   const { integration } = request;
   const body = readPlan(kind, request.body, idCheck(of.validate), {
     strict: isStrict(request),
     ofQuery: queryErrorsOf(request),
   });
+  const { drafting: asked } = body;
   const { records, rejected, found } = await prepare(of, request, body, body.assume);
   const ids = internalIdsOf(records);
-  const [stored, draftedBefore] = await Promise.all([
+  const [stored, before] = await Promise.all([
     of.records.read(integration, ids),
-    body.drafting ? of.drafts?.existing(integration, ids) : undefined,
+    asked ? of.drafts?.read(integration, ids) : undefined,
   ]);
   await giveWay(records.length);
   const { fresh, changed, unchanged } = sortRecords(readers.push, records, stored);
   const settled = [...fresh, ...changed, ...unchanged]
     .map((one) => settledOf(one))
     .toSorted((one, other) => one.record.place - other.record.place);
-  const drafts = missingDrafts(kind, settled, { found, draftedBefore }, log);
+  const { makes } = draftWrites(kind, followedOf(kind, settled), {
+    found,
+    before: before ?? new Map(),
+    asked,
+  });
+  const drafts = asked ? makes : [];
   const counts = countItems(settled, rejected);
   return {
     headers: {},
@@ -89,7 +96,7 @@ export const changeStatus =
     const read = (): readonly unknown[] => readIdsBody(request.body, queryErrorsOf(request));
     return afterEarlierPushes(engine, of, request, { read, idsOf: (ids) => ids }, async (externalIds) => {
       const prepared = await prepareNamed(of, request.integration, externalIds, action);
-      const task = { action, drafting: false, ...prepared };
+      const task = { action, asked: false, ...prepared };
       const { syncId, settled, counts } = await carryOut(engine, of, request, task);
       const { counted, status } = words[action];
       const { success, errors, records } = answerItems(settled, prepared.rejected, status);

@@ -2,7 +2,6 @@
 import type { Action } from '../action.ts';
 import type { Announcement } from '../announcing/announcement.ts';
 import { countItems, keptErrors, type Rejected, type Settled } from '../items/answer.ts';
-import type { NewDraft } from '../records/drafts.ts';
 import type { Engine, KindEngine } from '../engine.ts';
 import type { PushedRecord } from '../items/fold.ts';
 import type { Fields } from '../kind.ts';
@@ -10,6 +9,7 @@ import { watermarkKey } from '../watermarks.ts';
 import { internalIdsOf, packIds } from '../ids.ts';
 import { dueAfter } from '../journal/journal-times.ts';
 import type { Completion, Entry } from '../journal/journal-entry.ts';
+import type { WrittenDraft } from '../records/drafts.ts';
 import { packOutcomes, type Outcome } from '../records/outcome.ts';
 import type { Permission } from './may-still-write.ts';
 
@@ -20,9 +20,14 @@ export interface Run {
   integration: string;
   /** The `traceparent` of the request, if it belongs to a trace. */
   traceparent: string | undefined;
+  /** The client whose key the caller has. */
+  client: string | undefined;
   /** The records that the push names, in the order of their places. */
   records: readonly PushedRecord[];
   rejected: readonly Rejected[];
+  /** Whether the push asks for drafts of all its records. */
+  asked: boolean;
+  /** Whether the push may make or change drafts. */
   drafting: boolean;
   startedAt: Date;
   /** How long ago the request came to this replica. */
@@ -44,7 +49,7 @@ export interface WrittenRecord extends Settled {
 export interface Written {
   /** The records in the order of their places. */
   settled: readonly WrittenRecord[];
-  drafts: readonly NewDraft[];
+  drafts: readonly WrittenDraft[];
 }
 
 /** The keys of the watermarks of the listings to which a push may add. */
@@ -60,6 +65,7 @@ export const entryOf = (engine: Engine, run: Run): Entry => ({
   _id: run.syncId,
   integration: run.integration,
   entityType: run.of.kind.entityType,
+  ...(run.client === undefined ? {} : { client: run.client }),
   ...(run.action === 'push' ? {} : { action: run.action }),
   state: 'writing',
   owner: engine.owner,
@@ -84,10 +90,10 @@ export function concludeRun(
   completedAt: Date,
 ): { completion: Completion; announcement: Announcement } {
   const counts = countItems(settled, run.rejected);
-  const draftByPlace = new Map(drafts.map(({ place, entry }) => [place, entry]));
+  const draftByPlace = new Map(drafts.map((draft) => [draft.place, draft]));
   const records = settled.map(({ record: { place, internalId, externalId }, created, changed }) => {
     const draft = draftByPlace.get(place);
-    const outcome: Outcome = { created, changed, drafted: draft !== undefined };
+    const outcome: Outcome = { created, changed, drafted: draft?.made === true };
     return { place, internalId, externalId, outcome, ...(draft === undefined ? {} : { draft }) };
   });
   const fields = run.of.readers[run.action].names;
@@ -96,9 +102,15 @@ export function concludeRun(
     fields,
   );
   const { syncId, action, integration, traceparent, startedAt } = run;
-  const { entityType, drafting } = run.of.kind;
+  const { entityType } = run.of.kind;
   return {
-    completion: { ...counts, drafted: drafts.length, completedAt, fields, outcomes },
+    completion: {
+      ...counts,
+      drafted: drafts.filter(({ made }) => made).length,
+      completedAt,
+      fields,
+      outcomes,
+    },
     announcement: {
       syncId,
       action,
@@ -108,7 +120,6 @@ export function concludeRun(
       counts,
       startedAt,
       completedAt,
-      draftEvent: drafting?.event,
       records,
     },
   };

@@ -3,8 +3,8 @@
 import { Failure } from '@integration-sync/contracts';
 import { giveWay } from '@integration-sync/runtime/pace';
 import { sortRecords, type Fresh, type Known, type Stored } from '../records/sort-records.ts';
-import { missingDrafts, type DraftFacts } from './drafting.ts';
-import type { NewDraft } from '../records/drafts.ts';
+import { followedOf, followRecords, isFollowed, type DraftFacts } from './drafting.ts';
+import type { StoredDraft, WrittenDraft } from '../records/drafts.ts';
 import type { Engine } from '../engine.ts';
 import { internalIdsOf } from '../ids.ts';
 import { beginRun, type Begun } from './run-lifecycle.ts';
@@ -21,10 +21,10 @@ export async function writeRecords(
   run: Run,
   { found, stored: known }: Pick<Prepared, 'found' | 'stored'>,
 ): Promise<Written> {
-  const [begun, stored, draftedBefore] = await Promise.all([
+  const [begun, stored, before] = await Promise.all([
     begin(engine, run),
     known ?? readStored(engine, run),
-    run.drafting ? run.of.drafts?.existing(run.integration, internalIdsOf(run.records)) : undefined,
+    readDrafts(run),
   ]);
   await engine.reach('after-entry');
   const precedence = openPrecedence(engine, run, begun);
@@ -32,7 +32,8 @@ export async function writeRecords(
     precedence.abandon();
     throw error;
   });
-  const drafts = await draftMissing(engine, run, begun, settled, { found, draftedBefore });
+  await engine.reach('before-drafts');
+  const drafts = await followDrafts(engine, run, begun, settled, { found, before, asked: run.asked });
   await engine.reach('after-writes');
   return { settled, drafts };
 }
@@ -168,17 +169,39 @@ async function changeRecords(
   return others.filter(({ record }) => !Object.hasOwn(evidence, record.internalId));
 }
 
-/** Inserts a draft for each accepted record that has none. */
-async function draftMissing(
+/** The drafts of the records that a push may draft or change; these drafts are read before the records are written. */
+async function readDrafts({
+  asked,
+  drafting,
+  of,
+  integration,
+  records,
+}: Run): Promise<Map<string, StoredDraft>> {
+  if (!drafting || of.drafts === undefined) return new Map();
+  const named = asked
+    ? records
+    : records.filter(({ items }) => items.some((item) => isFollowed(of.kind, item)));
+  return of.drafts.read(integration, internalIdsOf(named));
+}
+
+/** Makes the drafts that the records lack, and has drafts follow their records. */
+async function followDrafts(
   engine: Engine,
   run: Run,
   begun: Begun,
   settled: readonly WrittenRecord[],
   facts: DraftFacts,
-): Promise<readonly NewDraft[]> {
-  if (run.of.drafts === undefined || facts.draftedBefore === undefined) return [];
-  const missing = missingDrafts(run.of.kind, settled, facts, engine.log);
-  const { integration, syncId } = run;
-  await run.permission.confirm();
-  return run.of.drafts.insert(missing, { integration, syncId, at: begun.drafts });
+): Promise<readonly WrittenDraft[]> {
+  const { of, integration, syncId, permission } = run;
+  const { kind, drafts } = of;
+  if (!run.drafting || drafts === undefined) return [];
+  const confirm = (): Promise<void> => {
+    refuseIfLate(run);
+    return permission.confirm();
+  };
+  const named = run.asked
+    ? settled
+    : settled.filter(({ record }) => record.items.some((item) => isFollowed(kind, item)));
+  const writing = { integration, syncId, at: begun.drafts, confirm };
+  return followRecords(engine, { ...of, drafts }, writing, followedOf(kind, named), facts);
 }

@@ -6,7 +6,6 @@
 //   watched, hidden     the stored records tell whether writes came after the settling; an entry without any is finished
 import type { AnnouncedRecord, Announcement } from '../announcing/announcement.ts';
 import type { Engine, KindEngine } from '../engine.ts';
-import { unpackIds } from '../ids.ts';
 import { phaseOf, type Completion, type Counted, type Entry } from '../journal/journal-entry.ts';
 import {
   examine,
@@ -18,6 +17,7 @@ import {
 } from '../records/outcome.ts';
 import { publishBatchOf, publishEvents } from '../announcing/publish-events.ts';
 import { watermarkKeys } from '../pushing/run.ts';
+import { draftsOf, followLeft, idsOf, leftToFollow } from './follow.ts';
 
 export async function settleEntry(engine: Engine, of: KindEngine, entry: Entry): Promise<void> {
   const phase = phaseOf(entry);
@@ -26,7 +26,7 @@ export async function settleEntry(engine: Engine, of: KindEngine, entry: Entry):
   const written = isWriting ? await settleWriting(engine, of, entry) : entry;
   if (written === undefined) return;
   if (!isWriting) await settleWatermarks(engine, of, entry, entry);
-  const stored = await publishEvents(engine, await announcementOf(of, written));
+  const stored = await publishEvents(engine, await announcementOf(engine, of, written));
   await publishBatchOf(engine, stored);
   const at = new Date(engine.now());
   if (isWriting || phase === 'settled') await engine.journal.watch(entry._id, entry.owner, at);
@@ -36,7 +36,9 @@ export async function settleEntry(engine: Engine, of: KindEngine, entry: Entry):
 async function lookAgain(engine: Engine, of: KindEngine, entry: Entry): Promise<void> {
   const before = foundBefore(entry);
   const outcomes = await outcomesOf(engine, of, entry);
-  const more = outcomes.some((outcome, place) => isMore(outcome, before[place] ?? untouched));
+  const more =
+    outcomes.some((outcome, place) => isMore(outcome, before[place] ?? untouched)) ||
+    (await leftToFollow(engine, of, entry, outcomes)).length > 0;
   const at = new Date(engine.now());
   await (more ? engine.journal.settleAgain(entry, at) : engine.journal.finish(entry, at));
 }
@@ -49,7 +51,7 @@ async function settleWriting(engine: Engine, of: KindEngine, entry: Entry): Prom
   }
   // Before the records are read: otherwise the push's own process might also count writes that this replica counts.
   await takeWatermarks(engine, of, entry);
-  const outcomes = await outcomesOf(engine, of, entry);
+  const outcomes = await followedOutcomes(engine, of, entry);
   const created = outcomes.filter((outcome) => outcome.created).length;
   const drafted = outcomes.filter((outcome) => outcome.drafted).length;
   const updated = outcomes.filter((outcome) => outcome.changed.length > 0).length;
@@ -73,15 +75,25 @@ async function settleWriting(engine: Engine, of: KindEngine, entry: Entry): Prom
   return ours ? { ...entry, ...completion } : undefined;
 }
 
+/** The outcomes of the push, after its drafts have followed its records. */
+async function followedOutcomes(engine: Engine, of: KindEngine, entry: Entry): Promise<Outcome[]> {
+  const outcomes = await outcomesOf(engine, of, entry);
+  const left = await leftToFollow(engine, of, entry, outcomes);
+  if (left.length === 0) return outcomes;
+  await followLeft(engine, of, entry, left);
+  return outcomesOf(engine, of, entry);
+}
+
 async function outcomesOf(engine: Engine, of: KindEngine, entry: Entry): Promise<Outcome[]> {
   const ids = idsOf(of, entry);
   const [documents, drafts] = await Promise.all([
     of.records.trace(entry.integration, ids),
-    draftsOf(of, entry, ids),
+    draftsOf(engine, of, entry, ids),
   ]);
   // Read after the records: another push leaves evidence with this entry before it overwrites a record of this push.
   const evidence = await engine.journal.evidenceOf(entry._id);
-  return examine(entry._id, ids, { documents, evidence, drafts });
+  const made = { has: (id: string) => drafts.get(id)?.made === true };
+  return examine(entry._id, ids, { documents, evidence, drafts: made });
 }
 
 /**
@@ -123,17 +135,15 @@ async function settleWatermarks(
 /** The records that the push's own process has counted. */
 const countedOf = ({ counted = { created: 0, drafted: 0 } }: Entry): Counted => counted;
 
-async function announcementOf(of: KindEngine, entry: Entry): Promise<Announcement> {
+async function announcementOf(engine: Engine, of: KindEngine, entry: Entry): Promise<Announcement> {
   const ids = idsOf(of, entry);
   const outcomes = foundBefore(entry);
-  const touched = ids.filter((_id, place) => {
-    const { created = false, changed = [], drafted = false } = outcomes[place] ?? {};
-    return created || drafted || changed.length > 0;
+  const drafts = await draftsOf(engine, of, entry, ids);
+  const touched = ids.filter((id, place) => {
+    const { created = false, changed = [] } = outcomes[place] ?? {};
+    return created || drafts.has(id) || changed.length > 0;
   });
-  const [documents, drafts] = await Promise.all([
-    of.records.trace(entry.integration, touched),
-    draftsOf(of, entry, touched),
-  ]);
+  const documents = await of.records.trace(entry.integration, touched);
   const records = ids.flatMap((internalId, place): AnnouncedRecord[] => {
     const externalId = documents.get(internalId)?.externalId;
     const outcome = outcomes[place];
@@ -149,7 +159,6 @@ async function announcementOf(of: KindEngine, entry: Entry): Promise<Announcemen
     action: entry.action ?? 'push',
     counts: entry,
     completedAt: entry.completedAt ?? entry.startedAt,
-    draftEvent: of.kind.drafting?.event,
     records,
   };
 }
@@ -157,13 +166,3 @@ async function announcementOf(of: KindEngine, entry: Entry): Promise<Announcemen
 /** The outcomes that the entry has; empty if it has none. */
 const foundBefore = ({ outcomes = new Uint8Array(), fields = [] }: Entry): Outcome[] =>
   unpackOutcomes(outcomes, fields);
-
-const idsOf = (of: KindEngine, { ids }: Entry): string[] =>
-  unpackIds(of.kind.idPrefix, ids ?? new Uint8Array());
-
-/** The drafts that the push made, by the internal ids of their records. */
-const draftsOf = async (
-  { drafts }: KindEngine,
-  { _id, integration, drafting }: Entry,
-  ids: readonly string[],
-) => (drafting && drafts !== undefined ? drafts.madeBy(integration, _id, ids) : new Map<string, never>());

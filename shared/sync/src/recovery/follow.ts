@@ -1,0 +1,110 @@
+// The drafts of a push that a dead process left behind: which the push has written, and which do not follow their records yet.
+import type { Engine, KindEngine } from '../engine.ts';
+import { unpackIds } from '../ids.ts';
+import type { Entry } from '../journal/journal-entry.ts';
+import { followRecords } from '../pushing/drafting.ts';
+import { watermarkKeys } from '../pushing/run.ts';
+import { writerOf, type StoredDraft, type WrittenDraft } from '../records/drafts.ts';
+import type { Outcome } from '../records/outcome.ts';
+
+type PushedDraft = Pick<WrittenDraft, 'entry' | 'made' | 'changed'>;
+
+/** The internal ids of the push's records, in the order of their places. */
+export const idsOf = ({ kind }: KindEngine, { ids }: Entry): string[] =>
+  unpackIds(kind.idPrefix, ids ?? new Uint8Array());
+
+/** The drafts that the push made or changed, as it left them, by the internal ids of their records. */
+export async function draftsOf(
+  { journal }: Pick<Engine, 'journal'>,
+  { drafts }: KindEngine,
+  { _id: syncId, integration, drafting }: Entry,
+  ids: readonly string[],
+): Promise<Map<string, PushedDraft>> {
+  const written = new Map<string, PushedDraft>();
+  if (!drafting || drafts === undefined) return written;
+  const stored = await drafts.read(integration, ids);
+  // Read after the drafts: another push leaves a draft with this entry before it overwrites the draft.
+  const kept = await journal.keptDraftsOf(syncId);
+  for (const [id, draft] of stored) {
+    const made = draft.push === syncId;
+    const own: Pick<StoredDraft, 'entry' | 'changed'> | undefined =
+      writerOf(draft) === syncId ? draft : (kept[id] ?? (made ? { entry: draft.entry } : undefined));
+    if (own !== undefined) written.set(id, { entry: own.entry, made, changed: own.changed ?? [] });
+  }
+  return written;
+}
+
+/** Recovery has no caller that could have given up. */
+const confirm = (): Promise<void> => Promise.resolve();
+
+interface Left {
+  place: number;
+  internalId: string;
+}
+
+/** The records of which the push changed followed fields, and whose drafts it has not written. */
+export async function leftToFollow(
+  engine: Pick<Engine, 'journal'>,
+  of: KindEngine,
+  entry: Entry,
+  outcomes: readonly Outcome[],
+): Promise<Left[]> {
+  const rule = of.kind.drafting;
+  if (!entry.drafting || rule === undefined || of.drafts === undefined) return [];
+  const ids = idsOf(of, entry);
+  const named = ids.flatMap((internalId, place): (Left & { created: boolean })[] => {
+    const { created = false, changed = [] } = outcomes[place] ?? {};
+    const mayLead = created || rule.follows.some((name) => changed.includes(name));
+    return mayLead ? [{ place, internalId, created }] : [];
+  });
+  if (named.length === 0) return [];
+  const drafts = await draftsOf(engine, of, entry, ids);
+  const undone = named.filter(({ internalId }) => !drafts.has(internalId));
+  const undoneIds = undone.map(({ internalId }) => internalId);
+  const [stored, others] = await Promise.all([
+    of.records.read(entry.integration, undoneIds),
+    of.drafts.read(entry.integration, undoneIds),
+  ]);
+  return undone.filter(
+    ({ internalId, created }) =>
+      rule.isWanted(stored.get(internalId)?.fields ?? {}) || (!created && others.has(internalId)),
+  );
+}
+
+/** Makes and changes the drafts of these records as the push would have done. */
+export async function followLeft(
+  engine: Engine,
+  of: KindEngine,
+  entry: Entry,
+  left: readonly Left[],
+): Promise<void> {
+  const { _id: syncId, integration, traceparent } = entry;
+  const { kind, records, drafts } = of;
+  const key = watermarkKeys({ ...entry, of }).drafts;
+  if (drafts === undefined || key === undefined) return;
+  const ids = left.map(({ internalId }) => internalId);
+  const { at } = await engine.watermarks.open(key, syncId);
+  const before = await drafts.read(integration, ids);
+  // Read after the drafts.
+  const [stored, traces] = await Promise.all([
+    records.read(integration, ids),
+    records.trace(integration, ids),
+  ]);
+  const followed = left.flatMap(({ place, internalId }) => {
+    const { fields } = stored.get(internalId) ?? {};
+    const { externalId } = traces.get(internalId) ?? {};
+    if (fields === undefined || externalId === undefined) return [];
+    return { record: { place, internalId, externalId }, fields, isChanged: true };
+  });
+  const parents = new Set(followed.map(({ fields }) => String(fields[kind.reference?.field ?? ''])));
+  const asking = { integration, requestId: syncId, traceparent };
+  const found = (await kind.reference?.find([...parents], asking, true)) ?? new Map<string, unknown>();
+  const facts = { found, before, asked: false };
+  await followRecords(
+    engine,
+    { kind, records, drafts },
+    { integration, syncId, at, confirm },
+    followed,
+    facts,
+  );
+}
