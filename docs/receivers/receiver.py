@@ -1,50 +1,39 @@
-# WEBHOOK_SECRET=whsec_… PORT=9000 python3 receiver.py
-import base64
-import hashlib
-import hmac
-import json
+# WEBHOOK_SECRET=whsec_… PORT=9000 python3 receiver.py (with the wheel integration-sync)
 import os
-import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-KEY = base64.b64decode(os.environ.get("WEBHOOK_SECRET", "").removeprefix("whsec_"))
-# With an empty key anybody could sign.
-if len(KEY) < 24:
-    raise SystemExit("WEBHOOK_SECRET: expected whsec_… as the registration returned it")
-PORT = int(os.environ.get("PORT", 9000))
+from integration_sync import WebhookRefused, key_of, verify_webhook
 
-
-def is_genuine(event_id: str, timestamp: str, signatures: str, body: bytes) -> bool:
-    """Over the bytes as they came: JSON that was parsed and written again has another signature."""
-    if not timestamp.isdigit() or abs(time.time() - int(timestamp)) > 300:
-        return False
-    signed = f"{event_id}.{timestamp}.".encode() + body
-    expected = b"v1," + base64.b64encode(hmac.new(KEY, signed, hashlib.sha256).digest())
-    # There are two while a secret is being rotated; one that fits is enough.
-    return any(hmac.compare_digest(one.encode(), expected) for one in signatures.split(" "))
-
-
+SECRET = os.environ.get("WEBHOOK_SECRET", "")
+try:
+    key_of(SECRET)
+except ValueError as error:
+    raise SystemExit(f"WEBHOOK_SECRET: {error}")
 seen = set()
 
 
 class Receiver(BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        header = lambda name: self.headers.get(name, "")
-        event_id = header("webhook-id")
-        genuine = is_genuine(event_id, header("webhook-timestamp"), header("webhook-signature"), body)
-        # Answer first, work afterwards: the answer is waited for 10 s at most.
-        self.send_response(204 if genuine else 400)
-        self.end_headers()
+        try:
+            event = verify_webhook(SECRET, self.headers, body)
+        except WebhookRefused:
+            return self.answer(400)
+        # Answer first, work afterwards: the service waits for an answer for 10 s at most.
+        self.answer(204)
         # The same event may come twice, with the same id. Keep the ids where a restart does not lose them.
-        if genuine and event_id not in seen:
-            seen.add(event_id)
-            print(json.loads(body), flush=True)
+        if self.headers["webhook-id"] not in seen:
+            seen.add(self.headers["webhook-id"])
+            print(event, flush=True)
+
+    def answer(self, status):
+        self.send_response(status)
+        self.end_headers()
 
     def log_message(self, *_):
         pass
 
 
-server = ThreadingHTTPServer(("127.0.0.1", PORT), Receiver)
-print(f"listening on http://127.0.0.1:{PORT}/", flush=True)
+server = ThreadingHTTPServer(("127.0.0.1", int(os.environ.get("PORT", 9000))), Receiver)
+print(f"listening on http://127.0.0.1:{server.server_port}/", flush=True)
 server.serve_forever()

@@ -1,7 +1,7 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { delimiter, join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Stack } from '@integration-sync/dev/stack';
@@ -9,6 +9,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { openLoader } from '../support/loader-command.ts';
+import { pythonPath, pythonWithPackages } from '../support/python.ts';
 import { openClient, startTestStack } from '../support/stack.ts';
 
 let stack: Stack;
@@ -114,7 +115,7 @@ it(
 );
 
 /** A Python that has dlt; a machine without one runs the other tests. */
-const pythons = [process.env['DLT_PYTHON'] ?? 'python3'].filter(
+const pythons = [pythonWithPackages ?? 'python3'].filter(
   (python) => spawnSync(python, ['-c', 'import dlt']).status === 0,
 );
 
@@ -136,7 +137,7 @@ pipeline.run([{"externalId": "B-1", "productExternalId": "P-1", "batchNumber": "
       cwd: folder.path,
       env: {
         PATH: process.env['PATH'],
-        PYTHONPATH: resolve('docs/loading'),
+        PYTHONPATH: [resolve('docs/loading'), pythonPath].join(delimiter),
         PYTHONDONTWRITEBYTECODE: '1',
         RUNTIME__DLTHUB_TELEMETRY: 'false',
         DESTINATION__INTEGRATION_SYNC__URL: stack.gateway,

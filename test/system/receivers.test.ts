@@ -8,6 +8,7 @@ import { findPort } from '@integration-sync/dev/port';
 import type { Stack } from '@integration-sync/dev/stack';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import { pythonPath, pythons } from '../support/python.ts';
 import { openClient, startTestStack } from '../support/stack.ts';
 
 // The receivers of the page "Receiving webhooks", each as a program of its own, with real deliveries.
@@ -33,13 +34,16 @@ function buildGo(): string[] {
   return [program];
 }
 
+/** The wheel is made for 3.11 and newer. */
+const python = pythons[0]?.python ?? 'python3.11';
+
 const languages = [
   {
     language: 'TypeScript',
     needs: process.execPath,
     prepare: () => [process.execPath, source('receiver.ts')],
   },
-  { language: 'Python', needs: 'python3', prepare: () => ['python3', source('receiver.py')] },
+  { language: 'Python', needs: python, prepare: () => [python, source('receiver.py')] },
   { language: 'Go', needs: 'go', prepare: buildGo },
 ];
 const isThere = (command: string): boolean => spawnSync(command, ['--help']).error === undefined;
@@ -52,7 +56,7 @@ const isListening = (port: number): Promise<boolean> =>
 
 async function startReceiver([program = '', ...options]: string[], port: number, secret: string) {
   const child = spawn(program, options, {
-    env: { ...process.env, PORT: String(port), WEBHOOK_SECRET: secret },
+    env: { ...process.env, PYTHONPATH: pythonPath, PORT: String(port), WEBHOOK_SECRET: secret },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let printed = '';
@@ -104,7 +108,7 @@ for (const { language, needs, prepare } of languages) {
   it.runIf(isThere(needs))(`does not start in ${language} with a secret that a stranger could guess`, () => {
     const [program = '', ...options] = prepare();
     for (const secret of ['', 'whsec_', 'whsec_dG9vIHNob3J0']) {
-      const environment = { ...process.env, PORT: '0', WEBHOOK_SECRET: secret };
+      const environment = { ...process.env, PYTHONPATH: pythonPath, PORT: '0', WEBHOOK_SECRET: secret };
       const { status, stderr } = spawnSync(program, options, { env: environment, timeout: 20_000 });
       expect(status).toBe(1);
       expect(stderr.toString()).toContain('WEBHOOK_SECRET: expected whsec_');
