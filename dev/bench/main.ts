@@ -1,18 +1,14 @@
-// npm run bench [-- push gateway events listings floors rivals rival-pages beside turns crowd consoles loads]
-// How the service compares with bare scripts, with floors and with rivals on the same engines. Brings up a stack of its
+// npm run bench [-- push gateway events listings rivals rival-pages turns loads]
+// How the service compares with bare scripts and with rivals on the same engines. Brings up a stack of its
 // own, in a temporary folder, and leaves nothing behind. The machine should have nothing else to do.
 import { join } from 'node:path';
 import { openLog } from '@integration-sync/runtime/log';
 import { openStore } from '@integration-sync/runtime/store';
 import { startStack } from '../stack/index.ts';
 import { openBare } from './bare.ts';
-import { benchBeside } from './beside.ts';
 import { openClient } from './client.ts';
-import { benchConsoles } from './consoles.ts';
-import { benchCrowd } from './crowd.ts';
 import { describeEngines } from './engines.ts';
 import { benchEvents } from './events.ts';
-import { benchFloors } from './floors.ts';
 import { benchGateway } from './gateway.ts';
 import { benchListings } from './listings.ts';
 import { benchLoads } from './loads.ts';
@@ -31,13 +27,9 @@ const runs: Readonly<Record<Bench, (setting: Setting) => Promise<void>>> = {
   gateway: benchGateway,
   events: benchEvents,
   listings: benchListings,
-  floors: benchFloors,
   rivals: benchRivals,
   'rival-pages': benchRivalListings,
-  beside: benchBeside,
   turns: benchTurns,
-  crowd: benchCrowd,
-  consoles: benchConsoles,
   loads: benchLoads,
 };
 

@@ -8,35 +8,30 @@ export const benches = [
   'gateway',
   'events',
   'listings',
-  'floors',
   'rivals',
   'rival-pages',
-  'beside',
   'turns',
-  'crowd',
-  'consoles',
   'loads',
 ] as const;
 export type Bench = (typeof benches)[number];
 
 /** Benchmarks that install packages of their own, and therefore run only if they are named. */
-export const withRivals: ReadonlySet<Bench> = new Set(['rivals', 'rival-pages', 'beside']);
+export const withRivals: ReadonlySet<Bench> = new Set(['rivals', 'rival-pages']);
 
-const onlyNamed: ReadonlySet<Bench> = new Set([...withRivals, 'turns', 'crowd', 'consoles', 'loads']);
+const onlyNamed: ReadonlySet<Bench> = new Set([...withRivals, 'turns', 'loads']);
 
 export const usage = `Usage: npm run bench [-- ${benches.join(' ')}] [OPTIONS]
 
   --turns N          so many turns instead of those that each benchmark takes
-  --warm N           so many pushes or pages before the turns (gateway, floors, rivals, rival-pages, turns)
+  --warm N           so many pushes or pages before the turns (gateway, rivals, rival-pages, turns)
   --beside FOLDER    another checkout with its packages, that this one is compared with (turns)
-  --seconds N        for how long each crowd pushes (crowd)
   --sizes N,N        lengths of the listings (listings)
   --rows N           rows of the files (loads)
   --engines SOURCE   MongoDB and NATS from docker, path, download or build alone
   --help             print this
 
-rivals, rival-pages and beside run only where they are named: they install packages of their own in dev/bench/rivals.
-So do turns, which needs --beside, crowd, which takes a minute for each line, consoles and loads.
+rivals and rival-pages run only where they are named: they install packages of their own in dev/bench/rivals.
+So do turns, which needs --beside, and loads.
 `;
 
 export interface BenchOptions {
@@ -44,7 +39,6 @@ export interface BenchOptions {
   sizes: readonly number[];
   turns: number | undefined;
   warm: number | undefined;
-  seconds: number | undefined;
   rows: number | undefined;
   engines: Forced | undefined;
   beside: string | undefined;
@@ -58,7 +52,6 @@ export function parseBenchOptions(args: readonly string[]): BenchOptions {
     options: {
       turns: { type: 'string' },
       warm: { type: 'string' },
-      seconds: { type: 'string' },
       rows: { type: 'string' },
       sizes: { type: 'string', default: '1000,100000,1000000' },
       engines: { type: 'string' },
@@ -66,7 +59,7 @@ export function parseBenchOptions(args: readonly string[]): BenchOptions {
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
-  const { turns, warm, seconds, rows, sizes, engines, beside, help } = values;
+  const { turns, warm, rows, sizes, engines, beside, help } = values;
   const names =
     positionals.length === 0 ? benches.filter((name) => !onlyNamed.has(name)) : positionals.map(benchOf);
   if (names.includes('turns') && !beside)
@@ -77,7 +70,6 @@ export function parseBenchOptions(args: readonly string[]): BenchOptions {
     turns: turns === undefined ? undefined : readCount('--turns', turns, [1, 1_000]),
     warm: warm === undefined ? undefined : readCount('--warm', warm, [0, 100_000]),
     rows: rows === undefined ? undefined : readCount('--rows', rows, [1_000, 10_000_000]),
-    seconds: seconds === undefined ? undefined : readCount('--seconds', seconds, [1, 3_600]),
     engines: readEngines(engines),
     beside,
     help,

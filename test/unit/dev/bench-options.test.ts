@@ -4,11 +4,10 @@ import { parseBenchOptions, parseWebhooksBenchOptions } from '../../../dev/bench
 describe('npm run bench', () => {
   it('runs all benchmarks but the rivals, which install packages', () => {
     expect(parseBenchOptions([])).toStrictEqual({
-      names: ['push', 'gateway', 'events', 'listings', 'floors'],
+      names: ['push', 'gateway', 'events', 'listings'],
       sizes: [1_000, 100_000, 1_000_000],
       turns: undefined,
       warm: undefined,
-      seconds: undefined,
       rows: undefined,
       engines: undefined,
       beside: undefined,
@@ -17,13 +16,12 @@ describe('npm run bench', () => {
   });
 
   it('runs those that are named, with the turns, sizes and engines that are asked for', () => {
-    const args = ['floors', 'rivals', '--turns', '3', '--warm=0', '--sizes=1000', '--engines', 'docker'];
+    const args = ['gateway', 'rivals', '--turns', '3', '--warm=0', '--sizes=1000', '--engines', 'docker'];
     expect(parseBenchOptions(args)).toStrictEqual({
-      names: ['floors', 'rivals'],
+      names: ['gateway', 'rivals'],
       sizes: [1_000],
       turns: 3,
       warm: 0,
-      seconds: undefined,
       rows: undefined,
       engines: 'docker',
       beside: undefined,
@@ -36,14 +34,8 @@ describe('npm run bench', () => {
     expect({ names, beside }).toStrictEqual({ names: ['turns'], beside: '../before' });
   });
 
-  it('lets a crowd push for as long as it is told', () => {
-    const { names, seconds } = parseBenchOptions(['crowd', '--seconds', '8']);
-    expect({ names, seconds }).toStrictEqual({ names: ['crowd'], seconds: 8 });
-  });
-
   it.each([
     [['turns'], 'turns takes --beside FOLDER, which is the folder of another checkout'],
-    [['crowd', '--seconds', '0'], '--seconds takes a number from 1 to 3600, not "0"'],
     [['pushes'], 'there is no benchmark "pushes"'],
     [['--turns', '0'], '--turns takes a number from 1 to 1000, not "0"'],
     [['--sizes', '1000,few'], '--sizes takes a number from 1000 to 10000000, not "few"'],
