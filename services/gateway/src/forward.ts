@@ -15,6 +15,7 @@ import type { Reply } from '@integration-sync/runtime/bus';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { holdAnswer, tooManyAnswers } from './body/body-budgets.ts';
 import type { Budget, Reservation } from './body/budget.ts';
+import { rawQuery } from './raw-request.ts';
 import { timed, type Exchange } from './server/exchange.ts';
 import { authorizeAgain } from './tokens/authorization.ts';
 import type { VerifyToken } from './tokens/tokens.ts';
@@ -161,12 +162,6 @@ function headersFor(route: Route, request: RouteRequest): Record<string, string 
     [requestHeaders.queryErrors]:
       exchange.queryErrors.length > 0 ? encodeErrors(exchange.queryErrors) : undefined,
   };
-}
-
-/** The query behind the first question mark, still encoded, because the service decodes it. */
-export function rawQuery({ raw: { url = '' } }: Pick<FastifyRequest, 'raw'>): string {
-  const mark = url.indexOf('?');
-  return mark === -1 ? '' : url.slice(mark + 1);
 }
 
 function readFact(value: string): Exchange['facts'][string] {

@@ -4,7 +4,7 @@ import { routes, type Route } from '@integration-sync/contracts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { BodyBudgets } from './body/body-budgets.ts';
 import { forward, type ForwardOptions, type RouteParameters } from './forward.ts';
-import { methodNotAllowed } from './server/problems.ts';
+import { methodNotAllowed } from './problems.ts';
 import { requestChecks, type ChecksOptions } from './server/request-checks.ts';
 
 declare module 'fastify' {

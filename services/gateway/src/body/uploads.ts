@@ -10,7 +10,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { BodyReservation, type BodyBudgets } from './body-budgets.ts';
 import { BodyBuffer } from './body-buffer.ts';
 import { tooLarge } from './body-headers.ts';
-import { TooSlow } from '../server/problems.ts';
+import { TooSlow } from '../problems.ts';
 
 /** Up to here a body of known length reserves only the bytes that have come. */
 const countedBytesMax = 64 * 1024;

@@ -21,7 +21,7 @@ import { Failure, problemOf } from '@integration-sync/contracts';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Connections, OpenRequest } from './connections.ts';
 import type { Exchange } from './exchange.ts';
-import { problemType } from './problems.ts';
+import { problemType } from '../problems.ts';
 import type { Standstill } from './standstill.ts';
 
 interface ClientError {

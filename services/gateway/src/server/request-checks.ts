@@ -12,7 +12,7 @@ import { Failure, refuseIfAny, unknownParameters, type Route } from '@integratio
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { checkBodyHeaders } from '../body/body-headers.ts';
 import type { CollectBody } from '../body/uploads.ts';
-import { rawQuery } from '../forward.ts';
+import { rawQuery } from '../raw-request.ts';
 import { authorize } from '../tokens/authorization.ts';
 import type { VerifyToken } from '../tokens/tokens.ts';
 import { timed } from './exchange.ts';

@@ -17,8 +17,8 @@ import { watchConnections } from './connections.ts';
 import { closeExchange, Exchange } from './exchange.ts';
 import { lingering } from './lingering.ts';
 import { boundConnections, connectionsWithinFiles } from './open-files.ts';
-import { failureOf, notFound, writeFailure } from './problems.ts';
-import { countHeader } from './raw-headers.ts';
+import { failureOf, notFound, writeFailure } from '../problems.ts';
+import { countHeader } from '../raw-request.ts';
 import { watchStandstill } from './standstill.ts';
 
 /** URL and headers together. */

@@ -6,7 +6,7 @@
 //
 // API keys of clients (AUTH_CLIENTS_FILE) go beside any source, or alone.
 import { isHttpAddress } from '@integration-sync/runtime/config';
-import { Type } from 'typebox';
+import { Type, type Static, type TObject } from 'typebox';
 import { isClaimName, parseIntegrations } from './claims.ts';
 import { isIssuerAddress } from './discovery.ts';
 
@@ -88,6 +88,8 @@ export const someAuth = {
   })),
   expected: 'one of AUTH_JWT_SECRET, AUTH_JWKS_URL, AUTH_ISSUER and AUTH_CLIENTS_FILE',
 };
+
+export type AuthSettings = Static<TObject<typeof authSettings>>;
 
 /** The parsed settings: a setting that is not set is absent. */
 type AuthValues = Partial<Record<Exclude<keyof typeof authSettings, 'AUTH_SCOPE_CLAIM'>, string>>;

@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import { Failure, type Scope } from '@integration-sync/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { TokenRefused, type Caller } from './claims.ts';
-import { countHeader } from '../server/raw-headers.ts';
+import { countHeader } from '../raw-request.ts';
 import type { VerifyToken } from './tokens.ts';
 
 /** Throws the failure that the gateway answers. The reply then has the challenge (`WWW-Authenticate`). */

@@ -3,9 +3,8 @@
 import jwt from '@fastify/jwt';
 import { Failure } from '@integration-sync/contracts';
 import type { FastifyInstance } from 'fastify';
-import { signingOf } from './auth-settings.ts';
+import { signingOf, type AuthSettings } from './auth-settings.ts';
 import { TokenRefused } from './claims.ts';
-import type { GatewayConfig } from '../config.ts';
 import { asymmetricAlgorithms, type FindKey } from './key-set.ts';
 
 /** The header and the claims of a token with a good signature. */
@@ -19,7 +18,7 @@ export type VerifySignature = (token: string) => Promise<Signed>;
 
 export async function openSignatures(
   app: FastifyInstance,
-  config: GatewayConfig,
+  config: AuthSettings,
   findKey: FindKey | undefined,
 ): Promise<VerifySignature> {
   const verifiers: Verify[] = [];
@@ -38,7 +37,7 @@ type Verify = (token: string) => Signed | Promise<Signed>;
 
 type Keys = Buffer | ((token: { header: Readonly<Record<string, unknown>> }) => Promise<string>);
 
-function keysOf(config: GatewayConfig, findKey: FindKey | undefined): Keys[] {
+function keysOf(config: AuthSettings, findKey: FindKey | undefined): Keys[] {
   const signing = signingOf(config);
   if (signing !== undefined && 'secrets' in signing)
     return signing.secrets.map((secret) => Buffer.from(secret));
@@ -49,7 +48,7 @@ function keysOf(config: GatewayConfig, findKey: FindKey | undefined): Keys[] {
  * claims.ts checks `nbf`, with a leeway. `requiredClaims` has the claims that the library checks only if present. tokens.ts
  * remembers verdicts, so that the library has no cache.
  */
-function rulesOf({ AUTH_ISSUER, AUTH_AUDIENCE }: GatewayConfig, keys: Keys) {
+function rulesOf({ AUTH_ISSUER, AUTH_AUDIENCE }: AuthSettings, keys: Keys) {
   return {
     algorithms: keys instanceof Buffer ? ['HS256' as const] : [...asymmetricAlgorithms],
     complete: true,

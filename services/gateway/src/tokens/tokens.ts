@@ -1,7 +1,7 @@
 // Verifies access tokens: signatures.ts checks signature, issuer and audience of a token, and claims.ts the other claims.
 // This file remembers a good token for a minute at most.
 import type { FastifyInstance } from 'fastify';
-import type { GatewayConfig } from '../config.ts';
+import type { AuthSettings } from './auth-settings.ts';
 import { checkKind, checkTimes, openCallerClaims, readCaller, type Caller } from './claims.ts';
 import type { FindKey } from './key-set.ts';
 import { openSignatures, type Signed } from './signatures.ts';
@@ -22,7 +22,7 @@ export interface TokensOptions {
 
 export async function openTokens(
   app: FastifyInstance,
-  config: GatewayConfig,
+  config: AuthSettings,
   { now, findKey, readIssued }: TokensOptions,
 ): Promise<VerifyToken> {
   const verifySignature = await openSignatures(app, config, findKey);

@@ -1,0 +1,32 @@
+// The rooms of each package: the folders of its `src`, and the files beside them. Arrows between rooms lead down.
+import { existsSync, readdirSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { arrowsOf, circleIn } from '../support/import-graph.ts';
+import { temporaryFolder } from '../support/folder.ts';
+
+const root = join(import.meta.dirname, '../..');
+const packages = ['services', 'shared']
+  .flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`))
+  .concat('client', 'loader', 'console')
+  .map((name) => `${name}/src`)
+  .filter((folder) => existsSync(join(root, folder)));
+
+it.each(packages)('the rooms of %s import each other in one direction', (folder) => {
+  expect(circleIn(arrowsOf(join(root, folder)))).toBeUndefined();
+});
+
+it('a circle is found, and named', async () => {
+  await using folder = await temporaryFolder();
+  const write = async (room: string, imported: string): Promise<void> => {
+    await mkdir(join(folder.path, room));
+    await writeFile(join(folder.path, room, 'one.ts'), `import { two } from '../${imported}.ts';\n`);
+  };
+  await write('sending', 'log/one');
+  await write('log', 'config');
+  await writeFile(join(folder.path, 'config.ts'), '');
+  expect(circleIn(arrowsOf(folder.path))).toBeUndefined();
+  await writeFile(join(folder.path, 'config.ts'), "export type { Send } from './sending/one.ts';\n");
+  expect(circleIn(arrowsOf(folder.path))).toBe('config.ts → sending → log → config.ts');
+});
