@@ -1,5 +1,7 @@
 // A process or server that a file of tests started and did not end would go on beside the files after it,
-// take their time and look like theirs. So each file is checked after its last hook.
+// take their time and look like theirs. So each file is checked after its last hook. A process that is left, as after a test
+// that timed out, is killed: it would also keep the run from ending, because it has the worker's stderr.
+import { spawnSync } from 'node:child_process';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll } from 'vitest';
 
@@ -25,6 +27,17 @@ function countOpen(): Map<string, number> {
 
 const before = countOpen();
 
+function killChildren(): void {
+  const { stdout } = spawnSync('ps', ['-o', 'pid=', '--ppid', String(process.pid)], { encoding: 'utf8' });
+  for (const pid of stdout.trim().split(/\s+/).map(Number)) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // It has ended meanwhile, as `ps` itself.
+    }
+  }
+}
+
 afterAll(async () => {
   const endsAt = performance.now() + endsWithinMs;
   for (;;) {
@@ -33,6 +46,7 @@ afterAll(async () => {
       .filter(({ more }) => more > 0);
     if (left.length === 0) return;
     if (performance.now() > endsAt) {
+      killChildren();
       const words = left.map(({ name, more }) => `${more} ${name}`).join(', ');
       throw new Error(`the tests of this file are over, and these are still open: ${words}`);
     }
