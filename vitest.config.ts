@@ -16,10 +16,11 @@ const engines = {
   setupFiles: ['test/support/ports.ts', 'test/support/leftovers.ts'],
 };
 
-// A file of the slower layers waits for most of its time: for a schedule, for a process, for a disk. So more of them run
-// side by side than there are cores, and of all layers at once; some start a browser or a cluster beside all else. A worker goes on with the next file as it is, because to
-// load the services anew costs more than most files do; leftovers.ts sees to it that no file leaves it anything.
-const workers = { isolate: false, maxWorkers: Math.min(3 * availableParallelism(), 8) };
+// A file of the slower layers often waits: for a schedule, for a process, for a disk. So two of them run side by side for each
+// core, of all layers; some start a browser or a cluster beside all else. With three for each core the processors are no less
+// busy, and tests of time-outs need a second try. A worker goes on with the next file as it is, because to load the services
+// again costs more than most files do; leftovers.ts sees to it that no file leaves it anything.
+const workers = { isolate: false, maxWorkers: Math.min(2 * availableParallelism(), 8) };
 
 export default defineConfig({
   test: {
