@@ -16,8 +16,17 @@ export type ClientOptions = ExchangeOptions &
   };
 
 export interface Client extends Pushing, Listing {
+  /** Whose key or token it is, and what it may do. */
+  token(signal?: AbortSignal): Promise<TokenAnswer>;
   archive(kind: Kind, externalIds: readonly string[], signal?: AbortSignal): Promise<ArchiveAnswer>;
   webhooks: Webhooks;
+}
+
+export interface TokenAnswer {
+  integrationId: string;
+  scopes: string[];
+  /** Null of a key without an end. */
+  expiresAt: string | null;
 }
 
 const basePath = '/api/v1/integration/';
@@ -38,6 +47,11 @@ export function openClient(options: ClientOptions): Client {
   return {
     ...openPushing(send),
     ...openListing(send),
+    async token(signal) {
+      const { text } = await exchange({ method: 'GET', path: '/token', signal });
+      const answer: TokenAnswer = JSON.parse(text);
+      return answer;
+    },
     archive: (kind, externalIds, signal) => archive(send, kind, externalIds, signal),
     webhooks: openWebhooks(send),
   };

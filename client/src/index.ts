@@ -1,5 +1,5 @@
 // What this package exports: a client of the service for Node and browsers, which needs only fetch and WebCrypto.
-export { openClient, type Client, type ClientOptions } from './client.ts';
+export { openClient, type Client, type ClientOptions, type TokenAnswer } from './client.ts';
 export { RequestFailed, Unreachable, type ProblemEntry } from './errors.ts';
 export type { FedEvent, FeedPoll, PollPage } from './feed.ts';
 export type { Kind, ItemOf, ListedOf } from './kinds.ts';

@@ -50,6 +50,24 @@ export async function connect(
   return { url, client, answering };
 }
 
+/** Undefined where the service does not say it: a proxy may pass only the interface on. */
+export async function integrationOf(client: Client): Promise<string | undefined> {
+  try {
+    return (await client.token()).integrationId;
+  } catch (error) {
+    if (error instanceof RequestFailed || error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+export const targetText = ({
+  url,
+  integration,
+}: {
+  url: string;
+  integration?: string | undefined;
+}): string => (integration === undefined ? url : `${integration} at ${url}`);
+
 async function readKey(environment: Environment, keyFile: string | undefined): Promise<string> {
   if (keyFile === undefined) {
     const key = environment['INTEGRATION_SYNC_KEY']?.trim();
@@ -68,10 +86,10 @@ async function readKey(environment: Environment, keyFile: string | undefined): P
 /** Turns an error into a `Stop`, whose message says what to do. Throws errors that are bugs. */
 export function stopOf(error: unknown): Stop {
   if (error instanceof Stop) return error;
-  if (error instanceof Unreachable) return new Stop(error.message, exitCodes.unreachable, { cause: error });
+  if (error instanceof Unreachable) return new Stop(error.message, exitCodes.unfinished, { cause: error });
   if (error instanceof RequestFailed) return refusalOf(error);
   if (systemCodeOf(error) === 'ENOSPC') {
-    return new Stop('The disk is full. Make room; load --resume goes on.', exitCodes.unreachable, {
+    return new Stop('The disk is full. Make room; load --resume goes on.', exitCodes.unfinished, {
       cause: error,
     });
   }

@@ -3,11 +3,11 @@
 export const exitCodes = {
   /** Everything is done, and no row was rejected. */
   all: 0,
-  /** The service cannot be reached, or the disk is full: `--resume` goes on. */
-  unreachable: 1,
+  /** It stopped half-way, as where the service cannot be reached or the disk is full: `--resume` goes on. */
+  unfinished: 1,
   /** All was sent, and some rows were rejected. */
   rejected: 2,
-  /** Stopped early: wrong arguments, an unreadable file, or a key that lacks a scope. */
+  /** Stopped before any row was stored: wrong arguments, an unreadable file, or a key that lacks a scope. */
   stopped: 3,
   interrupted: 130,
 } as const;

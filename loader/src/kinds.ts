@@ -62,3 +62,6 @@ export const referenceOf: Readonly<Record<Kind, { field: string; to: Kind } | un
 /** The columns that the loader adds to rejected rows. It ignores them when a file of rejected rows is loaded. */
 export const rowColumn = '#row';
 export const reasonColumn = '#reason';
+
+export const isRejectsHeader = (columns: readonly string[]): boolean =>
+  columns.includes(rowColumn) && columns.includes(reasonColumn);

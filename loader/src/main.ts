@@ -32,7 +32,7 @@ process.stdout.on('error', (error) => {
   // The reader of the output may have closed the pipe, as `head` does.
   if (systemCodeOf(error) === 'EPIPE') process.exit(exitCodes.all);
   process.stderr.write(`The output cannot be written: ${error.message}\n`);
-  process.exit(exitCodes.unreachable);
+  process.exit(exitCodes.unfinished);
 });
 
 process.exitCode = await run(process.argv.slice(2), {

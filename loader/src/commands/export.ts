@@ -57,7 +57,7 @@ export const exportCommand: Command = {
       throw new Stop('More than one kind needs --out FOLDER.');
     for (const kind of wanted) {
       const file =
-        values.out === undefined ? undefined : Output.at(join(resolve(values.out), `${kind}.ndjson`));
+        values.out === undefined ? undefined : Output.shared(join(resolve(values.out), `${kind}.ndjson`));
       await exportKind(client, kind, values.archived, async (text) => {
         file?.write(Buffer.from(text));
         await (file === undefined ? context.streams.out(text) : file.flush());

@@ -26,7 +26,7 @@ as - with --kind. Suppliers go first, then products, then batches. Of several ro
   --key-file FILE      the key; or INTEGRATION_SYNC_KEY
   --json               the summary as JSON
 
-Exit codes: 0 all loaded, 2 some rows rejected, 3 stopped before harm, 1 service unreachable or disk full, 130 interrupted.
+Exit codes: 0 all loaded, 2 some rows rejected, 3 stopped before any row was stored, 1 stopped half-way, 130 interrupted.
 `;
 
 export const load: Command = {

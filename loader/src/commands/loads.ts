@@ -3,21 +3,23 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Kind, PlanOptions } from '@integration-sync/client';
 import type { Context } from '../command.ts';
-import { connect, stopOf, type Connection } from '../connection.ts';
+import { connect, integrationOf, stopOf, targetText, type Connection } from '../connection.ts';
 import { exitCodes, Stop, type ExitCode } from '../exit.ts';
 import { referenceOf } from '../kinds.ts';
 import { readMap } from '../mapping/map.ts';
 import { connectionOptions, countOf, explained, fileOptions, rulesOf } from '../options.ts';
 import { count, Progress } from '../output.ts';
-import { hashOf, standardInput } from '../reading/bytes.ts';
+import { standardInput } from '../reading/bytes.ts';
 import { openSource, resolveInputs } from '../reading/inputs.ts';
 import { placeOf, type Input, type Source } from '../reading/source.ts';
-import { startKinds } from '../sending/history.ts';
+import { isSameTarget, readHistory, startKinds } from '../sending/history.ts';
 import { interrupted, Loading, type SendItems } from '../sending/loading.ts';
+import { lockFolder } from '../sending/lock.ts';
 import { Outputs } from '../sending/outputs.ts';
 import { planUnchecked, pushUnchecked } from '../sending/push.ts';
 import { inWords, summarize } from '../sending/report.ts';
-import { noCounts, readJson, stateFile, type FileState, type LoadState } from '../sending/state.ts';
+import { readJson, stateFile, type LoadState } from '../sending/state.ts';
+import { insteadOf, newState, resumedState } from './load-state.ts';
 import { printSample } from './sample.ts';
 
 export const loadOptions = {
@@ -47,20 +49,24 @@ export async function runLoad(
     await context.streams.out(usage);
     return exitCodes.all;
   }
-  const resumed = values.resume ? await resumedState(values, positionals, isPlan) : undefined;
-  const inputs = resumed?.files ?? (await inputsOf(values, positionals, usage));
-  if (values.sample) return printSample(inputs, context);
+  if (isPlan && values.resume) throw new Stop('A plan changes nothing, so there is nothing to resume.');
+  const wanted = values.resume ? [] : await inputsOf(values, positionals, usage);
+  if (values.sample) return printSample(wanted, context);
   const connection = await connect(context.environment, values, context.abort);
-  if (resumed !== undefined && resumed.url !== connection.url) {
-    throw new Stop(`The load that is to be resumed went to ${resumed.url}, and not to ${connection.url}.`);
-  }
-  const sources = await look(inputs, context);
-  const state = resumed ?? (await newState(values, inputs, connection, isPlan));
-  const isPiped = inputs.some(({ path }) => path === standardInput);
-  const folder = isPlan || isPiped ? undefined : resolve(values.state);
+  const folder = isPlan || positionals.includes(standardInput) ? undefined : resolve(values.state);
+  await using _lock = folder === undefined ? undefined : await lockFolder(folder, workOf(args));
+  const resumed = values.resume ? await resumedState(values, positionals) : undefined;
+  const sources = await look(resumed?.files ?? wanted, context);
+  const history = folder === undefined ? {} : await readHistory(folder);
+  const state = resumed ?? (await newState({ values, sources, url: connection.url, isPlan, history }));
   await greet(connection, state, !isPlan && resumed === undefined, values);
-  if (folder !== undefined && resumed === undefined) await startKinds(folder, state);
-  return carryOut({
+  if (!isPlan) await meetIntegration(connection, state, resumed !== undefined);
+  if (folder !== undefined && resumed === undefined) {
+    context.streams.err(insteadOf(await readJson<LoadState>(folder, stateFile)));
+    await startKinds(folder, state);
+  }
+  // Awaited, because the lock is given up at the end of this function.
+  return await carryOut({
     state,
     sources,
     folder,
@@ -72,26 +78,12 @@ export async function runLoad(
   });
 }
 
+const workOf = (args: readonly string[]): string => ['load', ...args].join(' ').slice(0, 200);
+
 async function inputsOf(values: Values, files: readonly string[], usage: string): Promise<Input[]> {
   if (files.length === 0) throw new Stop(`Which files?\n\n${usage}`);
   const map = values.map === undefined ? new Map() : await readMap(values.map);
   return resolveInputs({ files, map, rules: rulesOf(values) });
-}
-
-async function resumedState(values: Values, files: readonly string[], isPlan: boolean): Promise<LoadState> {
-  if (isPlan) throw new Stop('A plan changes nothing, so there is nothing to resume.');
-  const state = await readJson<LoadState>(resolve(values.state), stateFile);
-  if (state === undefined) throw new Stop(`There is no load to resume in ${values.state}.`);
-  if (state.phase === 'finished') throw new Stop('The last load has finished: there is nothing to resume.');
-  if (files.some((file) => !state.files.some(({ path }) => path === resolve(file)))) {
-    throw new Stop('--resume goes on with the files of the load that was interrupted, and takes no others.');
-  }
-  for (const { path, hash } of state.files) {
-    if ((await hashOf(path)) !== hash) {
-      throw new Stop(`${path} is not what it was when the load began: load it anew, without --resume.`);
-    }
-  }
-  return state;
 }
 
 /** Reads all files once before anything is sent, so that a file with errors stops the load early. */
@@ -108,32 +100,6 @@ async function look(
     sources.push(source);
   }
   return sources;
-}
-
-async function newState(
-  values: Values,
-  inputs: readonly Input[],
-  { url }: Connection,
-  isPlan: boolean,
-): Promise<LoadState> {
-  const files: FileState[] = [];
-  for (const input of inputs) {
-    const hash = input.path === standardInput || isPlan ? '' : await hashOf(input.path);
-    files.push({ ...input, hash, row: 0, reach: 0, counts: noCounts(), rejects: undefined });
-  }
-  return {
-    version: 1,
-    url,
-    phase: 'loading',
-    startedAt: new Date().toISOString(),
-    autoCreateDDS: values['auto-create-dds'],
-    rejectsFolder: isPlan && values.rejects === undefined ? undefined : resolve(values.rejects ?? 'rejects'),
-    files,
-    results: values.results === undefined ? undefined : { path: resolve(values.results), bytes: 0 },
-    deferredBytes: 0,
-    rejectedIdsBytes: 0,
-    marks: {},
-  };
 }
 
 /**
@@ -158,12 +124,23 @@ async function greet(
       const mark = value === undefined ? undefined : value.nextSince;
       if (takesMarks && mark !== undefined) state.marks[kind] ??= mark;
     } catch (error) {
-      if (signal.aborted) throw new Stop(`${state.url} does not answer.`, exitCodes.unreachable);
+      if (signal.aborted) throw new Stop(`${state.url} does not answer.`, exitCodes.unfinished);
       const stop = stopOf(error);
       // A key without the scope to read can load. Prune then refuses, because it lacks the mark.
       if (!stop.message.startsWith('403')) throw stop;
     }
   }
+}
+
+/** Compares where the key leads with the integration of the load that is resumed; a new load keeps it. */
+async function meetIntegration({ url, client }: Connection, state: LoadState, isResumed: boolean) {
+  const integration = await integrationOf(client);
+  if (!isResumed) state.integration = integration;
+  const own = { url, integration };
+  if (isSameTarget(state, own)) return;
+  throw new Stop(
+    `The load that is to be resumed went to ${targetText(state)}, and not to ${targetText(own)}.`,
+  );
 }
 
 interface CarryingOut {
@@ -204,7 +181,7 @@ async function carryOut(how: CarryingOut): Promise<ExitCode> {
   try {
     await loading.run();
   } catch (error) {
-    stopped = context.interrupt.aborted ? interrupted() : stopOf(error);
+    stopped = context.interrupt.aborted ? interrupted() : truthful(stopOf(error), loading.hasStored, folder);
     // If the disk is full, the state that was saved before remains.
     await loading.save().catch(() => undefined);
   }
@@ -215,6 +192,15 @@ async function carryOut(how: CarryingOut): Promise<ExitCode> {
   );
   if (stopped !== undefined) throw stopped;
   return summary.total.rejected > 0 ? exitCodes.rejected : exitCodes.all;
+}
+
+/** 3 says that nothing was stored. */
+function truthful(stop: Stop, hasStored: boolean, folder: string | undefined): Stop {
+  if (!hasStored || stop.exitCode !== exitCodes.stopped) return stop;
+  const hint = folder === undefined ? 'load it once more' : 'load --resume goes on';
+  return new Stop(`${stop.message}\nRows before this are stored: ${hint}.`, exitCodes.unfinished, {
+    cause: stop,
+  });
 }
 
 const pushItems =

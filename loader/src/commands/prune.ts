@@ -3,12 +3,13 @@ import { parseArgs } from 'node:util';
 import { resolve } from 'node:path';
 import type { Client, Kind } from '@integration-sync/client';
 import type { Command, Context } from '../command.ts';
-import { connect } from '../connection.ts';
+import { connect, integrationOf, targetText } from '../connection.ts';
 import { exitCodes, Stop, type ExitCode } from '../exit.ts';
 import { isKind, kinds } from '../kinds.ts';
 import { connectionOptions, countOf, explained } from '../options.ts';
 import { count } from '../output.ts';
-import { readHistory, type KindHistory } from '../sending/history.ts';
+import { isSameTarget, readHistory, type KindHistory, type Target } from '../sending/history.ts';
+import { lockFolder } from '../sending/lock.ts';
 
 const usage = `Usage: integration-sync prune [suppliers|products|batches]... [options]
 
@@ -50,26 +51,40 @@ export const prune: Command = {
     const unknown = positionals.find((kind): boolean => !isKind(kind));
     if (unknown !== undefined) throw new Stop(`"${unknown}" is no kind of records.\n\n${usage}`);
     const { client, url } = await connect(context.environment, values, context.interrupt);
-    const history = await readHistory(resolve(values.state));
+    const folder = resolve(values.state);
+    const isLoaded = Object.keys(await readHistory(folder)).length > 0;
+    // A load that begins meanwhile would name records that are archived here.
+    await using _lock = isLoaded ? await lockFolder(folder, 'prune') : undefined;
+    const history = await readHistory(folder);
     const loaded = kinds.filter((kind) => history[kind] !== undefined);
     const wanted = positionals.length === 0 ? loaded : kinds.filter((kind) => positionals.includes(kind));
     if (wanted.length === 0)
       throw new Stop(`There is no load in ${values.state}: prune goes by the last one.`);
+    const target = { url, integration: await integrationOf(client) };
     // Batches are archived before products, and products before suppliers, because they refer to them.
     const found: Found[] = [];
     for (const kind of wanted.toReversed())
-      found.push(await find(client, kind, checked(history[kind], kind, url)));
-    return carryOut({ client, found, most, apply: values.apply, json: values.json, context });
+      found.push(await find(client, kind, checked(history[kind], kind, target)));
+    // Awaited, because the lock is given up at the end of this function.
+    return await carryOut({ client, found, most, apply: values.apply, json: values.json, context });
   },
 };
 
-function checked(history: KindHistory | undefined, kind: Kind, url: string): KindHistory & { mark: string } {
+function checked(
+  history: KindHistory | undefined,
+  kind: Kind,
+  target: Target,
+): KindHistory & { mark: string } {
   if (history === undefined) throw new Stop(`There was no load of ${kind}.`);
   const { mark, finishedAt } = history;
   if (finishedAt === undefined)
     throw new Stop(`The last load of ${kind} has not finished: load --resume first.`);
-  if (history.url !== url)
-    throw new Stop(`The last load of ${kind} went to ${history.url}, and not to ${url}.`);
+  if (history.isRepairing === true)
+    throw new Stop(`The load of repaired ${kind} has not finished: load --resume first.`);
+  if (!isSameTarget(history, target))
+    throw new Stop(
+      `The last load of ${kind} went to ${targetText(history)}, and not to ${targetText(target)}.`,
+    );
   if (mark === undefined) {
     throw new Stop(
       `The last load of ${kind} had a key that may not read: give it integration:${kind}:read, and load again.`,

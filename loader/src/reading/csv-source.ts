@@ -1,5 +1,6 @@
 // A CSV file: a first pass over all bytes finds encoding, delimiter and broken records, a second reads rows.
 import { Stop } from '../exit.ts';
+import { isRejectsHeader } from '../kinds.ts';
 import { bindColumns, isHeader } from '../mapping/columns.ts';
 import { itemsOfCells } from '../mapping/items.ts';
 import { openBytes } from './bytes.ts';
@@ -67,6 +68,7 @@ export async function openCsv(input: Input, standardInput?: AsyncIterable<Buffer
       ...look.notes,
       ...(unused.length === 0 ? [] : [`not used: ${unused.map((column) => `"${column}"`).join(', ')}`]),
     ],
+    isRejects: isRejectsHeader(header),
     make: (raw) => make(parseRecords(String(raw), look.form)[0] ?? []),
     async *rows() {
       let number = 0;

@@ -1,13 +1,13 @@
 // Reads JSON files: one object on each line (NDJSON), or one array of objects in the whole file.
 import { isUtf8 } from 'node:buffer';
 import { Stop } from '../exit.ts';
-import { reasonColumn, rowColumn } from '../kinds.ts';
+import { isRejectsHeader, reasonColumn, rowColumn } from '../kinds.ts';
 import { Wrong } from '../mapping/convert.ts';
 import { itemsOfObjects, type Item } from '../mapping/items.ts';
 import { openBytes } from './bytes.ts';
 import { encodingByBom } from './encodings.ts';
 import { placeOf, type Input, type RejectsForm, type Row, type Source } from './source.ts';
-import { Splitter } from './splitter.ts';
+import { recordBytesMax, Splitter } from './splitter.ts';
 import { firstBytes, withoutStart } from './start.ts';
 
 /** The limit of a file with one array, which is read into memory as a whole. */
@@ -37,6 +37,7 @@ export async function openNdjson(input: Input, standardInput?: AsyncIterable<Buf
     input,
     total,
     notes: ['one JSON object a line'],
+    isRejects: standardInput === undefined && (await isRejectsLine(await bytes())),
     make: (raw) => makeLine(String(raw), make),
     async *rows() {
       const splitter = new Splitter(form);
@@ -61,6 +62,13 @@ export async function openNdjson(input: Input, standardInput?: AsyncIterable<Buf
     },
     rejects: ndjsonRejects,
   };
+}
+
+const isRejectsRow = (row: unknown): boolean => isItem(row) && isRejectsHeader(Object.keys(row));
+
+async function isRejectsLine(bytes: AsyncIterable<Buffer>): Promise<boolean> {
+  const { start } = await firstBytes(bytes, recordBytesMax, true);
+  return isRejectsRow(parseLine(decode(start).split(/[\r\n]/, 1)[0] ?? ''));
 }
 
 const decode = (block: Buffer): string => block.toString('utf8');
@@ -103,6 +111,7 @@ export async function openJson(input: Input, standardInput?: AsyncIterable<Buffe
     input,
     total: rows.length,
     notes: ['a JSON array'],
+    isRejects: isRejectsRow(rows[0]),
     make: (raw) => makeText(String(raw), make),
     async *rows() {
       yield rows.map((row, index) => ({

@@ -41,6 +41,8 @@ export interface Source {
   total: number | undefined;
   /** Messages about what was found in the file, such as its encoding. */
   notes: readonly string[];
+  /** Whether it has the columns `#row` and `#reason`, as rejected rows of a load. */
+  isRejects: boolean;
   /** Makes the item of a row again: items in flight are not kept in memory. */
   make(raw: unknown): Item | Wrong;
   /** The rows in batches, without empty rows. */

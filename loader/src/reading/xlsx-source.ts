@@ -1,5 +1,6 @@
 // A sheet of an Excel workbook: a first pass over all of it finds header and formats, a second one reads it.
 import { Stop } from '../exit.ts';
+import { isRejectsHeader } from '../kinds.ts';
 import { bindColumns, isHeader } from '../mapping/columns.ts';
 import { textOf } from '../mapping/convert.ts';
 import { itemsOfCells } from '../mapping/items.ts';
@@ -37,6 +38,7 @@ export async function openXlsx(input: Input): Promise<Source> {
       ...notes,
       ...(unused.length === 0 ? [] : [`not used: ${unused.map((column) => `"${column}"`).join(', ')}`]),
     ],
+    isRejects: isRejectsHeader(header),
     make: (raw) => make(Array.isArray(raw) ? raw : []),
     async *rows() {
       for await (const rows of sheetRows(input)) {

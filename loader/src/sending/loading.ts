@@ -51,6 +51,8 @@ export interface Reason {
 export class Loading {
   /** The first few rejected rows, for the summary. */
   readonly reasons: Reason[] = [];
+  /** Whether the service has accepted a row. */
+  hasStored = false;
   readonly #options: LoadingOptions;
   #savedAt = 0;
   /** The state as it was last saved. */
@@ -147,6 +149,7 @@ export class Loading {
       },
       answered: (sent, outcome) => {
         sent.forEach((slot, at) => settle(slot, outcome, at));
+        this.hasStored ||= sent.some(({ status }) => status === 'created' || status === 'updated');
         release();
       },
     });
@@ -240,6 +243,7 @@ export class Loading {
       for (const [at, slot] of some.entries()) {
         settle(slot, outcome, at);
         if (slot.status === 'deferred') slot.status = 'rejected';
+        this.hasStored ||= slot.status !== 'rejected';
         this.#count(file, source, slot, false);
       }
     }

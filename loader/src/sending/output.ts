@@ -2,6 +2,7 @@
 import { mkdir, open, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { systemCodeOf } from '../exit.ts';
+import { makeOwnFolder, openOwn } from './own-files.ts';
 
 interface Opened {
   path: string;
@@ -23,20 +24,28 @@ export class Output implements AsyncDisposable {
   static at(path: string, bytes?: number): Output {
     return new Output(async () => {
       await mkdir(dirname(path), { recursive: true });
-      const file = await open(path, bytes === undefined ? 'w' : 'r+');
+      const file = await openOwn(path, bytes === undefined ? 'empty' : 'grown');
       if (bytes !== undefined) await file.truncate(bytes);
       return { path, file };
     }, bytes ?? 0);
   }
 
+  /** A file that the user names for others to read, such as an export: links in it are the user's own. */
+  static shared(path: string): Output {
+    return new Output(async () => {
+      await mkdir(dirname(path), { recursive: true });
+      return { path, file: await open(path, 'w') };
+    }, 0);
+  }
+
   /** A new file `name.csv`, or `name-2.csv` if that exists: a user may be repairing the file of an earlier load. */
   static fresh(folder: string, name: string, extension: string): Output {
     return new Output(async () => {
-      await mkdir(folder, { recursive: true });
+      await makeOwnFolder(folder);
       for (let count = 1; ; count += 1) {
         const path = join(folder, `${name}${count === 1 ? '' : `-${count}`}${extension}`);
         try {
-          return { path, file: await open(path, 'wx') };
+          return { path, file: await openOwn(path, 'fresh') };
         } catch (error) {
           if (systemCodeOf(error) !== 'EEXIST') throw error;
         }

@@ -1,10 +1,11 @@
 // The progress of a load, on disk. It is replaced as a whole, so a killed process leaves the old or the new state.
-import { mkdir, open, readFile, rename } from 'node:fs/promises';
+import { mkdir, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Kind } from '@integration-sync/client';
 import type { Rules } from '../mapping/map.ts';
 import type { Format } from '../reading/source.ts';
-import { systemCodeOf } from '../exit.ts';
+import { Stop, systemCodeOf } from '../exit.ts';
+import { openOwn } from './own-files.ts';
 
 export interface Counts {
   created: number;
@@ -30,6 +31,8 @@ export interface FileState {
   reach: number;
   counts: Counts;
   rejects: Grown | undefined;
+  /** Whether its rows are rejected ones of an earlier load. */
+  isRejects?: boolean;
 }
 
 /** A file that the load writes, and its length. */
@@ -41,6 +44,8 @@ export interface Grown {
 export interface LoadState {
   version: 1;
   url: string;
+  /** Undefined if the service does not say it, as behind a proxy that passes only the interface on. */
+  integration?: string | undefined;
   phase: 'loading' | 'retrying' | 'finished';
   startedAt: string;
   autoCreateDDS: boolean;
@@ -60,9 +65,9 @@ export const deferredFile = 'deferred.ndjson';
 export const rejectedIdsFile = 'rejected-ids.ndjson';
 
 export async function writeJson(folder: string, name: string, value: unknown): Promise<void> {
-  await mkdir(folder, { recursive: true });
+  await mkdir(folder, { recursive: true, mode: 0o700 });
   const temporary = join(folder, `${name}.new`);
-  const file = await open(temporary, 'w');
+  const file = await openOwn(temporary, 'empty');
   try {
     await file.writeFile(JSON.stringify(value, undefined, 2));
     await file.sync();

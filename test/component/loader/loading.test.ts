@@ -53,6 +53,7 @@ const sourceOf = (rows: Row[]): Source => ({
   input: { path: 'products.ndjson', kind: 'products', format: 'ndjson', sheet: undefined, rules: {} },
   total: rows.length,
   notes: [],
+  isRejects: false,
   make: (raw) => JSON.parse(String(raw)),
   async *rows() {
     yield rows;

@@ -1,0 +1,94 @@
+// The state of a load as it begins: a new one, or the one that an interrupted load has left.
+import { dirname, resolve } from 'node:path';
+import { Stop } from '../exit.ts';
+import { hashOf, standardInput } from '../reading/bytes.ts';
+import { placeOf, type Source } from '../reading/source.ts';
+import { isRejectsOf, type History } from '../sending/history.ts';
+import { isBelowHere } from '../sending/own-files.ts';
+import { noCounts, readJson, stateFile, type FileState, type LoadState } from '../sending/state.ts';
+
+export interface StateValues {
+  state: string;
+  rejects?: string | undefined;
+  results?: string | undefined;
+  'auto-create-dds': boolean;
+}
+
+export interface NewState {
+  values: StateValues;
+  sources: readonly Source[];
+  url: string;
+  isPlan: boolean;
+  history: History;
+}
+
+export async function newState({ values, sources, url, isPlan, history }: NewState): Promise<LoadState> {
+  const files: FileState[] = [];
+  for (const { input, isRejects } of sources) {
+    const hash = input.path === standardInput || isPlan ? '' : await hashOf(input.path);
+    files.push({
+      ...input,
+      hash,
+      row: 0,
+      reach: 0,
+      counts: noCounts(),
+      rejects: undefined,
+      isRejects: isRejects || isRejectsOf(history, input),
+    });
+  }
+  return {
+    version: 1,
+    url,
+    phase: 'loading',
+    startedAt: new Date().toISOString(),
+    autoCreateDDS: values['auto-create-dds'],
+    rejectsFolder: isPlan && values.rejects === undefined ? undefined : resolve(values.rejects ?? 'rejects'),
+    files,
+    results: values.results === undefined ? undefined : { path: resolve(values.results), bytes: 0 },
+    deferredBytes: 0,
+    rejectedIdsBytes: 0,
+    marks: {},
+  };
+}
+
+export async function resumedState(values: StateValues, files: readonly string[]): Promise<LoadState> {
+  const state = await readJson<LoadState>(resolve(values.state), stateFile);
+  if (state === undefined) throw new Stop(`There is no load to resume in ${values.state}.`);
+  if (state.phase === 'finished') throw new Stop('The last load has finished: there is nothing to resume.');
+  if (files.some((file) => !state.files.some(({ path }) => path === resolve(file)))) {
+    throw new Stop('--resume goes on with the files of the load that was interrupted, and takes no others.');
+  }
+  await refuseOutside(state, values);
+  for (const { path, hash } of state.files) {
+    if ((await hashOf(path)) !== hash) {
+      throw new Stop(`${path} is not what it was when the load began: load it anew, without --resume.`);
+    }
+  }
+  return state;
+}
+
+/** A state may have come along with a folder of someone else. It names no file to write outside, unless the command does too. */
+async function refuseOutside(state: LoadState, { rejects, results }: StateValues): Promise<void> {
+  const named = [rejects, results].flatMap((path) => (path === undefined ? [] : resolve(path)));
+  const rejected = state.files.flatMap((file) => file.rejects?.path ?? []);
+  for (const path of rejected) {
+    if (dirname(path) !== state.rejectsFolder)
+      throw new Stop(`The state of ${path} is broken: load anew, without --resume.`);
+  }
+  for (const [option, path] of [
+    ['rejects', state.rejectsFolder],
+    ['results', state.results?.path],
+  ] as const) {
+    if (path === undefined || named.includes(path) || (await isBelowHere(path))) continue;
+    throw new Stop(
+      `The load to resume writes to ${path}, outside of this folder: say --${option} ${path} once more.`,
+    );
+  }
+}
+
+/** What a new load says of an interrupted one, whose place it takes. */
+export function insteadOf(before: LoadState | undefined): string {
+  if (before === undefined || before.phase === 'finished') return '';
+  const left = before.files.map((file) => `${placeOf(file)} (row ${file.row})`).join(', ');
+  return `This load takes the place of one that was interrupted: ${left}, begun ${before.startedAt}. --resume would have gone on with it.\n`;
+}

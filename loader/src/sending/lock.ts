@@ -1,0 +1,137 @@
+// One command works in a folder of state at a time. A lock is a file `lock-N` that names its process. N only grows: the lock of
+// a process that has ended is not removed but followed by `lock-N+1`, which one process alone can create.
+//
+//   lock-4   ended, or its process is gone
+//   lock-5   at work: whoever finds it ends with 3
+import { readdir, readFile, rm, stat } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { exitCodes, Stop, systemCodeOf } from '../exit.ts';
+import { shortened } from '../reading/source.ts';
+import { makeOwnFolder, openOwn } from './own-files.ts';
+
+interface Holder {
+  pid: number;
+  host: string;
+  /** What the process does, for the message to others. */
+  work: string;
+  startedAt: string;
+  /** When the system started the process, as Linux counts it: another process may have its id later. */
+  begun: string | undefined;
+}
+
+const freed = 'free';
+/** A process writes its lock right after it has created the file. */
+const writingMsMax = 10_000;
+const aliveEveryMs = 30_000;
+/** Of another machine, only the time of its lock says that its process lives. */
+const silentMsMax = 300_000;
+
+/** Throws a Stop if another process works in the folder. */
+export async function lockFolder(folder: string, work: string): Promise<AsyncDisposable> {
+  await makeOwnFolder(folder);
+  for (;;) {
+    const last = (await numbersIn(folder)).at(-1) ?? 0;
+    if (last > 0) await refuseBeside(folder, last);
+    const own = last + 1;
+    const lock = await create(folder, own, work);
+    if (lock === undefined) continue;
+    const numbers = await numbersIn(folder);
+    // A higher number means that the one before was judged by what it was long ago.
+    const isLast = numbers.at(-1) === own;
+    for (const number of numbers) if (number < own) await rm(pathOf(folder, number), { force: true });
+    if (isLast) return lock;
+    await lock[Symbol.asyncDispose]();
+  }
+}
+
+const pathOf = (folder: string, number: number): string => join(folder, `lock-${number}`);
+
+async function numbersIn(folder: string): Promise<number[]> {
+  const numbers = (await readdir(folder)).flatMap((name) => /^lock-(\d{1,15})$/.exec(name)?.[1] ?? []);
+  return numbers.map(Number).toSorted((one, other) => one - other);
+}
+
+/** Undefined if another process has created it. */
+async function create(folder: string, number: number, work: string): Promise<AsyncDisposable | undefined> {
+  const file = await openOwn(pathOf(folder, number), 'fresh').catch((error: unknown) => {
+    if (systemCodeOf(error) === 'EEXIST') return undefined;
+    throw error;
+  });
+  if (file === undefined) return undefined;
+  const startedAt = new Date().toISOString();
+  const { pid } = process;
+  const holder: Holder = { pid, host: hostname(), work, startedAt, begun: (await processOf(pid))?.begun };
+  await file.writeFile(JSON.stringify(holder));
+  const alive = setInterval(() => {
+    const now = new Date();
+    // A time that could not be set is set by the next turn.
+    void file.utimes(now, now).catch(() => undefined);
+  }, aliveEveryMs).unref();
+  return {
+    async [Symbol.asyncDispose]() {
+      clearInterval(alive);
+      await file.truncate(0);
+      await file.write(freed, 0);
+      await file.close();
+    },
+  };
+}
+
+async function refuseBeside(folder: string, number: number): Promise<void> {
+  const path = pathOf(folder, number);
+  const found = await Promise.all([readFile(path, 'utf8'), stat(path)]).catch((error: unknown) => {
+    if (systemCodeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  });
+  // Gone: a process with a higher number has removed it.
+  if (found === undefined || found[0] === freed) return;
+  const [text, { mtimeMs }] = found;
+  const holder = holderOf(text);
+  const silentMs = Date.now() - mtimeMs;
+  if (holder === undefined ? silentMs > writingMsMax : !(await isAtWork(holder, silentMs))) return;
+  const where = shortened(folder);
+  const whose =
+    holder === undefined
+      ? `Another process has just begun in ${where}`
+      : `Process ${holder.pid}${holder.host === hostname() ? '' : ` on ${holder.host}`} works in ${where} since ${holder.startedAt}: ${holder.work}`;
+  const hint =
+    holder === undefined || holder.host === hostname()
+      ? ''
+      : ` If it is gone, delete ${shortened(path)}, or wait for five minutes.`;
+  throw new Stop(
+    `${whose}. Nothing was sent: wait for its end, or say --state FOLDER for a folder of its own.${hint}`,
+    exitCodes.stopped,
+  );
+}
+
+function holderOf(text: string): Holder | undefined {
+  try {
+    const holder: Holder = JSON.parse(text);
+    return Number.isInteger(holder.pid) && holder.pid > 0 ? holder : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function isAtWork({ pid, host, begun }: Holder, silentMs: number): Promise<boolean> {
+  if (host !== hostname()) return silentMs <= silentMsMax;
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    // The process of another user answers EPERM.
+    if (systemCodeOf(error) === 'ESRCH') return false;
+  }
+  const now = await processOf(pid);
+  if (now === undefined) return true;
+  return !now.isEnded && (begun === undefined || now.begun === begun);
+}
+
+/** What Linux says of a process; undefined elsewhere. */
+async function processOf(pid: number): Promise<{ begun: string | undefined; isEnded: boolean } | undefined> {
+  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
+  if (text === undefined) return undefined;
+  // The name of the program, in brackets, may have blanks.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return { begun: fields[19], isEnded: /^[ZX]/.test(text.slice(text.lastIndexOf(')') + 2)) };
+}
