@@ -43,6 +43,7 @@ process.exitCode = await run(process.argv.slice(2), {
     },
     err: (text) => void process.stderr.write(text),
     isTerminal: process.stderr.isTTY,
+    columns: () => process.stderr.columns || 80,
   },
   input: process.stdin,
   interrupt: interrupt.signal,

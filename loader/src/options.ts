@@ -1,6 +1,7 @@
 // The arguments of the commands.
 import { messageOf, Stop } from './exit.ts';
 import { isKind, kinds } from './kinds.ts';
+import { dateFormat } from './mapping/dates.ts';
 import type { Rules } from './mapping/map.ts';
 
 export const connectionOptions = {
@@ -59,7 +60,11 @@ export function rulesOf(values: FileValues): Rules {
     if (decimal !== ',' && decimal !== '.') throw new Stop('--decimal is , or .');
     rules.decimal = decimal;
   }
-  if (dates !== undefined) rules.dates = dates;
+  if (dates !== undefined) {
+    if (dateFormat(dates) === undefined)
+      throw new Stop(`--dates is a format such as DD.MM.YYYY, MM/DD/YY or DD-MMM-YYYY, and not "${dates}".`);
+    rules.dates = dates;
+  }
   if (values['no-quotes']) rules.quotes = false;
   return rules;
 }

@@ -5,6 +5,8 @@ export interface Streams {
   err(text: string): void;
   /** Whether standard error is a terminal. */
   isTerminal: boolean;
+  /** How many characters a line of the terminal has; 80 unless given. */
+  columns?(): number;
 }
 
 const redrawMs = 200;
@@ -19,11 +21,12 @@ export class Progress {
     this.#streams = streams;
   }
 
-  show(text: () => string): void {
+  /** Shows as many of the parts as fit in a line: a longer line would be drawn below itself again and again. */
+  show(partsOf: () => readonly string[]): void {
     const now = Date.now();
     if (!this.#streams.isTerminal || now - this.#drawnAt < redrawMs) return;
     this.#drawnAt = now;
-    const line = text();
+    const line = fitting(partsOf(), (this.#streams.columns?.() ?? 80) - 1);
     this.#streams.err(`\r${line.padEnd(this.#width)}`);
     this.#width = line.length;
   }
@@ -34,6 +37,20 @@ export class Progress {
     this.#width = 0;
   }
 }
+
+function fitting(parts: readonly string[], charactersMax: number): string {
+  let line = '';
+  for (const part of parts) {
+    const longer = line === '' ? part : `${line}, ${part}`;
+    if (longer.length > charactersMax) break;
+    line = longer;
+  }
+  return line;
+}
+
+/** A number of things, such as `1 row` and `2 rows`. */
+export const counted = (number: number, thing: string): string =>
+  `${count(number)} ${thing}${number === 1 ? '' : 's'}`;
 
 /** Formats a number as 1,250,000. `toLocaleString` first loads its tables of all languages, which takes 0.1 s. */
 export function count(number: number): string {

@@ -16,10 +16,10 @@ const pruned = async (): Promise<unknown> =>
   JSON.parse((await at.loader.run('prune', '--json', '--most', '50')).out);
 
 /** The time up to which all is known catches up with the last push. */
-const caughtUp = (): Promise<string> =>
+const caughtUp = (pushedAt = Date.now()): Promise<string> =>
   eventually(
     async () => (await at.acme.get('/suppliers?limit=1')).headers.get('x-next-since') ?? '',
-    (next) => Date.parse(next) > Date.now() - 2_000,
+    (next) => Date.parse(next) > pushedAt - 2_000,
     60_000,
   );
 
@@ -43,9 +43,10 @@ it('prunes nothing after rejects were repaired and loaded: they belong to the lo
   const cut = lines.map((line) => line.split(';').slice(0, 3).join(';').replace(';XX', ';SE'));
   await at.loader.write('rejects/suppliers-2.csv', cut.join('\r\n'));
   expect((await at.loader.run('load', 'rejects/suppliers-2.csv')).code).toBe(0);
+  const repairedAt = Date.now();
   expect(await pruned()).toMatchObject([{ kind: 'suppliers', total: 6, gone: 1, ids: ['S-old'] }]);
   // A file of all rows begins a history of its own.
-  await caughtUp();
+  await caughtUp(repairedAt);
   await at.loader.write('suppliers.csv', fileOf(['DE', 'DE', 'SE', 'SE']));
   expect((await at.loader.run('load', 'suppliers.csv')).code).toBe(0);
   expect(await at.loader.run('prune', '--most', '50')).toMatchObject({
@@ -202,4 +203,58 @@ it('ends with 1, and not with 3, where rows were stored before it stopped', asyn
   const end = await ended;
   expect(child.exitCode).toBe(1);
   expect(end.err).toContain('Rows before this are stored: load --resume goes on.');
+});
+
+it('verifies that both sides are equal, and names what is not', async () => {
+  // An empty cell leaves its field as it is.
+  const rows = ['externalId;name;country', 'S-1;One;SE', 'S-2;Two;DE', 'S-1;One;', 'S-3;Three;DE'];
+  await at.loader.write('suppliers.csv', rows.join('\n'));
+  const before = await at.loader.run('verify', 'suppliers.csv', '--json');
+  expect(before.code).toBe(2);
+  expect(JSON.parse(before.out)).toMatchObject({
+    differences: 3,
+    shown: ['row 2: S-1', 'row 3: S-2', 'row 5: S-3'].map((where) => `suppliers.csv, ${where} is not there`),
+  });
+  expect(await total()).toMatchObject({ total: 0 });
+  expect((await at.loader.run('load', 'suppliers.csv')).code).toBe(0);
+  expect(await at.loader.run('verify', 'suppliers.csv')).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('Both sides are equal.'),
+  });
+  await at.acme.post('/suppliers', {
+    suppliers: [
+      { externalId: 'S-2', name: 'Zwei' },
+      { externalId: 'S-1', country: 'FR', name: 'One' },
+      { externalId: 'S-9', name: 'Nine' },
+    ],
+  });
+  await at.acme.post('/suppliers/archive', { externalIds: ['S-3'] });
+  const changed = await at.loader.run('verify', 'suppliers.csv');
+  expect(changed.code).toBe(2);
+  expect(changed.out).toContain('4 differences:\n');
+  for (const text of [
+    'row 3: S-2 differs in name',
+    'row 2: S-1 differs in country',
+    'row 5: S-3 ',
+    'suppliers: S-9 is in no file',
+  ]) {
+    expect(changed.out).toContain(text);
+  }
+});
+
+it('verifies no file with a wrong row as equal, and shows ten differences of many', async () => {
+  await at.loader.write(
+    'suppliers.csv',
+    fileOf(Array.from({ length: 30 }, (_, n) => (n === 3 ? 'XX' : 'DE'))),
+  );
+  const { code, out } = await at.loader.run('verify', 'suppliers.csv');
+  expect(code).toBe(2);
+  expect(out).toContain('30 differences:\n');
+  expect(out).toContain('row 5: country: expected');
+  expect(out).toContain('\n  and 20 more\n');
+  expect((await at.loader.run('load', 'suppliers.csv')).code).toBe(2);
+  expect(await at.loader.run('verify', 'suppliers.csv')).toMatchObject({
+    code: 2,
+    out: expect.stringContaining('1 difference:\n'),
+  });
 });

@@ -69,7 +69,7 @@ export async function resumedState(values: StateValues, files: readonly string[]
 
 /** A state may have come along with a folder of someone else. It names no file to write outside, unless the command does too. */
 async function refuseOutside(state: LoadState, { rejects, results }: StateValues): Promise<void> {
-  const named = [rejects, results].flatMap((path) => (path === undefined ? [] : resolve(path)));
+  const named = new Set([rejects, results].flatMap((path) => (path === undefined ? [] : resolve(path))));
   const rejected = state.files.flatMap((file) => file.rejects?.path ?? []);
   for (const path of rejected) {
     if (dirname(path) !== state.rejectsFolder)
@@ -79,7 +79,7 @@ async function refuseOutside(state: LoadState, { rejects, results }: StateValues
     ['rejects', state.rejectsFolder],
     ['results', state.results?.path],
   ] as const) {
-    if (path === undefined || named.includes(path) || (await isBelowHere(path))) continue;
+    if (path === undefined || named.has(path) || (await isBelowHere(path))) continue;
     throw new Stop(
       `The load to resume writes to ${path}, outside of this folder: say --${option} ${path} once more.`,
     );

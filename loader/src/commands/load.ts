@@ -33,5 +33,5 @@ export const load: Command = {
   name: 'load',
   summary: 'load the rows of files',
   usage,
-  run: (args, context) => runLoad(args, context, usage, false),
+  run: (args, context) => runLoad(args, context, usage, 'load'),
 };

@@ -8,10 +8,11 @@ import { exitCodes, Stop, type ExitCode } from '../exit.ts';
 import { referenceOf } from '../kinds.ts';
 import { readMap } from '../mapping/map.ts';
 import { connectionOptions, countOf, explained, fileOptions, rulesOf } from '../options.ts';
-import { count, Progress } from '../output.ts';
+import { count, counted, Progress } from '../output.ts';
 import { standardInput } from '../reading/bytes.ts';
 import { openSource, resolveInputs } from '../reading/inputs.ts';
 import { placeOf, type Input, type Source } from '../reading/source.ts';
+import { Comparison, findingsInWords } from '../sending/comparison.ts';
 import { isSameTarget, readHistory, startKinds } from '../sending/history.ts';
 import { interrupted, Loading, type SendItems } from '../sending/loading.ts';
 import { lockFolder } from '../sending/lock.ts';
@@ -38,12 +39,16 @@ type Values = ReturnType<typeof readArguments>['values'];
 
 const firstAnswerMsMax = 15_000;
 
+/** A plan changes nothing, and verify is a plan that also looks for what no file has. */
+export type Way = 'load' | 'plan' | 'verify';
+
 export async function runLoad(
   args: readonly string[],
   context: Context,
   usage: string,
-  isPlan: boolean,
+  way: Way,
 ): Promise<ExitCode> {
+  const isPlan = way !== 'load';
   const { values, positionals } = explained(() => readArguments(args), usage);
   if (values.help) {
     await context.streams.out(usage);
@@ -71,6 +76,7 @@ export async function runLoad(
     sources,
     folder,
     isPlan,
+    isVerified: way === 'verify',
     isResumed: resumed !== undefined,
     values,
     context,
@@ -95,7 +101,7 @@ async function look(
   for (const input of inputs) {
     interrupt.throwIfAborted();
     const source = await openSource(input, input.path === standardInput ? piped : undefined);
-    const rows = source.total === undefined ? '' : `, ${count(source.total)} rows`;
+    const rows = source.total === undefined ? '' : `, ${counted(source.total, 'row')}`;
     streams.err(`${placeOf(input)}: ${[`${input.kind}${rows}`, ...source.notes].join('; ')}\n`);
     sources.push(source);
   }
@@ -148,6 +154,7 @@ interface CarryingOut {
   sources: readonly Source[];
   folder: string | undefined;
   isPlan: boolean;
+  isVerified: boolean;
   isResumed: boolean;
   values: Values;
   context: Context;
@@ -160,6 +167,10 @@ async function carryOut(how: CarryingOut): Promise<ExitCode> {
   const progress = new Progress(context.streams);
   await using outputs = await Outputs.open(state, folder, how.isResumed);
   const planned = new Map<Kind, Set<string>>();
+  const kindsOf = new Set(state.files.map(({ kind }) => kind));
+  using comparison = how.isVerified
+    ? new Comparison(how.connection.client, kindsOf, context.interrupt)
+    : undefined;
   const loading = new Loading({
     state,
     sources,
@@ -169,29 +180,39 @@ async function carryOut(how: CarryingOut): Promise<ExitCode> {
     inFlightMax: countOf('lanes', values.lanes, 1, 64),
     interrupt: context.interrupt,
     ...(isPlan ? { accepted: (kind: Kind, id: string) => addTo(planned, kind, id) } : {}),
-    progressed: (file, row, total) => {
+    ...(comparison === undefined ? {} : { judged: comparison.judge.bind(comparison) }),
+    progressed: (file, rows, total) => {
       const seconds = (Date.now() - begunAt) / 1_000;
-      progress.show(() => {
-        const of = total === undefined ? '' : ` of ${count(total)}`;
-        return `${file.kind}: ${count(row)}${of} rows, ${count(file.counts.rejected)} rejected, ${seconds.toFixed(0)} s`;
-      });
+      progress.show(() => [
+        `${file.kind} ${total === undefined ? counted(rows, 'row') : `${count(rows)}/${count(total)}`}`,
+        `${count(file.counts.rejected)} rejected`,
+        `${seconds.toFixed(0)} s`,
+      ]);
     },
   });
   let stopped: Stop | undefined;
   try {
     await loading.run();
   } catch (error) {
-    stopped = context.interrupt.aborted ? interrupted() : truthful(stopOf(error), loading.hasStored, folder);
+    stopped = context.interrupt.aborted
+      ? interrupted()
+      : truthful(stopOf(error), !isPlan && loading.hasStored, folder);
     // If the disk is full, the state that was saved before remains.
     await loading.save().catch(() => undefined);
   }
   progress.clear();
+  // Where the plan has stopped, what it would have found is not known.
+  const findings = stopped === undefined ? await comparison?.end() : undefined;
   const summary = summarize(state, loading.reasons, (Date.now() - begunAt) / 1_000);
+  const words = inWords(summary, isPlan, findings === undefined);
   await context.streams.out(
-    values.json ? `${JSON.stringify(summary, undefined, 2)}\n` : inWords(summary, isPlan),
+    values.json
+      ? `${JSON.stringify({ ...summary, ...findings }, undefined, 2)}\n`
+      : words + (findings === undefined ? '' : findingsInWords(findings)),
   );
   if (stopped !== undefined) throw stopped;
-  return summary.total.rejected > 0 ? exitCodes.rejected : exitCodes.all;
+  const isWhole = summary.total.rejected === 0 && (findings?.differences ?? 0) === 0;
+  return isWhole ? exitCodes.all : exitCodes.rejected;
 }
 
 /** 3 says that nothing was stored. */

@@ -12,5 +12,5 @@ export const plan: Command = {
   name: 'plan',
   summary: 'say what a load would do, and do nothing',
   usage,
-  run: (args, context) => runLoad(args, context, usage, true),
+  run: (args, context) => runLoad(args, context, usage, 'plan'),
 };

@@ -2,7 +2,7 @@
 import { basename } from 'node:path';
 import type { Context } from '../command.ts';
 import { exitCodes, type ExitCode } from '../exit.ts';
-import { fieldsOf } from '../kinds.ts';
+import { fieldsOf, kinds } from '../kinds.ts';
 import { nearest, plainName } from '../mapping/nearest.ts';
 import type { Input } from '../reading/source.ts';
 import { headerOf } from '../reading/header.ts';
@@ -22,6 +22,12 @@ export async function printSample(inputs: readonly Input[], { streams }: Context
         }),
     );
     map[name] = { kind, columns, constants: {}, emptyClears: false };
+  }
+  for (const kind of kinds.filter((one) => inputs.some((input) => input.kind === one))) {
+    const names = Object.entries(fieldsOf[kind]).map(
+      ([field, { needed }]) => field + (needed === true ? ' (needed)' : ''),
+    );
+    streams.err(`The fields of ${kind}: ${names.join(', ')}.\n`);
   }
   await streams.out(`${JSON.stringify(map, undefined, 2)}\n`);
   return exitCodes.all;

@@ -19,16 +19,22 @@ export interface Bindings {
   key?: readonly Omit<Binding, 'field'>[];
 }
 
+export type Columns = Readonly<Record<string, string | null>> | readonly (string | null)[];
+
 export interface ColumnRules {
   kind: Kind;
-  /** The field of each column, by the column's name. Null ignores the column. */
-  columns?: Readonly<Record<string, string | null>> | undefined;
+  /** The field of each column, by the column's name, or by its position in a table without a header. Null ignores the column. */
+  columns?: Columns | undefined;
   constants?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** Throws a Stop that names missing or repeated fields and the most similar columns. `where` names file and sheet. */
 export function bindColumns(header: readonly string[], rules: ColumnRules, where: string): Bindings {
   const { kind, columns } = rules;
+  if (isByPosition(columns)) {
+    for (const field of columns) checkField(field, field ?? '', kind, where);
+    return bind(header, rules, where, byName(kind));
+  }
   if (columns !== undefined) return bind(header, rules, where, byMap(columns, kind, where));
   return byLayout(header, rules, where) ?? bind(header, rules, where, byName(kind));
 }
@@ -80,6 +86,7 @@ function bind(header: readonly string[], rules: ColumnRules, where: string, fiel
 
 /** Whether a row of cells can be the header: it has a column for each needed field. */
 export function isHeader(cells: readonly string[], rules: ColumnRules): boolean {
+  if (isByPosition(rules.columns)) return cells.length === rules.columns.length;
   try {
     bindColumns(cells, rules, '');
     return true;
@@ -88,6 +95,13 @@ export function isHeader(cells: readonly string[], rules: ColumnRules): boolean 
   }
 }
 
+const isByPosition = (columns: Columns | undefined): columns is readonly (string | null)[] =>
+  Array.isArray(columns);
+
+/** Names of columns that have none: those of their fields. */
+export const namesByPosition = (columns: readonly (string | null)[]): string[] =>
+  columns.map((field, index) => field ?? `column ${index + 1}`);
+
 type FieldOf = (column: string) => string | null | undefined;
 
 function byName(kind: Kind): FieldOf {
@@ -95,23 +109,33 @@ function byName(kind: Kind): FieldOf {
   return (column) => names.get(plainName(column)) ?? otherNames[kind].get(plainName(column));
 }
 
-function byMap(columns: Readonly<Record<string, string | null>>, kind: Kind, where: string): FieldOf {
+function byMap(columns: Columns, kind: Kind, where: string): FieldOf {
   const names = new Map<string, string | null>();
   for (const [column, field] of Object.entries(columns)) {
-    if (field !== null && !(field in fieldsOf[kind])) {
-      const [near] = nearest(field, Object.keys(fieldsOf[kind]), 1);
-      throw new Stop(
-        `${where}: the map says "${field}" for "${column}", which is no field of ${kind}${near === undefined ? '' : `: the nearest is "${near}"`}.`,
-      );
-    }
+    checkField(field, column, kind, where);
     names.set(plainName(column), field);
   }
   return (column) => names.get(plainName(column));
 }
 
+function checkField(field: string | null, column: string, kind: Kind, where: string): void {
+  if (field === null || Object.hasOwn(fieldsOf[kind], field)) return;
+  const [near] = nearest(field, Object.keys(fieldsOf[kind]), 1);
+  throw new Stop(
+    `${where}: the map says "${field}" for "${column}", which is no field of ${kind}${near === undefined ? '' : `: the nearest is "${near}"`}.`,
+  );
+}
+
 function refuseTwice(bound: readonly Binding[], where: string): void {
   for (const { field } of bound) {
-    const columns = bound.filter((one) => one.field === field).map(({ column }) => `"${column}"`);
+    const same = bound.filter((one) => one.field === field);
+    const columns = same.map(({ column }) => `"${column}"`);
+    if (same.length > 1 && new Set(columns).size < same.length) {
+      const places = same.map(({ index }) => index + 1).join(' and ');
+      throw new Stop(
+        `${where}: the columns ${places} are all named ${columns[0]}, which is "${field}". Rename one of them in the file.`,
+      );
+    }
     if (columns.length > 1) {
       throw new Stop(
         `${where}: the columns ${columns.join(' and ')} are both "${field}". Map one of them to null.`,

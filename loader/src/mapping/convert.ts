@@ -17,6 +17,20 @@ export class Wrong {
   }
 }
 
+/** A number of a workbook that its format shows as another text: 7 as "0007". */
+export class Shown {
+  readonly value: number;
+  /** Undefined if the loader cannot tell what the format shows. */
+  readonly text: string | undefined;
+  readonly format: string;
+
+  constructor(value: number, text: string | undefined, format: string) {
+    this.value = value;
+    this.text = text;
+    this.format = format;
+  }
+}
+
 export interface Conversion {
   decimal: DecimalSign;
   dates: DateFormat | undefined;
@@ -26,6 +40,8 @@ export interface Conversion {
   falseWords: ReadonlySet<string>;
   emptyClears: boolean;
   trim: boolean;
+  /** Ids are trimmed unless a map says no: a blank that no person sees makes two records of one. */
+  trimIds: boolean;
 }
 
 export type Convert = (cell: Cell) => unknown;
@@ -44,25 +60,27 @@ const convertersOf: Readonly<Record<FieldType, (how: Conversion) => (cell: NonNu
   text:
     ({ trim }) =>
     (cell) =>
-      typeof cell === 'string' ? (trim ? cell.trim() : cell) : textOf(cell),
+      typeof cell === 'string' ? (trim ? cell.trim() : cell) : (lostDigits(cell) ?? textOf(cell)),
 
-  /** Excel keeps 15 digits of a number, and may show 4711 for a cell that has 4711.5. */
+  /** Excel may show 4711 for a cell that has 4711.5. */
   id:
-    ({ trim }) =>
+    ({ trimIds }) =>
     (cell) => {
-      if (typeof cell === 'string') return trim ? cell.trim() : cell;
-      if (typeof cell !== 'number') return textOf(cell);
-      if (!Number.isInteger(cell)) return new Wrong(`${cell} is a number with a fraction, and no id`);
-      if (Math.abs(cell) >= 1e15) {
-        return new Wrong(`${cell} has more than 15 digits, which Excel does not keep: make the column text`);
-      }
-      return String(cell);
+      if (typeof cell === 'string') return trimIds ? cell.trim() : cell;
+      if (cell instanceof Date) return new Wrong(`${textOf(cell)} is a day, and no id: make the column text`);
+      const value = cell instanceof Shown ? cell.value : cell;
+      if (typeof value === 'number' && !Number.isInteger(value))
+        return new Wrong(`${value} is a number with a fraction, and no id`);
+      if (cell instanceof Shown && cell.text === undefined)
+        return new Wrong(`${cell.value} is shown by the format ${cell.format}: make the column text`);
+      return lostDigits(value) ?? textOf(cell);
     },
 
   amount:
     ({ decimal }) =>
     (cell) => {
       if (typeof cell === 'number') return cell;
+      if (cell instanceof Shown) return cell.value;
       const text = textOf(cell).trim();
       return (
         readNumber(text, decimal) ??
@@ -101,6 +119,12 @@ const convertersOf: Readonly<Record<FieldType, (how: Conversion) => (cell: NonNu
     },
 };
 
+/** Excel and JavaScript keep 15 digits of a number. */
+const lostDigits = (cell: NonNullable<Cell>): Wrong | undefined =>
+  typeof cell === 'number' && Math.abs(cell) >= 1e15
+    ? new Wrong(`${cell} has more than 15 digits, which Excel does not keep: make the column text`)
+    : undefined;
+
 const rememberedMax = 4_000;
 /** A longer text may be a slice of a large one, which a key of the cache would keep in memory. */
 const rememberedCharactersMax = 12;
@@ -125,6 +149,7 @@ const signName: Readonly<Record<DecimalSign, string>> = { ',': 'comma', '.': 'po
 export function textOf(cell: Cell): string {
   if (cell === null || cell === undefined) return '';
   if (cell instanceof Wrong) return '';
+  if (cell instanceof Shown) return cell.text ?? String(cell.value);
   if (cell instanceof Date) {
     const text = cell.toISOString();
     return text.endsWith('T00:00:00.000Z') ? text.slice(0, 10) : text;

@@ -1,4 +1,5 @@
-// Reads days as people write them. ISO dates are valid in each column, whatever its format is.
+// Reads days as people and systems write them. ISO dates are valid in each column, whatever its format is. A time of day without
+// a zone says nothing that two systems agree on, so that only its day is read.
 
 export interface DateFormat {
   /** The format as text, such as `DD.MM.YYYY`. */
@@ -8,35 +9,93 @@ export interface DateFormat {
 
 const tokens: Readonly<Record<string, string>> = {
   YYYY: String.raw`(?<year>\d{4})`,
+  YY: String.raw`(?<year>\d{2})`,
+  MMM: String.raw`(?<month>\p{L}{3,10})\.?`,
   MM: String.raw`(?<month>\d{1,2})`,
   DD: String.raw`(?<day>\d{1,2})`,
 };
-/** Excel may write 00:00 after a day. */
-const midnight = String.raw`(?:[ T]0?0:00(?::00(?:\.0+)?)?)?`;
+const token = /YYYY|YY|MMM|MM|DD/g;
+const timeOfDay = String.raw`(?:,?[ T]\s*(?<time>\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?[AaPp]\.?[Mm]\.?)?))?`;
 
 /** Undefined if the text lacks a year, a month or a day. */
 export function dateFormat(text: string): DateFormat | undefined {
-  if (!['YYYY', 'MM', 'DD'].every((token) => text.split(token).length === 2)) return undefined;
+  const found = text.match(token) ?? [];
+  const isWhole = ['Y', 'M', 'D'].every(
+    (letter) => found.filter((one) => one.startsWith(letter)).length === 1,
+  );
+  if (!isWhole || /[DMY]/.test(text.replaceAll(token, ''))) return undefined;
   // Without separators, day and month have two digits each.
   const isDense = /^[YMD]+$/.test(text);
-  const body = text.replaceAll(/YYYY|MM|DD|[^A-Z]|[A-Z]/g, (part) => {
-    const token = tokens[part];
-    if (token === undefined) return part.replaceAll(/[^\w\s]/g, String.raw`\$&`);
-    return isDense ? token.replace('{1,2}', '{2}') : token;
+  const body = text.replaceAll(/YYYY|YY|MMM|MM|DD|[\s\S]/g, (part) => {
+    const known = tokens[part];
+    if (known === undefined) return part.replaceAll(/[.*+?^${}()|[\]\\/]/g, String.raw`\$&`);
+    return isDense ? known.replace('{1,2}', '{2}') : known;
   });
-  return { text, pattern: new RegExp(`^${body}${midnight}$`) };
+  return { text, pattern: new RegExp(`^${body}${timeOfDay}$`, 'u') };
 }
 
 const iso = /^\d{4}-\d{2}-\d{2}(?:$|[Tt ])/;
-const isoMidnight = new RegExp(`${midnight}$`);
+const isoTime = new RegExp(String.raw`^(\d{4}-\d{2}-\d{2})${timeOfDay.replace(',?[ T]', '[ Tt]')}$`);
+/** As databases write a time with a zone; RFC 3339 has a T between, and a colon in the offset. */
+const zoned = /^(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2}(?:\.\d+)?) ?(Z|[+-]\d{2}):?(\d{2})?$/;
+/** Of OData 2: the milliseconds since 1970. */
+const ofOData = /^\/Date\((-?\d{1,14})(?:[+-]\d{4})?\)\/$/;
 
 export function readDate(text: string, format: DateFormat | undefined): string | undefined {
-  if (iso.test(text)) return text.replace(isoMidnight, '');
+  if (iso.test(text)) return readIso(text);
+  const [, ms] = ofOData.exec(text) ?? [];
+  if (ms !== undefined) return new Date(Number(ms)).toISOString().replace('T00:00:00.000Z', '');
   const { year, month, day } = format?.pattern.exec(text)?.groups ?? {};
   if (year === undefined || month === undefined || day === undefined) return undefined;
+  const number = numberOfMonth(month);
   // The service refuses a day that does not exist.
-  return `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`;
+  return number === undefined ? undefined : `${wholeYear(year)}-${number}-${day.padStart(2, '0')}`;
 }
+
+function readIso(text: string): string {
+  const [, day, time] = isoTime.exec(text) ?? [];
+  if (day !== undefined) return time === undefined ? text : day;
+  return text.replace(zoned, (_whole, date: string, clock: string, zone: string, minutes?: string) =>
+    zone === 'Z' ? `${date}T${clock}Z` : `${date}T${clock}${zone}:${minutes ?? '00'}`,
+  );
+}
+
+/** Whether the text has a time of day that is left out. */
+export function losesTime(text: string, format: DateFormat | undefined): boolean {
+  const time = iso.test(text) ? isoTime.exec(text)?.[2] : format?.pattern.exec(text)?.groups?.['time'];
+  return time !== undefined && !/^(?:0?0:00(?::00(?:[.,]0+)?)?|12:00(?::00)? ?a\.?m\.?)$/i.test(time);
+}
+
+/** Up to 79 of this century: products expire in decades, and suppliers are older. */
+const wholeYear = (year: string): string =>
+  year.length === 4 ? year : `${year < '80' ? '20' : '19'}${year}`;
+
+const numberOfMonth = (month: string): string | undefined =>
+  /^\d/.test(month)
+    ? month.padStart(2, '0')
+    : (months.get(plain(month).slice(0, 4)) ?? months.get(plain(month).slice(0, 3)));
+
+const plain = (month: string): string => month.normalize('NFD').replaceAll(/\p{M}/gu, '').toLowerCase();
+
+/** By three letters, or by four where three are of two months, in English, German, French, Spanish and Italian. */
+const months: ReadonlyMap<string, string> = new Map(
+  [
+    'jan ene gen',
+    'feb fev',
+    'mar mrz',
+    'apr avr abr',
+    'may mai mag',
+    'jun juin giu',
+    'jul juil lug',
+    'aug aou ago',
+    'sep set',
+    'oct okt ott',
+    'nov',
+    'dec dez dic',
+  ].flatMap((names, index) =>
+    names.split(' ').map((name) => [name, String(index + 1).padStart(2, '0')] as const),
+  ),
+);
 
 const known = [
   'DD.MM.YYYY',
@@ -46,23 +105,33 @@ const known = [
   'DD-MM-YYYY',
   'DD/MM/YYYY',
   'MM/DD/YYYY',
-];
+  'DD.MM.YY',
+  'DD/MM/YY',
+  'MM/DD/YY',
+  'DD-MMM-YYYY',
+  'DD-MMM-YY',
+  'DD MMM YYYY',
+  'DD. MMM YYYY',
+  'MMM DD, YYYY',
+].flatMap((text) => dateFormat(text) ?? []);
+
+const isNone = (text: string): boolean => text === '' || /^0[0.]*$/.test(text);
 
 /**
  * The formats that fit most texts: several if days and months could be either, none if no format fits half of them.
  * Undefined if all texts are empty or ISO dates.
  */
 export function findDates(texts: readonly string[]): DateFormat[] | undefined {
-  const others = texts.filter((text) => text !== '' && !iso.test(text) && !/^0[0.]*$/.test(text));
+  const others = texts.filter((text) => !isNone(text) && !iso.test(text) && !ofOData.test(text));
   if (others.length === 0) return undefined;
-  const formats = known.flatMap((text) => dateFormat(text) ?? []);
   // Texts that do not fit the best format are rejected later, row by row.
-  const most = Math.max(...formats.map((format) => count(others, format)));
-  return most < others.length / 2 ? [] : formats.filter((format) => count(others, format) === most);
+  const most = Math.max(...known.map((format) => count(others, format)));
+  return most < others.length / 2 ? [] : known.filter((format) => count(others, format) === most);
 }
 
 const count = (texts: readonly string[], { pattern }: DateFormat): number =>
   texts.filter((text) => {
     const { month = '0', day = '0' } = pattern.exec(text)?.groups ?? {};
-    return Number(month) >= 1 && Number(month) <= 12 && Number(day) >= 1 && Number(day) <= 31;
+    const number = Number(numberOfMonth(month));
+    return number >= 1 && number <= 12 && Number(day) >= 1 && Number(day) <= 31;
   }).length;

@@ -4,9 +4,10 @@ import { Stop } from '../exit.ts';
 import { fieldsOf, reasonColumn, rowColumn, type Field } from '../kinds.ts';
 import type { Binding, Bindings } from './columns.ts';
 import { converterOf, Wrong, type Cell, type Conversion } from './convert.ts';
-import { dateFormat, findDates, type DateFormat } from './dates.ts';
+import { dateFormat, findDates, losesTime, type DateFormat } from './dates.ts';
 import type { Rules } from './map.ts';
 import { findDecimals, type DecimalSign } from './numbers.ts';
+import { replacing, standsFor } from './values.ts';
 
 export type Item = Record<string, unknown>;
 
@@ -26,6 +27,7 @@ const conversionOf = (rules: Rules, decimal: DecimalSign, dates: DateFormat | un
   falseWords: wordsOf(rules.false ?? words.false),
   emptyClears: rules.emptyClears ?? false,
   trim: rules.trim ?? false,
+  trimIds: rules.trim ?? true,
 });
 
 const wordsOf = (given: readonly string[]): ReadonlySet<string> =>
@@ -42,6 +44,8 @@ export interface Table {
   /** Undefined if cells have types, as in Excel. */
   delimiter: string | undefined;
   where: string;
+  /** Whether each row has as many cells as the header, as in a list of SAP. */
+  isExact?: boolean;
 }
 
 export interface Making {
@@ -60,7 +64,15 @@ export function itemsOfCells(table: Table, rules: Rules): Making {
     const where = `${table.where}, column "${column}"`;
     const decimal = type === 'amount' ? decimalOf(textsAt(index), rules, table.delimiter, where, notes) : '.';
     const dates = type === 'date' ? datesOf(textsAt(index), rules, where, notes) : undefined;
-    return { index, column, field, convert: converterOf(type, conversionOf(rules, decimal, dates)) };
+    const convert = replacing(converterOf(type, conversionOf(rules, decimal, dates)), {
+      kind: table.kind,
+      field,
+      type,
+      rules,
+    });
+    const replaced = type === 'text' ? standsFor(textsAt(index), convert) : undefined;
+    if (replaced !== undefined) notes.push(replaced);
+    return { index, column, field, convert };
   });
   const constants = Object.entries(rules.constants ?? {});
   const idColumn = columns.find(({ field }) => field === 'externalId');
@@ -73,6 +85,11 @@ export function itemsOfCells(table: Table, rules: Rules): Making {
     new Wrong(reason, idOf === undefined ? idColumn?.convert(row[idColumn.index]) : idOf(row));
 
   const make = (row: readonly Cell[]): Item | Wrong => {
+    if (table.isExact === true && row.length !== table.width)
+      return wrong(
+        row,
+        `${row.length} cells where the header has ${table.width}: a cell has a line end or a "|"`,
+      );
     if (row.length > table.width && row.slice(table.width).some((cell) => cell !== '' && cell !== null)) {
       return wrong(
         row,
@@ -114,14 +131,20 @@ function keyReader(
 /** For JSON, whose values have types: an object is the item, unless a map renames its keys. */
 export function itemsOfObjects(kind: Kind, rules: Rules): MakeItem<Item> {
   const { columns } = rules;
+  if (Array.isArray(columns))
+    throw new Stop('A map names columns by position, and JSON has names: name its keys.');
   const constants = Object.entries(rules.constants ?? {});
   const fields: Readonly<Record<string, Field>> = fieldsOf[kind];
   const format = rules.dates === undefined ? undefined : readFormat(rules.dates);
   const conversion = conversionOf(rules, rules.decimal ?? '.', format);
   const converters = new Map(
     Object.entries(columns ?? {}).map(([key, field]) => {
-      const type = field === null ? undefined : fields[field]?.type;
-      return [key, { field, convert: converterOf(type ?? 'text', conversion) }] as const;
+      const type = (field === null ? undefined : fields[field]?.type) ?? 'text';
+      const convert = converterOf(type, conversion);
+      return [
+        key,
+        { field, convert: replacing(convert, { kind, field: field ?? '', type, rules }) },
+      ] as const;
     }),
   );
   return (row) => {
@@ -192,13 +215,15 @@ function datesOf(
   where: string,
   notes: string[],
 ): DateFormat | undefined {
-  if (rules.dates !== undefined) return readFormat(rules.dates);
-  const formats = findDates(texts);
+  const formats = rules.dates === undefined ? findDates(texts) : [readFormat(rules.dates)];
+  const timed = texts.find((text) => losesTime(text, formats?.[0]));
+  if (timed !== undefined) notes.push(`days without their times, as in "${timed}"`);
   if (formats === undefined) return undefined;
   const [format, other] = formats;
   const example = texts.find((text) => text !== '') ?? '';
   if (format === undefined)
     throw new Stop(`${where} has "${example}", which is no date: say --dates, such as DD.MM.YYYY.`);
+  if (rules.dates !== undefined) return format;
   if (other !== undefined) {
     throw new Stop(
       `${where} has "${example}", which can be ${format.text} or ${other.text}: say --dates with one of them.`,

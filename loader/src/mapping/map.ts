@@ -3,12 +3,18 @@ import { readFile } from 'node:fs/promises';
 import type { Kind } from '@integration-sync/client';
 import { messageOf, Stop } from '../exit.ts';
 import { isKind, kinds } from '../kinds.ts';
+import type { Columns } from './columns.ts';
+import { dateFormat } from './dates.ts';
 import { nearest } from './nearest.ts';
 
 /** The rules of a map for a file or sheet. Each may be left out. */
 export interface Rules {
   kind?: Kind;
-  columns?: Record<string, string | null>;
+  columns?: Columns;
+  /** How many rows are above the first one, where columns are named by position. */
+  skip?: number;
+  /** What stands for what in whole cells: of country, unit and category, or of the field that is named. */
+  values?: Values;
   constants?: Record<string, unknown>;
   encoding?: string;
   delimiter?: string;
@@ -22,6 +28,8 @@ export interface Rules {
   emptyClears?: boolean;
   trim?: boolean;
 }
+
+export type Values = Readonly<Record<string, string | Readonly<Record<string, string>>>>;
 
 /** By file name, in which `*` stands for any characters, or by `file.xlsx#Sheet`. */
 export type LoadMap = ReadonlyMap<string, Rules>;
@@ -39,15 +47,31 @@ interface Rule {
 const rules: Readonly<Record<keyof Rules, Rule>> = {
   kind: { expected: kinds.join(', '), holds: (value) => typeof value === 'string' && isKind(value) },
   columns: {
-    expected: 'an object of column names, each with a field or null',
-    holds: (value) => isObject(value) && Object.values(value).every((one) => one === null || isText(one)),
+    expected: 'an object of column names, each with a field or null, or an array of these',
+    holds: (value) =>
+      (isObject(value) || Array.isArray(value)) &&
+      Object.values(value).every((one) => one === null || isText(one)),
+  },
+  skip: {
+    expected: 'a number of rows from 0 to 1000',
+    holds: (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 1_000,
+  },
+  values: {
+    expected:
+      'an object of values, each with the value that stands for it, or of fields, each with such an object',
+    holds: (value) =>
+      isObject(value) &&
+      Object.values(value).every((one) => isText(one) || (isObject(one) && Object.values(one).every(isText))),
   },
   constants: { expected: 'an object of fields with their values', holds: isObject },
   encoding: { expected: 'a name such as "windows-1252"', holds: isText },
   delimiter: { expected: 'one character', holds: (value) => typeof value === 'string' && value.length === 1 },
   quotes: { expected: 'true or false', holds: (value) => typeof value === 'boolean' },
   decimal: { expected: '"," or "."', holds: (value) => value === ',' || value === '.' },
-  dates: { expected: 'a format such as "DD.MM.YYYY"', holds: isText },
+  dates: {
+    expected: 'a format such as "DD.MM.YYYY"',
+    holds: (value) => typeof value === 'string' && dateFormat(value) !== undefined,
+  },
   lists: {
     expected: 'what stands between entries, such as ","',
     holds: (value) => isText(value) && value !== '',

@@ -1,8 +1,8 @@
 // Rejected rows as CSV, with two more columns: row number and reason.
 import { reasonColumn, rowColumn } from '../kinds.ts';
 import { textOf } from '../mapping/convert.ts';
-import { parseRecords } from './csv.ts';
 import { encode } from './encodings.ts';
+import { guarded } from './formulas.ts';
 import type { RejectsForm } from './source.ts';
 
 export interface CsvRejects {
@@ -10,24 +10,34 @@ export interface CsvRejects {
   encoding: string;
   hasBom: boolean;
   quotes: boolean;
+  /** As the file that came in, whose name a map may have. */
+  extension?: string;
+  /** The cells of a row that is kept as a text. */
+  cellsOf?: (text: string) => readonly string[];
+  /** Whether cells stand between two delimiters, which have empty cells at the ends of the header. */
+  isList?: boolean;
 }
 
 export function csvRejects(header: readonly string[], how: CsvRejects): RejectsForm {
-  const { delimiter, encoding, hasBom, quotes } = how;
+  const { delimiter, encoding, hasBom, quotes, cellsOf = () => [], isList = false } = how;
   // A file of rejects that is loaded again has these columns already.
-  const kept = header.flatMap((column, index) =>
-    column === rowColumn || column === reasonColumn ? [] : [index],
-  );
-  const cell = (text: string): string =>
-    quotes && (text.includes(delimiter) || /["\r\n]/.test(text)) ? `"${text.replaceAll('"', '""')}"` : text;
+  const kept = header.flatMap((column, index) => {
+    const isEdge = isList && (index === 0 || index === header.length - 1);
+    return column === rowColumn || column === reasonColumn || isEdge ? [] : [index];
+  });
+  const cell = (unsafe: string): string => {
+    const text = guarded(unsafe);
+    return quotes && (text.includes(delimiter) || /["\r\n]/.test(text))
+      ? `"${text.replaceAll('"', '""')}"`
+      : text;
+  };
   const line = (cells: readonly string[]): string => `${cells.map(cell).join(delimiter)}\r\n`;
-  const form = { delimiter: delimiter.charCodeAt(0), quotes };
   const columns = kept.map((index) => header[index] ?? '');
   return {
-    extension: delimiter === '\t' ? '.tsv' : '.csv',
+    extension: how.extension ?? '.csv',
     head: encode((hasBom ? '\ufeff' : '') + line([...columns, rowColumn, reasonColumn]), encoding),
     line({ raw, number }, reason) {
-      const cells = typeof raw === 'string' ? (parseRecords(raw, form)[0] ?? []) : textsOf(raw);
+      const cells = typeof raw === 'string' ? cellsOf(raw) : textsOf(raw);
       // Cells beyond the header are written after the reason, so that a person sees them.
       const more = cells.slice(header.length);
       const own = kept.map((index) => cells[index] ?? '');

@@ -1,12 +1,14 @@
 // A CSV file: a first pass over all bytes finds encoding, delimiter and broken records, a second reads rows.
 import { Stop } from '../exit.ts';
 import { isRejectsHeader } from '../kinds.ts';
-import { bindColumns, isHeader } from '../mapping/columns.ts';
+import { bindColumns, isHeader, namesByPosition } from '../mapping/columns.ts';
 import { itemsOfCells } from '../mapping/items.ts';
 import { openBytes } from './bytes.ts';
-import { csvRejects } from './csv-rejects.ts';
+import { csvRejects, type CsvRejects } from './csv-rejects.ts';
 import { csvBlocks, findDelimiter, parseRecords, takeRecords, type CsvForm } from './csv.ts';
 import { ByteWatch, checkEncoding, encodingByBom, isLikeAscii, toUtf8 } from './encodings.ts';
+import { unguarded } from './formulas.ts';
+import { isRuler, likelyHeader } from './likely-header.ts';
 import { placeOf, type Input, type Row, type Source } from './source.ts';
 import { Splitter } from './splitter.ts';
 import { firstBytes, withoutStart } from './start.ts';
@@ -20,7 +22,9 @@ interface Look {
   encoding: string;
   bomBytes: number;
   form: CsvForm;
-  /** Undefined for standard input of more than 1 MiB, because only its first MiB is looked at. */
+  /** Whether it is a list as SAP prints it: rows between lines of dashes, cells between `|` and filled up with blanks. */
+  isList: boolean;
+  /** Undefined for a list, and for standard input of more than 1 MiB, because only its first MiB is looked at. */
   total: number | undefined;
   notes: string[];
 }
@@ -46,50 +50,74 @@ export async function openCsv(input: Input, standardInput?: AsyncIterable<Buffer
     look,
     piped !== undefined,
   );
-  const headerAt = headerOf(begun, input);
-  const header = (begun[headerAt] ?? []).map((cell) => cell.trim());
+  const { headerAt, header, isRejects } = headOf(begun, input);
   const { bound, unused, key } = bindColumns(header, { ...input.rules, kind: input.kind }, where);
-  const sample = begun.slice(headerAt + 1, headerAt + 1 + sampleRows);
+  const { isList } = look;
+  const tidied = tidying({ isList: isList && input.rules.trim !== false, isRejects });
+  const isRow = (cells: readonly string[]): boolean =>
+    !isBlank(cells) && !(isList && isOutside(cells, header));
+  const sample = begun
+    .slice(headerAt + 1, headerAt + 1 + sampleRows)
+    .filter(isRow)
+    .map(tidied);
   const delimiter = String.fromCharCode(look.form.delimiter);
-  const table = { kind: input.kind, bound, key, width: header.length, sample, delimiter, where };
+  const table = {
+    kind: input.kind,
+    bound,
+    key,
+    width: header.length,
+    sample,
+    delimiter,
+    where,
+    isExact: isList,
+  };
   const { make, notes } = itemsOfCells(table, input.rules);
-  const nonAscii = sample.find((row) => /\P{ASCII}/u.test(row.join('')));
-  const example =
-    look.encoding !== 'utf-8' && nonAscii !== undefined ? `, as in "${nonAscii.join(delimiter)}"` : '';
-
+  const cellsOf = (raw: string): readonly string[] => tidied(parseRecords(raw, look.form)[0] ?? []);
   return {
     input,
     total: look.total === undefined ? undefined : look.total - headerAt - 1,
+    rowsBefore: headerAt + 1,
     notes: [
-      `${look.encoding}${example}`,
-      `"${delimiter === '\t' ? 'tab' : delimiter}" between columns`,
-      ...(headerAt === 0 ? [] : [`header in row ${headerAt + 1}`]),
+      ...formNotes(look, sample),
+      ...(headerAt <= 0 || Array.isArray(input.rules.columns) ? [] : [`header in row ${headerAt + 1}`]),
       ...notes,
       ...look.notes,
       ...(unused.length === 0 ? [] : [`not used: ${unused.map((column) => `"${column}"`).join(', ')}`]),
     ],
-    isRejects: isRejectsHeader(header),
-    make: (raw) => make(parseRecords(String(raw), look.form)[0] ?? []),
+    isRejects,
+    make: (raw) => make(cellsOf(String(raw))),
     async *rows() {
       let number = 0;
       for await (const text of blocksOf(bytes())) {
         const rows: Row[] = [];
         takeRecords(text, look.form, (cells, from, to) => {
           number += 1;
-          if (number <= headerAt + 1 || isBlank(cells)) return;
+          if (number <= headerAt + 1 || !isRow(cells)) return;
           // The row is kept as a slice of the block's text, which takes less memory than its cells.
-          rows.push({ number, made: make(cells), raw: text.slice(from, to) });
+          rows.push({ number, made: make(tidied(cells)), raw: text.slice(from, to) });
         });
         yield rows;
       }
     },
-    rejects: csvRejects(header, {
-      delimiter,
-      encoding: look.encoding,
-      hasBom: look.bomBytes > 0,
-      quotes: look.form.quotes,
-    }),
+    rejects: csvRejects(header, { ...rejectsForm(input, look), cellsOf }),
   };
+}
+
+/** The encoding, with a row that shows it, and the delimiter. */
+function formNotes({ encoding, form, isList }: Look, sample: readonly (readonly string[])[]): string[] {
+  const delimiter = String.fromCharCode(form.delimiter);
+  const nonAscii = sample.find((row) => /\P{ASCII}/u.test(row.join('')));
+  const example =
+    encoding !== 'utf-8' && nonAscii !== undefined ? `, as in "${nonAscii.join(delimiter)}"` : '';
+  const between = `"${delimiter === '\t' ? 'tab' : delimiter}" between columns`;
+  return [encoding + example, isList ? 'a list of SAP' : between];
+}
+
+/** Rejects have the form and the extension of their file, whose name a map may have; those of a list are CSV. */
+function rejectsForm({ path }: Input, { encoding, bomBytes, form, isList }: Look): CsvRejects {
+  const delimiter = isList ? ';' : String.fromCharCode(form.delimiter);
+  const extension = /\.(?:csv|tsv|txt)(?=$|\.gz$)/i.exec(path)?.[0] ?? (delimiter === '\t' ? '.tsv' : '.csv');
+  return { delimiter, encoding, hasBom: bomBytes > 0, quotes: isList || form.quotes, isList, extension };
 }
 
 function blocksIn(
@@ -114,7 +142,9 @@ async function lookAt(
   const separator = /^sep=(.)(?:\r\n|\n|\r)/.exec(start.subarray(0, 16).toString());
   const delimiter =
     rules.delimiter ?? separator?.[1] ?? findDelimiter(start, (cells) => isHeader(cells, { ...rules, kind }));
-  const form = { delimiter: delimiter.charCodeAt(0), quotes: rules.quotes ?? true, where };
+  const isList = delimiter === '|' && rules.delimiter === undefined && isPrinted(start.toString());
+  // In a list, blanks make room for a delimiter, and quotes are characters like others.
+  const form = { delimiter: delimiter.charCodeAt(0), quotes: rules.quotes ?? !isList, where };
 
   const watch = new ByteWatch();
   const splitter = new Splitter(form);
@@ -130,7 +160,8 @@ async function lookAt(
     encoding: encodingOf(watch, said, where),
     bomBytes,
     form,
-    total: whole === undefined ? undefined : splitter.records,
+    isList,
+    total: whole === undefined || isList ? undefined : splitter.records,
     notes: splitter.isMixed ? ['line ends of two sorts, both taken'] : [],
   };
 }
@@ -178,24 +209,48 @@ async function beginning(blocks: AsyncGenerator<string>, look: Look, isCut: bool
   }
 }
 
-/**
- * The first row that has all needed columns, or else the first that is not blank, for a message about missing columns.
- */
-function headerOf(rows: readonly string[][], { rules, kind }: Input): number {
-  const begun = rows.slice(0, headerRowsMax);
-  const found = begun.findIndex((cells) =>
-    isHeader(
-      cells.map((cell) => cell.trim()),
-      { ...rules, kind },
-    ),
-  );
-  return found >= 0
-    ? found
-    : Math.max(
-        begun.findIndex((cells) => !isBlank(cells)),
-        0,
-      );
+interface Head {
+  /** The index of the header row, or -1 where the first row is data. */
+  headerAt: number;
+  header: string[];
+  isRejects: boolean;
 }
+
+/** The first row that has all needed columns, or else the likely one, for a message about missing columns. */
+function headOf(rows: readonly string[][], { rules, kind }: Input): Head {
+  const begun = rows.slice(0, headerRowsMax).map((cells) => cells.map((cell) => cell.trim()));
+  const said = { ...rules, kind };
+  const rejects = begun.findIndex(isRejectsHeader);
+  if (rejects < 0 && Array.isArray(rules.columns))
+    return { headerAt: (rules.skip ?? 0) - 1, header: namesByPosition(rules.columns), isRejects: false };
+  const found = begun.findIndex((cells) => isHeader(cells.map(unguarded), said));
+  const headerAt = rejects >= 0 ? rejects : found >= 0 ? found : likelyHeader(begun);
+  const header = begun[headerAt] ?? [];
+  return { headerAt, header: rejects < 0 ? header : header.map(unguarded), isRejects: rejects >= 0 };
+}
+
+type Tidy = (cells: readonly string[]) => readonly string[];
+
+/** What is done to the cells of each row before they are converted. */
+const tidying = (how: { isList: boolean; isRejects: boolean }): Tidy => {
+  if (how.isList) return (cells) => cells.map((cell) => cell.trim());
+  return how.isRejects ? (cells) => cells.map(unguarded) : (cells) => cells;
+};
+
+/** Whether the first lines have one of dashes, and one that begins and ends with the delimiter. */
+function isPrinted(text: string): boolean {
+  const lines = text.split(/\r\n|\n|\r/, 60).map((line) => line.slice(0, 2_000).trimEnd());
+  return (
+    lines.some((line) => line.includes('---') && isRuler([line])) &&
+    lines.some((line) => line.startsWith('|') && line.endsWith('|') && line.length > 2 && !isRuler([line]))
+  );
+}
+
+/** Whether a row of a list is a line of dashes, a title, or the header once more, as each printed page has it. */
+const isOutside = (cells: readonly string[], header: readonly string[]): boolean =>
+  cells.length === 1 ||
+  isRuler(cells) ||
+  (cells.length === header.length && cells.every((cell, index) => cell.trim() === header[index]));
 
 const isBlank = (cells: readonly string[]): boolean => cells.every((cell) => cell === '');
 

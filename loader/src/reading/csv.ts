@@ -3,6 +3,7 @@
 import { isUtf8 } from 'node:buffer';
 import { Stop } from '../exit.ts';
 import { decodeBlock } from './encodings.ts';
+import { usualWidth } from './likely-header.ts';
 import { Splitter, type SplitterOptions } from './splitter.ts';
 
 export interface CsvForm extends SplitterOptions {
@@ -95,7 +96,7 @@ function endOfQuoted(text: string, from: number): number {
 const candidates = [';', '\t', ',', '|'];
 const linesLookedAt = 50;
 
-/** The delimiter with which a row can be the header, or else the delimiter that makes the most cells. */
+/** The delimiter with which a row can be the header, or else the one that makes most rows of one width, and wide ones. */
 export function findDelimiter(start: Buffer, isHeader: (cells: string[]) => boolean): string {
   const lines = start
     .toString()
@@ -104,13 +105,15 @@ export function findDelimiter(start: Buffer, isHeader: (cells: string[]) => bool
   const scored = candidates.map((delimiter) => {
     const rows = lines.map((line) => cellsOf(line, delimiter));
     const isFound = rows.slice(0, 20).some((cells) => isHeader(cells));
-    const widths = rows.map((cells) => cells.length).toSorted((one, other) => one - other);
-    const width = Math.max(rows[0]?.length ?? 0, widths[Math.floor(widths.length / 2)] ?? 0);
-    return { delimiter, score: (isFound ? 1_000_000 : 0) + width };
+    const width = usualWidth(rows);
+    const usual = rows.filter(({ length }) => length === width).length;
+    return { delimiter, score: (isFound ? 1_000_000 : 0) + (width - 1) * usual };
   });
   return scored.reduce((best, one) => (one.score > best.score ? one : best)).delimiter;
 }
 
 /** The cells of a line, without quotes around them. Exact enough to find a header. */
-const cellsOf = (line: string, delimiter: string): string[] =>
-  line.split(delimiter).map((cell) => cell.replace(/^\s*"(.*)"\s*$/, '$1').trim());
+function cellsOf(line: string, delimiter: string): string[] {
+  const [cells = []] = parseRecords(line, { delimiter: delimiter.charCodeAt(0), quotes: true });
+  return cells.map((cell) => cell.replace(/^\s*"(.*)"\s*$/, '$1').trim());
+}

@@ -1,8 +1,9 @@
 // Finds the header of a file for load --sample, even if it lacks columns that a load needs.
 import { openBytes, standardInput } from './bytes.ts';
-import { findDelimiter } from './csv.ts';
+import { findDelimiter, parseRecords } from './csv.ts';
 import { checkEncoding, decode, encodingByBom } from './encodings.ts';
 import { Stop } from '../exit.ts';
+import { likelyHeader } from './likely-header.ts';
 import type { Input } from './source.ts';
 import { firstBytes } from './start.ts';
 import { sheetRows } from './workbook.ts';
@@ -15,7 +16,7 @@ export async function headerOf(input: Input): Promise<string[]> {
   if (input.path === standardInput) throw new Stop('--sample takes files, and not standard input.');
   if (input.format === 'xlsx') {
     for await (const rows of sheetRows(input))
-      return widest(rows.slice(0, rowsMax).map(({ cells }) => headerOfCells(cells)));
+      return named(rows.slice(0, rowsMax).map(({ cells }) => headerOfCells(cells)));
     return [];
   }
   const { start } = await firstBytes(openBytes(input.path), startBytes, true);
@@ -27,23 +28,21 @@ async function csvHeader(start: Buffer, { rules }: Input): Promise<string[]> {
   const encoding = checkEncoding(
     rules.encoding ?? bom?.encoding ?? (isCutUtf8(start) ? 'utf-8' : 'windows-1252'),
   );
-  const lines = decode(start.subarray(bom?.bomBytes ?? 0), encoding)
-    .split(/\r\n|\n|\r/)
-    .slice(0, rowsMax);
-  const delimiter = rules.delimiter ?? findDelimiter(Buffer.from(lines.join('\n')), () => false);
-  // Split at line ends, because a quoted line end is rare in a header.
-  return widest(lines.map((line) => line.split(delimiter))).map((cell) =>
-    cell.replace(/^"(.*)"$/, '$1').trim(),
-  );
+  // The last line may be cut.
+  const text = decode(start.subarray(bom?.bomBytes ?? 0), encoding);
+  const delimiter = rules.delimiter ?? findDelimiter(Buffer.from(text), () => false);
+  const rows = parseRecords(text.slice(0, text.lastIndexOf('\n') + 1) || text, {
+    delimiter: delimiter.charCodeAt(0),
+    quotes: rules.quotes ?? true,
+  });
+  return named(rows.slice(0, rowsMax));
 }
 
 /** Whether the start of a file is UTF-8. Its last character may be cut, and is ignored. */
 const isCutUtf8 = (start: Buffer): boolean => !start.toString().slice(0, -1).includes('\ufffd');
 
-const widest = (rows: readonly string[][]): string[] =>
-  rows.reduce<string[]>((best, row) => (filled(row) > filled(best) ? row : best), []);
-
-const filled = (row: readonly string[]): number => row.filter((cell) => cell.trim() !== '').length;
+const named = (rows: readonly string[][]): string[] =>
+  (rows[likelyHeader(rows)] ?? []).map((cell) => cell.trim());
 
 /** The keys of the first object in the text. */
 function keysOf(text: string): string[] {

@@ -7,6 +7,7 @@ import { rulesFor, type LoadMap, type Rules } from '../mapping/map.ts';
 import { checkFile, standardInput } from './bytes.ts';
 import { openCsv } from './csv-source.ts';
 import { openJson, openNdjson } from './json-source.ts';
+import { refuseForeign } from './signature.ts';
 import type { Format, Input, Source } from './source.ts';
 import { sheetsOf } from './workbook.ts';
 import { openXlsx } from './xlsx-source.ts';
@@ -28,6 +29,19 @@ const formats: Readonly<Record<string, Format>> = {
   xlsx: 'xlsx',
 };
 
+/** Of other programs, which are named for what they are. */
+const foreign: ReadonlySet<string> = new Set([
+  'xls',
+  'ods',
+  'xlsb',
+  'xlsm',
+  'xml',
+  'html',
+  'htm',
+  'zip',
+  'pdf',
+]);
+
 /** Suppliers first, then products, then batches; files of a kind in the given order. */
 export async function resolveInputs(wanted: Wanted): Promise<Input[]> {
   const inputs: Input[] = [];
@@ -47,6 +61,7 @@ async function inputsOf(file: string, wanted: Wanted): Promise<Input[]> {
   const name = basename(file);
   const extension = /\.(\w+)(?:\.gz)?$/i.exec(name)?.[1]?.toLowerCase() ?? '';
   const format = formats[extension];
+  if (format !== undefined || foreign.has(extension)) await refuseForeign(file, format);
   if (format === undefined) {
     throw new Stop(
       `${file}: its name says no format. Name it .csv, .tsv, .txt, .ndjson, .json or .xlsx, or with .gz behind.`,

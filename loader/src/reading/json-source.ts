@@ -36,6 +36,7 @@ export async function openNdjson(input: Input, standardInput?: AsyncIterable<Buf
   return {
     input,
     total,
+    rowsBefore: 0,
     notes: ['one JSON object a line'],
     isRejects: standardInput === undefined && (await isRejectsLine(await bytes())),
     make: (raw) => makeLine(String(raw), make),
@@ -105,12 +106,13 @@ export async function openJson(input: Input, standardInput?: AsyncIterable<Buffe
   const bom = encodingByBom(begun.start);
   const bytes = begun.start.subarray(bom?.bomBytes ?? 0);
   if (!isUtf8(bytes)) throw new Stop(`${where} is no UTF-8, as JSON has to be.`);
-  const rows = arrayIn(decode(bytes), input, where);
+  const { rows, notes } = arrayIn(decode(bytes), input, where);
   const make = itemsOfObjects(input.kind, input.rules);
   return {
     input,
     total: rows.length,
-    notes: ['a JSON array'],
+    rowsBefore: 0,
+    notes,
     isRejects: isRejectsRow(rows[0]),
     make: (raw) => makeText(String(raw), make),
     async *rows() {
@@ -124,8 +126,13 @@ export async function openJson(input: Input, standardInput?: AsyncIterable<Buffe
   };
 }
 
-/** The array of the file, which is the array itself or the body of a push. */
-function arrayIn(text: string, { kind }: Input, where: string): unknown[] {
+interface Found {
+  rows: unknown[];
+  notes: string[];
+}
+
+/** The array of the file, which is the array itself, the body of a push, or an answer of OData 4 or 2. */
+function arrayIn(text: string, { kind }: Input, where: string): Found {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -133,9 +140,30 @@ function arrayIn(text: string, { kind }: Input, where: string): unknown[] {
     throw new Stop(`${where} is no JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
   const inner = isItem(value) ? value[kind] : value;
-  if (Array.isArray(inner)) return inner;
-  throw new Stop(`${where} is neither an array nor {"${kind}": […]}.`);
+  if (Array.isArray(inner)) return { rows: inner, notes: ['a JSON array'] };
+  const answer = isItem(value) && isItem(value['d']) ? value['d'] : isItem(value) ? value : {};
+  const rows = [answer['value'], answer['results'], isItem(value) ? value['d'] : undefined].find((one) =>
+    Array.isArray(one),
+  );
+  if (rows === undefined)
+    throw new Stop(`${where} is neither an array nor {"${kind}": […]} nor {"value": […]}.`);
+  const isPage = '@odata.nextLink' in answer || '__next' in answer;
+  return {
+    rows: rows.map(withoutNotes),
+    notes: ['an answer of OData', ...(isPage ? ['one page of several: the others are in no file'] : [])],
+  };
 }
+
+/** A row of OData without what describes it. */
+const withoutNotes = (row: unknown): unknown =>
+  isItem(row)
+    ? Object.fromEntries(
+        Object.entries(row).filter(
+          ([key, value]) =>
+            !key.includes('@') && key !== '__metadata' && !(isItem(value) && '__deferred' in value),
+        ),
+      )
+    : row;
 
 const isItem = (value: unknown): value is Item =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

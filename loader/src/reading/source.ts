@@ -39,6 +39,8 @@ export interface Source {
   input: Input;
   /** How many rows the file has, including blank ones; undefined for long standard input. */
   total: number | undefined;
+  /** How many rows are above the first one, as a title and the header are. */
+  rowsBefore: number;
   /** Messages about what was found in the file, such as its encoding. */
   notes: readonly string[];
   /** Whether it has the columns `#row` and `#reason`, as rejected rows of a load. */

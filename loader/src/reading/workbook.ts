@@ -2,6 +2,7 @@
 import { messageOf, Stop } from '../exit.ts';
 import { Wrong, type Cell } from '../mapping/convert.ts';
 import { placeOf, shortened, type Input } from './source.ts';
+import { styleOf, type Style } from './number-formats.ts';
 import { Texts } from './texts.ts';
 import { attributesOf, XmlScanner, type XmlEvents } from './xml.ts';
 import { Zip } from './zip.ts';
@@ -42,8 +43,8 @@ export async function* sheetRows(
   const sheet = book.sheets.find((one) => one.name === name);
   if (sheet === undefined) throw new Stop(`${placeOf(input)} is not there any more.`);
   const texts = await readTexts(zip, book.textsPart);
-  const dateStyles = await readDateStyles(zip, book.stylesPart);
-  const reader = new SheetReader({ texts, dateStyles, is1904: book.is1904 });
+  const styles = await readStyles(zip, book.stylesPart);
+  const reader = new SheetReader({ texts, styles, is1904: book.is1904 });
   let count = 0;
   for await (const _ of scan(zip, sheet.part, reader)) {
     const rows = reader.taken();
@@ -148,10 +149,10 @@ async function readTexts(zip: Zip, part: string | undefined): Promise<Texts> {
   return texts;
 }
 
-/** For each cell style, whether it shows a number as a date. */
-async function readDateStyles(zip: Zip, part: string | undefined): Promise<boolean[]> {
-  const dateFormats = new Map<string, boolean>();
-  const styles: boolean[] = [];
+/** How each cell style shows a number. */
+async function readStyles(zip: Zip, part: string | undefined): Promise<Style[]> {
+  const formats = new Map<string, Style>();
+  const styles: Style[] = [];
   // `cellStyleXfs` comes first, with `xf` elements that are no styles of cells.
   let isOfCells = false;
   await scanAll(zip, part, {
@@ -159,8 +160,8 @@ async function readDateStyles(zip: Zip, part: string | undefined): Promise<boole
       if (name === 'cellXfs') isOfCells = true;
       if (name !== 'numFmt' && (name !== 'xf' || !isOfCells)) return;
       const { numFmtId = '0', formatCode = '' } = attributesOf(tag);
-      if (name === 'numFmt') dateFormats.set(numFmtId, isDateFormat(formatCode));
-      else styles.push(dateFormats.get(numFmtId) ?? isBuiltInDate(Number(numFmtId)));
+      if (name === 'numFmt') formats.set(numFmtId, isDateFormat(formatCode) ? 'day' : styleOf(formatCode));
+      else styles.push(formats.get(numFmtId) ?? (isBuiltInDate(Number(numFmtId)) ? 'day' : 'plain'));
     },
   });
   return styles;
@@ -205,7 +206,7 @@ class TextReader {
 
 interface Reading {
   texts: Texts;
-  dateStyles: readonly boolean[];
+  styles: readonly Style[];
   is1904: boolean;
 }
 
@@ -277,12 +278,14 @@ class SheetReader implements XmlEvents {
     // A time without a zone is read as UTC, not as local time of this machine.
     if (type === 'd') return dayOr(new Date(/T[^TZ+-]*$/.test(content) ? `${content}Z` : content), content);
     const number = Number(content);
-    const { texts, dateStyles, is1904 } = this.#reading;
+    const { texts, styles, is1904 } = this.#reading;
     const cell = type === 's' ? texts.at(number) : number;
     if (cell === undefined || Number.isNaN(cell))
       throw new Error(`row ${this.#number}: no value is ${content}`);
-    const isDay = typeof cell === 'number' && dateStyles[this.#style] === true;
-    return isDay ? dayOr(dateOf(cell, is1904), content) : cell;
+    if (typeof cell !== 'number') return cell;
+    const style = styles[this.#style] ?? 'plain';
+    if (style === 'plain') return cell;
+    return style === 'day' ? dayOr(dateOf(cell, is1904), content) : style(cell);
   }
 }
 

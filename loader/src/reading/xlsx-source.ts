@@ -1,10 +1,12 @@
 // A sheet of an Excel workbook: a first pass over all of it finds header and formats, a second one reads it.
 import { Stop } from '../exit.ts';
 import { isRejectsHeader } from '../kinds.ts';
-import { bindColumns, isHeader } from '../mapping/columns.ts';
+import { bindColumns, isHeader, namesByPosition, type ColumnRules } from '../mapping/columns.ts';
 import { textOf } from '../mapping/convert.ts';
 import { itemsOfCells } from '../mapping/items.ts';
 import { csvRejects } from './csv-rejects.ts';
+import { unguarded } from './formulas.ts';
+import { likelyHeader } from './likely-header.ts';
 import { placeOf, type Input, type Source } from './source.ts';
 import { sheetRows, type SheetRow } from './workbook.ts';
 
@@ -22,31 +24,47 @@ export async function openXlsx(input: Input): Promise<Source> {
   const [first] = begun;
   if (first === undefined) throw new Stop(`${where} is empty.`);
   const rules = { ...input.rules, kind: input.kind };
-  const headerRow =
-    begun.find(({ number, cells }) => number <= headerRowsMax && isHeader(headerOf(cells), rules)) ?? first;
-  const header = headerOf(headerRow.cells);
+  const { header, headerNumber } = headOf(begun, rules);
+  const isRejects = isRejectsHeader(header);
   const { bound, unused, key } = bindColumns(header, rules, where);
-  const isBelow = ({ number }: SheetRow): boolean => number > headerRow.number;
-  const sample = begun.filter(isBelow).map(({ cells }) => cells);
+  const isBelow = ({ number }: SheetRow): boolean => number > headerNumber;
+  const tidied = (cells: SheetRow['cells']): SheetRow['cells'] =>
+    isRejects ? cells.map((cell) => (typeof cell === 'string' ? unguarded(cell) : cell)) : cells;
+  const sample = begun.filter(isBelow).map(({ cells }) => tidied(cells));
   const table = { kind: input.kind, bound, key, width: header.length, sample, delimiter: undefined, where };
   const { make, notes } = itemsOfCells(table, input.rules);
   return {
     input,
-    total: lastNumber - headerRow.number,
+    total: lastNumber - headerNumber,
+    rowsBefore: headerNumber,
     notes: [
-      ...(headerRow.number === 1 ? [] : [`header in row ${headerRow.number}`]),
+      ...(headerNumber <= 1 ? [] : [`header in row ${headerNumber}`]),
       ...notes,
       ...(unused.length === 0 ? [] : [`not used: ${unused.map((column) => `"${column}"`).join(', ')}`]),
     ],
-    isRejects: isRejectsHeader(header),
-    make: (raw) => make(Array.isArray(raw) ? raw : []),
+    isRejects,
+    make: (raw) => make(Array.isArray(raw) ? tidied(raw) : []),
     async *rows() {
       for await (const rows of sheetRows(input)) {
-        yield rows.filter(isBelow).map(({ number, cells }) => ({ number, made: make(cells), raw: cells }));
+        yield rows
+          .filter(isBelow)
+          .map(({ number, cells }) => ({ number, made: make(tidied(cells)), raw: cells }));
       }
     },
     rejects: csvRejects(header, { delimiter: ';', encoding: 'utf-8', hasBom: true, quotes: true }),
   };
+}
+
+/** The header, and the number of its row: 0, or that of the last skipped row, where a map names columns by position. */
+function headOf(begun: readonly SheetRow[], rules: ColumnRules & { skip?: number }) {
+  const rows = begun.filter(({ number }) => number <= headerRowsMax);
+  const texts = rows.map(({ cells }) => headerOf(cells).map(unguarded));
+  const rejects = texts.findIndex(isRejectsHeader);
+  if (rejects < 0 && Array.isArray(rules.columns))
+    return { header: namesByPosition(rules.columns), headerNumber: rules.skip ?? 0 };
+  const found = rejects >= 0 ? rejects : texts.findIndex((cells) => isHeader(cells, rules));
+  const at = found >= 0 ? found : likelyHeader(texts);
+  return { header: texts[at] ?? [], headerNumber: rows[at]?.number ?? 0 };
 }
 
 /** The texts of a header row; a missing cell is empty. */

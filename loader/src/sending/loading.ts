@@ -31,8 +31,10 @@ export interface LoadingOptions {
   interrupt: AbortSignal;
   /** Called for each accepted row. */
   accepted?: (kind: Kind, id: string) => void;
-  /** Called when all rows up to `row`, of `total`, have their outcome. */
-  progressed?: (file: FileState, row: number, total: number | undefined) => void;
+  /** Called for each row that has its outcome, in the order of the file. */
+  judged?: (file: FileState, slot: Slot) => void;
+  /** Called when so many rows, of `total`, have their outcome. */
+  progressed?: (file: FileState, rows: number, total: number | undefined) => void;
 }
 
 /** The state is saved with a `reach` so many rows ahead, so that it need not be saved for each push. */
@@ -90,7 +92,7 @@ export class Loading {
         if (slot.status === 'rejected' || slot.status === 'deferred') refused += 1;
         this.#settled(index, source, slot, slot.row <= again);
       });
-      this.#options.progressed?.(file, file.row, source.total);
+      this.#options.progressed?.(file, Math.max(file.row - source.rowsBefore, 0), source.total);
     };
     const queue = this.#openQueue(kind, release);
     const makeRoom = async (): Promise<void> => {
@@ -205,8 +207,9 @@ export class Loading {
   }
 
   #count(file: FileState, source: Source, slot: Slot, isAgain: boolean): void {
-    const { outputs, accepted } = this.#options;
+    const { outputs, accepted, judged } = this.#options;
     const { counts } = file;
+    judged?.(file, slot);
     outputs.result(file, slot);
     if (slot.status === 'rejected') {
       counts.rejected += 1;

@@ -1,5 +1,6 @@
 // The files that a load writes: rejected rows of each input file, results of all rows, deferred rows and rejected ids.
 import { basename, join } from 'node:path';
+import { guarded } from '../reading/formulas.ts';
 import type { RejectsForm } from '../reading/source.ts';
 import { DeferredRows } from './deferred.ts';
 import { Output } from './output.ts';
@@ -103,4 +104,7 @@ export class Outputs implements AsyncDisposable {
   }
 }
 
-const quoted = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+function quoted(unsafe: string): string {
+  const text = guarded(unsafe);
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

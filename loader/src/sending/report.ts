@@ -34,7 +34,7 @@ export function summarize(state: LoadState, reasons: readonly Reason[], seconds:
   };
 }
 
-export function inWords({ files, reasons, seconds }: Summary, isPlan: boolean): string {
+export function inWords({ files, reasons, seconds }: Summary, isPlan: boolean, hasReasons = true): string {
   const lines = files.map(({ file, sheet, rejects, ...counts }) => {
     const parts = [
       `${count(counts.created)} ${isPlan ? 'to create' : 'created'}`,
@@ -46,5 +46,8 @@ export function inWords({ files, reasons, seconds }: Summary, isPlan: boolean): 
     return `${placeOf({ path: file, sheet })}: ${parts.join(', ')}${rejects === undefined ? '' : ` (${shortened(rejects)})`}`;
   });
   const shown = reasons.map(({ place, row, reason }) => `  ${place}, row ${row}: ${reason}`);
+  const left = files.reduce((sum, { rejected }) => sum + rejected, 0) - shown.length;
+  if (!hasReasons) shown.length = 0;
+  else if (left > 0) shown.push(`  and ${count(left)} more`);
   return `${[...lines, ...shown, `${seconds.toFixed(1)} s`].join('\n')}\n`;
 }

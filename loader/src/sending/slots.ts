@@ -16,6 +16,8 @@ export interface Slot {
   status: Status | undefined;
   internalId: string;
   reason: string;
+  /** What an accepted row changes, as the service says. */
+  changedFields?: readonly string[] | undefined;
   /** The push of the row, while that waits or is in flight. */
   push?: Push | undefined;
   /** The next row in the same bucket of `RowsById` (push-queue.ts). */
@@ -86,6 +88,7 @@ export function slotOf({ number, made, raw }: Row): Slot {
     status: isWrong ? 'rejected' : undefined,
     internalId: '',
     reason: isWrong ? made.reason : '',
+    changedFields: undefined,
     push: undefined,
     next: undefined,
     place: undefined,
@@ -104,5 +107,8 @@ export function settle(slot: Slot, { details, records }: PushOutcome, at: number
       ? 'deferred'
       : 'rejected';
     slot.reason = detail.problems.map((problem) => problem.detail).join('; ');
-  } else slot.status = detail.action;
+  } else {
+    slot.status = detail.action;
+    slot.changedFields = detail.changedFields;
+  }
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Kind } from '@integration-sync/client';
 import type { Rules } from '../mapping/map.ts';
 import type { Format } from '../reading/source.ts';
-import { Stop, systemCodeOf } from '../exit.ts';
+import { systemCodeOf } from '../exit.ts';
 import { openOwn } from './own-files.ts';
 
 export interface Counts {

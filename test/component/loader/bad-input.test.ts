@@ -52,7 +52,7 @@ const good = 'externalId;name\nS-1;One\n';
 it('says that the service does not answer, with 1, where all is well but that', async () => {
   const said = await loadFile('suppliers.csv', good);
   expect(said).toMatchObject({ code: 1, err: expect.stringContaining('http://127.0.0.1:1 does not answer') });
-  expect(said.err).toContain('suppliers.csv: suppliers, 1 rows; utf-8; ";" between columns');
+  expect(said.err).toContain('suppliers.csv: suppliers, 1 row; utf-8; ";" between columns');
 });
 
 const sheetPart = 'xl/worksheets/sheet1.xml';

@@ -54,6 +54,7 @@ const sourceOf = (rows: Row[]): Source => ({
   total: rows.length,
   notes: [],
   isRejects: false,
+  rowsBefore: 0,
   make: (raw) => JSON.parse(String(raw)),
   async *rows() {
     yield rows;

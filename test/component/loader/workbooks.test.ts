@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { Wrong, type Cell } from '../../../loader/src/mapping/convert.ts';
+import { Shown, Wrong, type Cell } from '../../../loader/src/mapping/convert.ts';
 import { resolveInputs } from '../../../loader/src/reading/inputs.ts';
 import { sheetRows, sheetsOf } from '../../../loader/src/reading/workbook.ts';
 import { useFolder } from '../../support/use-folder.ts';
@@ -18,7 +18,10 @@ async function rowsOf(path: string, sheet: string): Promise<Record<number, unkno
   return found;
 }
 
-const shown = (cell: Cell): unknown => (cell instanceof Wrong ? `wrong: ${cell.reason}` : (cell ?? null));
+function shown(cell: Cell): unknown {
+  if (cell instanceof Shown) return cell.text ?? cell.value;
+  return cell instanceof Wrong ? `wrong: ${cell.reason}` : (cell ?? null);
+}
 
 const written = (name: string): string => resolve(import.meta.dirname, 'workbooks', name);
 

@@ -47,6 +47,9 @@ const valueOf = (
   return item instanceof Wrong ? `wrong: ${item.reason}` : item[column];
 };
 
+const countryOf = (cell: string, kind: Table['kind'] = 'suppliers'): unknown =>
+  valueOf('country', cell, {}, kind);
+
 describe('the fields', () => {
   const types: Readonly<Record<string, string[]>> = {
     text: ['string'],
@@ -148,6 +151,17 @@ describe('dates', () => {
     ['DD.MM.YYYY', '2026-03-31', '2026-03-31'],
     ['DD.MM.YYYY', '2026-03-31 00:00:00', '2026-03-31'],
     ['DD.MM.YYYY', '2026-03-31T10:00:00Z', '2026-03-31T10:00:00Z'],
+    ['DD.MM.YYYY', '31.03.2026 10:00:00', '2026-03-31'],
+    ['MM/DD/YYYY', '12/31/2025 12:00:00 AM', '2025-12-31'],
+    ['DD.MM.YYYY', '2025-12-31 13:45:00', '2025-12-31'],
+    ['DD.MM.YYYY', '2025-12-31 13:45:00.123 +0100', '2025-12-31T13:45:00.123+01:00'],
+    ['DD.MM.YY', '31.12.25', '2025-12-31'],
+    ['DD.MM.YY', '31.12.98', '1998-12-31'],
+    ['DD-MMM-YYYY', '31-Dec-2025', '2025-12-31'],
+    ['DD-MMM-YY', '31-DEZ-25', '2025-12-31'],
+    ['DD MMM YYYY', '31 août 2025', '2025-08-31'],
+    ['MMM DD, YYYY', 'Mar 31, 2026', '2026-03-31'],
+    ['DD.MM.YYYY', '/Date(1767139200000)/', '2025-12-31'],
   ])('as %s, %s is %s', (format, text, day) => {
     expect(readDate(text, dateFormat(format))).toBe(day);
   });
@@ -156,7 +170,8 @@ describe('dates', () => {
     ['DD.MM.YYYY', '31/03/2026'],
     ['DD.MM.YYYY', '31.03.26'],
     ['YYYYMMDD', '2026331'],
-    ['DD.MM.YYYY', '31.03.2026 10:00:00'],
+    ['DD-MMM-YYYY', '31-Foo-2025'],
+    ['DD.MM.YYYY', '31.03.2026 later'],
   ])('as %s, %s is none', (format, text) => {
     expect(readDate(text, dateFormat(format))).toBeUndefined();
   });
@@ -169,6 +184,14 @@ describe('dates', () => {
     expect(found(['03/04/2026', '03/31/2026'])).toEqual(['MM/DD/YYYY']);
     expect(found(['03/04/2026'])).toEqual(['DD/MM/YYYY', 'MM/DD/YYYY']);
     expect(found(['next week'])).toEqual([]);
+    expect(found(['12/31/2025 12:00:00 AM'])).toEqual(['MM/DD/YYYY']);
+    expect(found(['31.12.25'])).toEqual(['DD.MM.YY']);
+    expect(found(['31-Dec-2025'])).toEqual(['DD-MMM-YYYY']);
+    expect(found(['03/04/25'])).toEqual(['DD/MM/YY', 'MM/DD/YY']);
+  });
+
+  it.each(['soon', 'MM/DD', 'D.M.YYYY', 'DD.MM.YYYY DD', ''])('takes no format from %j', (text) => {
+    expect(dateFormat(text)).toBeUndefined();
   });
 });
 
@@ -196,6 +219,12 @@ describe('columns', () => {
     );
     expect(() => bind(['externalId', 'productExternalId', 'Charge'])).toThrow(
       'no column is "batchNumber", which batches need. The columns are "externalId", "productExternalId", "Charge".',
+    );
+  });
+
+  it('that are there twice under one name stop the load, and are named by their places', () => {
+    expect(() => bind(['externalId', 'productExternalId', 'batchNumber', 'externalId'])).toThrow(
+      'batches.csv: the columns 1 and 4 are all named "externalId", which is "externalId". Rename one of them',
     );
   });
 
@@ -229,6 +258,44 @@ describe('rows', () => {
     expect(valueOf('externalId', 4711.5)).toMatch('wrong: externalId: 4711.5 is a number with a fraction');
     expect(valueOf('externalId', 1234567890123456)).toMatch('more than 15 digits, which Excel does not keep');
     expect(valueOf('externalId', 123456789012345)).toBe('123456789012345');
+    expect(valueOf('batchNumber', 1234567890123456)).toMatch('more than 15 digits');
+    expect(valueOf('externalId', new Date('2026-03-01T00:00:00Z'))).toMatch('is a day, and no id');
+  });
+
+  it('have ids without the blanks around them, unless a map says that these count', () => {
+    expect(valueOf('externalId', ' ALV-1   ')).toBe('ALV-1');
+    expect(valueOf('productExternalId', 'P-1\u00a0')).toBe('P-1');
+    expect(valueOf('externalId', ' ALV-1', { trim: false })).toBe(' ALV-1');
+    expect(valueOf('batchNumber', ' 1')).toBe(' 1');
+  });
+
+  it('have a value stand for another one, of a field that a map names or of codes', () => {
+    const values = { D: 'DE', Stk: 'PCE', name: { D: 'Dee' } };
+    const of = (column: string, cell: string) => valueOf(column, cell, { values }, 'suppliers');
+    expect([of('country', 'D'), of('country', ' D '), of('name', 'D'), of('address', 'D')]).toEqual([
+      'DE',
+      'DE',
+      'Dee',
+      'D',
+    ]);
+    expect(valueOf('unit', 'Stk', { values })).toBe('PCE');
+    expect(valueOf('externalId', 'D', { values })).toBe('D');
+  });
+
+  it('have countries by their names and alpha-3 codes, but for names of none or of two', () => {
+    expect(
+      ['DEU', 'aut', 'Deutschland', 'SWEDEN', 'España', 'Italia', 'Côte d’Ivoire'].map((one) =>
+        countryOf(one),
+      ),
+    ).toEqual(['DE', 'AT', 'DE', 'SE', 'ES', 'IT', 'CI']);
+    expect(['Narnia', 'Congo', 'de', 'XYZ'].map((one) => countryOf(one))).toEqual([
+      'Narnia',
+      'Congo',
+      'de',
+      'XYZ',
+    ]);
+    // Products take alpha-3 codes as they are, and an earlier load may have stored them.
+    expect([countryOf('DEU', 'products'), countryOf('Schweden', 'products')]).toEqual(['DEU', 'SE']);
   });
 
   it('have lists, words for true and false, and days become what their fields take', () => {

@@ -1,0 +1,67 @@
+// The alpha-2 code of a country that a file names by its alpha-3 code or by its name, in the languages whose words for true and
+// false are known. A name of two countries is none.
+
+/** Each assigned code of ISO 3166-1: alpha-2, and alpha-3 behind it. */
+const codes =
+  'ADAND AEARE AFAFG AGATG AIAIA ALALB AMARM AOAGO AQATA ARARG ASASM ATAUT AUAUS AWABW AXALA AZAZE BABIH BBBRB BDBGD BEBEL ' +
+  'BFBFA BGBGR BHBHR BIBDI BJBEN BLBLM BMBMU BNBRN BOBOL BQBES BRBRA BSBHS BTBTN BVBVT BWBWA BYBLR BZBLZ CACAN CCCCK CDCOD ' +
+  'CFCAF CGCOG CHCHE CICIV CKCOK CLCHL CMCMR CNCHN COCOL CRCRI CUCUB CVCPV CWCUW CXCXR CYCYP CZCZE DEDEU DJDJI DKDNK DMDMA ' +
+  'DODOM DZDZA ECECU EEEST EGEGY EHESH ERERI ESESP ETETH FIFIN FJFJI FKFLK FMFSM FOFRO FRFRA GAGAB GBGBR GDGRD GEGEO GFGUF ' +
+  'GGGGY GHGHA GIGIB GLGRL GMGMB GNGIN GPGLP GQGNQ GRGRC GSSGS GTGTM GUGUM GWGNB GYGUY HKHKG HMHMD HNHND HRHRV HTHTI HUHUN ' +
+  'IDIDN IEIRL ILISR IMIMN ININD IOIOT IQIRQ IRIRN ISISL ITITA JEJEY JMJAM JOJOR JPJPN KEKEN KGKGZ KHKHM KIKIR KMCOM KNKNA ' +
+  'KPPRK KRKOR KWKWT KYCYM KZKAZ LALAO LBLBN LCLCA LILIE LKLKA LRLBR LSLSO LTLTU LULUX LVLVA LYLBY MAMAR MCMCO MDMDA MEMNE ' +
+  'MFMAF MGMDG MHMHL MKMKD MLMLI MMMMR MNMNG MOMAC MPMNP MQMTQ MRMRT MSMSR MTMLT MUMUS MVMDV MWMWI MXMEX MYMYS MZMOZ NANAM ' +
+  'NCNCL NENER NFNFK NGNGA NINIC NLNLD NONOR NPNPL NRNRU NUNIU NZNZL OMOMN PAPAN PEPER PFPYF PGPNG PHPHL PKPAK PLPOL PMSPM ' +
+  'PNPCN PRPRI PSPSE PTPRT PWPLW PYPRY QAQAT REREU ROROU RSSRB RURUS RWRWA SASAU SBSLB SCSYC SDSDN SESWE SGSGP SHSHN SISVN ' +
+  'SJSJM SKSVK SLSLE SMSMR SNSEN SOSOM SRSUR SSSSD STSTP SVSLV SXSXM SYSYR SZSWZ TCTCA TDTCD TFATF TGTGO THTHA TJTJK TKTKL ' +
+  'TLTLS TMTKM TNTUN TOTON TRTUR TTTTO TVTUV TWTWN TZTZA UAUKR UGUGA UMUMI USUSA UYURY UZUZB VAVAT VCVCT VEVEN VGVGB VIVIR ' +
+  'VNVNM VUVUT WFWLF WSWSM YEYEM YTMYT ZAZAF ZMZMB ZWZWE';
+
+export const alpha2ByAlpha3: ReadonlyMap<string, string> = new Map(
+  codes.split(' ').map((pair) => [pair.slice(2), pair.slice(0, 2)]),
+);
+
+const languages = ['en', 'de', 'fr', 'es', 'it'];
+/** Names in use that are not those of Unicode. */
+const others: Readonly<Record<string, string>> = {
+  'czech republic': 'CZ',
+  'great britain': 'GB',
+  großbritannien: 'GB',
+  'korea, republic of': 'KR',
+  macedonia: 'MK',
+  'russian federation': 'RU',
+  'slovak republic': 'SK',
+  'the netherlands': 'NL',
+  turkey: 'TR',
+  'tschechische republik': 'CZ',
+  'united states of america': 'US',
+  'viet nam': 'VN',
+};
+
+/** Names that people use of two countries. */
+const ambiguous = ['congo', 'kongo', 'korea', 'corea', 'corée'];
+
+/** The code of a country by its name; undefined if no country, or more than one, has it. */
+export function alpha2ByName(name: string): string | undefined {
+  names ??= namesOfCountries();
+  return names.get(name.toLowerCase());
+}
+
+/** Made when a file has the first name of a country: it takes some milliseconds. */
+let names: ReadonlyMap<string, string> | undefined;
+
+function namesOfCountries(): ReadonlyMap<string, string> {
+  const found = new Map(Object.entries(others));
+  const shared = new Set<string>();
+  for (const language of languages) {
+    const namesIn = new Intl.DisplayNames([language], { type: 'region', fallback: 'none' });
+    for (const code of alpha2ByAlpha3.values()) {
+      const name = namesIn.of(code)?.toLowerCase();
+      if (name === undefined) continue;
+      if ((found.get(name) ?? code) !== code) shared.add(name);
+      found.set(name, code);
+    }
+  }
+  for (const name of [...shared, ...ambiguous]) found.delete(name);
+  return found;
+}

@@ -1,0 +1,52 @@
+// What stands for what in whole cells: as a map says by `values`, and countries by their names and alpha-3 codes.
+import type { Kind } from '@integration-sync/client';
+import type { FieldType } from '../kinds.ts';
+import { textOf, type Convert } from './convert.ts';
+import { alpha2ByAlpha3, alpha2ByName } from './countries.ts';
+import type { Rules } from './map.ts';
+
+interface Of {
+  kind: Kind;
+  field: string;
+  type: FieldType;
+  rules: Rules;
+}
+
+/** Values that a map gives without a field are of these: a name of a supplier may be the code of a country. */
+const coded: ReadonlySet<string> = new Set(['country', 'unit', 'category']);
+
+export function replacing(convert: Convert, { kind, field, type, rules }: Of): Convert {
+  if (type !== 'text') return convert;
+  const values = valuesOf(field, rules);
+  const isCountry = field === 'country';
+  if (values.size === 0 && !isCountry) return convert;
+  // Products take alpha-3 codes as they are.
+  const codeOf = kind === 'suppliers' ? alpha2Of : alpha2ByName;
+  return (cell) => {
+    const text = typeof cell === 'string' || typeof cell === 'number' ? textOf(cell).trim() : '';
+    const value = values.get(text);
+    if (value !== undefined) return value;
+    return (isCountry && text.length > 2 ? codeOf(text) : undefined) ?? convert(cell);
+  };
+}
+
+function valuesOf(field: string, { values = {} }: Rules): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  for (const [from, to] of Object.entries(values)) {
+    if (typeof to === 'string' && coded.has(field)) found.set(from, to);
+    if (typeof to !== 'string' && from === field) for (const entry of Object.entries(to)) found.set(...entry);
+  }
+  return found;
+}
+
+const alpha2Of = (text: string): string | undefined =>
+  alpha2ByAlpha3.get(text.toUpperCase()) ?? alpha2ByName(text);
+
+/** A message with the first text that becomes another one. */
+export function standsFor(texts: readonly string[], convert: Convert): string | undefined {
+  for (const text of new Set(texts)) {
+    const value = text === '' ? undefined : convert(text);
+    if (typeof value === 'string' && value.trim() !== text) return `"${text}" is ${value}`;
+  }
+  return undefined;
+}

@@ -1,0 +1,30 @@
+// Which row is likely the header of a table whose columns have unknown names: for load --sample, and for messages.
+
+/** The first row that is as wide as most rows and has names in most of its cells: a title is narrower, or has one cell. */
+export function likelyHeader(rows: readonly (readonly string[])[]): number {
+  const width = usualWidth(rows);
+  const found = rows.findIndex(
+    (cells) => cells.length >= width && filled(cells) >= Math.max(2, Math.ceil(width / 2)) && !isRuler(cells),
+  );
+  if (found >= 0) return found;
+  return Math.max(
+    rows.findIndex((cells) => filled(cells) > 0 && !isRuler(cells)),
+    0,
+  );
+}
+
+/** The width that most rows have that are wider than one cell. */
+export function usualWidth(rows: readonly (readonly string[])[]): number {
+  const counts = new Map<number, number>();
+  for (const { length } of rows) if (length > 1) counts.set(length, (counts.get(length) ?? 0) + 1);
+  const [most] = [...counts].toSorted(
+    ([one, times], [other, otherTimes]) => otherTimes - times || other - one,
+  );
+  return most?.[0] ?? 1;
+}
+
+/** A line of dashes, as a list of SAP has it above and below its header. */
+export const isRuler = (cells: readonly string[]): boolean =>
+  cells.every((cell) => /^[\s+|-]*$/.test(cell)) && cells.some((cell) => cell.includes('--'));
+
+const filled = (cells: readonly string[]): number => cells.filter((cell) => cell.trim() !== '').length;
