@@ -6,6 +6,7 @@ import { expect, it } from 'vitest';
 import { granted, ownOfOperators, triedReplies, triedSubjects } from '../support/boundaries.ts';
 import { eventually } from '../support/eventually.ts';
 import { services, startNatsWithUsers, users, type NatsWithUsers, type User } from '../support/nats-users.ts';
+import { narrowedConf } from '../support/narrowed-reader.ts';
 import { runOps } from '../support/ops.ts';
 
 /** The body that makes the most of a subject: an empty one deletes, and a consumer pushes. */
@@ -106,7 +107,7 @@ async function openVictims(nats: NatsWithUsers) {
   return {
     streams: before.streams,
     /** The streams now, and the subjects of what was stored since or heard by others than the login. */
-    async look(user: User) {
+    async look(user: string) {
       // nats-server works on these requests after all that came before.
       for (let turn = 0; turn < 3; turn += 1) await manager.streams.list().next();
       const now = await stateOf(manager);
@@ -120,20 +121,14 @@ async function openVictims(nats: NatsWithUsers) {
   };
 }
 
-async function attack(
-  nats: NatsConnection,
-  user: User,
-  subjects: readonly string[],
-  replies: readonly string[],
-): Promise<void> {
-  const own = ownOfOperators[user];
+async function attack(nats: NatsConnection, own: RegExp | undefined): Promise<void> {
   const forged = headers();
   forged.set('integration', 'victim');
   forged.append('integration', 'other');
   forged.set('Nats-Trace-Dest', 'svc.catalog.suppliers.erase');
-  for (const subject of subjects) {
+  for (const subject of triedSubjects) {
     if (own?.test(subject) === true) continue;
-    for (const reply of replies) {
+    for (const reply of triedReplies) {
       if (own?.test(reply) === true) continue;
       try {
         nats.publish(subject, bodyFor(subject, reply), { reply });
@@ -157,10 +152,25 @@ it.each(users)(
     await using nats = await startNatsWithUsers();
     await using victims = await openVictims(nats);
     await using login = await nats.connectAs(user);
-    await attack(login.nats, user, triedSubjects, triedReplies);
+    await attack(login.nats, ownOfOperators[user]);
     const { streams, reached } = await victims.look(user);
     expect(streams).toEqual(victims.streams);
     expect(reached.filter((subject) => !granted[user].some((one) => one.test(subject)))).toEqual([]);
   },
   120_000,
 );
+
+it('a reader of one integration reaches the listings of that integration and nothing else', async () => {
+  await using conf = await narrowedConf('billing', 'acme');
+  await using nats = await startNatsWithUsers(conf.path);
+  await using victims = await openVictims(nats);
+  await using login = await conf.connect(nats);
+  await attack(login.nats, undefined);
+  for (const listing of ['svc.catalog.suppliers.list', 'svc.batches.dds.list'])
+    for (const integration of ['.acme', '.other', '.*', '.>', ''])
+      login.nats.publish(`${listing}${integration}`, '', { reply: '_INBOX_billing.x' });
+  await login.nats.flush();
+  const { streams, reached } = await victims.look('billing');
+  expect(streams).toEqual(victims.streams);
+  expect(reached.toSorted()).toEqual(['svc.batches.dds.list.acme', 'svc.catalog.suppliers.list.acme']);
+}, 120_000);

@@ -205,6 +205,6 @@ export const granted: Readonly<Record<User, readonly RegExp[]>> = {
 /** What changes streams by right: the test leaves these subjects to the operators' logins. */
 export const ownOfOperators: Readonly<Partial<Record<User, RegExp>>> = {
   webhooks: /^\$JS\.API\.STREAM\.PURGE\.ATTEMPTS$/,
-  ops: /^\$JS\.API\.(STREAM\.(CREATE|UPDATE|PURGE)\.|CONSUMER\.DURABLE\.CREATE\.EVENTS\.)/,
+  ops: /^\$JS\.API\.(STREAM\.(CREATE|UPDATE|PURGE)\.|CONSUMER\.(DURABLE\.CREATE|DELETE)\.EVENTS\.)/,
   operator: /^\$JS\.API\./,
 };

@@ -47,6 +47,19 @@ export const subjects = {
 
 export type RequestSubject = (typeof subjects)[keyof typeof subjects];
 
+/**
+ * These are served on `<subject>.<integration>` as well, for another service inside. The integration in the subject wins over the
+ * header, so that an import of NATS holds an account to one integration.
+ */
+export const pinnableSubjects: readonly RequestSubject[] = [
+  subjects.suppliersList,
+  subjects.productsList,
+  subjects.batchesList,
+  subjects.ddsList,
+];
+
+export const pinnedSubject = (subject: string, integration: string): string => `${subject}.${integration}`;
+
 /** On this subject catalog, batches and webhooks answer whether they are ready. */
 export const healthSubject = (service: string): string => `svc.${service}.health.check`;
 

@@ -680,3 +680,51 @@ describe('a request that waits for something', () => {
     expect(awake() - startedAt).toBeLessThan(3_000);
   });
 });
+
+describe('a listing with an integration at the end of its subject', () => {
+  const subject = 'svc.catalog.suppliers.list';
+  const listing: BusHandler = async ({ integration, headers, subject: named }) => ({
+    body: JSON.stringify([integration, headers.get('integration'), named, subject === named]),
+  });
+
+  it('is of that integration, whatever the header names, and counts as the listing', async () => {
+    await using _ = await serve(answering, { [subject]: listing, 'svc.catalog.suppliers.push': listing });
+    await using stranger = await connectRaw();
+    for (const headed of ['other', 'acme', 'a.b', '*', ''])
+      expect(
+        JSON.parse(
+          text(
+            (await asking.request(`${subject}.acme`, { headers: { integration: headed }, timeoutMs: 5_000 }))
+              .body,
+          ),
+        ),
+      ).toEqual(['acme', 'acme', subject, true]);
+    const bare = await stranger.nats.request(`${subject}.acme`, '', { timeout: 5_000 });
+    expect(bare.json()).toEqual(['acme', 'acme', subject, true]);
+    const two = natsHeaders();
+    two.append('integration', 'one');
+    two.append('integration', 'other');
+    const both = await stranger.nats.request(`${subject}.acme`, '', { headers: two, timeout: 5_000 });
+    expect(both.json()).toEqual(['acme', 'acme', subject, true]);
+    const stats = (await stranger.nats.request('$SRV.STATS.catalog', '', { timeout: 5_000 })).json<{
+      endpoints: { subject: string; num_requests: number }[];
+    }>();
+    expect(stats.endpoints).toMatchObject([
+      { subject, num_requests: 7 },
+      { subject: 'svc.catalog.suppliers.push', num_requests: 0 },
+    ]);
+  });
+
+  it('is refused where the end is no integration, and not served below another subject', async () => {
+    await using _ = await serve(answering, { [subject]: listing, 'svc.catalog.suppliers.push': listing });
+    const ask = (end: string, of = subject) =>
+      failureOf(asking.request(`${of}.${end}`, { headers: { integration: 'acme' }, timeoutMs: 5_000 }));
+    for (const end of ['*', '>', 'x'.repeat(300), 'Größe', '$acme'])
+      expect(await ask(end)).toMatchObject({
+        code: 'invalid_request',
+        detail: expect.stringContaining('The end of the subject must name one integration'),
+      });
+    for (const [end, of] of [['acme.more'], ['acme', 'svc.catalog.suppliers.push']] as const)
+      expect(await ask(end, of)).toMatchObject({ code: 'unavailable' });
+  });
+});

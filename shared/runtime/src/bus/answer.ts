@@ -69,6 +69,8 @@ export interface RequestInHand {
 }
 
 export interface Answering {
+  /** The subject as the service declares it; that of a request may have an integration at its end. */
+  served: string;
   handler: BusHandler;
   semaphore: Semaphore;
   /** Whether a request without an internal error is logged at level debug. */
@@ -85,22 +87,21 @@ interface Parts {
 export async function answer(
   connection: Connection,
   inHand: RequestInHand,
-  { handler, semaphore, quiet, waits }: Answering,
+  { served: subject, handler, semaphore, quiet, waits }: Answering,
 ): Promise<RequestSeen> {
   const startedAt = performance.now();
   const { message } = inHand;
-  const { subject } = message;
-  const headers = readHeaders(message.headers);
+  const headers = headersOf(message, subject);
   const given = readTraceparent(headers.get(requestHeaders.traceparent));
   // Requests of a quiet subject, such as health checks, come every few seconds and get no span.
   const span = quiet ? undefined : connection.tracing?.begin(spanOf(subject, headers, given));
   const traceparent = span?.traceparent ?? given;
-  const request = readRequest(connection, inHand, { headers, traceparent, waits });
+  const request = readRequest(connection, inHand, { subject, headers, traceparent, waits });
   let failure: Failure | undefined;
   let reply: BusReply = {};
   let waitedMs = 0;
   try {
-    if (!quiet) checkIntegration(message);
+    if (!quiet) checkIntegration(message, subject);
     const turn = semaphore.acquire(request.integration, request.body.length);
     if (turn !== undefined) {
       await turn;
@@ -135,15 +136,26 @@ export async function answer(
   return { subject, outcome, seconds };
 }
 
+/** The headers of a request. The integration in its subject wins, as permissions and imports of NATS see the subject alone. */
+function headersOf(message: Msg, served: string): Headers {
+  const headers = readHeaders(message.headers);
+  const pinned = pinnedIn(message, served);
+  return pinned === undefined ? headers : new Map([...headers, [requestHeaders.integration, pinned]]);
+}
+
+const pinnedIn = ({ subject }: Msg, served: string): string | undefined =>
+  subject === served ? undefined : subject.slice(served.length + 1);
+
 /** Every request but a health check is of one integration. */
-function checkIntegration({ headers }: Msg): void {
-  const named = headers?.values(requestHeaders.integration) ?? [];
+function checkIntegration(message: Msg, served: string): void {
+  const pinned = pinnedIn(message, served);
+  const named = pinned === undefined ? (message.headers?.values(requestHeaders.integration) ?? []) : [pinned];
   if (named.length === 1 && named.every(isIntegration)) return;
   const came =
     named.length === 0 ? 'nothing' : named.map((name) => JSON.stringify(name.slice(0, 80))).join(' and ');
   throw new Failure(
     'invalid_request',
-    `The header ${requestHeaders.integration} must name one integration (${integrationPattern}), and names ${came}.`,
+    `The ${pinned === undefined ? `header ${requestHeaders.integration}` : 'end of the subject'} must name one integration (${integrationPattern}), and names ${came}.`,
   );
 }
 
@@ -163,7 +175,12 @@ const spanOf = (subject: string, headers: Headers, parent: string | undefined): 
 function readRequest(
   connection: Connection,
   inHand: RequestInHand,
-  { headers, traceparent, waits }: { headers: Headers; traceparent: string | undefined; waits: Waits },
+  {
+    subject,
+    headers,
+    traceparent,
+    waits,
+  }: { subject: string; headers: Headers; traceparent: string | undefined; waits: Waits },
 ): BusRequest {
   const { message } = inHand;
   const integration = headers.get(requestHeaders.integration) ?? '';
@@ -174,7 +191,7 @@ function readRequest(
       Number(headers.get(requestHeaders.promisedMs) ?? 0)
     : Infinity;
   return {
-    subject: message.subject,
+    subject,
     headers,
     body: message.data,
     arrivedAtMs: performance.now(),

@@ -24,7 +24,8 @@ export { largeRequests } from './serve.ts';
 export type { ObserveRequest, ServiceOptions } from './serve.ts';
 export type { Wait } from './waits.ts';
 export type { StreamStanding } from './stream-watch.ts';
-export type { ConsumerSpec, StreamSpec } from './stream-config.ts';
+export type { FoundConsumer } from './streams.ts';
+export type { ConsumerBegin, ConsumerSpec, StreamSpec } from './stream-config.ts';
 
 export interface BusOptions extends ConnectionOptions {
   observe?: ObserveRequest;

@@ -1,7 +1,13 @@
 // Serves the subjects of a service. Its replicas share a queue group: NATS gives each request to one of them, which replies in any
 // case (answer.ts). A semaphore for each subject bounds the work, and integrations take turns. A request that waits too long is
 // refused as busy. For a request that takes long, the replica sends a sign of life every second.
-import { answerNowSubject, givenUpSubject, healthSubject } from '@integration-sync/contracts';
+import {
+  answerNowSubject,
+  givenUpSubject,
+  healthSubject,
+  pinnableSubjects,
+  pinnedSubject,
+} from '@integration-sync/contracts';
 import type { Msg, Subscription } from '@nats-io/nats-core';
 import { ConfigError } from '../config/index.ts';
 import type { RequestSeen } from '../metrics.ts';
@@ -44,7 +50,7 @@ export async function serve(
   options: ServiceOptions,
   observe: ObserveRequest,
 ): Promise<AsyncDisposable> {
-  const inHand = new Map<Promise<void>, RequestInHand & { isOld: boolean }>();
+  const inHand = new Map<Promise<void>, Taken>();
   const waits = openWaits(tellInHand(connection.nats));
   const subscribing: (() => Subscription)[] = [];
   const refused: string[] = [];
@@ -54,7 +60,8 @@ export async function serve(
     const shared = options.semaphores?.[subject];
     const semaphore = shared ?? openSemaphore({ max: options.inFlightMax, queue: smallQueue });
     // Health checks come every few seconds, and are logged at level debug.
-    const answering = { handler, semaphore, waits, quiet: subject === healthSubject(options.service) };
+    const isHealth = subject === healthSubject(options.service);
+    const answering = { served: subject, handler, semaphore, waits, quiet: isHealth };
     const take = (message: Msg): void => {
       if (shared === undefined) noteShortWork();
       const request = { message, isGivenUp: false, isOld: false };
@@ -70,7 +77,8 @@ export async function serve(
       refused.push(subject);
       connection.log.error({ err: error, subject }, 'subscription failed');
     };
-    subscribing.push(() => connection.nats.subscribe(subject, { queue: options.service, callback }));
+    const how = { queue: options.service, callback };
+    for (const one of subscribedFor(subject)) subscribing.push(() => connection.nats.subscribe(one, how));
   }
   const hearing =
     subscribing.length > 0 ? hear(connection, options.service, waits, () => inHand.values()) : undefined;
@@ -89,12 +97,7 @@ export async function serve(
       taking.start();
     },
   });
-  const signs = setInterval(() => {
-    for (const one of inHand.values()) {
-      if (one.isOld && !waits.has(one.message)) waits.tell(one.message);
-      one.isOld = true;
-    }
-  }, signEveryMs);
+  const signs = setInterval(() => tellLiving(inHand.values(), waits), signEveryMs);
   // After the flush nats-server has the subscriptions, so a ready service gets its requests. After a reconnect the client
   // subscribes again by itself.
   await patiently(connection, `subscriptions of ${options.service}`, () => connection.nats.flush());
@@ -115,6 +118,20 @@ export async function serve(
   };
   return unlessRefused(serving, refused);
 }
+
+/** `isOld`: it was there at the last sign of life. */
+type Taken = RequestInHand & { isOld: boolean };
+
+function tellLiving(taken: Iterable<Taken>, waits: Waits): void {
+  for (const one of taken) {
+    if (one.isOld && !waits.has(one.message)) waits.tell(one.message);
+    one.isOld = true;
+  }
+}
+
+/** The subject, and the one with an integration at its end where it is served as well. */
+const subscribedFor = (subject: string): string[] =>
+  pinnableSubjects.some((one) => one === subject) ? [subject, pinnedSubject(subject, '*')] : [subject];
 
 /** The login is a wrong setting where nats-server refuses it a subject: replicas that may take requests must go on alone. */
 async function unlessRefused(serving: AsyncDisposable, refused: readonly string[]): Promise<AsyncDisposable> {

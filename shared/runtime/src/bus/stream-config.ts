@@ -10,6 +10,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
   AckPolicy,
+  DeliverPolicy,
   ReplayPolicy,
   StorageType,
   type ConsumerConfig,
@@ -38,8 +39,12 @@ export interface ConsumerSpec {
   ackWaitMs: number;
   ackPendingMax: number;
   /** Where a new consumer begins; an existing consumer keeps its offset. */
-  deliver: 'all' | 'new';
+  deliver: ConsumerBegin;
+  /** After so long without a reader nats-server removes the consumer; never unless given. */
+  inactiveMs?: number | undefined;
 }
+
+export type ConsumerBegin = 'all' | 'new' | { sequence: number } | { time: Date };
 
 const nanos = (ms: number): number => ms * 1_000_000;
 
@@ -67,10 +72,44 @@ export function consumerConfig(spec: ConsumerSpec): Partial<ConsumerConfig> {
     ack_wait: nanos(spec.ackWaitMs),
     max_ack_pending: spec.ackPendingMax,
     max_deliver: -1,
-    deliver_policy: spec.deliver,
+    ...beginOf(spec.deliver),
     replay_policy: ReplayPolicy.Instant,
     filter_subjects: [...spec.filterSubjects],
+    ...(spec.inactiveMs === undefined ? {} : { inactive_threshold: nanos(spec.inactiveMs) }),
   };
+}
+
+function beginOf(deliver: ConsumerBegin): Partial<ConsumerConfig> {
+  if (typeof deliver === 'string') return { deliver_policy: deliver };
+  return 'sequence' in deliver
+    ? { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: deliver.sequence }
+    : { deliver_policy: DeliverPolicy.StartTime, opt_start_time: deliver.time.toISOString() };
+}
+
+/** What of a consumer's configuration nats-server changes. It never moves where the consumer began. */
+export function changeableOf(spec: ConsumerSpec): Partial<ConsumerConfig> {
+  const {
+    deliver_policy: _policy,
+    opt_start_seq: _first,
+    opt_start_time: _from,
+    ...changeable
+  } = consumerConfig(spec);
+  return changeable;
+}
+
+export const filtersOf = ({
+  filter_subject: one,
+  filter_subjects: several,
+}: Partial<ConsumerConfig>): string[] => several ?? (one === undefined || one === '' ? [] : [one]);
+
+/** Whether a consumer began where the spec says. */
+export function beganAt({ deliver }: ConsumerSpec, found: Partial<ConsumerConfig>): boolean {
+  const { deliver_policy: policy, opt_start_seq: first, opt_start_time: from } = beginOf(deliver);
+  return (
+    found.deliver_policy === policy &&
+    (first === undefined || found.opt_start_seq === first) &&
+    (from === undefined || Date.parse(found.opt_start_time ?? '') === Date.parse(from))
+  );
 }
 
 export function differences(wanted: object, found: object): string[] {

@@ -8,9 +8,12 @@ import { patiently } from './patience.ts';
 import { changedConfig, quantitiesOf } from './quantities.ts';
 import { codes, isForbidden, isRefusedWith, refused, unheardSubject, unlessRefused } from './refusals.ts';
 import {
+  beganAt,
+  changeableOf,
   compareStream,
   consumerConfig,
   differences,
+  filtersOf,
   streamConfig,
   type ConsumerSpec,
   type StreamSpec,
@@ -33,14 +36,47 @@ export function openStreams(connection: Connection) {
     streamNotes: () => watch.notes(),
     /** Compares the streams of NATS with the expected streams, and changes none. */
     inspectStreams: (expected: readonly StreamSpec[]) => inspectStreams(connection, expected),
-    async hasConsumer(stream: string, consumer: string) {
-      const info = connection.whileConnected(() => manager.consumers.info(stream, consumer));
-      return (await unlessRefused(info, codes.consumerNotFound)) !== undefined;
+    findConsumer: (stream: string, name: string) => findConsumer(connection, stream, name),
+    /** Removes the consumer, and with it its offset. */
+    async removeConsumer(stream: string, name: string): Promise<void> {
+      const removed = connection.whileConnected(() => manager.consumers.delete(stream, name));
+      await unlessRefused(removed, codes.consumerNotFound);
     },
     /** The number of messages of a stream; undefined if the stream is missing. */
     messagesIn: (stream: string) =>
       connection.whileConnected(async () => (await findStream(connection, stream))?.state.messages),
     [Symbol.asyncDispose]: watch[Symbol.asyncDispose],
+  };
+}
+
+export interface FoundConsumer {
+  filterSubjects: string[];
+  /** The sequence of the event after the last one that a reader got. */
+  next: number;
+  /** How many messages no reader has got. */
+  pending: number;
+  /** Whether it began where the spec says. */
+  beganAt(spec: ConsumerSpec): boolean;
+  /** The names of the settings that `ensureConsumer` would change. */
+  differingFrom(spec: ConsumerSpec): string[];
+}
+
+async function findConsumer(
+  { manager, whileConnected }: Connection,
+  stream: string,
+  name: string,
+): Promise<FoundConsumer | undefined> {
+  const asked = whileConnected(() => manager.consumers.info(stream, name));
+  const info = await unlessRefused(asked, codes.consumerNotFound);
+  if (info === undefined) return undefined;
+  const { config, delivered, num_pending: pending } = info;
+  const filterSubjects = filtersOf(config);
+  return {
+    filterSubjects,
+    next: delivered.stream_seq + 1,
+    pending,
+    beganAt: (spec) => beganAt(spec, config),
+    differingFrom: (spec) => differences(changeableOf(spec), { ...config, filter_subjects: filterSubjects }),
   };
 }
 
@@ -141,7 +177,7 @@ async function ensureConsumer(
         connection.log.info({ stream, consumer: spec.name }, 'consumer created');
         return;
       }
-      const { deliver_policy: _place, ...changeable } = wanted;
+      const changeable = changeableOf(spec);
       const differing = differences(changeable, found.config);
       if (differing.length === 0) return;
       await consumers.update(stream, spec.name, changeable);

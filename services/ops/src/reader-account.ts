@@ -1,0 +1,46 @@
+// The account of a reader that is held to one integration, as text for deploy/nats/nats.conf. Pure.
+import { eventsStream, pinnableSubjects, pinnedSubject, services } from '@integration-sync/contracts';
+import { Misuse } from './command.ts';
+
+/** Accounts of nats.conf that are no reader's. */
+const taken = new Set([...services, 'sync', 'ops', 'operator'].map((name) => name.toUpperCase()));
+
+const ofEvents = (subject: string, response = '') => ({ owner: 'SYNC', subject, response });
+
+/** The lines for each account, and the account itself. What a login hears is what its account imports. */
+export function accountOf(name: string, integration: string): string {
+  const account = name.toUpperCase().replaceAll('-', '_');
+  if (taken.has(account)) throw new Misuse(`NAME: ${account} is another account of deploy/nats/nats.conf.`);
+  const consumer = [
+    // Without it nats-server answers for this account, which has no streams.
+    ofEvents('$JS.API.INFO'),
+    ofEvents(`$JS.API.CONSUMER.INFO.${eventsStream}.${name}`),
+    ofEvents(`$JS.API.CONSUMER.MSG.NEXT.${eventsStream}.${name}`, ', response_type: stream'),
+    ofEvents(`$JS.ACK.${eventsStream}.${name}.>`),
+  ];
+  const listings = pinnableSubjects.map((subject) => ({
+    owner: (subject.split('.')[1] ?? '').toUpperCase(),
+    subject: pinnedSubject(subject, integration),
+    response: '',
+  }));
+  const all = [...consumer, ...listings];
+  const exportsOf = (owner: string): string[] => [
+    '',
+    `# into the exports of ${owner}:`,
+    ...all
+      .filter((one) => one.owner === owner)
+      .map(({ subject, response }) => `{ service: "${subject}", accounts: [${account}]${response} }`),
+  ];
+  return [
+    '# For deploy/nats/nats.conf. First have all replicas of catalog and batches serve these subjects (a release after 1.1.0).',
+    ...[...new Set(all.map(({ owner }) => owner))].flatMap(exportsOf),
+    '',
+    '# into the accounts:',
+    `${account} {`,
+    `  users: [ { user: ${name}, password: $NATS_${account}_PASSWORD } ]`,
+    '  imports: [',
+    ...all.map(({ owner, subject }) => `    { service: { account: ${owner}, subject: "${subject}" } }`),
+    '  ]',
+    '}',
+  ].join('\n');
+}

@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto';
+import { jetstream } from '@nats-io/jetstream';
+import { headers, type Msg } from '@nats-io/transport-node';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { accountOf } from '../../services/ops/src/reader-account.ts';
+import { narrowedConf, type NarrowedConf } from '../support/narrowed-reader.ts';
+import { runOps } from '../support/ops.ts';
+import { openSystemWithUsers, type SystemWithUsers } from '../support/users-system.ts';
+
+// Another team's service, held to one integration by the account that `ops reader --integration` prints: all four services run on
+// a nats-server with that account.
+
+const mine = `mine-${randomUUID()}`;
+const other = `other-${randomUUID()}`;
+let conf: NarrowedConf;
+let system: SystemWithUsers;
+
+beforeAll(async () => {
+  conf = await narrowedConf('billing', mine);
+  system = await openSystemWithUsers(inject('engines').mongodb, conf.path);
+  for (const integration of [mine, other])
+    await system.call(integration, 'POST', '/suppliers', {
+      suppliers: [{ externalId: `S-${integration.slice(0, 5)}`, name: 'One', country: 'SE' }],
+    });
+}, 60_000);
+afterAll(async () => {
+  await system[Symbol.asyncDispose]();
+  await conf[Symbol.asyncDispose]();
+});
+
+it('reads the events of its integration by its consumer, and its records by an import', async () => {
+  const ops = { NATS_URL: system.nats.urlOf('ops') };
+  const made = await runOps(['reader', 'billing', '--integration', mine, '--from-start', '--apply'], ops);
+  expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining(accountOf('billing', mine)) });
+  await using billing = await conf.connect(system.nats);
+  const consumer = await jetstream(billing.nats).consumers.get('EVENTS', 'billing');
+  const read: string[] = [];
+  for await (const message of await consumer.fetch({ max_messages: 2, expires: 10_000 })) {
+    read.push(message.subject);
+    message.ack();
+  }
+  expect(read).toEqual([`events.${mine}.supplier.created`, `events.${mine}.sync.completed`]);
+  const forged = headers();
+  forged.set('integration', other);
+  for (const asked of [{}, { headers: forged }]) {
+    const reply = await billing.nats.request(`svc.catalog.suppliers.list.${mine}`, '', {
+      ...asked,
+      timeout: 5_000,
+    });
+    expect(reply.json()).toMatchObject({ total: 1, entities: [{ externalId: 'S-mine-' }] });
+  }
+});
+
+it('hears nothing else: by no core subscription, no state of a stream, no listing of others', async () => {
+  await using billing = await conf.connect(system.nats);
+  const heard: string[] = [];
+  for (const subject of ['events.>', 'event-batches.>', 'svc.>', '*.>', '>'])
+    billing.nats.subscribe(subject, {
+      callback: (_error, { subject: on }: Msg) => void (on.startsWith('_INBOX_billing.') || heard.push(on)),
+    });
+  await billing.nats.flush();
+  for (const integration of [mine, other])
+    await system.call(integration, 'POST', '/suppliers', {
+      suppliers: [{ externalId: 'S-2', name: 'Two', country: 'SE' }],
+    });
+  const filter = JSON.stringify({ subjects_filter: '>' });
+  const forged = headers();
+  forged.set('integration', mine);
+  const asked = [
+    '$JS.API.STREAM.INFO.EVENTS',
+    '$JS.API.STREAM.LIST',
+    '$JS.API.STREAM.NAMES',
+    '$JS.API.CONSUMER.LIST.EVENTS',
+    '$JS.API.CONSUMER.INFO.EVENTS.reader',
+    '$JS.API.DIRECT.GET.EVENTS',
+    'svc.catalog.suppliers.list',
+    `svc.catalog.suppliers.list.${other}`,
+    `svc.catalog.suppliers.list.*`,
+    `svc.catalog.suppliers.push`,
+  ];
+  for (const subject of asked) {
+    const answer = await billing.nats.request(subject, filter, { headers: forged, timeout: 1_000 }).then(
+      (reply) => reply.string(),
+      () => 'nobody',
+    );
+    // nats-server itself answers for an account without JetStream.
+    expect({ subject, answer: /^nobody$|not enabled for account/.test(answer) ? 'nobody' : answer }).toEqual({
+      subject,
+      answer: 'nobody',
+    });
+  }
+  await billing.nats.flush();
+  // What this login itself asks, its own account hears.
+  expect(heard.filter((subject) => !asked.includes(subject))).toEqual([]);
+});
