@@ -20,7 +20,7 @@
 // so they are not published there again.
 import type { Announcer } from './announcers.ts';
 import { eventBatchesSubject } from './subjects.ts';
-import { requestHeaders } from './message-headers.ts';
+import { eventVersion, eventVersionHeader, requestHeaders } from './message-headers.ts';
 
 export interface BatchedEvent {
   id: string;
@@ -95,7 +95,8 @@ export async function publishWithBatch(bus: EventPublisher, publishing: Publishi
 }
 
 export async function storeEvents(bus: EventPublisher, publishing: Publishing): Promise<StoredEvents> {
-  const places = await bus.publishBatch(publishing.events, traceOf(publishing));
+  const headers = { ...traceOf(publishing), [eventVersionHeader]: eventVersion };
+  const places = await bus.publishBatch(publishing.events, headers);
   return { ...publishing, places };
 }
 

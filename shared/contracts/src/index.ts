@@ -3,6 +3,7 @@ export * from './announcers.ts';
 export * from './batches.ts';
 export * from './event-batches.ts';
 export * from './countries.ts';
+export * from './endpoint-metadata.ts';
 export * from './error-codes.ts';
 export * from './events.ts';
 export * from './failure.ts';

@@ -52,11 +52,19 @@ export function queryErrorsOf({ headers }: { headers: ReadonlyMap<string, string
   return errors === undefined ? [] : JSON.parse(decodeURIComponent(errors));
 }
 
+/** Of an event: the version of its schema. A replica of release 1.1.0 sends none, which means 1. */
+export const eventVersionHeader = 'Event-Version';
+/** Within a version events get kinds and fields, and lose none. */
+export const eventVersion = '1';
+
 /** Of a reply: its status, the headers of the HTTP answer, and the fields for the gateway's log line. */
 export const replyHeaders = {
   status: 'status',
   /** An error code. The body of a reply with this header is a `Failure` as JSON. */
   failure: 'failure',
+  /** The same failure for clients of the micro protocol: its detail in one line, and its HTTP status. */
+  serviceError: 'Nats-Service-Error',
+  serviceErrorCode: 'Nats-Service-Error-Code',
   /** `http-link` becomes the HTTP header `Link`. */
   httpPrefix: 'http-',
   /** `log-created` becomes the field `created` of the gateway's log line. */

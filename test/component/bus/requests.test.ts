@@ -577,6 +577,46 @@ it('is seen by the micro protocol, with what it serves and how that went', async
   });
 });
 
+it('tells a stranger by the micro protocol what to send, and what that changes', async () => {
+  const served = ['suppliers.list', 'suppliers.push', 'suppliers.plan', 'runs.get', 'products.resolve'];
+  await using _ = await serve(
+    answering,
+    Object.fromEntries(served.map((noun) => [`svc.catalog.${noun}`, async () => ({ body: 'x' })])),
+  );
+  await using stranger = await connectRaw();
+  const info = (await stranger.nats.request('$SRV.INFO.catalog', '', { timeout: 5_000 })).json<{
+    endpoints: { metadata: object }[];
+  }>();
+  expect(info.endpoints.map(({ metadata }) => metadata)).toEqual([
+    {
+      'asked-by': 'any service inside whose login may',
+      changes: 'nothing',
+      headers: 'integration: its name; query: as in the URL, may be absent',
+      schema: '/openapi.json#/paths/~1api~1v1~1integration~1suppliers/get',
+      'of-one-integration': 'svc.catalog.suppliers.list.<integration>',
+    },
+    expect.objectContaining({ 'asked-by': 'the gateway', changes: 'something' }),
+    expect.objectContaining({ 'asked-by': 'the gateway', changes: 'nothing' }),
+    expect.objectContaining({ headers: 'integration: its name; id: that of the path' }),
+    { 'asked-by': 'services of this system' },
+  ]);
+});
+
+it('fails for clients of the micro protocol too, whose header takes one line of ASCII', async () => {
+  const detail = `line one\r\nline two: Größe ${'x'.repeat(300)}`;
+  await using _ = await serve(answering, {
+    'svc.catalog.suppliers.list': async () => {
+      throw new Failure('conflict', detail);
+    },
+  });
+  await using stranger = await connectRaw();
+  const reply = await stranger.nats.request('svc.catalog.suppliers.list.acme', '', { timeout: 5_000 });
+  expect(reply.headers?.get('Nats-Service-Error-Code')).toBe('409');
+  expect(reply.headers?.get('Nats-Service-Error')).toMatch(/^line one line two: Gr e x{100,}$/);
+  expect(reply.headers?.get('failure')).toBe('conflict');
+  expect(reply.json()).toEqual({ detail });
+});
+
 it('reaches every listener with a broadcast', async () => {
   const heard: string[] = [];
   using _one = asking.listen('control.test', ({ body }) => heard.push(`one ${text(body)}`));

@@ -4,17 +4,23 @@
 import manifest from '../../package.json' with { type: 'json' };
 import {
   announcedKinds,
+  codes,
   eventBatchesNoun,
   eventBatchesStreamSpec,
   eventBodyOf,
   eventData,
   eventKinds,
   eventsStreamSpec,
+  eventVersion,
+  eventVersionHeader,
   integrationPattern,
   packEventBatches,
+  pinnableSubjects,
+  pinnedSubject,
+  replyHeaders,
   requestHeaders,
   routes,
-  subjects,
+  type Route,
 } from '@integration-sync/contracts';
 import { bodyExampleOf, deliveryHeaders, eventIdExample } from '../openapi/deliveries.ts';
 import { inPascalCase, plain, type JsonObject } from '../openapi/model.ts';
@@ -158,6 +164,10 @@ function addEvents(sections: Sections): void {
         headers: {
           'Nats-Msg-Id': header('The event: tell duplicates by it.', eventIdExample),
           [requestHeaders.traceparent]: traceparent,
+          [eventVersionHeader]: optionalHeader(
+            'The version of the schema. Within a version kinds and fields are only added; without the header it is 1.',
+            eventVersion,
+          ),
         },
         payload: sections.schemas.use(eventBodyOf(kind, eventData[kind])),
         example: bodyExampleOf(kind),
@@ -201,52 +211,124 @@ function addEventBatches(sections: Sections): void {
   addSending(sections, 'eventBatches', 'EventBatch', 'Announced after the events of a push');
 }
 
-/** The listings of records, which other services ask for over NATS. */
+const query = optionalHeader(
+  'As the query of the HTTP interface, without its question mark.',
+  'limit=100&details=true',
+);
+
+/** The listings, which other services ask for over NATS: of any integration, or of the one in the subject. */
 function addQuestions(sections: Sections): void {
-  const { channels, operations, schemas } = sections;
-  const listed = new Set<string>([subjects.suppliersList, subjects.productsList, subjects.batchesList]);
-  for (const { operationId, subject, summary, answer } of routes) {
-    if (!listed.has(subject)) continue;
-    const name = inPascalCase(operationId);
-    const [asked, answered, replies] = [`${name}Question`, `${name}Answer`, `${operationId}Reply`];
-    channels[operationId] = {
-      address: subject,
-      title: summary,
-      description: 'Request and reply; any replica answers.',
-      servers: onNats,
-      messages: addMessage(sections, asked, {
-        summary,
-        headers: {
-          [requestHeaders.integration]: header('The integration whose records are asked for.', 'acme'),
-          [requestHeaders.query]: optionalHeader(
-            'As the query of the HTTP interface, without its question mark.',
-            'limit=100&details=true',
-          ),
-        },
-        payload: { type: 'string', maxLength: 0, description: 'Empty' },
-        example: '',
-      }),
-    };
-    channels[replies] = {
+  const failure = addFailure(sections);
+  for (const route of routes) {
+    if (!pinnableSubjects.some((one) => one === route.subject)) continue;
+    const name = inPascalCase(route.operationId);
+    const replies = `${route.operationId}Reply`;
+    sections.channels[replies] = {
       description: 'The reply subject of the question.',
       servers: onNats,
-      messages: addMessage(sections, answered, {
-        summary: 'The answer, as the HTTP interface has it',
-        headers: { status: header('The HTTP status; a failure has the header `failure` as well.', '200') },
-        payload: answer.schema === undefined ? {} : schemas.use(answer.schema),
-        example: answer.example,
-      }),
+      messages: { ...addAnswer(sections, `${name}Answer`, route), ...failure },
     };
-    operations[`answer${name}`] = {
-      ...operationOn('receive', operationId, asked, summary),
-      reply: {
-        address: { location: '$message.header#/reply', description: 'The reply subject of NATS' },
-        channel: refer('channels', replies),
-        messages: [refer('channels', replies, 'messages', answered)],
-      },
-    };
+    const ofAny = header('The integration whose records are asked for.', 'acme');
+    addQuestion(sections, route, { name, replies, headers: { [requestHeaders.integration]: ofAny, query } });
+    addQuestion(sections, route, { name: `${name}OfOne`, replies, headers: { query } });
   }
 }
+
+interface Question {
+  name: string;
+  replies: string;
+  headers: Message['headers'];
+}
+
+function addQuestion(
+  sections: Sections,
+  { subject, summary }: Route,
+  { name, replies, headers }: Question,
+): void {
+  const channel = `${name.charAt(0).toLowerCase()}${name.slice(1)}`;
+  const asked = `${name}Question`;
+  const isOfOne = headers[requestHeaders.integration] === undefined;
+  sections.channels[channel] = {
+    address: isOfOne ? pinnedSubject(subject, '{integration}') : subject,
+    title: summary,
+    description: isOfOne
+      ? 'Request and reply; any replica answers. The integration in the subject wins over a header.'
+      : 'Request and reply; any replica answers.',
+    servers: onNats,
+    ...(isOfOne ? { parameters: { integration } } : {}),
+    messages: addMessage(sections, asked, {
+      summary,
+      headers,
+      payload: { type: 'string', maxLength: 0, description: 'Empty' },
+      example: '',
+    }),
+  };
+  const { messages = {} } = sections.channels[replies] ?? {};
+  sections.operations[`answer${name}`] = {
+    ...operationOn('receive', channel, asked, summary),
+    reply: {
+      address: { location: '$message.header#/reply', description: 'The reply subject of NATS' },
+      channel: refer('channels', replies),
+      messages: Object.keys(messages ?? {}).map((one) => refer('channels', replies, 'messages', one)),
+    },
+  };
+}
+
+const addAnswer = (sections: Sections, name: string, { answer }: Route): JsonObject =>
+  addMessage(sections, name, {
+    summary: 'The answer, as the HTTP interface has it',
+    headers: {
+      [replyHeaders.status]: header('The HTTP status.', String(answer.status)),
+      ...Object.fromEntries(
+        ['Link', ...(answer.headers ?? [])].map((one) => [
+          `${replyHeaders.httpPrefix}${one.toLowerCase()}`,
+          optionalHeader(`The header ${one} of the HTTP interface.`, exampleOfHeader[one] ?? ''),
+        ]),
+      ),
+    },
+    payload: answer.schema === undefined ? {} : sections.schemas.use(answer.schema),
+    example: answer.example,
+  });
+
+const exampleOfHeader: Readonly<Record<string, string>> = {
+  Link: '</api/v1/integration/suppliers?cursor=…>; rel="next"',
+  'X-Next-Since': '2026-11-21T18:36:11.000Z',
+};
+
+/** What a question is answered with that has no answer. */
+const addFailure = (sections: Sections): JsonObject =>
+  addMessage(sections, 'Failure', {
+    summary: 'The question was refused, or could not be answered',
+    headers: {
+      [replyHeaders.status]: header('The HTTP status.', '400'),
+      [replyHeaders.failure]: header(`The code: ${Object.keys(codes).join(', ')}.`, 'invalid_request'),
+      [replyHeaders.serviceError]: header(
+        'The detail in one line of ASCII, of 200 characters at most.',
+        'page: expected a whole number from 1',
+      ),
+      [replyHeaders.serviceErrorCode]: header('The HTTP status, for clients of the micro protocol.', '400'),
+    },
+    payload: {
+      type: 'object',
+      required: ['detail'],
+      properties: {
+        detail: { type: 'string' },
+        errors: {
+          type: 'array',
+          items: {
+            type: 'object',
+            required: ['pointer', 'detail'],
+            properties: { pointer: { type: 'string' }, detail: { type: 'string' } },
+          },
+        },
+        retryAfterSeconds: {
+          type: 'number',
+          description: 'After so many seconds the question may be asked again',
+        },
+      },
+    },
+    example: { detail: 'page: expected a whole number from 1' },
+  });
 
 /** The deliveries that webhooks posts to receivers. */
 function addWebhooks(sections: Sections): void {

@@ -1,5 +1,6 @@
 // The NATS micro protocol, by which `nats micro ls`, `info` and `stats` show every replica of every service.
 import { randomUUID } from 'node:crypto';
+import { endpointMetadata } from '@integration-sync/contracts';
 import type { RequestSeen } from '../metrics.ts';
 import { isQuestion } from './caller.ts';
 import type { Connection } from './connection.ts';
@@ -33,7 +34,10 @@ export function announceService(
   const describe = (verb: Verb): unknown => {
     if (verb === 'PING') return { type: 'io.nats.micro.v1.ping_response', ...identity };
     if (verb === 'INFO') {
-      const infos = Array.from(endpoints.values(), ({ endpoint }) => ({ ...endpoint, metadata: {} }));
+      const infos = Array.from(endpoints.values(), ({ endpoint }) => ({
+        ...endpoint,
+        metadata: endpointMetadata(endpoint.subject),
+      }));
       return { type: 'io.nats.micro.v1.info_response', ...identity, description, endpoints: infos };
     }
     const stats = Array.from(endpoints.values(), statsOf);

@@ -12,9 +12,18 @@ export function writeFailure({ code, detail, errors, retryAfterSeconds }: Failur
   headers: Record<string, string>;
   body: string;
 } {
-  const headers = { [replyHeaders.status]: String(codes[code].status), [replyHeaders.failure]: code };
+  const status = String(codes[code].status);
+  const headers = {
+    [replyHeaders.status]: status,
+    [replyHeaders.failure]: code,
+    [replyHeaders.serviceError]: inOneLine(detail),
+    [replyHeaders.serviceErrorCode]: status,
+  };
   return { headers, body: JSON.stringify({ detail, errors, retryAfterSeconds }) };
 }
+
+/** A value of a header has no line break, and need not be whole: the body is. */
+const inOneLine = (detail: string): string => detail.replace(/[^\x20-\x7e]+/g, ' ').slice(0, 200);
 
 /** The failure that a reply carries; undefined for a reply that is an answer. */
 export function readFailure(headers: Headers, body: Uint8Array): Failure | undefined {
