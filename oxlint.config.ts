@@ -256,6 +256,8 @@ export default {
         'vitest/expect-expect': ['error', { assertFunctionNames: ['expect', 'expect*'] }],
       },
     },
+    // What other services do, by the NATS client alone.
+    { files: ['docs/readers/**'], rules: refuse() },
     { files: ['*.config.ts'], rules: { 'import/no-default-export': 'off' } },
   ],
 } satisfies OxlintConfig;
