@@ -1,4 +1,7 @@
-// What a running stack serves to Prometheus, beside the list that the documents, the dashboards and the rules are made from.
+// What a running stack serves to Prometheus, beside the list that the documents, the dashboards and the rules are made from; and how
+// much it logs.
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { metricRows, metricsOfNode } from '@integration-sync/dev/operating';
 import { connect } from '@nats-io/transport-node';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
@@ -93,4 +96,27 @@ it('says in each process which build it is, to Prometheus and to nats micro info
   expect(Object.fromEntries(builds)).toEqual(
     Object.fromEntries(Object.keys(stack.metrics()).map((service) => [service, [version, { revision }]])),
   );
+});
+
+/** The bytes that the services have logged. */
+async function loggedBytes(): Promise<number> {
+  const names = (await readdir(stack.logFolder)).filter((name) =>
+    /^(gateway|catalog|batches|webhooks)/.test(name),
+  );
+  expect(names.length).toBeGreaterThanOrEqual(4);
+  const sizes = await Promise.all(names.map(async (name) => (await stat(join(stack.logFolder, name))).size));
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
+
+it('logs at most 4 KB for a push of 500 items to one webhook', async () => {
+  const acme = openClient(stack);
+  await using receiver = await openReceiver();
+  await acme.post('/webhook-events', { url: receiver.url, events: ['supplier.created'] });
+  const before = await loggedBytes();
+  const suppliers = Array.from({ length: 500 }, (_, index) => ({ externalId: `S-${index}`, name: 'Oak' }));
+  expect((await acme.post('/suppliers', { suppliers })).status).toBe(200);
+  await receiver.received(500);
+  await expect.poll(async () => (await loggedBytes()) - before).toBeGreaterThan(500);
+  const logged = (await loggedBytes()) - before;
+  expect(logged).toBeLessThan(4_096);
 });

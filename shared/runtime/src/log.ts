@@ -3,6 +3,9 @@
 // message, code, stack and cause.
 import { pino } from 'pino';
 import { prettyFactory } from 'pino-pretty';
+import { keepUrgent } from './urgent-lines.ts';
+
+export { urgentLines } from './urgent-lines.ts';
 
 export type Log = pino.Logger;
 
@@ -31,7 +34,11 @@ export function openLog({ service, level, pretty = process.stdout.isTTY, destina
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: (error) => describeError(error) },
       hooks: {
-        streamWrite: (line) => (pretty ? inWords(redactLine(line)) : redactLine(line)),
+        streamWrite(line) {
+          const redacted = redactLine(line);
+          keepUrgent(redacted);
+          return pretty ? inWords(redacted) : redacted;
+        },
         logMethod(words, method, weight) {
           method.apply(this, words);
           if (weight >= urgent) lines.flush?.();

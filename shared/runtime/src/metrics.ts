@@ -6,6 +6,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import { buildOf, type Build } from './build.ts';
 import { portRefused } from './config/index.ts';
 import { openEngineWatch, type EngineWatch } from './engines.ts';
+import { urgentLines } from './urgent-lines.ts';
 
 export interface MetricsOptions {
   service: string;
@@ -128,7 +129,7 @@ export const gaugesOf =
 function serverOf(registry: Registry, engines: EngineWatch): Server {
   return createServer((request, response) => {
     const [path] = request.url?.split('?') ?? [];
-    if (path !== '/metrics' && path !== '/ready') {
+    if (path !== '/metrics' && path !== '/ready' && path !== '/log') {
       response.writeHead(404).end();
     } else if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.writeHead(405, { allow: 'GET, HEAD' }).end();
@@ -136,6 +137,8 @@ function serverOf(registry: Registry, engines: EngineWatch): Server {
       const waited = engines.waitsFor();
       response.writeHead(waited === undefined ? 200 : 503, { 'content-type': 'text/plain' });
       response.end(`${waited ?? 'ready'}\n`);
+    } else if (path === '/log') {
+      response.writeHead(200, { 'content-type': 'application/x-ndjson' }).end(urgentLines());
     } else {
       registry.metrics().then(
         (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),

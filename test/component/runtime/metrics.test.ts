@@ -1,4 +1,5 @@
 import { ConfigError } from '@integration-sync/runtime/config';
+import { openLog } from '@integration-sync/runtime/log';
 import { openMetrics, type Metrics } from '@integration-sync/runtime/metrics';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -95,6 +96,22 @@ describe('the metrics of a process', () => {
     state.isUp = false;
     expect(await probe()).toBe('200 ready\n');
     expect(await read(metrics, 'sync_served', {})).toBe(1);
+  });
+
+  it('stand beside the warnings and errors of the process', async () => {
+    const metrics = await open();
+    const log = openLog({ service: 'beside', level: 'info', pretty: false, destination: { write() {} } });
+    log.info('ordinary');
+    log.error('an engine is away');
+    const answer = await fetch(new URL('/log', metrics.url));
+    const lines = (await answer.text())
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(answer.status).toBe(200);
+    expect(lines.filter(({ service }) => service === 'beside')).toEqual([
+      expect.objectContaining({ level: 'error', msg: 'an engine is away' }),
+    ]);
   });
 
   it('contain what a service counts itself', async () => {

@@ -1,4 +1,4 @@
-import { openLog, redactUrl, type LogOptions } from '@integration-sync/runtime/log';
+import { openLog, redactUrl, urgentLines, type LogOptions } from '@integration-sync/runtime/log';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
@@ -35,6 +35,39 @@ describe('a log line', () => {
     expect(lines).toHaveLength(1);
     expect(lines[0]).toMatch(/INFO.*catalog: pushed.*"items":3/s);
     expect(lines[0]?.trimEnd()).not.toContain('\n');
+  });
+});
+
+/** The messages of the service that its process keeps. */
+const kept = (service: string): string[] =>
+  urgentLines()
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+    .flatMap((line) => (line.service === service ? [line.msg] : []));
+
+describe('an error stays in the memory of its process', () => {
+  it('whatever flood of ordinary lines and warnings follows', () => {
+    const { log } = openRecorded({ service: 'flooded' });
+    log.error({ url: 'https://user:hunter2@acme.example/' }, 'the error');
+    for (let line = 0; line < 20_000; line += 1) {
+      log.info({ line }, 'ordinary');
+      log.warn({ line }, 'warning');
+    }
+    const lines = kept('flooded');
+    expect(lines[0]).toBe('the error');
+    expect(lines.filter((line) => line === 'ordinary')).toEqual([]);
+    expect(lines.filter((line) => line === 'warning').length).toBeGreaterThan(1_000);
+    expect(urgentLines().length).toBeLessThan(3 * 256 * 1_024);
+    expect(urgentLines()).not.toContain('hunter2');
+  });
+
+  it('in the order of the lines, also where people read the log', () => {
+    const { log } = openRecorded({ service: 'read', pretty: true });
+    log.warn('first');
+    log.error('second');
+    log.warn('third');
+    expect(kept('read')).toEqual(['first', 'second', 'third']);
   });
 });
 

@@ -1,0 +1,33 @@
+// The newest warnings and the newest errors of this process, for `GET /log` on the port of the metrics. A log rotation drops the oldest
+// lines, and so a flood of ordinary lines drops errors there. Here it drops none, and a flood of warnings drops no error.
+
+const levels = ['warn', 'error', 'fatal'] as const;
+/** Of one level. */
+const bytesMax = 256 * 1_024;
+
+interface Kept {
+  /** Each with its number among all lines that were kept. */
+  lines: { number: number; line: string }[];
+  bytes: number;
+}
+
+const kept = new Map(levels.map((level): [string, Kept] => [level, { lines: [], bytes: 0 }]));
+let count = 0;
+
+/** Keeps a finished JSON line, if its level is warn or higher. */
+export function keepUrgent(line: string): void {
+  const level = levels.find((one) => line.startsWith(`{"level":"${one}"`));
+  const of = level === undefined ? undefined : kept.get(level);
+  if (of === undefined) return;
+  of.lines.push({ number: (count += 1), line });
+  of.bytes += line.length;
+  while (of.bytes > bytesMax) of.bytes -= of.lines.shift()?.line.length ?? of.bytes;
+}
+
+/** The lines that are kept, the oldest first. */
+export const urgentLines = (): string =>
+  [...kept.values()]
+    .flatMap(({ lines }) => lines)
+    .toSorted((one, other) => one.number - other.number)
+    .map(({ line }) => line)
+    .join('');
