@@ -1,11 +1,12 @@
 // What replicas with other settings do to streams that exist: on a cluster of three nats-servers, as a single
 // server keeps no copies.
-import { eventsStreamSpec } from '@integration-sync/contracts';
+import { eventsStreamSpec, Failure } from '@integration-sync/contracts';
 import { openBus, type Bus } from '@integration-sync/runtime/bus';
 import type { Engine } from '@integration-sync/dev/engines';
 import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { failureOfStream } from '../../../shared/runtime/src/bus/failures.ts';
 import { openTestBus } from '../../support/bus.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openTestLog } from '../../support/log.ts';
@@ -187,6 +188,9 @@ it('says that streams have no leader once two of three servers are away', async 
       30_000,
     );
     expect(watching.streamNotes()).toEqual(['NATS has no leader for LEADERLESS.']);
+    // So a handler answers 503 that asks the stream.
+    const error: unknown = await watching.streamFacts('LEADERLESS').catch((reason: unknown) => reason);
+    expect(error instanceof Failure ? error : failureOfStream(error)).toMatchObject({ code: 'unavailable' });
   }
   await eventually(
     () => watching.streamStandings(),

@@ -56,6 +56,19 @@ describe('an open store', () => {
     await expect(store.ping()).resolves.toBeUndefined();
   });
 
+  it('refuses with 503 a query that names an index which an operator dropped', async () => {
+    const collection = freshName();
+    await store.ensureIndexes(collection, [{ name: 'named', key: { name: 1 } }]);
+    const query = () => store.collection<Farm>(collection).find({ name: 'Oak' }).hint('named').toArray();
+    expect(await query()).toEqual([]);
+    await store.database.collection(collection).dropIndex('named');
+    const error = await caught(query());
+    expect([sortStoreError(error), storeFailure(error)]).toEqual([
+      'refused',
+      expect.objectContaining({ code: 'unavailable', detail: expect.stringMatching(/refuses/) }),
+    ]);
+  });
+
   it('knows whether a mongos has answered', async () => {
     expect(store.isSharded).toBe(false);
     await using mongos = await openMongos(url);

@@ -65,3 +65,25 @@ it('a stream that was deleted is noted as missing, until it is there again', asy
   await wait(6_000);
   expect(streams.streamNotes()).toEqual([]);
 });
+
+it.each([
+  ['6 s ahead', 6_000, ['The clock of a replica and that of NATS are 6 s apart: see NTP on both.']],
+  [
+    'an hour behind',
+    -3_600_000,
+    ['The clock of a replica and that of NATS are 3600 s apart: see NTP on both.'],
+  ],
+  ['4 s ahead', 4_000, []],
+  ['4 s behind', -4_000, []],
+])('a clock of NATS that is %s is noted beyond 5 s', async (_what, apartMs, notes) => {
+  const { parts, connection } = openNats();
+  const { info } = parts;
+  parts.info = async () => ({
+    ...Object(await info()),
+    ts: new Date(Date.now() + apartMs).toISOString(),
+  });
+  await using streams = openStreams(connection);
+  await streams.ensureStream(spec);
+  await wait(6_000);
+  expect(streams.streamNotes()).toEqual(notes);
+});
