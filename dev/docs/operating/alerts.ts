@@ -130,7 +130,7 @@ export const alerts: readonly Alert[] = [
   },
   {
     title: 'NATS is an older copy',
-    expression: 'max(webhook_log_restored) > 0',
+    expression: 'max by (namespace) (webhook_log_restored) > 0',
     for: '0m',
     severity: 'critical',
     advice:
@@ -175,6 +175,14 @@ export const alerts: readonly Alert[] = [
     for: '5m',
     severity: 'warning',
     advice: 'Requests to this replica wait: see its processor time and its limits.',
+  },
+  {
+    title: 'Partitions change hands',
+    expression: 'max by (namespace, service, instance) (webhook_silence_seconds) > 2.5',
+    for: '1m',
+    severity: 'warning',
+    advice:
+      'Others took the partitions of this replica, which lives but was silent: give webhooks more processors, or see its way to NATS.',
   },
   {
     title: 'A rollout does not end',

@@ -247,6 +247,12 @@ const webhooks: Dashboard = {
           queries: quantiles('webhook_read_lag_seconds_bucket'),
         },
         one('Partitions owned', 'short', 'sum by (instance) (webhook_partitions_owned)', '{{instance}}'),
+        several(
+          'Partitions lost to other replicas',
+          'short',
+          ['sum by (instance) (increase(webhook_partitions_lost_total[1h]))', '{{instance}}'],
+          ['max by (instance) (webhook_silence_seconds)', '{{instance}}: after seconds of silence'],
+        ),
         one(
           'Restored from an older copy',
           'short',

@@ -125,6 +125,12 @@ const ofWebhooks: readonly MetricRow[] = [
       'nobody delivers what is in the others.',
   },
   {
+    metrics: [counter('webhook_partitions_lost_total'), gauge('webhook_silence_seconds')],
+    says:
+      'Partitions that other replicas took from this one while it lived, and after which silence they do so: 2.5 s, and up to 20 s ' +
+      'within 10 min of such a takeover.',
+  },
+  {
     metrics: [counter('webhook_disabled_total', 'reason'), gauge('webhook_endpoints_disabled')],
     says:
       'Webhooks disabled, by `failures`, `gone` or `manual`; how many are now, over all replicas, so take `max` ' +

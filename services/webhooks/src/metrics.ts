@@ -45,6 +45,11 @@ export function openMetrics(registry: Registry) {
     help: 'Endpoints that were so far behind that the log dropped events before they had them.',
     registers,
   });
+  const lostPartitions = new Counter({
+    name: 'webhook_partitions_lost_total',
+    help: 'Partitions that other replicas have claimed while this replica lived.',
+    registers,
+  });
   // Prometheus sees no rise in a counter that appears with its first increment.
   for (const reason of ['failures', 'gone', 'manual']) disabled.inc({ reason }, 0);
 
@@ -62,6 +67,8 @@ export function openMetrics(registry: Registry) {
     disabledBy: (reason: string): void => disabled.inc({ reason }),
     /** The log dropped events before an endpoint had them. */
     lost: (): void => lost.inc(),
+    /** Other replicas have claimed partitions of this replica. */
+    lostToOthers: (partitions: number): void => lostPartitions.inc(partitions),
   };
 }
 
@@ -70,13 +77,14 @@ interface Gauged {
   progress: { readonly behind: number; readonly behindForMs: number };
   integrations: { readonly endpoints: number };
   owned: { readonly size: number };
+  replicas: { readonly silenceMs: number };
   endpoints: { countDisabled: () => Promise<number> };
   stream: { readonly restores: { readonly reported: number } };
 }
 
 export function openGauges(
   registry: Registry,
-  { scheduler, progress, integrations, owned, endpoints, stream }: Gauged,
+  { scheduler, progress, integrations, owned, replicas, endpoints, stream }: Gauged,
 ): void {
   const gauge = gaugesOf(registry);
   gauge('webhook_in_flight', 'Delivery attempts in flight.', () => scheduler.inFlight);
@@ -109,4 +117,9 @@ export function openGauges(
     () => stream.restores.reported,
   );
   gauge('webhook_partitions_owned', 'Partitions of the log that this replica delivers.', () => owned.size);
+  gauge(
+    'webhook_silence_seconds',
+    'After which silence other replicas claim the partitions of this replica.',
+    () => replicas.silenceMs / 1000,
+  );
 }

@@ -10,7 +10,7 @@
 //
 // One replica owns a partition of the log, and alone begins deliveries of its events. The owner gives the partition back when the
 // owner stops, or when the assignment over the living replicas names another replica. An owner that is silent on NATS for 2.5 s
-// loses the partition. The new owner reads webhook_offsets and webhook_replicas once. Its claim keeps the last stored floor as its
+// or more (owning/silence.ts) loses the partition. The new owner reads webhook_offsets and webhook_replicas once. Its claim keeps the last stored floor as its
 // first floor, and it begins there. So receivers get the events that the old owner delivered after that floor a second time
 // (delivering/takeover.ts). After a silent owner, an endpoint whose caller set `inFlightMax` waits 10.5 s first, until no attempt of
 // that owner can be in flight. Floors and offsets are stored with the term of the owner's claim: a floor that an old owner stores
@@ -227,8 +227,11 @@ function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop:
     load: openLoad(scheduler, retryUntilStop, log),
   });
   const takeover = openTakeover(integrations, progress, reader, log);
-  const ownership = new Ownership({ bus, replicas, claims, offsets, owned, stream, changes: takeover, log });
-  openGauges(options.metrics.registry, { scheduler, progress, integrations, owned, endpoints, stream });
+  const { lostToOthers } = metrics;
+  const owning = { bus, replicas, claims, offsets, owned, stream, lostToOthers, log };
+  const ownership = new Ownership({ ...owning, changes: takeover });
+  const gauged = { scheduler, progress, integrations, owned, replicas, endpoints, stream };
+  openGauges(options.metrics.registry, gauged);
   return { integrations, scheduler, reader, progress, ownership };
 }
 

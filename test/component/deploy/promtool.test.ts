@@ -1,7 +1,7 @@
 // The rules as Prometheus itself evaluates them: which alerts fire within three minutes of a fault. There are two installations,
 // of which the second is always well and has one replica of each service, so it must neither hide a loss nor alert.
 import { execFile } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -22,7 +22,9 @@ beforeAll(async () => {
 /** By series, its values in Prometheus's notation: one a minute, and what a fault makes of it after the first hour. */
 type Series = Record<string, string>;
 
-const minutes = { before: 60, after: 4 };
+const minutes = { before: 60, after: 36 };
+/** When the alerts are read, after the fault, unless a test says otherwise. */
+const usualMinutes = 3;
 /** A value that stays, or that is another once the hour is over. */
 const then = (before: number, after: number | 'NaN' = before): string =>
   `${before}+0x${minutes.before} ${`${after} `.repeat(minutes.after)}`.trim();
@@ -60,6 +62,7 @@ function wellInstallation(namespace: string, replicas: number): Series {
       else series[of('webhook_partitions_owned', labels)] = then(32 / replicas);
     }
   }
+  Object.assign(series, ofDeliveries(namespace), ofPushes(namespace));
   const gateway = { namespace, service: 'gateway', instance: 'gateway-1' };
   for (const [outcome, each] of [
     ['ok', 100],
@@ -75,6 +78,31 @@ function wellInstallation(namespace: string, replicas: number): Series {
     rising(0);
   return series;
 }
+
+/** Of one replica: what the alerts on deliveries read. */
+function ofDeliveries(namespace: string): Series {
+  const labels = { namespace, service: 'webhooks', instance: 'webhooks-1' };
+  return {
+    ...buckets('webhook_read_lag_seconds_bucket', labels, ['1', '30']),
+    [of('webhook_attempts_total', { ...labels, outcome: 'succeeded' })]: rising(100),
+    [of('webhook_attempts_total', { ...labels, outcome: 'failed' })]: rising(1),
+    [of('webhook_disabled_total', { ...labels, reason: 'failures' })]: rising(0),
+    [of('webhook_lost_total', labels)]: rising(0),
+    [of('webhook_log_restored', labels)]: then(0),
+    [of('webhook_silence_seconds', labels)]: then(2.5),
+  };
+}
+
+const ofPushes = (namespace: string): Series =>
+  buckets(
+    'sync_request_seconds_bucket',
+    { namespace, service: 'catalog', instance: 'catalog-1', subject: 'svc.catalog.suppliers.push' },
+    ['1', '10'],
+  );
+
+/** A histogram whose values are all below the first bound. */
+const buckets = (name: string, labels: Record<string, string>, bounds: readonly string[]): Series =>
+  Object.fromEntries([...bounds, '+Inf'].map((le) => [of(name, { ...labels, le }), rising(100)]));
 
 const streamGauges = [
   ['sync_stream_replicas', 3],
@@ -100,14 +128,24 @@ const where =
     };
   };
 
-/** The alerts that fire at the end, with the installation of each. */
-async function firing(replicas: number, change: (well: Series) => Series): Promise<string[]> {
+/** A replica of another build starts beside those of the first installation. */
+const withOtherBuild = (well: Series): Series => {
+  const labels = { namespace: 'one', service: 'catalog', instance: 'catalog-3', version: '2', revision: 'b' };
+  return { ...well, [of('sync_build_info', labels)]: `_x${minutes.before} 1+0x${minutes.after}` };
+};
+
+/** The alerts that fire so long after the fault, with the installation of each. */
+async function firing(
+  replicas: number,
+  change: (well: Series) => Series,
+  afterMinutes = usualMinutes,
+): Promise<string[]> {
   const series = change({ ...wellInstallation('one', replicas), ...wellInstallation('two', 1) });
   await using folder = await temporaryFolder();
   const file = join(folder.path, 'test.yaml');
   const asked = {
     expr: 'count by (alertname, namespace) (ALERTS{alertstate="firing"})',
-    eval_time: `${minutes.before + 3}m`,
+    eval_time: `${minutes.before + afterMinutes}m`,
     exp_samples: [{ labels: '{never="so"}', value: 1 }],
   };
   const tests = [
@@ -163,7 +201,34 @@ describe('within three minutes', () => {
     ],
     ['requests have a fault', ['AFaultOfOurs'], where(['"internal"'], rising(0, 1))],
     ['the system is not ready', ['NotReady'], where(['GET /readyz'], rising(0, 10))],
+    ['the log dropped undelivered events', ['DeliveriesAreLost'], where(['webhook_lost'], rising(0, 1))],
+    ['NATS was restored', ['NATSIsAnOlderCopy'], where(['webhook_log_restored'], then(0, 1))],
+    ['others took partitions', ['PartitionsChangeHands'], where(['webhook_silence'], then(2.5, 10))],
   ])('an alert names the installation where %s', async (_name, alerts, change) => {
     expect(await firing(1, change)).toEqual(alerts.map((alert) => `${alert} one`));
   });
+});
+
+describe('only once it lasts', () => {
+  it.each<[string, number, string, (well: Series) => Series]>([
+    ['a replica is missing', 5, 'AReplicaIsMissing', where(['build_info', '"catalog-2"'], gone)],
+    ['requests fail', 5, 'RequestsFail', where(['"unavailable"', 'POST'], rising(0, 10))],
+    ['pushes take seconds', 10, 'PushesAreSlow', where(['request_seconds', 'le="1"'], rising(100, 0))],
+    ['the log is read late', 10, 'DeliveriesLag', where(['read_lag', 'le="1"'], rising(100, 0))],
+    ['a partition has no owner', 10, 'DeliveriesLag', where(['partitions_owned'], then(16, 15))],
+    ['attempts fail', 10, 'OurWayOutIsBroken', where(['attempts', '"failed"'], rising(1, 1_000))],
+    ['webhooks are disabled', 10, 'OurWayOutIsBroken', where(['"failures"'], rising(0, 20))],
+    ['an event loop is blocked', 5, 'AProcessIsBlocked', where(['eventloop', '"batches-1"'], then(0.01, 1))],
+    ['two builds run', 30, 'ARolloutDoesNotEnd', withOtherBuild],
+  ])('an alert names the installation where %s for %i minutes', async (_what, forMinutes, alert, change) => {
+    expect(await firing(2, change, forMinutes - 1)).toEqual([]);
+    // What is computed over minutes follows the fault by these.
+    expect(await firing(2, change, forMinutes + 5)).toEqual([`${alert} one`]);
+  });
+});
+
+it('each alert fires in one of these tests', async () => {
+  const names = (await readRules()).map(({ alert }) => alert);
+  const source = await readFile(import.meta.filename, 'utf8');
+  expect(names.filter((name) => !source.includes(`'${name}'`))).toEqual([]);
 });

@@ -16,6 +16,8 @@ function setUp() {
   const ended: number[] = [];
   const replaced = new Set<number>();
   let failures = 0;
+  let takeovers = 0;
+  let lostPartitions = 0;
   let term = 0;
   let reading: Promise<void> | undefined;
   const stream = { facts: { id: 'one', createdAt: 'one', firstSequence: 1, lastSequence: 100 } };
@@ -25,7 +27,9 @@ function setUp() {
     isHeard: true,
     allOpenPlaces: true,
     gaps: 0,
-    alive: () => replicas,
+    silenceMs: 2_500,
+    isDead: () => false,
+    wasTaken: () => void (takeovers += 1),
     sharing: () => replicas,
     share(changed: () => void) {
       onChange = changed;
@@ -52,6 +56,7 @@ function setUp() {
     offsets: { ofPartitions: async () => new Map() },
     owned,
     stream,
+    lostToOthers: (partitions: number) => void (lostPartitions += partitions),
     changes: {
       onTaken: async () => undefined,
       onReleased: async () => () => undefined,
@@ -69,6 +74,7 @@ function setUp() {
     ended,
     replaced,
     stream,
+    counted: () => ({ takeovers, lostPartitions }),
     terms: () => [...new Set(Array.from(owned.values(), (one) => one.term))],
     readUntil: (end: Promise<void>) => void (reading = end),
     fail: (times: number) => void (failures = times),
@@ -81,9 +87,9 @@ function setUp() {
 
 afterEach(() => void vi.useRealTimers());
 
-it('notices within 10 s that another replica has claimed a partition, though it has missed no broadcast', async () => {
+it('notices within 10 s that another replica has claimed a partition, though it has missed no broadcast, and counts that', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
-  const { ownership, owned, ended, replaced } = setUp();
+  const { ownership, owned, ended, replaced, counted } = setUp();
   await using _ownership = ownership;
   await vi.advanceTimersByTimeAsync(500);
   expect(owned.size).toBe(partitionsNumber);
@@ -92,6 +98,7 @@ it('notices within 10 s that another replica has claimed a partition, though it 
   expect(ended).toEqual([]);
   await vi.advanceTimersByTimeAsync(1_000);
   expect(ended).toEqual([3]);
+  expect(counted()).toEqual({ takeovers: 1, lostPartitions: 1 });
 });
 
 it('gives back a partition with how far it was read, also where that fails at first', async () => {

@@ -1,8 +1,10 @@
-// Whether a replica can still be sure of its partitions: by when it was last heard, also after it stood still.
+// Whether a replica can still be sure of its partitions, and which other replicas it takes for dead: by when each was last heard,
+// also after it stood still.
 import type { Broadcast } from '@integration-sync/runtime/bus';
 import { expect, it, vi } from 'vitest';
 import { OwnedPartitions } from '../../../services/webhooks/src/owning/ownership.ts';
 import { openReplicas } from '../../../services/webhooks/src/owning/replicas.ts';
+import { silenceMsAfter } from '../../../services/webhooks/src/owning/silence.ts';
 
 /** A replica whose beats come back when the test says, at a time that the test sets. */
 function setUp() {
@@ -20,10 +22,22 @@ function setUp() {
     },
   });
   const owned = new OwnedPartitions(replicas);
+  const hearAll = (): void => {
+    for (const beat of beats.splice(0)) listeners.get(beat.subject)?.(beat);
+  };
   return {
     owned,
     replicas,
     after: (ms: number) => void (now += ms),
+    /** Lets time pass in which this replica hears its own beats and no other replica. */
+    listen(ms: number) {
+      for (const end = now + ms; now < end; hearAll()) {
+        now += 500;
+        replicas.share(() => undefined);
+      }
+    },
+    /** What this replica says of itself now. */
+    said: (header: string) => beats.at(-1)?.headers.get(header),
     /** The oldest beat that has not come back comes back. */
     echo() {
       const [beat] = beats.splice(0, 1);
@@ -77,8 +91,77 @@ it('knows whether all living replicas open encrypted places of the feed', async 
   expect(self.replicas.allOpenPlaces).toBe(true);
   self.other({ sent: '1' });
   expect(self.replicas.allOpenPlaces).toBe(false);
-  self.after(3_000);
+  self.listen(3_000);
   expect(self.replicas.allOpenPlaces).toBe(true);
   self.other({ sent: '1', opens: 'places' });
   expect(self.replicas.allOpenPlaces).toBe(true);
+});
+
+it('more time is given to a replica the more often others took its partitions, up to 20 s', () => {
+  expect([0, 1, 2, 3, 1_000_000].map(silenceMsAfter)).toEqual([2_500, 10_000, 20_000, 20_000, 20_000]);
+});
+
+it.each<[string, Record<string, string>, number]>([
+  ['from which no other took partitions', { takeovers: '0' }, 2_500],
+  ['of release 1.1.0, which says nothing of takeovers', {}, 2_500],
+  ['from which others took partitions once', { takeovers: '1' }, 10_000],
+  ['from which others took partitions three times', { takeovers: '3' }, 20_000],
+])('a replica %s is dead after its silence and no sooner', async (_which, headers, silenceMs) => {
+  await using self = setUp();
+  self.listen(5_000);
+  self.other({ sent: '1', shares: '1', ...headers });
+  self.listen(silenceMs - 500);
+  expect([self.replicas.isDead('other'), self.replicas.sharing().includes('other')]).toEqual([false, true]);
+  self.listen(500);
+  expect([self.replicas.isDead('other'), self.replicas.sharing().includes('other')]).toEqual([true, false]);
+  self.other({ sent: '1', shares: '1', ...headers });
+  expect([self.replicas.isDead('other'), self.replicas.sharing().includes('other')]).toEqual([false, true]);
+});
+
+it('a replica that stood still or was cut off hears itself five times before it takes another for dead', async () => {
+  await using self = setUp();
+  self.listen(5_000);
+  self.other({ sent: '1', shares: '1' });
+  self.after(60_000);
+  self.listen(2_000);
+  expect([self.replicas.isDead('other'), self.replicas.sharing().includes('other')]).toEqual([false, true]);
+  self.listen(500);
+  expect([self.replicas.isDead('other'), self.replicas.sharing().includes('other')]).toEqual([true, false]);
+});
+
+it('a replica that always stands still for seconds takes over from one that was killed', async () => {
+  await using self = setUp();
+  self.listen(5_000);
+  self.other({ sent: '1', shares: '1' });
+  for (let turn = 0; turn < 3; turn += 1) {
+    self.after(9_000);
+    self.listen(1_000);
+  }
+  expect(self.replicas.isDead('other')).toBe(true);
+});
+
+it('an unknown owner of a partition is dead once this replica has listened for 2.5 s', async () => {
+  await using self = setUp();
+  self.listen(2_500);
+  expect(self.replicas.isDead('unknown')).toBe(false);
+  self.listen(500);
+  expect(self.replicas.isDead('unknown')).toBe(true);
+  self.after(60_000);
+  self.listen(2_000);
+  expect(self.replicas.isDead('unknown')).toBe(false);
+});
+
+it('says with its beats how often others took its partitions within 10 min', async () => {
+  await using self = setUp();
+  expect([self.said('takeovers'), self.replicas.silenceMs]).toEqual(['0', 2_500]);
+  self.replicas.wasTaken();
+  expect([self.said('takeovers'), self.replicas.silenceMs]).toEqual(['1', 10_000]);
+  self.after(5 * 60_000);
+  self.replicas.wasTaken();
+  expect([self.said('takeovers'), self.replicas.silenceMs]).toEqual(['2', 20_000]);
+  self.after(5 * 60_000);
+  self.beat();
+  expect([self.said('takeovers'), self.replicas.silenceMs]).toEqual(['1', 10_000]);
+  self.after(5 * 60_000);
+  expect(self.replicas.silenceMs).toBe(2_500);
 });

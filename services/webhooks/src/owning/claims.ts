@@ -74,10 +74,11 @@ export class Claims {
   async take(partitions: readonly number[], isDead: (owner: string) => boolean): Promise<Claim[]> {
     const found = await this.#claims.find({ _id: { $in: [...partitions] } }).toArray();
     const byId = new Map(found.map((one) => [one._id, one]));
-    const free = partitions.filter((partition) => {
+    const isFree = (partition: number): boolean => {
       const owner = byId.get(partition)?.owner ?? null;
       return owner === null || owner === this.#self || isDead(owner);
-    });
+    };
+    const free = partitions.filter(isFree);
     if (free.length === 0) return [];
     const floors = await this.#floorsOf(free.flatMap((partition) => byId.get(partition)?.owner ?? []));
     // The end of the log is read after the floors: the end that this replica knew before may lie below them.
@@ -85,8 +86,9 @@ export class Claims {
     const saved = free.map((partition) => savedFloorOf(byId.get(partition), floors));
     await this.#stream.verify([...found.map(({ newest }) => newest), ...saved.map(([, , newest]) => newest)]);
     const { id } = this.#stream.facts;
+    // A silent owner may have been heard again meanwhile.
     const taken = await Promise.all(
-      free.map((partition) => {
+      free.filter(isFree).map((partition) => {
         const one = byId.get(partition);
         const floor = one === undefined ? 0 : this.#floorIn(one, savedFloorOf(one, floors));
         return this.#takeOne({ partition, floor, stream: id }, one);

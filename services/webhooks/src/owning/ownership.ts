@@ -3,7 +3,7 @@
 //   a partition is                          this replica
 //   ──────────────────────────────────────  ───────────────────────────────────────────────────────────────────────
 //   assigned to this replica, and free      claims the partition
-//   assigned to this replica, not free      waits until the owner gives the partition back, or is silent for 2.5 s
+//   assigned to this replica, not free      waits until the owner gives the partition back, or is silent for 2.5 s or more
 //   its own, assigned to another replica    stops deliveries, stores offsets, gives the partition back
 //   its own, but its broadcasts are lost    begins no attempt and stores nothing until MongoDB confirms its claims
 //   its own for 10 s                        asks MongoDB: broadcasts to another replica may be lost that this replica hears
@@ -62,6 +62,8 @@ interface OwnershipOptions {
   owned: OwnedPartitions;
   stream: Pick<LogStream, 'facts'>;
   changes: OwnershipChanges;
+  /** Counts partitions that other replicas have claimed while this replica lived. */
+  lostToOthers: (partitions: number) => void;
   log: Log;
 }
 
@@ -130,13 +132,15 @@ export class Ownership implements AsyncDisposable {
   }
 
   async #verify(): Promise<void> {
-    const { claims, owned, replicas, log } = this.#options;
+    const { claims, owned, replicas, lostToOthers, log } = this.#options;
     const { gaps } = replicas;
     const now = performance.now();
     const standing = await claims.standing([...owned.values()]);
     const lost = [...owned.values()].filter((claim) => !standing.includes(claim));
     if (lost.length > 0) {
       log.warn({ partitions: numbersOf(lost) }, 'another replica has claimed partitions of this replica');
+      replicas.wasTaken();
+      lostToOthers(lost.length);
       await this.#lose(lost);
     }
     owned.areVerified(gaps);
@@ -171,8 +175,7 @@ export class Ownership implements AsyncDisposable {
   async #take(lacking: readonly number[]): Promise<void> {
     if (lacking.length === 0) return;
     const { replicas, claims, offsets, owned, changes, log } = this.#options;
-    const alive = replicas.alive();
-    const claimed = await claims.take(lacking, (owner) => alive?.includes(owner) === false);
+    const claimed = await claims.take(lacking, (owner) => replicas.isDead(owner));
     if (claimed.length === 0) return;
     const taken = claimed.map((claim) => Object.assign(claim, { through: claim.floor }));
     // If this query fails, the next check claims the partitions again: MongoDB names this replica as their owner.

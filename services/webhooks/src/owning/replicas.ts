@@ -1,18 +1,19 @@
-// Which replicas live, and which of them share the partitions. Each replica broadcasts twice a second that it lives and
-// whether it shares, and counts as dead after 2.5 s of silence. A replica that does not hear its own broadcasts judges
-// no other replica, and may have lost its partitions.
+// Which replicas live, and which of them share the partitions. Each replica broadcasts twice a second that it lives, whether it
+// shares, and how often others took partitions from it while it lived. It counts as dead after a silence (silence.ts), in
+// which the judging replica has heard itself five times: a replica that stands still or is cut off judges no other replica.
 //
 // A stopping replica broadcasts that it shares no partitions. It lives on until its attempts in flight have ended.
 import { randomUUID } from 'node:crypto';
-import type { Bus } from '@integration-sync/runtime/bus';
+import type { Broadcast, Bus } from '@integration-sync/runtime/bus';
+import { rememberedMs, silenceMs, silenceMsAfter } from './silence.ts';
 
 export type Replicas = ReturnType<typeof openReplicas>;
 
 const beatMs = 500;
-/** After this silence the other replicas claim a replica's partitions. */
-export const silenceMs = 2_500;
 /** A replica that has not heard itself for so long begins no attempt. Others claim its partitions only later. */
 const unheardMs = 2_000;
+/** How often a replica hears itself before it takes another replica for dead. */
+const beatsMin = silenceMs / beatMs;
 const aliveSubject = 'webhooks.replica.alive';
 const goneSubject = 'webhooks.replica.gone';
 const sharesHeader = 'shares';
@@ -20,59 +21,57 @@ const sharesHeader = 'shares';
 const opensHeader = 'opens';
 /** When the beat was sent, by `performance.now()` of its replica. */
 const sentHeader = 'sent';
+/** How often other replicas have taken partitions from this replica within 10 min. Release 1.1.0 sends no such header. */
+const takeoversHeader = 'takeovers';
+
+/** When a replica was last heard, and how often the judging replica had heard itself by then. */
+interface Sign {
+  at: number;
+  ownBeats: number;
+  takeovers: number;
+}
+
+interface Heard extends Sign {
+  shares: boolean;
+  opens: boolean;
+}
 
 export function openReplicas(bus: Pick<Bus, 'broadcast' | 'listen'>) {
   /** The id of this process. */
   const self: string = randomUUID();
-  /** The other replicas. */
-  const heard = new Map<string, { at: number; shares: boolean; opens: boolean }>();
   const own = openOwnBeats();
+  const takeovers = openTakeovers();
   let onChange: (() => void) | undefined;
-
-  const beat = (): void => bus.broadcast(aliveSubject, self, headersOf(onChange !== undefined));
-  const forget = (id: string): void => {
-    const did = heard.get(id)?.shares === true;
-    heard.delete(id);
-    if (did) onChange?.();
+  const beat = (): void => {
+    bus.broadcast(aliveSubject, self, headersOf(onChange !== undefined, takeovers.recent));
   };
-  const hear = (id: string, shares: boolean, opens: boolean): void => {
-    const before = heard.get(id);
-    heard.set(id, { at: performance.now(), shares, opens });
-    // A new replica shall not wait for the next regular beat until it hears this replica.
-    if (before === undefined) beat();
-    if (shares !== (before?.shares ?? false)) onChange?.();
-  };
+  // A new replica shall not wait for the next regular beat until it hears this replica.
+  const others = openOthers(own, { onNew: beat, onChange: () => onChange?.() });
 
   const listening = [
     bus.listen(aliveSubject, ({ body, headers }) => {
       const id = Buffer.from(body).toString();
-      const shares = headers.has(sharesHeader);
       if (id === self) own.hear(Number(headers.get(sentHeader)));
-      else hear(id, shares, headers.has(opensHeader));
+      else others.hear(id, headers);
     }),
-    bus.listen(goneSubject, ({ body }) => forget(Buffer.from(body).toString())),
+    bus.listen(goneSubject, ({ body }) => others.forget(Buffer.from(body).toString())),
   ];
   const beating = setInterval(beat, beatMs);
   beat();
 
   return {
     self,
-    /** The living replicas, with this replica; undefined unless this replica has heard itself for 2.5 s. */
-    alive(): readonly string[] | undefined {
-      const since = performance.now() - silenceMs;
-      if (own.heardAt < since || own.heardSince > since) return undefined;
-      for (const [id, { at }] of heard) if (at < since) forget(id);
-      return [self, ...heard.keys()];
+    /** Whether this replica may claim the partitions of the other replica. */
+    isDead(id: string): boolean {
+      return id !== self && this.isHeard && others.isSilent(id);
     },
     /** The replicas that share the partitions. */
     sharing(): readonly string[] {
-      const since = performance.now() - silenceMs;
-      const others = Array.from(heard).flatMap(([id, { at, shares }]) => (shares && at >= since ? [id] : []));
-      return onChange === undefined ? others : [self, ...others];
+      return onChange === undefined ? others.sharing() : [self, ...others.sharing()];
     },
     /** Whether all living replicas open encrypted places of the feed. */
     get allOpenPlaces(): boolean {
-      return heard.values().every(({ at, opens }) => opens || at < performance.now() - silenceMs);
+      return others.allOpenPlaces();
     },
     /** Whether this replica has heard itself within 2 s. If not, other replicas may claim its partitions. */
     get isHeard(): boolean {
@@ -81,6 +80,15 @@ export function openReplicas(bus: Pick<Bus, 'broadcast' | 'listen'>) {
     /** How often this replica did not hear itself for 2 s, and then heard itself again. */
     get gaps(): number {
       return own.gaps;
+    },
+    /** After this silence the other replicas claim the partitions of this replica. */
+    get silenceMs(): number {
+      return silenceMsAfter(takeovers.recent);
+    },
+    /** Other replicas have claimed partitions of this replica: from now on they wait longer. */
+    wasTaken(): void {
+      takeovers.add();
+      beat();
     },
     /** This replica shares partitions until disposal. `changed` is called when another replica begins or ends to share. */
     share(changed: () => void): Disposable {
@@ -101,29 +109,88 @@ export function openReplicas(bus: Pick<Bus, 'broadcast' | 'listen'>) {
   };
 }
 
-const headersOf = (shares: boolean): Record<string, string> => ({
+const headersOf = (shares: boolean, takeovers: number): Record<string, string> => ({
   [sentHeader]: String(performance.now()),
   [opensHeader]: 'places',
+  [takeoversHeader]: String(takeovers),
   ...(shares ? { [sharesHeader]: '1' } : {}),
 });
+
+/** The other replicas, as this replica has heard them. */
+function openOthers(own: OwnBeats, { onNew, onChange }: Record<'onNew' | 'onChange', () => void>) {
+  const heard = new Map<string, Heard>();
+  const isSilent = (sign: Sign): boolean =>
+    performance.now() - sign.at >= silenceMsAfter(sign.takeovers) && own.beats - sign.ownBeats >= beatsMin;
+  const isSharing = (id: string): boolean => {
+    const one = heard.get(id);
+    return one?.shares === true && !isSilent(one);
+  };
+  return {
+    hear(id: string, headers: Broadcast['headers']): void {
+      const before = heard.get(id);
+      const isNew = before === undefined || isSilent(before);
+      const wasSharing = isSharing(id);
+      const shares = headers.has(sharesHeader);
+      heard.set(id, {
+        at: performance.now(),
+        ownBeats: own.beats,
+        takeovers: Number(headers.get(takeoversHeader) ?? 0),
+        shares,
+        opens: headers.has(opensHeader),
+      });
+      const since = performance.now() - rememberedMs;
+      for (const [other, { at }] of heard) if (at < since) heard.delete(other);
+      if (isNew) onNew();
+      if (shares !== wasSharing) onChange();
+    },
+    forget(id: string): void {
+      const wasSharing = isSharing(id);
+      heard.delete(id);
+      if (wasSharing) onChange();
+    },
+    isSilent: (id: string): boolean => isSilent(heard.get(id) ?? own.heardSince),
+    sharing: (): string[] => [...heard.keys()].filter(isSharing),
+    allOpenPlaces: (): boolean => heard.values().every((one) => one.opens || isSilent(one)),
+  };
+}
+
+function openTakeovers() {
+  let times: number[] = [];
+  return {
+    add: () => void times.push(performance.now()),
+    get recent(): number {
+      const since = performance.now() - rememberedMs;
+      times = times.filter((at) => at > since);
+      return times.length;
+    },
+  };
+}
+
+type OwnBeats = ReturnType<typeof openOwnBeats>;
 
 /** A replica's own beats, by the time each was sent: a process that was frozen finds an old beat in its socket. */
 function openOwnBeats() {
   let heardAt = -Infinity;
-  let heardSince = Infinity;
+  let beats = 0;
+  let heardSince: Sign = { at: Infinity, ownBeats: 0, takeovers: 0 };
   let gaps = 0;
   return {
     hear(sentAt: number): void {
       const now = performance.now();
       if (heardAt > -Infinity && now - heardAt > unheardMs) gaps += 1;
-      if (now - heardAt > silenceMs) heardSince = now;
+      if (now - heardAt > silenceMs) heardSince = { at: now, ownBeats: beats, takeovers: 0 };
       heardAt = sentAt;
+      if (now - sentAt < unheardMs) beats += 1;
+    },
+    /** How many of its beats this replica has heard within 2 s. */
+    get beats(): number {
+      return beats;
     },
     get heardAt(): number {
       return heardAt;
     },
-    /** Since when this replica hears itself without a silence of 2.5 s. */
-    get heardSince(): number {
+    /** Since when this replica hears itself without a silence of 2.5 s, and would have heard any other replica. */
+    get heardSince(): Sign {
       return heardSince;
     },
     get gaps(): number {
