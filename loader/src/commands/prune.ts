@@ -10,6 +10,7 @@ import { connectionOptions, countOf, explained } from '../options.ts';
 import { count } from '../output.ts';
 import { isSameTarget, readHistory, type KindHistory, type Target } from '../sending/history.ts';
 import { lockFolder } from '../sending/lock.ts';
+import { find, refusal, tooMany, type Found } from '../sending/unnamed.ts';
 
 const usage = `Usage: integration-sync prune [suppliers|products|batches]... [options]
 
@@ -93,30 +94,6 @@ function checked(
   return { ...history, mark };
 }
 
-export interface Found {
-  kind: Kind;
-  ids: string[];
-  /** How many records there are, without those that were archived or erased before the load. */
-  total: number;
-}
-
-/** A load raises `lastSyncedAt` of each record that it names, so it did not name records with an older one. */
-export async function find(
-  client: Client,
-  kind: Kind,
-  { mark, rejectedIds }: { mark: string; rejectedIds: readonly string[] },
-): Promise<Found> {
-  const rejected = new Set(rejectedIds);
-  const ids: string[] = [];
-  let goneBefore = 0;
-  for await (const { externalId, syncStatus } of client.list(kind, { until: mark })) {
-    if (syncStatus !== 'SYNCED') goneBefore += 1;
-    else if (!rejected.has(externalId)) ids.push(externalId);
-  }
-  const { value } = await client.pages(kind, { limit: 1 }).next();
-  return { kind, ids, total: value === undefined ? 0 : value.total - goneBefore };
-}
-
 interface Pruning {
   client: Client;
   found: readonly Found[];
@@ -140,11 +117,6 @@ async function carryOut({ client, found, most, apply, json, context }: Pruning):
   await context.streams.out(json ? `${JSON.stringify(summary, undefined, 2)}\n` : inWords(found, apply));
   return exitCodes.all;
 }
-
-export const tooMany = (gone: number, total: number, most: number): boolean => gone * 100 > total * most;
-
-export const refusal = (kind: Kind, gone: number, total: number, most: number): string =>
-  `${kind}: ${count(gone)} of ${count(total)} records were not in the last load, more than ${most} %. Had it all rows? --most ${Math.ceil((gone * 100) / Math.max(total, 1))} lets them go.`;
 
 function inWords(found: readonly Found[], isApplied: boolean): string {
   const lines = found.flatMap(({ kind, ids, total }) => [

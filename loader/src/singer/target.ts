@@ -1,7 +1,7 @@
 // A Singer target: pushes the records, and prints a STATE once the service has accepted or rejected all records before
 // it. So a tap that starts again from a printed STATE skips no record, whenever the target was killed.
 import type { Client, Kind, PushOutcome } from '@integration-sync/client';
-import { find, refusal, tooMany } from '../commands/prune.ts';
+import { find, refusal, tooMany } from '../sending/unnamed.ts';
 import { exitCodes, Stop, type ExitCode } from '../exit.ts';
 import { kinds } from '../kinds.ts';
 import type { Item } from '../mapping/items.ts';
