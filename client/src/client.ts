@@ -3,6 +3,7 @@ import { archive } from './archiving.ts';
 import type { Send } from './call.ts';
 import type { Credentials } from './credentials.ts';
 import { openExchange, type ExchangeOptions } from './exchange.ts';
+import { openExpectations, type ExpectationsOfPushes } from './expectations.ts';
 import type { Kind } from './kinds.ts';
 import { openListing, type Listing } from './listing.ts';
 import { openPushing, type Pushing } from './pushing.ts';
@@ -19,6 +20,7 @@ export interface Client extends Pushing, Listing {
   /** Whose key or token it is, and what it may do. */
   token(signal?: AbortSignal): Promise<TokenAnswer>;
   archive(kind: Kind, externalIds: readonly string[], signal?: AbortSignal): Promise<ArchiveAnswer>;
+  expectations: ExpectationsOfPushes;
   webhooks: Webhooks;
 }
 
@@ -53,6 +55,7 @@ export function openClient(options: ClientOptions): Client {
       return answer;
     },
     archive: (kind, externalIds, signal) => archive(send, kind, externalIds, signal),
+    expectations: openExpectations(send),
     webhooks: openWebhooks(send),
   };
 }

@@ -1,6 +1,7 @@
 // What this package exports: a client of the service for Node and browsers, which needs only fetch and WebCrypto.
 export { openClient, type Client, type ClientOptions, type TokenAnswer } from './client.ts';
 export { RequestFailed, Unreachable, type ProblemEntry } from './errors.ts';
+export type { ExpectationsOfPushes } from './expectations.ts';
 export type { FedEvent, FeedPoll, PollPage } from './feed.ts';
 export type { Kind, ItemOf, ListedOf } from './kinds.ts';
 export type { ListQuery, Poll, RunQuery } from './listing.ts';

@@ -476,6 +476,69 @@ export interface SyncRunInFull {
   errorsOmitted: number;
 }
 
+export interface Expectations {
+  /** What is expected of the kind; null if nothing is */
+  suppliers: {
+    /** Within how many hours after a push the next push of the kind is expected */
+    everyHours: number;
+    /** When the last push of the kind was answered 200, archivings and erasings included; null if none is known */
+    lastPushAt: string | null;
+    /** Until when a push is expected: `everyHours` after the last push, or after the expectation was set */
+    dueAt: string;
+    /** Whether `dueAt` has passed without a push */
+    isOverdue: boolean;
+  } | null;
+  /** What is expected of the kind; null if nothing is */
+  products: {
+    /** Within how many hours after a push the next push of the kind is expected */
+    everyHours: number;
+    /** When the last push of the kind was answered 200, archivings and erasings included; null if none is known */
+    lastPushAt: string | null;
+    /** Until when a push is expected: `everyHours` after the last push, or after the expectation was set */
+    dueAt: string;
+    /** Whether `dueAt` has passed without a push */
+    isOverdue: boolean;
+  } | null;
+  /** What is expected of the kind; null if nothing is */
+  batches: {
+    /** Within how many hours after a push the next push of the kind is expected */
+    everyHours: number;
+    /** When the last push of the kind was answered 200, archivings and erasings included; null if none is known */
+    lastPushAt: string | null;
+    /** Until when a push is expected: `everyHours` after the last push, or after the expectation was set */
+    dueAt: string;
+    /** Whether `dueAt` has passed without a push */
+    isOverdue: boolean;
+  } | null;
+}
+
+export interface SetExpectations {
+  /** What to expect of the kind; null ends the expectation, and a kind that is left out stays as it is */
+  suppliers?:
+    | {
+        /** Within how many hours after a push the next push of the kind is expected */
+        everyHours: number;
+      }
+    | null
+    | undefined;
+  /** What to expect of the kind; null ends the expectation, and a kind that is left out stays as it is */
+  products?:
+    | {
+        /** Within how many hours after a push the next push of the kind is expected */
+        everyHours: number;
+      }
+    | null
+    | undefined;
+  /** What to expect of the kind; null ends the expectation, and a kind that is left out stays as it is */
+  batches?:
+    | {
+        /** Within how many hours after a push the next push of the kind is expected */
+        everyHours: number;
+      }
+    | null
+    | undefined;
+}
+
 export interface RegisterWebhook {
   /** Where deliveries are posted to; https on port 443 */
   url: string;
@@ -494,6 +557,7 @@ export interface RegisterWebhook {
     | 'dds.created'
     | 'dds.updated'
     | 'sync.completed'
+    | 'sync.overdue'
     | 'webhook.disabled'
     | 'webhook.enabled'
   )[];
@@ -570,6 +634,7 @@ export interface ChangeWebhook {
         | 'dds.created'
         | 'dds.updated'
         | 'sync.completed'
+        | 'sync.overdue'
         | 'webhook.disabled'
         | 'webhook.enabled'
       )[]
@@ -705,6 +770,7 @@ export interface ReplayEvents {
         | 'dds.created'
         | 'dds.updated'
         | 'sync.completed'
+        | 'sync.overdue'
         | 'webhook.disabled'
         | 'webhook.enabled'
       )[]
@@ -897,6 +963,21 @@ export interface EventSyncCompleted {
   };
 }
 
+export interface EventSyncOverdue {
+  event: 'sync.overdue';
+  timestamp: string;
+  integrationId: string;
+  data: {
+    entityType: 'supplier' | 'product' | 'batch';
+    /** Within how many hours after a push the next push of the kind is expected */
+    everyHours: number;
+    /** When the last push of the kind was answered 200, archivings and erasings included; null if none is known */
+    lastPushAt: string | null;
+    /** Until when a push is expected: `everyHours` after the last push, or after the expectation was set */
+    dueAt: string;
+  };
+}
+
 export interface EventWebhookDisabled {
   event: 'webhook.disabled';
   timestamp: string;
@@ -937,6 +1018,7 @@ export type Event =
   | EventDdsCreated
   | EventDdsUpdated
   | EventSyncCompleted
+  | EventSyncOverdue
   | EventWebhookDisabled
   | EventWebhookEnabled;
 

@@ -69,6 +69,18 @@ export function rulesOf(values: FileValues): Rules {
   return rules;
 }
 
+const hoursIn: Readonly<Record<string, number>> = { h: 1, d: 24 };
+/** As many as the service takes: 31 days. */
+const hoursMax = 744;
+
+/** The hours of a time such as 26h or 7d. */
+export function hoursOf(name: string, text: string): number {
+  const [, count, unit] = /^(\d{1,4})([hd])$/.exec(text) ?? [];
+  const hours = Number(count) * (hoursIn[unit ?? ''] ?? Number.NaN);
+  if (hours >= 1 && hours <= hoursMax) return hours;
+  throw new Stop(`--${name} is a time from 1h to 31d, such as 26h, and not "${text}".`);
+}
+
 export function countOf(name: string, text: string, least: number, most: number): number {
   const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
   if (number >= least && number <= most) return number;

@@ -6,6 +6,7 @@ export const authSecret = 'a-secret-of-the-tests-with-32-bytes-or-more';
 export const everyScope = ['suppliers', 'products', 'batches', 'webhooks']
   .flatMap((noun) => [`integration:${noun}:read`, `integration:${noun}:write`])
   .concat('integration:suppliers:erase', 'integration:syncs:read', 'integration:events:read')
+  .concat('integration:expectations:read', 'integration:expectations:write')
   .join(' ');
 
 type Claims = Record<string, unknown>;

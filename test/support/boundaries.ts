@@ -3,7 +3,14 @@
 import { subjects as requests } from '@integration-sync/contracts';
 import { services, users, type User } from './nats-users.ts';
 
-const kinds = ['supplier.created', 'supplier.erased', 'product.updated', 'sync.completed', 'batch.created'];
+const kinds = [
+  'supplier.created',
+  'supplier.erased',
+  'product.updated',
+  'sync.completed',
+  'batch.created',
+  'sync.overdue',
+];
 const moreKinds = ['dds.created', 'webhook.disabled', 'batch.archived'];
 const streams = ['EVENTS', 'EVENT_BATCHES', 'ATTEMPTS', 'FOREIGN'];
 const streamCommands = [
@@ -165,12 +172,12 @@ const exactly = (...texts: string[]): RegExp[] =>
 /** What each login may have stored, and what it may ask of services other than itself. */
 export const granted: Readonly<Record<User, readonly RegExp[]>> = {
   gateway: exactly(
-    'svc.catalog.suppliers.*', 'svc.catalog.products.*', 'svc.catalog.runs.*', 'svc.batches.batches.*', 'svc.batches.dds.*',
+    'svc.catalog.suppliers.*', 'svc.catalog.products.*', 'svc.catalog.runs.*', 'svc.catalog.expectations.*', 'svc.batches.batches.*', 'svc.batches.dds.*',
     'svc.batches.runs.*', 'svc.webhooks.endpoints.*', 'svc.webhooks.deliveries.*', 'svc.webhooks.events.read',
     'svc.*.health.check', 'svc.*.health.notes', 'svc.*.given-up', 'svc.webhooks.answer-now',
   ), // prettier-ignore
   catalog: [
-    ...ofEvents('supplier', 'product', '(?:sync(?=\\.completed))'),
+    ...ofEvents('supplier', 'product', '(?:sync(?=\\.(?:completed|overdue)))'),
     ...exactly(
       'event-batches.*.catalog.*',
       'event-batches.catalog.*',

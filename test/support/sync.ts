@@ -15,6 +15,7 @@ import {
   type BatchPushAnswer,
   type DdsEntry,
   type EraseAnswer,
+  type Expectations,
   type EventBody,
   type ItemDetails,
   type Listing,
@@ -138,6 +139,9 @@ export interface Caller {
   /** Pushes a body as it is given. */
   pushText(plural: Plural, body: string | Uint8Array, manner?: Manner): Promise<Pushed>;
   archive(plural: Plural, externalIds: readonly unknown[]): Promise<ArchiveAnswer & Synced>;
+  expectations(): Promise<Expectations>;
+  /** Sets expectations; a text is sent as it is. */
+  expect(body: object | string, manner?: Manner): Promise<Expectations>;
   /** Archives with a body as it is given. */
   archiveText(plural: Plural, body: string): Promise<ArchiveAnswer & Synced>;
   erase(externalIds: readonly unknown[]): Promise<EraseAnswer & Synced>;
@@ -211,6 +215,14 @@ function openCaller(bus: Bus, integration: string, waiting: Waiting): Caller {
       return (await ask(subject, { body, query: 'details=true', strict })).answer;
     },
     pushText: (plural, body, manner) => change(`svc.${owner[plural]}.${plural}.push`, body, manner),
+    expectations: async () => (await ask('svc.catalog.expectations.get', {})).answer,
+    expect: async (body, manner = {}) =>
+      (
+        await ask('svc.catalog.expectations.set', {
+          body: typeof body === 'string' ? body : JSON.stringify(body),
+          ...manner,
+        })
+      ).answer,
     archive: (plural, externalIds) => caller.archiveText(plural, JSON.stringify({ externalIds })),
     archiveText: (plural, body) => change(`svc.${owner[plural]}.${plural}.archive`, body),
     erase: (externalIds) => change('svc.catalog.suppliers.erase', JSON.stringify({ externalIds })),

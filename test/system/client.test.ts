@@ -24,6 +24,9 @@ afterAll(() => stack[Symbol.asyncDispose]());
 const clientOf = (integration: string): Client =>
   open({ baseUrl: stack.gateway, token: stack.token({ integration }) });
 
+const scoped = (scope: string): Client =>
+  open({ baseUrl: stack.gateway, token: stack.token({ integration: 'client-expectations', scope }) });
+
 const suppliers = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ externalId: `S-${index}`, name: `Supplier ${index}` }));
 
@@ -55,6 +58,35 @@ it('has a misspelt field refused, with the place of its item among all that were
   expect(details.filter(({ action }) => action === 'failed')).toMatchObject([
     { index: 550, problems: [{ pointer: '/suppliers/550/contry', code: 'unknown_field' }] },
   ]);
+});
+
+it('sets and reads what is expected, and names the scope that a token lacks', async () => {
+  const acme = clientOf('client-expectations');
+  const { syncIds } = await acme.push('products', [{ externalId: 'P', name: 'Oak' }]);
+  const set = await acme.expectations.set({ products: { everyHours: 26 }, suppliers: { everyHours: 1 } });
+  const { completedAt } = await acme.run(syncIds[0] ?? '');
+  expect(set.products).toMatchObject({ everyHours: 26, lastPushAt: completedAt, isOverdue: false });
+  expect(await acme.expectations.set({ suppliers: null })).toEqual({ ...set, suppliers: null });
+  expect(await acme.expectations.get()).toEqual({ ...set, suppliers: null });
+  const wrong = { suppliers: { everyHours: 0 }, products: { everyHours: 745 } };
+  await expect(acme.expectations.set(wrong)).rejects.toMatchObject({
+    status: 400,
+    errors: [{ pointer: '/suppliers/everyHours' }, { pointer: '/products/everyHours' }],
+  });
+  const [reader, writer] = [
+    scoped('integration:expectations:read'),
+    scoped('integration:expectations:write'),
+  ];
+  await expect(reader.expectations.set({ products: null })).rejects.toMatchObject({
+    status: 403,
+    scope: 'integration:expectations:write',
+  });
+  await expect(writer.expectations.get()).rejects.toMatchObject({
+    status: 403,
+    scope: 'integration:expectations:read',
+  });
+  expect(await writer.expectations.set({ products: null })).toMatchObject({ products: null });
+  expect((await reader.expectations.get()).products).toBeNull();
 });
 
 it('polls what has changed since, page by page, and archives', async () => {

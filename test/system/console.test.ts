@@ -416,6 +416,13 @@ describe.each(browsers)('the console in %s', (chromium) => {
       await page.context().close();
     });
 
+    it('without expectations:read has what is expected off, which names it', async () => {
+      const { page, complaints } = await open({ scope: scopesBut('nothing') });
+      await page.getByText('What is expected needs the scope integration:expectations:read').waitFor();
+      expect(complaints).toEqual([]);
+      await page.context().close();
+    });
+
     it('without webhooks:write has the steps off, which name it', async () => {
       await using receiver = await openReceiver();
       const { page, client } = await open({ scope: scopesBut('webhooks:write') });
@@ -425,6 +432,26 @@ describe.each(browsers)('the console in %s', (chromium) => {
       expect(await page.getByText('needs integration:webhooks:write').first().isVisible()).toBe(true);
       await page.context().close();
     });
+  });
+
+  it('sets how often a push is expected, and ends it', async () => {
+    const { page, client, complaints } = await open();
+    const hours = page.getByRole('textbox', { name: 'Hours between two pushes of products' });
+    await hours.fill('26');
+    await press(button(page, 'Set for products'));
+    await page.getByText('Set.', { exact: true }).waitFor();
+    expect((await client.get('/expectations')).body).toMatchObject({
+      suppliers: null,
+      products: { everyHours: 26 },
+    });
+    await hours.fill('745');
+    expect(await button(page, 'Set for products').isDisabled()).toBe(true);
+    await hours.fill('');
+    await press(button(page, 'Set for products'));
+    await page.getByText('Nothing is expected any more.').waitFor();
+    expect((await client.get('/expectations')).body).toMatchObject({ products: null });
+    expect(complaints).toEqual([]);
+    await page.context().close();
   });
 
   it('does a double click once, and says what became of a webhook that is gone', async () => {

@@ -381,3 +381,20 @@ it('measures what would be pruned by the records that are there, without those a
     err: expect.stringContaining('3 of 20 records were not in the last load, more than 10 %'),
   });
 });
+
+it('sets what is expected of the kinds of a load, and refuses a time that is none before anything is sent', async () => {
+  await at.loader.write('suppliers-expected.csv', latin1(['externalId;name', 'EXP-1;A']));
+  const { code } = await at.loader.run('load', 'suppliers-expected.csv', '--expect-every', '2d');
+  expect(code).toBe(0);
+  const expectations = async () => (await at.acme.get('/expectations')).body;
+  const set = await expectations();
+  expect(set).toMatchObject({ suppliers: { everyHours: 48 }, products: null, batches: null });
+  for (const every of ['0h', '26', '745h', '32d', '1.5h']) {
+    const refused = await at.loader.run('load', 'suppliers-expected.csv', '--expect-every', every);
+    expect(refused.code).toBe(3);
+    expect(refused.err).toContain('--expect-every is a time from 1h to 31d');
+  }
+  const planned = await at.loader.run('plan', 'suppliers-expected.csv', '--expect-every', '1h');
+  expect(planned.code).toBe(0);
+  expect(await expectations()).toMatchObject({ suppliers: { everyHours: 48 } });
+});

@@ -1,6 +1,6 @@
 // Requests as values: the page makes both its own fetch and the curl command that it shows of the same value. Pure.
 
-export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export interface Request {
@@ -18,6 +18,7 @@ export const get = (path: string, query: Query = {}): Request => ({
   path: `${api}${path}${queryOf(query)}`,
 });
 export const post = (path: string, body?: unknown): Request => send('POST', path, body);
+export const put = (path: string, body: unknown): Request => send('PUT', path, body);
 export const patch = (path: string, body: unknown): Request => send('PATCH', path, body);
 export const remove = (path: string): Request => send('DELETE', path);
 /** The GET of a page of the gateway itself, such as `readyz`. */

@@ -10,13 +10,15 @@ const run = /^sync_[\da-f]{32}$/;
 const eventOfRun = /^sync_[\da-f]{32}-./;
 const webhook = /^wh_[\da-f]{32}$/;
 const eventOfWebhook = /^wh_[\da-f]{32}-./;
+const eventOfExpectation = /^exp_[\da-f]{32}-./;
 
 export function leadOf(text: string): Lead | undefined {
   const id = text.trim();
   if (id === '') return undefined;
   if (run.test(id)) return { kind: 'run', id };
   if (webhook.test(id)) return { kind: 'webhook', id };
-  if (eventOfRun.test(id) || eventOfWebhook.test(id)) return { kind: 'event', id };
+  if ([eventOfRun, eventOfWebhook, eventOfExpectation].some((one) => one.test(id)))
+    return { kind: 'event', id };
   // An externalId is never trimmed.
   return { kind: 'record', id: text };
 }

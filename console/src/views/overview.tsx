@@ -1,6 +1,6 @@
 // The overview: first what needs a person, then the last pushes, then the rate of events and the state of the services.
 import { get, page, patch } from '../api/request.ts';
-import type { Listing, Readiness, SyncRun, Webhook } from '../api/shapes.ts';
+import type { Expectations, Listing, Readiness, SyncRun, Webhook } from '../api/shapes.ts';
 import { Action } from '../parts/action.tsx';
 import { Curl } from '../parts/curl.tsx';
 import { Off, useLacks } from '../parts/off.tsx';
@@ -19,6 +19,7 @@ import { counted } from '../text/count.ts';
 import { isOfThisMachine } from '../text/here.ts';
 import { standingOf } from '../text/state.ts';
 import { shortTime, spanOf } from '../text/time.ts';
+import { ExpectedPushes, expectationsRead, OverdueCards, overdueIn } from './expectations.tsx';
 import { FirstSteps } from './first-steps.tsx';
 import { runsScope } from './runs.tsx';
 import { PushSample } from './sample.tsx';
@@ -43,11 +44,13 @@ export function Overview() {
     true,
   );
   const webhooks = useAllWebhooks(noWebhooks);
+  const noExpectations = useLacks(expectationsRead);
+  const expected = useLoad<Expectations>(noExpectations ? undefined : get('/expectations'), true);
   const { isDone } = useStore(steps);
   // An integration with more pushes needs no first steps any more.
   const isNew = !noWebhooks && !isDone && (runs.answer?.body.total ?? Infinity) <= firstPushes;
   const reload = (): void => {
-    for (const one of [runs, failed, webhooks]) one.reload();
+    for (const one of [runs, failed, webhooks, expected]) one.reload();
   };
   return (
     <>
@@ -55,10 +58,11 @@ export function Overview() {
       {noRuns ? <Off scope={runsScope} what="The history of pushes" /> : <ProblemLine of={runs} />}
       {noWebhooks ? <Off scope={webhooksRead} what="The state of webhooks" /> : <ProblemLine of={webhooks} />}
       {isNew && <FirstSteps runs={runs} webhooks={webhooks} onDone={reload} />}
-      <Hand failed={failed} webhooks={webhooks} onDone={reload} />
+      <Hand failed={failed} webhooks={webhooks} expected={expected} onDone={reload} />
       {!noRuns && (
         <Pushes runs={runs} hasSample={!isNew && isOfThisMachine(location.hostname)} onDone={reload} />
       )}
+      <ExpectedPushes of={expected} isOff={noExpectations} />
       <div class="pair">
         <Rate />
         <Services />
@@ -70,10 +74,11 @@ export function Overview() {
 interface HandProps {
   failed: Loaded<Listing<SyncRun>>;
   webhooks: Loaded<Listing<Webhook>>;
+  expected: Loaded<Expectations>;
   onDone: () => void;
 }
 
-function Hand({ failed, webhooks, onDone }: HandProps) {
+function Hand({ failed, webhooks, expected, onDone }: HandProps) {
   const all = webhooks.answer?.body;
   const broken = (all?.entities ?? []).filter(
     (webhook) => standingOf(webhook) !== 'well' && webhook.disabledReason !== 'manual',
@@ -82,7 +87,7 @@ function Hand({ failed, webhooks, onDone }: HandProps) {
   const runs = (failed.answer?.body.entities ?? []).filter(({ startedAt }) => Date.parse(startedAt) > since);
   const isKnown = all !== undefined || failed.answer !== undefined;
   const isAll = all === undefined || all.entities.length >= all.total;
-  const isQuiet = broken.length === 0 && runs.length === 0;
+  const isQuiet = broken.length === 0 && runs.length === 0 && overdueIn(expected.answer?.body).length === 0;
   return (
     <section aria-labelledby="hand">
       <h2 id="hand">Needs a hand</h2>
@@ -93,6 +98,7 @@ function Hand({ failed, webhooks, onDone }: HandProps) {
         </p>
       )}
       <ul class="cards">
+        <OverdueCards of={expected} />
         {broken.map((webhook) => (
           <BrokenWebhook key={webhook.id} webhook={webhook} onDone={onDone} />
         ))}

@@ -105,6 +105,14 @@ export const alerts: readonly Alert[] = [
     advice: 'See whether pushes wait for their turn (more replicas) or MongoDB is slow.',
   },
   {
+    title: 'A push is overdue',
+    expression: aboveOrUnreadable('max by (namespace, kind) (sync_overdue)', 0),
+    for: '1m',
+    severity: 'warning',
+    advice:
+      'ops integrations --problems names the integrations: tell them that their job stands still. Many together point to our own way in.',
+  },
+  {
     title: 'Events do not go out',
     expression: aboveOrUnreadable('max by (namespace, service) (sync_unannounced_seconds)', 60),
     for: '1m',

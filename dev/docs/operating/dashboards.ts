@@ -132,6 +132,7 @@ const overview: Dashboard = {
           `sum by (service) (${rate('sync_pushes_recovered_total')})`,
           '{{service}}',
         ),
+        one('Pushes that are overdue', 'short', 'max by (kind) (sync_overdue)', '{{kind}}'),
       ],
     },
     {

@@ -75,6 +75,12 @@ const ofPushes: readonly MetricRow[] = [
     metrics: [counter('sync_pushes_recovered_total')],
     says: 'Pushes whose process died or was too slow, and that this one finished.',
   },
+  {
+    metrics: [gauge('sync_overdue', 'kind')],
+    says:
+      'Of catalog, over all replicas and integrations: [expected pushes](integrating.md#pushes-that-do-not-come) that have not come ' +
+      'by their due time. `NaN` while MongoDB is away.',
+  },
 ];
 
 const ofWebhooks: readonly MetricRow[] = [

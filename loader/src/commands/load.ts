@@ -20,6 +20,7 @@ as - with --kind. Suppliers go first, then products, then batches. Of several ro
   --resume             go on with a load that was interrupted
   --state FOLDER       where the load keeps how far it is (.integration-sync/)
   --auto-create-dds    draft a due-diligence statement for each batch that has none
+  --expect-every TIME  such as 26h: the service announces sync.overdue if no further push of these kinds comes in time
   --lanes N            pushes in flight (8)
   --patience SECONDS   how long to repeat what the service does not answer (300)
   --url URL            the service; or INTEGRATION_SYNC_URL

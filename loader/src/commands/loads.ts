@@ -7,7 +7,7 @@ import { connect, integrationOf, stopOf, targetText, type Connection } from '../
 import { exitCodes, Stop, type ExitCode } from '../exit.ts';
 import { referenceOf } from '../kinds.ts';
 import { readMap } from '../mapping/map.ts';
-import { connectionOptions, countOf, explained, fileOptions, rulesOf } from '../options.ts';
+import { connectionOptions, countOf, explained, fileOptions, hoursOf, rulesOf } from '../options.ts';
 import { count, counted, Progress } from '../output.ts';
 import { standardInput } from '../reading/bytes.ts';
 import { openSource, resolveInputs } from '../reading/inputs.ts';
@@ -30,6 +30,7 @@ export const loadOptions = {
   state: { type: 'string', default: '.integration-sync' },
   resume: { type: 'boolean', default: false },
   sample: { type: 'boolean', default: false },
+  'expect-every': { type: 'string' },
 } as const;
 
 const readArguments = (args: readonly string[]) =>
@@ -54,6 +55,8 @@ export async function runLoad(
     await context.streams.out(usage);
     return exitCodes.all;
   }
+  const every = values['expect-every'];
+  const everyHours = every === undefined || isPlan ? undefined : hoursOf('expect-every', every);
   if (isPlan && values.resume) throw new Stop('A plan changes nothing, so there is nothing to resume.');
   const wanted = values.resume ? [] : await inputsOf(values, positionals, usage);
   if (values.sample) return printSample(wanted, context);
@@ -70,6 +73,7 @@ export async function runLoad(
     context.streams.err(insteadOf(await readJson<LoadState>(folder, stateFile)));
     await startKinds(folder, state);
   }
+  if (everyHours !== undefined) await expectEvery(everyHours, connection, state);
   // Awaited, because the lock is given up at the end of this function.
   return await carryOut({
     state,
@@ -147,6 +151,15 @@ async function meetIntegration({ url, client }: Connection, state: LoadState, is
   throw new Stop(
     `The load that is to be resumed went to ${targetText(state)}, and not to ${targetText(own)}.`,
   );
+}
+
+/** Before the first push: a load that then fails is one that did not come. */
+async function expectEvery(everyHours: number, { client }: Connection, { files }: LoadState): Promise<void> {
+  const kinds = new Set(files.map(({ kind }) => kind));
+  const expected = Object.fromEntries([...kinds].map((kind) => [kind, { everyHours }]));
+  await client.expectations.set(expected).catch((error: unknown) => {
+    throw stopOf(error);
+  });
 }
 
 interface CarryingOut {

@@ -334,6 +334,51 @@ class SyncRunInFull(TypedDict):
     errorsOmitted: int
 
 
+class ExpectationsSuppliers(TypedDict):
+    everyHours: int
+    lastPushAt: str | None
+    dueAt: str
+    isOverdue: bool
+
+
+class ExpectationsProducts(TypedDict):
+    everyHours: int
+    lastPushAt: str | None
+    dueAt: str
+    isOverdue: bool
+
+
+class ExpectationsBatches(TypedDict):
+    everyHours: int
+    lastPushAt: str | None
+    dueAt: str
+    isOverdue: bool
+
+
+class Expectations(TypedDict):
+    suppliers: ExpectationsSuppliers | None
+    products: ExpectationsProducts | None
+    batches: ExpectationsBatches | None
+
+
+class SetExpectationsSuppliers(TypedDict):
+    everyHours: int
+
+
+class SetExpectationsProducts(TypedDict):
+    everyHours: int
+
+
+class SetExpectationsBatches(TypedDict):
+    everyHours: int
+
+
+class SetExpectations(TypedDict):
+    suppliers: NotRequired[SetExpectationsSuppliers | None]
+    products: NotRequired[SetExpectationsProducts | None]
+    batches: NotRequired[SetExpectationsBatches | None]
+
+
 class FeedEvent(TypedDict):
     id: str
     event: str
@@ -517,6 +562,20 @@ class EventSyncCompleted(TypedDict):
     data: EventSyncCompletedData
 
 
+class EventSyncOverdueData(TypedDict):
+    entityType: Literal["supplier", "product", "batch"]
+    everyHours: int
+    lastPushAt: str | None
+    dueAt: str
+
+
+class EventSyncOverdue(TypedDict):
+    event: Literal["sync.overdue"]
+    timestamp: str
+    integrationId: str
+    data: EventSyncOverdueData
+
+
 class EventWebhookDisabledData(TypedDict):
     webhookId: str
     url: str
@@ -559,6 +618,7 @@ Event: TypeAlias = (
     | EventDdsCreated
     | EventDdsUpdated
     | EventSyncCompleted
+    | EventSyncOverdue
     | EventWebhookDisabled
     | EventWebhookEnabled
 )

@@ -1,5 +1,18 @@
-// What the commands in services/ops need of catalog: the documents of an integration, and its pushes under way.
+// What the commands in services/ops need of catalog: the documents of an integration, its pushes under way, and what is overdue.
+import { documentHolding, type Holding } from '@integration-sync/runtime/holding';
+import type { Store } from '@integration-sync/runtime/store';
 import { openOperating } from '@integration-sync/sync';
+import { expectationsCollection, readOverdue } from './expectations/store.ts';
 import { suppliers } from './suppliers.ts';
 
-export const catalogOperating = openOperating('catalog', [suppliers.plural, 'products']);
+const operating = openOperating('catalog', [suppliers.plural, 'products']);
+
+export const catalogOperating = {
+  ...operating,
+  /** Expectations are removed first: none becomes overdue for want of the pushes that are removed. */
+  holdings: (store: Pick<Store, 'collection'>, integration: string): Holding[] => [
+    documentHolding(store, expectationsCollection, { integration }),
+    ...operating.holdings(store, integration),
+  ],
+  overdue: readOverdue,
+};

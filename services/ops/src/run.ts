@@ -5,6 +5,7 @@ import { redactUrl } from '@integration-sync/runtime/log';
 import { sortStoreError } from '@integration-sync/runtime/store';
 import { clientCommand } from './client/command.ts';
 import { exitCodes, Misuse, Refusal, type Command, type ExitCode } from './command.ts';
+import { integrationsCommand } from './integrations.ts';
 import { openOutput, type Writers } from './output.ts';
 import { purgeCommand } from './purge/command.ts';
 import { readerCommand } from './reader.ts';
@@ -13,6 +14,7 @@ import { streamsCommand } from './streams/command.ts';
 import { webhooksCommand } from './webhooks.ts';
 
 const commands: readonly Command[] = [
+  integrationsCommand,
   clientCommand,
   streamsCommand,
   readerCommand,

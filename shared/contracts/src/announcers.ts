@@ -4,7 +4,7 @@
 
 /** The kinds by announcing service; `*` stands for any action. */
 export const announcedKinds = {
-  catalog: ['supplier.*', 'product.*', 'sync.completed'],
+  catalog: ['supplier.*', 'product.*', 'sync.completed', 'sync.overdue'],
   batches: ['batch.*', 'dds.*', 'sync.completed'],
   webhooks: ['webhook.*'],
 } as const;

@@ -1,6 +1,7 @@
 // Events: their kinds, and the body that webhooks delivers and internal services read.
 import { Type, type Static, type TSchema } from 'typebox';
 import { ddsAnnounced, DdsEntry } from './batches.ts';
+import { overdueFields } from './expectations.ts';
 import { oneOf } from './fields.ts';
 import { entityTypes, updatedCount } from './pushes.ts';
 
@@ -33,6 +34,7 @@ const SyncCompleted = Type.Object({
   startedAt: Type.String({ format: 'date-time' }),
   completedAt: Type.String({ format: 'date-time' }),
 });
+const SyncOverdue = Type.Object({ entityType: oneOf(entityTypes), ...overdueFields });
 const WebhookDisabled = Type.Object({
   webhookId: Type.String(),
   url: Type.String(),
@@ -62,6 +64,7 @@ export const eventData = {
   'dds.created': DdsEntry,
   'dds.updated': DdsUpdated,
   'sync.completed': SyncCompleted,
+  'sync.overdue': SyncOverdue,
   'webhook.disabled': WebhookDisabled,
   'webhook.enabled': WebhookEnabled,
 } as const;

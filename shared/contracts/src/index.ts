@@ -6,6 +6,7 @@ export * from './countries.ts';
 export * from './endpoint-metadata.ts';
 export * from './error-codes.ts';
 export * from './events.ts';
+export * from './expectations.ts';
 export * from './failure.ts';
 export * from './feed.ts';
 export { formats, hints } from './fields.ts';

@@ -38,6 +38,8 @@ export const limits = {
   runsKeptDays: 7,
   /** Of the id of a client in a question for its runs. */
   clientCharactersMax: 256,
+  /** The longest time between two pushes that an expectation may have: 31 days. */
+  expectedHoursMax: 744,
   /** How many errors of failed items a run keeps. */
   runErrorsMax: 100,
   runErrorCharactersMax: 1_000,

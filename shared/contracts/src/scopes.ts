@@ -10,6 +10,8 @@ export const scopes = {
   batchesWrite: 'integration:batches:write',
   batchesRead: 'integration:batches:read',
   syncsRead: 'integration:syncs:read',
+  expectationsWrite: 'integration:expectations:write',
+  expectationsRead: 'integration:expectations:read',
   webhooksWrite: 'integration:webhooks:write',
   webhooksRead: 'integration:webhooks:read',
   eventsRead: 'integration:events:read',

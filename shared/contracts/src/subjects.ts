@@ -22,6 +22,8 @@ export const subjects = {
   catalogRunsGet: 'svc.catalog.runs.get',
   /** The service webhooks asks for answered pushes whose events the stream may not have yet. */
   catalogRunsUnannounced: 'svc.catalog.runs.unannounced',
+  expectationsGet: 'svc.catalog.expectations.get',
+  expectationsSet: 'svc.catalog.expectations.set',
   batchesPush: 'svc.batches.batches.push',
   batchesPlan: 'svc.batches.batches.plan',
   batchesArchive: 'svc.batches.batches.archive',

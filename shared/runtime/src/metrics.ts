@@ -126,6 +126,32 @@ export const gaugesOf =
     });
   };
 
+/** Opens a gauge with one value for each value of a label, all of which are read together on each scrape. */
+export function gaugeByLabel<Value extends string>(
+  registry: Registry,
+  gauged: {
+    name: string;
+    help: string;
+    label: string;
+    values: readonly Value[];
+    read: () => Promise<ReadonlyMap<Value, number>>;
+  },
+): void {
+  const { name, help, label, values, read } = gauged;
+  const gauge = new Gauge({
+    name,
+    help,
+    labelNames: [label],
+    registers: [registry],
+    async collect() {
+      // A value that cannot be read is not 0.
+      const counts = await read().catch(() => undefined);
+      for (const value of values)
+        gauge.set({ [label]: value }, counts === undefined ? Number.NaN : (counts.get(value) ?? 0));
+    },
+  });
+}
+
 function serverOf(registry: Registry, engines: EngineWatch): Server {
   return createServer((request, response) => {
     const [path] = request.url?.split('?') ?? [];

@@ -1,9 +1,10 @@
-// For `ops purge`: the documents that a service stores for one integration, in the order of their removal, and whether the
-// integration still pushes.
+// For operators' commands: the documents that a service stores for one integration, in the order of their removal, whether the
+// integration still pushes, and the last pushes of all integrations.
 import { documentHolding, type Holding } from '@integration-sync/runtime/holding';
 import type { Store } from '@integration-sync/runtime/store';
 import type { Entry } from './journal/journal-entry.ts';
 import { watchMs } from './journal/journal-times.ts';
+import { readLastPushes } from './last-pushes.ts';
 import { collectionNames } from './names.ts';
 
 type Stored = Pick<Store, 'collection'>;
@@ -15,6 +16,7 @@ const quietMs = watchMs + 30_000;
 export function openOperating(service: string, listed: readonly string[]) {
   const names = collectionNames(service);
   return {
+    lastPushes: (store: Stored) => readLastPushes(store, service, listed),
     /** The journal is removed first: without an entry, no replica announces a push any more. */
     holdings(store: Stored, integration: string): Holding[] {
       const hidden = { due: { $gt: new Date(0) }, hiddenFrom: integration };

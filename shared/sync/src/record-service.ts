@@ -8,9 +8,11 @@ import { answerWhileStarting, healthHandlers } from '@integration-sync/runtime/h
 import { openLog, type Log } from '@integration-sync/runtime/log';
 import { openResources, type ResourcesOptions } from '@integration-sync/runtime/resources';
 import { withStoreFailures, type Store } from '@integration-sync/runtime/store';
+import type { Registry } from 'prom-client';
 import { Type, type Static } from 'typebox';
 import type { StatusChange } from './action.ts';
 import { openEngine, openKind, type Engine, type EngineOptions, type KindEngine } from './engine.ts';
+import { steadyClock, type Clock } from './clock.ts';
 import type { Kind } from './kind.ts';
 import { openListing } from './listing/listing.ts';
 import { draftListing, recordListing } from './listing/record-listing.ts';
@@ -64,12 +66,25 @@ export interface RecordServiceDeps {
   onCommand?: ResourcesOptions['onCommand'];
 }
 
+/** What a service has to open its handlers with. */
+export interface RecordServiceParts {
+  store: Store;
+  bus: Bus;
+  registry: Registry;
+  log: Log;
+  now: Clock;
+  onStage: (stage: Stage) => Promise<void>;
+  openKinds: (kinds: readonly Kind[]) => Promise<Sync>;
+  /** Ends what the service has started, before NATS and MongoDB are closed. */
+  use: <Resource extends AsyncDisposable>(resource: Resource) => Resource;
+}
+
 interface RecordServiceRule {
   service: Announcer;
   /** Shown by `nats service info`. */
   description: string;
   /** Opens the kinds of the service, once, and returns the handler of each subject. */
-  open: (parts: { store: Store; bus: Bus; openKinds: (kinds: readonly Kind[]) => Promise<Sync> }) => Promise<{
+  open: (parts: RecordServiceParts) => Promise<{
     sync: Sync;
     /** Handlers by subject that share the semaphore of pushes. */
     pushes: Readonly<Record<string, BusHandler>>;
@@ -101,7 +116,16 @@ export const recordService =
     const { sync, pushes, others } = await answerWhileStarting(
       bus,
       identity,
-      open({ store, bus, openKinds }),
+      open({
+        store,
+        bus,
+        registry: metrics.registry,
+        log,
+        now: steadyClock(now),
+        onStage: async (stage) => onStage?.(stage),
+        openKinds,
+        use: (resource) => starting.use(resource),
+      }),
     );
     starting.use(
       await bus.serve({
@@ -168,6 +192,8 @@ async function openSync(options: EngineOptions) {
     answerRun: answerRun(runs),
     /** Answers the question of webhooks for pushes whose events are not published yet. */
     answerUnannounced: answerUnannounced(engine.journal),
+    /** The pushes in this service's journal. */
+    runs,
     /** Answers with one push from the journal of this service or of the other service. */
     getRun: (other: RunJournal): BusHandler => getRun([runs, other]),
     /** Answers listings of the pushes of both journals. */

@@ -1,4 +1,4 @@
-// The stages of a push at which a test may stop the process.
+// The stages of a push, and of the check of an expectation, at which a test may stop the process.
 export const stages = [
   'before-entry',
   'after-entry',
@@ -9,4 +9,7 @@ export const stages = [
   'after-events',
   'after-publish',
 ] as const;
-export type Stage = (typeof stages)[number];
+/** Of the check that finds an expectation overdue: once that is stored, and once the event is published. */
+export const checkStages = ['after-overdue', 'after-overdue-event'] as const;
+export type PushStage = (typeof stages)[number];
+export type Stage = PushStage | (typeof checkStages)[number];

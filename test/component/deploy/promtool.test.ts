@@ -58,6 +58,9 @@ function wellInstallation(namespace: string, replicas: number): Series {
       if (service === 'gateway') continue;
       for (const [name, value] of streamGauges)
         series[of(name, { ...labels, stream: 'EVENTS' })] = then(value);
+      if (service === 'catalog')
+        for (const kind of ['supplier', 'product', 'batch'])
+          series[of('sync_overdue', { ...labels, kind })] = then(0);
       if (service !== 'webhooks') series[of('sync_unannounced_seconds', labels)] = then(0);
       else series[of('webhook_partitions_owned', labels)] = then(32 / replicas);
     }
@@ -193,6 +196,7 @@ describe('within three minutes', () => {
     ['a stream lacks copies', ['AStreamIsInDanger'], where(['replicas_current'], then(3, 2))],
     ['a replica lacks a setting', ['ASettingIsForgotten'], where(['differs', '"catalog"'], then(0, 1))],
     ['events do not go out', ['EventsDoNotGoOut'], where(['unannounced', '"catalog"'], then(0, 100))],
+    ['a push is overdue', ['APushIsOverdue'], where(['overdue', '"product"'], then(0, 1))],
     ['nobody can tell whether they do', ['EventsDoNotGoOut'], where(['unannounced'], then(0, 'NaN'))],
     [
       'every token is refused',

@@ -61,6 +61,7 @@ async function fillAlone(integration: string): Promise<Filled> {
   const caller = world.caller(integration);
   const client = clientOf(world.bus, integration);
   const kinds = ['supplier.created', 'batch.created', 'sync.completed'];
+  await caller.expect({ suppliers: { everyHours: 26 }, batches: { everyHours: 1 } });
   const well = await client.register(receiver.url, kinds);
   const broken = await client.register(`${receiver.url}/broken`, kinds);
   const paused = await client.register(`${receiver.url}/paused`, kinds);

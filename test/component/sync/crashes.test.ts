@@ -2,7 +2,7 @@
 // was only slow. The surviving replicas settle what it left.
 import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
-import { stages, type Stage } from '@integration-sync/sync';
+import { stages, type PushStage } from '@integration-sync/sync';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { anHourAhead, settledWithinMs } from '../../support/left-behind.ts';
@@ -41,7 +41,7 @@ interface Outcome {
 const untold = { created: 60, updated: 30, unchanged: 0, failed: 1 };
 const told = { created: 60, updated: 60, unchanged: 30, failed: 1 };
 
-const outcomes: Record<Stage, Outcome> = {
+const outcomes: Record<PushStage, Outcome> = {
   'before-entry': { answered: false, runs: 1, records: [60], updates: [0] },
   'after-entry': { answered: false, runs: 1, records: [60], updates: [0] },
   // The new ones are there; whether the process has changed the others yet is a race.
@@ -55,13 +55,13 @@ const outcomes: Record<Stage, Outcome> = {
 
 interface Crashed {
   caller: Caller;
-  stage: Stage;
+  stage: PushStage;
   /** Whether the push was answered before the crash. */
   answered: boolean;
 }
 
 /** With no other replica, so that the push comes to the one that will die. */
-async function crashAt(stage: Stage): Promise<Crashed> {
+async function crashAt(stage: PushStage): Promise<Crashed> {
   const caller = world.caller();
   const healthy = await world.startCatalog();
   await caller.push('suppliers', before);
@@ -233,7 +233,7 @@ describe('what a dead process changed', () => {
       productExternalId: 'p',
       batchNumber: 'B',
     }));
-    const crash = async (stage: Stage, more: object): Promise<void> => {
+    const crash = async (stage: PushStage, more: object): Promise<void> => {
       await using service = await startStoppingService('batches', stage, world.environment);
       const lost = caller.push('batches', [...batches, more], { autoCreateDDS: true });
       lost.catch(() => undefined);

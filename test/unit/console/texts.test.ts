@@ -6,6 +6,7 @@ import type { DeliveryAttempt, Webhook } from '../../../console/src/api/shapes.t
 import { leadOf, runOf, timeBefore, timeIn } from '../../../console/src/text/box.ts';
 import { counted } from '../../../console/src/text/count.ts';
 import { csvOf } from '../../../console/src/text/csv.ts';
+import { sentenceOfOverdue } from '../../../console/src/text/expected.ts';
 import { isOfThisMachine } from '../../../console/src/text/here.ts';
 import { isNowhere } from '../../../console/src/text/nowhere.ts';
 import { entitiesIn, withPage, type Pages } from '../../../console/src/text/pages.ts';
@@ -24,6 +25,7 @@ describe('the box', () => {
     [`${run}-created-0`, { kind: 'event', id: `${run}-created-0` }],
     [`wh_${'a'.repeat(32)}`, { kind: 'webhook', id: `wh_${'a'.repeat(32)}` }],
     [`wh_${'a'.repeat(32)}-disabled-1`, { kind: 'event', id: `wh_${'a'.repeat(32)}-disabled-1` }],
+    [`exp_${'a'.repeat(32)}-overdue-1`, { kind: 'event', id: `exp_${'a'.repeat(32)}-overdue-1` }],
     ['SUP-001', { kind: 'record', id: 'SUP-001' }],
     ['..', { kind: 'record', id: '..' }],
     [' a/b ', { kind: 'record', id: ' a/b ' }],
@@ -38,6 +40,23 @@ describe('the box', () => {
     expect(new Date(timeIn(`${run}-created-0`) ?? 0).getUTCFullYear()).toBe(2026);
     expect(runOf('wh_1')).toBeUndefined();
     expect(timeIn('SUP-001')).toBeUndefined();
+  });
+});
+
+describe('an overdue push', () => {
+  const expected = {
+    everyHours: 26,
+    lastPushAt: '2026-03-30T00:00:00.000Z',
+    dueAt: '2026-03-31T02:00:00.000Z',
+  };
+  const now = Date.parse('2026-03-31T07:00:00.000Z');
+
+  it.each([
+    [expected, 'products: nothing for 31 h, expected every 26 h'],
+    // Since the expectation was set, where no push is known.
+    [{ ...expected, lastPushAt: null }, 'products: nothing for 31 h, expected every 26 h'],
+  ])('of %j is told as a sentence', (one, sentence) => {
+    expect(sentenceOfOverdue('products', { ...one, isOverdue: true }, now)).toBe(sentence);
   });
 });
 

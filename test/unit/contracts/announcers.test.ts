@@ -20,6 +20,7 @@ it('every kind of event has its announcers', () => {
     'dds.created': ['batches'],
     'dds.updated': ['batches'],
     'sync.completed': ['catalog', 'batches'],
+    'sync.overdue': ['catalog'],
     'webhook.disabled': ['webhooks'],
     'webhook.enabled': ['webhooks'],
   });

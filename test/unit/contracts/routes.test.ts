@@ -21,7 +21,7 @@ it('asks for a read scope to read, for one of its own to erase, and for a write 
   }
 });
 
-it('names the fifteen kinds of events', () => {
+it('names the sixteen kinds of events', () => {
   expect(eventKinds).toEqual([
     'supplier.created',
     'supplier.updated',
@@ -36,6 +36,7 @@ it('names the fifteen kinds of events', () => {
     'dds.created',
     'dds.updated',
     'sync.completed',
+    'sync.overdue',
     'webhook.disabled',
     'webhook.enabled',
   ]);

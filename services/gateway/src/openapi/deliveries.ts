@@ -44,6 +44,12 @@ const examples: { readonly [Kind in EventKind]: EventData<Kind> } = {
   'dds.created': ddsExample,
   'dds.updated': { ...referencedExample, changedFields: [...ddsAnnounced] },
   'sync.completed': { syncId, entityType, created, updated, failed, startedAt, completedAt },
+  'sync.overdue': {
+    entityType: 'product',
+    everyHours: 26,
+    lastPushAt: syncedAtExample,
+    dueAt: '2026-04-01T11:26:53.589Z',
+  },
   'webhook.disabled': { ...webhook, reason: 'failures', consecutiveFailures: 10 },
   'webhook.enabled': { ...webhook, disabledAt: syncedAtExample, queued: 12 },
 };

@@ -1,5 +1,6 @@
 // The examples of the OpenAPI document: requests, answers and deliveries show the same few records.
 import type { DdsEntry } from '../batches.ts';
+import type { Expectations } from '../expectations.ts';
 import type { EventPage } from '../feed.ts';
 import type { SyncRun } from '../pushes.ts';
 import type { DeliveryAttempt, EventDelivery, RegisteredWebhook, Webhook } from '../webhooks.ts';
@@ -91,6 +92,17 @@ export const runExample = {
   completedAt: '2026-03-31T09:26:53.641Z',
   client: 'erp',
 } as const satisfies SyncRun;
+
+export const expectationsExample: Expectations = {
+  suppliers: null,
+  products: {
+    everyHours: 26,
+    lastPushAt: syncedAtExample,
+    dueAt: '2026-04-01T11:26:53.589Z',
+    isOverdue: false,
+  },
+  batches: null,
+};
 
 /** The push that the headers of answers and the deliveries name. */
 export const announcedSyncIdExample = 'sync_019d42e3f4c59a1b7c3d5e6f708192a3';

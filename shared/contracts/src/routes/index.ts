@@ -1,5 +1,6 @@
 // Every route of the public interface, as data. Routing, the scope check, 405 with Allow, the OpenAPI document
 // and the table in docs/api.md are all made from this one list.
+import { expectationRoutes } from './expectations.ts';
 import { feedRoutes } from './feed.ts';
 import { recordRoutes } from './records.ts';
 import type { Route } from './route.ts';
@@ -9,7 +10,13 @@ import { webhookRoutes } from './webhooks.ts';
 export { basePath } from './route.ts';
 export type { AnswerHeader, Method, QueryParameter, Route } from './route.ts';
 
-export const routes: readonly Route[] = [...recordRoutes, ...runRoutes, ...webhookRoutes, ...feedRoutes];
+export const routes: readonly Route[] = [
+  ...recordRoutes,
+  ...runRoutes,
+  ...expectationRoutes,
+  ...webhookRoutes,
+  ...feedRoutes,
+];
 
 const statuses = new Map<string, number>(routes.map(({ subject, answer }) => [subject, answer.status]));
 

@@ -5,7 +5,7 @@ import type { RequestSubject } from '../subjects.ts';
 
 export const basePath = '/api/v1/integration';
 
-export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 export interface QueryParameter {
   name: string;
@@ -18,7 +18,7 @@ export interface Route {
   /** Full path; `{id}` stands for one segment. */
   path: string;
   operationId: string;
-  tag: 'Suppliers' | 'Products' | 'Batches' | 'Sync runs' | 'Webhooks' | 'Events';
+  tag: 'Suppliers' | 'Products' | 'Batches' | 'Sync runs' | 'Expectations' | 'Webhooks' | 'Events';
   summary: string;
   description?: string;
   scope: Scope;

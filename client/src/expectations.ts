@@ -1,0 +1,18 @@
+// How often an integration means to push each kind of record, and whether a push is overdue.
+import type { Send } from './call.ts';
+import type { Expectations, SetExpectations } from './types.ts';
+
+export interface ExpectationsOfPushes {
+  get(): Promise<Expectations>;
+  /** A kind that is left out stays as it is; null ends the expectation of a kind. */
+  set(change: SetExpectations): Promise<Expectations>;
+}
+
+export function openExpectations(send: Send): ExpectationsOfPushes {
+  const path = 'expectations';
+  return {
+    get: async () => JSON.parse((await send({ method: 'GET', path })).text),
+    set: async (change) =>
+      JSON.parse((await send({ method: 'PUT', path, body: JSON.stringify(change) })).text),
+  };
+}

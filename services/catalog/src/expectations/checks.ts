@@ -1,0 +1,143 @@
+// Checks expectations when they are due, in every replica (store.ts says which replica does a check), and announces
+// `sync.overdue`.
+//
+//   an expectation, and what a check finds              then
+//   ──────────────────────────────────────────────────  ─────────────────────────────────────────────────────────────
+//   overdue, not announced: its replica died            publishes the event, and stores that it is announced
+//   overdue, announced; a later push                    stores the push: the expectation is not overdue any more
+//   overdue, announced; no push                         comes again after 30 s
+//   the due time is to come                             stores the last push; comes again then, or in six hours
+//   the due time has passed; a push began by then       stores the push: the due time moves on
+//   the same, and the push is still running             comes again after 3 s, until 40 s after the due time
+//   the due time was 10 s ago; no push began by then    stores that the expectation is overdue, publishes the event
+//
+// The id of the event has the due time, and its time is stored before it is published, so each repetition is the same event.
+// Pushes are read newest first: of several due times that passed while no replica of catalog ran, the first is announced.
+import { eventSubject, publishWithBatch, type EventBody } from '@integration-sync/contracts';
+import type { Bus } from '@integration-sync/runtime/bus';
+import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
+import { openSemaphore } from '@integration-sync/runtime/semaphore';
+import { derivedId, syncIdsFrom, type RecordServiceParts } from '@integration-sync/sync';
+import { dueAtOf, graceMs, nextCheckAt, see, type Seen } from './due.ts';
+import type { ReadPushes } from './read-pushes.ts';
+import type { Expectation, ExpectationStore, Found } from './store.ts';
+
+export interface ChecksOptions extends Pick<RecordServiceParts, 'log' | 'now' | 'onStage'> {
+  bus: Pick<Bus, 'publishBatch' | 'connected'>;
+  expectations: Pick<ExpectationStore, 'due' | 'hold' | 'note'>;
+  read: ReadPushes;
+}
+
+const everyMs = 2_000;
+/** How many checks a replica does concurrently. */
+const atOnce = 32;
+const overdueEveryMs = 30_000;
+const runningEveryMs = 3_000;
+/** How long after the due time a check waits for a push that began by then: a push takes 30 s at most. */
+const runningMsMax = 40_000;
+
+export function openChecks(options: ChecksOptions): AsyncDisposable {
+  const { bus, expectations, now, log } = options;
+  const limit = openSemaphore({ max: atOnce }).run;
+  const stop = new AbortController();
+  const checkOne = async (read: Expectation): Promise<void> => {
+    const held = await expectations.hold(read, new Date(now()));
+    if (held !== undefined) await check(options, held);
+  };
+  const checkAll = async (): Promise<void> => {
+    // Without NATS nothing can be announced, and pushes that NATS holds up are not settled yet.
+    while (bus.connected && !stop.signal.aborted) {
+      const due = await expectations.due(new Date(now()), atOnce);
+      const done = await Promise.allSettled(due.map((one) => limit(() => checkOne(one), one.integration)));
+      const failed: unknown[] = done.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+      if (failed.length > 0)
+        log.warn(
+          { err: failed[0], failed: failed.length },
+          'expectations could not be checked, trying again',
+        );
+      if (due.length < atOnce || failed.length > 0) return;
+    }
+  };
+  const checks = openPeriodicCheck(checkAll, { what: 'due expectations', everyMs, log });
+  return {
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await checks[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function check(options: ChecksOptions, held: Expectation): Promise<void> {
+  const { expectations, onStage, now, log } = options;
+  let read = held;
+  if (held.overdue?.isAnnounced !== false) {
+    const found = await look(options, held);
+    if (!(await expectations.note(held, found)) || found.overdue?.isAnnounced !== false) return;
+    read = { ...held, ...found };
+    await onStage('after-overdue');
+  }
+  const { overdue } = read;
+  if (overdue === undefined) return;
+  await publish(options, read, overdue);
+  await onStage('after-overdue-event');
+  const { integration, entityType } = read;
+  log.info({ integration, entityType, dueAt: overdue.dueAt }, 'a push is overdue');
+  const checkAt = new Date(now() + overdueEveryMs);
+  await expectations.note(read, { overdue: { ...overdue, isAnnounced: true }, checkAt });
+}
+
+async function look({ read, now }: ChecksOptions, held: Expectation): Promise<Found> {
+  const at = new Date(now());
+  const newest = see(held, await read(held, null), at);
+  const { pushedAt, ahead } = newest;
+  const { overdue } = held;
+  if (overdue !== undefined && dueAtOf({ ...held, pushedAt }) <= overdue.dueAt) {
+    return { overdue, readTo: at, checkAt: new Date(at.getTime() + overdueEveryMs) };
+  }
+  // A push whose time is to come counts as one in time: no replica knows when it came.
+  const missing = overdue === undefined && !newest.isAhead ? await findMissing(read, held, at) : undefined;
+  if (missing !== undefined) return missing;
+  const checkAt = nextCheckAt({ ...held, pushedAt }, at);
+  return { pushedAt, readTo: at, checkAt, ...(ahead === undefined ? {} : { ahead }) };
+}
+
+/** Undefined if there was a push in time for each due time that has passed. */
+async function findMissing(read: ReadPushes, held: Expectation, at: Date): Promise<Found | undefined> {
+  let { pushedAt } = held;
+  for (;;) {
+    const last: Expectation = { ...held, pushedAt };
+    const dueAt = dueAtOf(last);
+    if (dueAt > at) return undefined;
+    const inTime = see(last, await read(held, syncIdsFrom(new Date(dueAt.getTime() + 1))), at);
+    if (!inTime.isNewer) return missed(last, inTime, at);
+    ({ pushedAt } = inTime);
+  }
+}
+
+/** No push has ended that began by the due time. One may be under way. */
+function missed(last: Expectation, { isRunning }: Seen, at: Date): Found {
+  const dueAt = dueAtOf(last);
+  const { pushedAt } = last;
+  const lateMs = at.getTime() - dueAt.getTime();
+  const comeAgain = (ms: number): Found => ({ pushedAt, checkAt: new Date(at.getTime() + ms) });
+  if (lateMs < graceMs) return comeAgain(graceMs - lateMs);
+  if (isRunning && lateMs < runningMsMax) return comeAgain(runningEveryMs);
+  return { pushedAt, overdue: { dueAt, foundAt: at, isAnnounced: false }, checkAt: last.checkAt };
+}
+
+async function publish(
+  { bus }: ChecksOptions,
+  { _id, integration, entityType, everyHours, pushedAt }: Expectation,
+  { dueAt, foundAt }: NonNullable<Expectation['overdue']>,
+): Promise<void> {
+  const lastPushAt = pushedAt?.toISOString() ?? null;
+  const event: EventBody<'sync.overdue'> = {
+    event: 'sync.overdue',
+    timestamp: foundAt.toISOString(),
+    integrationId: integration,
+    data: { entityType, everyHours, lastPushAt, dueAt: dueAt.toISOString() },
+  };
+  const id = `${derivedId('exp', _id)}-overdue-${dueAt.getTime()}`;
+  const message = { subject: eventSubject(integration, event.event), id, body: JSON.stringify(event) };
+  await publishWithBatch(bus, { announcer: 'catalog', integration, events: [message] });
+}

@@ -1,0 +1,66 @@
+// When a push is due, and which pushes of a journal count. Pure.
+//
+//   due time   `everyHours` after the last push was answered, or after the expectation was set, if that was later
+//   in time    a push that began by the due time, however long it took
+//   overdue    from the due time on, until the next push is answered
+import type { SyncRun } from '@integration-sync/contracts';
+import type { Expectation } from './store.ts';
+
+const hourMs = 60 * 60 * 1_000;
+
+/** How long after the due time a check decides: the clocks of replicas differ a little. */
+export const graceMs = 10_000;
+/** The longest time between two checks, so that a push is found long before the journal drops it. */
+const checkEveryMs = 6 * hourMs;
+
+type Timing = Pick<Expectation, 'everyHours' | 'setAt' | 'pushedAt'>;
+
+export function dueAtOf({ everyHours, setAt, pushedAt }: Timing): Date {
+  const from = Math.max(setAt.getTime(), pushedAt?.getTime() ?? 0);
+  return new Date(from + everyHours * hourMs);
+}
+
+/** When the next check of an expectation is due that is not overdue. */
+export const nextCheckAt = (timing: Timing, at: Date): Date =>
+  new Date(Math.min(dueAtOf(timing).getTime() + graceMs, at.getTime() + checkEveryMs));
+
+type Run = Pick<SyncRun, 'syncId' | 'completedAt'>;
+
+/** What some pushes of a kind say. */
+export interface Seen extends Pick<Expectation, 'pushedAt' | 'ahead'> {
+  /** Whether a push is among them that was not known before. */
+  isNewer: boolean;
+  /** Whether such a push has a time to come. */
+  isAhead: boolean;
+  isRunning: boolean;
+}
+
+/**
+ * Adds `runs` to what is known. A replica whose clock is ahead stores times to come. A push with such a time counts as answered
+ * when a check sees the push for the first time.
+ */
+export function see(known: Pick<Expectation, 'pushedAt' | 'ahead'>, runs: readonly Run[], at: Date): Seen {
+  const completed = runs.flatMap(({ syncId, completedAt }) => {
+    const ms = completedAt === null ? Infinity : Date.parse(completedAt);
+    return completedAt === null ? [] : [{ syncId, ms, isAhead: ms > at.getTime() }];
+  });
+  const aheadOnes = completed.filter(({ syncId, isAhead }) => isAhead && syncId > (known.ahead ?? ''));
+  const knownMs = known.pushedAt?.getTime() ?? -Infinity;
+  const newestMs = Math.max(
+    knownMs,
+    ...completed.filter(({ isAhead }) => !isAhead).map(({ ms }) => ms),
+    ...aheadOnes.map(() => at.getTime()),
+  );
+  const ahead =
+    aheadOnes
+      .map(({ syncId }) => syncId)
+      .toSorted()
+      .at(-1) ?? known.ahead;
+  return {
+    pushedAt: newestMs === -Infinity ? null : new Date(newestMs),
+    ...(ahead === undefined ? {} : { ahead }),
+    isNewer: newestMs > knownMs,
+    isAhead: aheadOnes.length > 0,
+    isRunning: runs.some(({ completedAt }) => completedAt === null),
+  };
+}

@@ -1,0 +1,74 @@
+// Answers GET and PUT /expectations.
+import {
+  expectedKinds,
+  isStrict,
+  queryErrorsOf,
+  type ExpectedKind,
+  type Expectations,
+  type ShownExpectation,
+} from '@integration-sync/contracts';
+import type { BusHandler, BusReply } from '@integration-sync/runtime/bus';
+import type { Clock } from '@integration-sync/sync';
+import { readBody } from './body.ts';
+import { dueAtOf, nextCheckAt, see } from './due.ts';
+import { readFrom, type ReadPushes } from './read-pushes.ts';
+import type { Expectation, ExpectationStore } from './store.ts';
+
+export interface HandlersOptions {
+  expectations: Pick<ExpectationStore, 'of' | 'set' | 'end'>;
+  read: ReadPushes;
+  now: Clock;
+}
+
+const entityTypes = Object.values(expectedKinds);
+
+export const getExpectations =
+  (options: HandlersOptions): BusHandler =>
+  async ({ integration }) =>
+    answer(options, integration);
+
+export const setExpectations =
+  (options: HandlersOptions): BusHandler =>
+  async (request) => {
+    const { expectations, now } = options;
+    const { integration } = request;
+    const hours = readBody(request.body, { ofQuery: queryErrorsOf(request), strict: isStrict(request) });
+    const before = await expectations.of(integration, entityTypes);
+    for (const [kind, everyHours] of hours) {
+      const expected = { integration, entityType: expectedKinds[kind] };
+      const found = before.find(({ entityType }) => entityType === expected.entityType);
+      if (everyHours === null) await expectations.end(expected);
+      // The same hours again do not move the due time: a job may set them before each load.
+      else if (found?.everyHours !== everyHours) {
+        const at = new Date(now());
+        const checkAt = nextCheckAt({ everyHours, setAt: at, pushedAt: null }, at);
+        await expectations.set(expected, { everyHours, at, checkAt, readTo: readFrom(at) });
+      }
+    }
+    return answer(options, integration);
+  };
+
+async function answer({ expectations, read, now }: HandlersOptions, integration: string): Promise<BusReply> {
+  const found = await expectations.of(integration, entityTypes);
+  const shown: Expectations = { suppliers: null, products: null, batches: null };
+  await Promise.all(
+    Object.keys(shown)
+      .filter((kind): kind is ExpectedKind => Object.hasOwn(expectedKinds, kind))
+      .map(async (kind) => {
+        const one = found.find(({ entityType }) => entityType === expectedKinds[kind]);
+        if (one !== undefined) shown[kind] = await show(one, read, new Date(now()));
+      }),
+  );
+  return { body: JSON.stringify(shown), logFields: { entities: found.length } };
+}
+
+async function show(one: Expectation, read: ReadPushes, at: Date): Promise<ShownExpectation> {
+  const { pushedAt } = see(one, await read(one, null), at);
+  const dueAt = dueAtOf({ ...one, pushedAt });
+  return {
+    everyHours: one.everyHours,
+    lastPushAt: pushedAt?.toISOString() ?? null,
+    dueAt: dueAt.toISOString(),
+    isOverdue: dueAt <= at,
+  };
+}

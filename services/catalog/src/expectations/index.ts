@@ -1,0 +1,24 @@
+// Opens what catalog does with expectations: their checks, the gauge of those that are overdue, and the handlers.
+import { entityTypes } from '@integration-sync/contracts';
+import { gaugeByLabel } from '@integration-sync/runtime/metrics';
+import type { RecordServiceParts, RunJournal } from '@integration-sync/sync';
+import { openChecks } from './checks.ts';
+import { getExpectations, setExpectations } from './handlers.ts';
+import { readPushesOf } from './read-pushes.ts';
+import { openExpectationStore } from './store.ts';
+
+/** `journals` are those of catalog and of batches. */
+export async function openExpectations(parts: RecordServiceParts, journals: readonly RunJournal[]) {
+  const { store, registry, use } = parts;
+  const expectations = await openExpectationStore(store);
+  const options = { ...parts, expectations, read: readPushesOf(journals) };
+  gaugeByLabel(registry, {
+    name: 'sync_overdue',
+    help: 'Expectations whose push has not come by its due time, over all replicas.',
+    label: 'kind',
+    values: entityTypes,
+    read: () => expectations.countOverdue(),
+  });
+  use(openChecks(options));
+  return { get: getExpectations(options), set: setExpectations(options) };
+}

@@ -1,0 +1,130 @@
+// The stored expectations: one document for each integration and kind of record, which carries its own next check. Replicas
+// poll for due checks, and the replica whose update moves the time of a check does the check. If that replica dies, the check is
+// due again 20 s later.
+import type { EntityType } from '@integration-sync/contracts';
+import { isFound, type Filter, type NamedIndex, type Store } from '@integration-sync/runtime/store';
+
+export interface Expectation {
+  /** `acme/batch`: an integration can hold no slash. */
+  _id: string;
+  integration: string;
+  entityType: EntityType;
+  everyHours: number;
+  setAt: Date;
+  /** When the last push that a check has found was answered. */
+  pushedAt: Date | null;
+  /** Checks have read all pushes that began before this time. */
+  readTo: Date;
+  /** The greatest sync id among pushes whose replicas had clocks ahead of that of the check. */
+  ahead?: string;
+  /** The due time that passed without a push, until a check finds the next push. */
+  overdue?: Overdue;
+  checkAt: Date;
+}
+
+export interface Overdue {
+  dueAt: Date;
+  /** When a check found it: the time of the event, which is the same however often the event is published. */
+  foundAt: Date;
+  isAnnounced: boolean;
+}
+
+export type Expected = Pick<Expectation, 'integration' | 'entityType'>;
+
+export type ExpectationStore = Awaited<ReturnType<typeof openExpectationStore>>;
+
+export const expectationsCollection = 'catalog_expectations';
+const indexes: readonly NamedIndex[] = [{ name: 'due-checks', key: { checkAt: 1 } }];
+
+/** How long a replica reserves a check for itself: longer than the questions of a check may take. */
+const heldMs = 20_000;
+
+const idOf = ({ integration, entityType }: Expected): string => `${integration}/${entityType}`;
+
+/** The document as this replica has read it: neither set again nor held since. */
+const asRead = ({ _id, everyHours, setAt, checkAt }: Expectation): Filter<Expectation> => ({
+  _id,
+  everyHours,
+  setAt,
+  checkAt,
+});
+
+export async function openExpectationStore(store: Pick<Store, 'collection' | 'ensureIndexes'>) {
+  const expectations = store.collection<Expectation>(expectationsCollection);
+  await store.ensureIndexes(expectationsCollection, indexes);
+  return {
+    async of(integration: string, entityTypes: readonly EntityType[]): Promise<Expectation[]> {
+      const ids = entityTypes.map((entityType) => idOf({ integration, entityType }));
+      return expectations.find({ _id: { $in: ids } }).toArray();
+    },
+    /** Sets the hours, from now on. What checks have found of pushes stays. */
+    async set(
+      expected: Expected,
+      { everyHours, at, checkAt, readTo }: { everyHours: number; at: Date; checkAt: Date; readTo: Date },
+    ): Promise<void> {
+      await expectations.updateOne(
+        { _id: idOf(expected) },
+        {
+          $set: { ...expected, everyHours, setAt: at, checkAt },
+          $setOnInsert: { pushedAt: null, readTo },
+          $unset: { overdue: '' },
+        },
+        { upsert: true },
+      );
+    },
+    async end(expected: Expected): Promise<void> {
+      await expectations.deleteOne({ _id: idOf(expected) });
+    },
+    /** The longest due first. */
+    due: (at: Date, countMax: number): Promise<Expectation[]> =>
+      expectations
+        .find({ checkAt: { $lte: at } })
+        .sort({ checkAt: 1 })
+        .limit(countMax)
+        .toArray(),
+    /** Undefined if another replica does the check, or the expectation was set again or ended. */
+    async hold(read: Expectation, at: Date): Promise<Expectation | undefined> {
+      const checkAt = new Date(at.getTime() + heldMs);
+      const held = await expectations.findOneAndUpdate(
+        asRead(read),
+        { $set: { checkAt } },
+        { returnDocument: 'after' },
+      );
+      return held ?? undefined;
+    },
+    /** False if the expectation was set again, ended or taken over since it was held. */
+    note(held: Expectation, found: Found): Promise<boolean> {
+      const { overdue, ...others } = found;
+      const update =
+        overdue === undefined ? { $set: others, $unset: { overdue: '' as const } } : { $set: found };
+      return isFound(expectations.updateOne(asRead(held), update));
+    },
+    /** How many expectations are overdue, by kind. */
+    async countOverdue(): Promise<Map<EntityType, number>> {
+      const counts = await expectations
+        .aggregate<{ _id: EntityType; count: number }>([
+          { $match: { overdue: { $exists: true } } },
+          { $group: { _id: '$entityType', count: { $sum: 1 } } },
+        ])
+        .toArray();
+      return new Map(counts.map(({ _id, count }) => [_id, count]));
+    },
+  };
+}
+
+/** For operators: the expectations that are overdue, of all integrations. */
+export async function readOverdue(
+  store: Pick<Store, 'collection'>,
+): Promise<(Expected & Pick<Overdue, 'dueAt'>)[]> {
+  const found = await store
+    .collection<Expectation>(expectationsCollection)
+    .find({ overdue: { $exists: true } })
+    .toArray();
+  return found.flatMap(({ integration, entityType, overdue }) =>
+    overdue === undefined ? [] : [{ integration, entityType, dueAt: overdue.dueAt }],
+  );
+}
+
+/** What a check stores. Without `overdue` the expectation is not overdue. */
+export type Found = Partial<Pick<Expectation, 'pushedAt' | 'readTo' | 'ahead' | 'overdue'>> &
+  Pick<Expectation, 'checkAt'>;

@@ -1,0 +1,46 @@
+// For `ops integrations`: how many webhooks of each integration are disabled or behind.
+import type { Store } from '@integration-sync/runtime/store';
+import type { Endpoint } from '../endpoints/endpoint.ts';
+import { endpointsCollection } from '../endpoints/store.ts';
+import { offsetsCollection, type StoredOffset } from '../log/offsets.ts';
+
+export interface WebhookStates {
+  /** All webhooks of the integration. */
+  webhooks: number;
+  /** Disabled by failures or by a 410, not by their caller. */
+  disabled: number;
+  behind: number;
+}
+
+/** By integration; one without webhooks is absent. */
+export async function readWebhookStates(
+  store: Pick<Store, 'collection'>,
+): Promise<Map<string, WebhookStates>> {
+  const [endpoints, offsets] = await Promise.all([
+    store
+      .collection<Endpoint>(endpointsCollection)
+      .find({})
+      .project<Pick<Endpoint, '_id' | 'integration' | 'active' | 'disabledReason'>>({
+        integration: 1,
+        active: 1,
+        disabledReason: 1,
+      })
+      .toArray(),
+    store
+      .collection<{ _id: string; isBehind: boolean; offsets: Record<string, StoredOffset> }>(
+        offsetsCollection,
+      )
+      .find({ isBehind: true })
+      .toArray(),
+  ]);
+  const behind = new Set(offsets.flatMap((one) => Object.keys(one.offsets)));
+  const states = new Map<string, WebhookStates>();
+  for (const { _id, integration, active, disabledReason } of endpoints) {
+    const state = states.get(integration) ?? { webhooks: 0, disabled: 0, behind: 0 };
+    state.webhooks += 1;
+    if (!active && disabledReason !== 'manual') state.disabled += 1;
+    if (active && behind.has(_id)) state.behind += 1;
+    states.set(integration, state);
+  }
+  return states;
+}

@@ -1,0 +1,84 @@
+// Expectations: how often an integration means to push each kind of record. A push that does not come is announced as
+// `sync.overdue` (services/catalog/src/expectations).
+import { Type, type Static } from 'typebox';
+import { nullable } from './fields.ts';
+import { limits } from './limits.ts';
+import type { EntityType } from './pushes.ts';
+
+/** The kind of record by the name of its records, which is the key of its expectation. */
+export const expectedKinds = {
+  suppliers: 'supplier',
+  products: 'product',
+  batches: 'batch',
+} as const satisfies Record<string, EntityType>;
+
+export type ExpectedKind = keyof typeof expectedKinds;
+
+export const everyHours = Type.Integer({
+  minimum: 1,
+  maximum: limits.expectedHoursMax,
+  description: 'Within how many hours after a push the next push of the kind is expected',
+});
+
+/** An object, or null where nothing is expected. */
+const orNull = <Value>(properties: Record<string, object>, description: string) =>
+  Type.Unsafe<Value | null>({
+    type: ['object', 'null'],
+    properties,
+    required: Object.keys(properties),
+    description,
+  });
+
+const ofKinds = <Schema extends object>(schema: Schema) =>
+  ({ suppliers: schema, products: schema, batches: schema }) satisfies Record<ExpectedKind, Schema>;
+
+export const SetExpectations = Type.Partial(
+  Type.Object(
+    ofKinds(
+      orNull<{ everyHours: number }>(
+        { everyHours },
+        'What to expect of the kind; null ends the expectation, and a kind that is left out stays as it is',
+      ),
+    ),
+  ),
+  { title: 'SetExpectations', minProperties: 1 },
+);
+export type SetExpectations = Static<typeof SetExpectations>;
+
+/** An expectation as answers show it. */
+export interface ShownExpectation {
+  everyHours: number;
+  lastPushAt: string | null;
+  dueAt: string;
+  isOverdue: boolean;
+}
+
+const instant = (description: string) => Type.String({ format: 'date-time', description });
+
+const lastPushAt = nullable('string', {
+  format: 'date-time',
+  description:
+    'When the last push of the kind was answered 200, archivings and erasings included; null if none is known',
+});
+const dueAt = instant(
+  'Until when a push is expected: `everyHours` after the last push, or after the expectation was set',
+);
+
+export const Expectations = Type.Object(
+  ofKinds(
+    orNull<ShownExpectation>(
+      {
+        everyHours,
+        lastPushAt,
+        dueAt,
+        isOverdue: Type.Boolean({ description: 'Whether `dueAt` has passed without a push' }),
+      },
+      'What is expected of the kind; null if nothing is',
+    ),
+  ),
+  { title: 'Expectations' },
+);
+export type Expectations = Static<typeof Expectations>;
+
+/** The fields of the event `sync.overdue` beside `entityType`. */
+export const overdueFields = { everyHours, lastPushAt, dueAt };
