@@ -19,10 +19,12 @@ const usage = `Usage: npm run receive -- [--integration acme] [--events supplier
                           [--status 500] [--slow 3000] [--hang] [--fail 3]
 --host is where it listens, and --url what it registers, unless that is the same.
 All kinds of events unless some are named. --status answers with it, --slow waits so many milliseconds, --hang never
-answers, --fail answers 500 so many times and well after that.
+answers, --fail answers 500 so many times and well after that. What is not genuine is answered 400.
 `;
 
 const tokenSeconds = 24 * 60 * 60;
+/** The answer to a delivery that is not genuine. */
+const refusal = 400;
 
 interface Behaviour {
   status: number;
@@ -92,7 +94,8 @@ async function takeDelivery(
   const verdict = await verify(request, body, secret);
   const failing = behaviour.failures > 0;
   if (failing) behaviour.failures -= 1;
-  const status = failing ? 500 : behaviour.status;
+  const ofGenuine = failing ? 500 : behaviour.status;
+  const status = verdict.startsWith('genuine') ? ofGenuine : refusal;
   print(behaviour.hang ? 'no answer' : String(status), verdict, request, body);
   if (behaviour.hang) return;
   await new Promise((resolve) => setTimeout(resolve, behaviour.slowMs));
@@ -107,7 +110,10 @@ async function verify({ headers }: IncomingMessage, body: string, secret: string
     return `NOT GENUINE (${messageOf(error)})`;
   }
   const plain = createHmac('sha256', secret).update(body).digest('hex');
-  return headers['x-webhook-signature'] === plain ? 'genuine' : 'NOT GENUINE (X-Webhook-Signature)';
+  // X-Webhook-Signature has no room for the former secret while the secret is rotated.
+  return headers['x-webhook-signature'] === plain
+    ? 'genuine'
+    : 'genuine (X-Webhook-Signature is of another secret)';
 }
 
 function print(answer: string, verdict: string, request: IncomingMessage, body: string): void {

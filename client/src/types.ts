@@ -699,6 +699,24 @@ export interface TestResult {
   error: string | null;
 }
 
+export interface DrillCheck {
+  /** What the delivery was: docs/receiving-webhooks.md lists the names */
+  name: string;
+  expected: '2xx' | '4xx';
+  /** The HTTP status that the receiver answered with; null if no answer came, or nothing was sent */
+  answered: number | null;
+  tookMs: number;
+  passed: boolean;
+  /** What to mend, and what happens otherwise; null if it passed */
+  advice: string | null;
+}
+
+export interface DrillResult {
+  /** Whether each check passed */
+  passed: boolean;
+  checks: DrillCheck[];
+}
+
 export interface DeliveryAttempt {
   eventId: string;
   event: string;

@@ -5,6 +5,7 @@ import type {
   ChangeWebhook,
   DeliveryAttempt,
   DetailedWebhook,
+  DrillResult,
   EventDelivery,
   RegisteredWebhook,
   RegisterWebhook,
@@ -38,6 +39,8 @@ export interface Webhooks {
   remove(id: string): Promise<void>;
   rotateSecret(id: string, how?: RotateSecret): Promise<RotatedWebhook>;
   test(id: string): Promise<TestResult>;
+  /** Sends the receiver deliveries that it must take, and forged ones; takes up to 30 s. Once a minute for each webhook. */
+  drill(id: string): Promise<DrillResult>;
   /** The attempt log, newest first. */
   deliveries(id: string, query?: DeliveryQuery): AsyncGenerator<DeliveryAttempt, void, undefined>;
   /** The body that was sent for one event, and the answers of the receiver. */
@@ -74,6 +77,7 @@ export function openWebhooks(send: Send): Webhooks {
     },
     rotateSecret: (id, how = {}) => post(at(id, '/rotate-secret'), how),
     test: (id) => post(at(id, '/test')),
+    drill: (id) => post(at(id, '/drill')),
     deliveries: (id, query = {}) => entities(at(id, '/deliveries'), query),
     delivery: (id, eventId) => read(at(id, `/deliveries/${encodeURIComponent(eventId)}`)),
     replay: (id, what) => post(at(id, '/replay'), what),

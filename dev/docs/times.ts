@@ -122,6 +122,11 @@ export const orders: readonly Order[] = [
     why: 'a test delivery ends before its caller gives up',
   },
   {
+    short: `${webhooks}/api/drill.ts drillMs`,
+    long: `${contracts}/routes/route.ts drillTimeoutMs`,
+    why: 'a drill ends before its caller gives up',
+  },
+  {
     short: `${contracts}/limits.ts deliveryDeadlineMs`,
     long: `${webhooks}/service.ts stopMs`,
     why: 'test deliveries end by themselves when the process stops',

@@ -177,6 +177,7 @@ async function useWebhooks(caller: Caller): Promise<void> {
   await ask('endpoints.change', { id, body: { active: true } });
   await ask('endpoints.rotate', { id, body: { gracePeriodSeconds: 60 } });
   await ask('endpoints.test', { id });
+  await ask('endpoints.drill', { id });
   await ask('endpoints.replay', { id, body: { since } });
   await ask('deliveries.list', { id, query: 'limit=5' });
   await world.bus.request('svc.webhooks.endpoints.remove', {

@@ -7,6 +7,7 @@ import {
   publishWithBatch,
   routes,
   type Announcer,
+  type DrillCheck,
 } from '@integration-sync/contracts';
 import type { Engine } from '@integration-sync/dev/engines';
 import { openBus, type Bus } from '@integration-sync/runtime/bus';
@@ -51,6 +52,8 @@ export interface AnswerBody extends Registered {
   durationMs: number;
   error: string | null;
   queued: number;
+  passed: boolean;
+  checks: DrillCheck[];
   details?: { description: string | null; headerNames: string[]; recover: boolean; inFlightMax: number };
   attempts: (LoggedAttempt & { responseBody: string | null })[];
   body: string | null;

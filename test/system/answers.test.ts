@@ -170,6 +170,7 @@ describe('webhooks', () => {
       ['GET', location],
       ['DELETE', location],
       ['POST', `${location}/test`],
+      ['POST', `${location}/drill`],
       ['GET', `${location}/deliveries`],
     ] as const) {
       expectRefusal(await rival.send(method, path), 404, 'not_found');

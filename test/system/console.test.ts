@@ -585,6 +585,25 @@ describe.each(browsers)('the console in %s', (chromium) => {
     await page.context().close();
   });
 
+  it('lists what its receiver answers to a drill, and should have answered', async () => {
+    await using receiver = await openReceiver();
+    const { page, client, complaints } = await open();
+    const { body } = await client.post('/webhook-events', { url: receiver.url, events: ['sync.completed'] });
+    await goTo(page, `#/webhooks/${String(body['id'])}`);
+    await press(button(page, 'Drill'));
+    await page
+      .locator('output.bad')
+      .getByText('5 checks of 12 failed: the list says what to mend.')
+      .waitFor({ timeout: 30_000 });
+    const checks = page.getByRole('region', { name: 'Checks of the drill' });
+    expect(await checks.getByRole('row').count()).toBe(1 + 12);
+    await checks.getByRole('row', { name: /^first-delivery 2xx 204 .* none$/ }).waitFor();
+    await checks.getByRole('row', { name: /^no-signature 4xx 204 .* refuse it with 4xx\.$/ }).waitFor();
+    await expectNoFindings(page);
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
   // Setup: a webhook with a header.
   // What this proves: the page shows a header's name and never its value, a new list replaces all headers, the receiver gets them,
   // and an empty list removes them.

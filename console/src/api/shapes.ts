@@ -2,6 +2,7 @@
 export type {
   DdsEntry,
   DeliveryAttempt,
+  DrillResult,
   EventDelivery,
   Expectations,
   ListingEntity,

@@ -1,7 +1,7 @@
 // One webhook: its state, what can be done about it, and its attempts.
 import { useEffect, useState } from 'preact/hooks';
 import { get, patch, post } from '../api/request.ts';
-import type { DeliveryAttempt, Listing, TestResult, Webhook as Entity } from '../api/shapes.ts';
+import type { DeliveryAttempt, DrillResult, Listing, TestResult, Webhook as Entity } from '../api/shapes.ts';
 import { Action } from '../parts/action.tsx';
 import { Curl } from '../parts/curl.tsx';
 import { Off, useLacks } from '../parts/off.tsx';
@@ -16,6 +16,7 @@ import { counted } from '../text/count.ts';
 import { durationOf } from '../text/time.ts';
 import { Attempts } from './attempts.tsx';
 import { Change } from './webhook-change.tsx';
+import { Drill, Drilled } from './webhook-drill.tsx';
 import { Delete, Replay, Rotate } from './webhook-steps.tsx';
 import { webhooksRead, webhooksWrite } from './webhooks.tsx';
 
@@ -32,6 +33,7 @@ export function Webhook({ id }: { id: string }) {
   );
   const webhook = loaded.answer?.body;
   const [turn, setTurn] = useState(0);
+  const [drilled, setDrilled] = useState<DrillResult['checks']>();
   const reload = useNowAndSoon(() => {
     loaded.reload();
     log.reload();
@@ -70,10 +72,12 @@ export function Webhook({ id }: { id: string }) {
               isGood={({ delivered }) => delivered}
               onDone={reload}
             />
+            <Drill path={path} onDone={setDrilled} />
             <Change path={path} webhook={webhook} onDone={reload} />
             <Rotate path={path} onDone={reload} />
             <Delete path={path} webhook={webhook} />
           </section>
+          {drilled !== undefined && <Drilled checks={drilled} />}
           <Facts webhook={webhook} />
         </>
       )}

@@ -11,6 +11,7 @@ import type { Tracing } from '@integration-sync/runtime/tracing';
 import type { buildConnector } from 'undici';
 import { attemptsHandlers, openFindSent } from './api/attempt-listing.ts';
 import { endpointsHandlers } from './api/endpoints.ts';
+import { openDrill } from './api/drill.ts';
 import { openTest } from './api/test-delivery.ts';
 import { listingHandlers } from './api/endpoint-listing.ts';
 import { openRecoveries } from './api/recoveries.ts';
@@ -126,6 +127,7 @@ async function openParts(
     feed,
     candidatesIn,
     test,
+    drill: openDrill(pipeline.cache, send, stop),
     log,
     metricsUrl: metrics.url,
     proof,

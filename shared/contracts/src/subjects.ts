@@ -41,6 +41,7 @@ export const subjects = {
   endpointsRemove: 'svc.webhooks.endpoints.remove',
   endpointsRotate: 'svc.webhooks.endpoints.rotate',
   endpointsTest: 'svc.webhooks.endpoints.test',
+  endpointsDrill: 'svc.webhooks.endpoints.drill',
   endpointsReplay: 'svc.webhooks.endpoints.replay',
   deliveriesList: 'svc.webhooks.deliveries.list',
   eventsRead: 'svc.webhooks.events.read',

@@ -215,6 +215,31 @@ export const TestResult = Type.Object(
 );
 export type TestResult = Static<typeof TestResult>;
 
+const DrillCheck = Type.Object(
+  {
+    name: Type.String({ description: 'What the delivery was: docs/receiving-webhooks.md lists the names' }),
+    expected: oneOf(['2xx', '4xx']),
+    answered: nullable('integer', {
+      description:
+        'The HTTP status that the receiver answered with; null if no answer came, or nothing was sent',
+    }),
+    tookMs: Type.Integer({ minimum: 0 }),
+    passed: Type.Boolean(),
+    advice: nullable('string', {
+      description: 'What to mend, and what happens otherwise; null if it passed',
+    }),
+  },
+  { title: 'DrillCheck' },
+);
+export type DrillCheck = Static<typeof DrillCheck>;
+
+/** How a receiver took deliveries that it must take, and others that it must refuse. */
+export const DrillResult = Type.Object(
+  { passed: Type.Boolean({ description: 'Whether each check passed' }), checks: Type.Array(DrillCheck) },
+  { title: 'DrillResult' },
+);
+export type DrillResult = Static<typeof DrillResult>;
+
 export const ReplayAnswer = Type.Object(
   { queued: Type.Integer({ minimum: 0, description: 'How many events will be sent' }) },
   { title: 'ReplayAnswer' },

@@ -21,13 +21,14 @@ import type { WebhookMetrics } from '../metrics.ts';
 import { makeSecret } from '../secrets/signing-secret.ts';
 import { accept, bodyExaminer } from './body.ts';
 import { changeOf, dividesEvents, droppedHeaders } from './change.ts';
+import { drilling, type DrillingOptions } from './drill.ts';
 import { absent, endpointIdOf, endpointOf, json } from './handlers.ts';
 import { registering, type RegisterOptions } from './register.ts';
 import { settingsOf, wrongIn } from './settings.ts';
 import { testing, type Test } from './test-delivery.ts';
 import { showingOf, webhookOf } from './webhook-details.ts';
 
-interface EndpointsOptions extends RegisterOptions {
+interface EndpointsOptions extends RegisterOptions, DrillingOptions {
   endpoints: Endpoints;
   attemptLog: Pick<AttemptLog, 'removeEndpoint'>;
   disabledEvents: Pick<DisabledEvents, 'announce'>;
@@ -50,6 +51,7 @@ export function endpointsHandlers(options: EndpointsOptions): Record<string, Bus
     [subjects.endpointsRotate]: rotating(options),
     [subjects.endpointsRemove]: removing(options),
     [subjects.endpointsTest]: testing(options),
+    [subjects.endpointsDrill]: drilling(options),
   };
 }
 

@@ -1,7 +1,8 @@
 // What the handlers share: which endpoint a request names, and an answer in JSON. The handlers: register.ts, endpoints.ts (read,
-// change, rotate, delete), test-delivery.ts, replay.ts, endpoint-listing.ts and attempt-listing.ts.
+// change, rotate, delete), test-delivery.ts, drill.ts, replay.ts, endpoint-listing.ts and attempt-listing.ts.
 import { Failure, requestHeaders } from '@integration-sync/contracts';
 import type { BusRequest } from '@integration-sync/runtime/bus';
+import type { Semaphore } from '@integration-sync/runtime/semaphore';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
 
@@ -17,6 +18,22 @@ export async function endpointOf(
   const endpoint = await endpoints.findOf(request.integration, endpointIdOf(request));
   if (endpoint === null) throw absent();
   return endpoint;
+}
+
+export function refuseDisabled({ active }: Pick<Endpoint, 'active'>): void {
+  if (!active) throw new Failure('conflict', 'The webhook is disabled; enable it first ({"active": true}).');
+}
+
+/** Runs `work`, such as a test, if the integration may have another one under way. `what` names several of it. */
+export async function runIfFree<T>(
+  semaphore: Semaphore,
+  integration: string,
+  what: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  if (!semaphore.mayTake(integration))
+    throw new Failure('unavailable', `Too many ${what} are under way.`, { retryAfterSeconds: 2 });
+  return semaphore.run(work, integration);
 }
 
 /** The answer for an endpoint that does not exist, or belongs to another integration. */

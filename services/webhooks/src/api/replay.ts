@@ -18,7 +18,7 @@ import type { StreamEvent } from '../log/batch.ts';
 import type { TakeCutoff } from '../matching/cutoff.ts';
 import type { FindSent } from './attempt-listing.ts';
 import { accept, bodyExaminer, type Examined } from './body.ts';
-import { endpointOf, json } from './handlers.ts';
+import { endpointOf, json, refuseDisabled } from './handlers.ts';
 import type { ReplayBounds } from './replay-bounds.ts';
 import { type Candidates, meantFor, openResend } from './replay-candidates.ts';
 
@@ -49,9 +49,7 @@ export function replayHandlers(options: ReplayOptions): Record<string, BusHandle
       const examined = examine(request);
       const given = accept(examined, wrongIn(examined));
       const endpoint = await endpointOf(endpoints, request);
-      if (!endpoint.active) {
-        throw new Failure('conflict', 'The webhook is disabled; enable it first ({"active": true}).');
-      }
+      refuseDisabled(endpoint);
       if (given.eventIds === undefined) await untilAnnounced(endpoint, request);
       const { eventIds } = given;
       const events =

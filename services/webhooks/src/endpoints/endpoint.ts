@@ -69,6 +69,8 @@ export interface Endpoint {
   unannounced: Announcement[];
   /** The replay that a replica is storing. After `until` that replica is dead. */
   replaying?: { by: string; until: Date };
+  /** When its last drill began. */
+  drilledAt?: Date;
 }
 
 /** The fields that an owner needs to find the endpoint's events, with only the last of the disablings. */

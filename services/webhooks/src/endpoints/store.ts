@@ -92,6 +92,15 @@ const managing = (collection: Collection<Endpoint>) => ({
   async endReplay(id: string, by: string) {
     await collection.updateOne({ _id: id, 'replaying.by': by }, { $unset: { replaying: 1 } });
   },
+  /** False if another drill of the endpoint began after `before`. */
+  async beginDrill(id: string, at: Date, before: Date) {
+    const rested: Filter<Endpoint>[] = [{ drilledAt: { $exists: false } }, { drilledAt: { $lte: before } }];
+    const { modifiedCount } = await collection.updateOne(
+      { _id: id, $or: rested },
+      { $set: { drilledAt: at } },
+    );
+    return modifiedCount === 1;
+  },
   async remove(integration: string, id: string) {
     // One of the supported engines skips a document that another operation is changing, and reports no
     // deletion.

@@ -7,7 +7,7 @@ import { createHmac } from 'node:crypto';
 import type { SigningKey } from '../secrets/signing-secret.ts';
 
 /** The newest key comes first. */
-type SigningKeys = readonly [SigningKey, ...SigningKey[]];
+export type SigningKeys = readonly [SigningKey, ...SigningKey[]];
 
 /** The value of X-Webhook-Signature. */
 const signatureOf = ([key]: SigningKeys, body: Uint8Array): string =>
@@ -31,7 +31,7 @@ export interface Signable {
   body: Uint8Array;
 }
 
-interface AttemptToSign {
+export interface AttemptToSign {
   sending: Signable;
   endpointId: string;
   /** The value of the Host header. */

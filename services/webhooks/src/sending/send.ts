@@ -8,7 +8,7 @@ import type { KnownEndpoint } from '../endpoints/cache.ts';
 import type { SigningKey } from '../secrets/signing-secret.ts';
 import type { Connections } from './connections.ts';
 import type { CheckedTarget, EgressGuard } from './egress-guard.ts';
-import { type Signable, signedHeaders } from './headers.ts';
+import { type AttemptToSign, type Signable, signedHeaders } from './headers.ts';
 import { faultOfOurs, type Outcome, outcomeOfSilence } from './outcome.ts';
 import type { Post, Poster } from './post.ts';
 
@@ -25,6 +25,8 @@ export interface Sending extends Signable {
   traceparent?: string | undefined;
   /** Cuts the attempt off. */
   signal: AbortSignal;
+  /** Makes the headers of a delivery in a drill, in place of `signedHeaders`. */
+  headersOf?: (attempt: AttemptToSign) => string[];
 }
 
 /** Rejects if a fault of this service kept the attempt from being sent, or the attempt is cut off. Then no attempt counts. */
@@ -64,8 +66,8 @@ export function openSend(options: SendOptions): Send {
     }
     const keys = keysAt(known, at);
     const { authority: host } = target;
-    const headers = signedHeaders({ sending, endpointId: endpoint._id, host, keys, at, userAgent });
-    const { traceparent } = sending;
+    const { traceparent, headersOf = signedHeaders } = sending;
+    const headers = headersOf({ sending, endpointId: endpoint._id, host, keys, at, userAgent });
     if (sendsTraceparent && traceparent !== undefined) headers.push(requestHeaders.traceparent, traceparent);
     headers.push(...known.headers);
     const endsBy = startedAt + limits.deliveryDeadlineMs;

@@ -3,7 +3,7 @@ import type { DdsEntry } from '../batches.ts';
 import type { Expectations } from '../expectations.ts';
 import type { EventPage } from '../feed.ts';
 import type { SyncRun } from '../pushes.ts';
-import type { DeliveryAttempt, EventDelivery, RegisteredWebhook, Webhook } from '../webhooks.ts';
+import type { DeliveryAttempt, DrillResult, EventDelivery, RegisteredWebhook, Webhook } from '../webhooks.ts';
 
 export const syncedAtExample = '2026-03-31T09:26:53.589Z';
 
@@ -162,6 +162,22 @@ export const deliveryExample: EventDelivery = {
       error: 'the receiver answered 500',
       nextAttemptAt: '2026-03-31T09:26:54.630Z',
       responseBody: 'Internal Server Error',
+    },
+  ],
+};
+
+/** Two of the twelve checks. */
+export const drillExample: DrillResult = {
+  passed: false,
+  checks: [
+    { name: 'first-delivery', expected: '2xx', answered: 204, tookMs: 41, passed: true, advice: null },
+    {
+      name: 'no-signature',
+      expected: '4xx',
+      answered: 204,
+      tookMs: 3,
+      passed: false,
+      advice: 'This delivery has no signature: refuse it with 4xx.',
     },
   ],
 };

@@ -53,3 +53,5 @@ export const manageTimeoutMs = 10_000;
 export const feedTimeoutMs = 35_000;
 /** Longer than a receiver has to answer a test delivery, which is 10 s. */
 export const testTimeoutMs = 15_000;
+/** Longer than a drill, which is 30 s at most. */
+export const drillTimeoutMs = 35_000;

@@ -6,6 +6,7 @@ import {
   ChangeWebhook,
   DeliveryAttempt,
   DetailedWebhook,
+  DrillResult,
   EventDelivery,
   RegisteredWebhook,
   RegisterWebhook,
@@ -19,6 +20,7 @@ import {
 import {
   attemptExample,
   deliveryExample,
+  drillExample,
   registeredWebhookExample,
   secretExample,
   syncedAtExample,
@@ -27,6 +29,7 @@ import {
 import { cursor, detailsFlag, limit, listed, page, since, text } from './parameters.ts';
 import {
   basePath,
+  drillTimeoutMs,
   listTimeoutMs,
   manageTimeoutMs,
   pushTimeoutMs,
@@ -134,6 +137,21 @@ export const webhookRoutes: readonly Route[] = [
       example: { delivered: true, responseStatus: 204, durationMs: 41, error: null },
     },
     timeoutMs: testTimeoutMs,
+  },
+  {
+    method: 'POST',
+    ...ofOne('/drill'),
+    operationId: 'drillWebhook',
+    summary:
+      'Send twelve deliveries, right and forged, and tell which of them the receiver should answer otherwise',
+    description:
+      'Every delivery has the header `X-Webhook-Drill: true`. None counts as a failure, and none is in the attempt log. ' +
+      'A webhook is drilled once a minute at most.',
+    ...managing,
+    subject: subjects.endpointsDrill,
+    conflicts: true,
+    answer: { status: 200, schema: DrillResult, example: drillExample },
+    timeoutMs: drillTimeoutMs,
   },
   {
     method: 'GET',

@@ -1,0 +1,114 @@
+// A drill: sends a receiver twelve deliveries, right and forged (drill-checks.ts), and says which of them it should answer otherwise. None
+// of them counts for the endpoint's circuit and failures, and none is in the attempt log.
+//
+//   the receiver                           the drill
+//   ─────────────────────────────────────  ──────────────────────────────────────────────────────────
+//   leaves the first two without answer    ends: the others are not sent
+//   takes long                             sends four deliveries at a time, and none after 20 s
+//   sends too much, too slowly, or resets  that check fails, by the bounds of every attempt (sending/)
+import { type DrillCheck, type DrillResult, Failure, limits } from '@integration-sync/contracts';
+import type { BusHandler } from '@integration-sync/runtime/bus';
+import { openSemaphore } from '@integration-sync/runtime/semaphore';
+import type { EndpointCache } from '../endpoints/cache.ts';
+import { type Endpoint, inFlightMaxOf } from '../endpoints/endpoint.ts';
+import type { Endpoints } from '../endpoints/store.ts';
+import type { Attempted, Send } from '../sending/send.ts';
+import { type Check, checksOf } from './drill-checks.ts';
+import { endpointOf, json, refuseDisabled, runIfFree } from './handlers.ts';
+
+/** Each drill may take 30 s; 9 drills of one integration leave room for drills of others. */
+const drillLimits = { max: 16, share: { timesFree: 3, kept: 4 } };
+const restMs = 60_000;
+const drillMs = 30_000;
+const inFlightMax = 4;
+
+export type Drill = (endpoint: Endpoint) => Promise<DrillResult>;
+
+export const openDrill =
+  (cache: Pick<EndpointCache, 'prepare'>, send: Send, signal: AbortSignal): Drill =>
+  async (endpoint) => {
+    const known = cache.prepare(endpoint);
+    const lastBeginsAt = performance.now() + drillMs - limits.deliveryDeadlineMs;
+    const inTurn = openSemaphore({ max: Math.min(inFlightMax, inFlightMaxOf(endpoint)) }).run;
+    const checks: DrillCheck[] = [];
+    const carryOut = async (check: Check): Promise<DrillCheck> => {
+      if (checks.length > 0 && checks.every(({ answered }) => answered === null))
+        return notSent(check, 'the deliveries before had no answer');
+      if (performance.now() > lastBeginsAt)
+        return notSent(check, `a drill takes ${drillMs / 1_000} s at most, and the answers took long`);
+      return judge(check, await send(known, { ...check.sending, attempt: 1, signal }));
+    };
+    const all = checksOf(endpoint, new Date());
+    // The second delivery has the id of the first, so it is sent once the first is answered.
+    for (const round of [all.slice(0, 1), all.slice(1, 2), all.slice(2)]) {
+      const carriedOut = await Promise.allSettled(round.map((check) => inTurn(() => carryOut(check))));
+      for (const one of carriedOut) {
+        if (one.status === 'rejected') throw signal.aborted ? stopped() : one.reason;
+        checks.push(one.value);
+      }
+    }
+    return { passed: checks.every(({ passed }) => passed), checks };
+  };
+
+export interface DrillingOptions {
+  endpoints: Pick<Endpoints, 'findOf' | 'beginDrill'>;
+  drill: Drill;
+}
+
+/** Drills the receiver, and answers with what the drill has found. */
+export function drilling({ endpoints, drill }: DrillingOptions): BusHandler {
+  const semaphore = openSemaphore(drillLimits);
+  return async (request) => {
+    const endpoint = await endpointOf(endpoints, request);
+    refuseDisabled(endpoint);
+    return runIfFree(semaphore, request.integration, 'drills', async () => {
+      const at = new Date();
+      const before = new Date(at.getTime() - restMs);
+      if (!(await endpoints.beginDrill(endpoint._id, at, before))) throw tooSoon(endpoint, at);
+      const { passed, checks } = await drill(endpoint);
+      const failedChecks = checks.filter((check) => !check.passed).length;
+      return { ...json({ passed, checks }), logFields: { failedChecks } };
+    });
+  };
+}
+
+function judge({ name, expected, advice }: Check, attempted: Attempted): DrillCheck {
+  const { verdict, responseStatus: answered, durationMs: tookMs } = attempted;
+  const passed = expected === '2xx' ? verdict === 'succeeded' : isRefusal(answered);
+  const why = passed ? '' : whyNotPassed(attempted);
+  return { name, expected, answered, tookMs, passed, advice: passed ? null : `${why}${advice}` };
+}
+
+const tooMany = 429;
+
+/** A receiver that limits its rate refuses right deliveries, too. */
+const isRefusal = (status: number | null): boolean =>
+  status !== null && status >= 400 && status < 500 && status !== tooMany;
+
+function whyNotPassed({ responseStatus, error }: Attempted): string {
+  if (responseStatus === tooMany) return 'An answer of 429 says nothing about the signature. ';
+  const hasAnswered = responseStatus !== null && (error === null || responseStatus >= 300);
+  return hasAnswered ? '' : `There was no complete answer: ${error}. `;
+}
+
+const notSent = ({ name, expected }: Check, why: string): DrillCheck => ({
+  name,
+  expected,
+  answered: null,
+  tookMs: 0,
+  passed: false,
+  advice: `Not sent: ${why}.`,
+});
+
+/** Another drill may have begun since the endpoint was read. */
+function tooSoon({ drilledAt }: Endpoint, at: Date): Failure {
+  const restsMs = (drilledAt ?? at).getTime() + restMs - at.getTime();
+  return new Failure('rate_limited', 'A webhook is drilled once a minute at most.', {
+    retryAfterSeconds: Math.max(1, Math.ceil(restsMs / 1_000)),
+  });
+}
+
+const stopped = (): Failure =>
+  new Failure('unavailable', 'The drill was cut off, because the service restarts.', {
+    retryAfterSeconds: restMs / 1_000,
+  });
