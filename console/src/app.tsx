@@ -8,7 +8,7 @@ import { Box } from './parts/box.tsx';
 import { Time } from './parts/time.tsx';
 import { feed, followFeed, isFeedOn } from './state/feed.ts';
 import { linkTo, route, type Route } from './state/route.ts';
-import { useStore } from './state/store.ts';
+import { useStore } from './store.ts';
 import { Offer } from './parts/offer.tsx';
 import { Events } from './views/events.tsx';
 import { Overview } from './views/overview.tsx';

@@ -6,7 +6,7 @@
 //   console#open=PORT.CODE              the page makes a pair of keys, and sends the browser with the public key to
 //   127.0.0.1:PORT/?code=CODE&key=KEY   the server, which encrypts a token for this key and redirects the browser to
 //   console#sealed=KEY.SEALED           the page, which alone has the private key and decrypts the token
-import { isOfThisMachine } from '../text/here.ts';
+import { isOfThisMachine } from '../here.ts';
 import { refuseLink, signInByLink } from './session.ts';
 
 const place = 'opening';

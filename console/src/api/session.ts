@@ -1,6 +1,6 @@
 // The session: the token or API key that the page sends with its requests. A person pastes it, or it comes in the URL's
 // fragment, which browsers do not send. The page removes it from the URL at once, and keeps it in sessionStorage alone.
-import { createStore } from '../state/store.ts';
+import { createStore } from '../store.ts';
 import type { TokenDescription } from './shapes.ts';
 
 export interface Session {

@@ -4,7 +4,7 @@ import { call } from '../api/call.ts';
 import { Problem } from '../api/problem.ts';
 import type { Request } from '../api/request.ts';
 import { session } from '../api/session.ts';
-import { useStore } from '../state/store.ts';
+import { useStore } from '../store.ts';
 import { Curl } from './curl.tsx';
 
 export interface ActionProps<T> {

@@ -1,6 +1,6 @@
 import { useId } from 'preact/hooks';
 import { goTo, route, withQuery } from '../state/route.ts';
-import { useStore } from '../state/store.ts';
+import { useStore } from '../store.ts';
 
 interface ChoiceProps {
   name: string;

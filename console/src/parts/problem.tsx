@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks';
-import { useRedraw } from '../state/store.ts';
+import { useRedraw } from '../store.ts';
 import type { Loaded } from '../state/use-load.ts';
 import { shortTime, spanOf } from '../text/time.ts';
 

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import type { Loaded } from '../state/use-load.ts';
 import type { Listing } from '../api/shapes.ts';
 import { route, withQuery } from '../state/route.ts';
-import { useStore } from '../state/store.ts';
+import { useStore } from '../store.ts';
 import { counted } from '../text/count.ts';
 
 /** A table that is too wide scrolls sideways in a box of its own, so that the page does not. */

@@ -1,5 +1,5 @@
 import { session } from '../api/session.ts';
-import { useStore } from '../state/store.ts';
+import { useStore } from '../store.ts';
 
 /** Names the integration of the session, where a person types something secret. */
 export function Whose() {

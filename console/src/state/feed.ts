@@ -6,7 +6,7 @@ import { Problem } from '../api/problem.ts';
 import { get } from '../api/request.ts';
 import type { FeedEvent, EventPage } from '../api/shapes.ts';
 import { nowOfGateway, session, type Session } from '../api/session.ts';
-import { createStore } from './store.ts';
+import { createStore } from '../store.ts';
 import { visible } from './visibility.ts';
 
 export interface Feed {

@@ -2,7 +2,7 @@
 // large and does not change while the gateway runs, so a page loads it once.
 import { useEffect } from 'preact/hooks';
 import { page } from '../api/request.ts';
-import { createStore, useStore } from './store.ts';
+import { createStore, useStore } from '../store.ts';
 import { useLoad } from './use-load.ts';
 
 export interface EventKind {

@@ -1,7 +1,7 @@
 // The route: which view the page shows, with ids and filters. It is the URL's fragment, so a copied URL leads there.
 //
 //   #/webhooks/wh_1?outcome=failed     view, id, filters
-import { createStore } from './store.ts';
+import { createStore } from '../store.ts';
 
 export interface Route {
   view: string;

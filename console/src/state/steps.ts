@@ -1,5 +1,5 @@
 // What this tab remembers of the first steps (views/first-steps.tsx): a failed run was read, the steps were hidden.
-import { createStore } from './store.ts';
+import { createStore } from '../store.ts';
 
 const place = 'steps';
 

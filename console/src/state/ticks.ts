@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { useStore } from './store.ts';
+import { useStore } from '../store.ts';
 import { visible } from './visibility.ts';
 
 const second = (): number => Math.floor(Date.now() / 1_000);

@@ -2,11 +2,11 @@
 import { useMemo } from 'preact/hooks';
 import { get } from '../api/request.ts';
 import type { EventPage, FeedEvent } from '../api/shapes.ts';
-import { useLacks } from '../parts/off.tsx';
+import { useLacks } from './use-lacks.ts';
 import { aboutOf } from '../text/about.ts';
 import { timeBefore } from '../text/box.ts';
 import { feed, feedScope, keptEventsMax } from './feed.ts';
-import { useStore } from './store.ts';
+import { useStore } from '../store.ts';
 import { useLoad } from './use-load.ts';
 
 /** Texts by the ids of events. One page of the feed is loaded for each `table`; the live feed adds later events. */

@@ -5,7 +5,7 @@ import { call, type Answer } from '../api/call.ts';
 import { Problem } from '../api/problem.ts';
 import type { Request } from '../api/request.ts';
 import { session } from '../api/session.ts';
-import { useStore } from './store.ts';
+import { useStore } from '../store.ts';
 import { useWhenOld } from './use-when-old.ts';
 import { visible } from './visibility.ts';
 

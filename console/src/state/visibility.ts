@@ -1,5 +1,5 @@
 // Whether this tab is visible: a hidden tab sends no requests.
-import { createStore } from './store.ts';
+import { createStore } from '../store.ts';
 
 const isVisible = (): boolean => document.visibilityState === 'visible';
 

@@ -9,7 +9,7 @@ import { ProblemLine } from '../parts/problem.tsx';
 import { Pager, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { linkTo, route } from '../state/route.ts';
-import { useStore } from '../state/store.ts';
+import { useStore } from '../store.ts';
 import { useAbouts } from '../state/use-abouts.ts';
 import { useLoad, type Loaded } from '../state/use-load.ts';
 import { useUndelivered } from '../state/use-undelivered.ts';

@@ -2,7 +2,7 @@
 // so the page reads the newest runs with failures, as many as `requestsMax` allows, or only the run that a link names.
 import { get } from '../api/request.ts';
 import type { Listing, SyncRun, SyncRunInFull } from '../api/shapes.ts';
-import { useLacks } from '../parts/off.tsx';
+import { useLacks } from '../state/use-lacks.ts';
 import { Time } from '../parts/time.tsx';
 import { linkTo } from '../state/route.ts';
 import { useLoad } from '../state/use-load.ts';

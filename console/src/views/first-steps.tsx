@@ -6,7 +6,7 @@ import type { DeliveryAttempt, Listing, SyncRun, Webhook } from '../api/shapes.t
 import { feed } from '../state/feed.ts';
 import { linkTo } from '../state/route.ts';
 import { leaveSteps, steps } from '../state/steps.ts';
-import { useStore } from '../state/store.ts';
+import { useStore } from '../store.ts';
 import { useLoad, type Loaded } from '../state/use-load.ts';
 import { PushSample } from './sample.tsx';
 

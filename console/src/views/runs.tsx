@@ -2,12 +2,13 @@ import { get } from '../api/request.ts';
 import type { Listing, SyncRun } from '../api/shapes.ts';
 import { Curl } from '../parts/curl.tsx';
 import { Choice } from '../parts/filters.tsx';
-import { Off, useLacks } from '../parts/off.tsx';
+import { Off } from '../parts/off.tsx';
+import { useLacks } from '../state/use-lacks.ts';
 import { ProblemLine } from '../parts/problem.tsx';
 import { Pager, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { linkTo, route, withQuery } from '../state/route.ts';
-import { useStore } from '../state/store.ts';
+import { useStore } from '../store.ts';
 import { useLoad } from '../state/use-load.ts';
 
 export const runsScope = 'integration:syncs:read';

@@ -5,7 +5,7 @@ import { Curl } from '../parts/curl.tsx';
 import { ProblemLine } from '../parts/problem.tsx';
 import { Pager, Table } from '../parts/table.tsx';
 import { linkTo, route } from '../state/route.ts';
-import { useStore } from '../state/store.ts';
+import { useStore } from '../store.ts';
 import { useLoad } from '../state/use-load.ts';
 
 export const statementStatuses = [

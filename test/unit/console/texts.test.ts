@@ -7,7 +7,7 @@ import { leadOf, runOf, timeBefore, timeIn } from '../../../console/src/text/box
 import { counted } from '../../../console/src/text/count.ts';
 import { csvOf } from '../../../console/src/text/csv.ts';
 import { sentenceOfOverdue } from '../../../console/src/text/expected.ts';
-import { isOfThisMachine } from '../../../console/src/text/here.ts';
+import { isOfThisMachine } from '../../../console/src/here.ts';
 import { isNowhere } from '../../../console/src/text/nowhere.ts';
 import { entitiesIn, withPage, type Pages } from '../../../console/src/text/pages.ts';
 import { placeOf } from '../../../console/src/text/place.ts';
