@@ -13,7 +13,9 @@ export function arrowsOf(folder: string): Arrows {
   for (const file of files.filter((name) => /\.tsx?$/.test(name))) {
     const others = arrows.get(roomOf(file)) ?? new Set();
     arrows.set(roomOf(file), others);
-    for (const [, path = ''] of readFileSync(join(folder, file), 'utf8').matchAll(/\b(?:from|import)\s*\(?'(\.[^']+)'/g)) {
+    for (const [, path = ''] of readFileSync(join(folder, file), 'utf8').matchAll(
+      /\b(?:from|import)\s*\(?'(\.[^']+)'/g,
+    )) {
       const other = roomOf(normalize(join(dirname(file), path)));
       if (other !== roomOf(file)) others.add(other);
     }
