@@ -124,7 +124,7 @@ function* faultsOfCompose(rest: string): Generator<string> {
     .split(/\s+/);
   // A word with `$` is the variable of a loop over services, whose value is unknown here.
   const arguments_ = words.filter((word) => !/^[-$]/.test(word)).map((word) => word.split('=')[0] ?? '');
-  for (const name of verb === 'run' ? arguments_.slice(0, 1) : arguments_)
+  for (const name of verb === 'run' || verb === 'exec' ? arguments_.slice(0, 1) : arguments_)
     if (compose.get(file)?.has(name) !== true) yield `${file} has no service ${name}`;
 }
 

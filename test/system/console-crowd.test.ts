@@ -76,54 +76,60 @@ describe.each(browsers)(`the console beside ${records} records in %s`, (chromium
     const link = `${system.gateway}/console#token=${system.token({ integration: client.integration })}`;
     return { ...(await browser.open({ viewport: { width: 1280, height: 900 } })), link };
   };
-  it('makes five requests at most for a view, and has each there soon', { timeout: 240_000 }, async () => {
-    const { page, link, requested, complaints, settled } = await open();
-    await page.goto(link);
-    await Promise.all(overviewIn(page).map((one) => one.waitFor()));
-    await goTo(page, '#/nowhere');
-    const views: [hash: string, there: Locator[]][] = [
-      ['#/', overviewIn(page)],
-      ['#/runs', [page.getByText(`50 of ${count(runs + 2)} runs`)]],
-      ['#/runs?failed=true', [page.getByText(/^\d+ of [\d,]+ runs$/)]],
-      [`#/runs/${run}`, [page.getByText('Why they failed')]],
-      ['#/records', [page.getByText(`50 of ${count(records + 1)} suppliers`)]],
-      [
-        `#/records?externalId=S-${records / 2}`,
-        [page.getByRole('article', { name: `The record S-${records / 2}` })],
-      ],
-      ['#/webhooks', [page.getByText(`50 of ${count(webhooks)} webhooks`)]],
-      [`#/webhooks/${webhook}`, [page.getByRole('img', { name: /^The last 1 attempt:/ })]],
-      [
-        `#/webhooks/${webhook}/${run}-completed`,
-        [page.getByLabel('The body as it was sent'), page.getByText('succeeded: 204')],
-      ],
-      ['#/events', [page.getByRole('region', { name: 'Live events' }).getByRole('listitem').first()]],
-    ];
-    for (const [hash, there] of views) {
-      const tookMs: number[] = [];
-      let asked = 0;
-      for (let time = 0; time < tries; time += 1) {
-        await goTo(page, '#/nowhere');
-        await page.getByRole('heading', { level: 1, name: 'There is no such view' }).waitFor();
-        const before = requested.length;
-        const beganMs = performance.now();
-        await goTo(page, hash);
-        await Promise.all(there.map((one) => one.waitFor()));
-        tookMs.push(performance.now() - beganMs);
-        if (time > 0) continue;
-        await settled();
-        asked = requested.slice(before).filter((url) => !isFeed(url)).length;
+  it(
+    'makes six requests at most for the overview, five for another view, and has each there soon',
+    { timeout: 240_000 },
+    async () => {
+      const { page, link, requested, complaints, settled } = await open();
+      await page.goto(link);
+      await Promise.all(overviewIn(page).map((one) => one.waitFor()));
+      await goTo(page, '#/nowhere');
+      const views: [hash: string, there: Locator[]][] = [
+        ['#/', overviewIn(page)],
+        ['#/runs', [page.getByText(`50 of ${count(runs + 2)} runs`)]],
+        ['#/runs?failed=true', [page.getByText(/^\d+ of [\d,]+ runs$/)]],
+        [`#/runs/${run}`, [page.getByText('Why they failed')]],
+        ['#/records', [page.getByText(`50 of ${count(records + 1)} suppliers`)]],
+        [
+          `#/records?externalId=S-${records / 2}`,
+          [page.getByRole('article', { name: `The record S-${records / 2}` })],
+        ],
+        ['#/webhooks', [page.getByText(`50 of ${count(webhooks)} webhooks`)]],
+        [`#/webhooks/${webhook}`, [page.getByRole('img', { name: /^The last 1 attempt:/ })]],
+        [
+          `#/webhooks/${webhook}/${run}-completed`,
+          [page.getByLabel('The body as it was sent'), page.getByText('succeeded: 204')],
+        ],
+        ['#/events', [page.getByRole('region', { name: 'Live events' }).getByRole('listitem').first()]],
+      ];
+      for (const [hash, there] of views) {
+        const tookMs: number[] = [];
+        let asked = 0;
+        for (let time = 0; time < tries; time += 1) {
+          await goTo(page, '#/nowhere');
+          await page.getByRole('heading', { level: 1, name: 'There is no such view' }).waitFor();
+          const before = requested.length;
+          const beganMs = performance.now();
+          await goTo(page, hash);
+          await Promise.all(there.map((one) => one.waitFor()));
+          tookMs.push(performance.now() - beganMs);
+          if (time > 0) continue;
+          await settled();
+          asked = requested.slice(before).filter((url) => !isFeed(url)).length;
+        }
+        const slowest = Math.max(...tookMs);
+        process.stderr.write(
+          `${hash.padEnd(50).slice(0, 50)} ${asked} requests, ${medianOf(tookMs).toFixed(0)} ms, ${slowest.toFixed(0)} at most\n`,
+        );
+        // Where the last 100 pushes do not reach back a day, the overview also asks for the failed ones.
+        const most = hash === '#/' ? 6 : 5;
+        expect({ hash, asked: Math.max(asked, most) }).toEqual({ hash, asked: most });
+        expect({ hash, slow: Math.max(medianOf(tookMs), patienceMs) }).toEqual({ hash, slow: patienceMs });
       }
-      const slowest = Math.max(...tookMs);
-      process.stderr.write(
-        `${hash.padEnd(50).slice(0, 50)} ${asked} requests, ${medianOf(tookMs).toFixed(0)} ms, ${slowest.toFixed(0)} at most\n`,
-      );
-      expect({ hash, asked: Math.max(asked, 5) }).toEqual({ hash, asked: 5 });
-      expect({ hash, slow: Math.max(medianOf(tookMs), patienceMs) }).toEqual({ hash, slow: patienceMs });
-    }
-    expect(complaints).toEqual([]);
-    await page.context().close();
-  });
+      expect(complaints).toEqual([]);
+      await page.context().close();
+    },
+  );
 
   // Setup: more webhooks than one page of the listing has; the last one of them is dead.
   // What this proves: the overview finds it, a page at a time.

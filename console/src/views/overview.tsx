@@ -33,6 +33,8 @@ const firstPushes = 20;
 const fewWebhooks = 100;
 const lately = 24 * 3_600_000;
 
+const startOf = (run: SyncRun | undefined): number => Date.parse(run?.startedAt ?? '');
+
 export function Overview() {
   const noRuns = useLacks(runsScope);
   const noWebhooks = useLacks(webhooksRead);
@@ -40,9 +42,17 @@ export function Overview() {
     noRuns ? undefined : get('/sync-runs', { limit: pushesShown }),
     true,
   );
-  const failed = useLoad<Listing<SyncRun>>(
-    noRuns ? undefined : get('/sync-runs', { failed: true, limit: failedShown }),
+  const since = Date.now() - lately;
+  const last = runs.answer?.body;
+  // Only where the last pushes do not reach back a day, the failed ones of that day are asked for.
+  const isShort =
+    last !== undefined && last.total > last.entities.length && startOf(last.entities.at(-1)) > since;
+  const more = useLoad<Listing<SyncRun>>(
+    isShort ? get('/sync-runs', { failed: true, limit: failedShown }) : undefined,
     true,
+  );
+  const failed = (isShort ? more : runs).answer?.body.entities.filter(
+    (run) => run.failed > 0 && startOf(run) > since,
   );
   const webhooks = useAllWebhooks(noWebhooks);
   const noExpectations = useLacks(expectationsRead);
@@ -51,7 +61,7 @@ export function Overview() {
   // An integration with more pushes needs no first steps any more.
   const isNew = !noWebhooks && !isDone && (runs.answer?.body.total ?? Infinity) <= firstPushes;
   const reload = (): void => {
-    for (const one of [runs, failed, webhooks, expected]) one.reload();
+    for (const one of [runs, more, webhooks, expected]) one.reload();
   };
   return (
     <>
@@ -73,7 +83,8 @@ export function Overview() {
 }
 
 interface HandProps {
-  failed: Loaded<Listing<SyncRun>>;
+  /** The failed pushes of the last day, newest first; undefined until they are known. */
+  failed: readonly SyncRun[] | undefined;
   webhooks: Loaded<Listing<Webhook>>;
   expected: Loaded<Expectations>;
   onDone: () => void;
@@ -84,9 +95,8 @@ function Hand({ failed, webhooks, expected, onDone }: HandProps) {
   const broken = (all?.entities ?? []).filter(
     (webhook) => standingOf(webhook) !== 'well' && webhook.disabledReason !== 'manual',
   );
-  const since = Date.now() - lately;
-  const runs = (failed.answer?.body.entities ?? []).filter(({ startedAt }) => Date.parse(startedAt) > since);
-  const isKnown = all !== undefined || failed.answer !== undefined;
+  const runs = failed?.slice(0, failedShown) ?? [];
+  const isKnown = all !== undefined || failed !== undefined;
   const isAll = all === undefined || all.entities.length >= all.total;
   const isQuiet = broken.length === 0 && runs.length === 0 && overdueIn(expected.answer?.body).length === 0;
   return (

@@ -189,7 +189,11 @@ it('says that streams have no leader once two of three servers are away', async 
     );
     expect(watching.streamNotes()).toEqual(['NATS has no leader for LEADERLESS.']);
     // So a handler answers 503 that asks the stream.
-    const error: unknown = await watching.streamFacts('LEADERLESS').catch((reason: unknown) => reason);
+    const error = await eventually(
+      () => watching.streamFacts('LEADERLESS').catch((reason: unknown) => reason),
+      (reason) => reason instanceof Error,
+      30_000,
+    );
     expect(error instanceof Failure ? error : failureOfStream(error)).toMatchObject({ code: 'unavailable' });
   }
   await eventually(

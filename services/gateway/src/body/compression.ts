@@ -1,5 +1,6 @@
 // Compressed answers, for callers that ask for them by `Accept-Encoding` (RFC 9110, 12.5.3). The levels are the cheapest ones: a
 // page of 100 records with details becomes a seventh (gzip) to a tenth (zstd) of its bytes, on a thread beside the event loop.
+// What the gateway has of its own, as the console, is compressed once, and at higher levels.
 //
 //   the caller asks for              the answer is
 //   ───────────────────────────────  ─────────────────────────────────────────────────────────────
@@ -13,21 +14,27 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 /** Compression of fewer bytes saves less than a packet. */
 const leastBytes = 1024;
 
-type Compress = (bytes: Buffer) => Promise<Buffer>;
+type Compress = (bytes: Buffer, isOnce: boolean) => Promise<Buffer>;
 
 const [gzipped, brotlied, zstded] = [promisify(gzip), promisify(brotliCompress), promisify(zstdCompress)];
 
 /** Codings by name, in the order of preference. */
 const codings: ReadonlyMap<string, Compress> = new Map<string, Compress>([
-  ['zstd', (bytes) => zstded(bytes, { params: { [constants.ZSTD_c_compressionLevel]: 1 } })],
+  [
+    'zstd',
+    (bytes, isOnce) => zstded(bytes, { params: { [constants.ZSTD_c_compressionLevel]: isOnce ? 15 : 1 } }),
+  ],
   [
     'br',
-    (bytes) =>
+    (bytes, isOnce) =>
       brotlied(bytes, {
-        params: { [constants.BROTLI_PARAM_QUALITY]: 1, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length },
+        params: {
+          [constants.BROTLI_PARAM_QUALITY]: isOnce ? 9 : 1,
+          [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
+        },
       }),
   ],
-  ['gzip', (bytes) => gzipped(bytes, { level: 1 })],
+  ['gzip', (bytes, isOnce) => gzipped(bytes, { level: isOnce ? 9 : 1 })],
 ]);
 
 /** The coding that the header asks for, undefined for the plain bytes, and whether the header refuses plain bytes. */
@@ -80,9 +87,9 @@ export function openCompression() {
     if (compress === undefined || (!isLarge && !isIdentityRefused)) return payload;
     reply.header('content-encoding', coding).header('vary', 'Accept-Encoding').removeHeader('content-length');
     const plain = isText ? Buffer.from(payload) : payload;
-    if (request.exchange.upstream !== undefined) return compress(plain);
+    if (request.exchange.upstream !== undefined) return compress(plain, false);
     return pages
       .getOrInsertComputed(plain, () => new Map())
-      .getOrInsertComputed(coding, () => compress(plain));
+      .getOrInsertComputed(coding, () => compress(plain, true));
   };
 }
