@@ -110,13 +110,18 @@ function checkKept(
 const sameMs = 10;
 
 /** Checks the entry of each delivery, which its receiver got right after the attempt began: its status and its duration. */
-function checkSaid(entries: readonly Entry[], hits: readonly DeliveryLine[], { name, report }: Of): void {
+function checkSaid(
+  entries: readonly Entry[],
+  hits: readonly DeliveryLine[],
+  { name, isStruck, report }: Of,
+): void {
   const byEvent = Map.groupBy(entries, ({ event }) => event);
   for (const { event, begunMs, atMs, status } of hits) {
     const began = byEvent.get(event)?.filter((entry) => entry.begunMs <= begunMs + sameMs) ?? [];
     const entry = began.toSorted((one, other) => other.begunMs - one.begunMs)[0];
-    // A delivery whose entry was lost with its replica is followed by none within the deadline.
+    // Where the entry was lost with its replica, the one before may be that of an earlier attempt at the event.
     if (entry === undefined || begunMs - entry.begunMs > attemptMsMax || status === 0) continue;
+    if (isStruck(begunMs - lostAfterMs, atMs + writtenWithinMs)) continue;
     const durationMs = entry.endedMs - entry.begunMs;
     if (entry.status === status && durationMs >= atMs - begunMs - sameMs) continue;
     const what = `${name}: ${event} was answered ${status} after ${seconds(atMs - begunMs)}; its entry says ${entry.status} after ${seconds(durationMs)}`;

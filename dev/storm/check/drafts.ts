@@ -77,10 +77,21 @@ function faultOf(
   if (announced.length > kept.length) return 'a statement was announced and is not listed';
   const [first] = answered;
   if (first !== undefined && announced.some(({ by }) => by !== first.by)) return 'another run announced it';
-  const texts = new Set([...answered, ...kept, ...announced].map(({ entry }) => textOf(entry)));
+  const texts = new Set([...answered, ...announced].map(({ entry }) => textOf(entry)));
   if (texts.size > 1) return `shown in ${texts.size} ways: ${[...texts].join(' ')}`;
+  const [now] = kept;
+  const made = first ?? announced[0];
+  if (made !== undefined && now !== undefined && !isLater(now.entry, made.entry))
+    return `made as ${textOf(made.entry)}, and listed as ${textOf(now.entry)}`;
   return record === undefined ? undefined : faultOfContent(record, first ?? announced[0] ?? kept[0]);
 }
+
+/** A later push fills in what was unknown when the statement was made, and changes nothing else. */
+const isLater = (now: DdsEntry, made: DdsEntry): boolean =>
+  now.status === made.status &&
+  (['ddsId', 'batchInternalId', 'hsCode', 'countryOfProduction', 'quantity', 'unit'] as const).every(
+    (key) => now[key] === made[key] || made[key] === null,
+  );
 
 const textOf = (entry: DdsEntry): string =>
   JSON.stringify(Object.entries(entry).toSorted(([one], [other]) => (one < other ? -1 : 1)));
