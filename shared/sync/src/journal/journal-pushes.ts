@@ -1,6 +1,6 @@
 // The updates of a journal entry by the process of its push, and the evidence that other pushes leave with the entry.
 import { isFirst, isFound, type Filter } from '@integration-sync/runtime/store';
-import type { Completion, Entries, Entry, Evidence, KeptDrafts, StoredEntry } from './journal-entry.ts';
+import type { Completion, Entries, Entry, Evidence, KeptDrafts } from './journal-entry.ts';
 import { dueAfter, expiryAfter } from './journal-times.ts';
 
 /** Entries whose pushes may have done more than the entry says: being written, or watched. */
@@ -87,25 +87,6 @@ export function openPushJournal(entries: Entries) {
         { $pull: { errors: { externalId: ofThese } } },
         { hint: 'failed-ids' },
       );
-    },
-    /**
-     * Removes the errors that contain one of these texts from all entries of the integration: an error of a product names the supplier
-     * that it refers to. Reads all entries with errors, as no index has their texts.
-     */
-    async forgetErrorsWith(integration: string, texts: readonly string[]): Promise<void> {
-      // Entries of `hiddenFrom` are due, and few.
-      const all = [{ integration }, { hiddenFrom: integration, due: { $exists: true } }];
-      for (const those of all) {
-        const found = entries
-          .find({ ...those, errors: { $exists: true } })
-          .project<Pick<StoredEntry, '_id' | 'errors'>>({ errors: 1 });
-        for await (const { _id, errors = [] } of found) {
-          const named = errors.filter(({ error }) => texts.some((text) => error.includes(text)));
-          if (named.length === 0) continue;
-          const indexes = named.map(({ index }) => index);
-          await entries.updateOne({ _id }, { $pull: { errors: { index: { $in: indexes } } } });
-        }
-      }
     },
   };
 }
