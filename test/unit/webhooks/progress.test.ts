@@ -14,7 +14,6 @@ function setUp(onSave = (_progress: Progress, _queue: EndpointQueue): void => un
   const { queue, window } = queueOf(openEndpoint('wh_1'), [batchOf(1, 2)]);
   const saved: (StoredOffset | undefined)[] = [];
   const owned = new OwnedPartitions({ isHeard: true, gaps: 0 });
-  const floors: number[] = [];
   const terms: { _id: string; partition: number; term: number }[] = [];
   owned.set(0, { partition: 0, term: 1, floor: 0, stream: 'one', through: 1 });
   const integration = {
@@ -30,7 +29,7 @@ function setUp(onSave = (_progress: Progress, _queue: EndpointQueue): void => un
   const progress = new Progress({
     active: new Map([['acme', integration]]),
     owned,
-    claims: { saveFloors: async (saving) => void floors.push(...saving.map(({ floor }) => floor)) },
+    claims: { saveFloors: async () => undefined },
     offsets: {
       async save(_name, _by, offsets) {
         saved.push(offsets.get(queue.id));
@@ -44,7 +43,7 @@ function setUp(onSave = (_progress: Progress, _queue: EndpointQueue): void => un
   });
   begin(queue);
   progress.touch(queue);
-  return { queue, integration, progress, saved, owned, terms, floors };
+  return { queue, integration, progress, saved, owned, terms };
 }
 
 function begin(queue: EndpointQueue): void {
@@ -61,18 +60,6 @@ function catchUp(queue: EndpointQueue): void {
     if (delivery !== undefined) queue.finish(delivery);
   }
 }
-
-it('the floor passes an undelivered event once the offset of its endpoint is stored', async () => {
-  const { progress, saved, floors } = setUp();
-  await using _progress = progress;
-  await eventually(() => floors.length, Boolean);
-  expect([floors, saved]).toEqual([[0], []]);
-  await eventually(
-    () => floors,
-    (all) => all.includes(1),
-  );
-  expect([floors, saved.length]).toEqual([[0, 1], 1]);
-});
 
 it('stores the offset of an endpoint that has the same undelivered event for 300 ms', async () => {
   const { progress, saved } = setUp();

@@ -29,7 +29,6 @@ import {
 import type { Window } from '../log/window.ts';
 import type { Match } from '../matching/match.ts';
 import type { Claim } from '../owning/claims.ts';
-import { type DeliveryState, stateOf } from './delivery-state.ts';
 
 export interface Delivery extends LogPoint {
   /** How many attempts the event has used up. */
@@ -77,19 +76,17 @@ export class EndpointQueue {
   readonly window: Window;
   readonly attempts: QueueOptions['attempts'];
   subscriber: Subscriber;
-  /** How the deliveries stand, as the owner has stored or decided it. */
-  state: DeliveryState;
-  /** Resolves once a change of `state` is stored. Until then no attempt begins, and no other change is applied. */
-  storing: Promise<void> | undefined;
+  isCircuitClosed: boolean;
+  /** The newest mark of the endpoint that this replica knows: a look-up with a smaller mark is outdated. */
+  mark: number;
   /** Epochs of which this replica stores `missed`. */
   readonly toldMissed: number[] = [];
-  /** Above zero no attempt begins: the partition is being given back. */
+  /** Above zero no attempt begins: a failure is being stored, or the partition is being given back. */
   pauses = 0;
   /** By the receiver's `Retry-After`, no attempt begins before this time of `performance.now()`. */
   restsUntil = 0;
   /** The endpoint is deleted, or this replica no longer has it in memory. */
   isEnded = false;
-  isDeleted = false;
   inFlight = 0;
   /** How many deliveries have begun. */
   begun = 0;
@@ -111,28 +108,28 @@ export class EndpointQueue {
     this.window = window;
     this.attempts = attempts;
     this.subscriber = subscriber;
-    this.state = stateOf(subscriber);
+    this.isCircuitClosed = subscriber.isCircuitClosed === true;
+    this.mark = subscriber.mark;
     this.#match = match;
     this.#quietUntil = quietUntil;
     const { sequence, index, open } =
       typeof from === 'number' ? { sequence: from, index: 0, open: [] } : from;
     this.#cursor = { sequence, index };
     this.#open = open.map((one) => opened(one, nowMs, now));
-    const trials = this.state.trials.filter((one) => isTrialOf(claim.stream, one));
-    this.#triedLater = trials
+    const { trials = [] } = subscriber;
+    this.#triedLater = this.#ofLog(trials)
       .filter((trial) => !isBefore(trial, this.#cursor))
       .map((trial) => opened(trial, nowMs, now));
-    this.#resume(trials, nowMs, now);
+    this.adopt(trials, nowMs, now);
   }
 
   /** The next step, with at most `inFlightMax` attempts in flight. Begins no attempt. */
   next(now: number, inFlightMax: number): NextStep {
-    if (this.pauses > 0 || this.storing !== undefined || this.isEnded || !this.state.isActive)
-      return { kind: 'nothing' };
+    if (this.pauses > 0 || this.isEnded || !this.subscriber.active) return { kind: 'nothing' };
     const restsUntil = Math.max(this.restsUntil, this.#quietUntil);
     if (restsUntil > now) return waitFor(restsUntil, now);
     if (this.inFlight >= inFlightMaxOf(this.subscriber)) return { kind: 'nothing' };
-    return this.state.isCircuitClosed ? this.#nextOfMany(now, inFlightMax) : this.#nextTrial(now);
+    return this.isCircuitClosed ? this.#nextOfMany(now, inFlightMax) : this.#nextTrial(now);
   }
 
   begin(delivery: Delivery, now: number): void {
@@ -140,7 +137,7 @@ export class EndpointQueue {
       this.#open.push(delivery);
       this.#cursor = { sequence: delivery.sequence, index: delivery.index + 1 };
     }
-    if (!this.state.isCircuitClosed) this.#try(delivery);
+    if (!this.isCircuitClosed) this.#try(delivery);
     delivery.inFlightSince = now;
     this.inFlight += 1;
     this.begun += 1;
@@ -162,10 +159,10 @@ export class EndpointQueue {
     if (isTrial && this.#open.includes(delivery)) this.#try(delivery);
   }
 
-  /** Ends an attempt that was not sent, or whose event is missed: no attempt is used up. */
-  wait(delivery: Delivery, dueAt: number): void {
-    this.#land(delivery);
-    delivery.dueAt = dueAt;
+  /** Ends an attempt that was not sent. The event waits until it is due, unless another replica has given it up. */
+  putOff(delivery: Delivery): void {
+    if (isGivenUp(delivery)) this.finish(delivery);
+    else this.#land(delivery);
   }
 
   find(point: LogPoint): Delivery | undefined {
@@ -174,7 +171,7 @@ export class EndpointQueue {
 
   /** The sequence of the first batch with an undelivered event; Infinity if all events are delivered. */
   firstUndelivered(): number {
-    if (!this.state.isActive || this.isEnded) return Infinity;
+    if (!this.subscriber.active || this.isEnded) return Infinity;
     const first = Math.min(...this.#open.map(({ sequence }) => sequence));
     const next = this.#atCursor();
     return next === 'end' ? first : Math.min(first, this.#cursor.sequence);
@@ -182,7 +179,7 @@ export class EndpointQueue {
 
   offset(nowMs: number, now: number): StoredOffset {
     const open = this.#open.map((one) => stored(one, nowMs, now));
-    return { ...this.#cursor, epoch: this.state.epoch, open };
+    return { ...this.#cursor, epoch: this.subscriber.epoch, open };
   }
 
   /** The events that the endpoint misses if it is disabled: those undelivered at the offset, by default at the present offset. */
@@ -192,14 +189,15 @@ export class EndpointQueue {
   }
 
   /**
-   * Goes on with the attempts that the former owner has stored, and puts the first of the endpoint's trials on trial.
+   * Adopts the attempts that another replica made at open events, and puts the first of the endpoint's trials on trial.
    * An offset may be older than a trial, so the larger number of attempts is the right one.
    */
-  #resume(trials: readonly Trial[], nowMs: number, now: number): void {
-    for (const trial of trials) {
+  adopt(trials: readonly Trial[], nowMs: number, now: number): void {
+    const tried = this.#ofLog(trials);
+    for (const trial of tried) {
       const known = this.find(trial);
       if (known === undefined || known.attempts >= trial.attempts) continue;
-      if (isGivenUp(trial)) {
+      if (isGivenUp(trial) && isWaiting(known)) {
         this.finish(known);
         continue;
       }
@@ -207,9 +205,10 @@ export class EndpointQueue {
       known.dueAt = opened(trial, nowMs, now).dueAt;
       known.retryAfterMs = trial.retryAfterMs;
     }
-    const [last] = trials;
+    const [last] = tried;
     const trial = last === undefined ? undefined : this.find(last);
-    if (trial !== undefined && !this.state.isCircuitClosed) this.#try(trial);
+    if (trial === undefined || this.isCircuitClosed || this.#open.some(isTriedNow)) return;
+    this.#try(trial);
   }
 
   /** Drops all open events, and begins anew at the sequence. Attempts in flight count towards the limit until they end. */
@@ -217,6 +216,10 @@ export class EndpointQueue {
     this.#open = [];
     this.restsUntil = 0;
     this.#cursor = { sequence, index: 0 };
+  }
+
+  #ofLog(trials: readonly Trial[]): Trial[] {
+    return trials.filter((one) => isTrialOf(this.claim.stream, one));
   }
 
   #try(trial: Delivery): void {
@@ -336,6 +339,8 @@ const isGivenUp = ({ attempts }: Pick<OpenEvent, 'attempts'>): boolean => attemp
 const waitFor = (time: number, now: number): NextStep => ({ kind: 'wait', ms: time - now });
 
 const isWaiting = ({ inFlightSince }: Delivery): boolean => inFlightSince === undefined;
+
+const isTriedNow = (one: Delivery): boolean => one.isTrial && !isWaiting(one);
 
 const oldest = (deliveries: readonly Delivery[]): Delivery | undefined =>
   deliveries.reduce<Delivery | undefined>(
