@@ -30,6 +30,7 @@ const spanMs = [1_500, 4_000] as const;
 interface Stored {
   _id: string;
   failures: number;
+  recovery?: object;
 }
 
 /** Resolves once the endpoint is enabled after the storm. */
@@ -60,5 +61,11 @@ export async function letRecover(of: Recovering): Promise<void> {
     while ((await unannouncedIn(store)).some((id) => before.includes(id))) await wait(lookEveryMs);
     receiving.behaviour = 'recovering';
     await until(true, { 'recovery.step': 'test' }, { $set: { 'recovery.dueAt': new Date() } });
+    // It ends once missed events are sent and `webhook.enabled` is published.
+    const isUnderWay = () => collection.findOne({ _id: endpoint, recovery: { $exists: true } });
+    for (let looks = 0; looks < looksMax; looks += 1) {
+      if ((await isUnderWay().catch(() => true)) === null) break;
+      await wait(lookEveryMs);
+    }
   }
 }
