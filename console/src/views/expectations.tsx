@@ -46,7 +46,10 @@ export function ExpectedPushes({ of, isOff }: { of: Loaded<Expectations>; isOff:
       <h2 id="expected">Expected pushes</h2>
       {isOff ? <Off scope={expectationsRead} what="What is expected" /> : <ProblemLine of={of} />}
       {of.answer !== undefined && (
-        <Table label="When pushes of each kind are due" heads={['Kind', 'Last push', 'Due', 'Expected every']}>
+        <Table
+          label="When pushes of each kind are due"
+          heads={['Kind', 'Last push', 'Due', 'Expected every']}
+        >
           {kinds.map((kind) => (
             <Row key={kind} kind={kind} all={of.answer?.body} onDone={of.reload} />
           ))}
