@@ -1,9 +1,9 @@
 // A process or server that a file of tests started and did not end would go on beside the files after it,
 // take their time and look like theirs. So each file is checked after its last hook. A process that is left, as after a test
 // that timed out, is killed: it would also keep the run from ending, because it has the worker's stderr.
-import { spawnSync } from 'node:child_process';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll } from 'vitest';
+import { withDescendants } from '../../dev/process/family.ts';
 
 /** Node's names of the resources that keep a process from ending. */
 const kinds = new Map([
@@ -27,13 +27,13 @@ function countOpen(): Map<string, number> {
 
 const before = countOpen();
 
-function killChildren(): void {
-  const { stdout } = spawnSync('ps', ['-o', 'pid=', '--ppid', String(process.pid)], { encoding: 'utf8' });
-  for (const pid of stdout.trim().split(/\s+/).map(Number)) {
+function killDescendants(): void {
+  for (const pid of withDescendants([process.pid])) {
+    if (pid === process.pid) continue;
     try {
       process.kill(pid, 'SIGKILL');
     } catch {
-      // It has ended meanwhile, as `ps` itself.
+      // It has ended meanwhile, as the `ps` that listed it.
     }
   }
 }
@@ -46,7 +46,7 @@ afterAll(async () => {
       .filter(({ more }) => more > 0);
     if (left.length === 0) return;
     if (performance.now() > endsAt) {
-      killChildren();
+      killDescendants();
       const words = left.map(({ name, more }) => `${more} ${name}`).join(', ');
       throw new Error(`the tests of this file are over, and these are still open: ${words}`);
     }
