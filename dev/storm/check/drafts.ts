@@ -1,5 +1,5 @@
-// Due-diligence statements: one for each batch that an acknowledged push with autoCreateDDS accepted, and
-// never a second one; in one answer where there was an answer, announced once, and everywhere the same.
+// Due-diligence statements: one for each batch that an acknowledged push with autoCreateDDS accepted, and never a second one; in one
+// answer where there was an answer, and announced once, both the same. The listing differs where a later push has filled in a field.
 import type { DdsEntry } from '@integration-sync/contracts';
 import type { DraftLine, EventLine } from '../lines.ts';
 import { syncIdOf } from './events.ts';
@@ -86,12 +86,15 @@ function faultOf(
   return record === undefined ? undefined : faultOfContent(record, first ?? announced[0] ?? kept[0]);
 }
 
-/** A later push fills in what was unknown when the statement was made, and changes nothing else. */
-const isLater = (now: DdsEntry, made: DdsEntry): boolean =>
-  now.status === made.status &&
-  (['ddsId', 'batchInternalId', 'hsCode', 'countryOfProduction', 'quantity', 'unit'] as const).every(
-    (key) => now[key] === made[key] || made[key] === null,
-  );
+const filledIn = ['hsCode', 'countryOfProduction', 'quantity', 'unit'] as const;
+
+/** A later push fills in a field that was unknown when the statement was made, so that it is not missing any more, and no more. */
+function isLater(now: DdsEntry, made: DdsEntry): boolean {
+  const known = filledIn.filter((key) => made[key] === null && now[key] !== null);
+  const filled = Object.fromEntries(known.map((key) => [key, now[key]]));
+  const missing = made.missing.filter((key) => !known.some((one) => one === key));
+  return textOf({ ...made, ...filled, missing }) === textOf(now);
+}
 
 const textOf = (entry: DdsEntry): string =>
   JSON.stringify(Object.entries(entry).toSorted(([one], [other]) => (one < other ? -1 : 1)));

@@ -69,6 +69,20 @@ export const forgedAnswers: readonly Forgery[] = [
       forger.ledger.drafts[0]!.entry = { ...statement, quantity: 6 };
     },
   ],
+  [
+    'a statement has a number that no push gave',
+    'draft',
+    (forger) => {
+      forger.ledger.drafts[0]!.entry = { ...statement, verificationNumber: 'V7' };
+    },
+  ],
+  [
+    'a statement no longer misses what is unknown',
+    'draft',
+    (forger) => {
+      forger.ledger.drafts[0]!.entry = { ...statement, missing: ['geolocation'] };
+    },
+  ],
   ['a run is missing', 'run', ({ ledger }) => ledger.runs.shift()],
   ['a run is listed twice', 'run', ({ ledger }) => ledger.runs.push(ledger.runs[0]!)],
   ['a run counts something else', 'run', ({ ledger }) => (ledger.runs[0]!.run.failed = 1)],

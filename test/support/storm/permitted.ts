@@ -1,9 +1,15 @@
 // Ledgers that look like a violation and have none.
 import type { Permitted } from './forgery.ts';
 import { syncOf } from './forger.ts';
-import { drop, renamed } from './story.ts';
+import { drop, renamed, statement } from './story.ts';
 
 export const permitted: readonly Permitted[] = [
+  [
+    'a later push has filled in what a statement lacked',
+    (forger) => {
+      forger.ledger.drafts[0]!.entry = { ...statement, hsCode: '4407', missing: ['geolocation'] };
+    },
+  ],
   [
     'a push that was answered 504 took effect before the next one began',
     (forger) => forger.updated('unknown', 'suppliers', 'p-s-1', ['name']),
