@@ -14,6 +14,11 @@ export const expectedKinds = {
 
 export type ExpectedKind = keyof typeof expectedKinds;
 
+/** The names of the kinds. */
+export const expectedKindNames: readonly ExpectedKind[] = Object.keys(expectedKinds).filter(
+  (name): name is ExpectedKind => Object.hasOwn(expectedKinds, name),
+);
+
 export const everyHours = Type.Integer({
   minimum: 1,
   maximum: limits.expectedHoursMax,

@@ -2,6 +2,8 @@
 export type { Clock } from './clock.ts';
 export { openOperating } from './holdings.ts';
 export { stages, type PushStage, type Stage } from './stage.ts';
+export { isObject } from './items/body.ts';
+export { describe } from './items/validate.ts';
 export { derivedId, syncIdsFrom } from './ids.ts';
 export type { Drafting, Fields, Kind, Reference } from './kind.ts';
 export { erasableForMs, openLookup, type Lookup } from './records/references.ts';

@@ -1,6 +1,6 @@
 // Reads the body of PUT /expectations: by kind of record either `{everyHours}` or null. Pure.
 import {
-  expectedKinds,
+  expectedKindNames as kinds,
   limits,
   pointerPart,
   quote,
@@ -12,6 +12,7 @@ import {
 } from '@integration-sync/contracts';
 import { parseJson } from '@integration-sync/runtime/json';
 import { repeatedKeys } from '@integration-sync/runtime/json-keys';
+import { describe, isObject } from '@integration-sync/sync';
 
 /** The hours by kind; null ends an expectation, and an absent kind stays as it is. */
 export type HoursByKind = ReadonlyMap<ExpectedKind, number | null>;
@@ -21,12 +22,6 @@ interface BodyOptions {
   ofQuery: readonly FailureEntry[];
   /** Whether an unknown key of an expectation is refused. An unknown kind always is. */
   strict: boolean;
-}
-
-const kinds = Object.keys(expectedKinds).filter(isExpectedKind);
-
-function isExpectedKind(text: string): text is ExpectedKind {
-  return Object.hasOwn(expectedKinds, text);
 }
 
 /** What an answer of GET has, so that it may be sent back as it came. */
@@ -94,12 +89,3 @@ const repeatedIn = (bytes: Uint8Array): FailureEntry[] =>
       pointer,
       detail: `expected each key once, got ${quote(pointer.slice(1))} twice`,
     }));
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-function describe(value: unknown): string {
-  if (typeof value === 'string') return quote(value);
-  if (Array.isArray(value)) return 'an array';
-  return typeof value === 'object' && value !== null ? 'an object' : String(value);
-}

@@ -1,9 +1,9 @@
 // Answers GET and PUT /expectations.
 import {
+  expectedKindNames,
   expectedKinds,
   isStrict,
   queryErrorsOf,
-  type ExpectedKind,
   type Expectations,
   type ShownExpectation,
 } from '@integration-sync/contracts';
@@ -52,12 +52,10 @@ async function answer({ expectations, read, now }: HandlersOptions, integration:
   const found = await expectations.of(integration, entityTypes);
   const shown: Expectations = { suppliers: null, products: null, batches: null };
   await Promise.all(
-    Object.keys(shown)
-      .filter((kind): kind is ExpectedKind => Object.hasOwn(expectedKinds, kind))
-      .map(async (kind) => {
-        const one = found.find(({ entityType }) => entityType === expectedKinds[kind]);
-        if (one !== undefined) shown[kind] = await show(one, read, new Date(now()));
-      }),
+    expectedKindNames.map(async (kind) => {
+      const one = found.find(({ entityType }) => entityType === expectedKinds[kind]);
+      if (one !== undefined) shown[kind] = await show(one, read, new Date(now()));
+    }),
   );
   return { body: JSON.stringify(shown), logFields: { entities: found.length } };
 }

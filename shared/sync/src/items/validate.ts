@@ -103,7 +103,8 @@ function lengthOf(text: string): number {
   return length;
 }
 
-function describe(value: unknown): string {
+/** What came in place of a right value, in words. */
+export function describe(value: unknown): string {
   if (typeof value === 'string') return quote(value);
   if (Array.isArray(value)) return 'an array';
   return isObject(value) ? 'an object' : String(value);
