@@ -1,23 +1,27 @@
 // The newest warnings and the newest errors of this process, for `GET /log` on the port of the metrics. A log rotation drops the oldest
 // lines, and so a flood of ordinary lines drops errors there. Here it drops none, and a flood of warnings drops no error.
 
-const levels = ['warn', 'error', 'fatal'] as const;
 /** Of one level. */
 const bytesMax = 256 * 1_024;
 
 interface Kept {
+  /** How each line of the level begins. */
+  head: string;
   /** Each with its number among all lines that were kept. */
   lines: { number: number; line: string }[];
   bytes: number;
 }
 
-const kept = new Map(levels.map((level): [string, Kept] => [level, { lines: [], bytes: 0 }]));
+const kept = ['warn', 'error', 'fatal'].map((level): Kept => ({
+  head: `{"level":"${level}"`,
+  lines: [],
+  bytes: 0,
+}));
 let count = 0;
 
 /** Keeps a finished JSON line, if its level is warn or higher. */
 export function keepUrgent(line: string): void {
-  const level = levels.find((one) => line.startsWith(`{"level":"${one}"`));
-  const of = level === undefined ? undefined : kept.get(level);
+  const of = kept.find(({ head }) => line.startsWith(head));
   if (of === undefined) return;
   of.lines.push({ number: (count += 1), line });
   of.bytes += line.length;
@@ -26,7 +30,7 @@ export function keepUrgent(line: string): void {
 
 /** The lines that are kept, the oldest first. */
 export const urgentLines = (): string =>
-  [...kept.values()]
+  kept
     .flatMap(({ lines }) => lines)
     .toSorted((one, other) => one.number - other.number)
     .map(({ line }) => line)
