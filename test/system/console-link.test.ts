@@ -69,7 +69,7 @@ it.each(browsers)(
 );
 
 // Setup: a page by https of another host, so that it has all that a link needs.
-// What this proves: whoever makes a link cannot have a page of another machine call a server of the person's own.
+// What this proves: by a link, a page of another machine cannot be made to call a server on the person's own machine.
 it.each(browsers)('opens a link in %s only from a page of the same machine', async (executablePath) => {
   await using system = await startTestStack({ environment: { CONSOLE: 'on' } });
   const elsewhere = 'https://console.example.com';

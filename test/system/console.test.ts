@@ -353,7 +353,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
       const offer = page.getByRole('alert').filter({ hasText: 'A link wants to sign this tab in' });
       const kept = () => page.evaluate<string>(`sessionStorage.getItem('token')`);
       await who(client.integration).waitFor();
-      // In the page that is open, and by a page that is opened anew in the tab.
+      // The link is followed on the open console, and from another page in the same tab.
       for (const follow of [
         () => goTo(page, `#${link}`),
         async () =>

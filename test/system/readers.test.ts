@@ -81,7 +81,7 @@ describe.each(
       ]);
       expect(lines).toContain('record S-1 Name of S-1');
     }
-    // All events come again, with their ids: the consumer is made anew.
+    // The reader makes a new consumer, which begins with the first event, so all events come again with their ids.
     await using nats = await connectRaw();
     await nats.manager.consumers.delete('EVENTS', settings.NAME);
     await push('S-3');

@@ -2,7 +2,7 @@
 // a process that has ended is not removed but followed by `lock-N+1`, which one process alone can create.
 //
 //   lock-4   ended, or its process is gone
-//   lock-5   at work: whoever finds it ends with 3
+//   lock-5   at work: another command that finds it ends with 3
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// What the commands in services/ops need of catalog: the documents of an integration, its pushes under way, and what is overdue.
+// What the commands in services/ops need of catalog: the documents of an integration, its pushes under way, and its overdue pushes.
 import { documentHolding, type Holding } from '@integration-sync/runtime/holding';
 import type { Store } from '@integration-sync/runtime/store';
 import { openOperating } from '@integration-sync/sync';

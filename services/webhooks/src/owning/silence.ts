@@ -6,6 +6,7 @@
 //   none                      2.5 s
 //   one                       10 s
 //   two or more               20 s
+
 /** Without takeovers. */
 export const silenceMs = 2_500;
 const silenceMsMax = 20_000;
