@@ -38,8 +38,8 @@ export interface World extends AsyncDisposable {
   readonly store: Store;
   /** The settings of a service's process. */
   readonly environment: Record<string, string>;
-  /** Starts catalog; `mongodb`: another address of the database, such as that of a proxy. */
-  startCatalog(deps?: RecordServiceDeps, mongodb?: string): Promise<RecordService>;
+  /** Starts catalog; `settings` differ from `environment`, such as the address of a proxy. */
+  startCatalog(deps?: RecordServiceDeps, settings?: Record<string, string>): Promise<RecordService>;
   startBatches(deps?: RecordServiceDeps): Promise<RecordService>;
   /**
    * Opens a caller of a new integration, unless one is given. A request whose `signal` aborts fails with the signal's
@@ -73,8 +73,8 @@ export async function openWorld(mongodb: string): Promise<World> {
     bus,
     store,
     environment,
-    async startCatalog(deps = {}, MONGODB_URL = mongodb) {
-      const config = readConfig(CatalogConfig, { ...environment, MONGODB_URL });
+    async startCatalog(deps = {}, settings = {}) {
+      const config = readConfig(CatalogConfig, { ...environment, ...settings });
       return services.use(await startCatalog(config, { log: silent, ...deps }));
     },
     async startBatches(deps = {}) {

@@ -176,6 +176,8 @@ const dayMs = 24 * 60 * 60 * 1_000;
 const outdated = ({ counted = {} }: Watermark, settled: string, now: number): string[] =>
   Object.keys(counted).filter((syncId) => syncId < syncIdsFrom(new Date(now - dayMs)) && syncId !== settled);
 
+export const isNoneOpen = ({ open }: Pick<Watermark, 'open'>): boolean => Object.keys(open).length === 0;
+
 /** The time up to which no further record can appear, by `lastSyncedAt` (the header `X-Next-Since`, listing/listing.ts). */
 export function settledUntil(watermark: Pick<Watermark, 'stamp' | 'open'>): Date {
   const open = Object.values(watermark.open);

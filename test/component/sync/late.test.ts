@@ -143,7 +143,7 @@ describe('an operation that comes when its sender has long gone', () => {
           throw new Error('it fails here');
         },
       },
-      proxy.url,
+      { MONGODB_URL: proxy.url },
     );
     const first = await caller.push('suppliers', [
       { externalId: 'a', name: 'N', code: 'old' },
@@ -248,7 +248,7 @@ it('is counted once, by its own process or by the one that took it over', { time
   const clock = openClock();
   await using before = await openMongodbProxy(inject('engines').mongodb);
   await using after = await openMongodbProxy(inject('engines').mongodb);
-  await using _slow = await world.startCatalog({}, before.url);
+  await using _slow = await world.startCatalog({}, { MONGODB_URL: before.url });
   const { syncId } = await caller.push('suppliers', [{ externalId: 'bystander', name: 'N' }]);
   await eventually(
     () => entries().findOne({ _id: syncId }),
@@ -259,7 +259,7 @@ it('is counted once, by its own process or by the one that took it over', { time
   await writing;
 
   const telling = after.holdNext('find', 'catalog_heads', [caller.integration]);
-  await using _survivor = await world.startCatalog({ now: clock.now }, after.url);
+  await using _survivor = await world.startCatalog({ now: clock.now }, { MONGODB_URL: after.url });
   await telling;
   const givingBack = before.holdNext('update', 'catalog_journal', ['hiddenFrom']);
   before.release();

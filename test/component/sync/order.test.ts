@@ -192,7 +192,7 @@ describe('an operation on its way', () => {
 
   /** Its operation on the records waits at the first proxy, and its caller no longer waits. */
   async function holdOlder({ caller, hesitant, giveUp }: Race, command: 'find' | 'update') {
-    const replica = await world.startCatalog({}, slow.url);
+    const replica = await world.startCatalog({}, { MONGODB_URL: slow.url });
     await caller.push('suppliers', record('first'));
     const held = slow.holdNext(command, 'suppliers');
     const older = givenUp(hesitant.push('suppliers', record('older')));
@@ -239,7 +239,7 @@ describe('an operation on its way', () => {
     using frozen = await freeze([replica.pid]);
     race.giveUp();
     await older;
-    await using _other = await world.startCatalog({}, slower.url);
+    await using _other = await world.startCatalog({}, { MONGODB_URL: slower.url });
     const noting = slower.holdNext('update', 'suppliers');
     const newer = acknowledged(() =>
       world.caller(caller.integration, 3_000).push('suppliers', record('first')),

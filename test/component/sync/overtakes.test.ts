@@ -37,7 +37,7 @@ describe('a push that lost one record to another', () => {
   it('does not change again what a later push has changed since', { timeout: 60_000 }, async () => {
     const caller = world.caller();
     await using proxy = await openMongodbProxy(inject('engines').mongodb);
-    const slowCatalog = await world.startCatalog({}, proxy.url);
+    const slowCatalog = await world.startCatalog({}, { MONGODB_URL: proxy.url });
     const { records } = await caller.push('suppliers', [
       { externalId: 'a', name: 'first', code: '1' },
       { externalId: 'b', name: 'first', code: '1' },
@@ -105,7 +105,7 @@ describe('what a dead process changed', () => {
     await service.kill();
     await using proxy = await openMongodbProxy(inject('engines').mongodb);
     const looking = proxy.holdNext('find', 'suppliers', ['order\0', 'changed\0']);
-    await using _survivor = await world.startCatalog({ now: anHourAhead }, proxy.url);
+    await using _survivor = await world.startCatalog({ now: anHourAhead }, { MONGODB_URL: proxy.url });
     await looking;
     const later = await caller.push('suppliers', [{ externalId: 'a', name: 'later' }]);
     proxy.release();
@@ -138,7 +138,7 @@ describe('a push whose entry is overtaken by a listing', () => {
     async () => {
       const caller = world.caller();
       await using proxy = await openMongodbProxy(inject('engines').mongodb);
-      const behind = await world.startCatalog({ now: () => Date.now() - 40_000 }, proxy.url);
+      const behind = await world.startCatalog({ now: () => Date.now() - 40_000 }, { MONGODB_URL: proxy.url });
       await using _batches = await world.startBatches();
       await caller.push('suppliers', [{ externalId: 'bystander', name: 'N' }]);
       const entering = proxy.holdNext('insert', 'catalog_journal');

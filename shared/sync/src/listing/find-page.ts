@@ -4,17 +4,18 @@
 //   remembered          of                                   good for
 //   ──────────────────  ───────────────────────────────────  ────────────────────────────────────────────────────────────
 //   how many match      a filter, as of a watermark          numbered pages; a cursor carries the number itself
-//   orders of matches   a filter, as of an X-Next-Since      all pages of a walk among few matches, which need no sorting then
+//   orders of matches   a walk                               all pages of a walk among few matches, which need no sorting then
 //   end of a page       a numbered page, as of a watermark   the next numbered page, which skips nothing then
 //
-// A match that is not among the orders is later than the walk's X-Next-Since, so the next poll shows it.
+// A match that is not among the orders is later than the walk's X-Next-Since, so the next poll shows it. Two walks share their
+// orders only if no push came between their first pages: where one has ended later, both may have the same X-Next-Since.
 import { limits } from '@integration-sync/contracts';
 import type { Collection, Filter } from '@integration-sync/runtime/store';
 import { syncIdsFrom } from '../ids.ts';
 import { watchMs } from '../journal/journal-times.ts';
 import { orderIndex, statusIndex } from '../names.ts';
 import { allOfThem } from '../records/by-ids.ts';
-import type { Watermark } from '../watermarks.ts';
+import { isNoneOpen, type Watermark } from '../watermarks.ts';
 import { openFairCache } from './fair-cache.ts';
 import type { PageAsked } from './listing-request.ts';
 import {
@@ -112,7 +113,7 @@ function openOrders(documents: Collection<ListedDocument>) {
   /** The orders of the matches, of a page after a cursor those from that page on. */
   return async (query: PageQuery, matching: Filter<ListedDocument>): Promise<Orders> => {
     const { integration, asked, narrowing, time, watermark } = query;
-    const key = `${filterKey(query)} ${asked.nextSince.getTime()}`;
+    const key = `${filterKey(query)} ${asked.nextSince.getTime()} ${asked.until ?? ''}`;
     const from = asked.after ?? '';
     const known = lists.get(integration, key);
     // Matches that are later than `X-Next-Since` may be missing, and a numbered page shows these too.
@@ -200,7 +201,7 @@ const isWorthListing = (total: number, { asked, narrowing }: PageQuery): boolean
 
 /** Names the state of a listing in which nothing has come since; undefined while a push is open. */
 const asOfWatermark = ({ stamp, total, open }: Watermark): string | undefined =>
-  Object.keys(open).length === 0 ? `${stamp} ${total}` : undefined;
+  isNoneOpen({ open }) ? `${stamp} ${total}` : undefined;
 
 const isFiltered = ({ asked: { since }, narrowing }: PageQuery): boolean => {
   const { ids, until, changedSince, status } = narrowing;

@@ -5,7 +5,7 @@ import type { Store } from '@integration-sync/runtime/store';
 import { LRUCache } from 'lru-cache';
 import type { Engine, KindEngine } from '../engine.ts';
 import { syncIdsFrom } from '../ids.ts';
-import { settledUntil, watermarkKey, type Watermark, type Watermarks } from '../watermarks.ts';
+import { isNoneOpen, settledUntil, watermarkKey, type Watermark, type Watermarks } from '../watermarks.ts';
 import { openFindPage, skipOf, type Projection } from './find-page.ts';
 import {
   linkToNext,
@@ -90,12 +90,14 @@ function beginWalk(
   now: number,
 ): PageAsked & { nextSince: Date } {
   const { since, after, until, nextSince = nextSinceOf(watermark, narrowing) } = asked;
-  const isPoll = since !== undefined || narrowing.changedSince !== undefined;
-  if (after !== undefined || !isPoll) return { ...asked, until, nextSince };
-  // A poll (`since` or `changedSince`) leaves records created after its first page to the next poll, which shows them
-  // anyway. A sync id begins with the start of its push, which is never later than the push's stamp. So no record up to
-  // `nextSince` is beyond this bound, whatever the replicas' clocks say.
-  return { ...asked, until: syncIdsFrom(new Date(Math.max(now, nextSince.getTime()) + 1)), nextSince };
+  if (after !== undefined || (since ?? narrowing.changedSince ?? narrowing.until) === undefined)
+    return { ...asked, until, nextSince };
+  // A listing by times leaves records created after its first page to the next poll, which shows them anyway. A sync id
+  // begins with the start of its push, which is never later than the push's stamp. So no record up to `nextSince` is
+  // beyond this bound, whatever the replicas' clocks say.
+  const { stamp } = watermark;
+  const endMs = (isNoneOpen(watermark) ? stamp : Math.max(now, stamp)) + 1;
+  return { ...asked, until: syncIdsFrom(new Date(endMs)), nextSince };
 }
 
 async function timeAsked(
@@ -192,5 +194,3 @@ export function openQuietListings({ read }: Pick<Watermarks, 'read'>): ReadWithW
 
 const isUnchanged = (before: Watermark, now: Watermark): boolean =>
   before.stamp === now.stamp && before.total === now.total && isNoneOpen(before) && isNoneOpen(now);
-
-const isNoneOpen = ({ open }: Watermark): boolean => Object.keys(open).length === 0;
