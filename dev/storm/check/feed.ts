@@ -15,6 +15,9 @@ interface Seen {
 /** A nats-server that was started anew has forgotten ids: events from about that time may come twice, and so out of order. */
 const doubtMs = 15_000;
 
+/** An event is surely readable so long after it was stored; the clocks of both are compared by the times of pushes. */
+const readableMs = 1_000;
+
 const pageOf = ({ answer }: AskLine): FeedPage => ({ ids: [], next: '', more: false, ...Object(answer) });
 
 const idsOf = (pages: readonly AskLine[]): string[] => pages.flatMap((page) => pageOf(page).ids);
@@ -50,15 +53,16 @@ export function checkFeed({ pushes, bySync }: History, { asks, events, faults }:
       const kinds = /events=([^&]*)/.exec(read[0].path)?.[1]?.split(',');
       const wanted = shown.filter((id) => kinds?.includes(byId.get(id)?.body.event ?? '') !== false);
       const own = idsOf(read);
-      // It began at the end of the feed: what was pushed afterwards is its own.
-      const at = wanted.length - own.length;
+      // It began at the end of the feed, and may have ended before the last event was stored.
+      const at = own.length === 0 ? wanted.length : wanted.indexOf(own[0] ?? '');
       const wrong = own.findIndex((id, nth) => id !== wanted[at + nth]);
       if (wrong !== -1)
         tell(`${reader} was shown ${own[wrong]}, number ${wrong + 1}, in place of ${wanted[at + wrong]}`);
-      const { endedMs } = read[0];
-      const missed = wanted
-        .slice(0, Math.max(at, 0))
-        .find((id) => (bySync.get(syncIdOf(id))?.begunMs ?? 0) > endedMs);
+      const [begunMs, lastMs] = [read[0].endedMs, read.at(-1)?.begunMs ?? 0];
+      const missed = [...wanted.slice(0, Math.max(at, 0)), ...wanted.slice(at + own.length)].find((id) => {
+        const storedMs = toLedger(byId.get(id)?.storedAt ?? '');
+        return (bySync.get(syncIdOf(id))?.begunMs ?? 0) > begunMs && storedMs + readableMs < lastMs;
+      });
       if (missed !== undefined) tell(`${reader}, who began before it, was not shown ${missed}`);
     }
   }
