@@ -1,6 +1,6 @@
 // A cluster of three nats-servers on this machine, for what only a cluster shows: copies, leaders, servers that are away.
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { copyFile, mkdir, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { findPort } from '../process/port.ts';
 import type { Engine } from './engine.ts';
 import { startEngine, type EnginesOptions } from './index.ts';
@@ -18,7 +18,13 @@ export interface NatsCluster extends AsyncDisposable {
   readonly servers: readonly Engine[];
 }
 
-export type NatsClusterOptions = Pick<EnginesOptions, 'dataFolder' | 'fresh' | 'temporary' | 'onChange'>;
+export interface NatsClusterOptions extends Pick<
+  EnginesOptions,
+  'dataFolder' | 'fresh' | 'temporary' | 'onChange' | 'environment'
+> {
+  /** A file with users and limits, which the file of each server includes. */
+  natsConfig?: string;
+}
 
 const names = ['n1', 'n2', 'n3'];
 const triesMax = 3;
@@ -34,17 +40,24 @@ export async function startNatsCluster(options: NatsClusterOptions): Promise<Nat
   }
 }
 
-async function startThree({ dataFolder, ...options }: NatsClusterOptions): Promise<NatsCluster> {
+async function startThree({
+  dataFolder,
+  natsConfig: included,
+  ...options
+}: NatsClusterOptions): Promise<NatsCluster> {
   await using starting = new AsyncDisposableStack();
   const ports = await Promise.all(names.map(() => findPort()));
   const routes = ports.map((port) => `nats-route://127.0.0.1:${port}`);
   // Each cluster has another name: two of one name would join if a node reused the port of an ended node of the other.
   const cluster = `three-${ports.join('-')}`;
+  await mkdir(dataFolder, { recursive: true });
+  // nats-server looks for an included file beside the one that includes it.
+  if (included !== undefined) await copyFile(included, join(dataFolder, basename(included)));
+  const own = included === undefined ? withoutUsers : [`include "./${basename(included)}"`];
   const starts = names.map(async (name, index): Promise<NatsNode> => {
     const folder = join(dataFolder, name);
     const natsConfig = join(dataFolder, `${name}.conf`);
-    await mkdir(dataFolder, { recursive: true });
-    await writeFile(natsConfig, configuration(name, ports[index] ?? 0, { routes, cluster }));
+    await writeFile(natsConfig, configuration(name, ports[index] ?? 0, { routes, cluster, own }));
     return { name, engine: await startEngine('nats', { ...options, dataFolder: folder, natsConfig }) };
   });
   const outcomes = await Promise.allSettled(starts);
@@ -65,22 +78,28 @@ interface Together {
   routes: readonly string[];
   /** The name of the cluster, the same in each node's configuration. */
   cluster: string;
+  /** The lines of all servers. */
+  own: readonly string[];
 }
 
+const withoutUsers = [
+  'max_payload: 8MB',
+  'ping_interval: "1s"',
+  'ping_max: 2',
+  'jetstream {',
+  '  store_dir: $NATS_STORE_DIR',
+  '  sync_interval: always',
+  '}',
+];
+
 /** As docs/operating.md has it. A node that is to end waits for its clients to go for a shorter time than by default. */
-const configuration = (name: string, port: number, { routes, cluster }: Together): string =>
+const configuration = (name: string, port: number, { routes, cluster, own }: Together): string =>
   `${[
     `server_name: ${name}`,
     `server_tags: ["${name}"]`,
-    'max_payload: 8MB',
-    'ping_interval: "1s"',
-    'ping_max: 2',
     'lame_duck_duration: "30s"',
     'lame_duck_grace_period: "6s"',
-    'jetstream {',
-    '  store_dir: $NATS_STORE_DIR',
-    '  sync_interval: always',
-    '}',
+    ...own,
     'cluster {',
     `  name: ${cluster}`,
     `  listen: "127.0.0.1:${port}"`,

@@ -5,7 +5,14 @@ import { headers, type NatsConnection } from '@nats-io/transport-node';
 import { expect, it } from 'vitest';
 import { granted, ownOfOperators, triedReplies, triedSubjects } from '../support/boundaries.ts';
 import { eventually } from '../support/eventually.ts';
-import { services, startNatsWithUsers, users, type NatsWithUsers, type User } from '../support/nats-users.ts';
+import {
+  services,
+  startNatsClusterWithUsers,
+  startNatsWithUsers,
+  users,
+  type Logins,
+  type User,
+} from '../support/nats-users.ts';
 import { narrowedConf } from '../support/narrowed-reader.ts';
 import { runOps } from '../support/ops.ts';
 
@@ -51,9 +58,9 @@ async function stateOf(manager: JetStreamManager) {
 }
 
 /** The streams with a message each, a consumer, and a witness in each service's account. */
-async function openVictims(nats: NatsWithUsers) {
+async function openVictims(nats: Logins, copies = 1) {
   await using opening = new AsyncDisposableStack();
-  const url = { NATS_URL: nats.urlOf('ops') };
+  const url = { NATS_URL: nats.urlOf('ops'), STREAM_REPLICAS: String(copies) };
   await eventually(
     () => runOps(['streams', '--apply'], url),
     ({ code }) => code === 0,
@@ -67,6 +74,10 @@ async function openVictims(nats: NatsWithUsers) {
   );
   const operator = opening.use(await nats.connectAs('operator'));
   const manager = await jetstreamManager(operator.nats);
+  const managers = [manager];
+  for (let nth = 1; nth < copies; nth += 1) {
+    managers.push(await jetstreamManager(opening.use(await nats.connectAs('operator', nth)).nats));
+  }
   const publishers = {
     catalog: ['events.victim.supplier.created', 'event-batches.catalog.victim'],
     webhooks: ['attempts.victim'],
@@ -102,19 +113,21 @@ async function openVictims(nats: NatsWithUsers) {
     }
     await witness.nats.flush();
   }
-  const before = await stateOf(manager);
+  let before = await stateOf(manager);
   const open = opening.move();
   return {
     streams: before.streams,
-    /** The streams now, and the subjects of what was stored since or heard by others than the login. */
+    /** The streams now, and the subjects of what was stored since the last look, or heard by others than the login. */
     async look(user: string) {
       // nats-server works on these requests after all that came before.
-      for (let turn = 0; turn < 3; turn += 1) await manager.streams.list().next();
+      for (let turn = 0; turn < 3; turn += 1) for (const { streams } of managers) await streams.list().next();
       const now = await stateOf(manager);
       const stored = [...now.counts.keys()].filter(
         (subject) => now.counts.get(subject) !== before.counts.get(subject),
       );
       const seen = Array.from(heard.values()).filter(({ witness }) => witness !== user);
+      before = now;
+      heard.clear();
       return { streams: now.streams, reached: [...stored, ...seen.map(({ subject }) => subject)] };
     },
     [Symbol.asyncDispose]: () => open.disposeAsync(),
@@ -158,6 +171,40 @@ it.each(users)(
     expect(reached.filter((subject) => !granted[user].some((one) => one.test(subject)))).toEqual([]);
   },
   120_000,
+);
+
+it('on a cluster of three, from each of its servers, a login reaches what its account imports and nothing else', async () => {
+  await using nats = await startNatsClusterWithUsers();
+  await using victims = await openVictims(nats, 3);
+  for (const user of users) {
+    for (const nth of [0, 1, 2]) {
+      await using login = await nats.connectAs(user, nth);
+      await attack(login.nats, ownOfOperators[user]);
+    }
+    const { streams, reached } = await victims.look(user);
+    expect(streams).toEqual(victims.streams);
+    expect(reached.filter((subject) => !granted[user].some((one) => one.test(subject)))).toEqual([]);
+  }
+}, 120_000);
+
+it.each(['gateway', 'webhooks', 'reader'] as const)(
+  '%s that wants 10,000 consumers, and sends a subject of 5 KB, gets none and harms its own connection alone',
+  async (user) => {
+    await using nats = await startNatsWithUsers();
+    await using victims = await openVictims(nats);
+    await using login = await nats.connectAs(user);
+    for (let nth = 0; nth < 10_000; nth += 1) {
+      const subject = `$JS.API.CONSUMER.DURABLE.CREATE.EVENTS.c${nth}`;
+      login.nats.publish(subject, bodyFor(subject, `_INBOX_${user}.x`), { reply: `_INBOX_${user}.y` });
+    }
+    await login.nats.flush();
+    const closed = login.nats.status()[Symbol.asyncIterator]().next();
+    login.nats.publish(`events.${'x'.repeat(5_000)}.supplier.created`, '');
+    expect((await closed).value).toMatchObject({ type: expect.stringMatching(/error|disconnect/) });
+    const { streams, reached } = await victims.look(user);
+    expect(streams).toEqual(victims.streams);
+    expect(reached).toEqual([]);
+  },
 );
 
 it('a reader of one integration reaches the listings of that integration and nothing else', async () => {

@@ -7,17 +7,21 @@ import { fileURLToPath } from 'node:url';
 import { startEngine, type Engine } from '@integration-sync/dev/engines';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { folderPrefix } from './folder.ts';
+import { startNatsCluster } from './nats-cluster.ts';
 
 export const services = ['gateway', 'catalog', 'batches', 'webhooks'] as const;
 export const users = [...services, 'reader', 'ops', 'operator'] as const;
 export type User = (typeof users)[number];
 
-export interface NatsWithUsers extends AsyncDisposable {
-  readonly engine: Engine;
+export interface Logins extends AsyncDisposable {
   /** The value of NATS_URL for the user. */
   urlOf(user: User): string;
-  /** Connects with the plain NATS client, and collects the refusals of nats-server. */
-  connectAs(user: User): Promise<Raw>;
+  /** Connects with the plain NATS client, to the first or another server, and collects the refusals of nats-server. */
+  connectAs(user: User, nth?: number): Promise<Raw>;
+}
+
+export interface NatsWithUsers extends Logins {
+  readonly engine: Engine;
 }
 
 export interface Raw extends AsyncDisposable {
@@ -34,23 +38,40 @@ export async function startNatsWithUsers(
   natsConfig = natsConfFile,
   passwords: ReadonlyMap<User, string> = makePasswords(),
 ): Promise<NatsWithUsers> {
-  const variables = Array.from(passwords, ([user, password]) => [
-    `NATS_${user.toUpperCase()}_PASSWORD`,
-    password,
-  ]);
   const engine = await startEngine('nats', {
     dataFolder: await mkdtemp(join(tmpdir(), folderPrefix)),
     temporary: true,
     natsConfig,
-    environment: { ...process.env, ...Object.fromEntries(variables) },
+    environment: { ...process.env, ...variablesOf(passwords) },
   });
   return {
     engine,
-    urlOf: (user) => engine.url.replace('//', `//${user}:${passwords.get(user)}@`),
-    connectAs: (user) => connectRaw(engine.url, user, passwords.get(user) ?? ''),
+    ...loginsOf([engine], passwords),
     [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose](),
   };
 }
+
+/** Three nats-servers with the users and permissions of deploy/nats. */
+export async function startNatsClusterWithUsers(): Promise<Logins> {
+  const passwords = makePasswords();
+  const environment = { ...process.env, ...variablesOf(passwords) };
+  const cluster = await startNatsCluster({ natsConfig: natsConfFile, environment });
+  return {
+    ...loginsOf(cluster.servers, passwords),
+    [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
+  };
+}
+
+const variablesOf = (passwords: ReadonlyMap<User, string>): Record<string, string> =>
+  Object.fromEntries(
+    Array.from(passwords, ([user, password]) => [`NATS_${user.toUpperCase()}_PASSWORD`, password]),
+  );
+
+const loginsOf = (servers: readonly Engine[], passwords: ReadonlyMap<User, string>) => ({
+  urlOf: (user: User) =>
+    servers.map(({ url }) => url.replace('//', `//${user}:${passwords.get(user)}@`)).join(','),
+  connectAs: (user: User, nth = 0) => connectRaw(servers[nth]?.url ?? '', user, passwords.get(user) ?? ''),
+});
 
 async function connectRaw(servers: string, user: string, pass: string): Promise<Raw> {
   const nats = await connect({ servers, user, pass, inboxPrefix: `_INBOX_${user}` });
