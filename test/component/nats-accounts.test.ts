@@ -18,7 +18,8 @@ import { runOps } from '../support/ops.ts';
 
 /** The body that makes the most of a subject: an empty one deletes, and a consumer pushes. */
 function bodyFor(subject: string, deliver: string): string {
-  const [, stream = ''] = /^\$JS\.API\.CONSUMER\.(?:DURABLE\.)?CREATE\.(\w+)/.exec(subject) ?? [];
+  const [, stream = '', name = 'reader'] =
+    /^\$JS\.API\.CONSUMER\.(?:DURABLE\.)?CREATE\.(\w+)(?:\.(\w+))?/.exec(subject) ?? [];
   if (stream !== '') {
     const config = {
       deliver_subject: deliver,
@@ -28,7 +29,7 @@ function bodyFor(subject: string, deliver: string): string {
     };
     return JSON.stringify({
       stream_name: stream,
-      config: { name: 'reader', durable_name: 'reader', ...config },
+      config: { name, durable_name: name, ...config },
     });
   }
   if (subject.includes('.MSG.NEXT.')) return JSON.stringify({ batch: 2, no_wait: true });
