@@ -12,6 +12,8 @@ export async function startNats(): Promise<Engine> {
 }
 
 export interface CopiedNats extends Engine {
+  /** The folder of JetStream. */
+  readonly store: string;
   /** Copies its store while it does not run. */
   copy(): Promise<void>;
   /** Puts the copy in place of its store. It runs again once the promise is resolved. */
@@ -35,6 +37,7 @@ export async function startCopiedNats(): Promise<CopiedNats> {
   };
   return {
     ...nats,
+    store,
     copy: () =>
       whileStopped(async () => {
         await rm(copied, { recursive: true, force: true });

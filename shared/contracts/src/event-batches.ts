@@ -2,12 +2,12 @@
 // EVENTS. Webhooks, which reads the events of all integrations, reads event batches instead: one message costs
 // nats-server, its publisher and its reader a tenth of what 500 messages cost.
 //
-//   1  3 4711                                                    number of events, and the last event's sequence in EVENTS
-//   2   sync_…- {"event":"supplier.created",…,"data":            how the ids and bodies of some events begin: prefix 0
-//   3  0 created-0 {"externalId":"SUP-1","internalId":"sup_…"}}  an event with that prefix, and how its id and body go on
-//   4  0 created-1 {"externalId":"SUP-2","internalId":"sup_…"}}
-//   5   sync_…- {"event":"sync.completed",…,"data":              prefix 1
-//   6  1 completed {"syncId":"sync_…",…}}
+//   1  3 4711                                     number of events, and the last event's sequence in EVENTS
+//   2   sync_…-created- {"event":…,"externalId":"   how the ids and bodies of some events begin: prefix 0
+//   3  0 0 SUP-1","internalId":"sup_…"}}            an event with that prefix, and how its id and body go on
+//   4  0 1 SUP-2","internalId":"sup_…"}}
+//   5   sync_…- {"event":…,"syncId":"               prefix 1
+//   6  1 completed sync_…",…}}
 //
 // A beginning that hundreds of events have in common stands once in a batch: each byte is written, synced, sent and read.
 //

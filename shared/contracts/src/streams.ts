@@ -33,6 +33,7 @@ function ofEvents(settings: StreamSettings) {
   return {
     ...every,
     discard: 'new' as const,
+    compression: 's2' as const,
     maxAgeMs: (settings.EVENTS_KEEP_DAYS ?? limits.eventsKeptDays) * dayMs,
     duplicateWindowMs: 10 * 60 * 1000,
     settings: { ...every.settings, maxAgeMs: fromSetting('EVENTS_KEEP_DAYS', settings) },

@@ -38,11 +38,10 @@ export const syncIdOf = (order: string): string => order.slice(0, -(placeDigits 
 
 export const isCreatedBy = (order: string, syncId: string): boolean => order.startsWith(`${syncId}-`);
 
-/** Event ids are derived, so that every replica publishes an event under the same id. An empty `what` gives their common prefix. */
+/** Event ids are derived, so that every replica publishes an event under the same id. */
 export const eventId = (
   syncId: string,
-  what:
-    '' | 'completed' | `${'created' | 'updated' | 'archived' | 'erased' | 'drafted' | 'redrafted'}-${number}`,
+  what: 'completed' | `${'created' | 'updated' | 'archived' | 'erased' | 'drafted' | 'redrafted'}-${number}`,
 ) => `${syncId}-${what}`;
 
 export const internalIdsOf = (records: readonly { internalId: string }[]): string[] =>

@@ -1,5 +1,5 @@
 // ops streams: it names what is wrong, mends what can be mended without a loss, and takes nothing away by itself.
-import { AckPolicy, jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
+import { AckPolicy, StoreCompression, jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { publishWithBatch } from '@integration-sync/contracts';
 import { openBus, type Bus } from '@integration-sync/runtime/bus';
@@ -124,6 +124,7 @@ describe('what somebody changed by hand', () => {
   const changes = [
     ['EVENTS', { republish: { src: '>', dest: 'copy.>' } }, 'republish'],
     ['EVENTS', { max_msg_size: 1_000 }, 'max_msg_size'],
+    ['EVENTS', { compression: StoreCompression.None }, 'compression'],
     ['EVENTS', { allow_rollup_hdrs: true }, 'allow_rollup_hdrs'],
     [
       'EVENT_BATCHES',

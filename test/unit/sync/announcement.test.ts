@@ -138,6 +138,22 @@ describe('the events of a push', () => {
     expect(of([])).toEqual([]);
   });
 
+  it('begin alike where they are of one kind, up to the id of their record', () => {
+    const [first] = announcement.records;
+    if (first === undefined) throw new Error('no record');
+    const again = { ...first, place: 9, externalId: 'nine' };
+    const events = makeEvents({ ...announcement, records: [first, again] });
+    for (const { id, body, begin } of events) {
+      expect(id.startsWith(begin?.id ?? '-')).toBe(true);
+      expect(body.startsWith(begin?.body ?? '-')).toBe(true);
+    }
+    expect(events[1]?.begin).toBe(events[0]?.begin);
+    expect(events[0]?.begin).toEqual({
+      id: 'sync_1-created-',
+      body: `{"event":"batch.created",${JSON.stringify(head).slice(1, -1)},"data":{"externalId":"`,
+    });
+  });
+
   it('are the same bytes on every replica', () => {
     expect(makeEvents(structuredClone(announcement))).toEqual(makeEvents(announcement));
   });

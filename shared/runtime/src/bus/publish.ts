@@ -1,8 +1,8 @@
 // Publishes messages to JetStream: a few singly, side by side, or many as an atomic batch. Every message carries a `Nats-Msg-Id`,
 // so that publishing again after a time-out stores no duplicate.
+import { randomBytes } from 'node:crypto';
 import { Failure } from '@integration-sync/contracts';
 import type { ApiError, PubAck } from '@nats-io/jetstream';
-import { nuid } from '@nats-io/nats-core';
 import { nextChunkItems, nextTurn } from '../pace.ts';
 import type { Connection } from './connection.ts';
 import { publishFrames, RawHeaders } from './nats-client/frames.ts';
@@ -80,7 +80,7 @@ async function publishAtomically(
   messages: readonly OutgoingMessage[],
   extra: string,
 ): Promise<Published[]> {
-  const batchId = nuid.next();
+  const batchId = newBatchId();
   const linesOf = (message: OutgoingMessage, sequence: number, rest = ''): string =>
     `Nats-Batch-Id: ${batchId}\r\nNats-Batch-Sequence: ${sequence}\r\n${rest}${extra}${idLine(message)}`;
   return acknowledged(connection, async () => {
@@ -105,6 +105,9 @@ async function publishAtomically(
     return messages.map((_, index) => ({ sequence: first + index, duplicate: false }));
   });
 }
+
+/** nats-server stores the id with each message, and forgets it once the batch is committed or 10 s old: 48 random bits serve. */
+const newBatchId = (): string => randomBytes(6).toString('base64url');
 
 const idLine = ({ id }: OutgoingMessage): string => `Nats-Msg-Id: ${id}\r\n`;
 

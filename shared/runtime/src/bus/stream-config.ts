@@ -6,13 +6,14 @@
 //   copies, days, bytes, …         what the settings say     quantities.ts
 //   subjects, retention, …         a value                   that value
 //   republish, mirror, no_ack, …   nothing                   nats-server's default
-//   placement, compression, …      what operators choose     nothing
+//   placement, metadata            what operators choose     nothing
 import { isDeepStrictEqual } from 'node:util';
 import {
   AckPolicy,
   DeliverPolicy,
   ReplayPolicy,
   StorageType,
+  StoreCompression,
   type ConsumerConfig,
   type StreamConfig,
 } from '@nats-io/jetstream';
@@ -26,6 +27,11 @@ export interface StreamSpec extends Quantities {
   discard: 'new' | 'old';
   duplicateWindowMs?: number;
   atomicBatches?: boolean;
+  /**
+   * nats-server compresses each block of the stream on the disk once the block is full; unless given, an operator chooses. A change
+   * takes effect when nats-server starts next, and blocks from before stay as they are.
+   */
+  compression?: 's2';
   /** How nats-server changes the subject of a message before it stores the message. */
   subjectTransform?: { src: string; dest: string };
   /** Under which subject nats-server publishes a message again once it has stored the message. */
@@ -59,6 +65,7 @@ export function streamConfig(spec: StreamSpec): Partial<StreamConfig> & { name: 
     duplicate_window: nanos(spec.duplicateWindowMs ?? 120_000),
     allow_direct: true,
     ...(spec.atomicBatches === true ? { allow_atomic: true } : {}),
+    ...(spec.compression === undefined ? {} : { compression: StoreCompression.S2 }),
     ...(spec.subjectTransform === undefined ? {} : { subject_transform: spec.subjectTransform }),
     ...(spec.republish === undefined ? {} : { republish: spec.republish }),
   };

@@ -43,29 +43,38 @@ export interface EventMessage extends BatchedEvent {
 
 interface Alike {
   subject: string;
+  /** The body up to its data. */
+  head: string;
   begin: Begin;
 }
+
+/** Data begins with the id of a record, a statement or a push. */
+const dataBegin = /^\{"\w+":"/;
 
 export function makeEvents(announcement: Announcement): EventMessage[] {
   const { syncId, action, integration, entityType, counts, records } = announcement;
   const timestamp = announcement.completedAt.toISOString();
 
-  /** By kind of event, the subject and the beginning of the body, which hundreds of messages share. */
+  /** By kind of event, what hundreds of messages share. */
   const alike = new Map<EventKind, Alike>();
-  const makeAlike = (event: EventKind): Alike => {
+  const makeAlike = (event: EventKind, id: string, data: string): Alike => {
     const before: Omit<EventBody, 'data'> = { event, timestamp, integrationId: integration };
-    return {
-      subject: eventSubject(integration, event),
-      begin: { id: eventId(syncId, ''), body: `${JSON.stringify(before).slice(0, -1)},"data":` },
-    };
+    const head = `${JSON.stringify(before).slice(0, -1)},"data":`;
+    const [begun = ''] = dataBegin.exec(data) ?? [];
+    const begin = { id: id.slice(0, id.lastIndexOf('-') + 1), body: `${head}${begun}` };
+    const made = { subject: eventSubject(integration, event), head, begin };
+    alike.set(event, made);
+    return made;
   };
   const message = <Kind extends EventKind>(
     event: Kind,
     what: Parameters<typeof eventId>[1],
     data: EventBody<Kind>['data'],
   ): EventMessage => {
-    const { subject, begin } = alike.getOrInsertComputed(event, makeAlike);
-    return { subject, id: eventId(syncId, what), body: `${begin.body}${JSON.stringify(data)}}`, begin };
+    const id = eventId(syncId, what);
+    const text = JSON.stringify(data);
+    const { subject, head, begin } = alike.get(event) ?? makeAlike(event, id, text);
+    return { subject, id, body: `${head}${text}}`, begin };
   };
 
   const ofRecords = records.flatMap(({ place, externalId, internalId, outcome: { created, changed } }) => {
