@@ -6,9 +6,9 @@ import type { Profile } from './profile.ts';
 
 /**
  * A hostile receiver never stops talking (`hostile.ts`). A narrow one takes one delivery at a time. A recovering one is
- * disabled by its failures, and recovers (`recovering.ts`).
+ * gone or dead until it is disabled, and recovers (`recovering.ts`).
  */
-export type Behaviour = 'steady' | 'flaky' | 'slow' | 'dead' | 'hostile' | 'narrow' | 'recovering';
+export type Behaviour = 'steady' | 'flaky' | 'slow' | 'dead' | 'gone' | 'hostile' | 'narrow' | 'recovering';
 
 export interface EndpointPlan {
   integration: string;
@@ -78,6 +78,7 @@ export function react(behaviour: Behaviour, { nowMs, random }: { nowMs: number; 
   const failure: Reaction = { status: random.chance(0.3) ? 0 : 500, afterMs: 0 };
   const success: Reaction = { status: random.pick([200, 202, 204]), afterMs: 0 };
   if (behaviour === 'dead') return failure;
+  if (behaviour === 'gone') return { status: 410, afterMs: 0 };
   if (behaviour === 'hostile') return { status: 0, afterMs: 0 };
   if (behaviour === 'slow') return { ...success, afterMs: within(random, [200, 1_500]) };
   if (behaviour === 'narrow') return { ...success, afterMs: within(random, [80, 250]) };

@@ -1,7 +1,8 @@
-// An endpoint with `recover: true` that fails until it is disabled, misses events, and recovers, over and over. The storm lets
-// time pass for it: in MongoDB it raises the counter of failures, and makes the test delivery due.
+// An endpoint with `recover: true` that is disabled, misses events, and recovers, over and over: a 410 disables it, then ten failures
+// in a row, which take 73 s, and so on. If the storm ends before the tenth, its caller disables it. The storm lets no time pass but
+// for the recovery: in MongoDB it makes the test delivery due.
 import { setTimeout as wait } from 'node:timers/promises';
-import { limits, type Webhook } from '@integration-sync/contracts';
+import type { Webhook } from '@integration-sync/contracts';
 import type { Store } from '@integration-sync/runtime/store';
 import type { Random } from '../fuzz/random.ts';
 import type { Caller } from './caller.ts';
@@ -24,12 +25,12 @@ export interface Recovering {
 
 const lookEveryMs = 300;
 /** A receiver's turn may come late, behind a backlog; faults last for a minute at most. */
-const looksMax = 600;
+const looksMax = 1_200;
 const spanMs = [1_500, 4_000] as const;
 
 interface Stored {
   _id: string;
-  failures: number;
+  active: boolean;
   recovery?: object;
 }
 
@@ -37,30 +38,45 @@ interface Stored {
 export async function letRecover(of: Recovering): Promise<void> {
   const { endpoint, receiving, caller, store, replays, random, stopped } = of;
   const collection = store.collection<Stored>('webhook_endpoints');
-  const until = async (active: boolean, filter: object, update: object): Promise<void> => {
+  const path = `/webhook-events/${endpoint}`;
+  const until = async (active: boolean, meanwhile: () => Promise<unknown>): Promise<void> => {
     for (let looks = 0; looks < looksMax; looks += 1) {
-      const { outcome, body } = await caller.ask({ path: `/webhook-events/${endpoint}` });
+      const { outcome, body } = await caller.ask({ path });
       const webhook: Partial<Webhook> = outcome === 200 ? JSON.parse(body) : {};
       if (webhook.active === active) return;
-      // MongoDB may be struck; the next round asks again.
-      await collection.updateOne({ _id: endpoint, ...filter }, update).catch(() => undefined);
+      await meanwhile();
       await wait(lookEveryMs);
     }
     throw new Error(`the recovering endpoint ${endpoint} did not become ${active ? 'active' : 'disabled'}`);
   };
-  const almost = limits.failuresBeforeDisabling - 1;
-  while (!stopped.aborted) {
+  const disable = async () =>
+    stopped.aborted && (await caller.ask({ method: 'PATCH', path, body: { active: false } }));
+  const makeDue = async () => {
+    const disabled = { _id: endpoint, active: false };
+    const recovery = { step: 'test', replays: true, dueAt: new Date() };
+    // MongoDB may be struck; the next look asks again. Only failures begin a recovery by themselves.
+    await collection
+      .updateOne({ ...disabled, recovery: { $exists: false } }, { $set: { recovery } })
+      .then(() =>
+        collection.updateOne(
+          { ...disabled, 'recovery.step': 'test' },
+          { $set: { 'recovery.dueAt': new Date() } },
+        ),
+      )
+      .catch(() => undefined);
+  };
+  for (let round = 0; !stopped.aborted; round += 1) {
     await wait(within(random, spanMs), undefined, { signal: stopped }).catch(() => undefined);
     if (stopped.aborted) return;
-    receiving.behaviour = 'dead';
-    await until(false, { active: true, failures: { $lt: almost } }, { $set: { failures: almost } });
+    receiving.behaviour = round % 2 === 0 ? 'gone' : 'dead';
+    await until(false, disable);
     replays.write({ endpoint, atMs: clockMs() });
     await wait(within(random, spanMs));
     // A real test comes 5 minutes later, when the events of every push from before it have long been published.
     const before = await unannouncedIn(store);
     while ((await unannouncedIn(store)).some((id) => before.includes(id))) await wait(lookEveryMs);
     receiving.behaviour = 'recovering';
-    await until(true, { 'recovery.step': 'test' }, { $set: { 'recovery.dueAt': new Date() } });
+    await until(true, makeDue);
     // It ends once missed events are sent and `webhook.enabled` is published.
     const isUnderWay = () => collection.findOne({ _id: endpoint, recovery: { $exists: true } });
     for (let looks = 0; looks < looksMax; looks += 1) {

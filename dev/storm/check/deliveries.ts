@@ -14,7 +14,7 @@ export interface Delivered {
  * A fault may break a delivery to a healthy receiver when it kills or freezes the sender, but not four times
  * in a row.
  */
-const mayGiveUp = new Set(['flaky', 'dead', 'hostile']);
+const mayGiveUp = new Set(['flaky', 'dead', 'hostile', 'recovering']);
 
 export function checkDeliveries({ endpoints, deliveries, givenUp, events }: Delivered, report: Report): void {
   const eventById = new Map(events.map((event) => [event.id, event]));
