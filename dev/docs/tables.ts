@@ -1,6 +1,6 @@
 // The tables that the code knows better than a person does: routes, fields and error codes of docs/api.md, settings of
-// docs/settings.md, alerts, metrics and streams of docs/operating.md, times of docs/architecture.md. Each stands between two
-// marks, and is written again from the contracts, the services' own schemas, the files of operating/ and times.ts.
+// docs/settings.md, metrics and alerts of docs/monitoring.md, streams of docs/operating.md. Each stands between two
+// marks, and is written again from the contracts, the services' own schemas, and the files of operating/.
 import { basePath, Batch, codes, Product, routes, Supplier } from '@integration-sync/contracts';
 import { listSettings, type Setting } from '@integration-sync/runtime/config';
 import { expectedStreams } from '@integration-sync/webhooks/operating';
@@ -8,7 +8,6 @@ import type { TObject, TSchema } from 'typebox';
 import { configs } from '../stack/configs.ts';
 import { alerts } from './operating/alerts.ts';
 import { metricRows, rowOfNode } from './operating/metrics.ts';
-import { orders, timeOf } from './times.ts';
 
 /** The tables of a document by the names in its marks. */
 export type Tables = Readonly<Record<string, string>>;
@@ -20,8 +19,8 @@ export const tablesOf = {
     codes: codeTable(),
   }),
   'settings.md': () => ({ settings: settingsTable() }),
-  'architecture.md': () => ({ times: timesTable() }),
-  'operating.md': () => ({ alerts: alertTable(), metrics: metricTable(), streams: streamTable() }),
+  'monitoring.md': () => ({ metrics: metricTable(), alerts: alertTable() }),
+  'operating.md': () => ({ streams: streamTable() }),
 } as const satisfies Record<string, () => Tables>;
 
 export type Document = keyof typeof tablesOf;
@@ -119,23 +118,6 @@ function streamTable(): string {
     spec.discard === 'new' ? 'refuses' : 'drops the oldest',
   ]);
   return table(['Stream', 'Subjects', 'What it has', 'Kept', 'When it is full, it'], rows);
-}
-
-function timesTable(): string {
-  const rows = orders.map(({ short, long, times = 1, why }) => [
-    times === 1 ? timeCell(short) : `${times} × ${timeCell(short)}`,
-    timeCell(long),
-    why,
-  ]);
-  return table(['This', 'is shorter than', 'so that'], rows);
-}
-
-/** The cell of a time: name, value and file of `folder/file.ts name`. */
-function timeCell(place: string): string {
-  const [path = '', name = ''] = place.split(' ');
-  const ms = timeOf(place);
-  const value = ms < 1_000 ? `${ms} ms` : ms < 120_000 ? `${ms / 1_000} s` : `${ms / 60_000} min`;
-  return `\`${name}\`: ${value} (\`${path}\`)`;
 }
 
 const line = (cells: readonly string[]): string =>

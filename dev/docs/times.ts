@@ -1,5 +1,4 @@
-// Times in different files of which one must end before another begins. The test of times holds them against the files, and
-// docs/architecture.md lists them.
+// Times in different files of which one must end before another begins. The test of times holds them against the files.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 

@@ -1,4 +1,4 @@
-// npm run docs writes the tables of docs/api.md, architecture.md, settings.md and operating.md again, and with them what Grafana and
+// npm run docs writes the tables of docs/api.md, settings.md, monitoring.md and operating.md again, and with them what Grafana and
 // Prometheus load.
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { format, resolveConfig, type BuiltInParserName } from 'prettier';
@@ -9,7 +9,7 @@ import { grafanaDashboard } from './operating/grafana.ts';
 import { rulesFile } from './operating/rules.ts';
 import { fillTables, tablesOf, type Document } from './tables.ts';
 
-const documents: readonly Document[] = ['api.md', 'architecture.md', 'settings.md', 'operating.md'];
+const documents: readonly Document[] = ['api.md', 'settings.md', 'monitoring.md', 'operating.md'];
 
 export interface WrittenDocument {
   file: URL;

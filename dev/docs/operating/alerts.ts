@@ -1,4 +1,4 @@
-// What is worth waking an operator for, and what can wait for the morning: the table of alerts in docs/operating.md and
+// What is worth waking an operator for, and what can wait for the morning: the table of alerts in docs/monitoring.md and
 // deploy/prometheus/rules.yaml.
 
 export interface Alert {
@@ -30,14 +30,14 @@ export const alerts: readonly Alert[] = [
       `count by (namespace) (count_over_time(sync_build_info[1d])) unless count by (namespace) (sync_build_info{service="${service}"}) or absent(sync_build_info{service="${service}"})`,
     for: '2m',
     severity: 'critical',
-    advice: 'See why its replicas do not start or are not scraped: their stderr has a wrong setting as text.',
+    advice: 'See why its replicas do not start or are not scraped: their stderr names a wrong setting.',
   },
   {
     title: 'A replica is missing',
     expression: `${replicas} < quantile_over_time(0.5, (${replicas})[1h:1m])`,
     for: '5m',
     severity: 'warning',
-    advice: 'Fewer replicas run than half an hour ago: see why one ended, unless it was told to.',
+    advice: 'Fewer replicas run than half an hour ago: see why one ended, unless you stopped it.',
   },
   {
     title: 'A replica does not serve',
@@ -45,7 +45,7 @@ export const alerts: readonly Alert[] = [
     for: '2m',
     severity: 'critical',
     advice:
-      'Its start waits: GET /ready on the port of its metrics says for what, and its log why. A rollout stops there.',
+      'Its start waits: GET /ready on the port of its metrics says for what, its log why. A rollout stops there.',
   },
   {
     title: 'An engine is away',
@@ -55,7 +55,7 @@ export const alerts: readonly Alert[] = [
     for: '1m',
     severity: 'critical',
     advice:
-      'The label engine names it: mongodb (away, or it refuses the login), nats (away, or it refuses the login), issuer (of tokens). The log of the service has the reason.',
+      'The label engine names it: mongodb or nats (away, or it refuses the login), issuer (of tokens). The log of the service has the reason.',
   },
   {
     title: 'A clock is off',
@@ -63,7 +63,7 @@ export const alerts: readonly Alert[] = [
     for: '1m',
     severity: 'critical',
     advice:
-      'Set NTP right on the machine of this instance (on that of Prometheus, if all instances are named): beyond 15 s replicas take over pushes that are still written.',
+      'Set NTP right on the machine of this instance (of Prometheus, if all are named): beyond 15 s replicas take over pushes that are still written.',
   },
   {
     title: 'Not ready',
@@ -78,7 +78,7 @@ export const alerts: readonly Alert[] = [
     for: '5m',
     severity: 'critical',
     advice:
-      'The outcome says what: unavailable is an engine or a service away or busy, timeout one that stands still.',
+      'The outcome says why: unavailable is an engine or a service that is away or busy, timeout one that does not answer.',
   },
   {
     title: 'Callers are refused',
@@ -110,7 +110,7 @@ export const alerts: readonly Alert[] = [
     for: '1m',
     severity: 'warning',
     advice:
-      'ops integrations --problems names the integrations: tell them that their job stands still. Many together point to our own way in.',
+      'ops integrations --problems names the integrations: tell them that their job stopped. Many together: see the way in to the gateway.',
   },
   {
     title: 'Events do not go out',
@@ -118,15 +118,14 @@ export const alerts: readonly Alert[] = [
     for: '1m',
     severity: 'critical',
     advice:
-      'NATS takes no events although pushes are answered: see its disk and its own /healthz. Without a value: MongoDB does not let catalog or batches read it.',
+      'NATS takes no events though pushes are answered: see its disk and its own /healthz. Without a value: MongoDB refuses catalog or batches.',
   },
   {
     title: 'Deliveries lag',
     expression: `${p(0.95, 'webhook_read_lag_seconds_bucket')} > 10 or ${sum('webhook_partitions_owned')} < 32`,
     for: '10m',
     severity: 'warning',
-    advice:
-      'More replicas of webhooks, or a slow MongoDB or NATS; the logs say why a partition has no owner.',
+    advice: 'Add replicas of webhooks, or see MongoDB and NATS; the logs say why a partition has no owner.',
   },
   {
     title: 'Deliveries are lost',
@@ -134,7 +133,7 @@ export const alerts: readonly Alert[] = [
     for: '0m',
     severity: 'critical',
     advice:
-      'The log dropped events that endpoints had not had: error lines name them, and their callers read the listings.',
+      'The log dropped undelivered events: error lines name the endpoints, and their callers read the listings.',
   },
   {
     title: 'NATS is an older copy',
@@ -145,7 +144,7 @@ export const alerts: readonly Alert[] = [
       'Events since the copy are lost: error lines of webhooks name their sequences. Integrators poll with `since`.',
   },
   {
-    title: 'Our way out is broken',
+    title: 'Outbound HTTP fails',
     expression:
       `${sum('rate(webhook_attempts_total{outcome!="succeeded"}[10m])')} / ${sum('rate(webhook_attempts_total[10m])')} > 0.5 or ` +
       `${sum('increase(webhook_disabled_total{reason="failures"}[1h])')} > 10`,
@@ -159,16 +158,16 @@ export const alerts: readonly Alert[] = [
       'min by (namespace, stream) (sync_stream_has_leader) < 1 or min by (namespace, stream) (sync_stream_replicas_current - sync_stream_replicas) < 0',
     for: '1m',
     severity: 'critical',
-    advice: 'Bring nats-servers back: more than half of those that have a copy must be up.',
+    advice: 'Bring nats-servers back: of those that have a copy, more than half must be up.',
   },
   {
-    title: 'A stream was made again',
+    title: 'A stream was created again',
     expression:
       'max by (namespace, stream) (sync_stream_made_seconds) > max by (namespace, stream) (sync_stream_made_seconds offset 1h)',
     for: '0m',
     severity: 'critical',
     advice:
-      'Its messages are lost, unless you made it: the table of Backup and restore says what that means, and what to do.',
+      'Its messages are lost: "Backup and restore" of docs/operating.md says what that means, and what to do.',
   },
   {
     title: 'A setting is forgotten',
@@ -190,7 +189,7 @@ export const alerts: readonly Alert[] = [
     for: '1m',
     severity: 'warning',
     advice:
-      'Others took the partitions of this replica, which lives but was silent: give webhooks more processors, or see its way to NATS.',
+      'Others took the partitions of this living replica, as it was silent: give webhooks more processors, or see its way to NATS.',
   },
   {
     title: 'A rollout does not end',

@@ -36,6 +36,6 @@ export function rulesFile(alerts: readonly Alert[], services: readonly string[])
       : services.map((service) => ruleOf(alert, expression(service), service));
   });
   const head =
-    '# The alerts of docs/operating.md, for rule_files of Prometheus. npm run docs writes this file from dev/docs/operating.\n';
+    '# The alerts of docs/monitoring.md, for rule_files of Prometheus. npm run docs writes this file from dev/docs/operating.\n';
   return head + stringify({ groups: [{ name: 'integration-sync', rules }] }, { lineWidth: 0 });
 }

@@ -18,22 +18,21 @@ export const GatewayConfig = Type.Object(
     }),
     PUBLIC_BASE_PATH: Type.String({
       description:
-        'The prefix that callers see before `/api`, where a proxy takes a prefix such as `/sync` off the path. `Link` and `Location` begin with this prefix.',
+        'The prefix that a proxy takes off the path, such as `/sync`. `Link` and `Location` begin with it.',
       default: '',
       maxLength: 255,
       pattern: String.raw`^(/(?!\.{1,2}(/|$))[\w.~-]+)*$`,
       expected: 'a path such as /sync, without a / at its end',
     }),
     CONSOLE: Type.Enum(['on', 'off'], {
-      description:
-        'Whether the gateway serves `/console`, a page for people that uses the interface with the token of its user. `on` for the local stack.',
+      description: 'Whether the gateway serves the page `/console`. `on` for the local stack.',
       default: 'off',
     }),
     ...authSettings,
     AUTH_CLIENTS_FILE: Type.Optional(
       Type.String({
         description:
-          'File of the clients and the hashes of their secrets ([Keys](keys.md)). Beside AUTH_JWT_SECRET or AUTH_JWKS_URL, or alone. A gateway compares the content of the file every 5 s.',
+          'File of the clients and the hashes of their secrets ([Keys](keys.md)). Beside AUTH_JWT_SECRET or AUTH_JWKS_URL, or alone. Read every 5 s.',
       }),
     ),
     BODY_BYTES_MAX: Type.Integer({

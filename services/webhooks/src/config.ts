@@ -44,9 +44,7 @@ export const WebhooksConfig = Type.Object({
     maximum: 100_000,
   }),
   WEBHOOK_ENDPOINTS_REMEMBERED: Type.Integer({
-    description:
-      'How many endpoints one process caches for sending, some 2 KB each. Beyond that the least recently needed endpoint ' +
-      'leaves the cache.',
+    description: 'How many endpoints one process caches for sending, some 2 KB each.',
     default: 20_000,
     minimum: 100,
     maximum: 10_000_000,
@@ -59,17 +57,14 @@ export const WebhooksConfig = Type.Object({
     maximum: 10_000_000,
   }),
   WEBHOOK_HOSTS_CONNECTED: Type.Integer({
-    description:
-      'To how many addresses of receivers one process keeps connections. Beyond that it closes the least recently used ' +
-      'connections.',
+    description: 'To how many addresses of receivers one process keeps connections.',
     default: 2_000,
     minimum: 10,
     maximum: 100_000,
   }),
   WEBHOOK_TRACEPARENT: Type.Boolean({
     description:
-      'Whether a delivery carries `traceparent`, so that the receiver’s own traces go on with ours: for receivers of ' +
-      'your own. A receiver of another company would record, or leave out, what our sampling says.',
+      'Whether a delivery carries `traceparent`: for receivers of your own, as its sampling flag decides for theirs.',
     default: false,
   }),
   PLATFORM_NAME: Type.String({
