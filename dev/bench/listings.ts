@@ -1,13 +1,14 @@
-// Pages of listings of very different lengths: the last page of a million records should take as long as the first of a
-// thousand, one record by its id no longer than a page, and an export as long per page at its end as at its beginning.
+// Pages of listings of very different lengths: each page of each walk through a million records should cost what the first page of
+// a thousand costs, one record by its id no more than a page, and an export as much per page at its end as at its beginning.
 import { randomBytes } from 'node:crypto';
+import { basePath } from '@integration-sync/contracts';
 import { residentMb } from '../process/memory.ts';
 import type { Stack } from '../stack/index.ts';
 import { openClient, type Answer, type Client } from './client.ts';
 import { costTables } from './costs.ts';
-import { beginMeasuring } from './cpu.ts';
+import { beginMeasuring, caller, spentBy, type Spent } from './cpu.ts';
 import { itemsPerPush, makeItems, pushBody, suppliersPath } from './items.ts';
-import { compare, figuresOf, inLanes, reportLine, type Contender } from './measure.ts';
+import { compare, figuresOf, inLanes, quantile, reportLine, type Contender } from './measure.ts';
 import { processesOf } from './processes.ts';
 import type { Setting } from './setting.ts';
 
@@ -24,27 +25,36 @@ export async function benchListings({ stack, options, say }: Setting): Promise<v
     const integration = `bench-${size}-${randomBytes(3).toString('hex')}`;
     const client = clients.use(openClient(stack.gateway, stack.token({ integration })));
     largest = client;
-    await fill(client, size, say);
-    for (const [page, query] of await pagesOf(client, size)) {
-      contenders.push({
-        name: `${page} of ${size}`,
-        prepare: () => () => client.get(`${suppliersPath}?${query}`),
-      });
-    }
+    const listings = [await fillRecords(client, size, say), await fillStatements(client, size, say)];
+    for (const listing of listings)
+      for (const page of await pagesOf(client, listing))
+        contenders.push({ ...page, name: `${page.name} of ${size}` });
   }
   const figures = await compare(contenders, { turns, processes: () => processesOf(stack) });
-  const msOf = (name: string): number => figures.get(name)?.medianMs ?? Number.NaN;
+  const costOf = (name: string): number => {
+    const spent = figures.get(name)?.spent;
+    return spent === undefined ? Number.NaN : sumOf(spent) / turns;
+  };
   const [smallest = 0] = sizes;
-  const base = Math.max(msOf(`first page of ${smallest}`), 0);
+  const base = `suppliers, first page of ${smallest}`;
   for (const { name } of contenders) {
-    const ratio = msOf(name) / base;
-    const detail = `${msOf(name).toFixed(1)} ms against ${base.toFixed(1)} ms for the first page of ${smallest}`;
+    const ratio = costOf(name) / costOf(base);
+    const { medianMs = Number.NaN, ms = [] } = figures.get(name) ?? {};
+    const detail =
+      `${costOf(name).toFixed(1)} ms of processor time against ${costOf(base).toFixed(1)}; ` +
+      `p50 ${medianMs.toFixed(1)} ms, p99 ${quantile(ms, 0.99).toFixed(1)} ms`;
     say(reportLine(name, ratio, detail, '≤ 1.5', ratio <= 1.5));
   }
   const costs = Array.from(figures, ([name, { spent }]) => ({ name, spent, count: turns }));
   for (const line of costTables(costs, { one: 'page' })) say(line);
   if (largest !== undefined) await exportAll(stack, largest, say);
 }
+
+/** The processor time of all processes but the caller. */
+const sumOf = (spent: Spent): number =>
+  [...spent.byProcess.keys()]
+    .filter((name) => name !== caller)
+    .reduce((sum, name) => sum + spentBy(spent, name), 0);
 
 /** How many pages at the beginning of an export are compared with as many at its end. */
 const endPages = 200;
@@ -82,37 +92,125 @@ async function exportAll(stack: Stack, client: Client, say: (line: string) => vo
     say(line);
 }
 
-async function fill(client: Client, size: number, say: (line: string) => void): Promise<void> {
-  const pushes = size / itemsPerPush;
+interface Filled {
+  path: string;
+  /** What a walk is narrowed by, and how many entities it then has. */
+  walks: readonly (readonly [name: string, query: string, count: number])[];
+  /** One entity by its id. */
+  one: string;
+  /** A push that changes one record, without which a replica remembers how many records match. */
+  touch: () => Promise<unknown>;
+}
+
+async function fillRecords(client: Client, size: number, say: (line: string) => void): Promise<Filled> {
+  const pushes = Math.ceil(size / itemsPerPush);
+  const push = (nth: number, count?: number) =>
+    client.post(suppliersPath, pushBody(makeItems(`S${nth}`, count)));
+  const now = async (): Promise<string> => {
+    const { headers } = await client.get(`${suppliersPath}?limit=1`);
+    return encodeURIComponent(String(headers['x-next-since']));
+  };
   const began = performance.now();
-  let done = 0;
-  await inLanes(lanes, pushes / lanes < 1 ? 1 : pushes / lanes, async (index) => {
-    if (index >= pushes) return;
-    await client.post(suppliersPath, pushBody(makeItems(`S${index}`)));
-    done += 1;
-    if (done % 200 === 0) say(`  ${(done * itemsPerPush).toLocaleString('en')} records pushed`);
+  const [half, few] = [Math.floor(pushes / 2), Math.max(0, pushes - Math.ceil(pushes / 100))];
+  const atStart = await now();
+  await inOrder(0, half, push);
+  const atHalf = await now();
+  await inOrder(half, few, push);
+  const nearEnd = await now();
+  await inOrder(few, pushes, push);
+  const seconds = ((performance.now() - began) / 1_000).toFixed(0);
+  say(`  ${size.toLocaleString('en')} records pushed in ${seconds} s`);
+  const ranges = [
+    ['all', atStart, size],
+    ['half', atHalf, size - half * itemsPerPush],
+    ['few', nearEnd, size - few * itemsPerPush],
+  ] as const;
+  return {
+    path: suppliersPath,
+    walks: [['', '', size], ['details, ', 'details=true', size], ...ranges.flatMap(sinceThen)],
+    one: `externalId=S${half}-7&details=true`,
+    touch: () => push(pushes - 1, 1),
+  };
+}
+
+const sinceThen = ([name, time, count]: readonly [string, string, number]) =>
+  ['since', 'changedSince'].map((by) => [`${by} ${name}, `, `${by}=${time}`, count] as const);
+
+/** Batches with a statement each, of which half have a number. */
+async function fillStatements(client: Client, size: number, say: (line: string) => void): Promise<Filled> {
+  const pushes = Math.ceil(Math.min(size, statementsMax) / itemsPerPush);
+  await client.post(`${basePath}/products`, bodyOf({ products: [{ externalId: 'P', name: 'P' }] }));
+  const push = (nth: number, count = itemsPerPush) => {
+    const batches = Array.from({ length: count }, (_, index) => ({
+      externalId: `B${nth}-${index}`,
+      productExternalId: 'P',
+      batchNumber: `LOT ${nth}-${index}`,
+      ddsReferenceNumber: index % 2 === 0 ? `R${nth}-${index}` : null,
+    }));
+    return client.post(`${basePath}/batches`, bodyOf({ batches, autoCreateDDS: true }));
+  };
+  await inOrder(0, pushes, push);
+  const count = pushes * itemsPerPush;
+  say(`  ${count.toLocaleString('en')} batches with statements pushed`);
+  return {
+    path: `${basePath}/dds`,
+    walks: [
+      ['', '', count],
+      ['DRAFT, ', 'status=DRAFT', count / 2],
+    ],
+    one: `batchExternalId=B0-7`,
+    touch: () => push(pushes - 1, 1),
+  };
+}
+
+const statementsMax = 165_000;
+const bodyOf = (body: object): Buffer => Buffer.from(JSON.stringify(body));
+
+/** Pushes from one number to another, several concurrently. */
+async function inOrder(from: number, to: number, push: (nth: number) => Promise<unknown>): Promise<void> {
+  await inLanes(lanes, Math.ceil((to - from) / lanes), async (index) => {
+    if (from + index < to) await push(from + index);
   });
-  say(
-    `  ${size.toLocaleString('en')} records pushed in ${((performance.now() - began) / 1_000).toFixed(0)} s`,
-  );
 }
 
 const nextQuery = /\?([^>]+)>; rel="next"/;
 
-/** Queries for one record in the middle, for the first page, and by cursor for a middle page and the last one. */
-async function pagesOf(client: Client, size: number): Promise<[string, string][]> {
-  const pages = size / limit;
-  const after = async (page: number): Promise<string> => {
-    const { headers } = await client.get(`${suppliersPath}?limit=${limit}&page=${page}`);
-    const [, query] = nextQuery.exec(String(headers['link'])) ?? [];
-    if (query === undefined) throw new Error(`page ${page} of ${pages} has no next`);
-    return query;
-  };
-  const middle = `S${Math.floor(size / itemsPerPush / 2)}-7`;
-  return [
-    ['one record by its id', `externalId=${middle}&details=true`],
-    ['first page', `limit=${limit}`],
-    ['middle page by cursor', await after(pages / 2)],
-    ['last page by cursor', await after(pages - 1)],
-  ];
+/** The first, a middle and the last page of each walk by cursor, a middle page after its predecessor by number, and one entity. */
+async function pagesOf(client: Client, { path, walks, one, touch }: Filled): Promise<Contender[]> {
+  const kind = path.slice(basePath.length + 1);
+  const get = (query: string): Promise<Answer> => client.get(`${path}?${query}`);
+  const pages: Contender[] = [{ name: `${kind}, one by its id`, prepare: () => () => get(one) }];
+  for (const [name, filter, count] of walks) {
+    const query = `limit=${limit}${filter === '' ? '' : `&${filter}`}`;
+    const last = Math.ceil(count / limit);
+    const middle = Math.ceil(last / 2);
+    const isNumbered = filter !== 'details=true';
+    pages.push({
+      name: `${kind}, ${name}first page`,
+      async prepare() {
+        await touch();
+        return () => get(query);
+      },
+    });
+    if (!isNumbered) continue;
+    for (const [where, page] of [
+      ['middle', middle],
+      ['last', last],
+    ] as const) {
+      if (page < 2) continue;
+      const { headers } = await get(`${query}&page=${page - 1}`);
+      const [, next] = nextQuery.exec(String(headers['link'])) ?? [];
+      if (next === undefined) throw new Error(`page ${page - 1} of ${last} has no next`);
+      pages.push({ name: `${kind}, ${name}${where} page by cursor`, prepare: () => () => get(next) });
+    }
+    if (middle < 2) continue;
+    pages.push({
+      name: `${kind}, ${name}middle page by number, after the page before`,
+      async prepare() {
+        await get(`${query}&page=${middle - 1}`);
+        return () => get(`${query}&page=${middle}`);
+      },
+    });
+  }
+  return pages;
 }
