@@ -47,17 +47,19 @@ function routeTable(): string {
   return table(['Route', 'What it does', 'Scope'], rows);
 }
 
+/** Fields of a kind that take the same have one row. */
 function fieldTable(kinds: Readonly<Record<string, TObject>>): string {
-  const rows = Object.entries(kinds).flatMap(([plural, { properties }]) =>
-    Object.entries<TSchema & { 'x-expected'?: string; 'x-required'?: string }>(properties).map(
-      ([name, { 'x-expected': expected = '', 'x-required': required }]) => [
-        plural,
-        `\`${name}\``,
-        required === undefined ? '' : 'needed',
-        expected,
-      ],
-    ),
-  );
+  const rows = Object.entries(kinds).flatMap(([plural, { properties }]) => {
+    const fields = Object.entries<TSchema & { 'x-expected'?: string; 'x-required'?: string }>(properties);
+    const alike = Map.groupBy(fields, ([, field]) =>
+      JSON.stringify([field['x-required'] !== undefined, field['x-expected']]),
+    );
+    return Array.from(alike.values(), (same) => {
+      const names = same.map(([name]) => `\`${name}\``).join(', ');
+      const { 'x-expected': expected = '', 'x-required': required } = same[0]?.[1] ?? {};
+      return [plural, names, required === undefined ? '' : 'needed', expected];
+    });
+  });
   return table(['Of', 'Field', '', 'What it takes'], rows);
 }
 
