@@ -67,6 +67,12 @@ const ofConsole: Border = {
   message:
     'The console is a customer of the public interface: import types of @integration-sync/contracts, and no code.',
 };
+/** The loader's core has what a page can have too: `#platform` is all that it knows of the machine. */
+const everyMachine: Border = {
+  group: ['node:*', 'buffer', 'iconv-lite', '**/platform/**', '!**/core/platform.ts'],
+  message:
+    'The core of the loader runs in pages as well: ask `#platform` (core/platform.ts), which platform/node.ts and platform/browser.ts fill.',
+};
 const everyPlatform: Border = {
   group: ['node:*', '@integration-sync/**'],
   message:
@@ -216,6 +222,13 @@ export default {
     },
     { files: ['client/**'], rules: refuse(everyPlatform, doors) },
     { files: ['loader/**'], rules: refuse(outside, nats, mongodb, opentelemetry, doors) },
+    {
+      files: ['loader/src/core/**', 'loader/src/platform/browser.ts'],
+      rules: {
+        ...refuse(outside, nats, mongodb, opentelemetry, doors, everyMachine),
+        'eslint/no-restricted-globals': ['error', 'Buffer', 'process', 'global', 'require', '__dirname'],
+      },
+    },
     { files: ['shared/contracts/**'], rules: refuse(...everywhere, pureContracts) },
     { files: ['shared/runtime/src/bus/**'], rules: refuse(...everywhereBut(nats)) },
     {

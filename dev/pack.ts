@@ -47,6 +47,7 @@ interface Manifest {
   version: string;
   private?: boolean;
   bin?: object;
+  imports?: object;
   exports: object;
 }
 
@@ -56,6 +57,7 @@ const compiled = { types: './dist/index.d.ts', default: './dist/index.js' };
 const published = ({ private: _private, ...manifest }: Manifest): object => ({
   ...manifest,
   ...(manifest.bin === undefined ? {} : { bin: { 'integration-sync': './dist/main.js' } }),
+  ...(manifest.imports === undefined ? {} : { imports: { '#platform': './dist/platform/node.js' } }),
   exports: '.' in manifest.exports ? { '.': compiled } : {},
   files: ['dist'],
 });

@@ -1,6 +1,6 @@
 // The interface of a command, by which run.ts starts it.
 import type { Environment } from './connection.ts';
-import type { ExitCode } from './exit.ts';
+import type { ExitCode } from './core/exit.ts';
 import type { Streams } from './output.ts';
 
 export interface Context {

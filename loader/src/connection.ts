@@ -1,7 +1,7 @@
 // Address and key of the service. The key is from the environment or a file: every user of the machine sees arguments.
 import { readFile } from 'node:fs/promises';
 import { openClient, RequestFailed, Unreachable, type Client } from '@integration-sync/client';
-import { exitCodes, messageOf, Stop, systemCodeOf } from './exit.ts';
+import { exitCodes, messageOf, Stop, systemCodeOf } from './core/exit.ts';
 import { countOf } from './options.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -2,7 +2,7 @@
 // The process: arguments, signals, streams and the exit code.
 import { once } from 'node:events';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
-import { exitCodes, systemCodeOf } from './exit.ts';
+import { exitCodes, systemCodeOf } from './core/exit.ts';
 import { run } from './run.ts';
 
 // A load makes much garbage and keeps little in memory. So V8 runs a full collection once the heap has grown by 60 %.

@@ -1,8 +1,8 @@
 // The arguments of the commands.
-import { messageOf, Stop } from './exit.ts';
-import { isKind, kinds } from './kinds.ts';
-import { dateFormat } from './mapping/dates.ts';
-import type { Rules } from './mapping/map.ts';
+import { messageOf, Stop } from './core/exit.ts';
+import { isKind, kinds } from './core/kinds.ts';
+import { dateFormat } from './core/mapping/dates.ts';
+import type { Rules } from './core/mapping/map.ts';
 
 export const connectionOptions = {
   url: { type: 'string' },

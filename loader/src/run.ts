@@ -9,7 +9,7 @@ import { prune } from './commands/prune.ts';
 import { singer } from './commands/singer.ts';
 import { verify } from './commands/verify.ts';
 import { stopOf } from './connection.ts';
-import { exitCodes, type ExitCode } from './exit.ts';
+import { exitCodes, type ExitCode } from './core/exit.ts';
 
 const commands: readonly Command[] = [plan, load, verify, prune, exportCommand, singer, mcp];
 

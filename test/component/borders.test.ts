@@ -55,6 +55,11 @@ const mayNot = [
   ['console/src/one.ts', '@integration-sync/runtime/bus', 'a customer of the public interface'],
   ['console/src/one.ts', '@integration-sync/gateway', 'a customer of the public interface'],
   ['console/src/one.ts', 'node:fs', 'a customer of the public interface'],
+  ['loader/src/core/one.ts', 'node:fs', 'runs in pages as well'],
+  ['loader/src/core/reading/one.ts', 'iconv-lite', 'runs in pages as well'],
+  ['loader/src/core/reading/one.ts', '../../platform/node.ts', 'runs in pages as well'],
+  ['loader/src/core/one.ts', '@integration-sync/contracts', 'knows of this service what callers know'],
+  ['loader/src/platform/browser.ts', 'node:buffer', 'runs in pages as well'],
   ['loader/src/one.ts', '@integration-sync/contracts', 'knows of this service what callers know'],
   ['loader/src/one.ts', '@integration-sync/runtime/bus', 'knows of this service what callers know'],
   ['loader/src/one.ts', '../../../client/src/index.ts', 'entered by their doors'],
@@ -70,6 +75,9 @@ const may = [
   ['shared/contracts/src/index.ts', 'typebox'],
   ['dev/openapi.ts', '@integration-sync/gateway/openapi'],
   ['client/src/one.ts', './two.ts'],
+  ['loader/src/core/one.ts', '@integration-sync/client'],
+  ['loader/src/core/one.ts', '#platform'],
+  ['loader/src/core/reading/one.ts', '../platform.ts'],
   ['loader/src/one.ts', '@integration-sync/client'],
   ['loader/src/one.ts', 'csv-parse'],
   ['console/src/one.tsx', 'preact/hooks'],
@@ -255,7 +263,7 @@ it('says with each refusal which door to take, and the door is there', async () 
 });
 
 const betweenRooms =
-  / of (webhooks|sync) may import .+: move what both need there, or have [\w-]+\.ts hand it over/;
+  / of (webhooks|sync) may import .+: move what both need there, or have [\w-]+\.ts hand it over|ask `#platform`/;
 
 async function doorsOf(room: string): Promise<string[]> {
   const manifest = join(root, 'node_modules/@integration-sync', room, 'package.json');

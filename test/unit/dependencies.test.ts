@@ -27,7 +27,8 @@ function undeclaredIn(texts: ReadonlyMap<string, string>, declared: (name: strin
   for (const [file, text] of texts) {
     for (const [, one, other] of text.matchAll(imported)) {
       const needed = packageOf(one ?? other ?? '');
-      if (!needed.startsWith('node:') && !declared(needed)) undeclared.push(`${file}: ${needed}`);
+      // What begins with # is a door of the package's own, which `imports` of its package.json names.
+      if (!/^(?:node:|#)/.test(needed) && !declared(needed)) undeclared.push(`${file}: ${needed}`);
     }
   }
   return undeclared;

@@ -1,11 +1,12 @@
 // The state of a load as it begins: a new one, or the one that an interrupted load has left.
 import { dirname, resolve } from 'node:path';
-import { Stop } from '../exit.ts';
-import { hashOf, standardInput } from '../reading/bytes.ts';
-import { placeOf, type Source } from '../reading/source.ts';
+import { Stop } from '../core/exit.ts';
+import { hashOf } from '../platform/node.ts';
+import { placeOf, standardInput, type Source } from '../core/reading/source.ts';
 import { isRejectsOf, type History } from '../sending/history.ts';
 import { isBelowHere } from '../sending/own-files.ts';
-import { noCounts, readJson, stateFile, type FileState, type LoadState } from '../sending/state.ts';
+import { noCounts, type FileState, type LoadState } from '../core/sending/state.ts';
+import { readJson, stateFile } from '../sending/state.ts';
 
 export interface StateValues {
   state: string;

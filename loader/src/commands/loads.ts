@@ -1,26 +1,25 @@
 // load and plan: they read the same files in the same way, and differ in what they ask the service.
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { Kind, PlanOptions } from '@integration-sync/client';
 import type { Context } from '../command.ts';
 import { connect, integrationOf, stopOf, targetText, type Connection } from '../connection.ts';
-import { exitCodes, Stop, type ExitCode } from '../exit.ts';
-import { referenceOf } from '../kinds.ts';
-import { readMap } from '../mapping/map.ts';
+import { exitCodes, Stop, type ExitCode } from '../core/exit.ts';
 import { connectionOptions, countOf, explained, fileOptions, hoursOf, rulesOf } from '../options.ts';
-import { count, counted, Progress } from '../output.ts';
-import { standardInput } from '../reading/bytes.ts';
-import { openSource, resolveInputs } from '../reading/inputs.ts';
-import { placeOf, type Input, type Source } from '../reading/source.ts';
+import { count, counted } from '../core/count.ts';
+import { Progress } from '../output.ts';
+import { openSource, resolveInputs } from '../core/reading/inputs.ts';
+import { placeOf, standardInput, type Input, type Source } from '../core/reading/source.ts';
 import { Comparison, findingsInWords } from '../sending/comparison.ts';
-import { isSameTarget, readHistory, startKinds } from '../sending/history.ts';
-import { interrupted, Loading, type SendItems } from '../sending/loading.ts';
+import { isSameTarget, keepState, readHistory, startKinds } from '../sending/history.ts';
+import { interrupted, Loading } from '../core/sending/loading.ts';
 import { lockFolder } from '../sending/lock.ts';
 import { Outputs } from '../sending/outputs.ts';
-import { planUnchecked, pushUnchecked } from '../sending/push.ts';
+import { PlannedIds, planItems, pushItems } from '../core/sending/push.ts';
 import { inWords, summarize } from '../sending/report.ts';
-import { readJson, stateFile, type LoadState } from '../sending/state.ts';
+import type { LoadState } from '../core/sending/state.ts';
+import { readJson, stateFile } from '../sending/state.ts';
 import { insteadOf, newState, resumedState } from './load-state.ts';
+import { readMap } from './map-file.ts';
 import { printSample } from './sample.ts';
 
 export const loadOptions = {
@@ -179,7 +178,7 @@ async function carryOut(how: CarryingOut): Promise<ExitCode> {
   const begunAt = Date.now();
   const progress = new Progress(context.streams);
   await using outputs = await Outputs.open(state, folder, how.isResumed);
-  const planned = new Map<Kind, Set<string>>();
+  const planned = new PlannedIds();
   const kindsOf = new Set(state.files.map(({ kind }) => kind));
   using comparison = how.isVerified
     ? new Comparison(how.connection.client, kindsOf, context.interrupt)
@@ -188,11 +187,13 @@ async function carryOut(how: CarryingOut): Promise<ExitCode> {
     state,
     sources,
     outputs,
-    folder,
-    send: isPlan ? planItems(how, planned) : pushItems(how),
+    keep: folder === undefined ? undefined : (now) => keepState(folder, now),
+    send: isPlan
+      ? planItems(how.connection.client, planned)
+      : pushItems(how.connection.client, state.autoCreateDDS),
     inFlightMax: countOf('lanes', values.lanes, 1, 64),
     interrupt: context.interrupt,
-    ...(isPlan ? { accepted: (kind: Kind, id: string) => addTo(planned, kind, id) } : {}),
+    ...(isPlan ? { accepted: planned.add.bind(planned) } : {}),
     ...(comparison === undefined ? {} : { judged: comparison.judge.bind(comparison) }),
     progressed: (file, rows, total) => {
       const seconds = (Date.now() - begunAt) / 1_000;
@@ -235,34 +236,4 @@ function truthful(stop: Stop, hasStored: boolean, folder: string | undefined): S
   return new Stop(`${stop.message}\nRows before this are stored: ${hint}.`, exitCodes.unfinished, {
     cause: stop,
   });
-}
-
-const pushItems =
-  ({ connection: { client }, state }: CarryingOut): SendItems =>
-  (kind, items) =>
-    pushUnchecked(
-      client,
-      kind,
-      items,
-      kind === 'batches' && state.autoCreateDDS ? { autoCreateDDS: true } : {},
-    );
-
-/** Records that earlier rows of the plan would create count as existing. */
-const planItems =
-  ({ connection: { client } }: CarryingOut, planned: ReadonlyMap<Kind, ReadonlySet<string>>): SendItems =>
-  (kind, items) => {
-    const reference = referenceOf[kind];
-    const known = reference === undefined ? undefined : planned.get(reference.to);
-    const options: PlanOptions = {};
-    if (reference !== undefined && known !== undefined) {
-      const named = new Set(items.map((item) => item[reference.field]));
-      options.assume = [...named].filter((id): id is string => typeof id === 'string' && known.has(id));
-    }
-    return planUnchecked(client, kind, items, options);
-  };
-
-function addTo(planned: Map<Kind, Set<string>>, kind: Kind, id: string): void {
-  const ids = planned.get(kind) ?? new Set();
-  // A copy: V8 may keep an id as a slice of a large text, which then stays in memory.
-  planned.set(kind, ids.add(Buffer.from(id).toString()));
 }

@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util';
 import type { Command } from '../command.ts';
 import { connect } from '../connection.ts';
-import { exitCodes } from '../exit.ts';
+import { exitCodes } from '../core/exit.ts';
 import { connectionOptions, explained } from '../options.ts';
 
 const usage = `Usage: integration-sync mcp [options]

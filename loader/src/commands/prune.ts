@@ -4,13 +4,13 @@ import { resolve } from 'node:path';
 import type { Client, Kind } from '@integration-sync/client';
 import type { Command, Context } from '../command.ts';
 import { connect, integrationOf, targetText } from '../connection.ts';
-import { exitCodes, Stop, type ExitCode } from '../exit.ts';
-import { isKind, kinds } from '../kinds.ts';
+import { exitCodes, Stop, type ExitCode } from '../core/exit.ts';
+import { isKind, kinds } from '../core/kinds.ts';
 import { connectionOptions, countOf, explained } from '../options.ts';
-import { count } from '../output.ts';
+import { count } from '../core/count.ts';
 import { isSameTarget, readHistory, type KindHistory, type Target } from '../sending/history.ts';
 import { lockFolder } from '../sending/lock.ts';
-import { find, refusal, tooMany, type Found } from '../sending/unnamed.ts';
+import { find, refusal, tooMany, type Found } from '../core/sending/unnamed.ts';
 
 const usage = `Usage: integration-sync prune [suppliers|products|batches]... [options]
 

@@ -1,11 +1,11 @@
 // load --sample: prints a map from the headers of the files, which a user can edit and give to --map.
 import { basename } from 'node:path';
 import type { Context } from '../command.ts';
-import { exitCodes, type ExitCode } from '../exit.ts';
-import { fieldsOf, kinds } from '../kinds.ts';
-import { nearest, plainName } from '../mapping/nearest.ts';
-import type { Input } from '../reading/source.ts';
-import { headerOf } from '../reading/header.ts';
+import { exitCodes, type ExitCode } from '../core/exit.ts';
+import { fieldsOf, kinds } from '../core/kinds.ts';
+import { nearest, plainName } from '../core/mapping/nearest.ts';
+import type { Input } from '../core/reading/source.ts';
+import { headerOf } from '../core/reading/header.ts';
 
 export async function printSample(inputs: readonly Input[], { streams }: Context): Promise<ExitCode> {
   const map: Record<string, object> = {};

@@ -4,11 +4,12 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Command, Context } from '../command.ts';
 import { connect } from '../connection.ts';
-import { exitCodes, messageOf, Stop, type ExitCode } from '../exit.ts';
-import { parseMap } from '../mapping/map.ts';
+import { exitCodes, messageOf, Stop, type ExitCode } from '../core/exit.ts';
+import { parseMap } from '../core/mapping/map.ts';
 import { connectionOptions, countOf, explained } from '../options.ts';
-import { pushUnchecked } from '../sending/push.ts';
-import { Splitter } from '../reading/splitter.ts';
+import { pushUnchecked } from '../core/sending/push.ts';
+import { Splitter } from '../core/reading/splitter.ts';
+import { platform } from '../platform/node.ts';
 import { Target } from '../singer/target.ts';
 
 const usage = `Usage: tap-... | integration-sync singer [--config FILE]
@@ -126,7 +127,7 @@ async function* linesOf(
     interrupt.throwIfAborted();
     const { done, value } = await next;
     const block = done === true ? splitter.end() : splitter.push(value);
-    if (block !== undefined) yield block.toString('utf8').split('\n');
+    if (block !== undefined) yield platform.utf8(block).split('\n');
     if (done === true) return;
   }
 }

@@ -1,6 +1,6 @@
 // What a tool answers: entries, as many as fit, between two marks that no text of a record can know.
 import { randomBytes } from 'node:crypto';
-import { Stop } from '../exit.ts';
+import { Stop } from '../core/exit.ts';
 
 /** One thing of an answer; undefined where a tool looked for long and found nothing yet. */
 export type Entry = object | undefined;

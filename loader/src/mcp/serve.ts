@@ -5,7 +5,7 @@ import { fromJsonSchema, McpServer, type CallToolResult } from '@modelcontextpro
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import type { Context } from '../command.ts';
 import { stopOf } from '../connection.ts';
-import { exitCodes, Stop, type ExitCode } from '../exit.ts';
+import { exitCodes, Stop, type ExitCode } from '../core/exit.ts';
 import type { Streams } from '../output.ts';
 import { Answers, fitted, marked } from './answer.ts';
 import {

@@ -1,10 +1,10 @@
 // The six tools of an agent. None can write: they get the reading half of the client.
 import type { Client, EventKind, Kind, PlanOptions, PushOutcome, RunQuery } from '@integration-sync/client';
 import type { JsonSchemaType } from '@modelcontextprotocol/server';
-import { Stop } from '../exit.ts';
-import { kinds } from '../kinds.ts';
-import type { Item } from '../mapping/items.ts';
-import { planUnchecked } from '../sending/push.ts';
+import { Stop } from '../core/exit.ts';
+import { kinds } from '../core/kinds.ts';
+import type { Item } from '../core/mapping/items.ts';
+import { planUnchecked } from '../core/sending/push.ts';
 import type { Entry, Found } from './answer.ts';
 import { lookAtWebhook, lookAtWebhooks } from './webhooks.ts';
 

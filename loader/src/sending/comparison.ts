@@ -1,10 +1,10 @@
 // What verify finds: rows that a load would create, update or reject, and records that no row names. Of several rows of one id
 // each counts, so that both sides are equal only where each row says what the service has.
 import type { Client, Kind } from '@integration-sync/client';
-import { count, counted } from '../output.ts';
-import { placeOf } from '../reading/source.ts';
-import type { Slot } from './slots.ts';
-import type { FileState } from './state.ts';
+import { count, counted } from '../core/count.ts';
+import { placeOf } from '../core/reading/source.ts';
+import type { Slot } from '../core/sending/slots.ts';
+import type { FileState } from '../core/sending/state.ts';
 
 const shownMax = 10;
 

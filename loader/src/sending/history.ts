@@ -3,8 +3,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Kind } from '@integration-sync/client';
-import { systemCodeOf } from '../exit.ts';
-import { readJson, rejectedIdsFile, writeJson, type LoadState } from './state.ts';
+import { systemCodeOf } from '../core/exit.ts';
+import type { LoadState } from '../core/sending/state.ts';
+import { readJson, rejectedIdsFile, stateFile, writeJson } from './state.ts';
 
 export interface KindHistory {
   url: string;
@@ -33,8 +34,15 @@ export async function startKinds(folder: string, state: LoadState): Promise<void
   await write(folder, state, undefined, new Map());
 }
 
-export async function finishKinds(folder: string, state: LoadState): Promise<void> {
+async function finishKinds(folder: string, state: LoadState): Promise<void> {
   await write(folder, state, new Date().toISOString(), await rejectedIds(folder));
+}
+
+/** Writes the state of a load down. */
+export async function keepState(folder: string, state: LoadState): Promise<void> {
+  // The history for prune is written first: a load that is killed in between can be resumed, but a finished one cannot.
+  if (state.phase === 'finished') await finishKinds(folder, state);
+  await writeJson(folder, stateFile, state);
 }
 
 async function write(

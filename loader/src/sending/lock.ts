@@ -6,8 +6,8 @@
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { exitCodes, Stop, systemCodeOf } from '../exit.ts';
-import { shortened } from '../reading/source.ts';
+import { exitCodes, Stop, systemCodeOf } from '../core/exit.ts';
+import { shortened } from '../core/reading/source.ts';
 import { makeOwnFolder, openOwn } from './own-files.ts';
 
 interface Holder {

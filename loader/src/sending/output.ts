@@ -1,7 +1,7 @@
 // A file that grows by whole rows. A resumed load truncates it to the length in the state, so no row is in it twice.
 import { mkdir, open, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { systemCodeOf } from '../exit.ts';
+import { systemCodeOf } from '../core/exit.ts';
 import { makeOwnFolder, openOwn } from './own-files.ts';
 
 interface Opened {
@@ -12,7 +12,7 @@ interface Opened {
 export class Output implements AsyncDisposable {
   readonly #openFile: () => Promise<Opened>;
   #opening: Promise<Opened> | undefined;
-  #pending: Buffer[] = [];
+  #pending: Uint8Array[] = [];
   #bytes: number;
 
   private constructor(how: () => Promise<Opened>, bytes: number) {
@@ -64,7 +64,7 @@ export class Output implements AsyncDisposable {
     return (await this.#opening).path;
   }
 
-  write(bytes: Buffer): void {
+  write(bytes: Uint8Array): void {
     this.#pending.push(bytes);
     this.#bytes += bytes.length;
   }

@@ -1,30 +1,36 @@
 // The files that a load writes: rejected rows of each input file, results of all rows, deferred rows and rejected ids.
+import { createReadStream } from 'node:fs';
 import { basename, join } from 'node:path';
-import { guarded } from '../reading/formulas.ts';
-import type { RejectsForm } from '../reading/source.ts';
-import { DeferredRows } from './deferred.ts';
+import { createInterface } from 'node:readline';
+import { guarded } from '../core/reading/formulas.ts';
+import type { RejectsForm } from '../core/reading/source.ts';
+import { DeferredRows, type DeferredEntry } from '../core/sending/deferred.ts';
+import type { LoadOutputs } from '../core/sending/loading.ts';
 import { Output } from './output.ts';
-import type { Slot } from './slots.ts';
-import { deferredFile, rejectedIdsFile, type FileState, type LoadState } from './state.ts';
+import type { Slot } from '../core/sending/slots.ts';
+import type { FileState, LoadState } from '../core/sending/state.ts';
+import { deferredFile, rejectedIdsFile } from './state.ts';
 
 const resultsHead = Buffer.from('file,row,externalId,internalId,status\r\n');
 
-export class Outputs implements AsyncDisposable {
+export class Outputs implements LoadOutputs, AsyncDisposable {
   /** Undefined if no state is saved, as in a plan. */
   readonly deferred: DeferredRows | undefined;
   readonly #state: LoadState;
   readonly #results: Output | undefined;
+  readonly #deferredLog: Output | undefined;
   readonly #rejectedIds: Output | undefined;
   readonly #rejects = new Map<FileState, Output>();
 
   private constructor(
     state: LoadState,
     results: Output | undefined,
-    kept?: { deferred: DeferredRows; rejectedIds: Output },
+    kept?: { deferred: DeferredRows; deferredLog: Output; rejectedIds: Output },
   ) {
     this.#state = state;
     this.#results = results;
     this.deferred = kept?.deferred;
+    this.#deferredLog = kept?.deferredLog;
     this.#rejectedIds = kept?.rejectedIds;
     for (const file of state.files) {
       if (file.rejects !== undefined)
@@ -39,11 +45,9 @@ export class Outputs implements AsyncDisposable {
     if (results?.bytes === 0) results.write(resultsHead);
     if (folder === undefined) return new Outputs(state, results);
     const idsBytes = isResumed ? state.rejectedIdsBytes : undefined;
+    const deferredBytes = isResumed ? state.deferredBytes : undefined;
     return new Outputs(state, results, {
-      deferred: await DeferredRows.open(
-        join(folder, deferredFile),
-        isResumed ? state.deferredBytes : undefined,
-      ),
+      ...(await openDeferred(join(folder, deferredFile), deferredBytes)),
       rejectedIds: Output.at(join(folder, rejectedIdsFile), idsBytes),
     });
   }
@@ -83,7 +87,7 @@ export class Outputs implements AsyncDisposable {
   async flush(): Promise<LoadState> {
     const state = structuredClone(this.#state);
     if (state.results !== undefined) state.results.bytes = this.#results?.bytes ?? 0;
-    state.deferredBytes = this.deferred?.log.bytes ?? 0;
+    state.deferredBytes = this.#deferredLog?.bytes ?? 0;
     state.rejectedIdsBytes = this.#rejectedIds?.bytes ?? 0;
     for (const [index, { rejects }] of state.files.entries()) {
       const file = this.#state.files[index];
@@ -95,7 +99,7 @@ export class Outputs implements AsyncDisposable {
   }
 
   #all(): Output[] {
-    const kept = [this.#results, this.deferred?.log, this.#rejectedIds];
+    const kept = [this.#results, this.#deferredLog, this.#rejectedIds];
     return [...this.#rejects.values(), ...kept.filter((one) => one !== undefined)];
   }
 
@@ -107,4 +111,19 @@ export class Outputs implements AsyncDisposable {
 function quoted(unsafe: string): string {
   const text = guarded(unsafe);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** With `bytes`, reads the rows that an interrupted load deferred: so many bytes of the file. */
+async function openDeferred(
+  path: string,
+  bytes: number | undefined,
+): Promise<{ deferred: DeferredRows; deferredLog: Output }> {
+  const deferredLog = Output.at(path, bytes);
+  const entries: DeferredEntry[] = [];
+  if (bytes !== undefined && bytes > 0) {
+    // Later bytes are of rows that the resumed load sends again, and their last line may be incomplete.
+    const input = createReadStream(path, { end: bytes - 1 });
+    for await (const line of createInterface({ input })) entries.push(JSON.parse(line));
+  }
+  return { deferred: new DeferredRows(deferredLog, entries), deferredLog };
 }

@@ -3,7 +3,7 @@
 import { constants } from 'node:fs';
 import { lstat, mkdir, open, realpath, type FileHandle } from 'node:fs/promises';
 import { dirname, sep } from 'node:path';
-import { Stop, systemCodeOf } from '../exit.ts';
+import { Stop, systemCodeOf } from '../core/exit.ts';
 
 const { O_CREAT, O_EXCL, O_RDWR, O_TRUNC } = constants;
 /** Windows lacks it; there, only administrators make links. */

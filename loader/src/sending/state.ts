@@ -1,63 +1,8 @@
-// The progress of a load, on disk. It is replaced as a whole, so a killed process leaves the old or the new state.
+// The state of a load, on disk. It is replaced as a whole, so a killed process leaves the old or the new state.
 import { mkdir, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Kind } from '@integration-sync/client';
-import type { Rules } from '../mapping/map.ts';
-import type { Format } from '../reading/source.ts';
-import { systemCodeOf } from '../exit.ts';
+import { systemCodeOf } from '../core/exit.ts';
 import { openOwn } from './own-files.ts';
-
-export interface Counts {
-  created: number;
-  updated: number;
-  unchanged: number;
-  rejected: number;
-  /** Unchanged rows of a resumed load that it may have sent already before the interruption. */
-  sentAgain: number;
-}
-
-export const noCounts = (): Counts => ({ created: 0, updated: 0, unchanged: 0, rejected: 0, sentAgain: 0 });
-
-export interface FileState {
-  path: string;
-  kind: Kind;
-  format: Format;
-  sheet: string | undefined;
-  rules: Rules;
-  hash: string;
-  /** All rows up to this one are acknowledged. */
-  row: number;
-  /** Rows up to this one may have been sent. */
-  reach: number;
-  counts: Counts;
-  rejects: Grown | undefined;
-  /** Whether its rows are rejected ones of an earlier load. */
-  isRejects?: boolean;
-}
-
-/** A file that the load writes, and its length. */
-export interface Grown {
-  path: string;
-  bytes: number;
-}
-
-export interface LoadState {
-  version: 1;
-  url: string;
-  /** Undefined if the service does not say it, as behind a proxy that passes only the interface on. */
-  integration?: string | undefined;
-  phase: 'loading' | 'retrying' | 'finished';
-  startedAt: string;
-  autoCreateDDS: boolean;
-  /** Undefined if rejected rows are not written. */
-  rejectsFolder: string | undefined;
-  files: FileState[];
-  results: Grown | undefined;
-  deferredBytes: number;
-  rejectedIdsBytes: number;
-  /** What `X-Next-Since` said before the load, by kind; prune needs it. */
-  marks: Partial<Record<Kind, string>>;
-}
 
 export const stateFile = 'load.json';
 export const deferredFile = 'deferred.ndjson';

@@ -1,5 +1,5 @@
 // The messages of Singer (hub.meltano.com/singer/spec), one JSON object a line.
-import { Stop } from '../exit.ts';
+import { Stop } from '../core/exit.ts';
 
 export type Message =
   | { type: 'SCHEMA'; stream: string; schema: { properties?: Record<string, unknown> } }

@@ -1,10 +1,10 @@
 // The streams of a Singer tap: the kind of records of each stream, and how its records become items.
 import type { Kind } from '@integration-sync/client';
-import { Stop } from '../exit.ts';
-import { bindColumns } from '../mapping/columns.ts';
-import { itemsOfObjects, type Item, type MakeItem } from '../mapping/items.ts';
-import type { Rules } from '../mapping/map.ts';
-import { kindByName } from '../reading/inputs.ts';
+import { Stop } from '../core/exit.ts';
+import { bindColumns } from '../core/mapping/columns.ts';
+import { itemsOfObjects, type Item, type MakeItem } from '../core/mapping/items.ts';
+import type { Rules } from '../core/mapping/map.ts';
+import { kindByName } from '../core/reading/inputs.ts';
 
 export interface Stream {
   name: string;

@@ -1,15 +1,15 @@
 // A Singer target: pushes the records, and prints a STATE once the service has accepted or rejected all records before
 // it. So a tap that starts again from a printed STATE skips no record, whenever the target was killed.
 import type { Client, Kind, PushOutcome } from '@integration-sync/client';
-import { find, refusal, tooMany } from '../sending/unnamed.ts';
-import { exitCodes, Stop, type ExitCode } from '../exit.ts';
-import { kinds } from '../kinds.ts';
-import type { Item } from '../mapping/items.ts';
-import type { Rules } from '../mapping/map.ts';
-import { ndjsonRejects } from '../reading/json-source.ts';
+import { find, refusal, tooMany } from '../core/sending/unnamed.ts';
+import { exitCodes, Stop, type ExitCode } from '../core/exit.ts';
+import { kinds } from '../core/kinds.ts';
+import type { Item } from '../core/mapping/items.ts';
+import type { Rules } from '../core/mapping/map.ts';
+import { ndjsonRejects } from '../core/reading/json-source.ts';
 import { Output } from '../sending/output.ts';
-import { PushQueue } from '../sending/push-queue.ts';
-import { itemsMax, itemsOf, settle, slotOf, Slots, type Slot } from '../sending/slots.ts';
+import { PushQueue } from '../core/sending/push-queue.ts';
+import { itemsMax, itemsOf, settle, slotOf, Slots, type Slot } from '../core/sending/slots.ts';
 import { parseMessage, type Message } from './messages.ts';
 import { openStream, type Stream } from './streams.ts';
 

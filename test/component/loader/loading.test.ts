@@ -2,13 +2,14 @@ import { appendFile, mkdir, readdir, readFile, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PushOutcome } from '@integration-sync/client';
 import { expect, it } from 'vitest';
-import { Wrong } from '../../../loader/src/mapping/convert.ts';
-import { ndjsonRejects } from '../../../loader/src/reading/json-source.ts';
-import type { Row, Source } from '../../../loader/src/reading/source.ts';
-import { Loading, type LoadingOptions } from '../../../loader/src/sending/loading.ts';
-import { readHistory } from '../../../loader/src/sending/history.ts';
+import { Wrong } from '../../../loader/src/core/mapping/convert.ts';
+import { ndjsonRejects } from '../../../loader/src/core/reading/json-source.ts';
+import type { Row, Source } from '../../../loader/src/core/reading/source.ts';
+import { Loading, type LoadingOptions } from '../../../loader/src/core/sending/loading.ts';
+import { keepState, readHistory } from '../../../loader/src/sending/history.ts';
 import { Outputs } from '../../../loader/src/sending/outputs.ts';
-import { noCounts, stateFile, type LoadState } from '../../../loader/src/sending/state.ts';
+import { noCounts, type LoadState } from '../../../loader/src/core/sending/state.ts';
+import { stateFile } from '../../../loader/src/sending/state.ts';
 import { pause } from '../../support/pause.ts';
 import { useFolder } from '../../support/use-folder.ts';
 
@@ -92,7 +93,7 @@ async function load(rows: Row[], send: Send): Promise<LoadState> {
     state,
     sources: [sourceOf(rows)],
     outputs,
-    folder: join(folder.path, 'state'),
+    keep: (now) => keepState(join(folder.path, 'state'), now),
     send,
     inFlightMax: 4,
     interrupt,
@@ -122,7 +123,7 @@ async function resume(state: LoadState, rows: Row[], send: Send): Promise<void> 
     state,
     sources,
     outputs,
-    folder: stateFolder,
+    keep: (now) => keepState(stateFolder, now),
     send,
     inFlightMax: 1,
     interrupt,
@@ -195,7 +196,13 @@ it('goes on with deferred rows that an interrupted load had left', async () => {
   const kept = join(folder.path, 'state');
   const rows = [row(1, 'P-1', 'oak'), row(2, 'P-2', 'pine')];
   const interrupt = new AbortController().signal;
-  const common = { state, sources: [sourceOf(rows)], folder: kept, inFlightMax: 1, interrupt };
+  const common = {
+    state,
+    sources: [sourceOf(rows)],
+    inFlightMax: 1,
+    interrupt,
+    keep: (now: LoadState) => keepState(kept, now),
+  };
   {
     await using outputs = await Outputs.open(state, kept, false);
     const send = answering([], (name, call) => {
@@ -249,7 +256,7 @@ it('sends full pushes where the service takes few at a time', async () => {
       },
     ],
     outputs,
-    folder: undefined,
+    keep: undefined,
     inFlightMax: 8,
     interrupt: new AbortController().signal,
     async send(kind, items) {
@@ -275,7 +282,7 @@ it('sends no more once it is interrupted, and knows what was acknowledged', asyn
     state,
     sources: [sourceOf(rows)],
     outputs,
-    folder: folderOfState,
+    keep: (now) => keepState(folderOfState, now),
     inFlightMax: 1,
     interrupt: interrupt.signal,
     send: async (kind, items) => {
@@ -297,7 +304,7 @@ it('says of no row that it is written where the disk is full', async () => {
     state,
     sources: [sourceOf([row(1, 'P-1', 'oak')])],
     outputs,
-    folder: stateFolder,
+    keep: (now) => keepState(stateFolder, now),
     send: answering([], () => false),
     inFlightMax: 4,
     interrupt: new AbortController().signal,

@@ -3,24 +3,21 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import iconv from 'iconv-lite';
 import { expect, it } from 'vitest';
-import { Wrong } from '../../../loader/src/mapping/convert.ts';
-import { parseMap } from '../../../loader/src/mapping/map.ts';
-import { openSource, resolveInputs } from '../../../loader/src/reading/inputs.ts';
-import type { Source } from '../../../loader/src/reading/source.ts';
+import { Wrong } from '../../../loader/src/core/mapping/convert.ts';
+import type { Source } from '../../../loader/src/core/reading/source.ts';
+import { openOnBoth } from '../../support/both-platforms.ts';
 import { useFolder } from '../../support/use-folder.ts';
 import { makeWorkbook, type WrittenCell } from '../../support/workbooks.ts';
 
-// Files as systems write them: each comes out right, or is refused by name, and none is damaged in silence.
+// Files as systems write them: each comes out right, or is refused by name, and none is damaged in silence. Command and page
+// find the same in each.
 
 const folder = useFolder();
 
 async function sourceOf(name: string, content: string | Buffer, rules: object = {}): Promise<Source> {
   const path = join(folder.path, name);
   await writeFile(path, content);
-  const map = parseMap({ '*': rules }, 'map.json');
-  const [input] = await resolveInputs({ files: [path], map, rules: {} });
-  if (input === undefined) throw new Error('there is no input');
-  return openSource(input);
+  return openOnBoth(path, rules);
 }
 
 async function read(...of: Parameters<typeof sourceOf>): Promise<unknown[]> {

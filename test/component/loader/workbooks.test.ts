@@ -3,9 +3,9 @@ import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { Shown, Wrong, type Cell } from '../../../loader/src/mapping/convert.ts';
-import { resolveInputs } from '../../../loader/src/reading/inputs.ts';
-import { sheetRows, sheetsOf } from '../../../loader/src/reading/workbook.ts';
+import { Shown, Wrong, type Cell } from '../../../loader/src/core/mapping/convert.ts';
+import { resolveInputs } from '../../../loader/src/core/reading/inputs.ts';
+import { sheetRows, sheetsOf } from '../../../loader/src/core/reading/workbook.ts';
 import { useFolder } from '../../support/use-folder.ts';
 import { makeWorkbook, type ZipForm } from '../../support/workbooks.ts';
 
@@ -187,7 +187,7 @@ it('100,000 rows of shared texts are read in 300 MB', async () => {
     'xl/sharedStrings.xml': `<sst>${texts.map((text) => `<si><t>${text}</t></si>`).join('')}</sst>`,
   };
   await writeFile(path, makeWorkbook({ Suppliers: [] }, parts));
-  const inputs = resolve(import.meta.dirname, '../../../loader/src/reading/inputs.ts');
+  const inputs = resolve(import.meta.dirname, '../../../loader/src/core/reading/inputs.ts');
   // `maxRSS` is of no use here: Linux begins it with what the parent of a process had.
   const script = `
     import { openSource, resolveInputs } from ${JSON.stringify(inputs)};

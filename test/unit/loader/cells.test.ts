@@ -1,13 +1,13 @@
 import { Batch, Product, Supplier } from '@integration-sync/contracts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fieldsOf, kinds, neededOf } from '../../../loader/src/kinds.ts';
-import { bindColumns } from '../../../loader/src/mapping/columns.ts';
-import { Wrong } from '../../../loader/src/mapping/convert.ts';
-import { dateFormat, findDates, readDate } from '../../../loader/src/mapping/dates.ts';
-import { itemsOfCells, itemsOfObjects, type Table } from '../../../loader/src/mapping/items.ts';
-import { parseMap, rulesFor, type Rules } from '../../../loader/src/mapping/map.ts';
-import { findDecimals, readNumber } from '../../../loader/src/mapping/numbers.ts';
+import { fieldsOf, kinds, neededOf } from '../../../loader/src/core/kinds.ts';
+import { bindColumns } from '../../../loader/src/core/mapping/columns.ts';
+import { Wrong } from '../../../loader/src/core/mapping/convert.ts';
+import { dateFormat, findDates, readDate } from '../../../loader/src/core/mapping/dates.ts';
+import { itemsOfCells, itemsOfObjects, type Table } from '../../../loader/src/core/mapping/items.ts';
+import { parseMap, rulesFor, type Rules } from '../../../loader/src/core/mapping/map.ts';
+import { findDecimals, readNumber } from '../../../loader/src/core/mapping/numbers.ts';
 
 const found = (texts: string[]) => findDates(texts)?.map(({ text }) => text);
 

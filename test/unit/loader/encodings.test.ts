@@ -6,7 +6,7 @@ import {
   encode,
   encodingByBom,
   toUtf8,
-} from '../../../loader/src/reading/encodings.ts';
+} from '../../../loader/src/core/reading/encodings.ts';
 
 const watched = (bytes: Buffer, chunkBytes = 3): ByteWatch => {
   const watch = new ByteWatch();
@@ -56,7 +56,7 @@ it.each(['windows-1252', 'cp850', 'cp437', 'iso-8859-15', 'utf-8'])('reads block
 
 it.each(['utf-16le', 'utf-16be'])('reads %s in any chunks', async (name) => {
   const bytes = encode(text, name);
-  async function* chunks(): AsyncGenerator<Buffer> {
+  async function* chunks(): AsyncGenerator<Uint8Array> {
     for (let at = 0; at < bytes.length; at += 3) yield bytes.subarray(at, at + 3);
   }
   expect(Buffer.concat(await Array.fromAsync(toUtf8(chunks(), name))).toString()).toBe(text);

@@ -2,8 +2,8 @@ import { setImmediate } from 'node:timers/promises';
 import type { PushOutcome } from '@integration-sync/client';
 import { assert, asyncProperty, constantFrom, integer, nat } from 'fast-check';
 import { expect, it } from 'vitest';
-import { PushQueue } from '../../../loader/src/sending/push-queue.ts';
-import { Slots, type Slot } from '../../../loader/src/sending/slots.ts';
+import { PushQueue } from '../../../loader/src/core/sending/push-queue.ts';
+import { Slots, type Slot } from '../../../loader/src/core/sending/slots.ts';
 
 const slot = (row: number, id: string): Slot => ({
   row,

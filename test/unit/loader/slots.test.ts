@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Slots, slotOf } from '../../../loader/src/sending/slots.ts';
+import { Slots, slotOf } from '../../../loader/src/core/sending/slots.ts';
 
 it.each([
   ['many rows', 8_001, 'row'],

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { parse } from 'csv-parse/sync';
 import { expect, it } from 'vitest';
-import { csvBlocks, parseRecords } from '../../../loader/src/reading/csv.ts';
-import { Splitter } from '../../../loader/src/reading/splitter.ts';
+import { csvBlocks, parseRecords } from '../../../loader/src/core/reading/csv.ts';
+import { Splitter } from '../../../loader/src/core/reading/splitter.ts';
 
 const form = { delimiter: ';'.charCodeAt(0), quotes: true, where: 'suppliers.csv' };
 

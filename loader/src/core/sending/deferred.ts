@@ -1,10 +1,8 @@
 // Rows whose reference was not found. They are sent again after all other rows, unless a later row of the same id replaces
 // them, which a rejected row does not.
-import { createReadStream } from 'node:fs';
-import { createInterface } from 'node:readline';
 import type { Kind } from '@integration-sync/client';
 import type { Item } from '../mapping/items.ts';
-import { Output } from './output.ts';
+import { utf8Bytes } from '../bytes.ts';
 
 export interface Deferred {
   kind: Kind;
@@ -20,26 +18,25 @@ export interface Deferred {
 /** Further rows are rejected immediately, because deferred rows are kept in memory. */
 const heldMax = 20_000;
 
-export class DeferredRows implements AsyncDisposable {
+/** A line of the log: a row that is deferred, or the key of one that is no longer. */
+export type DeferredEntry = Deferred | { dropped: string };
+
+/** Keeps what is deferred, for a load that goes on after an interruption. */
+export interface DeferredLog {
+  write(bytes: Uint8Array): void;
+}
+
+export class DeferredRows {
   readonly #byId = new Map<string, Deferred>();
-  readonly log: Output;
+  readonly #log: DeferredLog;
 
-  private constructor(log: Output) {
-    this.log = log;
-  }
-
-  /** With `bytes`, reads the rows that an interrupted load deferred: so many bytes of the file. */
-  static async open(path: string, bytes?: number): Promise<DeferredRows> {
-    const rows = new DeferredRows(Output.at(path, bytes));
-    if (bytes === undefined || bytes === 0) return rows;
-    // Later bytes are of rows that the resumed load sends again, and their last line may be incomplete.
-    const input = createReadStream(path, { end: bytes - 1 });
-    for await (const line of createInterface({ input })) {
-      const entry: Deferred | { dropped: string } = JSON.parse(line);
-      if ('dropped' in entry) rows.#byId.delete(entry.dropped);
-      else rows.#byId.set(keyOf(entry), entry);
+  /** With the entries of the log that an interrupted load has left. */
+  constructor(log: DeferredLog, entries: Iterable<DeferredEntry> = []) {
+    this.#log = log;
+    for (const entry of entries) {
+      if ('dropped' in entry) this.#byId.delete(entry.dropped);
+      else this.#byId.set(keyOf(entry), entry);
     }
-    return rows;
   }
 
   /** False if too many rows are deferred. */
@@ -48,7 +45,7 @@ export class DeferredRows implements AsyncDisposable {
     const line = JSON.stringify(deferred);
     // A copy: V8 may keep a cell as a slice of a large text, which then stays in memory.
     this.#byId.set(keyOf(deferred), JSON.parse(line));
-    this.log.write(Buffer.from(`${line}\n`));
+    this.#log.write(utf8Bytes(`${line}\n`));
     return true;
   }
 
@@ -59,7 +56,7 @@ export class DeferredRows implements AsyncDisposable {
     const earlier = this.#byId.get(key);
     if (earlier === undefined) return undefined;
     this.#byId.delete(key);
-    this.log.write(Buffer.from(`${JSON.stringify({ dropped: key })}\n`));
+    this.#log.write(utf8Bytes(`${JSON.stringify({ dropped: key })}\n`));
     return earlier;
   }
 
@@ -69,10 +66,6 @@ export class DeferredRows implements AsyncDisposable {
 
   first(count: number): Deferred[] {
     return [...this.#byId.values()].slice(0, count);
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.log[Symbol.asyncDispose]();
   }
 }
 

@@ -1,16 +1,15 @@
 // Finds the kind and the format of each file, by its name unless a map or an option names the kind.
-import { basename, resolve } from 'node:path';
+import { platform } from '#platform';
 import type { Kind } from '@integration-sync/client';
 import { Stop } from '../exit.ts';
 import { kinds } from '../kinds.ts';
 import { rulesFor, type LoadMap, type Rules } from '../mapping/map.ts';
-import { checkFile, standardInput } from './bytes.ts';
-import { openCsv } from './csv-source.ts';
-import { openJson, openNdjson } from './json-source.ts';
+import { lookAtCsv, openCsv } from './csv-source.ts';
+import { lookAtJson, openJson, openNdjson } from './json-source.ts';
 import { refuseForeign } from './signature.ts';
-import type { Format, Input, Source } from './source.ts';
+import { standardInput, type Format, type Input, type Source, type TableLook } from './source.ts';
 import { sheetsOf } from './workbook.ts';
-import { openXlsx } from './xlsx-source.ts';
+import { lookAtXlsx, openXlsx } from './xlsx-source.ts';
 
 export interface Wanted {
   files: readonly string[];
@@ -57,8 +56,8 @@ async function inputsOf(file: string, wanted: Wanted): Promise<Input[]> {
       throw new Stop('Say --kind suppliers, products or batches of standard input.');
     return [{ path: file, kind: rules.kind, format: 'csv', sheet: undefined, rules }];
   }
-  await checkFile(file);
-  const name = basename(file);
+  await platform.check(file);
+  const name = platform.basename(file);
   const extension = /\.(\w+)(?:\.gz)?$/i.exec(name)?.[1]?.toLowerCase() ?? '';
   const format = formats[extension];
   if (format !== undefined || foreign.has(extension)) await refuseForeign(file, format);
@@ -67,7 +66,7 @@ async function inputsOf(file: string, wanted: Wanted): Promise<Input[]> {
       `${file}: its name says no format. Name it .csv, .tsv, .txt, .ndjson, .json or .xlsx, or with .gz behind.`,
     );
   }
-  const path = resolve(file);
+  const path = platform.resolve(file);
   if (format === 'xlsx') return inputsOfSheets(path, name, wanted);
   const rules = { ...rulesFor(map, name), ...options };
   return [{ path, kind: kindOf(name, rules, file), format, sheet: undefined, rules }];
@@ -108,12 +107,24 @@ export function kindByName(name: string): Kind | undefined {
   return kinds.find((kind) => lower.startsWith(kind) || lower.startsWith(kind.replace(/e?s$/, '')));
 }
 
-const openers: Readonly<Record<Format, (input: Input, piped?: AsyncIterable<Buffer>) => Promise<Source>>> = {
+const openers: Readonly<
+  Record<Format, (input: Input, piped?: AsyncIterable<Uint8Array>) => Promise<Source>>
+> = {
   csv: openCsv,
   ndjson: openNdjson,
   json: openJson,
   xlsx: openXlsx,
 };
 
-export const openSource = (input: Input, piped?: AsyncIterable<Buffer>): Promise<Source> =>
+export const openSource = (input: Input, piped?: AsyncIterable<Uint8Array>): Promise<Source> =>
   openers[input.format](input, piped);
+
+const lookers: Readonly<Record<Format, (input: Input) => Promise<TableLook>>> = {
+  csv: lookAtCsv,
+  ndjson: lookAtJson,
+  json: lookAtJson,
+  xlsx: lookAtXlsx,
+};
+
+/** What the file is, whether it can be loaded or not. Standard input cannot be looked at. */
+export const lookAtTable = (input: Input): Promise<TableLook> => lookers[input.format](input);

@@ -1,7 +1,6 @@
 // Unpacks the parts of a zip file as streams, so no part is in memory as a whole. Checks size and CRC of each part.
-import { open, type FileHandle } from 'node:fs/promises';
-import { Readable } from 'node:stream';
-import { crc32, createInflateRaw } from 'node:zlib';
+import { platform } from '#platform';
+import type { OpenedFile } from '../platform.ts';
 import { messageOf, Stop } from '../exit.ts';
 import { shortened } from './source.ts';
 
@@ -28,20 +27,20 @@ const unpackedBytesMax = 512 * 1024 * 1024;
 /** Stands in a 32-bit field whose number needs 64 bits, and is in the extra field. */
 const elsewhere = 0xffff_ffff;
 /** The signature of Office files with a password, and of workbooks from before 2007 (.xls). */
-const compoundFile = Buffer.from('d0cf11e0a1b11ae1', 'hex');
+const compoundFile = '\u00d0\u00cf\u0011\u00e0\u00a1\u00b1\u001a\u00e1';
 
 export class Zip implements AsyncDisposable {
-  readonly #file: FileHandle;
+  readonly #file: OpenedFile;
   readonly #where: string;
   readonly #parts = new Map<string, Part>();
 
-  private constructor(file: FileHandle, where: string) {
+  private constructor(file: OpenedFile, where: string) {
     this.#file = file;
     this.#where = where;
   }
 
   static async open(path: string): Promise<Zip> {
-    const zip = new Zip(await open(path), shortened(path));
+    const zip = new Zip(await platform.open(path), shortened(path));
     try {
       await zip.#readDirectory();
       return zip;
@@ -59,7 +58,7 @@ export class Zip implements AsyncDisposable {
     return new Stop(`${this.#where} is broken (${why}): save it again.`, undefined, { cause });
   }
 
-  async *read(name: string): AsyncGenerator<Buffer, void, undefined> {
+  async *read(name: string): AsyncGenerator<Uint8Array, void, undefined> {
     const part = this.#parts.get(plain(name));
     if (part === undefined) throw this.broken(`${name} is missing`);
     if (part.isEncrypted) throw this.#encrypted();
@@ -71,7 +70,7 @@ export class Zip implements AsyncDisposable {
       for await (const chunk of this.#unpacked(part)) {
         bytes += chunk.length;
         if (bytes > part.bytes) break;
-        crc = crc32(chunk, crc);
+        crc = platform.crc32(chunk, crc);
         yield chunk;
       }
     } catch (error) {
@@ -81,47 +80,36 @@ export class Zip implements AsyncDisposable {
       throw this.broken(`${name} is not what the directory says of it`);
   }
 
-  async *#unpacked({ headerAt, method, packedBytes }: Part): AsyncGenerator<Buffer, void, undefined> {
+  async *#unpacked({ headerAt, method, packedBytes }: Part): AsyncGenerator<Uint8Array, void, undefined> {
     const header = await this.#bytes(headerAt, 30);
-    const packed = this.#pieces(
-      headerAt + 30 + header.readUInt16LE(26) + header.readUInt16LE(28),
-      packedBytes,
-    );
+    const packed = this.#pieces(headerAt + 30 + uint16(header, 26) + uint16(header, 28), packedBytes);
     if (method === 0) {
       yield* packed;
       return;
     }
     if (method !== 8) throw this.broken(`method ${method} of packing`);
-    const source = Readable.from(packed);
-    const unpacked = source.pipe(createInflateRaw());
-    source.on('error', (error) => unpacked.destroy(error));
-    try {
-      yield* unpacked;
-    } finally {
-      source.destroy();
-      unpacked.destroy();
-    }
+    yield* platform.inflate(packed);
   }
 
-  async *#pieces(from: number, length: number): AsyncGenerator<Buffer, void, undefined> {
+  async *#pieces(from: number, length: number): AsyncGenerator<Uint8Array, void, undefined> {
     for (let at = 0; at < length; at += pieceBytes)
       yield await this.#bytes(from + at, Math.min(pieceBytes, length - at));
   }
 
   async #readDirectory(): Promise<void> {
-    const { size } = await this.#file.stat();
-    if ((await this.#bytes(0, Math.min(size, 8))).equals(compoundFile)) throw this.#encrypted();
+    const { size } = this.#file;
+    if (platform.latin1(await this.#bytes(0, Math.min(size, 8))) === compoundFile) throw this.#encrypted();
     const tailBytes = Math.min(size, locator64Bytes + endBytes + commentBytesMax);
     const tail = await this.#bytes(size - tailBytes, tailBytes);
     let end = tail.length - endBytes;
-    while (end >= 0 && tail.readUInt32LE(end) !== endSignature) end -= 1;
+    while (end >= 0 && uint32(tail, end) !== endSignature) end -= 1;
     if (end < 0) throw this.#noWorkbook();
-    let length = tail.readUInt32LE(end + 12);
-    let from = tail.readUInt32LE(end + 16);
+    let length = uint32(tail, end + 12);
+    let from = uint32(tail, end + 16);
     const locator = end - locator64Bytes;
-    if (locator >= 0 && tail.readUInt32LE(locator) === locator64Signature) {
+    if (locator >= 0 && uint32(tail, locator) === locator64Signature) {
       const end64 = await this.#bytes(number64(tail, locator + 8), 56);
-      if (end64.readUInt32LE(0) !== end64Signature) throw this.#noWorkbook();
+      if (uint32(end64, 0) !== end64Signature) throw this.#noWorkbook();
       length = number64(end64, 40);
       from = number64(end64, 48);
     }
@@ -129,33 +117,33 @@ export class Zip implements AsyncDisposable {
     this.#listParts(await this.#bytes(from, length));
   }
 
-  #listParts(directory: Buffer): void {
+  #listParts(directory: Uint8Array): void {
     for (let at = 0; at + 46 <= directory.length;) {
-      if (directory.readUInt32LE(at) !== partSignature) throw this.#noWorkbook();
-      const nameEnd = at + 46 + directory.readUInt16LE(at + 28);
-      const extraEnd = nameEnd + directory.readUInt16LE(at + 30);
-      const numbers = [24, 20, 42].map((offset) => directory.readUInt32LE(at + offset));
+      if (uint32(directory, at) !== partSignature) throw this.#noWorkbook();
+      const nameEnd = at + 46 + uint16(directory, at + 28);
+      const extraEnd = nameEnd + uint16(directory, at + 30);
+      const numbers = [24, 20, 42].map((offset) => uint32(directory, at + offset));
       const [bytes = 0, packedBytes = 0, headerAt = 0] = in64Bits(
         numbers,
         directory.subarray(nameEnd, extraEnd),
       );
-      this.#parts.set(plain(directory.toString('utf8', at + 46, nameEnd)), {
-        isEncrypted: (directory.readUInt16LE(at + 8) & 1) === 1,
-        method: directory.readUInt16LE(at + 10),
-        crc: directory.readUInt32LE(at + 16),
+      this.#parts.set(plain(platform.utf8(directory, at + 46, nameEnd)), {
+        isEncrypted: (uint16(directory, at + 8) & 1) === 1,
+        method: uint16(directory, at + 10),
+        crc: uint32(directory, at + 16),
         bytes,
         packedBytes,
         headerAt,
       });
-      at = extraEnd + directory.readUInt16LE(at + 32);
+      at = extraEnd + uint16(directory, at + 32);
     }
   }
 
-  async #bytes(position: number, length: number): Promise<Buffer> {
+  async #bytes(position: number, length: number): Promise<Uint8Array> {
     if (!Number.isSafeInteger(position)) throw this.broken('it ends too soon');
-    const { buffer, bytesRead } = await this.#file.read(Buffer.alloc(length), 0, length, position);
-    if (bytesRead < length) throw this.broken('it ends too soon');
-    return buffer;
+    const bytes = await this.#file.read(position, length);
+    if (bytes.length < length) throw this.broken('it ends too soon');
+    return bytes;
   }
 
   #noWorkbook = (): Stop =>
@@ -167,19 +155,23 @@ export class Zip implements AsyncDisposable {
     );
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#file.close();
+    await this.#file[Symbol.asyncDispose]();
   }
 }
 
 /** Names of parts are compared without case, and some writers use backslashes. */
 const plain = (name: string): string => name.replaceAll('\\', '/').replace(/^\//, '').toLowerCase();
 
-const number64 = (bytes: Buffer, at: number): number => Number(bytes.readBigUInt64LE(at));
+const viewOf = (bytes: Uint8Array): DataView =>
+  new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+const uint16 = (bytes: Uint8Array, at: number): number => viewOf(bytes).getUint16(at, true);
+const uint32 = (bytes: Uint8Array, at: number): number => viewOf(bytes).getUint32(at, true);
+const number64 = (bytes: Uint8Array, at: number): number => Number(viewOf(bytes).getBigUint64(at, true));
 
 /** Replaces the numbers that need 64 bits: the extra field has them in this order. */
-function in64Bits(numbers: readonly number[], extra: Buffer): number[] {
-  for (let at = 0; at + 4 <= extra.length; at += 4 + extra.readUInt16LE(at + 2)) {
-    if (extra.readUInt16LE(at) !== 1) continue;
+function in64Bits(numbers: readonly number[], extra: Uint8Array): number[] {
+  for (let at = 0; at + 4 <= extra.length; at += 4 + uint16(extra, at + 2)) {
+    if (uint16(extra, at) !== 1) continue;
     let next = at + 4;
     return numbers.map((number) => {
       if (number !== elsewhere || next + 8 > extra.length) return number;

@@ -1,6 +1,6 @@
 // The records that the last full load of a kind did not name.
 import type { Client, Kind } from '@integration-sync/client';
-import { count } from '../output.ts';
+import { count } from '../count.ts';
 
 export interface Found {
   kind: Kind;

@@ -5,6 +5,7 @@
 //   bare      a quote is a character like others; a delimiter or a line end ends the field
 //   quoted    only a quote matters
 //   closing   after a quote within quotes: another quote is one character, a delimiter or a line end ends the field
+import { copied, joined } from '../bytes.ts';
 import { Stop } from '../exit.ts';
 
 const start = 0;
@@ -38,7 +39,7 @@ export class Splitter {
   #openedInLine = 0;
   #lineEnd: number | undefined;
   #pendingReturn = false;
-  #carried: Buffer[] = [];
+  #carried: Uint8Array[] = [];
   /** How many bytes there are since the end of the last complete record. */
   #openBytes = 0;
 
@@ -49,35 +50,35 @@ export class Splitter {
   }
 
   /** The complete records of the carried bytes and this chunk; undefined if there is none yet. */
-  push(chunk: Buffer): Buffer | undefined {
+  push(chunk: Uint8Array): Uint8Array | undefined {
     const end = this.#pass(chunk);
-    const block = end < 0 ? undefined : Buffer.concat([...this.#carried, chunk.subarray(0, end)]);
+    const block = end < 0 ? undefined : joined([...this.#carried, chunk.subarray(0, end)]);
     if (block !== undefined) this.#carried = [];
     // A copy, because the next chunk may reuse the memory of this one.
-    if (this.#openBytes > 0) this.#carried.push(Buffer.from(chunk.subarray(Math.max(end, 0))));
+    if (this.#openBytes > 0) this.#carried.push(copied(chunk.subarray(Math.max(end, 0))));
     return block;
   }
 
   /** For callers that need only `records` and `lines`, and never call `push`. */
-  count(chunk: Buffer): void {
+  count(chunk: Uint8Array): void {
     this.#pass(chunk);
   }
 
   /** Ends the file. Returns the record after the last line end, if there is one. */
-  end(): Buffer | undefined {
+  end(): Uint8Array | undefined {
     if (this.#state === quoted) throw this.#unclosed();
     if (this.#openBytes === 0) return undefined;
     if (this.#pendingReturn) this.#endLine(carriageReturn);
     else this.lines += 1;
     this.records += 1;
-    const rest = Buffer.concat(this.#carried);
+    const rest = joined(this.#carried);
     this.#carried = [];
     this.#openBytes = 0;
     return rest;
   }
 
   /** Where the last complete record ends in the chunk, or -1. Throws if the record after it is longer than 1 MiB. */
-  #pass(chunk: Buffer): number {
+  #pass(chunk: Uint8Array): number {
     const end = this.#scan(chunk);
     this.#openBytes = end < 0 ? this.#openBytes + chunk.length : chunk.length - end;
     if (this.#openBytes <= recordBytesMax) return end;
@@ -93,7 +94,7 @@ export class Splitter {
     );
   }
 
-  #scan(chunk: Buffer): number {
+  #scan(chunk: Uint8Array): number {
     const delimiter = this.#delimiter;
     const quote = this.#quote;
     let state = this.#state;
@@ -144,7 +145,7 @@ export class Splitter {
   }
 
   /** Scans a chunk without quotes from line end to line end, in half the time of a scan byte by byte. */
-  #scanUnquoted(chunk: Buffer, from: number, lastEnd: number): number {
+  #scanUnquoted(chunk: Uint8Array, from: number, lastEnd: number): number {
     let end = lastEnd;
     let feed = indexIn(chunk, lineFeed, from);
     let carriage = indexIn(chunk, carriageReturn, from);
@@ -182,7 +183,7 @@ export class Splitter {
     this.#lineEnd = sort;
   }
 
-  #countLines(chunk: Buffer, from: number, to: number): void {
+  #countLines(chunk: Uint8Array, from: number, to: number): void {
     for (let at = chunk.indexOf(lineFeed, from); at >= 0 && at < to; at = chunk.indexOf(lineFeed, at + 1)) {
       this.lines += 1;
     }
@@ -190,7 +191,7 @@ export class Splitter {
 }
 
 /** The index of the byte, or the length of the chunk if it lacks the byte. */
-function indexIn(chunk: Buffer, byte: number, from: number): number {
+function indexIn(chunk: Uint8Array, byte: number, from: number): number {
   const index = chunk.indexOf(byte, from);
   return index < 0 ? chunk.length : index;
 }

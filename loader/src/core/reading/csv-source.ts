@@ -1,15 +1,16 @@
 // A CSV file: a first pass over all bytes finds encoding, delimiter and broken records, a second reads rows.
+import { platform } from '#platform';
+import { joined } from '../bytes.ts';
 import { Stop } from '../exit.ts';
 import { isRejectsHeader } from '../kinds.ts';
 import { bindColumns, isHeader, namesByPosition } from '../mapping/columns.ts';
 import { itemsOfCells } from '../mapping/items.ts';
-import { openBytes } from './bytes.ts';
 import { csvRejects, type CsvRejects } from './csv-rejects.ts';
 import { csvBlocks, findDelimiter, parseRecords, takeRecords, type CsvForm } from './csv.ts';
 import { ByteWatch, checkEncoding, encodingByBom, isLikeAscii, toUtf8 } from './encodings.ts';
 import { unguarded } from './formulas.ts';
 import { isRuler, likelyHeader } from './likely-header.ts';
-import { placeOf, type Input, type Row, type Source } from './source.ts';
+import { placeOf, type Input, type Row, type Source, type TableLook } from './source.ts';
 import { Splitter } from './splitter.ts';
 import { firstBytes, withoutStart } from './start.ts';
 
@@ -29,12 +30,24 @@ interface Look {
   notes: string[];
 }
 
-export async function openCsv(input: Input, standardInput?: AsyncIterable<Buffer>): Promise<Source> {
+/** What a first pass over a file finds, before its columns are bound to fields. */
+interface CsvTable extends Head {
+  where: string;
+  look: Look;
+  tidied: Tidy;
+  isRow: (cells: readonly string[]) => boolean;
+  /** The first rows below the header. */
+  sample: readonly (readonly string[])[];
+  /** The texts of all rows, in blocks of whole rows. */
+  blocks: () => AsyncGenerator<string, void, undefined>;
+}
+
+async function readTable(input: Input, standardInput?: AsyncIterable<Uint8Array>): Promise<CsvTable> {
   const where = placeOf(input);
   // Standard input can be read only once: its first MiB is kept, and looked at beforehand.
   const piped = standardInput === undefined ? undefined : await firstBytes(standardInput, startBytes);
-  const bytes = (): AsyncIterable<Buffer> => piped?.all() ?? openBytes(input.path);
-  const first = piped?.start ?? (await firstBytes(openBytes(input.path), startBytes, true)).start;
+  const bytes = (): AsyncIterable<Uint8Array> => piped?.all() ?? platform.stream(input.path);
+  const first = piped?.start ?? (await firstBytes(platform.stream(input.path), startBytes, true)).start;
   if (first.length === 0) throw new Stop(`${where} is empty.`);
   const isCut = piped !== undefined && first.length >= startBytes;
   const look = await lookAt(
@@ -43,15 +56,14 @@ export async function openCsv(input: Input, standardInput?: AsyncIterable<Buffer
     isCut ? undefined : piped === undefined ? bytes() : only(first),
     where,
   );
-
-  const blocksOf = (from: AsyncIterable<Buffer>) => blocksIn(withoutStart(from, look.bomBytes), look);
+  const blocksOf = (from: AsyncIterable<Uint8Array>) => blocksIn(withoutStart(from, look.bomBytes), look);
   const begun = await beginning(
     blocksOf(piped === undefined ? bytes() : only(first)),
     look,
     piped !== undefined,
   );
-  const { headerAt, header, isRejects } = headOf(begun, input);
-  const { bound, unused, key } = bindColumns(header, { ...input.rules, kind: input.kind }, where);
+  const head = headOf(begun, input);
+  const { headerAt, header, isRejects } = head;
   const { isList } = look;
   const tidied = tidying({ isList: isList && input.rules.trim !== false, isRejects });
   const isRow = (cells: readonly string[]): boolean =>
@@ -60,8 +72,30 @@ export async function openCsv(input: Input, standardInput?: AsyncIterable<Buffer
     .slice(headerAt + 1, headerAt + 1 + sampleRows)
     .filter(isRow)
     .map(tidied);
+  return { ...head, where, look, tidied, isRow, sample, blocks: () => blocksOf(bytes()) };
+}
+
+/** What the file is, also where its columns are not those that a load needs. */
+export async function lookAtCsv(input: Input): Promise<TableLook> {
+  const { look, headerAt, header, sample } = await readTable(input);
+  const { encoding, form, isList, total } = look;
+  return {
+    encoding,
+    delimiter: isList ? undefined : String.fromCharCode(form.delimiter),
+    headerRow: headerAt + 1,
+    rows: total === undefined ? undefined : total - headerAt - 1,
+    header,
+    sample,
+  };
+}
+
+export async function openCsv(input: Input, standardInput?: AsyncIterable<Uint8Array>): Promise<Source> {
+  const table = await readTable(input, standardInput);
+  const { where, look, headerAt, header, isRejects, tidied, isRow, sample } = table;
+  const { isList } = look;
+  const { bound, unused, key } = bindColumns(header, { ...input.rules, kind: input.kind }, where);
   const delimiter = String.fromCharCode(look.form.delimiter);
-  const table = {
+  const columns = {
     kind: input.kind,
     bound,
     key,
@@ -71,7 +105,7 @@ export async function openCsv(input: Input, standardInput?: AsyncIterable<Buffer
     where,
     isExact: isList,
   };
-  const { make, notes } = itemsOfCells(table, input.rules);
+  const { make, notes } = itemsOfCells(columns, input.rules);
   const cellsOf = (raw: string): readonly string[] => tidied(parseRecords(raw, look.form)[0] ?? []);
   return {
     input,
@@ -88,7 +122,7 @@ export async function openCsv(input: Input, standardInput?: AsyncIterable<Buffer
     make: (raw) => make(cellsOf(String(raw))),
     async *rows() {
       let number = 0;
-      for await (const text of blocksOf(bytes())) {
+      for await (const text of table.blocks()) {
         const rows: Row[] = [];
         takeRecords(text, look.form, (cells, from, to) => {
           number += 1;
@@ -121,7 +155,7 @@ function rejectsForm({ path }: Input, { encoding, bomBytes, form, isList }: Look
 }
 
 function blocksIn(
-  bytes: AsyncIterable<Buffer>,
+  bytes: AsyncIterable<Uint8Array>,
   { encoding, form }: Look,
 ): AsyncGenerator<string, void, undefined> {
   return isLikeAscii(encoding)
@@ -131,18 +165,18 @@ function blocksIn(
 
 async function lookAt(
   { rules, kind }: Input,
-  first: Buffer,
-  whole: AsyncIterable<Buffer> | undefined,
+  first: Uint8Array,
+  whole: AsyncIterable<Uint8Array> | undefined,
   where: string,
 ): Promise<Look> {
   const bom = encodingByBom(first);
   const said = rules.encoding === undefined ? bom?.encoding : checkEncoding(rules.encoding);
   const bomBytes = said === bom?.encoding ? (bom?.bomBytes ?? 0) : 0;
   const start = await startText(first.subarray(bomBytes), said);
-  const separator = /^sep=(.)(?:\r\n|\n|\r)/.exec(start.subarray(0, 16).toString());
+  const separator = /^sep=(.)(?:\r\n|\n|\r)/.exec(platform.utf8(start, 0, Math.min(16, start.length)));
   const delimiter =
     rules.delimiter ?? separator?.[1] ?? findDelimiter(start, (cells) => isHeader(cells, { ...rules, kind }));
-  const isList = delimiter === '|' && rules.delimiter === undefined && isPrinted(start.toString());
+  const isList = delimiter === '|' && rules.delimiter === undefined && isPrinted(platform.utf8(start));
   // In a list, blanks make room for a delimiter, and quotes are characters like others.
   const form = { delimiter: delimiter.charCodeAt(0), quotes: rules.quotes ?? !isList, where };
 
@@ -166,11 +200,11 @@ async function lookAt(
   };
 }
 
-async function startText(first: Buffer, encoding: string | undefined): Promise<Buffer> {
+async function startText(first: Uint8Array, encoding: string | undefined): Promise<Uint8Array> {
   if (encoding === undefined || isLikeAscii(encoding)) return first;
-  const chunks: Buffer[] = [];
+  const chunks: Uint8Array[] = [];
   for await (const chunk of toUtf8(only(first), encoding)) chunks.push(chunk);
-  return Buffer.concat(chunks);
+  return joined(chunks);
 }
 
 function encodingOf(watch: ByteWatch, said: string | undefined, where: string): string {
@@ -254,6 +288,6 @@ const isOutside = (cells: readonly string[], header: readonly string[]): boolean
 
 const isBlank = (cells: readonly string[]): boolean => cells.every((cell) => cell === '');
 
-async function* only(bytes: Buffer): AsyncGenerator<Buffer, void, undefined> {
+async function* only(bytes: Uint8Array): AsyncGenerator<Uint8Array, void, undefined> {
   yield bytes;
 }

@@ -1,29 +1,31 @@
 // Reads the first bytes of a stream, so that they can be looked at before the rest is read.
 
+import { copied, joined } from '../bytes.ts';
+
 export interface Begun {
-  start: Buffer;
+  start: Uint8Array;
   /** All bytes of the stream, including the start. Can be read only once. */
-  all(): AsyncGenerator<Buffer, void, undefined>;
+  all(): AsyncGenerator<Uint8Array, void, undefined>;
 }
 
 /** `close` ends the stream after its start. */
 export async function firstBytes(
-  chunks: AsyncIterable<Buffer>,
+  chunks: AsyncIterable<Uint8Array>,
   bytes: number,
   close = false,
 ): Promise<Begun> {
   const iterator = chunks[Symbol.asyncIterator]();
-  const taken: Buffer[] = [];
+  const taken: Uint8Array[] = [];
   let length = 0;
   while (length < bytes) {
     const next = await iterator.next();
     if (next.done === true) break;
-    taken.push(Buffer.from(next.value));
+    taken.push(copied(next.value));
     length += next.value.length;
   }
   if (close) await iterator.return?.();
   return {
-    start: Buffer.concat(taken),
+    start: joined(taken),
     async *all() {
       yield* taken;
       for (;;) {
@@ -36,9 +38,9 @@ export async function firstBytes(
 }
 
 export async function* withoutStart(
-  chunks: AsyncIterable<Buffer>,
+  chunks: AsyncIterable<Uint8Array>,
   bytes: number,
-): AsyncGenerator<Buffer, void, undefined> {
+): AsyncGenerator<Uint8Array, void, undefined> {
   let left = bytes;
   for await (const chunk of chunks) {
     if (chunk.length > left) yield chunk.subarray(left);

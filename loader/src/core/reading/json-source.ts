@@ -1,25 +1,26 @@
 // Reads JSON files: one object on each line (NDJSON), or one array of objects in the whole file.
-import { isUtf8 } from 'node:buffer';
+import { platform } from '#platform';
+import { utf8Bytes } from '../bytes.ts';
 import { Stop } from '../exit.ts';
 import { isRejectsHeader, reasonColumn, rowColumn } from '../kinds.ts';
-import { Wrong } from '../mapping/convert.ts';
+import { Wrong, type Cell } from '../mapping/convert.ts';
 import { itemsOfObjects, type Item } from '../mapping/items.ts';
-import { openBytes } from './bytes.ts';
 import { encodingByBom } from './encodings.ts';
-import { placeOf, type Input, type RejectsForm, type Row, type Source } from './source.ts';
+import { placeOf, type Input, type RejectsForm, type Row, type Source, type TableLook } from './source.ts';
 import { recordBytesMax, Splitter } from './splitter.ts';
 import { firstBytes, withoutStart } from './start.ts';
 
 /** The limit of a file with one array, which is read into memory as a whole. */
 const wholeBytesMax = 64 * 1024 * 1024;
 const bomBytesMax = 3;
+const sampleRows = 1_000;
 
-export async function openNdjson(input: Input, standardInput?: AsyncIterable<Buffer>): Promise<Source> {
+export async function openNdjson(input: Input, standardInput?: AsyncIterable<Uint8Array>): Promise<Source> {
   const where = placeOf(input);
   const make = itemsOfObjects(input.kind, input.rules);
   const form = { delimiter: undefined, quotes: false, where };
-  const bytes = async (): Promise<AsyncIterable<Buffer>> => {
-    const begun = await firstBytes(standardInput ?? openBytes(input.path), bomBytesMax);
+  const bytes = async (): Promise<AsyncIterable<Uint8Array>> => {
+    const begun = await firstBytes(standardInput ?? platform.stream(input.path), bomBytesMax);
     const bom = encodingByBom(begun.start);
     if (bom !== undefined && bom.encoding !== 'utf-8')
       throw new Stop(`${where} is ${bom.encoding}: JSON is UTF-8.`);
@@ -43,7 +44,7 @@ export async function openNdjson(input: Input, standardInput?: AsyncIterable<Buf
     async *rows() {
       const splitter = new Splitter(form);
       let number = 0;
-      const read = (block: Buffer): Row[] => {
+      const read = (block: Uint8Array): Row[] => {
         const rows: Row[] = [];
         const lines = decode(block).split(/\r\n|\n|\r/);
         // The empty text after the last line end is no line.
@@ -67,12 +68,12 @@ export async function openNdjson(input: Input, standardInput?: AsyncIterable<Buf
 
 const isRejectsRow = (row: unknown): boolean => isItem(row) && isRejectsHeader(Object.keys(row));
 
-async function isRejectsLine(bytes: AsyncIterable<Buffer>): Promise<boolean> {
+async function isRejectsLine(bytes: AsyncIterable<Uint8Array>): Promise<boolean> {
   const { start } = await firstBytes(bytes, recordBytesMax, true);
   return isRejectsRow(parseLine(decode(start).split(/[\r\n]/, 1)[0] ?? ''));
 }
 
-const decode = (block: Buffer): string => block.toString('utf8');
+const decode = (block: Uint8Array): string => platform.utf8(block);
 
 type Make = (row: Item) => Item | Wrong;
 
@@ -97,15 +98,15 @@ function parseLine(line: string): Item | Wrong {
   }
 }
 
-export async function openJson(input: Input, standardInput?: AsyncIterable<Buffer>): Promise<Source> {
+export async function openJson(input: Input, standardInput?: AsyncIterable<Uint8Array>): Promise<Source> {
   const where = placeOf(input);
-  const begun = await firstBytes(standardInput ?? openBytes(input.path), wholeBytesMax + 1, true);
+  const begun = await firstBytes(standardInput ?? platform.stream(input.path), wholeBytesMax + 1, true);
   if (begun.start.length > wholeBytesMax) {
     throw new Stop(`${where} is over 64 MiB: make it one object a line (jq -c '.[]'), and name it .ndjson.`);
   }
   const bom = encodingByBom(begun.start);
   const bytes = begun.start.subarray(bom?.bomBytes ?? 0);
-  if (!isUtf8(bytes)) throw new Stop(`${where} is no UTF-8, as JSON has to be.`);
+  if (!platform.isUtf8(bytes)) throw new Stop(`${where} is no UTF-8, as JSON has to be.`);
   const { rows, notes } = arrayIn(decode(bytes), input, where);
   const make = itemsOfObjects(input.kind, input.rules);
   return {
@@ -171,10 +172,43 @@ const isItem = (value: unknown): value is Item =>
 /** Rejected rows as NDJSON. A line that is no JSON object is written as the value of `#line`. */
 export const ndjsonRejects: RejectsForm = {
   extension: '.ndjson',
-  head: Buffer.alloc(0),
+  head: new Uint8Array(),
   line({ raw, number }, reason) {
     const parsed = parseLine(String(raw));
     const row = parsed instanceof Wrong ? { '#line': raw } : parsed;
-    return Buffer.from(`${JSON.stringify({ ...row, [rowColumn]: number, [reasonColumn]: reason })}\n`);
+    return utf8Bytes(`${JSON.stringify({ ...row, [rowColumn]: number, [reasonColumn]: reason })}\n`);
   },
 };
+
+/** What the file is: its keys are its columns. */
+export async function lookAtJson(input: Input): Promise<TableLook> {
+  // Keys that no map names, or that it names wrongly, are seen as well.
+  const { columns: _columns, ...rules } = input.rules;
+  const plain = { ...input, rules };
+  const source = await (input.format === 'json' ? openJson(plain) : openNdjson(plain));
+  const objects: Item[] = [];
+  for await (const rows of source.rows()) {
+    for (const { raw } of rows.slice(0, sampleRows - objects.length)) {
+      const parsed = parseLine(String(raw));
+      if (!(parsed instanceof Wrong)) objects.push(parsed);
+    }
+    if (objects.length >= sampleRows) break;
+  }
+  const header = [...new Set(objects.flatMap((one) => Object.keys(one)))];
+  return {
+    encoding: undefined,
+    delimiter: undefined,
+    headerRow: 0,
+    rows: source.total,
+    header,
+    sample: objects.map((one) => header.map((key) => asCell(one[key]))),
+  };
+}
+
+const asCell = (value: unknown): Cell =>
+  typeof value === 'object' ||
+  typeof value === 'string' ||
+  typeof value === 'number' ||
+  typeof value === 'boolean'
+    ? value
+    : undefined;

@@ -8,23 +8,34 @@ import type { Kind, PushOutcome } from '@integration-sync/client';
 import { exitCodes, Stop } from '../exit.ts';
 import { Wrong } from '../mapping/convert.ts';
 import type { Item } from '../mapping/items.ts';
-import { placeOf, type Source } from '../reading/source.ts';
-import type { Deferred } from './deferred.ts';
-import { finishKinds } from './history.ts';
-import type { Outputs } from './outputs.ts';
+import { placeOf, type RejectsForm, type Source } from '../reading/source.ts';
+import type { Deferred, DeferredRows } from './deferred.ts';
 import { PushQueue } from './push-queue.ts';
 import { itemsMax, itemsOf, settle, slotOf, Slots, type Slot } from './slots.ts';
-import { writeJson, stateFile, type FileState, type LoadState } from './state.ts';
+import type { FileState, LoadState } from './state.ts';
 
 export type SendItems = (kind: Kind, items: readonly Item[]) => Promise<PushOutcome>;
+
+/** What a load writes: rejected rows, results, and what a resumed load needs. */
+export interface LoadOutputs {
+  /** Undefined if no state is saved, as in a plan. */
+  readonly deferred: DeferredRows | undefined;
+  /** Whether an input file has rejected rows, but no file for them yet. */
+  readonly hasNewRejects: boolean;
+  openRejects(): Promise<void>;
+  result(file: FileState, slot: Pick<Slot, 'row' | 'id' | 'internalId' | 'status'>): void;
+  reject(file: FileState, form: RejectsForm, slot: Pick<Slot, 'row' | 'raw' | 'id'>, reason: string): void;
+  /** Writes all pending rows. Resolves with the state as of the call, which never counts rows that are not written. */
+  flush(): Promise<LoadState>;
+}
 
 export interface LoadingOptions {
   state: LoadState;
   /** One for each file of the state. */
   sources: readonly Source[];
-  outputs: Outputs;
-  /** Where the state is written; undefined for standard input and for a plan. */
-  folder: string | undefined;
+  outputs: LoadOutputs;
+  /** Writes the state down; undefined for standard input and for a plan. */
+  keep: ((state: LoadState) => Promise<void>) | undefined;
   send: SendItems;
   inFlightMax: number;
   /** After an abort, no more pushes begin. */
@@ -165,20 +176,16 @@ export class Loading {
 
   async #save(): Promise<void> {
     this.#savedAt = Date.now();
-    const { folder, outputs, state } = this.#options;
+    const { keep, outputs, state } = this.#options;
     // The state names a file of rejects before rows are written to it: after a kill, the resumed load uses the same
     // file.
     while (outputs.hasNewRejects) {
       await outputs.openRejects();
       for (const [index, file] of this.#saved.files.entries()) file.rejects ??= state.files[index]?.rejects;
-      if (folder !== undefined) await writeJson(folder, stateFile, this.#saved);
+      await keep?.(this.#saved);
     }
     this.#saved = await outputs.flush();
-    if (folder === undefined) return;
-    // The history for prune is written first: a load that is killed in between can be resumed, but a finished one
-    // cannot.
-    if (state.phase === 'finished') await finishKinds(folder, state);
-    await writeJson(folder, stateFile, this.#saved);
+    await keep?.(this.#saved);
   }
 
   #fileAt(index: number): FileState {

@@ -1,11 +1,11 @@
 // Finds the encoding of a file: by its BOM, else UTF-8 if all bytes are valid UTF-8, else windows-1252, as Excel writes
 // in Europe.
-import { isAscii, isUtf8 } from 'node:buffer';
-import iconv from 'iconv-lite';
+import { platform } from '#platform';
+import { copied, joined, utf8Bytes } from '../bytes.ts';
 import { Stop } from '../exit.ts';
 
 /** The encoding that a BOM at the start names, and the length of the BOM, which callers cut off. */
-export function encodingByBom(start: Buffer): { encoding: string; bomBytes: number } | undefined {
+export function encodingByBom(start: Uint8Array): { encoding: string; bomBytes: number } | undefined {
   if (start[0] === 0xef && start[1] === 0xbb && start[2] === 0xbf) return { encoding: 'utf-8', bomBytes: 3 };
   if (start[0] === 0xff && start[1] === 0xfe) return { encoding: 'utf-16le', bomBytes: 2 };
   if (start[0] === 0xfe && start[1] === 0xff) return { encoding: 'utf-16be', bomBytes: 2 };
@@ -13,8 +13,7 @@ export function encodingByBom(start: Buffer): { encoding: string; bomBytes: numb
 }
 
 export function checkEncoding(name: string): string {
-  const isKnown: boolean = iconv.encodingExists(name);
-  if (!isKnown) {
+  if (!platform.encodings.has(name)) {
     throw new Stop(
       `"${name}" is no encoding: utf-8, windows-1252, cp850, cp437, iso-8859-15 and utf-16le are some.`,
     );
@@ -27,28 +26,29 @@ export const isLikeAscii = (encoding: string): boolean => !/^(?:utf-?16|utf-?32|
 
 /** Chunks of an encoding that is not like ASCII become chunks of UTF-8. */
 export async function* toUtf8(
-  chunks: AsyncIterable<Buffer>,
+  chunks: AsyncIterable<Uint8Array>,
   encoding: string,
-): AsyncGenerator<Buffer, void, undefined> {
-  const decoder = iconv.getDecoder(encoding);
-  for await (const chunk of chunks) yield Buffer.from(decoder.write(chunk));
-  yield Buffer.from(decoder.end() ?? '');
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const decoder = platform.encodings.decoder(encoding);
+  for await (const chunk of chunks) yield utf8Bytes(decoder.write(chunk));
+  yield utf8Bytes(decoder.end());
 }
 
 /** A block ends at the end of a record, so it cuts no character. */
-export function decodeBlock(block: Buffer, encoding: string): string {
-  if (encoding === 'utf-8') return block.toString('utf8');
-  if (isAscii(block)) return block.toString('latin1');
-  if (encoding !== 'windows-1252') return iconv.decode(block, encoding);
+export function decodeBlock(block: Uint8Array, encoding: string): string {
+  if (encoding === 'utf-8') return platform.utf8(block);
+  if (platform.isAscii(block)) return platform.latin1(block);
+  if (encoding !== 'windows-1252') return platform.encodings.decode(block, encoding);
   // Windows-1252 is Latin-1 except for 32 characters, such as the euro sign.
-  const text = block.toString('latin1');
-  return /[\u0080-\u009f]/.test(text) ? iconv.decode(block, encoding) : text;
+  const text = platform.latin1(block);
+  return /[\u0080-\u009f]/.test(text) ? platform.encodings.decode(block, encoding) : text;
 }
 
-export const decode = (bytes: Buffer, encoding: string): string => iconv.decode(bytes, encoding);
+export const decode = (bytes: Uint8Array, encoding: string): string =>
+  platform.encodings.decode(bytes, encoding);
 
-export const encode = (text: string, encoding: string): Buffer =>
-  encoding === 'utf-8' ? Buffer.from(text) : iconv.encode(text, encoding);
+export const encode = (text: string, encoding: string): Uint8Array =>
+  encoding === 'utf-8' ? utf8Bytes(text) : platform.encodings.encode(text, encoding);
 
 /** Bytes for which windows-1252 has no character. */
 const undefinedIn1252: ReadonlySet<number> = new Set([0x81, 0x8d, 0x8f, 0x90, 0x9d]);
@@ -72,33 +72,33 @@ export class ByteWatch {
   /** The first byte that is neither UTF-8 nor windows-1252. */
   firstUndefined: BrokenByte | undefined;
   #lines = 0;
-  #carried: Buffer = Buffer.alloc(0);
+  #carried: Uint8Array = new Uint8Array();
 
   /** `lines` is the number of lines before the chunk. */
-  look(chunk: Buffer, lines: number): void {
+  look(chunk: Uint8Array, lines: number): void {
     this.#lines = lines;
-    const bytes = this.#carried.length === 0 ? chunk : Buffer.concat([this.#carried, chunk]);
+    const bytes = this.#carried.length === 0 ? chunk : joined([this.#carried, chunk]);
     const cut = bytes.length - unfinished(bytes);
     this.#walk(bytes.subarray(0, cut));
-    this.#carried = Buffer.from(bytes.subarray(cut));
+    this.#carried = copied(bytes.subarray(cut));
   }
 
   end(): void {
     this.#walk(this.#carried);
-    this.#carried = Buffer.alloc(0);
+    this.#carried = new Uint8Array();
   }
 
-  #walk(bytes: Buffer): void {
-    if (this.strays < straysMax && !isAscii(bytes)) this.#count(bytes);
+  #walk(bytes: Uint8Array): void {
+    if (this.strays < straysMax && !platform.isAscii(bytes)) this.#count(bytes);
   }
 
-  #count(bytes: Buffer): void {
-    const isGood = isUtf8(bytes);
+  #count(bytes: Uint8Array): void {
+    const isGood = platform.isUtf8(bytes);
     for (let index = 0; index < bytes.length; index += 1) {
       const byte = bytes[index] ?? 0;
       if (byte < 0x80) continue;
       const length = lengthOf(byte);
-      const isCharacter = length > 0 && (isGood || isUtf8(bytes.subarray(index, index + length)));
+      const isCharacter = length > 0 && (isGood || platform.isUtf8(bytes.subarray(index, index + length)));
       if (isCharacter && index + length <= bytes.length) {
         this.characters += 1;
         index += length - 1;
@@ -110,7 +110,7 @@ export class ByteWatch {
     }
   }
 
-  #lineAt(bytes: Buffer, index: number): number {
+  #lineAt(bytes: Uint8Array, index: number): number {
     let lines = this.#lines;
     for (let at = bytes.indexOf(lineFeed); at >= 0 && at < index; at = bytes.indexOf(lineFeed, at + 1))
       lines += 1;
@@ -121,7 +121,7 @@ export class ByteWatch {
 const lengthOf = (byte: number): number => (byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc2 ? 2 : 0);
 
 /** How many bytes at the end are a character that goes on in the next chunk. */
-function unfinished(bytes: Buffer): number {
+function unfinished(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back] ?? 0;
     if (byte < 0x80) return 0;

@@ -73,7 +73,7 @@ async function* scan(zip: Zip, part: string, on: XmlEvents): AsyncGenerator<void
   }
 }
 
-const encodingOf = (start: Buffer): string =>
+const encodingOf = (start: Uint8Array): string =>
   start[0] === 0xff ? 'utf-16le' : start[0] === 0xfe ? 'utf-16be' : 'utf-8';
 
 async function scanAll(zip: Zip, part: string | undefined, on: XmlEvents): Promise<void> {

@@ -1,5 +1,5 @@
 // What a file is by its first bytes, whatever its name says: systems write pages of HTML under .xls, and people rename.
-import { open } from 'node:fs/promises';
+import { platform } from '#platform';
 import { Stop } from '../exit.ts';
 import type { Format } from './source.ts';
 
@@ -36,12 +36,11 @@ function isFitting(content: Content, file: string, format: Format | undefined): 
 }
 
 async function contentOf(file: string): Promise<Content> {
-  await using handle = await open(file);
-  const { buffer, bytesRead } = await handle.read(Buffer.alloc(bytesMax), 0, bytesMax, 0);
-  const start = buffer.subarray(0, bytesRead);
-  const text = start.toString('latin1');
+  await using handle = await platform.open(file);
+  const start = await handle.read(0, bytesMax);
+  const text = platform.latin1(start);
   if (text.startsWith('PK\u0003\u0004')) return packedContent(text);
-  if (start.subarray(0, 8).toString('hex') === 'd0cf11e0a1b11ae1') return 'compound';
+  if (text.startsWith('\u00d0\u00cf\u0011\u00e0\u00a1\u00b1\u001a\u00e1')) return 'compound';
   if (text.startsWith('\u001f\u008b')) return 'gzip';
   if (text.startsWith('%PDF-')) return 'pdf';
   const words = text.replace(/^\u00ef\u00bb\u00bf/, '').trimStart();

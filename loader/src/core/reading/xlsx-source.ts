@@ -7,24 +7,47 @@ import { itemsOfCells } from '../mapping/items.ts';
 import { csvRejects } from './csv-rejects.ts';
 import { unguarded } from './formulas.ts';
 import { likelyHeader } from './likely-header.ts';
-import { placeOf, type Input, type Source } from './source.ts';
+import { placeOf, type Input, type Source, type TableLook } from './source.ts';
 import { sheetRows, type SheetRow } from './workbook.ts';
 
 const headerRowsMax = 20;
 const sampleRows = 1_000;
 
-export async function openXlsx(input: Input): Promise<Source> {
-  const where = placeOf(input);
+interface SheetTable {
+  header: string[];
+  headerNumber: number;
+  begun: readonly SheetRow[];
+  lastNumber: number;
+}
+
+async function readTable(input: Input): Promise<SheetTable> {
   const begun: SheetRow[] = [];
   let lastNumber = 0;
   for await (const rows of sheetRows(input)) {
     begun.push(...rows.slice(0, headerRowsMax + sampleRows - begun.length));
     lastNumber = rows.at(-1)?.number ?? lastNumber;
   }
-  const [first] = begun;
-  if (first === undefined) throw new Stop(`${where} is empty.`);
+  if (begun.length === 0) throw new Stop(`${placeOf(input)} is empty.`);
+  return { ...headOf(begun, { ...input.rules, kind: input.kind }), begun, lastNumber };
+}
+
+/** What the sheet is, also where its columns are not those that a load needs. */
+export async function lookAtXlsx(input: Input): Promise<TableLook> {
+  const { header, headerNumber, begun, lastNumber } = await readTable(input);
+  return {
+    encoding: undefined,
+    delimiter: undefined,
+    headerRow: headerNumber,
+    rows: lastNumber - headerNumber,
+    header,
+    sample: begun.filter(({ number }) => number > headerNumber).map(({ cells }) => cells),
+  };
+}
+
+export async function openXlsx(input: Input): Promise<Source> {
+  const where = placeOf(input);
+  const { header, headerNumber, begun, lastNumber } = await readTable(input);
   const rules = { ...input.rules, kind: input.kind };
-  const { header, headerNumber } = headOf(begun, rules);
   const isRejects = isRejectsHeader(header);
   const { bound, unused, key } = bindColumns(header, rules, where);
   const isBelow = ({ number }: SheetRow): boolean => number > headerNumber;

@@ -1,6 +1,6 @@
 // The rows of a CSV file, as arrays of texts. The splitter cuts the bytes into whole records and refuses malformed
 // ones, so one pass over the characters suffices here: a third of the cost of a stream parser.
-import { isUtf8 } from 'node:buffer';
+import { platform } from '#platform';
 import { Stop } from '../exit.ts';
 import { decodeBlock } from './encodings.ts';
 import { usualWidth } from './likely-header.ts';
@@ -22,14 +22,14 @@ export type TakeRecord = (cells: readonly string[], from: number, to: number) =>
  * ASCII.
  */
 export async function* csvBlocks(
-  bytes: AsyncIterable<Buffer>,
+  bytes: AsyncIterable<Uint8Array>,
   encoding: string,
   form: CsvForm,
 ): AsyncGenerator<string, void, undefined> {
   const splitter = new Splitter(form);
-  const decoded = (block: Buffer): string => {
+  const decoded = (block: Uint8Array): string => {
     // Of standard input, only the first MiB was looked at beforehand.
-    if (encoding !== 'utf-8' || isUtf8(block)) return decodeBlock(block, encoding);
+    if (encoding !== 'utf-8' || platform.isUtf8(block)) return decodeBlock(block, encoding);
     throw new Stop(
       `${form.where}, up to line ${splitter.lines}: a byte is no UTF-8. Say --encoding, such as windows-1252.`,
     );
@@ -97,9 +97,9 @@ const candidates = [';', '\t', ',', '|'];
 const linesLookedAt = 50;
 
 /** The delimiter with which a row can be the header, or else the one that makes most rows of one width, and wide ones. */
-export function findDelimiter(start: Buffer, isHeader: (cells: string[]) => boolean): string {
-  const lines = start
-    .toString()
+export function findDelimiter(start: Uint8Array, isHeader: (cells: string[]) => boolean): string {
+  const lines = platform
+    .utf8(start)
     .split(/\r\n|\n|\r/)
     .slice(0, linesLookedAt);
   const scored = candidates.map((delimiter) => {

@@ -1,9 +1,12 @@
 // What the reader of each file format returns: numbered rows, each an item or the reason why it is none.
-import { relative } from 'node:path';
+import { platform } from '#platform';
 import type { Kind } from '@integration-sync/client';
-import type { Wrong } from '../mapping/convert.ts';
+import type { Cell, Wrong } from '../mapping/convert.ts';
 import type { Item } from '../mapping/items.ts';
 import type { Rules } from '../mapping/map.ts';
+
+/** The path that stands for standard input. */
+export const standardInput = '-';
 
 export type Format = 'csv' | 'ndjson' | 'json' | 'xlsx';
 
@@ -21,10 +24,7 @@ export const placeOf = ({ path, sheet }: Pick<Input, 'path' | 'sheet'>): string 
   (path === '-' ? 'standard input' : shortened(path)) + (sheet === undefined ? '' : `, sheet "${sheet}"`);
 
 /** Relative to the current folder, if the file is in it. */
-export const shortened = (path: string): string => {
-  const below = relative('', path);
-  return below.startsWith('..') ? path : below;
-};
+export const shortened = (path: string): string => platform.shown(path);
 
 export interface Row {
   /** The number of the row as a spreadsheet counts: the first is 1, and the header counts. */
@@ -52,11 +52,25 @@ export interface Source {
   rejects: RejectsForm;
 }
 
+/** What was found in a file, before anything is converted. */
+export interface TableLook {
+  /** Undefined where the format says it. */
+  encoding: string | undefined;
+  /** Undefined where cells are not between delimiters. */
+  delimiter: string | undefined;
+  /** The number of the row with the header; 0 if the file has none. */
+  headerRow: number;
+  rows: number | undefined;
+  header: readonly string[];
+  /** The first rows, as cells. */
+  sample: readonly (readonly Cell[])[];
+}
+
 /** How rejected rows are written: in the format of their input file. */
 export interface RejectsForm {
   /** The extension of the file name, with its dot. */
   extension: string;
-  head: Buffer;
+  head: Uint8Array;
   /** The bytes of a rejected row, with its number and the reason. */
-  line(row: Pick<Row, 'raw' | 'number'>, reason: string): Buffer;
+  line(row: Pick<Row, 'raw' | 'number'>, reason: string): Uint8Array;
 }

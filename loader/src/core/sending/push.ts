@@ -1,0 +1,62 @@
+// Pushes items of files without checking their types: the service validates each item.
+import type { Client, ItemOf, Kind, PlanOptions, PushOptions, PushOutcome } from '@integration-sync/client';
+import { utf8Bytes } from '../bytes.ts';
+import { referenceOf } from '../kinds.ts';
+import type { Item } from '../mapping/items.ts';
+import type { SendItems } from './loading.ts';
+
+export const pushUnchecked = (
+  client: Client,
+  kind: Kind,
+  items: readonly Item[],
+  options?: PushOptions,
+): Promise<PushOutcome> => client.push(kind, unchecked(items), options);
+
+export const planUnchecked = (
+  client: Pick<Client, 'plan'>,
+  kind: Kind,
+  items: readonly Item[],
+  options?: PlanOptions,
+): Promise<PushOutcome> => client.plan(kind, unchecked(items), options);
+
+const unchecked = (items: readonly Item[]): readonly ItemOf<Kind>[] => (areTyped(items) ? items : []);
+
+const areTyped = (_items: readonly Item[]): _items is readonly (Item & ItemOf<Kind>)[] => true;
+
+export const pushItems =
+  (client: Client, autoCreateDDS: boolean): SendItems =>
+  (kind, items) =>
+    pushUnchecked(client, kind, items, kind === 'batches' && autoCreateDDS ? { autoCreateDDS: true } : {});
+
+/** A text of its own memory. */
+const flat = (text: string): string => textOfBytes.decode(utf8Bytes(text));
+const textOfBytes = new TextDecoder('utf-8', { ignoreBOM: true });
+
+/** The ids that the rows of a plan would store, by kind. */
+export class PlannedIds {
+  readonly #ids = new Map<Kind, Set<string>>();
+
+  add(kind: Kind, id: string): void {
+    const ids = this.#ids.get(kind) ?? new Set();
+    // A copy: V8 may keep an id as a slice of a large text, which then stays in memory.
+    this.#ids.set(kind, ids.add(flat(id)));
+  }
+
+  of(kind: Kind): ReadonlySet<string> | undefined {
+    return this.#ids.get(kind);
+  }
+}
+
+/** Records that earlier rows of the plan would create count as existing. */
+export const planItems =
+  (client: Pick<Client, 'plan'>, planned: PlannedIds): SendItems =>
+  (kind, items) => {
+    const reference = referenceOf[kind];
+    const known = reference === undefined ? undefined : planned.of(reference.to);
+    const options: PlanOptions = {};
+    if (reference !== undefined && known !== undefined) {
+      const named = new Set(items.map((item) => item[reference.field]));
+      options.assume = [...named].filter((id): id is string => typeof id === 'string' && known.has(id));
+    }
+    return planUnchecked(client, kind, items, options);
+  };

@@ -1,0 +1,172 @@
+// What the loader's core takes from a browser: files that a person chose, by their names, and what browsers unpack and decode.
+import { messageOf, Stop } from '../core/exit.ts';
+import { joined } from '../core/bytes.ts';
+import type { OpenedFile, Platform } from '../core/platform.ts';
+import { encodings } from './browser-encodings.ts';
+
+const chunkBytes = 512 * 1024;
+
+let files: ReadonlyMap<string, Blob> = new Map();
+
+/** The files that the core may read, by their names. */
+export function useFiles(chosen: ReadonlyMap<string, Blob>): void {
+  files = chosen;
+}
+
+function blobOf(path: string): Blob {
+  const blob = files.get(path);
+  if (blob === undefined) throw new Stop(`There is no file ${path}.`);
+  return blob;
+}
+
+/** A file that was changed or removed since it was chosen cannot be read any more. */
+async function bytesOf(path: string, blob: Blob): Promise<Uint8Array> {
+  try {
+    return new Uint8Array(await blob.arrayBuffer());
+  } catch (error) {
+    throw new Stop(
+      `${path} cannot be read: it is not what it was, or has gone. Choose it once more. (${messageOf(error)})`,
+      undefined,
+      { cause: error },
+    );
+  }
+}
+
+async function* chunksOf(path: string): AsyncGenerator<Uint8Array, void, undefined> {
+  const blob = blobOf(path);
+  for (let at = 0; at < blob.size; at += chunkBytes) yield bytesOf(path, blob.slice(at, at + chunkBytes));
+}
+
+async function* stream(path: string): AsyncGenerator<Uint8Array, void, undefined> {
+  if (!path.toLowerCase().endsWith('.gz')) {
+    yield* chunksOf(path);
+    return;
+  }
+  try {
+    yield* unpacked(chunksOf(path), 'gzip');
+  } catch (error) {
+    if (error instanceof Stop) throw error;
+    throw new Stop(`${path} is no whole gzip file (${messageOf(error)}): make it again.`);
+  }
+}
+
+async function* unpacked(
+  chunks: AsyncIterable<Uint8Array>,
+  how: 'gzip' | 'deflate-raw',
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const iterator = chunks[Symbol.asyncIterator]();
+  // A stream that fails tells its reader of a TypeError alone, so the reason is kept.
+  let reason: unknown;
+  const source = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    async pull(controller) {
+      try {
+        const { done, value } = await iterator.next();
+        if (done === true) controller.close();
+        else controller.enqueue(new Uint8Array(value));
+      } catch (error) {
+        reason = error;
+        controller.error(error);
+      }
+    },
+    async cancel() {
+      await iterator.return?.();
+    },
+  });
+  const reader = source.pipeThrough(new DecompressionStream(how)).getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield value;
+    }
+  } catch (error) {
+    throw reason ?? error;
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+async function openFile(path: string): Promise<OpenedFile> {
+  const blob = blobOf(path);
+  return {
+    size: blob.size,
+    read: (position, length) => bytesOf(path, blob.slice(position, position + length)),
+    async [Symbol.asyncDispose]() {
+      // A blob has nothing to close.
+    },
+  };
+}
+
+const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let value = byte;
+  for (let bit = 0; bit < 8; bit += 1) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1;
+  return value;
+});
+
+function crc32(bytes: Uint8Array, before: number): number {
+  let crc = ~before;
+  for (const byte of bytes) crc = (crcTable[(crc ^ byte) & 0xff] ?? 0) ^ (crc >>> 8);
+  return ~crc >>> 0;
+}
+
+const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+const lenient = new TextDecoder('utf-8', { ignoreBOM: true });
+
+/** A decoder of a browser takes no shared memory; the core has none. */
+const ownMemory = (bytes: Uint8Array): Uint8Array<ArrayBuffer> =>
+  bytes.buffer instanceof ArrayBuffer
+    ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    : new Uint8Array(bytes);
+
+function isUtf8(bytes: Uint8Array): boolean {
+  if (isAscii(bytes)) return true;
+  try {
+    strict.decode(ownMemory(bytes));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isAscii(bytes: Uint8Array): boolean {
+  let at = 0;
+  // Four bytes at a time, once they are aligned.
+  for (; at < bytes.length && (bytes.byteOffset + at) % 4 !== 0; at += 1)
+    if ((bytes[at] ?? 0) > 0x7f) return false;
+  const words = new Uint32Array(bytes.buffer, bytes.byteOffset + at, (bytes.length - at) >> 2);
+  for (const word of words) if ((word & 0x80808080) !== 0) return false;
+  for (at += 4 * words.length; at < bytes.length; at += 1) if ((bytes[at] ?? 0) > 0x7f) return false;
+  return true;
+}
+
+export const platform: Platform = {
+  async check(path) {
+    if (blobOf(path).size === 0) throw new Stop(`${path} is empty.`);
+  },
+  shown: (path) => path,
+  resolve: (file) => file,
+  basename: (path) => path,
+  open: openFile,
+  stream,
+  inflate: (chunks) => unpacked(chunks, 'deflate-raw'),
+  crc32,
+  isUtf8,
+  isAscii,
+  utf8: (bytes, from, to) => lenient.decode(ownMemory(bytes.subarray(from, to))),
+  latin1: (bytes) => encodings.decode(bytes, 'iso-8859-1'),
+  encodings,
+};
+
+/** SHA-256 over the digests of each MiB, as browsers digest only what is in memory. Undefined where the page is not of https. */
+export async function hashOf(blob: Blob): Promise<string | undefined> {
+  const { subtle }: { subtle?: SubtleCrypto } = crypto;
+  if (subtle === undefined) return undefined;
+  const digests: Uint8Array[] = [];
+  const pieceBytes = 1024 * 1024;
+  for (let at = 0; at < blob.size; at += pieceBytes) {
+    const piece = await blob.slice(at, at + pieceBytes).arrayBuffer();
+    digests.push(new Uint8Array(await subtle.digest('SHA-256', piece)));
+  }
+  const all = new Uint8Array(await subtle.digest('SHA-256', ownMemory(joined(digests))));
+  return Array.from(all, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
