@@ -21,6 +21,9 @@ const p = (quantile: number, metric: string, window = '5m'): string =>
 const aboveOrUnreadable = (vector: string, limit: number): string =>
   `${vector} > ${limit} or ${vector} != ${vector}`;
 
+const belowOrUnreadable = (vector: string, limit: number): string =>
+  `${vector} < ${limit} or ${vector} != ${vector}`;
+
 const replicas = 'count by (namespace, service) (sync_build_info)';
 
 export const alerts: readonly Alert[] = [
@@ -159,6 +162,14 @@ export const alerts: readonly Alert[] = [
     for: '1m',
     severity: 'critical',
     advice: 'Bring nats-servers back: of those that have a copy, more than half must be up.',
+  },
+  {
+    title: 'A stream fills',
+    expression: belowOrUnreadable('min by (namespace, stream) (sync_stream_full_seconds)', 2 * 24 * 3_600),
+    for: '1m',
+    severity: 'warning',
+    advice:
+      'At the rate of the last day the stream is full within two days, and takes no events then: `ops streams` says by which limit. Raise that, or lower EVENTS_KEEP_DAYS. Without a value: NATS does not say.',
   },
   {
     title: 'A stream was created again',

@@ -150,6 +150,7 @@ const overview: Dashboard = {
           'time() - max by (stream) (sync_stream_made_seconds)',
           '{{stream}}',
         ),
+        one('Time until it is full', 's', 'min by (stream) (sync_stream_full_seconds)', '{{stream}}'),
         one('Has a leader', 'bool_yes_no', 'min by (stream) (sync_stream_has_leader)', '{{stream}}'),
         one(
           'Settings differ',

@@ -158,6 +158,12 @@ const ofStreams: readonly MetricRow[] = [
     says: '0 while a stream has no leader, and takes nothing.',
   },
   {
+    metrics: [gauge('sync_stream_full_seconds', 'stream')],
+    says:
+      'Of webhooks: seconds until EVENTS or EVENT_BATCHES is full at the rate of the last day, by the limit of the stream, its account ' +
+      'or, with `NATS_MONITOR_URL`, nats-server. `+Inf`: it does not grow, or has no limit. `NaN`: NATS does not say.',
+  },
+  {
     metrics: [gauge('sync_stream_made_seconds', 'stream')],
     says: 'When a stream was created. A later time than before: its messages are lost.',
   },

@@ -32,6 +32,10 @@ export function settle<Settings extends typeof StreamsConfig>(
 
 type BusConfig = StreamsConfig | PurgeConfig;
 
+/** A bus for a question that a login need not be allowed: a missing permission fails the question and does not end the command. */
+export const openQuietBus = ({ config }: Pick<Settled<BusConfig>, 'config'>): Promise<Bus> =>
+  openBus({ ...natsOptionsOf(config), name, log: openLog({ service: name, level: 'silent' }) });
+
 /** A missing permission ends the command: nats-server drops the message, and the command would wait in vain. */
 export async function openOpsBus({ config, log, stop }: Settled<BusConfig>): Promise<Bus> {
   const onForbidden = (forbidden: Forbidden): void => stop(new Refusal(lackOf(forbidden, config)));

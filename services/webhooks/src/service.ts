@@ -2,6 +2,7 @@
 // closed last.
 import { buildOf } from '@integration-sync/runtime/build';
 import { maskSettings } from '@integration-sync/runtime/config';
+import { watchFilling } from '@integration-sync/runtime/filling';
 import { answerWhileStarting, healthHandlers } from '@integration-sync/runtime/health';
 import { type Log, openLog } from '@integration-sync/runtime/log';
 import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
@@ -32,7 +33,7 @@ import { openEgressGuard, openResolver, parseAllowList, type Resolve } from './s
 import { userAgentOf } from './sending/headers.ts';
 import { openPoster } from './sending/post.ts';
 import { openSend } from './sending/send.ts';
-import { streamSpecs } from './streams.ts';
+import { fillableOf, streamSpecs } from './streams.ts';
 
 export interface Webhooks extends AsyncDisposable {
   readonly metricsUrl: string;
@@ -104,7 +105,12 @@ async function openParts(
   const ensuring = openPeriodicCheck(ensure, { what: 'the streams', everyMs: streamsEveryMs, log });
   // A stop does not wait for NATS.
   starting.defer(() => void ensuring[Symbol.asyncDispose]());
-  bus.watchOtherStreams(streamSpecs(config).map(({ name }) => name));
+  const specs = streamSpecs(config);
+  bus.watchOtherStreams(specs.map(({ name }) => name));
+  const streams = fillableOf(specs);
+  const { NATS_MONITOR_URL: monitorUrl } = config;
+  const filling = starting.use(watchFilling({ bus, streams, monitorUrl, registry: metrics.registry, log }));
+  resources.addNotes(filling.notes);
 
   const { guard, send } = openSending(config, deps, tracing, starting);
   const stored = { store, endpoints, revisions, streamReset };

@@ -29,3 +29,7 @@ export const streamSpecs = (settings: StreamSettings): StreamSpec[] => [
     messagesPerSubjectMax: 1_000,
   },
 ];
+
+/** The streams that refuse messages once they are full. */
+export const fillableOf = (specs: readonly StreamSpec[]): string[] =>
+  specs.filter(({ discard }) => discard === 'new').map(({ name }) => name);

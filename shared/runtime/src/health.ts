@@ -4,6 +4,7 @@ import { Failure, healthSubject, notesSubject, type ServiceName } from '@integra
 import { Gauge, type Registry } from 'prom-client';
 import type { Bus, BusHandler, ServiceOptions, StreamStanding } from './bus/index.ts';
 import type { Log } from './log.ts';
+import { askMonitor } from './nats-monitor.ts';
 import { openPeriodicCheck } from './periodic-check.ts';
 import type { StoreProof } from './store/index.ts';
 
@@ -83,9 +84,7 @@ function openDurability(monitorUrl: string | undefined): () => Promise<void> {
   return async () => {
     if (monitorUrl === undefined) return;
     if (checkedAt !== undefined && performance.now() - checkedAt < durabilityKeptMs) return;
-    const answer = await fetch(new URL('/jsz?config=1', monitorUrl), {
-      signal: AbortSignal.timeout(patienceMs),
-    }).catch((error: unknown) => {
+    const facts = await askMonitor(monitorUrl, patienceMs).catch((error: unknown) => {
       // The last answer was good. One server of several may be down, or only its monitoring: services stay ready.
       if (checkedAt !== undefined) return undefined;
       // Every caller sees the detail, and the address of NATS is not public.
@@ -93,8 +92,7 @@ function openDurability(monitorUrl: string | undefined): () => Promise<void> {
         cause: new Error(`no answer at ${monitorUrl}`, { cause: error }),
       });
     });
-    if (answer === undefined) return;
-    const facts: { config?: { sync_always?: boolean } } = JSON.parse(await answer.text());
+    if (facts === undefined) return;
     if (facts.config?.sync_always !== true) {
       throw new Failure(
         'unavailable',

@@ -37,6 +37,8 @@ const clock = (offAfter = 0): string =>
 /** Its process is scraped no more. */
 const gone = (values: string): string => `${values.split(' ')[0]} stale`;
 
+const daySeconds = 86_400;
+
 const services = ['gateway', 'catalog', 'batches', 'webhooks'];
 
 const of = (name: string, labels: Record<string, string>): string =>
@@ -62,7 +64,10 @@ function wellInstallation(namespace: string, replicas: number): Series {
         for (const kind of ['supplier', 'product', 'batch'])
           series[of('sync_overdue', { ...labels, kind })] = then(0);
       if (service !== 'webhooks') series[of('sync_unannounced_seconds', labels)] = then(0);
-      else series[of('webhook_partitions_owned', labels)] = then(32 / replicas);
+      else {
+        series[of('webhook_partitions_owned', labels)] = then(32 / replicas);
+        series[of('sync_stream_full_seconds', { ...labels, stream: 'EVENTS' })] = then(3 * daySeconds);
+      }
     }
   }
   Object.assign(series, ofDeliveries(namespace), ofPushes(namespace));
@@ -197,6 +202,12 @@ describe('within three minutes', () => {
     ['a replica lacks a setting', ['ASettingIsForgotten'], where(['differs', '"catalog"'], then(0, 1))],
     ['events do not go out', ['EventsDoNotGoOut'], where(['unannounced', '"catalog"'], then(0, 100))],
     ['a push is overdue', ['APushIsOverdue'], where(['overdue', '"product"'], then(0, 1))],
+    ['a stream fills', ['AStreamFills'], where(['full_seconds'], then(3 * daySeconds, 1.9 * daySeconds))],
+    [
+      'nobody can tell whether a stream fills',
+      ['AStreamFills'],
+      where(['full_seconds'], then(3 * daySeconds, 'NaN')),
+    ],
     ['nobody can tell whether they do', ['EventsDoNotGoOut'], where(['unannounced'], then(0, 'NaN'))],
     [
       'every token is refused',

@@ -67,7 +67,7 @@ describe('on a single server', () => {
     expect(looked).toMatchObject({ code: 0, words: [] });
     expect(looked.streams.map(({ name }) => name)).toEqual(names);
     const text = await runOps(['streams'], { NATS_URL: url });
-    expect(text.stdout).toMatch(/^EVENTS +1 of 1 +single server +0 +0 B +no limit +– +7 d$/m);
+    expect(text.stdout).toMatch(/^EVENTS +1 of 1 +single server +0 +0 B +no limit +never +– +7 d$/m);
     expect(text.stdout).toContain('Nothing is wrong.');
   });
 
@@ -116,6 +116,7 @@ describe('on a single server', () => {
       expect.stringMatching(/^EVENTS has 3\.\d KB of at most 4\.0 KB/),
       'passing on EVENT_BATCHES is not of this system.',
       'stranger on EVENT_BATCHES is not of this system.',
+      'EVENTS is full in 1 h at the rate of the last day, by EVENTS_MAX_BYTES: it takes no events then.',
     ]);
   });
 });

@@ -1,16 +1,17 @@
 // ops streams shows the streams and consumers of NATS with their faults, and repairs streams.
 import type { Bus, InspectedStream, StreamSpec } from '@integration-sync/runtime/bus';
-import { expectedStreams } from '@integration-sync/webhooks/operating';
+import { fillingsOf, serverLevel, type Filling } from '@integration-sync/runtime/filling';
+import { expectedStreams, fillableOf } from '@integration-sync/webhooks/operating';
 import { defineCommand, exitCodes } from '../command.ts';
 import { StreamsConfig } from '../config.ts';
-import { openOpsBus, settle, withinPatience } from '../engines.ts';
+import { openOpsBus, openQuietBus, settle, withinPatience } from '../engines.ts';
 import type { Output } from '../output.ts';
 import { consumerTable, findingsOf, streamTable, type Finding } from './findings.ts';
 
 const help = `Usage: ops streams [--apply] [--check] [--json]
 
-Says which streams and consumers NATS has (copies, leaders, sizes, ages, what waits), and what is wrong with them by
-this release and the settings.
+Says which streams and consumers NATS has (copies, leaders, sizes, ages, when they will be full at the rate of the
+last day, what waits), and what is wrong with them by this release and the settings.
 
   (nothing)  says what there is and what is wrong
   --apply    mends what can be mended without losing anything: makes what is missing, changes what differs, gives
@@ -19,7 +20,8 @@ this release and the settings.
   --json     what was found as one JSON document
 
 Settings, as the services have them: NATS_URL, STREAM_REPLICAS, EVENTS_KEEP_DAYS, EVENTS_MAX_BYTES,
-STREAMS_MAY_SHRINK. For a setting that is left out, an existing stream keeps its value.
+STREAMS_MAY_SHRINK; NATS_MONITOR_URL for the limit of nats-server. For a setting that is left out, an existing stream
+keeps its value.
 
 Examples:
   ops streams
@@ -30,6 +32,8 @@ Examples:
 
 interface Looked {
   streams: InspectedStream[];
+  /** When streams that refuse messages once full will be full; empty where that cannot be read. */
+  fillings: Filling[];
   wrong: Finding[];
 }
 
@@ -45,9 +49,17 @@ export const streamsCommand = defineCommand({
     const settled = settle(StreamsConfig, call);
     await using bus = await openOpsBus(settled);
     const expected = expectedStreams(settled.config);
+    const lookAhead = async (): Promise<Filling[]> => {
+      await using quiet = await openQuietBus(settled);
+      const [levels, server] = await Promise.all([
+        quiet.readLevels(fillableOf(expected)),
+        serverLevel(settled.config.NATS_MONITOR_URL),
+      ]).catch(() => []);
+      return levels === undefined ? [] : fillingsOf(levels, server);
+    };
     const look = async (): Promise<Looked> => {
-      const streams = await bus.inspectStreams(expected);
-      return { streams, wrong: findingsOf(streams) };
+      const [streams, fillings] = await Promise.all([bus.inspectStreams(expected), lookAhead()]);
+      return { streams, fillings, wrong: findingsOf(streams, fillings) };
     };
     const first = await look();
     if (!values.apply) {
@@ -72,9 +84,9 @@ export const streamsCommand = defineCommand({
   },
 });
 
-function show({ streams, wrong }: Looked, output: Output): void {
+function show({ streams, fillings, wrong }: Looked, output: Output): void {
   const nowMs = Date.now();
-  output.table(...streamTable(streams, nowMs));
+  output.table(...streamTable(streams, fillings, nowMs));
   output.say();
   output.table(...consumerTable(streams, nowMs));
   output.say();

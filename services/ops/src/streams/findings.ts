@@ -5,6 +5,7 @@ import {
   type InspectedFacts,
   type InspectedStream,
 } from '@integration-sync/runtime/bus';
+import { fillsSoon, roomFor, type Filling } from '@integration-sync/runtime/filling';
 import { bytesInWords, numberInWords, spanInWords, type Row } from '../output.ts';
 
 /** Who repairs a finding. `apply`: --apply. `none`: a person. */
@@ -20,10 +21,26 @@ export interface Finding {
 
 type Wrong = Omit<Finding, 'stream'>;
 
-export const findingsOf = (streams: readonly InspectedStream[]): Finding[] =>
-  streams.flatMap((stream) =>
+export const findingsOf = (
+  streams: readonly InspectedStream[],
+  fillings: readonly Filling[] = [],
+): Finding[] => [
+  ...streams.flatMap((stream) =>
     Array.from(wrongWith(stream, streams), (wrong) => ({ stream: stream.name, ...wrong })),
+  ),
+  ...Array.from(fillings.filter(fillsSoon), (filling) => ({ stream: filling.stream, ...fullSoon(filling) })),
+];
+
+const fullSoon = (filling: Filling): Wrong =>
+  byHand(
+    `${filling.stream} is full in ${timeLeft(filling)} at the rate of the last day, by ${filling.limit}: it takes no events then.`,
+    `Limits count bytes before compression. Find which it is, and ${roomFor}.`,
   );
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+const timeLeft = ({ daysLeft }: Filling): string =>
+  daysLeft === Infinity ? 'never' : spanInWords(daysLeft * dayMs);
 
 function* wrongWith(stream: InspectedStream, all: readonly InspectedStream[]): Generator<Wrong> {
   const { name, isExpected, standing, facts, consumers } = stream;
@@ -145,10 +162,26 @@ function* copyOf(
 
 type Table = [headings: string[], rows: Row[]];
 
-export function streamTable(streams: readonly InspectedStream[], nowMs: number): Table {
-  const headings = ['STREAM', 'COPIES', 'LEADER', 'MESSAGES', 'SIZE', 'AT MOST', 'OLDEST', 'KEPT', ''];
+export function streamTable(
+  streams: readonly InspectedStream[],
+  fillings: readonly Filling[],
+  nowMs: number,
+): Table {
+  const fullIn = new Map(fillings.map((one) => [one.stream, timeLeft(one)]));
+  const headings = [
+    'STREAM',
+    'COPIES',
+    'LEADER',
+    'MESSAGES',
+    'SIZE',
+    'AT MOST',
+    'FULL IN',
+    'OLDEST',
+    'KEPT',
+    '',
+  ];
   const rows = streams.map(({ name, isExpected, standing, facts }) => {
-    if (facts === undefined) return [name, '–', '–', '–', '–', '–', '–', '–', standing];
+    if (facts === undefined) return [name, '–', '–', '–', '–', '–', '–', '–', '–', standing];
     return [
       name,
       copiesInWords(facts),
@@ -156,6 +189,7 @@ export function streamTable(streams: readonly InspectedStream[], nowMs: number):
       numberInWords(facts.messages),
       bytesInWords(facts.bytes),
       bytesInWords(facts.bytesMax),
+      fullIn.get(name) ?? '–',
       facts.oldestAt === undefined ? '–' : spanInWords(nowMs - facts.oldestAt.getTime()),
       spanInWords(facts.maxAgeMs),
       isExpected ? '' : 'not of this system',

@@ -4,6 +4,7 @@ import { openArchive } from './archive.ts';
 import { openBroadcasts } from './broadcasts.ts';
 import { openConnection, type ConnectionOptions } from './connection.ts';
 import { follow, type FollowOptions } from './follow.ts';
+import { readLevels } from './levels.ts';
 import { patiently } from './patience.ts';
 import { openPublisher } from './publish.ts';
 import { sendRequest, type RequestOptions } from './request.ts';
@@ -15,6 +16,7 @@ export type { ReadOptions, StoredMessage, StreamFacts } from './archive.ts';
 export type { Broadcast } from './broadcasts.ts';
 export type { Forbidden } from './connection.ts';
 export type { FollowOptions, Reading } from './follow.ts';
+export type { Level, Levels } from './levels.ts';
 export type { InspectedConsumer, InspectedFacts, InspectedStream } from './inspect.ts';
 export { queryOf, type FollowedMessage, type Headers } from './message.ts';
 export type { OutgoingMessage, Published } from './publish.ts';
@@ -62,6 +64,9 @@ export async function openBus({ observe = () => undefined, ...options }: BusOpti
     serve: (service: ServiceOptions) => serve(connection, service, observe),
     /** Reads a stream in order, from an offset that the reader keeps. */
     follow: (stream: string, following: FollowOptions) => follow(connection, archive, stream, following),
+    /** How full these streams are, and how fast they grow. */
+    readLevels: (names: readonly string[], nowMs = Date.now()) =>
+      readLevels(connection, archive.readStream, names, nowMs),
     /** Repeats `work` until NATS answers, for the start of a process. */
     patiently: <T>(what: string, work: () => Promise<T>) => patiently(connection, what, work),
     async [Symbol.asyncDispose](): Promise<void> {
