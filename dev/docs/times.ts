@@ -33,6 +33,7 @@ export const orders: readonly Order[] = [
   {
     short: `${store} operationMsMax`,
     long: `${sync}/journal/journal-times.ts watchMs`,
+    times: 2,
     why: 'what a replica sent before it lost its entry has arrived, or never will, when the entry is done with',
   },
   {

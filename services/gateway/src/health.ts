@@ -74,8 +74,11 @@ export function whenAnswered(upstream: Upstream, hasKeys: () => boolean, served:
       // A failure that a service has sent has no cause, and one of the way there has.
       (error: unknown) => error instanceof Failure && error.cause === undefined && upstream.connected,
     );
+  // A replica that still starts tells notes, and answers no request.
+  const isHeard = async (service: ServiceName): Promise<boolean> =>
+    (await answers(service)) || (await notesOf(service, upstream)).length > 0;
   const hasAnswer = async (): Promise<boolean> => {
-    for (const service of servicesBehind.toReversed()) if (await answers(service)) return true;
+    for (const service of servicesBehind.toReversed()) if (await isHeard(service)) return true;
     return false;
   };
   const look = async (): Promise<void> => {
@@ -92,7 +95,7 @@ async function askAll(upstream: Upstream, ownNotes: () => readonly string[]) {
     Promise.all(servicesBehind.map((service) => notesOf(service, upstream))),
   ]);
   const faults = away.filter((fault) => fault !== undefined);
-  if (faults.length > 0) throw notReady(faults);
+  if (faults.length > 0) throw notReady(faults.map((fault) => withNotes(fault, heard.flat())));
   const own = ownNotes().map((detail) => ({ pointer: 'gateway', detail }));
   const notes = [...own, ...heard.flat()].slice(0, notesMax);
   return {
@@ -101,6 +104,12 @@ async function askAll(upstream: Upstream, ownNotes: () => readonly string[]) {
     // Faults with which the system still serves. Absent without such faults.
     ...(notes.length === 0 ? {} : { notes }),
   };
+}
+
+/** Where no replica of a service answers, the notes of those that start say what they wait for. */
+function withNotes({ pointer, detail }: FailureEntry, heard: readonly FailureEntry[]): FailureEntry {
+  const notes = heard.filter((note) => note.pointer === pointer).map((note) => note.detail);
+  return { pointer, detail: [detail, ...notes].join(' ') };
 }
 
 /** The notes of all replicas, each note once. */

@@ -35,6 +35,8 @@ export interface GatewayDeps {
 
 const hurryEveryMs = 250;
 
+const noAnswer = (): string => 'no service answers the login of NATS_URL';
+
 export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}) {
   const { now = Date.now, log = openLog({ service: 'gateway', level: config.LOG_LEVEL }) } = deps;
   log.info({ settings: maskSettings(GatewayConfig, config) }, 'starting');
@@ -99,7 +101,7 @@ export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}
     hasConsole: config.CONSOLE === 'on',
   });
   refuseOtherMethods(app, pages);
-  metrics.engines.needs({ nats: () => upstream.connected, issuer: access.issuerIsUp });
+  metrics.engines.needs({ nats: () => upstream.connected, issuer: access.issuerIsUp }, noAnswer);
   /** The address of the interface: `http://127.0.0.1:8080`. */
   const url = await listen(app, options);
   log.info({ url, metrics: metrics.url }, 'serving');

@@ -3,7 +3,7 @@
 import { buildOf } from '@integration-sync/runtime/build';
 import { maskSettings } from '@integration-sync/runtime/config';
 import { watchFilling } from '@integration-sync/runtime/filling';
-import { answerWhileStarting, healthHandlers } from '@integration-sync/runtime/health';
+import { healthHandlers } from '@integration-sync/runtime/health';
 import { type Log, openLog } from '@integration-sync/runtime/log';
 import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import { openResources, type ResourcesOptions } from '@integration-sync/runtime/resources';
@@ -101,7 +101,7 @@ async function openParts(
     for (const spec of streamSpecs(config)) await bus.ensureStream(spec);
     await streamReset.forgetOther();
   };
-  await answerWhileStarting(bus, identityOf(config), ensure());
+  await ensure();
   const ensuring = openPeriodicCheck(ensure, { what: 'the streams', everyMs: streamsEveryMs, log });
   // A stop does not wait for NATS.
   starting.defer(() => void ensuring[Symbol.asyncDispose]());

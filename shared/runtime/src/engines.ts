@@ -6,10 +6,26 @@ import { Gauge, type Registry } from 'prom-client';
 /** By name: whether the engine is up; undefined while the process has not asked it yet. */
 export type Engines = Readonly<Record<string, () => boolean | undefined>>;
 
+/** The settings that say where an engine is, and with which login to go there. */
+const settingsOf: Readonly<Record<string, string>> = {
+  mongodb: 'MONGODB_URL',
+  nats: 'NATS_URL',
+  issuer: 'AUTH_ISSUER, AUTH_JWKS_URL',
+};
+
 export type EngineWatch = ReturnType<typeof openEngineWatch>;
 
+const startMs = 1_000;
+
+/** In words, for what else a start waits. */
+type Awaited = () => string | undefined;
+
+const nothing: Awaited = () => undefined;
+
 export function openEngineWatch(registry: Registry) {
+  const beganAt = performance.now();
   let engines: Engines = {};
+  let step = nothing;
   let hasServed = false;
   const states = () => Object.entries(engines).map(([engine, isUp]) => [engine, isUp()] as const);
   const up = new Gauge({
@@ -32,8 +48,9 @@ export function openEngineWatch(registry: Registry) {
   });
   return {
     /** Names the engines, before the process asks the first of them. */
-    needs(named: Engines): void {
+    needs(named: Engines, awaited = nothing): void {
       engines = named;
+      step = awaited;
     },
     /** The process serves. */
     served: (): void => {
@@ -43,8 +60,14 @@ export function openEngineWatch(registry: Registry) {
     waitsFor(): string | undefined {
       if (hasServed) return undefined;
       const away = states().filter(([, isUp]) => isUp === false);
-      const names = away.map(([engine]) => engine).join(', ');
-      return names === '' ? 'the start has not ended' : `waiting for ${names}`;
+      const words = away.map(([engine]) => `waiting for ${engine}: ${settingsOf[engine] ?? ''}`);
+      if (words.length > 0) return words.join('; ');
+      return ['the start has not ended', step() ?? []].flat().join(': ');
+    },
+    /** A note for `/readyz` if the start takes longer than a second: another replica may serve meanwhile. */
+    startNotes(): string[] {
+      if (hasServed || performance.now() - beganAt < startMs) return [];
+      return [['A replica is starting', step() ?? []].flat().join(': ').concat('.')];
     },
   };
 }

@@ -2,7 +2,7 @@
 // them. The gateway asks over NATS, so a service that answers is connected to NATS.
 import { Failure, healthSubject, notesSubject, type ServiceName } from '@integration-sync/contracts';
 import { Gauge, type Registry } from 'prom-client';
-import type { Bus, BusHandler, ServiceOptions, StreamStanding } from './bus/index.ts';
+import type { Bus, BusHandler, StreamStanding } from './bus/index.ts';
 import type { Log } from './log.ts';
 import { askMonitor } from './nats-monitor.ts';
 import { openPeriodicCheck } from './periodic-check.ts';
@@ -36,30 +36,6 @@ export function healthHandlers({
       return { body: JSON.stringify({ status: 'ok' }) };
     },
   };
-}
-
-const startMs = 1_000;
-
-/** If a start takes longer than a second, the service answers the readiness check meanwhile, and says what it waits for. */
-export async function answerWhileStarting<T>(
-  bus: Pick<Bus, 'serve' | 'streamNotes'>,
-  identity: Pick<ServiceOptions, 'service' | 'version' | 'revision' | 'description'>,
-  start: Promise<T>,
-): Promise<T> {
-  const late = Promise.withResolvers<'late'>();
-  const timer = setTimeout(() => late.resolve('late'), startMs);
-  try {
-    if ((await Promise.race([start, late.promise])) !== 'late') return await start;
-  } finally {
-    clearTimeout(timer);
-  }
-  const answer: BusHandler = async () => {
-    const detail = ['The service is starting.', ...bus.streamNotes()].join(' ');
-    throw new Failure('unavailable', detail, { retryAfterSeconds: 2 });
-  };
-  const handlers = { [healthSubject(identity.service)]: answer };
-  await using _answering = await bus.serve({ ...identity, inFlightMax: 1, handlers });
-  return await start;
 }
 
 async function within(work: Promise<void>, detail: string): Promise<void> {

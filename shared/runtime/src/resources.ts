@@ -39,11 +39,14 @@ export async function openResources(options: ResourcesOptions) {
   );
   const tracing = opening.use(await openTracing({ service, config, log }));
   const reached: { store?: Store; proof?: StoreProof; bus?: Bus } = {};
-  metrics.engines.needs({
-    mongodb: () => reached.store?.connected === true && reached.proof?.isRefused !== true,
-    // The service asks NATS once MongoDB has answered.
-    nats: () => (reached.store === undefined ? undefined : reached.bus?.connected === true),
-  });
+  metrics.engines.needs(
+    {
+      mongodb: () => reached.store?.connected === true && reached.proof?.isRefused !== true,
+      // The service asks NATS once MongoDB has answered.
+      nats: () => (reached.store === undefined ? undefined : reached.bus?.connected === true),
+    },
+    () => reached.store?.indexesAwaited(),
+  );
   const store = opening.use(
     await openStore({
       url: config.MONGODB_URL,
@@ -73,6 +76,7 @@ export async function openResources(options: ResourcesOptions) {
   const health = opening.use(watchNatsHealth(config.NATS_MONITOR_URL, log));
   const others = new Set<() => readonly string[]>();
   const notes = (): string[] => [
+    ...metrics.engines.startNotes(),
     ...bus.streamNotes(),
     ...health.notes(),
     ...[...others].flatMap((read) => read()),

@@ -4,7 +4,7 @@ import type { Announcer } from '@integration-sync/contracts';
 import { buildOf } from '@integration-sync/runtime/build';
 import type { Bus, BusHandler, BusReply, BusRequest } from '@integration-sync/runtime/bus';
 import { baseSettings, maskSettings, storeSettings } from '@integration-sync/runtime/config';
-import { answerWhileStarting, healthHandlers } from '@integration-sync/runtime/health';
+import { healthHandlers } from '@integration-sync/runtime/health';
 import { openLog, type Log } from '@integration-sync/runtime/log';
 import { openResources, type ResourcesOptions } from '@integration-sync/runtime/resources';
 import { withStoreFailures, type Store } from '@integration-sync/runtime/store';
@@ -113,20 +113,16 @@ export const recordService =
     const openKinds = async (kinds: readonly Kind[]): Promise<Sync> =>
       starting.use(await openSync({ service, config, kinds, log, resources, now, onStage }));
     const identity = { service, ...buildOf(config), description };
-    const { sync, pushes, others } = await answerWhileStarting(
+    const { sync, pushes, others } = await open({
+      store,
       bus,
-      identity,
-      open({
-        store,
-        bus,
-        registry: metrics.registry,
-        log,
-        now: steadyClock(now),
-        onStage: async (stage) => onStage?.(stage),
-        openKinds,
-        use: (resource) => starting.use(resource),
-      }),
-    );
+      registry: metrics.registry,
+      log,
+      now: steadyClock(now),
+      onStage: async (stage) => onStage?.(stage),
+      openKinds,
+      use: (resource) => starting.use(resource),
+    });
     starting.use(
       await bus.serve({
         ...identity,

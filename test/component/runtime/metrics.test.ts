@@ -88,7 +88,7 @@ describe('the metrics of a process', () => {
     expect(await probe()).toBe('503 the start has not ended\n');
     const state = { isUp: false };
     metrics.engines.needs({ mongodb: () => true, nats: () => state.isUp });
-    expect(await probe()).toBe('503 waiting for nats\n');
+    expect(await probe()).toBe('503 waiting for nats: NATS_URL\n');
     expect(await read(metrics, 'sync_served', {})).toBe(0);
     state.isUp = true;
     metrics.engines.served();

@@ -66,14 +66,14 @@ describe('catalog', () => {
     const { metricsUrl } = await beginCatalog({
       NATS_URL: nats.engine.url.replace('//', '//catalog:wrong@'),
     });
-    await expect.poll(() => ask(metricsUrl)).toBe('503 waiting for nats');
+    await expect.poll(() => ask(metricsUrl)).toBe('503 waiting for nats: NATS_URL');
     expect(await engineIn(metricsUrl, 'nats')).toBe('0');
     expect(await engineIn(metricsUrl, 'mongodb')).toBe('1');
   });
 
   it('is not ready while MongoDB is not there', async () => {
     const { metricsUrl } = await beginCatalog({ MONGODB_URL: 'mongodb://127.0.0.1:1' });
-    await expect.poll(() => ask(metricsUrl)).toBe('503 waiting for mongodb');
+    await expect.poll(() => ask(metricsUrl)).toBe('503 waiting for mongodb: MONGODB_URL');
     expect(await engineIn(metricsUrl, 'mongodb')).toBe('0');
     expect(await engineIn(metricsUrl, 'nats')).toBeUndefined();
   });
@@ -109,8 +109,16 @@ async function beginGateway(...how: Parameters<typeof openGateway>) {
 
 describe('the gateway', () => {
   it.each([
-    ['a wrong password', () => nats.engine.url.replace('//', '//gateway:wrong@'), '503 waiting for nats'],
-    ['the login of another service', () => nats.urlOf('catalog'), '503 the start has not ended'],
+    [
+      'a wrong password',
+      () => nats.engine.url.replace('//', '//gateway:wrong@'),
+      '503 waiting for nats: NATS_URL',
+    ],
+    [
+      'the login of another service',
+      () => nats.urlOf('catalog'),
+      '503 the start has not ended: no service answers the login of NATS_URL',
+    ],
   ])('is not ready with %s', async (_name, url, expected) => {
     const { metricsUrl } = await beginGateway(url());
     await expect.poll(() => ask(metricsUrl)).toBe(expected);
@@ -129,7 +137,7 @@ describe('the gateway', () => {
     });
     const services = await openServices(inject('engines').nats);
     onTestFinished(() => services[Symbol.asyncDispose]());
-    await expect.poll(() => ask(metricsUrl)).toBe('503 waiting for issuer');
+    await expect.poll(() => ask(metricsUrl)).toBe('503 waiting for issuer: AUTH_ISSUER, AUTH_JWKS_URL');
     const readiness = async () => (await (await fetch(`${url}/readyz`)).json()) as { notes?: unknown };
     await expect
       .poll(readiness)

@@ -32,7 +32,8 @@ function lookUp(all: readonly string[], majority: (asked: number) => readonly st
       return { toArray: async () => found };
     },
   };
-  const store = { isSharded: false, collection: () => collection } as unknown as Store;
+  const finalRead = { readConcern: 'linearizable' };
+  const store = { isSharded: false, finalRead, collection: () => collection } as unknown as Store;
   return { asked, lookup: openLookup(store, kind) };
 }
 
@@ -42,10 +43,10 @@ it('asks once for records that a majority has', async () => {
   expect(asked).toHaveLength(1);
 });
 
-it('does not find a record that is nowhere', async () => {
+it('does not find a record that is nowhere, by a read that only the true primary answers', async () => {
   const { asked, lookup } = lookUp(['S-1'], () => ['S-1']);
   expect(await lookup.existing('acme', ['S-1', 'S-2'])).toEqual(new Set(['S-1']));
-  expect(asked.at(-1)).toEqual({ readConcern: 'local', ids: [idOf('S-2')] });
+  expect(asked.at(-1)).toEqual({ readConcern: 'linearizable', ids: [idOf('S-2')] });
 });
 
 it('waits for a record that the primary has, until a majority has it', async () => {

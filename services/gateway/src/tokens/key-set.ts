@@ -127,7 +127,10 @@ function openFetching(keySet: RemoteKeySet, log: Log, clock: () => number) {
       fetchedAtMs = clock();
     } catch (cause) {
       failedAtMs = clock();
-      log.warn({ err: cause }, 'the keys of access tokens cannot be fetched');
+      log.warn(
+        { setting: 'AUTH_ISSUER, AUTH_JWKS_URL', err: cause },
+        'the keys of access tokens cannot be fetched',
+      );
       throw new Failure('unavailable', 'Access tokens cannot be checked at the moment; try again shortly.', {
         retryAfterSeconds: 5,
         cause,

@@ -70,7 +70,7 @@ function openWaits(servers: readonly string[], log: Log) {
   const said = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   let why: unknown;
-  const say = (): void => log.warn({ servers, err: why }, 'waiting for nats');
+  const say = (): void => log.warn({ setting: 'NATS_URL', servers, err: why }, 'waiting for nats');
   return {
     begin(): void {
       timer ??= setInterval(say, waitingLineMs);

@@ -45,10 +45,7 @@ export async function openConnection(options: ConnectionOptions) {
   const hasOthers = otherServers(nats, options.url);
   const lameDuck = openLameDuck({ nats, inbox, connectivity, hasOthers, log });
 
-  const tellForbidden =
-    onForbidden ??
-    ((forbidden) => log.warn(forbidden, 'Permissions Violation: this login may not use the subject'));
-
+  const tellForbidden = onForbidden ?? logForbidden(log);
   watchStatus(nats, log, {
     lost() {
       waits.begin();
@@ -113,6 +110,14 @@ export async function openConnection(options: ConnectionOptions) {
     },
   };
 }
+
+const logForbidden =
+  (log: Log) =>
+  (forbidden: Forbidden): void =>
+    log.warn(
+      { setting: 'NATS_URL', ...forbidden },
+      'Permissions Violation: this login may not use the subject',
+    );
 
 /** Whether the cluster has another server, by NATS_URL or by the INFO of the connected server. */
 function otherServers(nats: NatsConnection, url: string): () => boolean {

@@ -44,11 +44,13 @@ const AsyncFunction = (async () => {}).constructor;
 export type Operate = <T>(target: object, name: string, work: () => Promise<T>) => Promise<T>;
 
 export function openOperate(watchdog: Watchdog, tracing: Tracing | undefined): Operate {
-  if (tracing === undefined) return (_target, _name, work) => watchdog.during(work);
+  const during = <T>(name: string, work: () => Promise<T>): Promise<T> =>
+    watchdog.during(work, { isBounded: name !== 'createIndexes' });
+  if (tracing === undefined) return (_target, name, work) => during(name, work);
   return (target, name, work) => {
     // Background operations, such as those of the sweeper, belong to no trace.
     const parent = tracing.current?.traceparent;
-    if (parent === undefined || isLocal(target, name)) return watchdog.during(work);
+    if (parent === undefined || isLocal(target, name)) return during(name, work);
     const collection = collectionOf(target);
     const operation = operationOf(target, name);
     const span = tracing.begin({
@@ -61,7 +63,7 @@ export function openOperate(watchdog: Watchdog, tracing: Tracing | undefined): O
         'db.collection.name': collection,
       },
     });
-    return spanning(span, () => watchdog.during(work));
+    return spanning(span, () => during(name, work));
   };
 }
 

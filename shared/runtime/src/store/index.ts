@@ -10,7 +10,7 @@ import { checkAddress, optionsIn, overriddenIn } from './address.ts';
 import { isStoreAway } from './errors.ts';
 import { guarded, openOperate } from './guard.ts';
 import { watchHeartbeats } from './mongodb-driver/heartbeats.ts';
-import { ensureIndexes, type NamedIndex } from './indexes.ts';
+import { openIndexBuilds } from './indexes.ts';
 import { startWatchdog, type Watchdog } from './watchdog.ts';
 
 export {
@@ -72,9 +72,8 @@ export async function openStore({
   onCommand,
 }: StoreOptions) {
   await using opening = new AsyncDisposableStack();
-  const options = optionsOf(url, poolSize);
-  const monitorCommands = onCommand !== undefined;
-  const client = opening.adopt(clientOf(url, { ...options, monitorCommands }), close);
+  const options = { ...optionsOf(url, poolSize), monitorCommands: onCommand !== undefined };
+  const client = opening.adopt(clientOf(url, options), close);
   checkAddress(client);
   if (onCommand !== undefined)
     client.on('commandStarted', ({ commandName, command }) => onCommand({ name: commandName, command }));
@@ -88,13 +87,13 @@ export async function openStore({
     close(deaf).catch((error: unknown) => log.warn({ err: error }, 'the MongoDB driver did not close'));
   };
   let connectionsLost = 0;
-  let isSharded: boolean | undefined;
+  let topology: Topology | undefined;
   const watchdog = opening.use(
     startWatchdog({
       async ask() {
         // `connect` does nothing once connected; after a failed attempt the driver does not retry by itself.
         await Promise.all([client.connect(), watcher.connect()]);
-        isSharded ??= (await watcher.db(name).command({ hello: 1 }))['msg'] === 'isdbgrid';
+        topology ??= topologyOf(await watcher.db(name).command({ hello: 1 }));
         await watcher.db(name).command({ ping: 1 });
       },
       passing: isStoreAway,
@@ -119,6 +118,8 @@ export async function openStore({
   await answered(watchdog, signal);
 
   const database = guarded(client.db(name), openOperate(watchdog, tracing));
+  const { isSharded, isReplicated } = topology ?? topologyOf({});
+  const builds = openIndexBuilds({ database, isReplicated, log });
   const open = opening.move();
   return {
     database,
@@ -127,11 +128,14 @@ export async function openStore({
       return watchdog.connected;
     },
     /** Whether a mongos gave the first answer; a filter with the shard key then reaches one shard only. */
-    isSharded: isSharded === true,
+    isSharded,
+    /** For a read after which an absent document counts as absent for ever. */
+    finalRead: isReplicated ? linearizable : {},
     collection: <T extends Document>(collection: string) => database.collection<T>(collection),
     /** Creates missing indexes. An existing index of the same name must be the same. */
-    ensureIndexes: (collection: string, indexes: readonly NamedIndex[]) =>
-      ensureIndexes(database.collection(collection), indexes),
+    ensureIndexes: builds.ensure,
+    /** In words, which indexes MongoDB has been building for some seconds. */
+    indexesAwaited: () => builds.awaited,
     /** Sends a ping; rejects while the database is away. */
     async ping(): Promise<void> {
       await database.command({ ping: 1 });
@@ -140,8 +144,27 @@ export async function openStore({
   };
 }
 
-/** The driver's socket time-out, the last resort for an operation that a running server does not finish. */
-const operationMsMax = 120_000;
+/**
+ * The driver's socket time-out, the last resort for an operation that a running server does not finish. The driver then sends a read or
+ * a write once more, so that an operation may arrive two time-outs after its begin.
+ */
+const operationMsMax = 60_000;
+
+/**
+ * A primary that was replaced, and does not know it yet, does not answer such a read. Without `maxTimeMS` it would keep the read for ever.
+ * Only a replica set has this read concern.
+ */
+const linearizable = { readConcern: 'linearizable', maxTimeMS: 2_000 } as const;
+
+interface Topology {
+  isSharded: boolean;
+  isReplicated: boolean;
+}
+
+function topologyOf({ msg, setName }: Document): Topology {
+  const isSharded = msg === 'isdbgrid';
+  return { isSharded, isReplicated: isSharded || setName !== undefined };
+}
 
 /** Options that override those in MONGODB_URL. */
 const optionsOf = (url: string, maxPoolSize: number): MongoClientOptions => ({

@@ -1,26 +1,67 @@
 // Ensures the indexes that the code defines, by every replica, at its start or at the first use. An existing index is never
 // changed.
 import { MongoServerError, type Collection, type Document, type IndexDescription } from 'mongodb';
+import type { Log } from '../log.ts';
 
 /** Every index has a name, so that a changed definition is an error and builds no second index. */
 export type NamedIndex = IndexDescription & { name: string };
 
-export async function ensureIndexes<T extends Document>(
-  collection: Collection<T>,
-  indexes: readonly NamedIndex[],
-): Promise<void> {
-  const present = new Map((await listIndexes(collection)).map((index) => [index.name, index]));
-  for (const index of indexes) {
-    const stored = present.get(index.name);
-    if (stored !== undefined && identity(stored) !== identity(index)) {
-      throw new Error(
-        `The index ${index.name} of ${collection.namespace} is ${identity(stored)} in the database, but ` +
-          `${identity(index)} in this release. Drop it there, or give the new one another name.`,
-      );
+interface IndexBuildsOptions {
+  database: { collection: <T extends Document>(name: string) => Collection<T> };
+  isReplicated: boolean;
+  log: Log;
+}
+
+const sayEveryMs = 3_000;
+
+/**
+ * Without the option `commitQuorum` an index build waits for every voting member of the replica set, so that one member that is down
+ * would keep a new release from starting. Only a replica set has this option.
+ */
+const ofMajority = { commitQuorum: 'majority' } as const;
+/** A build takes as long as its collection is large: the driver's socket time-out would begin it again and again. */
+const unbounded = { socketTimeoutMS: 0 };
+
+export function openIndexBuilds({ database, isReplicated, log }: IndexBuildsOptions) {
+  const awaited = new Set<string>();
+  const options = { ...unbounded, ...(isReplicated ? ofMajority : {}) };
+
+  const build = async (name: string, indexes: readonly NamedIndex[]): Promise<void> => {
+    const beganAt = performance.now();
+    const timer = setInterval(() => {
+      awaited.add(name);
+      const forMs = Math.round(performance.now() - beganAt);
+      log.warn({ collection: name, forMs }, 'waiting for MongoDB to build indexes');
+    }, sayEveryMs);
+    try {
+      // A listed index may still be building for another replica; `createIndexes` resolves once it is built.
+      await database.collection(name).createIndexes([...indexes], options);
+    } finally {
+      clearInterval(timer);
+      awaited.delete(name);
     }
-  }
-  // A listed index may still be building for another replica; `createIndexes` resolves once it is built.
-  await collection.createIndexes([...indexes]);
+  };
+
+  return {
+    /** Creates missing indexes. An existing index of the same name must be the same. */
+    ensure: async (name: string, indexes: readonly NamedIndex[]): Promise<void> => {
+      const collection = database.collection(name);
+      const present = new Map((await listIndexes(collection)).map((index) => [index.name, index]));
+      for (const index of indexes) {
+        const stored = present.get(index.name);
+        if (stored !== undefined && identity(stored) !== identity(index)) {
+          throw new Error(
+            `The index ${index.name} of ${collection.namespace} is ${identity(stored)} in the database, but ` +
+              `${identity(index)} in this release. Drop it there, or give the new one another name.`,
+          );
+        }
+      }
+      await build(name, indexes);
+    },
+    get awaited(): string | undefined {
+      return awaited.size === 0 ? undefined : `MongoDB builds indexes of ${[...awaited].join(', ')}`;
+    },
+  };
 }
 
 /** Empty for a collection that does not exist yet: its first index creates the collection. */

@@ -63,7 +63,10 @@ export function startWatchdog({ ask, passing, onLost, log }: WatchdogOptions) {
       operations.failAll(new DatabaseAway('MongoDB stopped answering', { cause: reason }));
     }
     if (!connected && silentTicks % sayEveryTicks === silentTicksMax) {
-      log.warn({ silentMs: silentTicks * tickMs, reason: wordsOf(reason) }, 'waiting for MongoDB');
+      log.warn(
+        { setting: 'MONGODB_URL', silentMs: silentTicks * tickMs, reason: wordsOf(reason) },
+        'waiting for MongoDB',
+      );
     }
   }, tickMs);
 
@@ -81,10 +84,10 @@ export function startWatchdog({ ask, passing, onLost, log }: WatchdogOptions) {
       operations.connectionsEnded(connected);
     },
     /** Runs the operation; rejects with `DatabaseAway` as soon as the database is away. */
-    during<T>(operation: () => Promise<T>): Promise<T> {
+    during<T>(operation: () => Promise<T>, { isBounded = true } = {}): Promise<T> {
       if (!connected)
         return Promise.reject<T>(new DatabaseAway('MongoDB does not answer', { cause: reason }));
-      const outcome = operations.run(operation);
+      const outcome = operations.run(operation, { isBounded });
       outcome.then(answered, () => {});
       return outcome;
     },

@@ -1,14 +1,14 @@
 // Looks up records to which other records refer: whether they exist, and their fields. Archived records count as existing.
 //
-//   the primary has the record   a majority has it   the record
-//   ──────────────────────────   ─────────────────   ──────────────────────────────────────────────────────────────────────
-//   yes                          yes                 exists
-//   yes                          not yet             is asked for again: it was just written, or the primary is new and does not
-//                                                    know yet what a majority has
-//   no                           no                  does not exist
+//   a final read finds the record   a majority has it   the record
+//   ─────────────────────────────   ─────────────────   ──────────────────────────────────────────────────────────────────────
+//   yes                             yes                 exists
+//   yes                             not yet             is asked for again: it was just written, or the primary is new and does not
+//                                                       know yet what a majority has
+//   no                              no                  does not exist
 import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
-import type { Store } from '@integration-sync/runtime/store';
+import type { FindOptions, Store } from '@integration-sync/runtime/store';
 import { LRUCache } from 'lru-cache';
 import { internalIdOf } from '../ids.ts';
 import type { Fields, Kind } from '../kind.ts';
@@ -40,13 +40,13 @@ export function openLookup(store: Store, kind: Pick<Kind, 'plural' | 'idPrefix'>
   const query = async (
     integration: string,
     ids: readonly string[],
-    readConcern: 'majority' | 'local',
+    how: Pick<FindOptions, 'readConcern' | 'maxTimeMS'>,
     fields = false,
   ) => {
     const found = await records
       .find(these(integration, ids), {
         projection: { externalId: 1, ...(fields ? { fields: 1 } : {}) },
-        readConcern,
+        ...how,
         ...allOfThem(ids.length),
       })
       .toArray();
@@ -57,10 +57,11 @@ export function openLookup(store: Store, kind: Pick<Kind, 'plural' | 'idPrefix'>
   const find = async (integration: string, externalIds: readonly string[], fields: boolean) => {
     const ids = externalIds.map((externalId) => internalIdOf(kind.idPrefix, integration, externalId));
     for (const endMs = performance.now() + majorityMs; ; await wait(majorityPollMs)) {
-      const found = await query(integration, ids, 'majority', fields);
+      const found = await query(integration, ids, { readConcern: 'majority' }, fields);
       const known = new Set(found.map(({ _id }) => _id));
       const missing = ids.filter((id) => !known.has(id));
-      const isSettled = missing.length === 0 || (await query(integration, missing, 'local')).length === 0;
+      const isSettled =
+        missing.length === 0 || (await query(integration, missing, store.finalRead)).length === 0;
       if (isSettled) return found;
       if (performance.now() > endMs)
         throw new Failure(

@@ -16,8 +16,8 @@ export interface OperationsOptions {
   log: Log;
 }
 
-/** More than the driver's socket time-out (store/index.ts). */
-const operationTicksMax = 1_300;
+/** More than two of the driver's socket time-outs (store/index.ts), with the way to a server between them. */
+const operationTicksMax = 1_400;
 const ticksAfterEnd = 15;
 /** For so many ticks after a lost connection, the driver may find further lost connections. */
 const suspectTicksMax = 3;
@@ -43,9 +43,10 @@ export function openOperations({ onLost, log }: OperationsOptions) {
 
   return {
     /** Runs the operation; rejects with `DatabaseAway` as soon as the operation is lost or the database is away. */
-    run<T>(operation: () => Promise<T>): Promise<T> {
+    run<T>(operation: () => Promise<T>, { isBounded }: { isBounded: boolean }): Promise<T> {
       const { promise, resolve, reject } = Promise.withResolvers<T>();
-      underWay.set(reject, suspectTicks > 0 ? ticksAfterEnd : operationTicksMax);
+      const ticksMax = isBounded ? operationTicksMax : Infinity;
+      underWay.set(reject, suspectTicks > 0 ? ticksAfterEnd : ticksMax);
       const forget = (): void => void underWay.delete(reject);
       promise.then(forget, forget);
       operation().then(resolve, reject);
