@@ -12,10 +12,11 @@ const ask = ({ ledger }: Forger, line: Asked): AskLine => {
   return all;
 };
 
-/** Pages of one event each. */
+/** Pages of one event each, and the last one, which is empty. */
 function read(forger: Forger, by: string, path: string, ids: readonly string[]): void {
   for (const [nth, id] of ids.entries())
     ask(forger, { by, path, begunMs: nth, answer: { ids: [id], next: '', more: true } });
+  ask(forger, { by, path, begunMs: 90_000, answer: { ids: [], next: '', more: false } });
 }
 
 const changedMs = 2_000;
