@@ -2,13 +2,12 @@
 export { count, counted } from './count.ts';
 export { messageOf, Stop } from './exit.ts';
 export { fieldsOf, kinds, neededOf, referenceOf } from './kinds.ts';
-export { fieldsOfHeader } from './mapping/columns.ts';
 export { textOf, Wrong } from './mapping/convert.ts';
 export type { Item } from './mapping/items.ts';
 export { parseMap, type LoadMap, type Rules } from './mapping/map.ts';
 export { guarded } from './reading/formulas.ts';
-export { kindByName, lookAtTable, openSource, resolveInputs } from './reading/inputs.ts';
-export { placeOf, type Input, type RejectsForm, type Source, type TableLook } from './reading/source.ts';
+export { kindByName, openSource, resolveInputs } from './reading/inputs.ts';
+export { placeOf, type Input, type RejectsForm, type Source } from './reading/source.ts';
 export { DeferredRows, type DeferredEntry } from './sending/deferred.ts';
 export { interrupted, Loading, type LoadOutputs, type SendItems } from './sending/loading.ts';
 export { PlannedIds, planItems, pushItems } from './sending/push.ts';

@@ -1,7 +1,7 @@
 // What the reader of each file format returns: numbered rows, each an item or the reason why it is none.
 import { platform } from '#platform';
 import type { Kind } from '@integration-sync/client';
-import type { Cell, Wrong } from '../mapping/convert.ts';
+import type { Wrong } from '../mapping/convert.ts';
 import type { Item } from '../mapping/items.ts';
 import type { Rules } from '../mapping/map.ts';
 
@@ -50,20 +50,6 @@ export interface Source {
   /** The rows in batches, without empty rows. */
   rows(): AsyncGenerator<Row[], void, undefined>;
   rejects: RejectsForm;
-}
-
-/** What was found in a file, before anything is converted. */
-export interface TableLook {
-  /** Undefined where the format says it. */
-  encoding: string | undefined;
-  /** Undefined where cells are not between delimiters. */
-  delimiter: string | undefined;
-  /** The number of the row with the header; 0 if the file has none. */
-  headerRow: number;
-  rows: number | undefined;
-  header: readonly string[];
-  /** The first rows, as cells. */
-  sample: readonly (readonly Cell[])[];
 }
 
 /** How rejected rows are written: in the format of their input file. */

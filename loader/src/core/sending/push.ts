@@ -1,4 +1,5 @@
 // Pushes items of files without checking their types: the service validates each item.
+import { platform } from '#platform';
 import type { Client, ItemOf, Kind, PlanOptions, PushOptions, PushOutcome } from '@integration-sync/client';
 import { utf8Bytes } from '../bytes.ts';
 import { referenceOf } from '../kinds.ts';
@@ -29,8 +30,7 @@ export const pushItems =
     pushUnchecked(client, kind, items, kind === 'batches' && autoCreateDDS ? { autoCreateDDS: true } : {});
 
 /** A text of its own memory. */
-const flat = (text: string): string => textOfBytes.decode(utf8Bytes(text));
-const textOfBytes = new TextDecoder('utf-8', { ignoreBOM: true });
+const flat = (text: string): string => platform.utf8(utf8Bytes(text));
 
 /** The ids that the rows of a plan would store, by kind. */
 export class PlannedIds {
