@@ -1,7 +1,7 @@
 // ops integrations: one line for each integration, for the operator who asks which of them has a problem.
 import { batchesOperating } from '@integration-sync/batches/operating';
 import { catalogOperating } from '@integration-sync/catalog/operating';
-import { expectedKindNames } from '@integration-sync/contracts';
+import { expectedKindNames as kinds } from '@integration-sync/contracts';
 import type { Store } from '@integration-sync/runtime/store';
 import { readWebhookStates } from '@integration-sync/webhooks/operating';
 import { defineCommand, exitCodes } from './command.ts';
@@ -25,8 +25,6 @@ Examples:
   ops integrations --problems
   ops integrations --json
 `;
-
-const kinds = expectedKindNames;
 
 export const integrationsCommand = defineCommand({
   name: 'integrations',

@@ -27,6 +27,10 @@ export function openEngineWatch(registry: Registry) {
   let engines: Engines = {};
   let step = nothing;
   let hasServed = false;
+  const withStep = (words: string): string => {
+    const said = step();
+    return said === undefined ? words : `${words}: ${said}`;
+  };
   const states = () => Object.entries(engines).map(([engine, isUp]) => [engine, isUp()] as const);
   const up = new Gauge({
     name: 'sync_engine_up',
@@ -62,12 +66,12 @@ export function openEngineWatch(registry: Registry) {
       const away = states().filter(([, isUp]) => isUp === false);
       const words = away.map(([engine]) => `waiting for ${engine}: ${settingsOf[engine] ?? ''}`);
       if (words.length > 0) return words.join('; ');
-      return ['the start has not ended', step() ?? []].flat().join(': ');
+      return withStep('the start has not ended');
     },
     /** A note for `/readyz` if the start takes longer than a second: another replica may serve meanwhile. */
     startNotes(): string[] {
       if (hasServed || performance.now() - beganAt < startMs) return [];
-      return [['A replica is starting', step() ?? []].flat().join(': ').concat('.')];
+      return [`${withStep('A replica is starting')}.`];
     },
   };
 }

@@ -68,10 +68,18 @@ const noFacts: Awaited<ReturnType<typeof askMonitor>> = {};
 const monitorPatienceMs = 1_000;
 const everyMs = 30_000;
 
-interface WatchOptions {
+interface ReadOptions {
   bus: Pick<Bus, 'readLevels'>;
   streams: readonly string[];
   monitorUrl: string | undefined;
+}
+
+export async function readFillings({ bus, streams, monitorUrl }: ReadOptions): Promise<Filling[]> {
+  const [levels, server] = await Promise.all([bus.readLevels(streams), serverLevel(monitorUrl)]);
+  return fillingsOf(levels, server);
+}
+
+interface WatchOptions extends ReadOptions {
   registry: Registry;
   log: Log;
   pollMs?: number;
@@ -92,8 +100,7 @@ export function watchFilling({ bus, streams, monitorUrl, registry, log, pollMs =
   });
   const read = async (): Promise<Filling[]> => {
     try {
-      const [levels, server] = await Promise.all([bus.readLevels(streams), serverLevel(monitorUrl)]);
-      return fillingsOf(levels, server);
+      return await readFillings({ bus, streams, monitorUrl });
     } catch (error) {
       log.debug({ err: error }, 'how full streams are could not be read');
       return streams.map((stream) => ({ stream, daysLeft: Number.NaN, limit: '' }));

@@ -1,6 +1,6 @@
 // ops streams shows the streams and consumers of NATS with their faults, and repairs streams.
 import type { Bus, InspectedStream, StreamSpec } from '@integration-sync/runtime/bus';
-import { fillingsOf, serverLevel, type Filling } from '@integration-sync/runtime/filling';
+import { readFillings, type Filling } from '@integration-sync/runtime/filling';
 import { expectedStreams, fillableOf } from '@integration-sync/webhooks/operating';
 import { defineCommand, exitCodes } from '../command.ts';
 import { StreamsConfig } from '../config.ts';
@@ -51,11 +51,8 @@ export const streamsCommand = defineCommand({
     const expected = expectedStreams(settled.config);
     const lookAhead = async (): Promise<Filling[]> => {
       await using quiet = await openQuietBus(settled);
-      const [levels, server] = await Promise.all([
-        quiet.readLevels(fillableOf(expected)),
-        serverLevel(settled.config.NATS_MONITOR_URL),
-      ]).catch(() => []);
-      return levels === undefined ? [] : fillingsOf(levels, server);
+      const { NATS_MONITOR_URL: monitorUrl } = settled.config;
+      return await readFillings({ bus: quiet, streams: fillableOf(expected), monitorUrl }).catch(() => []);
     };
     const look = async (): Promise<Looked> => {
       const [streams, fillings] = await Promise.all([bus.inspectStreams(expected), lookAhead()]);
