@@ -1,6 +1,6 @@
 // The table below each figure of a benchmark: the processor time of a push, page or delivery, by process and group of
 // threads, and how busy other work kept the machine.
-import { otherShare, processors, spentBy, type Spent } from './cpu.ts';
+import { otherShare, processors, spentBy, spentWhere, type Spent } from './cpu.ts';
 import { tableOf, type Row } from './table.ts';
 
 export interface Cost {
@@ -64,13 +64,10 @@ function rowsOf(costs: readonly Cost[], factor: number): Row[] {
 
 const tookPart = ({ own }: Cost, name: string): boolean => own?.includes(name) ?? true;
 
-function sumOf(cost: Cost): { own: number; beside: number } {
-  const sum = { own: 0, beside: 0 };
-  for (const name of cost.spent.byProcess.keys()) {
-    sum[tookPart(cost, name) ? 'own' : 'beside'] += spentBy(cost.spent, name);
-  }
-  return sum;
-}
+const sumOf = (cost: Cost): { own: number; beside: number } => ({
+  own: spentWhere(cost.spent, (name) => tookPart(cost, name)),
+  beside: spentWhere(cost.spent, (name) => !tookPart(cost, name)),
+});
 
 const others = 'other threads';
 

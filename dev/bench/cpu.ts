@@ -33,6 +33,10 @@ export function addSpent(to: Spent, more: Spent): void {
 export const spentBy = ({ byProcess }: Spent, name: string): number =>
   [...(byProcess.get(name)?.values() ?? [])].reduce((sum, ms) => sum + ms, 0);
 
+/** The processor time of the processes whose names are counted. */
+export const spentWhere = (spent: Spent, isCounted: (name: string) => boolean): number =>
+  [...spent.byProcess.keys()].filter(isCounted).reduce((sum, name) => sum + spentBy(spent, name), 0);
+
 export const otherShare = ({ machineMs, otherMs }: Spent): number =>
   machineMs === 0 ? 0 : Math.max(0, otherMs / machineMs);
 

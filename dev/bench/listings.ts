@@ -6,7 +6,7 @@ import { residentMb } from '../process/memory.ts';
 import type { Stack } from '../stack/index.ts';
 import { openClient, type Answer, type Client } from './client.ts';
 import { costTables } from './costs.ts';
-import { beginMeasuring, caller, spentBy, type Spent } from './cpu.ts';
+import { beginMeasuring, caller, spentWhere } from './cpu.ts';
 import { itemsPerPush, makeItems, pushBody, suppliersPath } from './items.ts';
 import { compare, figuresOf, inLanes, quantile, reportLine, type Contender } from './measure.ts';
 import { processesOf } from './processes.ts';
@@ -33,7 +33,7 @@ export async function benchListings({ stack, options, say }: Setting): Promise<v
   const figures = await compare(contenders, { turns, processes: () => processesOf(stack) });
   const costOf = (name: string): number => {
     const spent = figures.get(name)?.spent;
-    return spent === undefined ? Number.NaN : sumOf(spent) / turns;
+    return spent === undefined ? Number.NaN : spentWhere(spent, (one) => one !== caller) / turns;
   };
   const [smallest = 0] = sizes;
   const base = `suppliers, first page of ${smallest}`;
@@ -49,12 +49,6 @@ export async function benchListings({ stack, options, say }: Setting): Promise<v
   for (const line of costTables(costs, { one: 'page' })) say(line);
   if (largest !== undefined) await exportAll(stack, largest, say);
 }
-
-/** The processor time of all processes but the caller. */
-const sumOf = (spent: Spent): number =>
-  [...spent.byProcess.keys()]
-    .filter((name) => name !== caller)
-    .reduce((sum, name) => sum + spentBy(spent, name), 0);
 
 /** How many pages at the beginning of an export are compared with as many at its end. */
 const endPages = 200;
@@ -113,11 +107,11 @@ async function fillRecords(client: Client, size: number, say: (line: string) => 
   const began = performance.now();
   const [half, few] = [Math.floor(pushes / 2), Math.max(0, pushes - Math.ceil(pushes / 100))];
   const atStart = await now();
-  await inOrder(0, half, push);
+  await pushAll(0, half, push);
   const atHalf = await now();
-  await inOrder(half, few, push);
+  await pushAll(half, few, push);
   const nearEnd = await now();
-  await inOrder(few, pushes, push);
+  await pushAll(few, pushes, push);
   const seconds = ((performance.now() - began) / 1_000).toFixed(0);
   say(`  ${size.toLocaleString('en')} records pushed in ${seconds} s`);
   const ranges = [
@@ -149,7 +143,7 @@ async function fillStatements(client: Client, size: number, say: (line: string) 
     }));
     return client.post(`${basePath}/batches`, bodyOf({ batches, autoCreateDDS: true }));
   };
-  await inOrder(0, pushes, push);
+  await pushAll(0, pushes, push);
   const count = pushes * itemsPerPush;
   say(`  ${count.toLocaleString('en')} batches with statements pushed`);
   return {
@@ -167,7 +161,7 @@ const statementsMax = 165_000;
 const bodyOf = (body: object): Buffer => Buffer.from(JSON.stringify(body));
 
 /** Pushes from one number to another, several concurrently. */
-async function inOrder(from: number, to: number, push: (nth: number) => Promise<unknown>): Promise<void> {
+async function pushAll(from: number, to: number, push: (nth: number) => Promise<unknown>): Promise<void> {
   await inLanes(lanes, Math.ceil((to - from) / lanes), async (index) => {
     if (from + index < to) await push(from + index);
   });
