@@ -105,7 +105,7 @@ it(
     const pushed = inTime.filter(({ isPushed }) => isPushed);
     expect(pushed).not.toEqual([]);
     expect(dueTimesOf(pushed)).toEqual(pushed.map(() => []));
-    // Of a push that was refused until its due time nobody knows whether it was stored.
+    // A push that was refused until its due time may have been stored all the same: at most one event then.
     for (const [{ dueMs }, events] of found) {
       expect(events.length).toBeLessThanOrEqual(1);
       for (const { timestamp } of events)
