@@ -18,6 +18,10 @@ import { openWorld, pushPatiently, type Caller, type World } from '../../support
 let world: World;
 let caller: Caller;
 
+/** Callers that push the same batches concurrently, and how often each does. */
+const pushers = 16;
+const turnsOfPushers = Number(process.env['STATEMENT_TURNS'] ?? 2);
+
 beforeAll(async () => {
   world = await openWorld(inject('engines').mongodb);
   await world.startCatalog();
@@ -161,24 +165,26 @@ describe('with two replicas of batches', () => {
   });
 
   it(
-    'pushes of the same batches race, and each statement agrees with its batch and is announced in order',
-    { timeout: 60_000 },
+    'sixteen callers push the same batches, and each statement agrees with its batch and is announced in order',
+    { timeout: 60_000 + 5_000 * turnsOfPushers },
     async () => {
       const ids = Array.from({ length: 20 }, (_, index) => `r${index}`);
       let isOver = false;
       const polled: Promise<Map<string, DdsEntry>> = pollUntil(caller, () => isOver);
       const push = async (worker: number): Promise<void> => {
-        for (let turn = 0; turn < 8; turn += 1) {
+        for (let turn = 0; turn < turnsOfPushers; turn += 1) {
           const items = ids.map((id, index) =>
             batch(
               id,
               (turn + worker + index) % 3 === 0 ? numbers(null) : numbers(`R${worker}-${turn}`, `V${turn}`),
             ),
           );
-          await pushPatiently(() => caller.push('batches', items, { autoCreateDDS: turn % 4 === 3 }));
+          await pushPatiently(() =>
+            caller.push('batches', items, { autoCreateDDS: (turn + worker) % 4 === 3 }),
+          );
         }
       };
-      await Promise.all([push(0), push(1), push(2), push(3)]);
+      await Promise.all(Array.from({ length: pushers }, (_, worker) => push(worker)));
       isOver = true;
       const listed = await listAllDds(caller);
       await expectAgreement(world, caller, listed);
@@ -191,7 +197,7 @@ describe('with two replicas of batches', () => {
           .map(shownOf)
           .toSorted(),
       );
-      const told = await toldOfStatements(caller, 33);
+      const told = await toldOfStatements(caller, 1 + pushers * turnsOfPushers);
       expectChain(told, listed);
     },
   );
