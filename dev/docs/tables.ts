@@ -9,6 +9,8 @@ import { configs } from '../stack/configs.ts';
 import { alerts } from './operating/alerts.ts';
 import { metricRows, rowOfNode } from './operating/metrics.ts';
 
+const recordKind = /\b(?:suppliers|products|batches)\b/g;
+
 /** The tables of a document by the names in its marks. */
 export type Tables = Readonly<Record<string, string>>;
 
@@ -18,8 +20,8 @@ export const tablesOf = {
     fields: fieldTable({ suppliers: Supplier, products: Product, batches: Batch }),
     codes: codeTable(),
   }),
-  'settings.md': () => ({ settings: settingsTable() }),
-  'monitoring.md': () => ({ metrics: metricTable(), alerts: alertTable() }),
+  'settings.md': () => ({ settings: settingsTables() }),
+  'monitoring.md': () => ({ metrics: metricTable(), alerts: alertTables() }),
   'operating.md': () => ({ streams: streamTable() }),
 } as const satisfies Record<string, () => Tables>;
 
@@ -38,16 +40,26 @@ function fill(document: Document, text: string, name: string, rows: string): str
   return `${text.slice(0, from + begin.length)}\n\n${rows}\n\n${text.slice(to)}`;
 }
 
+/** Routes that differ by the kind of records alone have one row. */
 function routeTable(): string {
-  const rows = routes.map(({ method, path, summary, scope }) => [
-    `\`${method} ${path.replace(basePath, '')}\``,
-    summary,
-    `\`${scope}\``,
-  ]);
+  const alike = Map.groupBy(routes, ({ method, path, scope }) =>
+    [method, path, scope].join(' ').replaceAll(recordKind, '<kind>'),
+  );
+  const rows = Array.from(alike.values(), (same) => {
+    const [first] = same;
+    const paths = same.map(({ method, path }, index) =>
+      [...(index === 0 ? [method] : []), path.replace(basePath, '')].join(' '),
+    );
+    const [summary = '', scope = ''] =
+      same.length === 1
+        ? [first?.summary, first?.scope]
+        : [first?.summary.replace(recordKind, 'records'), first?.scope.replace(recordKind, '<kind>')];
+    return [paths.map((path) => `\`${path}\``).join(', '), summary, `\`${scope}\``];
+  });
   return table(['Route', 'What it does', 'Scope'], rows);
 }
 
-/** Fields of a kind that take the same have one row. */
+/** Fields of a kind that take the same have one row. The document says of all texts what none may have. */
 function fieldTable(kinds: Readonly<Record<string, TObject>>): string {
   const rows = Object.entries(kinds).flatMap(([plural, { properties }]) => {
     const fields = Object.entries<TSchema & { 'x-expected'?: string; 'x-required'?: string }>(properties);
@@ -57,19 +69,28 @@ function fieldTable(kinds: Readonly<Record<string, TObject>>): string {
     return Array.from(alike.values(), (same) => {
       const names = same.map(([name]) => `\`${name}\``).join(', ');
       const { 'x-expected': expected = '', 'x-required': required } = same[0]?.[1] ?? {};
-      return [plural, names, required === undefined ? '' : 'needed', expected];
+      return [
+        plural,
+        required === undefined ? names : `${names} (needed)`,
+        expected.replace(', without NUL or lone surrogates', ''),
+      ];
     });
   });
-  return table(['Of', 'Field', '', 'What it takes'], rows);
+  return table(['Of', 'Field', 'What it takes'], rows);
 }
 
-const codeTable = (): string =>
-  table(
-    ['Status', '`code`', 'What it is'],
-    Object.entries(codes).map(([code, { status, title }]) => [String(status), `\`${code}\``, title]),
-  );
+/** The codes of a status have one row: their names say what they are. */
+function codeTable(): string {
+  const byStatus = Map.groupBy(Object.entries(codes), ([, { status }]) => status);
+  const rows = Array.from(byStatus, ([status, same]) => [
+    String(status),
+    same.map(([code]) => `\`${code}\``).join(', '),
+  ]);
+  return table(['Status', '`code`'], rows);
+}
 
-function settingsTable(): string {
+/** A table for each group of services that share settings. */
+function settingsTables(): string {
   const settings = new Map<string, Setting & { of: string[] }>();
   for (const [service, schema] of Object.entries(configs)) {
     for (const setting of listSettings(schema)) {
@@ -79,13 +100,17 @@ function settingsTable(): string {
     }
   }
   const all = Object.keys(configs).length;
-  const rows = [...settings.values()].map(({ name, of, default: value, required, description, inFile }) => [
-    `\`${name}\`${inFile ? ' `_FILE`' : ''}`,
-    of.length === all ? 'all' : of.join(', '),
-    value === undefined ? (required ? 'needed' : '–') : `\`${value === '' ? '""' : value}\``,
-    description,
-  ]);
-  return table(['Variable', 'Of', 'Default', 'What it is'], rows);
+  const byServices = Map.groupBy(settings.values(), ({ of }) =>
+    of.length === all ? 'all services' : of.join(', '),
+  );
+  return Array.from(byServices, ([services, same]) => {
+    const rows = same.map(({ name, default: value, required, description, inFile }) => [
+      `\`${name}\`${inFile ? ' `_FILE`' : ''}`,
+      value === undefined ? (required ? 'needed' : '') : `\`${value === '' ? '""' : value}\``,
+      description,
+    ]);
+    return `### Of ${services}\n\n${table(['Variable', 'Default', 'What it is'], rows)}`;
+  }).join('\n\n');
 }
 
 function metricTable(): string {
@@ -98,12 +123,16 @@ function metricTable(): string {
   return table(['Metric', 'What it is'], [...rows, [rowOfNode.name, rowOfNode.says]]);
 }
 
-/** The table of alerts; their expressions stand in deploy/prometheus/rules.yaml. */
-const alertTable = (): string =>
-  table(
-    ['Alert', 'Severity', 'What to do first'],
-    alerts.map(({ title, severity, advice }) => [title, severity, advice]),
-  );
+/** The alerts of each severity; their expressions are in deploy/prometheus/rules.yaml. */
+const alertTables = (): string =>
+  Array.from(
+    Map.groupBy(alerts, ({ severity }) => severity),
+    ([severity, same]) =>
+      table(
+        [`${severity === 'critical' ? 'Critical' : 'Warning'}`, 'What to do first'],
+        same.map(({ title, advice }) => [title, advice]),
+      ),
+  ).join('\n\n');
 
 const dayMs = 24 * 60 * 60 * 1000;
 

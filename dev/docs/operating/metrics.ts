@@ -21,32 +21,27 @@ const histogram = (name: string, ...labels: string[]): Metric => ({ name, type: 
 const ofRequests: readonly MetricRow[] = [
   {
     metrics: [counter('sync_requests_total', 'subject', 'outcome')],
-    says:
-      'Requests answered. `subject` is `POST /api/v1/integration/suppliers` at the gateway (`unknown` ' +
-      'for no route) and `svc.catalog.suppliers.push` at a service; `outcome` is `ok` or an [error ' +
-      'code](api.md#errors). A caller that hung up counts as `ok`.',
+    says: 'Requests answered. `subject` is `POST /api/v1/integration/suppliers` at the gateway (`unknown` for no route), `svc.catalog.suppliers.push` at a service; `outcome` is `ok`, also where the caller hung up, or an [error code](api.md#errors).',
   },
   {
     metrics: [counter('sync_request_errors_total', 'subject', 'outcome')],
-    says: 'Those with 5xx. `unavailable` is an engine or service that is away, or busy.',
+    says: 'Those with 5xx. `unavailable`: an engine or service is away or busy.',
   },
   {
     metrics: [histogram('sync_request_seconds', 'subject')],
-    says: 'Histogram of the time from a request to its answer.',
+    says: 'Histogram from a request to its answer.',
   },
   {
     metrics: [counter('sync_credential_uses_total', 'client', 'secret')],
-    says:
-      'At the gateway: requests with a key, and tokens fetched with it, by [client](keys.md) and by the ' +
-      '8 characters that name the secret.',
+    says: 'At the gateway: requests with a key, and tokens fetched with it, by [client](keys.md) and name of the secret.',
   },
   {
     metrics: [gauge('gateway_body_bytes'), gauge('gateway_road_bytes'), gauge('gateway_bodies_waiting')],
-    says: 'Bytes of bodies in memory, those of them on the way to services, and bodies that wait for memory.',
+    says: 'Bytes of bodies in memory, of these on the way to services, and bodies that wait for memory.',
   },
   {
     metrics: [gauge('gateway_answer_bytes'), gauge('gateway_answers_waiting')],
-    says: 'Bytes of answers that callers have not read, and requests that wait for such answers to be read.',
+    says: 'Bytes of answers that callers have not read, and requests that wait for that.',
   },
 ];
 
@@ -57,34 +52,26 @@ const ofPushes: readonly MetricRow[] = [
   },
   {
     metrics: [gauge('sync_pushes_inside'), gauge('sync_pushes_waiting')],
-    says:
-      'Pushes of this replica that are carried out (at most `PUSHES_AT_ONCE_MAX` and one), and that wait ' +
-      'for their turn (`waitedMs` in the log).',
+    says: 'Pushes that this replica carries out (at most `PUSHES_AT_ONCE_MAX` and one), and that wait for their turn (`waitedMs` in the log).',
   },
   {
     metrics: [gauge('sync_pushes_unannounced'), gauge('sync_unannounced_seconds')],
-    says:
-      'Over all replicas: pushes whose events are not on the stream yet (10,000 are counted at most), ' +
-      'and the age of the oldest. `NaN` while MongoDB is away.',
+    says: 'Over all replicas: pushes whose events are not on the stream yet (at most 10,000), and the age of the oldest. `NaN` while MongoDB is away.',
   },
   {
     metrics: [counter('sync_pushes_recovered_total')],
-    says: 'Pushes that this replica finished for a dead or slow one.',
+    says: 'Pushes that this replica finished for a dead or slow replica.',
   },
   {
     metrics: [gauge('sync_overdue', 'kind')],
-    says:
-      'Over all integrations: [expected pushes](integrating.md#pushes-that-do-not-come) that are ' +
-      'overdue. `NaN` while MongoDB is away.',
+    says: 'Over all integrations: overdue [expected pushes](integrating.md#pushes-that-do-not-come). `NaN` while MongoDB is away.',
   },
 ];
 
 const ofWebhooks: readonly MetricRow[] = [
   {
     metrics: [counter('webhook_events_total'), histogram('webhook_read_lag_seconds')],
-    says:
-      'Events read from the log, subscribed or not; histogram from the storing of an event batch to its ' +
-      'reading, by the clocks of NATS and the replica.',
+    says: 'Events read from the log, subscribed or not; histogram from the storing of an event batch to its reading.',
   },
   {
     metrics: [counter('webhook_attempts_total', 'outcome'), histogram('webhook_attempt_seconds')],
@@ -96,45 +83,31 @@ const ofWebhooks: readonly MetricRow[] = [
   },
   {
     metrics: [gauge('webhook_in_flight'), gauge('webhook_waiting'), gauge('webhook_endpoints_active')],
-    says:
-      'At this replica: attempts in flight (at most `WEBHOOK_IN_FLIGHT_MAX`), endpoints that wait for ' +
-      'their turn, endpoints in memory.',
+    says: 'Attempts in flight (at most `WEBHOOK_IN_FLIGHT_MAX`), endpoints that wait for their turn, endpoints in memory of this replica.',
   },
   {
     metrics: [gauge('webhook_behind'), gauge('webhook_behind_seconds')],
-    says:
-      'At this replica: endpoints that are behind the log, and how long the longest has been so. High ' +
-      'for long: slow or failing receivers.',
+    says: 'Endpoints of this replica that are behind the log, and how long the longest has been so. High for long: slow or failing receivers.',
   },
   {
     metrics: [counter('webhook_lost_total')],
-    says:
-      'Endpoints for which the log dropped undelivered events. An error line names each; its caller ' +
-      'reads the [listings](integrating.md#reading-records-back).',
+    says: 'Endpoints for which the log dropped undelivered events. An error line names each; its caller reads the [listings](integrating.md#reading-records-back).',
   },
   {
     metrics: [gauge('webhook_log_restored')],
-    says:
-      'How often within an hour replicas found NATS [restored from an older ' +
-      'copy](operating.md#backup-and-restore); each replica shows the same, so take `max`.',
+    says: 'How often within an hour replicas found NATS [restored from an older copy](operating.md#backup-and-restore); the same at each replica, so take `max`.',
   },
   {
     metrics: [gauge('webhook_partitions_owned')],
-    says:
-      'Partitions of the log that this replica delivers: 32 over all replicas. Fewer for more than ' +
-      'seconds: those of no owner are not delivered.',
+    says: 'Partitions of the log that this replica delivers: 32 over all replicas. Events of partitions without an owner wait.',
   },
   {
     metrics: [counter('webhook_partitions_lost_total'), gauge('webhook_silence_seconds')],
-    says:
-      'Partitions that others took from this living replica, and after which silence they do: 2.5 s, up ' +
-      'to 20 s within 10 min of such a takeover.',
+    says: 'Partitions that others took from this living replica, and after which silence they do: 2.5 s, up to 20 s within 10 min of such a takeover.',
   },
   {
     metrics: [counter('webhook_disabled_total', 'reason'), gauge('webhook_endpoints_disabled')],
-    says:
-      'Webhooks disabled, by `failures`, `gone` or `manual`; how many are now, over all replicas, so ' +
-      'take `max` (`NaN` while MongoDB is away).',
+    says: 'Webhooks disabled, by `failures`, `gone` or `manual`; how many are now, over all replicas, so take `max` (`NaN` while MongoDB is away).',
   },
   {
     metrics: [
@@ -142,9 +115,7 @@ const ofWebhooks: readonly MetricRow[] = [
       counter('webhook_feed_events_total'),
       counter('webhook_feed_lost_wakes_total'),
     ],
-    says:
-      'Of `GET /events`: callers that wait at this replica (at most 1,000), events shown, and pushes ' +
-      'that a waiting caller heard of late, as NATS lost their announcement.',
+    says: 'Of `GET /events`: callers that wait at this replica (at most 1,000), events shown, and pushes that a waiting caller heard of late, as NATS lost their announcement.',
   },
 ];
 
@@ -159,9 +130,7 @@ const ofStreams: readonly MetricRow[] = [
   },
   {
     metrics: [gauge('sync_stream_full_seconds', 'stream')],
-    says:
-      'Of webhooks: seconds until EVENTS or EVENT_BATCHES is full at the rate of the last day, by the limit of the stream, its account ' +
-      'or, with `NATS_MONITOR_URL`, nats-server. `+Inf`: it does not grow, or has no limit. `NaN`: NATS does not say.',
+    says: 'Of webhooks: seconds until EVENTS or EVENT_BATCHES [is full](operating.md#streams). `+Inf`: it does not grow, or has no limit. `NaN`: NATS does not say.',
   },
   {
     metrics: [gauge('sync_stream_made_seconds', 'stream')],
@@ -176,23 +145,19 @@ const ofStreams: readonly MetricRow[] = [
 const ofProcesses: readonly MetricRow[] = [
   {
     metrics: [gauge('sync_engine_up', 'engine')],
-    says:
-      'For each engine that this replica has asked: 0 while `mongodb` is away or refuses its login, ' +
-      '`nats` is not connected, or the `issuer` gives no keys.',
+    says: 'Of each engine that this replica asks: 0 while `mongodb` is away or refuses its login, `nats` is not connected, or the `issuer` gives no keys.',
   },
   {
     metrics: [gauge('sync_served')],
-    says: '1 once this replica has served, as `GET /ready` says; 0 while its start waits.',
+    says: '1 once this replica has served, as `GET /ready` says.',
   },
   {
     metrics: [gauge('sync_clock_seconds')],
-    says: 'The clock of the machine, for Prometheus to compare with its own.',
+    says: 'The clock of the machine, which Prometheus compares with its own.',
   },
   {
     metrics: [gauge('sync_build_info', 'version', 'revision')],
-    says:
-      '1, with the release and the commit of this replica. Two of them for long: a rollout that does not ' +
-      'end.',
+    says: '1, with the release and the commit of this replica. Two of them for long: a rollout that does not end.',
   },
 ];
 
@@ -216,5 +181,5 @@ export const metricsOfNode: readonly Metric[] = [
 
 export const rowOfNode = {
   name: '`process_*`, `nodejs_*`',
-  says: 'Those of prom-client: memory, processor time, file descriptors, event loop, garbage collection.',
+  says: 'Those of prom-client.',
 };
