@@ -25,7 +25,7 @@ export async function benchListings({ stack, options, say }: Setting): Promise<v
     const integration = `bench-${size}-${randomBytes(3).toString('hex')}`;
     const client = clients.use(openClient(stack.gateway, stack.token({ integration })));
     largest = client;
-    const listings = [await fillRecords(client, size, say), await fillStatements(client, size, say)];
+    const listings = [await fillRecords(client, size, say), ...(await fillBatches(client, size, say))];
     for (const listing of listings)
       for (const page of await pagesOf(client, listing))
         contenders.push({ ...page, name: `${page.name} of ${size}` });
@@ -130,8 +130,8 @@ async function fillRecords(client: Client, size: number, say: (line: string) => 
 const sinceThen = ([name, time, count]: readonly [string, string, number]) =>
   ['since', 'changedSince'].map((by) => [`${by} ${name}, `, `${by}=${time}`, count] as const);
 
-/** Batches with a statement each, of which half have a number. */
-async function fillStatements(client: Client, size: number, say: (line: string) => void): Promise<Filled> {
+/** Batches with a statement each, of which half have a number: both listings. */
+async function fillBatches(client: Client, size: number, say: (line: string) => void): Promise<Filled[]> {
   const pushes = Math.ceil(Math.min(size, statementsMax) / itemsPerPush);
   await client.post(`${basePath}/products`, bodyOf({ products: [{ externalId: 'P', name: 'P' }] }));
   const push = (nth: number, count = itemsPerPush) => {
@@ -146,15 +146,17 @@ async function fillStatements(client: Client, size: number, say: (line: string) 
   await pushAll(0, pushes, push);
   const count = pushes * itemsPerPush;
   say(`  ${count.toLocaleString('en')} batches with statements pushed`);
-  return {
-    path: `${basePath}/dds`,
-    walks: [
-      ['', '', count],
-      ['DRAFT, ', 'status=DRAFT', count / 2],
-    ],
-    one: `batchExternalId=B0-7`,
-    touch: () => push(pushes - 1, 1),
-  };
+  const touch = () => push(pushes - 1, 1);
+  const all = ['', '', count] as const;
+  return [
+    { path: `${basePath}/batches`, walks: [all], one: 'externalId=B0-7', touch },
+    {
+      path: `${basePath}/dds`,
+      walks: [all, ['DRAFT, ', 'status=DRAFT', count / 2]],
+      one: 'batchExternalId=B0-7',
+      touch,
+    },
+  ];
 }
 
 const statementsMax = 165_000;
@@ -186,6 +188,8 @@ async function pagesOf(client: Client, { path, walks, one, touch }: Filled): Pro
         return () => get(query);
       },
     });
+    if (filter !== '')
+      pages.push({ name: `${kind}, ${name}first page again`, prepare: () => () => get(query) });
     if (!isNumbered) continue;
     for (const [where, page] of [
       ['middle', middle],

@@ -3,6 +3,8 @@ import type { SentCommand } from '@integration-sync/runtime/store';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { openCursor, sealCursor } from '../../../shared/sync/src/listing/cursor.ts';
+import { openFindPage, type PageQuery } from '../../../shared/sync/src/listing/find-page.ts';
+import type { ListedDocument } from '../../../shared/sync/src/listing/narrowing.ts';
 import { newSyncId } from '../../../shared/sync/src/ids.ts';
 import { sharedKey } from '../../../shared/sync/src/shared-key.ts';
 import { openWatermarks, watermarkKey } from '../../../shared/sync/src/watermarks.ts';
@@ -131,6 +133,57 @@ describe('a walk by cursor', () => {
     expect(pages).toEqual([[count, byStatus], ...range(4).map(() => [byStatus])]);
     const { commands } = await watch(() => caller.dds('status=DRAFT&limit=7&page=3'), 'dds');
     expect(commands.filter((command) => command !== count)).toEqual([`find skip 14 status-order`]);
+  });
+
+  it('under since reads no record before the first match where all matches were created later', async () => {
+    const { caller, since } = await listingOf(2_500, 1_500);
+    const { answer } = await watch(() => caller.list('suppliers', `limit=10&${since}`));
+    expect([answer.total, ...idsOf(answer)]).toEqual([1_500, ...range(10).map((nth) => `s${1_000 + nth}`)]);
+    const finds = sent.filter(({ name, command }) => name === 'find' && command['find'] === 'suppliers');
+    expect(finds.map(({ command: { filter, hint } }) => ({ filter, hint }))).toMatchObject([
+      { filter: { order: { $gt: expect.stringMatching(/^sync_/) } }, hint: 'creation-order' },
+    ]);
+    await caller.archive('suppliers', ['s7']);
+    const later = await caller.list('suppliers', `limit=10&${since}`);
+    expect([later.total, idsOf(later)[0]]).toEqual([1_501, 's7']);
+  });
+
+  it('under since shows an earlier match where a record is created after the matches were counted', async () => {
+    const { caller, since } = await listingOf(2_500, 1_500);
+    await caller.archive('suppliers', ['s7']);
+    const documents = alone.store.collection<ListedDocument>('suppliers');
+    let counts = 0;
+    const createsAfterFirstCount = new Proxy(documents, {
+      get(target, name) {
+        if (name !== 'countDocuments') return Reflect.get(target, name).bind(target);
+        return async (...asked: Parameters<typeof documents.countDocuments>) => {
+          const counted = await documents.countDocuments(...asked);
+          if ((counts += 1) === 1) await pushMany(caller, 2_500, 2_501);
+          return counted;
+        };
+      },
+    });
+    const watermarks = openWatermarks(alone.store, 'catalog_heads', Date.now);
+    const watermark = await watermarks.read(watermarkKey(caller.integration, 'suppliers'));
+    const from = new Date(decodeURIComponent(since.replace('since=', '')));
+    const { found } = await openFindPage(createsAfterFirstCount)({
+      integration: caller.integration,
+      asked: { page: 1, limit: 10, since: from, nextSince: from } as PageQuery['asked'],
+      watermark,
+      narrowing: {
+        ids: undefined,
+        until: undefined,
+        changedSince: undefined,
+        status: undefined,
+        details: false,
+      },
+      projection: { order: 1, externalId: 1 },
+      time: 'synced',
+      now: Date.now(),
+    });
+    expect(counts).toBe(3);
+    const [first] = await Array.fromAsync(found);
+    expect(first).toMatchObject({ externalId: 's7' });
   });
 
   it('beside pushes shows its matches, and counts and sorts no more', async () => {

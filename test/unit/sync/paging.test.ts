@@ -241,6 +241,15 @@ describe('the plan for a page under since', () => {
   ] as const)('for %i matches among %i, %i wanted: %s', (matches, total, wanted, plan) => {
     expect(choosePlan(matches, total, wanted)).toBe(plan);
   });
+
+  it.each([
+    [500_000, 700_000, 51, 'in-order', 499_999],
+    [100_000, 700_000, 51, 'by-time', 99_999],
+    [100_000, 700_000, 51, 'in-order', 50_000],
+  ] as const)('for %i matches among %i, %i wanted: %s, where %i matches are new', (...asked) => {
+    const [matches, total, wanted, plan, created] = asked;
+    expect(choosePlan(matches, total, wanted, created)).toBe(plan);
+  });
 });
 
 describe('the time until which everything is settled', () => {

@@ -4,6 +4,7 @@
 //   remembered          of                                   good for
 //   ──────────────────  ───────────────────────────────────  ────────────────────────────────────────────────────────────
 //   how many match      a filter, as of a watermark          numbered pages; a cursor carries the number itself
+//   where matches begin a filter, as of a watermark          the first page of a walk, which reads none of the records before
 //   orders of matches   a walk                               all pages of a walk among few matches, which need no sorting then
 //   end of a page       a numbered page, as of a watermark   the next numbered page, which skips nothing then
 //
@@ -51,6 +52,7 @@ export interface PageFound<Document> {
 
 export function openFindPage(documents: Collection<ListedDocument>) {
   const countMatches = openCount(documents);
+  const findBegin = openBegins(documents);
   const listOrders = openOrders(documents);
   const ends = openEnds();
   return async <Document extends ListedDocument>(query: PageQuery): Promise<PageFound<Document>> => {
@@ -68,8 +70,12 @@ export function openFindPage(documents: Collection<ListedDocument>) {
 
     const end = ends.before(query);
     const skip = end === undefined ? skipOf(asked) : 0;
+    const isPlanned = isTimed(query) && end === undefined;
+    const { begin, created } = (isPlanned && (await findBegin(query, matching ?? {}, total))) || fromStart;
     const plan =
-      !isTimed(query) || end !== undefined ? 'in-order' : choosePlan(total, watermark.total, skip + wanted);
+      !isPlanned || begin !== undefined
+        ? 'in-order'
+        : choosePlan(total, watermark.total, skip + wanted, created);
     if (matching !== undefined && plan === 'by-time' && isWorthListing(total, query)) {
       const { orders } = await listOrders(query, matching);
       const rest = orders.slice(asked.after === undefined ? skip : placeAfter(orders, asked.after));
@@ -77,7 +83,10 @@ export function openFindPage(documents: Collection<ListedDocument>) {
     }
     const cursor = documents
       .find<Document>(
-        { ...(matching ?? { integration }), ...orderWithin({ ...asked, after: end ?? asked.after }) },
+        {
+          ...(matching ?? { integration }),
+          ...orderWithin({ ...asked, after: end ?? begin ?? asked.after }),
+        },
         { projection, batchSize, singleBatch: !isReadInParts },
       )
       .hint(indexFor(narrowing, plan, time))
@@ -105,6 +114,47 @@ function openCount(documents: Collection<ListedDocument>) {
     const total = await documents.countDocuments(matching, { hint: indexFor(narrowing, plan, time) });
     if (asOf !== undefined) totals.set(integration, key, { total });
     return total;
+  };
+}
+
+interface Begin {
+  /** A bound before the order of the first match; undefined where matches may be anywhere. */
+  begin: string | undefined;
+  /** How many of the matches were created after the asked time. */
+  created: number;
+}
+
+const fromStart: Begin = { begin: undefined, created: 0 };
+
+/**
+ * Every record that was created after the asked time matches. If as many match in all, the matches begin with the first of them,
+ * and a walk in order need not read all records before it.
+ */
+function openBegins(documents: Collection<ListedDocument>) {
+  const begins = openFairCache<Begin>(smallBounds);
+  return async (query: PageQuery, matching: Filter<ListedDocument>, total: number): Promise<Begin> => {
+    const { integration, asked, narrowing, time } = query;
+    const { ids, until, changedSince } = narrowing;
+    const from = changedSince ?? asked.since;
+    const isBounded = from === undefined || (until ?? ids ?? asked.after) !== undefined;
+    if (isBounded || total <= soughtMin || total > query.watermark.total * soughtShareMax) return fromStart;
+    const asOf = asOfWatermark(query.watermark);
+    const key = `${filterKey(query)} ${asOf}`;
+    const known = asOf === undefined ? undefined : begins.get(integration, key);
+    if (known !== undefined) return known;
+    // A record may have been created in the millisecond of `from`, and its push may have been stamped in it.
+    const begin = syncIdsFrom(new Date(from.getTime() + 1));
+    const created = await documents.countDocuments(
+      { integration, order: { $gt: begin } },
+      { hint: orderIndex.name },
+    );
+    // Records may have been created after the matches were counted, so they are counted again.
+    const isBegin =
+      created >= total &&
+      created >= (await documents.countDocuments(matching, { hint: indexFor(narrowing, 'by-time', time) }));
+    const found = isBegin ? { begin, created } : { begin: undefined, created: Math.min(created, total - 1) };
+    if (asOf !== undefined) begins.set(integration, key, found);
+    return found;
   };
 }
 
@@ -249,14 +299,19 @@ const uncountedMax = ({ open }: Watermark): number => Object.keys(open).length *
 const wholeAtOnceMax = 26;
 
 /**
- * Sorting reads every match; walking in order reads records until a page of matches is found. The estimate assumes that matches
- * are evenly spread, but recently synced records are often at the end. So walking must be ten times cheaper to be chosen.
+ * Sorting reads every match; walking in order reads records until a page of matches is found, at most up to the first match that
+ * was created after the asked time. The estimate assumes that the other matches are evenly spread, but recently synced records are
+ * often at the end. So walking must be ten times cheaper to be chosen.
  */
-export function choosePlan(matches: number, total: number, wanted: number): SincePlan {
+export function choosePlan(matches: number, total: number, wanted: number, created = 0): SincePlan {
   if (matches <= sortedMax) return 'by-time';
-  const walked = (wanted * Math.max(total, matches)) / matches;
-  return walked * reserve < matches ? 'in-order' : 'by-time';
+  const before = Math.max(total, matches) - created;
+  const walked = (wanted * before) / (matches - created);
+  return Math.min(walked * reserve, before + wanted) < matches ? 'in-order' : 'by-time';
 }
 
 const sortedMax = 2_000;
+/** Between few matches, which are sorted sooner, and nearly all records, among which a page is found soon. */
+const soughtMin = 500;
+const soughtShareMax = 0.75;
 const reserve = 10;
