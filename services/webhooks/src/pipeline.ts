@@ -1,9 +1,9 @@
 // The wiring between the stream EVENT_BATCHES (the log) and the receivers:
 //
-//   EVENT_BATCHES ──▶ reader ──▶ integrations ──▶ endpoint queues ──▶ scheduler ──▶ deliver ──▶ receiver
+//   EVENT_BATCHES ──▶ reader ──▶ integrations ──▶ endpoint queues ──▶ scheduler ──▶ attempt ──▶ receiver
 //                        ▲       (one look-up of   (a cursor into      (fair among   │
 //                        │     changed endpoints)   the window each)   integrations) ▼
-//                    ownership                           │                        recorder ──▶ webhook_endpoints
+//                    ownership                           │                        (failures) ─▶ webhook_endpoints
 //                        ▲                               ▼                        attempt log ──▶ ATTEMPTS
 //                        ▼                            progress ──▶ webhook_offsets (of endpoints that are behind),
 //        webhook_partitions (claims, each with a first floor)      webhook_replicas (floors)
@@ -44,7 +44,7 @@
 //   how a push becomes an event batch          docs/architecture.md, The life of a push
 //   which collection holds what                docs/architecture.md, What is durable
 //   which event is for which endpoint          matching/match.ts
-//   what an attempt means, and the schedule    delivering/policy.ts
+//   what an attempt means, and the schedule    delivering/delivery-state.ts
 //   what disables and enables an endpoint      endpoints/endpoint.ts
 //   how owners learn of a changed endpoint     delivering/integrations.ts (revisions), delivering/broadcasts.ts (sooner)
 //   a log that was created again or restored   log/stream.ts, log/restores.ts; delivering/endpoint-queue.ts (trials)
@@ -58,11 +58,11 @@ import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import type { SpanStart } from '@integration-sync/runtime/tracing';
 import { openAttemptLog } from './delivering/attempt-log.ts';
 import { type Changed, listenForChanges, logged, openTellChanged } from './delivering/broadcasts.ts';
-import { Deliverer, openReport } from './delivering/deliver.ts';
+import { openReport } from './delivering/attempt-report.ts';
+import { Attempts } from './delivering/attempt.ts';
 import type { EndpointQueue } from './delivering/endpoint-queue.ts';
 import { Integrations, type ActiveIntegrations } from './delivering/integrations.ts';
 import { Progress } from './delivering/progress.ts';
-import { openRecorder } from './delivering/recorder.ts';
 import { Scheduler, type Work } from './delivering/scheduler.ts';
 import { openTakeover } from './delivering/takeover.ts';
 import { openEndpointCache } from './endpoints/cache.ts';
@@ -98,8 +98,6 @@ interface PipelineOptions extends Pick<Resources, 'bus' | 'store' | 'metrics' | 
   ensure: () => Promise<void>;
 }
 
-/** Failures are stored one at a time, so healthy endpoints stay fast; up to four if a write has waited 500 ms. */
-const failureWriteLimits = { max: 4, aloneForMs: 500 };
 /** Chunks of the log that are read concurrently, one at a time for an integration. */
 const loadLimits = { max: 4, perKeyMax: 1 };
 /** `/readyz` fails once this replica has failed for this time to read the log, or to check which partitions it owns. */
@@ -179,7 +177,7 @@ type Parts = Awaited<ReturnType<typeof openParts>>;
 
 function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop: Retry) {
   const { bus, config, endpoints, revisions, send, ensure, signal, log } = options;
-  const { stream, replicas, owned, claims, offsets, cache, attemptLog, metrics, tellChanged } = parts;
+  const { stream, replicas, owned, claims, offsets, cache, attemptLog, metrics } = parts;
   const mayBegin = (): boolean => owned.isSure;
   const active: ActiveIntegrations = new Map();
   const onDropped = ({ id, integration }: EndpointQueue): void => {
@@ -211,20 +209,21 @@ function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop:
   });
   const reader = new LogReader({ bus, stream, take: openTake(options, integrations, metrics), ensure, log });
   const { announce } = parts.disabledEvents;
-  const limit = openSemaphore(failureWriteLimits).run;
-  const deliverer = new Deliverer({
+  const attempts = new Attempts({
     send,
     cache,
-    recorder: openRecorder({ endpoints, limit, tellChanged, announce, metrics }),
+    endpoints,
     report: openReport(log, attemptLog, metrics),
-    onRecorded: (endpoint) => integrations.adopt(endpoint),
+    onRead: (queue, found) => integrations.onRead(queue, found),
+    announce,
+    metrics,
     onUncounted: (queue) => progress.storeSoon(queue),
     mayBegin,
     retry: openRetry(log, signal),
     log,
   });
   scheduler.start({
-    deliver: (queue, delivery, event) => deliverer.deliver(queue, delivery, event),
+    deliver: (queue, delivery, event) => attempts.make(queue, delivery, event),
     load: openLoad(scheduler, retryUntilStop, log),
   });
   const takeover = openTakeover(integrations, progress, reader, log);

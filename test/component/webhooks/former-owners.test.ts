@@ -7,7 +7,8 @@ import {
   type ActiveIntegration,
   Integrations,
 } from '../../../services/webhooks/src/delivering/integrations.ts';
-import { openEndpoints, openRevisions } from '../../../services/webhooks/src/endpoints/store.ts';
+import type { StoredOffset } from '../../../services/webhooks/src/log/offsets.ts';
+import { disabling, openEndpoints, openRevisions } from '../../../services/webhooks/src/endpoints/store.ts';
 import { readBatch } from '../../../services/webhooks/src/log/batch.ts';
 import { Windows } from '../../../services/webhooks/src/log/window.ts';
 import { OwnedPartitions } from '../../../services/webhooks/src/owning/ownership.ts';
@@ -18,10 +19,11 @@ const partition = partitionOf('acme');
 const log = openLog({ service: 'test', level: 'silent' });
 
 /** A replica that takes itself for the owner, with three events for the endpoint. */
-async function openOwner({ store }: House, term: number) {
+async function openOwner({ store }: House, term: number, offset?: StoredOffset) {
   const active = new Map<string, ActiveIntegration>();
   const owned = new OwnedPartitions({ isHeard: true, gaps: 0 });
-  owned.set(partition, { partition, term, floor: 0, stream: 'one', through: 0 });
+  const claim = { partition, term, floor: 0, stream: 'one', through: 0 };
+  owned.set(partition, claim);
   const integrations = new Integrations({
     active,
     owned,
@@ -35,9 +37,13 @@ async function openOwner({ store }: House, term: number) {
     retry: openRetry(log, new AbortController().signal),
     log,
   });
+  if (offset !== undefined)
+    await integrations.begin([claim], new Map([['acme', new Map([['wh_1', offset]])]]));
   await integrations.take([1, 2, 3].map((sequence) => batchOf(sequence, 1, { partition })));
   return {
     hearOfChange: () => integrations.refresh('acme', 'wh_1'),
+    /** The offset of the endpoint in memory. */
+    offset: () => active.get('acme')?.queues.get('wh_1')?.offset(0, 0),
     deliverAll(): void {
       const queue = active.get('acme')?.queues.get('wh_1');
       for (let step = queue?.next(0, 8); step?.kind === 'deliver'; step = queue?.next(0, 8)) {
@@ -63,7 +69,10 @@ it.each([
     const stored = async () => (await endpoints.find('wh_1'))?.missed?.[0];
     const read = await endpoints.find('wh_1');
     if (read === null) throw new Error('there is none');
-    await endpoints.disable(read, { reason: 'manual', failures: 0, at: new Date(), missed: null });
+    await endpoints.change(
+      read,
+      disabling(read, { reason: 'manual', failures: 0, at: new Date(), missed: null }),
+    );
 
     for (const one of order) {
       await owners[one].hearOfChange();
@@ -73,3 +82,12 @@ it.each([
     await expect.poll(stored).toMatchObject({ sequence: 4, open: [] });
   },
 );
+
+it('begins at an offset of the present epoch, and passes over one of a former epoch', async () => {
+  await using house = await openHouse();
+  await (await openEndpoints(house.store)).insert({ ...openEndpoint('wh_1'), epoch: 1 });
+  await openRevisions(house.store).changed('acme');
+  const offset = { sequence: 3, index: 0, open: [] };
+  expect((await openOwner(house, 1, { ...offset, epoch: 1 })).offset()).toMatchObject({ sequence: 3 });
+  expect((await openOwner(house, 2, { ...offset, epoch: 0 })).offset()).toMatchObject({ sequence: 1 });
+});

@@ -136,22 +136,22 @@ export async function openWorld({ store, inFlightMax }: WorldOptions) {
   /** Runs an operation, and notes what it made of the endpoint. */
   const run = async (operation: Operation, isLost = false): Promise<void> => {
     gates.waiting.splice(gates.waiting.indexOf(operation), 1);
-    step += 1;
+    // What follows from the answer happens later than this.
+    const at = (step += 1);
     await operation.run(isLost);
     if (operation.name.startsWith('webhook_endpoints') && !operation.name.includes('find.'))
-      await look(operation);
+      await look(operation, at);
     await quiet();
   };
-  const look = async ({ client }: Pick<Operation, 'client'>): Promise<void> => {
+  const look = async ({ client }: Pick<Operation, 'client'>, at: number): Promise<void> => {
     const endpoint = await endpoints.findOne({ _id: endpointId });
     const text = JSON.stringify(endpoint);
     if (text === lastStored) return;
     lastStored = text;
     const claim = await claims.findOne({ _id: partitionOf(integration) });
     const owner = claim?.owner ?? null;
-    if (claim !== null && owners.at(-1)?.term !== claim.term)
-      owners.push({ at: step, owner, term: claim.term });
-    stored.push({ at: step, by: client.name, endpoint, owner });
+    if (claim !== null && owners.at(-1)?.term !== claim.term) owners.push({ at, owner, term: claim.term });
+    stored.push({ at, by: client.name, endpoint, owner });
   };
 
   const send =
@@ -349,7 +349,7 @@ export async function openWorld({ store, inFlightMax }: WorldOptions) {
   });
   await endpoints.insertOne(endpoint);
   await openRevisions(store).changed(integration);
-  await look({ client: { name: 'test', isCut: false } });
+  await look({ client: { name: 'test', isCut: false } }, step);
   for (let tries = 0; tries < 40 && !(await isOwned(store, integration, opened[0]?.id)); tries += 1) {
     await flow();
     await pass(500);

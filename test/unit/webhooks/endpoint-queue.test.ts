@@ -78,7 +78,7 @@ describe('where the circuit is open', () => {
   it('the event that failed last is on trial, and then the oldest open one', () => {
     const { queue } = queueOf(closed, [batchOf(1, 4)]);
     for (let n = 0; n < 3; n += 1) beginNext(queue);
-    queue.isCircuitClosed = false;
+    queue.state = { ...queue.state, isCircuitClosed: false };
     queue.again(inFlight(queue, 1, 2), { attempts: 1, dueAt: 0, isTrial: true });
     queue.again(inFlight(queue, 1, 1), { attempts: 1, dueAt: 0, isTrial: false });
     queue.again(inFlight(queue, 1, 0), { attempts: 1, dueAt: 0, isTrial: false });
@@ -102,7 +102,7 @@ it('nothing is next while a failure is being stored, and where the endpoint is d
 
 describe('an offset', () => {
   it('is all from a point on, and what is open before it', () => {
-    const { queue } = queueOf(closed, [batchOf(3, 4)]);
+    const { queue } = queueOf({ ...closed, epoch: 7 }, [batchOf(3, 4)]);
     for (let n = 0; n < 3; n += 1) beginNext(queue);
     queue.finish(inFlight(queue, 3, 1));
     queue.again(inFlight(queue, 3, 0), { attempts: 2, dueAt: 5_000, isTrial: false });
@@ -110,7 +110,7 @@ describe('an offset', () => {
     expect(queue.offset(1_000_000, 1_000)).toEqual({
       sequence: 3,
       index: 3,
-      epoch: 0,
+      epoch: 7,
       open: [
         { sequence: 3, index: 0, attempts: 2, dueAtMs: 1_004_000 },
         { sequence: 3, index: 2, attempts: 0, dueAtMs: 1_000_000 },
@@ -147,10 +147,20 @@ describe('an offset', () => {
   });
 });
 
-it('what another replica tried since counts', () => {
+it('what the former owner tried after it had stored the offset counts', () => {
   const open = [{ sequence: 3, index: 0, attempts: 1, dueAtMs: 0 }];
-  const { queue } = queueOf(failing, [batchOf(3)], { from: { sequence: 4, index: 0, epoch: 0, open } });
-  queue.adopt([{ stream: 'one', sequence: 3, index: 0, attempts: 3, dueAtMs: 20_000 }], 0, 0);
+  const trials = [{ stream: 'one', sequence: 3, index: 0, attempts: 3, dueAtMs: 20_000 }];
+  const from = { sequence: 4, index: 0, epoch: 0, open };
+  const { queue } = queueOf({ ...failing, trials }, [batchOf(3)], { from });
+  expect([beginNext(queue), inFlight(queue, 3).attempts]).toEqual(['wait 20000', 3]);
+});
+
+it('what an offset has of an event counts where it is newer than the trials', () => {
+  const open = [{ sequence: 3, index: 0, attempts: 3, dueAtMs: 20_000 }];
+  const trials = [{ stream: 'one', sequence: 3, index: 0, attempts: 1, dueAtMs: 0 }];
+  const { queue } = queueOf({ ...failing, trials }, [batchOf(3)], {
+    from: { sequence: 4, index: 0, epoch: 0, open },
+  });
   expect([beginNext(queue), inFlight(queue, 3).attempts]).toEqual(['wait 20000', 3]);
 });
 
@@ -172,17 +182,7 @@ describe('what another replica gave up', () => {
   it('says nothing of the event at the same point of a log that was created again', () => {
     const trials = [{ ...trial, stream: 'the log before' }];
     const { queue } = queueOf({ ...failing, trials }, [batchOf(5, 2)], { from: 5 });
-    queue.adopt(trials, 0, 0);
     expect([beginNext(queue), inFlight(queue, 5).attempts]).toEqual(['5-0', 0]);
-  });
-
-  it('ends here while it is in flight here as well', () => {
-    const open = [{ ...trial, attempts: 3 }];
-    const { queue } = queueOf(failing, [batchOf(5, 2)], { from: { sequence: 5, index: 1, epoch: 0, open } });
-    expect(beginNext(queue, 60_000)).toBe('5-0');
-    queue.adopt([trial], 0, 60_000);
-    queue.finish(inFlight(queue, 5));
-    expect([queue.inFlight, beginNext(queue, 60_000)]).toEqual([0, '5-1']);
   });
 });
 
@@ -250,7 +250,7 @@ describe('how many may be in flight', () => {
     const { queue } = queueOf({ ...closed, inFlightMax: 2 }, [batchOf(1, 4)]);
     beginNext(queue);
     beginNext(queue);
-    queue.isCircuitClosed = false;
+    queue.state = { ...queue.state, isCircuitClosed: false };
     expect(beginNext(queue)).toBe('nothing');
   });
 

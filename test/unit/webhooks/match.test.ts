@@ -7,6 +7,7 @@ const at = (second: number): string => new Date(1_000 * second).toISOString();
 
 const subscriber = (_id: string, more: Partial<Subscriber> = {}): Subscriber => ({
   _id,
+  url: 'https://acme.example/hook',
   events: ['supplier.created'],
   earlierEvents: [],
   active: true,
@@ -16,7 +17,7 @@ const subscriber = (_id: string, more: Partial<Subscriber> = {}): Subscriber => 
   eventsAfter: 0,
   version: 1,
   isCircuitClosed: true,
-  mark: 0,
+  failures: 0,
   ...more,
 });
 

@@ -14,6 +14,7 @@ function setUp(onSave = (_progress: Progress, _queue: EndpointQueue): void => un
   const { queue, window } = queueOf(openEndpoint('wh_1'), [batchOf(1, 2)]);
   const saved: (StoredOffset | undefined)[] = [];
   const owned = new OwnedPartitions({ isHeard: true, gaps: 0 });
+  const floors: number[] = [];
   const terms: { _id: string; partition: number; term: number }[] = [];
   owned.set(0, { partition: 0, term: 1, floor: 0, stream: 'one', through: 1 });
   const integration = {
@@ -29,7 +30,7 @@ function setUp(onSave = (_progress: Progress, _queue: EndpointQueue): void => un
   const progress = new Progress({
     active: new Map([['acme', integration]]),
     owned,
-    claims: { saveFloors: async () => undefined },
+    claims: { saveFloors: async (saving) => void floors.push(...saving.map(({ floor }) => floor)) },
     offsets: {
       async save(_name, _by, offsets) {
         saved.push(offsets.get(queue.id));
@@ -43,7 +44,7 @@ function setUp(onSave = (_progress: Progress, _queue: EndpointQueue): void => un
   });
   begin(queue);
   progress.touch(queue);
-  return { queue, integration, progress, saved, owned, terms };
+  return { queue, integration, progress, saved, owned, terms, floors };
 }
 
 function begin(queue: EndpointQueue): void {
@@ -60,6 +61,18 @@ function catchUp(queue: EndpointQueue): void {
     if (delivery !== undefined) queue.finish(delivery);
   }
 }
+
+it('the floor passes an undelivered event once the offset of its endpoint is stored', async () => {
+  const { progress, saved, floors } = setUp();
+  await using _progress = progress;
+  await eventually(() => floors.length, Boolean);
+  expect([floors, saved]).toEqual([[0], []]);
+  await eventually(
+    () => floors,
+    (all) => all.includes(1),
+  );
+  expect([floors, saved.length]).toEqual([[0, 1], 1]);
+});
 
 it('stores the offset of an endpoint that has the same undelivered event for 300 ms', async () => {
   const { progress, saved } = setUp();

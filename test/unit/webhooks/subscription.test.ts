@@ -7,6 +7,7 @@ const at = (second: number): string => new Date(1_000 * second).toISOString();
 
 const subscriber = (more: Partial<Subscriber> = {}): Subscriber => ({
   _id: 'wh_1',
+  url: 'https://acme.example/hook',
   events: ['supplier.created', 'webhook.disabled'],
   active: true,
   createdAt: new Date(at(100)),
@@ -16,7 +17,7 @@ const subscriber = (more: Partial<Subscriber> = {}): Subscriber => ({
   earlierEvents: [],
   version: 1,
   isCircuitClosed: true,
-  mark: 0,
+  failures: 0,
   ...more,
 });
 

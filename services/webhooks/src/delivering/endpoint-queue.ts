@@ -29,6 +29,7 @@ import {
 import type { Window } from '../log/window.ts';
 import type { Match } from '../matching/match.ts';
 import type { Claim } from '../owning/claims.ts';
+import { type DeliveryState, stateOf } from './delivery-state.ts';
 
 export interface Delivery extends LogPoint {
   /** How many attempts the event has used up. */
@@ -76,17 +77,19 @@ export class EndpointQueue {
   readonly window: Window;
   readonly attempts: QueueOptions['attempts'];
   subscriber: Subscriber;
-  isCircuitClosed: boolean;
-  /** The newest mark of the endpoint that this replica knows: a look-up with a smaller mark is outdated. */
-  mark: number;
+  /** How the deliveries stand, as the owner has stored or decided it. */
+  state: DeliveryState;
+  /** Resolves once a change of `state` is stored. Until then no attempt begins, and no other change is applied. */
+  storing: Promise<void> | undefined;
   /** Epochs of which this replica stores `missed`. */
   readonly toldMissed: number[] = [];
-  /** Above zero no attempt begins: a failure is being stored, or the partition is being given back. */
+  /** Above zero no attempt begins: the partition is being given back. */
   pauses = 0;
   /** By the receiver's `Retry-After`, no attempt begins before this time of `performance.now()`. */
   restsUntil = 0;
   /** The endpoint is deleted, or this replica no longer has it in memory. */
   isEnded = false;
+  isDeleted = false;
   inFlight = 0;
   /** How many deliveries have begun. */
   begun = 0;
@@ -108,28 +111,28 @@ export class EndpointQueue {
     this.window = window;
     this.attempts = attempts;
     this.subscriber = subscriber;
-    this.isCircuitClosed = subscriber.isCircuitClosed === true;
-    this.mark = subscriber.mark;
+    this.state = stateOf(subscriber);
     this.#match = match;
     this.#quietUntil = quietUntil;
     const { sequence, index, open } =
       typeof from === 'number' ? { sequence: from, index: 0, open: [] } : from;
     this.#cursor = { sequence, index };
     this.#open = open.map((one) => opened(one, nowMs, now));
-    const { trials = [] } = subscriber;
-    this.#triedLater = this.#ofLog(trials)
+    const trials = this.state.trials.filter((one) => isTrialOf(claim.stream, one));
+    this.#triedLater = trials
       .filter((trial) => !isBefore(trial, this.#cursor))
       .map((trial) => opened(trial, nowMs, now));
-    this.adopt(trials, nowMs, now);
+    this.#resume(trials, nowMs, now);
   }
 
   /** The next step, with at most `inFlightMax` attempts in flight. Begins no attempt. */
   next(now: number, inFlightMax: number): NextStep {
-    if (this.pauses > 0 || this.isEnded || !this.subscriber.active) return { kind: 'nothing' };
+    if (this.pauses > 0 || this.storing !== undefined || this.isEnded || !this.state.isActive)
+      return { kind: 'nothing' };
     const restsUntil = Math.max(this.restsUntil, this.#quietUntil);
     if (restsUntil > now) return waitFor(restsUntil, now);
     if (this.inFlight >= inFlightMaxOf(this.subscriber)) return { kind: 'nothing' };
-    return this.isCircuitClosed ? this.#nextOfMany(now, inFlightMax) : this.#nextTrial(now);
+    return this.state.isCircuitClosed ? this.#nextOfMany(now, inFlightMax) : this.#nextTrial(now);
   }
 
   begin(delivery: Delivery, now: number): void {
@@ -137,7 +140,7 @@ export class EndpointQueue {
       this.#open.push(delivery);
       this.#cursor = { sequence: delivery.sequence, index: delivery.index + 1 };
     }
-    if (!this.isCircuitClosed) this.#try(delivery);
+    if (!this.state.isCircuitClosed) this.#try(delivery);
     delivery.inFlightSince = now;
     this.inFlight += 1;
     this.begun += 1;
@@ -159,10 +162,10 @@ export class EndpointQueue {
     if (isTrial && this.#open.includes(delivery)) this.#try(delivery);
   }
 
-  /** Ends an attempt that was not sent. The event waits until it is due, unless another replica has given it up. */
-  putOff(delivery: Delivery): void {
-    if (isGivenUp(delivery)) this.finish(delivery);
-    else this.#land(delivery);
+  /** Ends an attempt that was not sent, or whose event is missed: no attempt is used up. */
+  wait(delivery: Delivery, dueAt: number): void {
+    this.#land(delivery);
+    delivery.dueAt = dueAt;
   }
 
   find(point: LogPoint): Delivery | undefined {
@@ -171,7 +174,7 @@ export class EndpointQueue {
 
   /** The sequence of the first batch with an undelivered event; Infinity if all events are delivered. */
   firstUndelivered(): number {
-    if (!this.subscriber.active || this.isEnded) return Infinity;
+    if (!this.state.isActive || this.isEnded) return Infinity;
     const first = Math.min(...this.#open.map(({ sequence }) => sequence));
     const next = this.#atCursor();
     return next === 'end' ? first : Math.min(first, this.#cursor.sequence);
@@ -179,7 +182,7 @@ export class EndpointQueue {
 
   offset(nowMs: number, now: number): StoredOffset {
     const open = this.#open.map((one) => stored(one, nowMs, now));
-    return { ...this.#cursor, epoch: this.subscriber.epoch, open };
+    return { ...this.#cursor, epoch: this.state.epoch, open };
   }
 
   /** The events that the endpoint misses if it is disabled: those undelivered at the offset, by default at the present offset. */
@@ -189,15 +192,14 @@ export class EndpointQueue {
   }
 
   /**
-   * Adopts the attempts that another replica made at open events, and puts the first of the endpoint's trials on trial.
+   * Goes on with the attempts that the former owner has stored, and puts the first of the endpoint's trials on trial.
    * An offset may be older than a trial, so the larger number of attempts is the right one.
    */
-  adopt(trials: readonly Trial[], nowMs: number, now: number): void {
-    const tried = this.#ofLog(trials);
-    for (const trial of tried) {
+  #resume(trials: readonly Trial[], nowMs: number, now: number): void {
+    for (const trial of trials) {
       const known = this.find(trial);
       if (known === undefined || known.attempts >= trial.attempts) continue;
-      if (isGivenUp(trial) && isWaiting(known)) {
+      if (isGivenUp(trial)) {
         this.finish(known);
         continue;
       }
@@ -205,10 +207,9 @@ export class EndpointQueue {
       known.dueAt = opened(trial, nowMs, now).dueAt;
       known.retryAfterMs = trial.retryAfterMs;
     }
-    const [last] = tried;
+    const [last] = trials;
     const trial = last === undefined ? undefined : this.find(last);
-    if (trial === undefined || this.isCircuitClosed || this.#open.some(isTriedNow)) return;
-    this.#try(trial);
+    if (trial !== undefined && !this.state.isCircuitClosed) this.#try(trial);
   }
 
   /** Drops all open events, and begins anew at the sequence. Attempts in flight count towards the limit until they end. */
@@ -216,10 +217,6 @@ export class EndpointQueue {
     this.#open = [];
     this.restsUntil = 0;
     this.#cursor = { sequence, index: 0 };
-  }
-
-  #ofLog(trials: readonly Trial[]): Trial[] {
-    return trials.filter((one) => isTrialOf(this.claim.stream, one));
   }
 
   #try(trial: Delivery): void {
@@ -339,8 +336,6 @@ const isGivenUp = ({ attempts }: Pick<OpenEvent, 'attempts'>): boolean => attemp
 const waitFor = (time: number, now: number): NextStep => ({ kind: 'wait', ms: time - now });
 
 const isWaiting = ({ inFlightSince }: Delivery): boolean => inFlightSince === undefined;
-
-const isTriedNow = (one: Delivery): boolean => one.isTrial && !isWaiting(one);
 
 const oldest = (deliveries: readonly Delivery[]): Delivery | undefined =>
   deliveries.reduce<Delivery | undefined>(

@@ -19,6 +19,7 @@ import type { OffsetsByIntegration, StoredOffset } from '../log/offsets.ts';
 import type { Window, Windows } from '../log/window.ts';
 import { openMatch } from '../matching/match.ts';
 import type { OwnedPartition, OwnedPartitions } from '../owning/ownership.ts';
+import { applied, begins } from './delivery-state.ts';
 import { deadlineMs, EndpointQueue } from './endpoint-queue.ts';
 
 export interface ActiveIntegration {
@@ -123,11 +124,16 @@ export class Integrations {
     });
   }
 
-  /** Updates the queue to a newer state of its endpoint. */
-  adopt(endpoint: Endpoint): void {
-    const integration = this.#active.get(endpoint.integration);
-    const queue = integration?.queues.get(endpoint._id);
-    if (integration !== undefined && queue !== undefined) this.#update(integration, queue, endpoint);
+  /**
+   * Applies an endpoint that its owner has read for an attempt, or because it could not store a change: null if the endpoint is
+   * deleted. The queue ends if a later owner has stored a change.
+   */
+  onRead(queue: EndpointQueue, found: Endpoint | null): void {
+    const integration = this.#active.get(queue.integration);
+    queue.isDeleted = found === null;
+    if (integration?.queues.get(queue.id) !== queue) queue.isEnded = true;
+    else if (found === null || (found.term ?? 0) > queue.claim.term) this.#close(integration, queue);
+    else this.#apply(integration.window, queue, found);
   }
 
   ofPartitions(partitions: readonly OwnedPartition[]): ActiveIntegration[] {
@@ -191,7 +197,7 @@ export class Integrations {
       if (queue !== undefined) wake(queue);
       return;
     }
-    for (const queue of queues.values()) if (queue.subscriber.active) wake(queue);
+    for (const queue of queues.values()) if (queue.state.isActive) wake(queue);
   }
 
   #activate(name: string): ActiveIntegration {
@@ -240,17 +246,20 @@ export class Integrations {
     this.#options.wake(queue);
   }
 
-  #update({ window }: ActiveIntegration, queue: EndpointQueue, found: Subscriber): void {
-    const before = queue.subscriber;
-    if (found.version < before.version || found.mark < queue.mark) return;
+  #update({ window }: Pick<ActiveIntegration, 'window'>, queue: EndpointQueue, found: Subscriber): void {
+    const { storing } = queue;
+    if (storing === undefined) this.#apply(window, queue, found);
+    else void storing.then(() => this.#update({ window }, queue, found));
+  }
+
+  /** Applies what was read of the endpoint: its configuration, and what follows from that for its deliveries. */
+  #apply(window: Window, queue: EndpointQueue, found: Subscriber): void {
+    if (found.version < queue.state.version) return;
     this.#tellMissed(queue, found);
-    const hasChanged = found.version !== before.version || found.epoch !== before.epoch;
-    if (found.mark > queue.mark || hasChanged) queue.isCircuitClosed = found.isCircuitClosed === true;
-    else if (found.isCircuitClosed === true) queue.isCircuitClosed = true;
-    queue.mark = found.mark;
+    const { state: former } = queue;
+    queue.state = applied(former, found);
     queue.subscriber = found;
-    if (found.epoch !== before.epoch || (found.active && !before.active)) queue.reset(window.through + 1);
-    else queue.adopt(found.trials ?? [], Date.now(), performance.now());
+    if (begins(former, queue.state)) queue.reset(window.through + 1);
     this.#options.wake(queue);
   }
 
@@ -260,7 +269,7 @@ export class Integrations {
     for (const [key, missed] of Object.entries(found.missed ?? {})) {
       const epoch = Number(key);
       // A former owner that had not noticed yet has stored its own, while this replica delivered.
-      const isOfFormer = epoch === queue.subscriber.epoch && (missed?.term ?? Infinity) < queue.claim.term;
+      const isOfFormer = epoch === queue.state.epoch && (missed?.term ?? Infinity) < queue.claim.term;
       if ((missed !== null && !isOfFormer) || queue.toldMissed.includes(epoch)) continue;
       queue.toldMissed.push(epoch);
       const told = queue.missed(offset?.epoch === epoch ? offset : undefined);

@@ -4,7 +4,7 @@
 //   ──────────────────────────────────────────  ─────────────────────────────────────────────────────────
 //   keeps up                                    nothing: the floor of its partition passes its events
 //   has the same undelivered event for 300 ms   its offset; the floor of its partition passes the event
-//   has an uncounted failure (deliver.ts)       its offset, with the next check
+//   has an uncounted failure                    its offset, with the next check
 //   is behind                                   its offset again, after 64 deliveries or 2 s
 //   is busy when its partition is given back    its offset, for the next owner
 //   has caught up                               nothing: its offset is removed

@@ -1,21 +1,14 @@
-// A webhook endpoint as it is stored (as callers see it: api/webhook-details.ts). Its fields change as follows (– leaves a field alone):
+// A webhook endpoint as it is stored (as callers see it: api/webhook-details.ts). It has two groups of fields with a writer each:
 //
-//   what happens                             active  circuit  failures        version  epoch  mark
-//   ───────────────────────────────────────  ──────  ───────  ──────────────  ───────  ─────  ────
-//   a caller registers it                    true    open     0               1        0      0
-//   a success while the circuit is open      –       closed   0               –        –      –
-//   a failure counts, the 1st to the 9th     –       open     +1              –        –      +1
-//   a failure does not count                 –       –        –               –        –      –
-//   the 10th in a row that counts            false   open     10              –        +1     +1
-//   410                                      false   open     +1 if it counts –        +1     +1
-//   a caller disables it                     false   open     –               +1       +1     +1
-//   a caller or a recovery enables it        true    open     0               +1       –      +1
-//   a caller changes its url                 –       open     –               +1       –      +1
-//   a caller changes anything else           –       –        –               +1       –      –
-//   an operator seals its secrets again      –       –        –               +1       –      –
-//   EVENTS was lost or restored              –       –        –               +1       –      –
+//   who writes                        which fields                                       on the condition
+//   ────────────────────────────────  ─────────────────────────────────────────────────  ──────────────────────────────────────────
+//   callers, recoveries, operators    the configuration; `active`, and what an enabling  `version` and `epoch` as they were read
+//   at any replica                    resets
+//   the owner of the partition        `failures`, `isCircuitClosed`, `trials`, `missed`, `version` and `epoch` as the owner applied
+//                                     `term`; its disablings                             them, and no later `term`
 //
-// Each change is one update, on the condition that no other replica came first (store.ts).
+// Each change is one update (store.ts). A change of configuration raises `version`, a disabling raises `epoch` too. What the owner counts
+// raises nothing: no caller's decision depends on it. How deliveries stand changes as delivering/delivery-state.ts says.
 import { type EventKind, limits } from '@integration-sync/contracts';
 import type { Offset, OpenEvent } from '../log/offsets.ts';
 
@@ -27,7 +20,7 @@ export interface Endpoint {
   url: string;
   events: EventKind[];
   createdAt: Date;
-  /** Rises as the table says: an owner ignores an older version of the endpoint. */
+  /** Rises with each change of the configuration: an owner ignores an older version of the endpoint. */
   version: number;
   /** Sealed by the vault. */
   secret: string;
@@ -64,7 +57,9 @@ export interface Endpoint {
   failures: number;
   /** While the circuit is open, one event at a time is tried. Absent in an endpoint that an earlier release wrote. */
   isCircuitClosed?: boolean;
-  /** Rises as the table says: a failure of an attempt that began at a lower mark does not count. */
+  /** The term of the owner that last stored how deliveries stand. Absent until then. */
+  term?: number;
+  /** Only release 1.1.0 reads it. */
   mark: number;
   /** The open events that failed last, with their numbers of attempts; the event on trial comes first. */
   trials?: Trial[];
@@ -91,7 +86,8 @@ export const subscriberFields = {
   inFlightMax: 1,
   version: 1,
   isCircuitClosed: 1,
-  mark: 1,
+  failures: 1,
+  url: 1,
   trials: 1,
   missed: 1,
 } as const;

@@ -159,23 +159,22 @@ const unannouncedMax = 500;
 
 /** Changes of an endpoint by attempts. */
 const recording = (collection: Collection<Endpoint>) => ({
-  /** Closes the circuit after a 2xx of the endpoint's present url. False if the circuit was closed. */
-  async recordSuccess({ _id, epoch, url }: Pick<Endpoint, '_id' | 'epoch' | 'url'>) {
-    const { modifiedCount } = await collection.updateOne(
-      { _id, epoch, url, active: true, isCircuitClosed: { $ne: true } },
-      { $set: { isCircuitClosed: true, failures: 0 } },
-    );
-    return modifiedCount === 1;
+  /** Stores how the deliveries of an active endpoint stand. False if the endpoint is not as the owner has applied it. */
+  async recordState(applied: Applied, { failures, isCircuitClosed, trials }: Counted): Promise<boolean> {
+    const { term } = applied;
+    const { matchedCount } = await collection.updateOne(asApplied(applied), {
+      $set: { failures, isCircuitClosed, trials: [...trials], term },
+    });
+    return matchedCount === 1;
   },
-  /** Records a counted failure that leaves the endpoint active. */
-  recordFailure: (read: Endpoint, failures: number, trials: readonly Trial[]) =>
-    collection.findOneAndUpdate(
-      asRead(read),
-      { $set: { failures, trials: [...trials], isCircuitClosed: false }, $inc: { mark: 1 } },
-      asChanged,
-    ),
-  disable: (read: Endpoint, how: Disabling) =>
-    collection.findOneAndUpdate(asRead(read), disabling(read, how), asChanged),
+  /** Disables the endpoint by its owner. */
+  async disable(applied: Applied, how: Disabling): Promise<Endpoint | null> {
+    const read = await collection.findOne(asApplied(applied));
+    if (read === null) return null;
+    const { $set, $inc, ...more } = disabling(read, how);
+    const update = { ...more, $set: { ...$set, term: applied.term }, $inc: { ...$inc, version: 1 } };
+    return collection.findOneAndUpdate(asApplied(applied), update, asChanged);
+  },
   /**
    * Stores the events that were undelivered when the epoch ended, unless they are stored already. A former owner may have stored
    * its own before it noticed that it had lost the partition: a later term replaces an earlier one.
@@ -203,14 +202,26 @@ const recording = (collection: Collection<Endpoint>) => ({
   countDisabled: () => collection.countDocuments({ disabledAt: { $gt: new Date(0) } }),
 });
 
-/** Matches the endpoint only if no caller, attempt or recovery has changed its state since it was read. */
-const asRead = ({ _id, version, mark, failures, isCircuitClosed, active }: Endpoint): Filter<Endpoint> => ({
+/** Matches the endpoint only if its configuration is as it was read. */
+const asRead = ({ _id, version, epoch }: Pick<Endpoint, '_id' | 'version' | 'epoch'>): Filter<Endpoint> => ({
   _id,
   version,
-  mark,
-  failures,
-  isCircuitClosed: isCircuitClosed === true ? true : { $ne: true },
-  active,
+  epoch,
+});
+
+/** An endpoint as its owner has applied it, and the owner's term. */
+type Applied = Pick<Endpoint, '_id' | 'version' | 'epoch'> & { term: number };
+
+interface Counted extends Pick<Endpoint, 'failures'> {
+  isCircuitClosed: boolean;
+  trials: readonly Trial[];
+}
+
+/** Matches the endpoint only if its configuration is as its owner has applied it, and no later owner has stored a change. */
+const asApplied = ({ term, ...applied }: Applied): Filter<Endpoint> => ({
+  ...asRead(applied),
+  active: true,
+  term: { $not: { $gt: term } },
 });
 
 interface Disabling {

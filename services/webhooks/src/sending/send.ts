@@ -1,4 +1,4 @@
-// Makes one attempt: checks the url, signs, posts, measures and traces. policy.ts decides what the outcome means.
+// Makes one attempt: checks the url, signs, posts, measures and traces. delivering/delivery-state.ts decides what the outcome means.
 //
 // The addresses of a name are tried in order until a connection is made. Only that address gets the request, so its outcome is
 // the outcome of the attempt. When the request may be sent once more on a new connection: post.ts.

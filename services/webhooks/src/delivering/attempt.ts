@@ -1,0 +1,239 @@
+// One attempt at one event for one endpoint, from top to bottom:
+//
+//   begin    the endpoint is looked up                                   PendingAttempt
+//   send     the receiver has answered, or its 10 s are over             EndedAttempt
+//   record   delivery-state.ts decides; the owner stores that, if now    Step
+//   report   a log line, metrics, an entry of the attempt log
+//
+// Changes of one endpoint are recorded one after another. While one is being stored, no attempt at the endpoint begins. The owner
+// stores absolute values, on the condition that the endpoint is as the owner has applied it and that no later owner has stored a change.
+// So an update whose answer was lost is repeated without harm. If the condition fails, the owner reads the endpoint: it was deleted, or
+// has a later owner, or a newer version, which the owner applies and then decides again.
+import type { Log } from '@integration-sync/runtime/log';
+import type { Retry } from '@integration-sync/runtime/retry';
+import { openSemaphore, type RunInTurn } from '@integration-sync/runtime/semaphore';
+import type { EndpointCache, KnownEndpoint } from '../endpoints/cache.ts';
+import { type Endpoint, openMaxOf } from '../endpoints/endpoint.ts';
+import type { Endpoints } from '../endpoints/store.ts';
+import type { StreamEvent } from '../log/batch.ts';
+import type { WebhookMetrics } from '../metrics.ts';
+import type { Attempted, Send } from '../sending/send.ts';
+import type { Report } from './attempt-report.ts';
+import { type Change, delayAfter, step, type Step } from './delivery-state.ts';
+import type { Delivery, EndpointQueue } from './endpoint-queue.ts';
+
+/** An attempt that has begun, with the endpoint as it is sent to. */
+interface PendingAttempt {
+  queue: EndpointQueue;
+  delivery: Delivery;
+  event: StreamEvent;
+  known: KnownEndpoint;
+  /** 1 for an event's first attempt. */
+  number: number;
+  round: number;
+}
+
+/** An attempt whose outcome is known. */
+interface EndedAttempt extends PendingAttempt {
+  attempted: Attempted;
+  change: Change;
+  /** When the event is due again, by `performance.now()`. */
+  dueAt: number;
+  retryAfterMs: number;
+}
+
+interface AttemptsOptions {
+  send: Send;
+  cache: Pick<EndpointCache, 'get'>;
+  endpoints: Pick<Endpoints, 'find' | 'recordState' | 'disable'>;
+  report: Report;
+  /** Applies an endpoint that was read. */
+  onRead: (queue: EndpointQueue, found: Endpoint | null) => void;
+  /** Called after an uncounted failure: only the offset of the endpoint can store that its event has used up an attempt. */
+  onUncounted: (queue: EndpointQueue) => void;
+  announce: (endpoint: Endpoint) => void;
+  metrics: Pick<WebhookMetrics, 'disabledBy'>;
+  /** False while another replica may have claimed the partitions of this replica. */
+  mayBegin: () => boolean;
+  retry: Retry;
+  log: Log;
+}
+
+/** How long an event of a changed endpoint waits: by then the owner has heard of the change. */
+const stayOpenMs = 1_000;
+const troubleMs = 500;
+const troubleMsMax = 5_000;
+/** One in so many attempts at an endpoint that cannot be sent is logged: an outage of the egress proxy may last. */
+const linesEveryTroubles = 20;
+/** Failures are stored one at a time, so healthy endpoints stay fast; up to four if a write has waited 500 ms. */
+const failureWrites = { max: 4, aloneForMs: 500 };
+const successWrites = { max: 4 };
+
+export class Attempts {
+  readonly #options: AttemptsOptions;
+  readonly #troubles = new WeakMap<EndpointQueue, number>();
+  readonly #limits: Record<'failed' | 'succeeded', RunInTurn> = {
+    failed: openSemaphore(failureWrites).run,
+    succeeded: openSemaphore(successWrites).run,
+  };
+
+  constructor(options: AttemptsOptions) {
+    this.#options = options;
+  }
+
+  /** Never rejects. */
+  async make(queue: EndpointQueue, delivery: Delivery, event: StreamEvent): Promise<void> {
+    try {
+      const pending = await this.#begin(queue, delivery, event);
+      if (pending === undefined) return;
+      const ended = await this.#send(pending);
+      this.#troubles.delete(queue);
+      const recorded = await this.#record(ended);
+      if (recorded?.store === 'soon') this.#options.onUncounted(queue);
+      this.#report(ended, recorded);
+    } catch (error) {
+      this.#tryLater(queue, delivery, error);
+    }
+  }
+
+  /** Undefined if the event is not to be sent now. */
+  async #begin(
+    queue: EndpointQueue,
+    delivery: Delivery,
+    event: StreamEvent,
+  ): Promise<PendingAttempt | undefined> {
+    const { cache, mayBegin, onRead } = this.#options;
+    const { state } = queue;
+    const known = await cache.get({ _id: queue.id, ...state });
+    if (known === null) {
+      queue.finish(delivery);
+      return undefined;
+    }
+    const { active, epoch } = known.endpoint;
+    // If the endpoint was disabled and enabled during the look-up, the event is missed.
+    const isSame = epoch === state.epoch && queue.state.epoch === state.epoch;
+    if (active && isSame && !queue.isEnded && mayBegin())
+      return { queue, delivery, event, known, number: delivery.attempts + 1, round: state.round };
+    // The owner has not heard that the endpoint was disabled: now it has, and stores the missed events.
+    while (queue.storing !== undefined) await queue.storing;
+    if (!(active && isSame) && !queue.isEnded) onRead(queue, known.endpoint);
+    queue.wait(delivery, performance.now() + stayOpenMs);
+    return undefined;
+  }
+
+  async #send(pending: PendingAttempt): Promise<EndedAttempt> {
+    const { queue, delivery, event, known, number, round } = pending;
+    const { eventId, body, traceparent, timestamp } = event;
+    const { signal } = queue.attempts;
+    const sending = { eventId, event: event.event, timestamp, body, attempt: number, traceparent, signal };
+    const attempted = await this.#options.send(known, sending);
+    const retryAfterMs = attempted.answer?.retryAfterMs ?? 0;
+    const delayMs = delayAfter(number, retryAfterMs);
+    const { sequence, index } = delivery;
+    const { version, url, epoch } = known.endpoint;
+    const change: Change = {
+      verdict: attempted.verdict,
+      version,
+      url,
+      epoch,
+      round,
+      tried: {
+        stream: queue.claim.stream,
+        sequence,
+        index,
+        attempts: number,
+        dueAtMs: Date.now() + delayMs,
+        ...(retryAfterMs > 0 ? { retryAfterMs } : {}),
+      },
+      trialsMax: openMaxOf(known.endpoint),
+    };
+    return { ...pending, attempted, change, dueAt: performance.now() + delayMs, retryAfterMs };
+  }
+
+  /** Undefined if the endpoint is deleted. */
+  async #record(ended: EndedAttempt): Promise<Step | undefined> {
+    const { queue, change, retryAfterMs } = ended;
+    if (retryAfterMs > 0) queue.restsUntil = Math.max(queue.restsUntil, performance.now() + retryAfterMs);
+    while (queue.storing !== undefined) await queue.storing;
+    let next = step(queue.state, change);
+    if (next.store === 'now' && !queue.isEnded) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      queue.storing = promise;
+      try {
+        const limit = this.#limits[change.verdict === 'succeeded' ? 'succeeded' : 'failed'];
+        // A change that waits to be stored again holds no turn: other endpoints go on.
+        await this.#options.retry('storing the outcome of an attempt', () =>
+          limit(async () => {
+            while (next.store === 'now' && !queue.isEnded && !(await this.#store(queue, next)))
+              next = step(queue.state, change);
+          }),
+        );
+      } finally {
+        queue.storing = undefined;
+        resolve();
+      }
+    }
+    if (!queue.isDeleted) return this.#apply(ended, next);
+    queue.finish(ended.delivery);
+    return undefined;
+  }
+
+  /** False if the endpoint is not as the owner knew it: the owner has read and applied it. */
+  async #store(queue: EndpointQueue, { state, disable }: Step): Promise<boolean> {
+    const { endpoints, onRead, metrics, announce } = this.#options;
+    const read = { _id: queue.id, ...queue.state, term: queue.claim.term };
+    if (disable === undefined) {
+      if (await endpoints.recordState(read, state)) return true;
+    } else {
+      const { failures } = state;
+      const how = { reason: disable, failures, at: new Date(), missed: queue.missed() };
+      const after = await endpoints.disable(read, how);
+      if (after !== null) {
+        metrics.disabledBy(disable);
+        announce(after);
+        return true;
+      }
+    }
+    const { state: known } = queue;
+    onRead(queue, await endpoints.find(queue.id));
+    if (queue.isEnded || queue.state !== known) return false;
+    throw new Error(`endpoint ${queue.id} is not as its owner has applied it, and has no newer version`);
+  }
+
+  #apply({ queue, delivery, change, dueAt, retryAfterMs }: EndedAttempt, next: Step): Step {
+    // An owner that has lost the partition stores nothing more; the event is the next owner's.
+    if (!queue.isEnded) queue.state = next.state;
+    if (next.event === 'again')
+      queue.again(delivery, { attempts: change.tried.attempts, dueAt, isTrial: next.counts, retryAfterMs });
+    else if (next.event === 'missed') queue.wait(delivery, performance.now() + stayOpenMs);
+    else queue.finish(delivery);
+    return next;
+  }
+
+  #report({ known, event, number, attempted, change }: EndedAttempt, recorded: Step | undefined): void {
+    const { sequence, index, dueAtMs } = change.tried;
+    const nextAttemptAt = recorded?.event === 'again' ? new Date(dueAtMs) : null;
+    this.#options.report({
+      known,
+      event,
+      point: { sequence, index },
+      number,
+      attempted,
+      step: recorded,
+      nextAttemptAt,
+    });
+  }
+
+  /** Makes an event due again whose attempt could not be sent, or was cut off. */
+  #tryLater(queue: EndpointQueue, delivery: Delivery, error: unknown): void {
+    if (queue.attempts.signal.aborted) return queue.wait(delivery, delivery.dueAt);
+    const count = this.#troubles.get(queue) ?? 0;
+    this.#troubles.set(queue, count + 1);
+    queue.wait(delivery, performance.now() + Math.min(troubleMs * 2 ** count, troubleMsMax));
+    if (count % linesEveryTroubles > 0) return;
+    this.#options.log.warn(
+      { err: error, endpoint: queue.id, tries: count + 1 },
+      'a delivery could not be sent, trying again',
+    );
+  }
+}

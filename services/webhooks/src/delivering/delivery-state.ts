@@ -1,0 +1,138 @@
+// How the deliveries to one endpoint stand, and what each thing that happens makes of it. The owner of the partition alone keeps this
+// state and stores it. This file neither waits, stores nor sends.
+//
+//   what happens                              circuit    failures   its event                   is stored
+//   ────────────────────────────────────────  ─────────  ─────────  ──────────────────────────  ──────────────────────────
+//   2xx, circuit closed                       –          –          delivered                   no
+//   2xx, circuit open                         closed     0          delivered                   now
+//   2xx of the former url                     –          –          delivered                   no
+//   a failure that counts, the 1st to 9th     open       +1         again after 1, 5, 30 s, on  now
+//                                                                   trial; the 4th: given up
+//   a failure that does not count             –          –          again; the 4th: given up    with the offset, soon
+//   the 10th in a row that counts             open       10         missed (4th: given up)      now, disabled: failures
+//   410 of the present url                    open       +1 or –    missed (4th: given up)      now, disabled: gone
+//   any end after a disabling                 –          –          missed                      no
+//   a newer version: the url has changed      open       –          –                           no
+//   a newer version: disabled, or enabled     open       as stored  all undelivered are missed  no (the owner stores `missed`)
+//   a newer version: anything else            –          –          –                           no
+//
+// An attempt that was not sent, or was cut off, changes nothing: its event waits, and the attempt is not used up. *Now* means before
+// another attempt of the endpoint begins. A failure counts if no other was counted since its attempt began, and if the url is the same.
+// After a 429 or 503 with Retry-After, no attempt at the endpoint begins for that time (sending/outcome.ts has the cap).
+//
+// So an endpoint that never answers is tried at 0, 1, 6, 36 s (first event), 36, 37, 42, 72 s (second)
+// and 72, 73 s (third). The tenth failure in a row disables the endpoint.
+import { attemptDelaysMs, limits } from '@integration-sync/contracts';
+import { isTrialOf, type Subscriber, type Trial } from '../endpoints/endpoint.ts';
+import { isSame } from '../log/offsets.ts';
+import type { Verdict } from '../sending/outcome.ts';
+
+export interface DeliveryState {
+  /** The version and the epoch of the endpoint that the owner has applied. */
+  readonly version: number;
+  readonly epoch: number;
+  readonly url: string;
+  readonly isActive: boolean;
+  readonly isCircuitClosed: boolean;
+  readonly failures: number;
+  /** Rises with each failure that the owner counts, in memory alone: an attempt that began in an earlier round does not count. */
+  readonly round: number;
+  /** Events that failed, with their numbers of attempts. The last one that counted comes first, and is the trial. */
+  readonly trials: readonly Trial[];
+}
+
+/** An attempt that has ended. */
+export interface Change {
+  verdict: Verdict;
+  /** The version, the url and the epoch of the endpoint with which the attempt was made, and the round in which it began. */
+  version: number;
+  url: string;
+  epoch: number;
+  round: number;
+  /** The event, with this attempt counted, and with the time of its next attempt. */
+  tried: Trial;
+  /** How many trials the endpoint keeps. */
+  trialsMax: number;
+}
+
+export interface Step {
+  state: DeliveryState;
+  event: 'delivered' | 'again' | 'given up' | 'missed';
+  /** Whether the failure counts, so that its event is on trial. */
+  counts: boolean;
+  store: 'now' | 'soon' | 'no';
+  disable?: 'failures' | 'gone' | undefined;
+}
+
+/** The state as MongoDB has it. */
+export const stateOf = (found: Subscriber): DeliveryState => ({
+  version: found.version,
+  epoch: found.epoch,
+  url: found.url,
+  isActive: found.active,
+  isCircuitClosed: found.isCircuitClosed === true,
+  failures: found.failures,
+  round: 0,
+  trials: found.trials ?? [],
+});
+
+/** What an attempt that has ended makes of the state and of its event. */
+export function step(state: DeliveryState, change: Change): Step {
+  const { verdict, tried, trialsMax } = change;
+  const unchanged = { state, counts: false, store: 'no' } as const;
+  const isFormer = change.version < state.version && change.url !== state.url;
+  if (!state.isActive || change.epoch !== state.epoch)
+    return { ...unchanged, event: verdict === 'succeeded' ? 'delivered' : 'missed' };
+  if (verdict === 'succeeded') {
+    if (state.isCircuitClosed || isFormer) return { ...unchanged, event: 'delivered' };
+    const closed = { ...state, isCircuitClosed: true, failures: 0 };
+    return { state: closed, event: 'delivered', counts: false, store: 'now' };
+  }
+  const counts = change.round === state.round && !isFormer;
+  const failures = state.failures + (counts ? 1 : 0);
+  const isGone = verdict === 'gone' && !isFormer;
+  const disable = isGone ? 'gone' : failures >= limits.failuresBeforeDisabling ? 'failures' : undefined;
+  const isLast = attemptDelaysMs[tried.attempts] === undefined;
+  const event = isLast ? 'given up' : disable === undefined ? 'again' : 'missed';
+  const others = state.trials.filter((one) => isTrialOf(tried.stream, one) && !isSame(one, tried));
+  const [first, ...rest] = others;
+  const trials = counts || first === undefined ? [tried, ...others] : [first, tried, ...rest];
+  if (disable === undefined) {
+    const next = { ...state, failures, trials: trials.slice(0, trialsMax) };
+    if (!counts) return { state: next, event, counts, store: 'soon' };
+    const opened = { ...next, isCircuitClosed: false, round: state.round + 1 };
+    return { state: opened, event, counts, store: 'now' };
+  }
+  return { state: disabled(state, failures), event, counts, store: 'now', disable };
+}
+
+const disabled = (state: DeliveryState, failures: number): DeliveryState => ({
+  ...state,
+  version: state.version + 1,
+  epoch: state.epoch + 1,
+  isActive: false,
+  isCircuitClosed: false,
+  failures,
+  trials: [],
+});
+
+/** The state once the owner has applied a newer version of the endpoint; the same object if the version is not newer. */
+export function applied(state: DeliveryState, found: Subscriber): DeliveryState {
+  if (found.version <= state.version && found.epoch <= state.epoch) return state;
+  const stored = stateOf(found);
+  if (stored.epoch !== state.epoch || stored.isActive !== state.isActive) return stored;
+  return {
+    ...state,
+    version: stored.version,
+    url: stored.url,
+    isCircuitClosed: state.isCircuitClosed && stored.url === state.url,
+  };
+}
+
+/** Whether the events that are undelivered in the former state are missed in the new one. */
+export const begins = (former: DeliveryState, state: DeliveryState): boolean =>
+  state.epoch !== former.epoch || (state.isActive && !former.isActive);
+
+/** How long after the failure of its attempt `number` the next attempt of an event is due. */
+export const delayAfter = (number: number, retryAfterMs: number): number =>
+  Math.max(attemptDelaysMs[number] ?? 0, retryAfterMs);

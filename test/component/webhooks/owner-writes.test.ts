@@ -1,0 +1,129 @@
+// What the owner of a partition stores of an endpoint, and on which conditions.
+import { endpointChangedSubject } from '@integration-sync/contracts';
+import type { SentCommand } from '@integration-sync/runtime/store';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Endpoint } from '../../../services/webhooks/src/endpoints/endpoint.ts';
+import { openEndpoints, type Endpoints } from '../../../services/webhooks/src/endpoints/store.ts';
+import { eventually } from '../../support/eventually.ts';
+import { answer, openReceiver } from '../../support/receiver.ts';
+import { openEndpoint } from '../../support/webhook-parts.ts';
+import { openHouse, type House } from '../../support/webhooks.ts';
+
+let house: House;
+let endpoints: Endpoints;
+beforeAll(async () => {
+  house = await openHouse();
+  endpoints = await openEndpoints(house.store);
+});
+afterAll(() => house[Symbol.asyncDispose]());
+
+it('a counted failure is one update in MongoDB, without a find and without a broadcast', async () => {
+  const sent: SentCommand[] = [];
+  await using _replica = await house.start({ onCommand: (command) => void sent.push(command) });
+  const heard: string[] = [];
+  using _listening = house.bus.listen(
+    endpointChangedSubject,
+    ({ body }) => void heard.push(Buffer.from(body).toString()),
+    () => undefined,
+  );
+  await using receiver = await openReceiver();
+  const client = house.newClient();
+  const { id } = await client.register(receiver.url);
+  await client.announce();
+  await eventually(
+    () => endpoints.find(id),
+    (stored) => stored?.isCircuitClosed === true,
+  );
+  const change = (description: string) => client.ask('change', { id, body: { description } });
+  await change('first');
+  await eventually(
+    () => heard,
+    (ids) => ids.includes(id),
+  );
+  // The change has another revision, so that the next event has the owner read the endpoint.
+  await client.announce();
+  await receiver.received(2);
+  heard.length = 0;
+  sent.length = 0;
+
+  receiver.behave(answer(500));
+  await client.announce();
+  await eventually(
+    () => endpoints.find(id),
+    (stored) => stored?.failures === 2,
+  );
+
+  const ofEndpoint = sent.filter(({ command }) => {
+    const text = JSON.stringify(command);
+    return text.includes('"webhook_endpoints"') && (text.includes(id) || text.includes(client.integration));
+  });
+  expect(ofEndpoint.map(({ name }) => name)).toEqual(['update', 'update']);
+  await change('second');
+  await eventually(
+    () => heard,
+    (ids) => ids.length > 0,
+  );
+  expect(heard).toEqual([id]);
+});
+
+const term = 5;
+const trials = [{ stream: 'one', sequence: 1, index: 0, attempts: 1, dueAtMs: 0 }];
+const missed = { stream: 'one', sequence: 1, index: 0, open: [], term };
+const isTaken = [
+  ['as its owner has applied it', {}, true],
+  ['after another write of the same owner', { term }, true],
+  ['after a write of an earlier owner', { term: term - 1 }, true],
+  ['after a write of a later owner', { term: term + 1 }, false],
+  ['in a newer version', { version: 2 }, false],
+  ['in a later epoch', { epoch: 1 }, false],
+  ['disabled', { active: false }, false],
+  ['deleted', undefined, false],
+] as const;
+
+/** An endpoint that is stored with the change; undefined if it is deleted. */
+async function insertWith(change: Partial<Endpoint> | undefined) {
+  const endpoint = openEndpoint(`wh_${crypto.randomUUID()}`);
+  if (change !== undefined) await endpoints.insert({ ...endpoint, ...change });
+  const { _id, version, epoch } = endpoint;
+  return { id: _id, applied: { _id, version, epoch, term }, before: await endpoints.find(_id) };
+}
+
+describe('the owner of an endpoint', () => {
+  it.each(isTaken)(
+    'stores its count, and nothing else, where the endpoint is %s: %o %s',
+    async (_, change, taken) => {
+      const { id, applied, before } = await insertWith(change);
+      const count = { failures: 3, isCircuitClosed: false, trials };
+      expect(await endpoints.recordState(applied, count)).toBe(taken);
+      const after = await endpoints.find(id);
+      expect(after).toEqual(taken ? { ...before, ...count, term } : before);
+      // An update whose answer was lost is repeated.
+      expect(await endpoints.recordState(applied, count)).toBe(taken);
+      expect(await endpoints.find(id)).toEqual(after);
+    },
+  );
+
+  it.each(isTaken)('disables the endpoint once where it is %s: %o %s', async (_, change, taken) => {
+    const { id, applied, before } = await insertWith(change);
+    const how = { reason: 'failures', failures: 10, at: new Date(), missed } as const;
+    const after = await endpoints.disable(applied, how);
+    expect(after !== null).toBe(taken);
+    expect(await endpoints.find(id)).toEqual(taken ? after : before);
+    const state = { failures: 10, isCircuitClosed: false, trials: [], missed: { 0: missed }, term };
+    const expected = taken ? { ...state, active: false, version: 2, epoch: 1 } : {};
+    expect(after ?? {}).toMatchObject(expected);
+    expect(await endpoints.disable(applied, how)).toBeNull();
+  });
+});
+
+it.each([
+  ['of another version', { version: 2 }, false],
+  ['of another epoch', { epoch: 1 }, false],
+  ['that its owner has counted a failure of', { failures: 1, isCircuitClosed: false, trials, term }, true],
+] as const)('a caller changes an endpoint %s: %o %s', async (_, change, taken) => {
+  const { id, before } = await insertWith({});
+  if (before === null) throw new Error('the endpoint is not stored');
+  await house.store.collection<Endpoint>('webhook_endpoints').updateOne({ _id: id }, { $set: change });
+  const after = await endpoints.change(before, { $set: { url: 'https://other.example/' } });
+  expect(after).toEqual(taken ? { ...before, ...change, url: 'https://other.example/' } : null);
+});
