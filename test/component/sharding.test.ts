@@ -28,6 +28,8 @@ const toAllShards: readonly [RegExp, string, string, string][] = [
     'webhooks asks, when one is registered, what is not announced yet',
   ],
   [/_journal$/, 'update', '$or,entityType,errors.externalId', 'an erasure looks for what errors quote'],
+  [/_journal$/, 'find', 'errors,integration', 'an erasure looks for errors of records that referred to one'],
+  [/_journal$/, 'find', 'due,errors,hiddenFrom', 'the same, of pushes whose end is not written yet'],
   [/_journal$/, 'find', 'integration', 'GET /sync-runs takes the newest of each shard'],
   [/_journal$/, 'find', '_id,integration', 'the same after a cursor, or with since'],
   [/_journal$/, 'find', 'entityType,integration', 'the same, of one kind'],

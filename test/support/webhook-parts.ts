@@ -39,6 +39,7 @@ export const batchOf = (sequence: number, count = 1, more: Partial<LoggedBatch> 
     bytes: 100 * count,
     count,
     endpointId: undefined,
+    isErasing: false,
     traceparent: undefined,
     events: () => events,
     ...more,

@@ -56,6 +56,7 @@ import type { Resources } from '@integration-sync/runtime/resources';
 import { openRetry, type Retry } from '@integration-sync/runtime/retry';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import type { SpanStart } from '@integration-sync/runtime/tracing';
+import { openErasing } from './delivering/answers.ts';
 import { openAttemptLog } from './delivering/attempt-log.ts';
 import { type Changed, listenForChanges, logged, openTellChanged } from './delivering/broadcasts.ts';
 import { openReport } from './delivering/attempt-report.ts';
@@ -207,7 +208,14 @@ function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop:
     retry: retryUntilStop,
     log,
   });
-  const reader = new LogReader({ bus, stream, take: openTake(options, integrations, metrics), ensure, log });
+  const forgetErased = openErasing({ endpoints, forgetAnswers: attemptLog.forgetAnswers });
+  const intake = openTake(options, integrations, metrics);
+  const take = async (batches: readonly LoggedBatch[]): Promise<void> => {
+    // Before the floor may pass the batches: the owner after a killed one takes them again.
+    await retryUntilStop('removing the answers of receivers', () => forgetErased(batches));
+    await intake(batches);
+  };
+  const reader = new LogReader({ bus, stream, take, ensure, log });
   const { announce } = parts.disabledEvents;
   const attempts = new Attempts({
     send,

@@ -14,6 +14,9 @@ export const attemptsStream = 'ATTEMPTS';
 
 export const attemptsSubject = (endpointId: string): string => `attempts.${endpointId}`;
 
+/** What the receiver of the endpoint answered to failed attempts (delivering/answers.ts). */
+export const answersSubject = (endpointId: string): string => `${attemptsSubject(endpointId)}-answers`;
+
 export const streamSpecs = (settings: StreamSettings): StreamSpec[] => [
   eventsStreamSpec(settings),
   eventBatchesStreamSpec(settings),

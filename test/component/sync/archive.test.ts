@@ -366,6 +366,27 @@ describe('the errors of failed items in runs', () => {
     expect(await caller.run(erased.syncId)).toMatchObject({ failed: 1, errors: [], errorsOmitted: 1 });
   });
 
+  it('go as well where a product refers to the erased supplier, accepted or not, and where to another one stay', async () => {
+    const caller = world.caller();
+    const { syncId } = await caller.push('products', [
+      { externalId: 'P-1', name: 'Oak', supplierExternalId: 'Jane' },
+      { externalId: 'P-2', name: 'Ash', supplierExternalId: 'Jane 2' },
+      { externalId: 'P-3', name: 'Elm', supplierExternalId: 'Jane' },
+    ]);
+    const bystander = world.caller();
+    const other = await bystander.push('products', [
+      { externalId: 'P-1', name: 'Oak', supplierExternalId: 'Jane' },
+    ]);
+    expect((await caller.run(syncId)).errors).toHaveLength(3);
+    await caller.erase(['Jane']);
+    expect(await caller.run(syncId)).toMatchObject({
+      failed: 3,
+      errors: [{ externalId: 'P-2' }],
+      errorsOmitted: 2,
+    });
+    expect((await bystander.run(other.syncId)).errors).toHaveLength(1);
+  });
+
   // Setup: the catalog that erases takes no other request any more, so that the push comes to another one: in one catalog it
   // would wait for the erasing.
   it('go as well where they came while the supplier was being erased', { timeout: 60_000 }, async () => {

@@ -1,6 +1,7 @@
 import type { DeliveryAttempt } from '@integration-sync/contracts';
 import { openLog } from '@integration-sync/runtime/log';
 import { expect, test, vi } from 'vitest';
+import { openAnswers } from '../../../services/webhooks/src/delivering/answers.ts';
 import { openAttemptLogWriter } from '../../../services/webhooks/src/delivering/attempt-log.ts';
 import { pause } from '../../support/pause.ts';
 
@@ -29,8 +30,11 @@ test('the attempt log is written within its time, again where that failed, and t
       written.push(...messages.map(({ body }) => String(body)));
       return [];
     },
+    lastOf: async () => undefined,
+    purge: async () => 0,
+    async *readStream() {},
   };
-  await using writer = openAttemptLogWriter(bus, log, 'replica');
+  await using writer = openAttemptLogWriter(bus, log, 'replica', openAnswers(bus, 'replica'));
   expect(vi.getTimerCount()).toBe(0);
   writer.append('wh_1', entry);
   writer.append('wh_1', { ...entry, attempt: 2 });

@@ -11,6 +11,7 @@ function openBus() {
   const bus = {
     publishBatch: async () => [],
     purge: async () => 0,
+    lastOf: async () => undefined,
     async *readStream(_stream: string, { subject }: { subject: string }) {
       seen.readings += 1;
       seen.order.push(subject);

@@ -39,6 +39,7 @@ const batchOf = (events: StreamEvent[], endpointId?: string): LoggedBatch => ({
   bytes: 1,
   count: events.length,
   endpointId,
+  isErasing: false,
   traceparent: undefined,
   events: () => events,
 });

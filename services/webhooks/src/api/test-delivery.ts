@@ -1,16 +1,16 @@
 // A test: one POST to one endpoint, without an event in a stream. It counts neither as a failure nor as a success,
 // whatever the receiver answers. The in-flight limits of deliveries do not count it.
 import { randomUUID } from 'node:crypto';
-import { Failure, testKind } from '@integration-sync/contracts';
+import { testKind } from '@integration-sync/contracts';
 import type { BusHandler } from '@integration-sync/runtime/bus';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
-import { type AttemptLog, entryOf } from '../delivering/attempt-log.ts';
+import { answerOf, type AttemptLog, entryOf } from '../delivering/attempt-log.ts';
 import type { EndpointCache } from '../endpoints/cache.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
 import type { Signable } from '../sending/headers.ts';
 import type { Attempted, Send } from '../sending/send.ts';
-import { endpointOf, json } from './handlers.ts';
+import { endpointOf, json, runIfFree } from './handlers.ts';
 
 /** Each test may take the receiver's ten seconds; 45 tests of one integration leave room for tests of others. */
 const testLimits = { max: 64, share: { timesFree: 3, kept: 4 } };
@@ -28,7 +28,8 @@ export const openTest =
   async (endpoint, traceparent) => {
     const test = testOf(endpoint);
     const attempted = await send(cache.prepare(endpoint), { ...test, attempt: 1, traceparent, signal });
-    attemptLog.append(endpoint._id, entryOf({ ...test, attempt: 1 }, attempted, null));
+    const entry = entryOf({ ...test, attempt: 1 }, attempted, null);
+    attemptLog.append(endpoint._id, entry, answerOf(endpoint, test, 1, attempted));
     return attempted;
   };
 
@@ -41,18 +42,14 @@ interface TestingOptions {
 export function testing({ endpoints, test }: TestingOptions): BusHandler {
   const semaphore = openSemaphore(testLimits);
   return async (request) => {
-    const { integration } = request;
     const endpoint = await endpointOf(endpoints, request);
-    if (!semaphore.mayTake(integration)) {
-      throw new Failure('unavailable', 'Too many tests are under way.', { retryAfterSeconds: 2 });
-    }
-    semaphore.take(integration);
-    try {
-      const { verdict, responseStatus, durationMs, error } = await test(endpoint, request.traceparent);
-      return json({ delivered: verdict === 'succeeded', responseStatus, durationMs, error });
-    } finally {
-      semaphore.release(integration);
-    }
+    const { verdict, responseStatus, durationMs, error } = await runIfFree(
+      semaphore,
+      request.integration,
+      'tests',
+      () => test(endpoint, request.traceparent),
+    );
+    return json({ delivered: verdict === 'succeeded', responseStatus, durationMs, error });
   };
 }
 

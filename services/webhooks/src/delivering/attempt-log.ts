@@ -1,5 +1,5 @@
 // The attempt log: an entry per attempt, the last 1,000 of each endpoint and often more, in the stream ATTEMPTS.
-// A message has several entries of one endpoint, and nats-server syncs its disk once for a batch of messages.
+// What receivers answered stands beside it (answers.ts). A message has several entries of one endpoint, and nats-server syncs its disk once for a batch of messages.
 // A killed process loses only the entries of its last tenth of a second.
 import { type DeliveryAttempt, Failure } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
@@ -7,8 +7,10 @@ import type { Log } from '@integration-sync/runtime/log';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import { openWatch } from '@integration-sync/runtime/watch';
 import type { Endpoint } from '../endpoints/endpoint.ts';
+import type { StreamEvent } from '../log/batch.ts';
 import type { LogPoint } from '../log/offsets.ts';
 import type { Attempted } from '../sending/send.ts';
+import { type Answered, type AnswersBus, openAnswers } from './answers.ts';
 import { attemptsStream, attemptsSubject } from '../streams.ts';
 
 export interface LoggedAttempt extends DeliveryAttempt {
@@ -18,7 +20,7 @@ export interface LoggedAttempt extends DeliveryAttempt {
 
 export const entryOf = (
   { eventId, event, attempt, point }: Pick<StoredAttempt, 'eventId' | 'event' | 'attempt' | 'point'>,
-  { verdict, at, responseStatus, durationMs, error, answer }: Attempted,
+  { verdict, at, responseStatus, durationMs, error }: Attempted,
   nextAttemptAt: Date | null,
 ): StoredAttempt => ({
   eventId,
@@ -31,22 +33,34 @@ export const entryOf = (
   error,
   nextAttemptAt: nextAttemptAt?.toISOString() ?? null,
   ...(point === undefined ? {} : { point }),
-  ...(answer === undefined ? {} : { responseBody: answer.body }),
 });
 
+/** What the receiver answered, unless the attempt succeeded or had no answer. */
+export const answerOf = (
+  endpoint: Answered['endpoint'],
+  { eventId, timestamp }: Pick<StreamEvent, 'eventId' | 'timestamp'>,
+  attempt: number,
+  { at, answer }: Attempted,
+): Answered | undefined =>
+  answer === undefined
+    ? undefined
+    : { endpoint, occurredAt: timestamp, eventId, attempt, at: at.toISOString(), responseBody: answer.body };
+
+type Answers = ReturnType<typeof openAnswers>;
 export type AttemptLog = ReturnType<typeof openAttemptLog>;
 
-export const openAttemptLog = (
-  bus: Pick<Bus, 'publishBatch' | 'readStream' | 'purge'>,
-  log: Log,
-  replica: string,
-) => ({
-  ...openAttemptLogWriter(bus, log, replica),
-  ...openReading(bus),
-  async removeEndpoint(endpointId: string): Promise<void> {
-    await bus.purge(attemptsStream, attemptsSubject(endpointId));
-  },
-});
+export const openAttemptLog = (bus: AnswersBus, log: Log, replica: string) => {
+  const answers = openAnswers(bus, replica);
+  return {
+    ...openAttemptLogWriter(bus, log, replica, answers),
+    ...openReading(bus, answers),
+    forgetAnswers: answers.forget,
+    async removeEndpoint(endpointId: string): Promise<void> {
+      await bus.purge(attemptsStream, attemptsSubject(endpointId));
+      await answers.forget([endpointId]);
+    },
+  };
+};
 
 type Read = Pick<Endpoint, '_id' | 'integration'>;
 
@@ -63,7 +77,7 @@ interface Upcoming {
   until: number;
 }
 
-function openReading(bus: Pick<Bus, 'readStream'>) {
+function openReading(bus: Pick<Bus, 'readStream'>, answers: Pick<Answers, 'join'>) {
   const limit = openSemaphore(readLimits).run;
   /** Readings that wait for their turn, by endpoint. */
   const upcoming = new Map<string, Upcoming>();
@@ -100,7 +114,7 @@ function openReading(bus: Pick<Bus, 'readStream'>) {
     limit(async () => {
       const found: StoredAttempt[] = [];
       for await (const { entry } of entriesOf(_id, until)) if (eventIds.has(entry.eventId)) found.push(entry);
-      return found;
+      return answers.join(_id, found);
     }, integration);
 
   /** All entries, oldest first. Throws if the reading begins after `until`, by `performance.now()`. */
@@ -126,7 +140,7 @@ function openReading(bus: Pick<Bus, 'readStream'>) {
 export interface StoredAttempt extends DeliveryAttempt {
   /** The event in the log of event batches; a test is not in that log. */
   point?: LogPoint;
-  /** The first bytes of a failed answer. */
+  /** The first bytes of a failed answer. A reader adds them (answers.ts); 1.1.0 stored them with the entry. */
   responseBody?: string;
 }
 
@@ -138,7 +152,12 @@ const messagesPerBatch = 500;
 const waitingMax = 20_000;
 const linesEveryFailures = 50;
 
-export function openAttemptLogWriter(bus: Pick<Bus, 'publishBatch'>, log: Log, replica: string) {
+export function openAttemptLogWriter(
+  bus: Pick<Bus, 'publishBatch'>,
+  log: Log,
+  replica: string,
+  answers: Pick<Answers, 'append' | 'waiting' | 'write'>,
+) {
   /** Entries that are in no message yet, by endpoint. */
   const entries = new Map<string, StoredAttempt[]>();
   let count = 0;
@@ -169,6 +188,7 @@ export function openAttemptLogWriter(bus: Pick<Bus, 'publishBatch'>, log: Log, r
         await bus.publishBatch(batch);
         messages = messages.slice(batch.length);
       }
+      await answers.write();
     } catch (error) {
       if (failures % linesEveryFailures === 0)
         log.warn({ err: error, waiting: messages.length }, 'the attempt log is not written, trying again');
@@ -181,14 +201,17 @@ export function openAttemptLogWriter(bus: Pick<Bus, 'publishBatch'>, log: Log, r
   };
   const flush = (): Promise<void> => (writing ??= write().finally(() => (writing = undefined)));
   const watch = openWatch(flushMs, () => {
-    if (count === 0 && messages.length === 0 && writing === undefined) return false;
+    const isIdle = count === 0 && messages.length === 0 && answers.waiting === 0;
+    if (isIdle && writing === undefined) return false;
     void flush();
     return true;
   });
 
   return {
-    append(endpointId: string, entry: StoredAttempt): void {
+    /** `answered`: the answer of the receiver, if that is kept. */
+    append(endpointId: string, entry: StoredAttempt, answered?: Answered): void {
       watch.begin();
+      if (answered !== undefined) answers.append(answered);
       if (count >= waitingMax) {
         dropped += 1;
         return;

@@ -5,7 +5,7 @@ import type { StreamEvent } from '../log/batch.ts';
 import type { LogPoint } from '../log/offsets.ts';
 import type { WebhookMetrics } from '../metrics.ts';
 import type { Attempted } from '../sending/send.ts';
-import { type AttemptLog, entryOf } from './attempt-log.ts';
+import { answerOf, type AttemptLog, entryOf } from './attempt-log.ts';
 import type { Step } from './delivery-state.ts';
 
 interface Reported {
@@ -55,6 +55,8 @@ export function openReport(
       },
       'attempt',
     );
-    if (step !== undefined) attemptLog.append(endpoint._id, entry);
+    if (step === undefined) return;
+    const answered = answerOf(endpoint, { eventId, timestamp }, number, attempted);
+    attemptLog.append(endpoint._id, entry, answered);
   };
 }

@@ -17,6 +17,8 @@ export interface LoggedBatch {
   readonly count: number;
   /** The only endpoint that gets an addressed batch; undefined for any other batch. */
   readonly endpointId: string | undefined;
+  /** Whether suppliers were erased. */
+  readonly isErasing: boolean;
   /** The W3C `traceparent` to which the spans of the batch's deliveries belong. */
   traceparent: string | undefined;
   /** In the order of the message; `LogPoint.index` is an index into this array. */
@@ -52,6 +54,8 @@ export function readBatch(stored: FollowedMessage, log: Log): LoggedBatch | unde
     bytes: stored.body.length + bytesBeside + batch.count * bytesOfEvent,
     count: batch.count,
     endpointId,
+    isErasing:
+      announcer === 'catalog' && textOf(stored.body, 0, erasingBytesMax).includes('"supplier.erased"'),
     traceparent: stored.traceparent,
     events: () => (events ??= decode()),
   };
@@ -67,6 +71,8 @@ export function logRefused(log: Log, subject: string, refused: readonly { event:
 }
 
 const kindsMax = 10;
+/** An erasing has no other events but its `sync.completed`, the last of a batch. Before the first event stands its id. */
+const erasingBytesMax = 1_024;
 /** Measured bytes in memory: of a batch without its message and its decoded events, and of each decoded event. */
 export const bytesBeside = 1_500;
 const bytesOfEvent = 500;

@@ -8,7 +8,7 @@ import type { Endpoint } from '../endpoints/endpoint.ts';
 import { registrationsCollection } from '../endpoints/registrations.ts';
 import { endpointsCollection, revisionsCollection } from '../endpoints/store.ts';
 import { offsetsCollection } from '../log/offsets.ts';
-import { attemptsStream, attemptsSubject } from '../streams.ts';
+import { answersSubject, attemptsStream, attemptsSubject } from '../streams.ts';
 
 interface Note {
   /** The integration. */
@@ -33,7 +33,8 @@ export function openWebhooksHoldings(store: Store, bus: Using, integration: stri
 
   const findAttempts = async (): Promise<[subject: string, count: number][]> => {
     const counts = await bus.countBySubject(attemptsStream, attemptsSubject('*'));
-    const subjects = new Set((await endpointIds()).map(attemptsSubject));
+    const ids = await endpointIds();
+    const subjects = new Set([...ids.map(attemptsSubject), ...ids.map(answersSubject)]);
     return [...counts].filter(([subject]) => subjects.has(subject));
   };
   const attempts: Holding = {

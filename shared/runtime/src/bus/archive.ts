@@ -82,6 +82,10 @@ export function openArchive(connection: Connection) {
     async storedAt(stream: string, sequence: number): Promise<Date | undefined> {
       return (await leadersMessage(connection, stream, { seq: sequence }))?.time;
     },
+    /** The last message of the subject that the stream's leader has; undefined if it has none. */
+    async lastOf(stream: string, subject: string): Promise<Uint8Array | undefined> {
+      return (await leadersMessage(connection, stream, { last_by_subj: subject }))?.data;
+    },
     /** Whether the stream's leader has a message of the subject with a higher sequence. */
     async hasAfter(stream: string, subject: string, sequence: number) {
       const asked = { seq: sequence + 1, next_by_subj: subject };

@@ -76,17 +76,5 @@ export function openPushJournal(entries: Entries) {
       const found = await entries.findOne({ _id: syncId }, { projection: { drafts: 1 } });
       return found?.drafts ?? {};
     },
-    /** Removes the errors of failed items with these ids from all entries of the kind, as an error may quote an item. */
-    async forgetErrors(
-      { integration, entityType }: Pick<Entry, 'integration' | 'entityType'>,
-      externalIds: readonly string[],
-    ): Promise<void> {
-      const ofThese = { $in: [...externalIds] };
-      await entries.updateMany(
-        { 'errors.externalId': ofThese, entityType, $or: [{ integration }, { hiddenFrom: integration }] },
-        { $pull: { errors: { externalId: ofThese } } },
-        { hint: 'failed-ids' },
-      );
-    },
   };
 }

@@ -25,6 +25,7 @@
 // field by which a query finds it.
 import type { NamedIndex, Store } from '@integration-sync/runtime/store';
 import type { StoredEntry } from './journal-entry.ts';
+import { openErasingJournal } from './journal-erasing.ts';
 import { openPushJournal } from './journal-pushes.ts';
 import { openJournalQuestions } from './journal-questions.ts';
 import { openRecoveryJournal, openSettling, type Tombstone } from './journal-recovery.ts';
@@ -42,6 +43,7 @@ export function openJournal(store: Store, collection: string) {
   const entries = store.collection<StoredEntry>(collection);
   return {
     ...openPushJournal(entries),
+    ...openErasingJournal(entries),
     ...openRecoveryJournal(entries, store.collection<Tombstone>(collection)),
     ...openSettling(entries),
     ...openJournalQuestions(entries),

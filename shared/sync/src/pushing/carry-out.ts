@@ -9,7 +9,7 @@ import type { Engine, KindEngine } from '../engine.ts';
 import { newSyncId } from '../ids.ts';
 import { completeRun } from './run-lifecycle.ts';
 import { openPermission } from './may-still-write.ts';
-import type { Prepared } from './prepare.ts';
+import { notFound, type Prepared } from './prepare.ts';
 import type { Run, Written } from './run.ts';
 import { writeRecords } from './write.ts';
 
@@ -63,12 +63,17 @@ export async function carryOut(
 }
 
 /**
- * Removes the errors of earlier pushes about every named record from the journal, including records that were never accepted. Runs
- * before the answer, because a caller without an answer erases again.
+ * Removes the errors of earlier pushes about every named record from the journal, including records that were never accepted, and the
+ * errors of records that referred to one of them. Runs before the answer, because a caller without an answer erases again.
  */
 async function forgetErrors({ journal }: Engine, { of, integration, records, rejected }: Run): Promise<void> {
   const named = [...records, ...rejected].map(({ externalId }) => externalId);
   const externalIds = named.filter((externalId) => externalId !== '');
   if (externalIds.length === 0) return;
-  await journal.forgetErrors({ integration, entityType: of.kind.entityType }, externalIds);
+  const { entityType } = of.kind;
+  await journal.forgetErrors({ integration, entityType }, externalIds);
+  await journal.forgetErrorsWith(
+    integration,
+    externalIds.map((externalId) => notFound(entityType, externalId)),
+  );
 }

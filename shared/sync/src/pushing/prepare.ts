@@ -97,7 +97,7 @@ export async function prepareNamed(
 const isThere = (stored: Stored | undefined, action: StatusChange): boolean =>
   stored !== undefined && (action === 'erase' || !isErased(stored.fields));
 
-function notFound(entityType: string, externalId: string): string {
+export function notFound(entityType: string, externalId: string): string {
   const name = `${entityType.charAt(0).toUpperCase()}${entityType.slice(1)}`;
   return `${name} with externalId "${externalId}" not found`;
 }

@@ -1,0 +1,144 @@
+// What receivers answered to failed attempts, the first 1 KiB of each. An answer may name a person, whatever event was sent. So the
+// answers have subjects of their own in the stream ATTEMPTS, beside the entries of the attempt log: an erasing of a supplier purges
+// all answers of its integration, and no entry.
+//
+//   an answer to an event from before the erasing    is
+//   ───────────────────────────────────────────────  ────────────────────────────────────────────────────────────────────
+//   that is stored                                   purged by the owner, before its floor passes `supplier.erased`: the
+//                                                    owner after a killed one purges again
+//   that comes later, by a retry or a replay         not stored: EVENTS has `supplier.erased` as long as it has the event
+//   that another write of this replica has begun     stored before the purge begins
+import { eventsStream, eventSubject } from '@integration-sync/contracts';
+import type { Bus } from '@integration-sync/runtime/bus';
+import { openSemaphore } from '@integration-sync/runtime/semaphore';
+import type { Endpoint } from '../endpoints/endpoint.ts';
+import { clockSkewMs, type LoggedBatch, readEvent } from '../log/batch.ts';
+import { answersSubject, attemptsStream } from '../streams.ts';
+
+/** One answer, by the attempt that it belongs to. */
+interface StoredAnswer {
+  eventId: string;
+  attempt: number;
+  at: string;
+  responseBody: string;
+}
+
+export interface Answered extends StoredAnswer {
+  endpoint: Pick<Endpoint, '_id' | 'integration'>;
+  /** ISO time of the event. */
+  occurredAt: string;
+}
+
+type AttemptKey = Pick<StoredAnswer, 'eventId' | 'attempt' | 'at'>;
+
+const keyOf = ({ eventId, attempt, at }: AttemptKey): string => `${eventId} ${attempt} ${at}`;
+
+const answersPerMessage = 16;
+const answersPerWrite = 500;
+/** Beyond this, after a long outage of NATS, new answers are dropped. */
+const waitingMax = 5_000;
+const purgesAtOnce = 16;
+
+export type AnswersBus = Pick<Bus, 'publishBatch' | 'lastOf' | 'readStream' | 'purge'>;
+
+export function openAnswers(bus: AnswersBus, replica: string) {
+  let waiting: Answered[] = [];
+  let made = 0;
+  /** A purge begins once the answers are stored that a write has found to be from after the last erasing. */
+  const inTurn = openSemaphore({ max: 1 }).run;
+  const nextId = (): string => `${replica}.answers.${(made += 1)}`;
+
+  return {
+    get waiting(): number {
+      return waiting.length;
+    },
+    append(answered: Answered): void {
+      if (waiting.length < waitingMax) waiting.push(answered);
+    },
+    /** Stores the waiting answers. A rejected write leaves them; they may be stored twice, which a reader does not notice. */
+    write: (): Promise<void> =>
+      inTurn(async () => {
+        while (waiting.length > 0) {
+          const some = waiting.slice(0, answersPerWrite);
+          const messages = messagesOf(await ofLaterEvents(bus, some), nextId);
+          if (messages.length > 0) await bus.publishBatch(messages);
+          waiting = waiting.slice(some.length);
+        }
+      }),
+    /** Removes what the receivers of these endpoints have answered. */
+    forget: (endpointIds: readonly string[]): Promise<void> =>
+      inTurn(async () => {
+        for (let from = 0; from < endpointIds.length; from += purgesAtOnce) {
+          const some = endpointIds.slice(from, from + purgesAtOnce);
+          await Promise.all(some.map((id) => bus.purge(attemptsStream, answersSubject(id))));
+        }
+      }),
+    /** Adds to attempts of these events what the receiver of the endpoint answered. */
+    async join<Attempt extends AttemptKey>(
+      endpointId: string,
+      attempts: readonly Attempt[],
+    ): Promise<(Attempt & Partial<StoredAnswer>)[]> {
+      const wanted = new Set(attempts.map(keyOf));
+      const found = new Map<string, StoredAnswer>();
+      const reading = { subject: answersSubject(endpointId), from: { sequence: 1 } };
+      for await (const { body } of bus.readStream(attemptsStream, reading)) {
+        const some: StoredAnswer[] = JSON.parse(Buffer.from(body).toString());
+        for (const answer of some) if (wanted.has(keyOf(answer))) found.set(keyOf(answer), answer);
+      }
+      return attempts.map((attempt) => Object.assign(attempt, found.get(keyOf(attempt))));
+    },
+  };
+}
+
+/** Leaves out answers to events from before the last erasing. As clocks of services differ, the minute after it counts as before. */
+async function ofLaterEvents(
+  bus: Pick<Bus, 'lastOf'>,
+  answered: readonly Answered[],
+): Promise<readonly Answered[]> {
+  const integrations = [...new Set(answered.map(({ endpoint }) => endpoint.integration))];
+  const erased = new Map(
+    await Promise.all(integrations.map(async (one) => [one, await erasedAtMs(bus, one)] as const)),
+  );
+  return answered.filter(({ endpoint, occurredAt }) => {
+    const erasedMs = erased.get(endpoint.integration) ?? Number.NaN;
+    return Number.isNaN(erasedMs) || Date.parse(occurredAt) > erasedMs + clockSkewMs;
+  });
+}
+
+/** NaN if EVENTS has no erasing. */
+async function erasedAtMs(bus: Pick<Bus, 'lastOf'>, integration: string): Promise<number> {
+  const last = await bus.lastOf(eventsStream, eventSubject(integration, 'supplier.erased'));
+  return Date.parse((last === undefined ? undefined : readEvent(last)?.timestamp) ?? '');
+}
+
+const messagesOf = (answered: readonly Answered[], nextId: () => string) =>
+  [...Map.groupBy(answered, ({ endpoint }) => endpoint._id)].flatMap(([endpointId, all]) =>
+    Array.from({ length: Math.ceil(all.length / answersPerMessage) }, (_, n) => ({
+      subject: answersSubject(endpointId),
+      id: nextId(),
+      body: JSON.stringify(
+        all
+          .slice(n * answersPerMessage, (n + 1) * answersPerMessage)
+          .map(({ eventId, attempt, at, responseBody }) => ({ eventId, attempt, at, responseBody })),
+      ),
+    })),
+  );
+
+interface ErasingOptions {
+  endpoints: {
+    subscribersOf(integrations: readonly string[]): Promise<Map<string, readonly Pick<Endpoint, '_id'>[]>>;
+  };
+  forgetAnswers: (endpointIds: readonly string[]) => Promise<void>;
+}
+
+/** Removes the answers of the integrations in which a supplier was erased. */
+export const openErasing =
+  ({ endpoints, forgetAnswers }: ErasingOptions) =>
+  async (batches: readonly LoggedBatch[]): Promise<void> => {
+    const integrations = new Set(
+      batches.filter(({ isErasing }) => isErasing).map(({ integration }) => integration),
+    );
+    if (integrations.size === 0) return;
+    const found = await endpoints.subscribersOf([...integrations]);
+    await forgetAnswers([...found.values()].flat().map(({ _id }) => _id));
+  };

@@ -1,0 +1,38 @@
+// Removes errors of failed items from the journal where they may quote an erased record.
+import type { Entries, Entry, StoredEntry } from './journal-entry.ts';
+
+export function openErasingJournal(entries: Entries) {
+  return {
+    /** Removes the errors of failed items with these ids from all entries of the kind, as an error may quote an item. */
+    async forgetErrors(
+      { integration, entityType }: Pick<Entry, 'integration' | 'entityType'>,
+      externalIds: readonly string[],
+    ): Promise<void> {
+      const ofThese = { $in: [...externalIds] };
+      await entries.updateMany(
+        { 'errors.externalId': ofThese, entityType, $or: [{ integration }, { hiddenFrom: integration }] },
+        { $pull: { errors: { externalId: ofThese } } },
+        { hint: 'failed-ids' },
+      );
+    },
+    /**
+     * Removes the errors that contain one of these texts from all entries of the integration: an error of a product names the supplier
+     * that it refers to. Reads all entries with errors, as no index has their texts.
+     */
+    async forgetErrorsWith(integration: string, texts: readonly string[]): Promise<void> {
+      // Entries of `hiddenFrom` are due, and few.
+      const all = [{ integration }, { hiddenFrom: integration, due: { $exists: true } }];
+      for (const those of all) {
+        const found = entries
+          .find({ ...those, errors: { $exists: true } })
+          .project<Pick<StoredEntry, '_id' | 'errors'>>({ errors: 1 });
+        for await (const { _id, errors = [] } of found) {
+          const named = errors.filter(({ error }) => texts.some((text) => error.includes(text)));
+          if (named.length === 0) continue;
+          const indexes = named.map(({ index }) => index);
+          await entries.updateOne({ _id }, { $pull: { errors: { index: { $in: indexes } } } });
+        }
+      }
+    },
+  };
+}
