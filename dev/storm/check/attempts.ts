@@ -122,6 +122,8 @@ function checkSaid(
     // Where the entry was lost with its replica, the one before may be that of an earlier attempt at the event.
     if (entry === undefined || begunMs - entry.begunMs > attemptMsMax || status === 0) continue;
     if (isStruck(begunMs - lostAfterMs, atMs + writtenWithinMs)) continue;
+    // An attempt that ended without an answer may reach a busy receiver later than the next attempt.
+    if (began.some(({ status: said, endedMs }) => said === null && endedMs < begunMs)) continue;
     const durationMs = entry.endedMs - entry.begunMs;
     if (entry.status === status && durationMs >= atMs - begunMs - sameMs) continue;
     const what = `${name}: ${event} was answered ${status} after ${seconds(atMs - begunMs)}; its entry says ${entry.status} after ${seconds(durationMs)}`;

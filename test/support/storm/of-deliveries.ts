@@ -208,6 +208,21 @@ export const permittedDeliveries: readonly Permitted[] = [
     },
   ],
   [
+    'an attempt that timed out reaches its receiver after the next one',
+    ({ ledger }) => {
+      const [first] = ledger.deliveries;
+      const [log] = ledger.attempts;
+      const timedOut = attempt(first!.event, { atMs: 20_000, nextMs: 31_000, outcome: 'failed' });
+      const next = attempt(first!.event, { atMs: 31_000, number: 2 });
+      const others = log!.newest.filter(({ eventId }) => eventId !== first!.event);
+      log!.newest = [next, { ...timedOut, responseStatus: null, durationMs: 10_000 }, ...others];
+      log!.total = log!.newest.length;
+      ledger.deliveries.push({ ...first!, begunMs: 32_000, atMs: 32_000, status: 200 });
+      first!.begunMs = first!.atMs = 31_000;
+      ledger.faults.push(fault('webhooks', 15_000, 25_000));
+    },
+  ],
+  [
     'a push of which a stream without a leader lost the first event has it last',
     (forger) => {
       eventOf(forger, 'a1-completed').sequence = 0;
