@@ -109,24 +109,33 @@ function checkKept(
 /** Dates have whole milliseconds, and an attempt begins at its sender. */
 const sameMs = 10;
 
-/** Checks the entry of each delivery, which its receiver got right after the attempt began: its status and its duration. */
+/**
+ * Checks that an entry says of each delivery what its receiver saw: the status, and no shorter a duration. Of two deliveries
+ * within milliseconds either entry may be the one of either, and each entry is that of one.
+ */
 function checkSaid(
   entries: readonly Entry[],
   hits: readonly DeliveryLine[],
   { name, isStruck, report }: Of,
 ): void {
-  const byEvent = Map.groupBy(entries, ({ event }) => event);
-  for (const { event, begunMs, atMs, status } of hits) {
-    const began = byEvent.get(event)?.filter((entry) => entry.begunMs <= begunMs + sameMs) ?? [];
-    const entry = began.toSorted((one, other) => other.begunMs - one.begunMs)[0];
-    // Where the entry was lost with its replica, the one before may be that of an earlier attempt at the event.
-    if (entry === undefined || begunMs - entry.begunMs > attemptMsMax || status === 0) continue;
-    if (isStruck(begunMs - lostAfterMs, atMs + writtenWithinMs)) continue;
+  const unused = Map.groupBy(entries, ({ event }) => event);
+  const inOrder = hits.toSorted((one, other) => one.begunMs - other.begunMs);
+  for (const { event, begunMs, atMs, status } of inOrder) {
+    const ofEvent = unused.get(event) ?? [];
+    const isOfHit = (entry: Entry): boolean =>
+      (entry.status ?? 0) === status && entry.endedMs - entry.begunMs >= atMs - begunMs - sameMs;
+    const near = ofEvent
+      .filter((entry) => entry.begunMs <= begunMs + sameMs && begunMs - entry.begunMs <= attemptMsMax)
+      .toSorted((one, other) => one.endedMs - one.begunMs - (other.endedMs - other.begunMs));
     // An attempt that ended without an answer may reach a busy receiver later than the next attempt.
-    if (began.some(({ status: said, endedMs }) => said === null && endedMs < begunMs)) continue;
-    const durationMs = entry.endedMs - entry.begunMs;
-    if (entry.status === status && durationMs >= atMs - begunMs - sameMs) continue;
-    const what = `${name}: ${event} was answered ${status} after ${seconds(atMs - begunMs)}; its entry says ${entry.status} after ${seconds(durationMs)}`;
+    const late = ofEvent.find((entry) => entry.status === null && entry.endedMs < begunMs);
+    const own = near.find(isOfHit) ?? late;
+    if (own !== undefined) ofEvent.splice(ofEvent.indexOf(own), 1);
+    // Where the entry was lost with its replica, none is near.
+    const [said] = near;
+    if (own !== undefined || said === undefined || status === 0) continue;
+    if (isStruck(begunMs - lostAfterMs, atMs + writtenWithinMs)) continue;
+    const what = `${name}: ${event} was answered ${status} after ${seconds(atMs - begunMs)}; its entry says ${said.status} after ${seconds(said.endedMs - said.begunMs)}`;
     report({ class: 'attempt-log', what });
   }
 }

@@ -50,7 +50,33 @@ const disabled = (forger: Forger, consecutiveFailures: number): void =>
     consecutiveFailures,
   });
 
+/** Delivers the first event to its replay too, 4 ms after itself: one is answered 200 after 3 ms, the other 204 after 60 ms. */
+function twins({ ledger }: Forger, said: Partial<DeliveryAttempt> = {}): void {
+  const [first] = ledger.deliveries;
+  const [log] = ledger.attempts;
+  const { begunMs } = first!;
+  ledger.replays.push({ endpoint: 'wh_1', atMs: begunMs - 1_000 });
+  first!.status = 200;
+  first!.atMs = begunMs + 3;
+  ledger.deliveries.push({ ...first!, begunMs: begunMs + 4, atMs: begunMs + 64, status: 204 });
+  const entry = attempt(first!.event, { atMs: begunMs - 2 });
+  const own = { ...entry, responseStatus: 200, durationMs: 6, ...said };
+  const ofReplay = { ...entry, at: dateOf(begunMs + 2), responseStatus: 204, durationMs: 65, ...said };
+  log!.newest = [ofReplay, own, ...log!.newest.filter(({ eventId }) => eventId !== first!.event)];
+  log!.total = log!.newest.length;
+}
+
 export const forgedDeliveries: readonly Forgery[] = [
+  [
+    'the attempt log says 200 and 1 ms of two deliveries within milliseconds',
+    'attempt-log',
+    (forger) => twins(forger, { responseStatus: 200, durationMs: 1 }),
+  ],
+  [
+    'the attempt log says of both deliveries within milliseconds what is right of the second',
+    'attempt-log',
+    (forger) => twins(forger, { responseStatus: 204, durationMs: 65 }),
+  ],
   ['a delivery comes again while all is well', 'delivery-twice', (forger) => again(forger, 60_000)],
   [
     'a delivery comes again long after the last fault',
@@ -222,6 +248,7 @@ export const permittedDeliveries: readonly Permitted[] = [
       ledger.faults.push(fault('webhooks', 15_000, 25_000));
     },
   ],
+  ['two deliveries within milliseconds have the entries of each other', (forger) => twins(forger)],
   [
     'a push of which a stream without a leader lost the first event has it last',
     (forger) => {
