@@ -129,7 +129,7 @@ const alertTables = (): string =>
     Map.groupBy(alerts, ({ severity }) => severity),
     ([severity, same]) =>
       table(
-        [`${severity === 'critical' ? 'Critical' : 'Warning'}`, 'What to do first'],
+        [severity === 'critical' ? 'Critical' : 'Warning', 'What to do first'],
         same.map(({ title, advice }) => [title, advice]),
       ),
   ).join('\n\n');
