@@ -7,7 +7,7 @@ import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { rolldown } from 'rolldown';
 
-const root = resolve(import.meta.dirname, '..');
+const ownRoot = resolve(import.meta.dirname, '..');
 
 export interface BundleOptions {
   /** Source files by the names of the programs. */
@@ -15,10 +15,17 @@ export interface BundleOptions {
   folder: string;
   /** The pattern for the names of the programs' files. */
   fileName: string;
+  /** The repository that the sources are of: this one unless given. */
+  root?: string;
 }
 
 /** Resolves with the path of the file of each program. */
-export async function bundle({ sources, folder, fileName }: BundleOptions): Promise<Map<string, string>> {
+export async function bundle({
+  sources,
+  folder,
+  fileName,
+  root = ownRoot,
+}: BundleOptions): Promise<Map<string, string>> {
   await mkdir(folder, { recursive: true });
   // The gateway reads these pages, which are beside its source.
   await cp(join(root, 'services/gateway/src/explorer'), join(folder, 'explorer'), { recursive: true });

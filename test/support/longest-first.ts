@@ -7,6 +7,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** Files that take more than ten seconds each. All other files follow them, layer by layer. */
 export const longest: readonly string[] = [
   'system/storm',
+  'system/mixed-releases',
   'component/bus/failover',
   'system/cluster',
   'component/sync/outages',
@@ -15,6 +16,7 @@ export const longest: readonly string[] = [
   'component/webhooks/outages',
   'system/snippets',
   'component/webhooks/partitions',
+  'component/nats-accounts-upgrade',
   'component/ops/purge',
   'system/outages',
   'system/receivers',

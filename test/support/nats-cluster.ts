@@ -8,12 +8,17 @@ import { temporaryFolder } from './folder.ts';
 
 export type { NatsCluster } from '@integration-sync/dev/nats-cluster';
 
+export interface TestNatsCluster extends NatsCluster {
+  /** Where the configuration of each server is, and the file that it includes. */
+  readonly folder: string;
+}
+
 export async function startNatsCluster(
   options: Pick<NatsClusterOptions, 'natsConfig' | 'environment'> = {},
-): Promise<NatsCluster> {
+): Promise<TestNatsCluster> {
   await using starting = new AsyncDisposableStack();
   const { path: dataFolder } = starting.use(await temporaryFolder());
   const cluster = starting.use(await startThree({ dataFolder, temporary: true, ...options }));
   const started = starting.move();
-  return { ...cluster, [Symbol.asyncDispose]: () => started.disposeAsync() };
+  return { ...cluster, folder: dataFolder, [Symbol.asyncDispose]: () => started.disposeAsync() };
 }

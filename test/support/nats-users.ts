@@ -1,8 +1,9 @@
 // A nats-server as deploy/nats configures it, with a password of its own for each user.
 import { randomBytes } from 'node:crypto';
-import { mkdtemp } from 'node:fs/promises';
+import { copyFile, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { startEngine, type Engine } from '@integration-sync/dev/engines';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
@@ -14,6 +15,7 @@ export const users = [...services, 'reader', 'ops', 'operator'] as const;
 export type User = (typeof users)[number];
 
 export interface Logins extends AsyncDisposable {
+  readonly servers: readonly Engine[];
   /** The value of NATS_URL for the user. */
   urlOf(user: User): string;
   /** Connects with the plain NATS client, to the first or another server, and collects the refusals of nats-server. */
@@ -22,6 +24,11 @@ export interface Logins extends AsyncDisposable {
 
 export interface NatsWithUsers extends Logins {
   readonly engine: Engine;
+}
+
+export interface NatsClusterWithUsers extends Logins {
+  /** The file that the configuration of each server includes. */
+  readonly conf: string;
 }
 
 export interface Raw extends AsyncDisposable {
@@ -51,15 +58,30 @@ export async function startNatsWithUsers(
   };
 }
 
-/** Three nats-servers with the users and permissions of deploy/nats. */
-export async function startNatsClusterWithUsers(): Promise<Logins> {
+/** Three nats-servers with the users and permissions of deploy/nats, or of another file. */
+export async function startNatsClusterWithUsers(natsConfig = natsConfFile): Promise<NatsClusterWithUsers> {
   const passwords = makePasswords();
   const environment = { ...process.env, ...variablesOf(passwords) };
-  const cluster = await startNatsCluster({ natsConfig: natsConfFile, environment });
+  const cluster = await startNatsCluster({ natsConfig, environment });
   return {
     ...loginsOf(cluster.servers, passwords),
+    conf: join(cluster.folder, basename(natsConfig)),
     [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
   };
+}
+
+/**
+ * Brings running servers to another file, as docs/operating.md says: all read it twice, a second apart. After the first time
+ * nats-server finds no subject of the account whose exports are new.
+ */
+export async function bringTo(natsConfig: string, conf: string, { servers }: Logins): Promise<void> {
+  await copyFile(natsConfig, conf);
+  const reload = (): void => {
+    for (const pid of servers.flatMap((server) => server.pids())) process.kill(pid, 'SIGHUP');
+  };
+  reload();
+  await wait(1_000);
+  reload();
 }
 
 const variablesOf = (passwords: ReadonlyMap<User, string>): Record<string, string> =>
@@ -68,6 +90,7 @@ const variablesOf = (passwords: ReadonlyMap<User, string>): Record<string, strin
   );
 
 const loginsOf = (servers: readonly Engine[], passwords: ReadonlyMap<User, string>) => ({
+  servers,
   urlOf: (user: User) =>
     servers.map(({ url }) => url.replace('//', `//${user}:${passwords.get(user)}@`)).join(','),
   connectAs: (user: User, nth = 0) => connectRaw(servers[nth]?.url ?? '', user, passwords.get(user) ?? ''),

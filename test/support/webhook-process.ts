@@ -1,48 +1,11 @@
-// The webhooks service as a process of its own, for tests that kill it.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
+// The webhooks service as a process of its own.
 import { inject } from 'vitest';
+import { startServiceProcess, type ServiceProcess } from './service-process.ts';
 
-export interface WebhookProcess extends AsyncDisposable {
-  readonly pid: number;
-  /** The lines of its log. */
-  readonly lines: readonly string[];
-  /** Kills the process by SIGKILL. */
-  kill(): Promise<void>;
-  /** Sends SIGTERM; resolves with the exit code. */
-  stop(): Promise<number | null>;
-}
+export type WebhookProcess = ServiceProcess;
 
 /** Starts the process; resolves once it serves. */
-export async function startWebhookProcess(
+export const startWebhookProcess = (
   environment: Readonly<Record<string, string>>,
   program = inject('programs').webhooks,
-): Promise<WebhookProcess> {
-  const child = spawn(process.execPath, [program], {
-    env: { ...process.env, ...environment, LOG_LEVEL: 'info', METRICS_PORT: '0' },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const exited = once(child, 'exit');
-  const serving = Promise.withResolvers<void>();
-  const lines: string[] = [];
-  createInterface({ input: child.stdout }).on('line', (line) => {
-    lines.push(line);
-    if (line.includes('"msg":"serving"')) serving.resolve();
-  });
-  const died = exited.then(() => Promise.reject(new Error('webhooks died before it served')));
-  died.catch(() => undefined);
-  await Promise.race([serving.promise, died]);
-  const end = async (signal: NodeJS.Signals): Promise<number | null> => {
-    child.kill(signal);
-    await exited;
-    return child.exitCode;
-  };
-  return {
-    pid: child.pid ?? 0,
-    lines,
-    kill: async () => void (await end('SIGKILL')),
-    stop: () => end('SIGTERM'),
-    [Symbol.asyncDispose]: async () => void (await end('SIGKILL')),
-  };
-}
+): Promise<WebhookProcess> => startServiceProcess(program, environment);

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { keptReleases, version } from '../upgrade/data-set.ts';
+import { formerRelease } from '../upgrade/former.ts';
 import { chooseRelease, releasesOf } from '../upgrade/releases.ts';
 
 describe('an upgrade starts on the data set', () => {
@@ -22,6 +23,11 @@ describe('an upgrade starts on the data set', () => {
   it('of the last release or of the one before it', async () => {
     const changelog = await readFile(new URL('../../CHANGELOG.md', import.meta.url), 'utf8');
     expect(releasesOf(changelog).slice(0, 2)).toContain(chooseRelease(keptReleases(), version));
+  });
+
+  it('and beside the last release or the one before it', async () => {
+    const changelog = await readFile(new URL('../../CHANGELOG.md', import.meta.url), 'utf8');
+    expect(releasesOf(changelog).slice(0, 2)).toContain(formerRelease);
   });
 
   it('of a release that the changelog has, the newest first', () => {
