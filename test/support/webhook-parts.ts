@@ -17,7 +17,7 @@ export const openEndpoint = (id: string): Endpoint => ({
     secret: 'sealed',
     eventsAfter: 0,
   }),
-  isCircuitClosed: true,
+  open: true,
 });
 
 /** An event batch with `count` events of one push. */

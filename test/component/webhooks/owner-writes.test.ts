@@ -32,7 +32,7 @@ it('a counted failure is one update in MongoDB, without a find and without a bro
   await client.announce();
   await eventually(
     () => endpoints.find(id),
-    (stored) => stored?.isCircuitClosed === true,
+    (stored) => stored?.open === true,
   );
   const change = (description: string) => client.ask('change', { id, body: { description } });
   await change('first');
@@ -94,9 +94,10 @@ describe('the owner of an endpoint', () => {
     async (_, change, taken) => {
       const { id, applied, before } = await insertWith(change);
       const count = { failures: 3, isCircuitClosed: false, trials };
+      const stored = { failures: 3, open: false, trials, term };
       expect(await endpoints.recordState(applied, count)).toBe(taken);
       const after = await endpoints.find(id);
-      expect(after).toEqual(taken ? { ...before, ...count, term } : before);
+      expect(after).toEqual(taken ? { ...before, ...stored } : before);
       // An update whose answer was lost is repeated.
       expect(await endpoints.recordState(applied, count)).toBe(taken);
       expect(await endpoints.find(id)).toEqual(after);
@@ -109,7 +110,7 @@ describe('the owner of an endpoint', () => {
     const after = await endpoints.disable(applied, how);
     expect(after !== null).toBe(taken);
     expect(await endpoints.find(id)).toEqual(taken ? after : before);
-    const state = { failures: 10, isCircuitClosed: false, trials: [], missed: { 0: missed }, term };
+    const state = { failures: 10, open: false, trials: [], missed: { 0: missed }, term };
     const expected = taken ? { ...state, active: false, version: 2, epoch: 1 } : {};
     expect(after ?? {}).toMatchObject(expected);
     expect(await endpoints.disable(applied, how)).toBeNull();
@@ -119,7 +120,7 @@ describe('the owner of an endpoint', () => {
 it.each([
   ['of another version', { version: 2 }, false],
   ['of another epoch', { epoch: 1 }, false],
-  ['that its owner has counted a failure of', { failures: 1, isCircuitClosed: false, trials, term }, true],
+  ['that its owner has counted a failure of', { failures: 1, open: false, trials, term }, true],
 ] as const)('a caller changes an endpoint %s: %o %s', async (_, change, taken) => {
   const { id, before } = await insertWith({});
   if (before === null) throw new Error('the endpoint is not stored');

@@ -62,7 +62,7 @@ function wrongTrials({ stored, attempts }: World): string[] {
     return stored
       .slice(Math.max(known, 0))
       .filter(({ at }) => at <= to)
-      .every(({ endpoint }) => endpoint?.active === true && endpoint.isCircuitClosed !== true);
+      .every(({ endpoint }) => endpoint?.active === true && !endpoint.open);
   };
   return attempts.flatMap((one, at) =>
     attempts

@@ -164,7 +164,7 @@ export async function openWorld({ store, inFlightMax }: WorldOptions) {
           clearTimeout(timer);
           one.endedAt = step += 1;
           one.answer = answer;
-          one.wasClosed = stored.at(-1)?.endpoint?.isCircuitClosed === true;
+          one.wasClosed = stored.at(-1)?.endpoint?.open === true;
           if (answer === 'not sent') reject(new Error('the egress proxy is away'));
           else resolve(attemptedOf(answer, at));
         };

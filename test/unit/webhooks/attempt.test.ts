@@ -55,7 +55,7 @@ async function make({
   const endpoint: Endpoint = {
     ...openEndpoint('wh_1'),
     secret: vault.seal('whsec_AAAA', 'wh_1'),
-    isCircuitClosed,
+    open: isCircuitClosed,
     failures,
   };
   const attempts = new AbortController();
@@ -98,7 +98,7 @@ async function make({
       },
       async recordState(read, { isCircuitClosed: isClosed, failures: count, trials }) {
         asked.push('update');
-        return store(read, { isCircuitClosed: isClosed, failures: count, trials: [...trials], term });
+        return store(read, { open: isClosed, failures: count, trials: [...trials], term });
       },
       async disable(read, how) {
         asked.push('disable');
@@ -158,7 +158,7 @@ it('a success closes the circuit, in MongoDB first', async () => {
   expect([asked, queue.state.isCircuitClosed, stored]).toMatchObject([
     ['update'],
     true,
-    { isCircuitClosed: true, failures: 0 },
+    { open: true, failures: 0 },
   ]);
 });
 
@@ -167,7 +167,7 @@ it('a counted failure is one update, opens the circuit, and its event is on tria
   expect(asked).toEqual(['update']);
   expect(queue.state).toMatchObject({ isCircuitClosed: false, failures: 1, round: 1 });
   expect(stored).toMatchObject({
-    isCircuitClosed: false,
+    open: false,
     failures: 1,
     term: 1,
     trials: [{ sequence: 1, index: 0, attempts: 1 }],
@@ -236,7 +236,7 @@ it('an owner that has not heard of a disabling and an enabling applies both, and
 it('a failure of before an enabling is not counted after it', async () => {
   const { asked, stored, queue, reported } = await make({
     failures: 4,
-    beforeStore: (parts) => change(parts, { epoch: 1, failures: 0, isCircuitClosed: false }),
+    beforeStore: (parts) => change(parts, { epoch: 1, failures: 0, open: false }),
   });
   expect([asked, stored?.failures, queue.state.failures]).toEqual([['update', 'find'], 0, 0]);
   expect([reported, queue.inFlight]).toEqual([[['missed', undefined, false]], 0]);

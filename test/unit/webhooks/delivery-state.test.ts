@@ -14,7 +14,7 @@ import {
 import type { Subscriber, Trial } from '../../../services/webhooks/src/endpoints/endpoint.ts';
 import { openEndpoint } from '../../support/webhook-parts.ts';
 
-const found: Subscriber = { ...openEndpoint('wh_1'), isCircuitClosed: false };
+const found: Subscriber = { ...openEndpoint('wh_1'), open: false };
 const open = stateOf(found);
 
 const changeOf = (
@@ -220,7 +220,7 @@ describe('the trials', () => {
 
 describe('a newer version', () => {
   it('opens the circuit where the url has changed, and leaves the count', () => {
-    const state = applied({ ...closed, failures: 3 }, { ...found, ...moved, isCircuitClosed: true });
+    const state = applied({ ...closed, failures: 3 }, { ...found, ...moved, open: true });
     expect(state).toMatchObject({ ...moved, isCircuitClosed: false, failures: 3 });
     expect(begins(closed, state)).toBe(false);
   });
@@ -263,7 +263,7 @@ const storedIn = (before: Subscriber, state: DeliveryState): Subscriber => ({
   epoch: state.epoch,
   active: state.isActive,
   failures: state.failures,
-  isCircuitClosed: state.isCircuitClosed,
+  open: state.isCircuitClosed,
   trials: [...state.trials],
 });
 
@@ -317,17 +317,16 @@ it('whatever happens: ten in a row disable, nothing else does, and an owner that
             const version = state.version + 1;
             const turned = what === 'enable' ? !stored.active : what === 'disable' && stored.active;
             if (turned && what === 'enable')
-              stored = { ...stored, active: true, failures: 0, isCircuitClosed: false, trials: [] };
+              stored = { ...stored, active: true, failures: 0, open: false, trials: [] };
             if (turned && what === 'disable')
               stored = {
                 ...stored,
                 active: false,
                 epoch: stored.epoch + 1,
-                isCircuitClosed: false,
+                open: false,
                 trials: [],
               };
-            if (what === 'move')
-              stored = { ...stored, url: `https://${version}.example/`, isCircuitClosed: false };
+            if (what === 'move') stored = { ...stored, url: `https://${version}.example/`, open: false };
             stored = { ...stored, version };
             state = applied(state, stored);
             check(begins(before, state), turned);

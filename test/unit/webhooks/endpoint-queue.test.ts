@@ -3,7 +3,7 @@ import type { EndpointQueue } from '../../../services/webhooks/src/delivering/en
 import { batchOf, openEndpoint, queueOf } from '../../support/webhook-parts.ts';
 
 const closed = openEndpoint('wh_1');
-const failing = { ...closed, isCircuitClosed: false };
+const failing = { ...closed, open: false };
 
 /** Begins what is next, and names it; or says what is to be done instead. */
 function beginNext(queue: EndpointQueue, now = 0, inFlightMax = 8): string {

@@ -16,7 +16,7 @@ const subscriber = (_id: string, more: Partial<Subscriber> = {}): Subscriber => 
   epoch: 0,
   eventsAfter: 0,
   version: 1,
-  isCircuitClosed: true,
+  open: true,
   failures: 0,
   ...more,
 });

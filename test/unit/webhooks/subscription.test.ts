@@ -16,7 +16,7 @@ const subscriber = (more: Partial<Subscriber> = {}): Subscriber => ({
   eventsAfter: 10,
   earlierEvents: [],
   version: 1,
-  isCircuitClosed: true,
+  open: true,
   failures: 0,
   ...more,
 });

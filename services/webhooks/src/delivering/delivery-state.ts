@@ -70,7 +70,7 @@ export const stateOf = (found: Subscriber): DeliveryState => ({
   epoch: found.epoch,
   url: found.url,
   isActive: found.active,
-  isCircuitClosed: found.isCircuitClosed === true,
+  isCircuitClosed: found.open,
   failures: found.failures,
   round: 0,
   trials: found.trials ?? [],

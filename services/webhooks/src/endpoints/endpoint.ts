@@ -4,7 +4,7 @@
 //   ────────────────────────────────  ─────────────────────────────────────────────────  ──────────────────────────────────────────
 //   callers, recoveries, operators    the configuration; `active`, and what an enabling  `version` and `epoch` as they were read
 //   at any replica                    resets
-//   the owner of the partition        `failures`, `isCircuitClosed`, `trials`, `missed`, `version` and `epoch` as the owner applied
+//   the owner of the partition        `failures`, `open`, `trials`, `missed`, `version` and `epoch` as the owner applied
 //                                     `term`; its disablings                             them, and no later `term`
 //
 // Each change is one update (store.ts). A change of configuration raises `version`, a disabling raises `epoch` too. What the owner counts
@@ -55,8 +55,8 @@ export interface Endpoint {
 
   /** Counted failures in a row. */
   failures: number;
-  /** While the circuit is open, one event at a time is tried. Absent in an endpoint that an earlier release wrote. */
-  isCircuitClosed?: boolean;
+  /** Whether the circuit is closed, by the name that release 1.1.0 reads. While it is not, one event at a time is tried. */
+  open: boolean;
   /** The term of the owner that last stored how deliveries stand. Absent until then. */
   term?: number;
   /** Only release 1.1.0 reads it. */
@@ -85,7 +85,7 @@ export const subscriberFields = {
   eventsUnderWay: 1,
   inFlightMax: 1,
   version: 1,
-  isCircuitClosed: 1,
+  open: 1,
   failures: 1,
   url: 1,
   trials: 1,
@@ -196,7 +196,7 @@ export const newEndpoint = ({ id, events, ...given }: NewEndpoint & { id: string
   disablings: [],
   earlierEvents: [],
   failures: 0,
-  isCircuitClosed: false,
+  open: false,
   mark: 0,
   trials: [],
   missed: {},

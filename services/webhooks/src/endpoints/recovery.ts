@@ -90,6 +90,6 @@ export const enabled = {
   disabledAt: null,
   disabledReason: null,
   failures: 0,
-  isCircuitClosed: false,
+  open: false,
   trials: [],
 };

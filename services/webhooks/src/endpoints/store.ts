@@ -163,7 +163,7 @@ const recording = (collection: Collection<Endpoint>) => ({
   async recordState(applied: Applied, { failures, isCircuitClosed, trials }: Counted): Promise<boolean> {
     const { term } = applied;
     const { matchedCount } = await collection.updateOne(asApplied(applied), {
-      $set: { failures, isCircuitClosed, trials: [...trials], term },
+      $set: { failures, open: isCircuitClosed, trials: [...trials], term },
     });
     return matchedCount === 1;
   },
@@ -249,7 +249,7 @@ export function disabling(
       disabledAt: at,
       disabledReason: reason,
       failures,
-      isCircuitClosed: false,
+      open: false,
       trials: [],
       [`missed.${epoch}`]: missed,
       ...(recovery === undefined ? {} : { recovery }),
