@@ -245,6 +245,22 @@ it('Retry-After lengthens the wait for the next attempt', async () => {
   expect(Date.parse(nextAttemptAt ?? '') - Date.parse(at)).toBeGreaterThanOrEqual(3_000);
 });
 
+it('Retry-After holds for the receiver that sent it, and not for that of another url', async () => {
+  await using house = await openHouse();
+  await house.start();
+  await using former = await openReceiver(answer(503, { 'retry-after': '60' }));
+  await using receiver = await openReceiver();
+  const acme = house.newClient();
+  const { id } = await acme.register(former.url);
+  const announced = await acme.announce(3);
+  await former.received(1);
+  await acme.ask('change', { id, body: { url: receiver.url } });
+  // Within the wait of a second that the first attempt has by itself, and not of a minute.
+  const hits = await receiver.received(3);
+  expect(hits.map(({ headers }) => headers['webhook-id'])).toEqual(announced);
+  expect(former.hits).toHaveLength(1);
+});
+
 /** One after the other they take 25 ms each, and as much again as the machine needs. */
 const allWithinMs = 60_000;
 

@@ -260,12 +260,12 @@ describe('how many may be in flight', () => {
   });
 });
 
-const waitAfterHandBack = (retryAfterMs: number): string => {
+const waitAfterHandBack = (retryAfterMs: number, next = closed): string => {
   const { queue } = queueOf(closed, [batchOf(1, 1)]);
   beginNext(queue);
   queue.again(inFlight(queue, 1), { attempts: 1, dueAt: 120_000, isTrial: false, retryAfterMs });
   const from = queue.offset(0, 0);
-  return beginNext(queueOf(closed, [batchOf(1, 1)], { from }).queue);
+  return beginNext(queueOf(next, [batchOf(1, 1)], { from }).queue);
 };
 
 describe('where the receiver asks for time', () => {
@@ -277,5 +277,20 @@ describe('where the receiver asks for time', () => {
 
   it('its wait outlives the owner, and no clock makes another wait as long', () => {
     expect([waitAfterHandBack(120_000), waitAfterHandBack(0)]).toEqual(['wait 120000', 'wait 10500']);
+  });
+
+  it('its wait ends with its url, before the owner ends or after it: the event has its own wait', () => {
+    const { queue } = queueOf(closed, [batchOf(1, 1)]);
+    beginNext(queue);
+    queue.restsUntil = 120_000;
+    queue.again(inFlight(queue, 1), { attempts: 1, dueAt: 120_000, isTrial: false, retryAfterMs: 120_000 });
+    expect(beginNext(queue, 0)).toBe('wait 120000');
+    queue.forgetRetryAfter();
+    expect(beginNext(queue, 0)).toBe('wait 1000');
+    const movedAt = (ms: number) => ({ ...closed, movedAt: new Date(ms) });
+    expect([waitAfterHandBack(120_000, movedAt(1)), waitAfterHandBack(120_000, movedAt(-1))]).toEqual([
+      'wait 1000',
+      'wait 120000',
+    ]);
   });
 });

@@ -50,7 +50,7 @@ export function changeOf(endpoint: Endpoint, wanted: ChangeWebhook, { settings, 
       url,
       events: kinds,
       // A new url starts with one attempt in flight.
-      ...(moves ? { open: false } : {}),
+      ...(moves ? { open: false, movedAt: now } : {}),
       ...(starts ? { ...enabled, eventsAfter: cutoff.through, eventsUnderWay: cutoff.underWay } : {}),
       ...stopped?.$set,
       ...set,

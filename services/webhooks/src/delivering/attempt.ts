@@ -127,10 +127,11 @@ export class Attempts {
     const { signal } = queue.attempts;
     const sending = { eventId, event: event.event, timestamp, body, attempt: number, traceparent, signal };
     const attempted = await this.#options.send(known, sending);
-    const retryAfterMs = attempted.answer?.retryAfterMs ?? 0;
+    const { version, url, epoch } = known.endpoint;
+    // What the receiver of a former url asks for says nothing of the present one.
+    const retryAfterMs = url === queue.state.url ? (attempted.answer?.retryAfterMs ?? 0) : 0;
     const delayMs = delayAfter(number, retryAfterMs);
     const { sequence, index } = delivery;
-    const { version, url, epoch } = known.endpoint;
     const change: Change = {
       verdict: attempted.verdict,
       version,

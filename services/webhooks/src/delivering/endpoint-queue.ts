@@ -29,7 +29,7 @@ import {
 import type { Window } from '../log/window.ts';
 import type { Match } from '../matching/match.ts';
 import type { Claim } from '../owning/claims.ts';
-import { type DeliveryState, stateOf } from './delivery-state.ts';
+import { delayAfter, type DeliveryState, stateOf } from './delivery-state.ts';
 
 export interface Delivery extends LogPoint {
   /** How many attempts the event has used up. */
@@ -117,11 +117,11 @@ export class EndpointQueue {
     const { sequence, index, open } =
       typeof from === 'number' ? { sequence: from, index: 0, open: [] } : from;
     this.#cursor = { sequence, index };
-    this.#open = open.map((one) => opened(one, nowMs, now));
+    this.#open = open.map((one) => opened(one, subscriber, nowMs, now));
     const trials = this.state.trials.filter((one) => isTrialOf(claim.stream, one));
     this.#triedLater = trials
       .filter((trial) => !isBefore(trial, this.#cursor))
-      .map((trial) => opened(trial, nowMs, now));
+      .map((trial) => opened(trial, subscriber, nowMs, now));
     this.#resume(trials, nowMs, now);
   }
 
@@ -204,8 +204,9 @@ export class EndpointQueue {
         continue;
       }
       known.attempts = trial.attempts;
-      known.dueAt = opened(trial, nowMs, now).dueAt;
-      known.retryAfterMs = trial.retryAfterMs;
+      const { dueAt, retryAfterMs } = opened(trial, this.subscriber, nowMs, now);
+      known.dueAt = dueAt;
+      known.retryAfterMs = retryAfterMs;
     }
     const [last] = trials;
     const trial = last === undefined ? undefined : this.find(last);
@@ -217,6 +218,12 @@ export class EndpointQueue {
     this.#open = [];
     this.restsUntil = 0;
     this.#cursor = { sequence, index: 0 };
+  }
+
+  /** Another receiver is at the changed url: no attempt waits for what the former one asked. */
+  forgetRetryAfter(): void {
+    this.restsUntil = 0;
+    for (const one of this.#open) withoutRetryAfter(one);
   }
 
   #try(trial: Delivery): void {
@@ -323,11 +330,25 @@ const stored = (one: Delivery, nowMs: number, now: number): OpenEvent => ({
 });
 
 /** Reads a stored event, which waits at most its own delay, even if a machine's clock was set back. */
-function opened(event: OpenEvent, nowMs: number, now: number): Delivery {
+function opened(
+  event: OpenEvent,
+  { movedAt }: Pick<Subscriber, 'movedAt'>,
+  nowMs: number,
+  now: number,
+): Delivery {
   const { sequence, index, attempts, dueAtMs, retryAfterMs = 0 } = event;
   const delayMaxMs = Math.max(attemptDelaysMs[attempts] ?? 0, deadlineMs, retryAfterMs);
   const dueAt = now + Math.min(Math.max(dueAtMs - nowMs, 0), delayMaxMs);
-  return { ...untried(sequence, index), attempts, dueAt, retryAfterMs };
+  const delivery: Delivery = { ...untried(sequence, index), attempts, dueAt, retryAfterMs };
+  const failedAtMs = dueAtMs - delayAfter(attempts, retryAfterMs);
+  if (movedAt !== undefined && movedAt.getTime() >= failedAtMs) withoutRetryAfter(delivery);
+  return delivery;
+}
+
+function withoutRetryAfter(delivery: Delivery): void {
+  const { attempts, retryAfterMs = 0 } = delivery;
+  delivery.dueAt -= delayAfter(attempts, retryAfterMs) - delayAfter(attempts, 0);
+  delivery.retryAfterMs = 0;
 }
 
 /** Whether all attempts are used up: the replica of the last attempt may have died before it stored the event's end. */

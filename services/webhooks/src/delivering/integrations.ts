@@ -259,6 +259,7 @@ export class Integrations {
     const { state: former } = queue;
     queue.state = applied(former, found);
     queue.subscriber = found;
+    if (found.url !== former.url) queue.forgetRetryAfter();
     if (begins(former, queue.state)) queue.reset(window.through + 1);
     this.#options.wake(queue);
   }

@@ -18,6 +18,8 @@ export interface Endpoint {
   _id: string;
   integration: string;
   url: string;
+  /** When a caller last changed the url. Absent until then. */
+  movedAt?: Date;
   events: EventKind[];
   createdAt: Date;
   /** Rises with each change of the configuration: an owner ignores an older version of the endpoint. */
@@ -88,6 +90,7 @@ export const subscriberFields = {
   open: 1,
   failures: 1,
   url: 1,
+  movedAt: 1,
   trials: 1,
   missed: 1,
 } as const;
