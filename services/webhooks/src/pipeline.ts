@@ -8,20 +8,20 @@
 //                        ▼                            progress ──▶ webhook_offsets (of endpoints that are behind),
 //        webhook_partitions (claims, each with a first floor)      webhook_replicas (floors)
 //
-// One replica owns a partition of the log, and alone begins deliveries of its events. The owner gives the partition back when the
-// owner stops, or when the assignment over the living replicas names another replica. An owner that is silent on NATS for 2.5 s
-// or more (owning/silence.ts) loses the partition. The new owner reads webhook_offsets and webhook_replicas once. Its claim keeps the last stored floor as its
-// first floor, and it begins there. So receivers get the events that the old owner delivered after that floor a second time
-// (delivering/takeover.ts). After a silent owner, an endpoint whose caller set `inFlightMax` waits 10.5 s first, until no attempt of
-// that owner can be in flight. Floors and offsets are stored with the term of the owner's claim: a floor that an old owner stores
-// afterwards does not count, and its offset replaces none of a later term. No order of deliveries is promised.
+// One replica owns a partition of the log, and alone begins deliveries of its events. The owner gives the partition back when the owner
+// stops, or when the assignment over the living replicas names another replica. An owner that is silent on NATS for 2.5 s or more
+// (owning/silence.ts) loses the partition. The new owner reads webhook_offsets and webhook_replicas once. Its claim keeps the last
+// stored floor as its first floor, and it begins there. So receivers get the events that the old owner delivered after that floor a
+// second time (delivering/takeover.ts). After a silent owner, an endpoint whose caller set `inFlightMax` waits 10.5 s first, until no
+// attempt of that owner can be in flight. Floors and offsets are stored with the term of the owner's claim: a floor that an old owner
+// stores afterwards does not count, and its offset replaces none of a later term. No order of deliveries is promised.
 //
 //   a success   is stored only if it closes the circuit. After any other success only the floor moves past the event, or the offset
 //               of an endpoint that is behind.
 //   a failure   opens the circuit, and is stored in webhook_endpoints with the event's number of attempts and next time. Before
 //               that no attempt at the endpoint begins. The event is the trial: it alone is tried again, after 1, 5 and 30 s
 //               (later if the receiver asks with Retry-After), then given up. The next trial: delivering/endpoint-queue.ts.
-//   uncounted   a failure is uncounted if another failure of the endpoint was counted while its attempt was in flight.
+//               A failure does not count if another failure of the endpoint was counted while its attempt was in flight.
 //               It only uses up one of its event's four attempts, which the endpoint's offset stores. The event is due again
 //               after its own 1, 5 or 30 s, and waits for the trial to end while the circuit is open.
 //   the circuit is open from a registration, an enabling, a change of url or a counted failure to the next 2xx: one attempt at a time.
@@ -225,7 +225,7 @@ function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop:
     onRead: (queue, found) => integrations.onRead(queue, found),
     announce,
     metrics,
-    onUncounted: (queue) => progress.storeSoon(queue),
+    storeSoon: (queue) => progress.storeSoon(queue),
     mayBegin,
     retry: openRetry(log, signal),
     log,

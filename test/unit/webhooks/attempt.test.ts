@@ -63,7 +63,7 @@ async function make({
   const parts: Parts = { queue, stored: endpoint, attempts };
   const asked: string[] = [];
   const reported: unknown[] = [];
-  let uncounted = 0;
+  let storedSoon = 0;
   let lost = lostAnswers;
   /** As the condition of an owner's update has it (endpoints/store.ts). */
   const store = (read: { version: number; epoch: number }, change: Partial<Endpoint>): boolean => {
@@ -123,7 +123,7 @@ async function make({
       of.state = applied(before, found);
       if (begins(before, of.state)) of.reset(9);
     },
-    onUncounted: () => void (uncounted += 1),
+    storeSoon: () => void (storedSoon += 1),
     announce: () => undefined,
     metrics: { disabledBy: () => undefined },
     mayBegin: () => true,
@@ -138,7 +138,7 @@ async function make({
   };
   await Promise.all(both ? [makeNext(), makeNext()] : [makeNext()]);
   const event = queue.find({ sequence: 1, index: 0 });
-  return { queue, asked, reported, uncounted, event, stored: parts.stored };
+  return { queue, asked, reported, storedSoon, event, stored: parts.stored };
 }
 
 const change = (parts: Parts, more: Partial<Endpoint>): void => {
@@ -176,8 +176,8 @@ it('a counted failure is one update, opens the circuit, and its event is on tria
 });
 
 it('of two failures that end together one counts', async () => {
-  const { asked, queue, stored, uncounted } = await make({ both: true });
-  expect([asked, queue.state.failures, stored?.failures, uncounted]).toEqual([['update'], 1, 1, 1]);
+  const { asked, queue, stored, storedSoon } = await make({ both: true });
+  expect([asked, queue.state.failures, stored?.failures, storedSoon]).toEqual([['update'], 1, 1, 1]);
 });
 
 it('no attempt begins while an outcome is being stored', async () => {
@@ -198,10 +198,10 @@ it('a disabling whose answer was lost is found, and not repeated', async () => {
 });
 
 it('a failure that does not count stores nothing, and leaves the circuit', async () => {
-  const { asked, queue, uncounted, event } = await make({
+  const { asked, queue, storedSoon, event } = await make({
     inFlight: (one) => void (one.queue.state = { ...one.queue.state, round: 5 }),
   });
-  expect([asked, queue.state.isCircuitClosed, uncounted, event?.attempts]).toEqual([[], true, 1, 1]);
+  expect([asked, queue.state.isCircuitClosed, storedSoon, event?.attempts]).toEqual([[], true, 1, 1]);
 });
 
 it('the tenth failure disables, with the events that the endpoint misses', async () => {
@@ -317,7 +317,7 @@ it('an endpoint whose outcome cannot be stored delays no other', async () => {
     },
     report: () => undefined,
     onRead: () => undefined,
-    onUncounted: () => undefined,
+    storeSoon: () => undefined,
     announce: () => undefined,
     metrics: { disabledBy: () => undefined },
     mayBegin: () => true,

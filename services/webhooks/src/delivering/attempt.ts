@@ -49,8 +49,8 @@ interface AttemptsOptions {
   report: Report;
   /** Applies an endpoint that was read. */
   onRead: (queue: EndpointQueue, found: Endpoint | null) => void;
-  /** Called after an uncounted failure: only the offset of the endpoint can store that its event has used up an attempt. */
-  onUncounted: (queue: EndpointQueue) => void;
+  /** Called after a failure that does not count, which the offset of the endpoint stores (progress.ts). */
+  storeSoon: (queue: EndpointQueue) => void;
   announce: (endpoint: Endpoint) => void;
   metrics: Pick<WebhookMetrics, 'disabledBy'>;
   /** False while another replica may have claimed the partitions of this replica. */
@@ -89,7 +89,7 @@ export class Attempts {
       const ended = await this.#send(pending);
       this.#troubles.delete(queue);
       const recorded = await this.#record(ended);
-      if (recorded?.store === 'soon') this.#options.onUncounted(queue);
+      if (recorded?.store === 'soon') this.#options.storeSoon(queue);
       this.#report(ended, recorded);
     } catch (error) {
       this.#tryLater(queue, delivery, error);

@@ -4,7 +4,7 @@
 //   ──────────────────────────────────────────  ─────────────────────────────────────────────────────────
 //   keeps up                                    nothing: the floor of its partition passes its events
 //   has the same undelivered event for 300 ms   its offset; the floor of its partition passes the event
-//   has an uncounted failure                    its offset, with the next check
+//   has a failure that does not count           its offset, with the next check
 //   is behind                                   its offset again, after 64 deliveries or 2 s
 //   is busy when its partition is given back    its offset, for the next owner
 //   has caught up                               nothing: its offset is removed
@@ -39,8 +39,8 @@ interface Busy {
   since: number;
   /** Since when the endpoint is behind, when its offset was last stored, and how many deliveries had begun then. */
   behind: { since: number; savedAt: number; begun: number } | undefined;
-  /** How many uncounted failures no stored offset has yet. */
-  uncounted: number;
+  /** How many failures do not count and are in no stored offset yet. */
+  soon: number;
   /** `onDropped` was called. */
   hasDropped: boolean;
 }
@@ -84,7 +84,7 @@ export class Progress implements AsyncDisposable {
     const known = this.#busy.get(queue);
     if (known !== undefined) return known;
     const since = performance.now();
-    const one = { first: Number.NaN, since, behind: undefined, uncounted: 0, hasDropped: false };
+    const one = { first: Number.NaN, since, behind: undefined, soon: 0, hasDropped: false };
     this.#busy.set(queue, one);
     return one;
   }
@@ -103,9 +103,9 @@ export class Progress implements AsyncDisposable {
     return this.#toStoreAgain.has(name) || queues.values().some((queue) => this.#busy.has(queue));
   }
 
-  /** Notes an uncounted failure, which only the offset of the endpoint can store. */
+  /** Notes a failure that does not count: only the offset of the endpoint can store that its event has used up an attempt. */
   storeSoon(queue: EndpointQueue): void {
-    this.touch(queue).uncounted += 1;
+    this.touch(queue).soon += 1;
   }
 
   /** How many endpoints are behind. */
@@ -190,18 +190,18 @@ export class Progress implements AsyncDisposable {
       return;
     }
     const points = new Map<string, StoredOffset>();
-    const saved: { one: Busy; begun: number; uncounted: number }[] = [];
+    const saved: { one: Busy; begun: number; soon: number }[] = [];
     for (const queue of integration.queues.values()) {
       const one = this.#busy.get(queue);
       if (one === undefined || (one.behind === undefined && !isDue(queue, one, now))) continue;
       points.set(queue.id, queue.offset(Date.now(), now));
-      saved.push({ one, begun: queue.begun, uncounted: one.uncounted });
+      saved.push({ one, begun: queue.begun, soon: one.soon });
     }
     this.#toStoreAgain.add(name);
     await offsets.save(name, claim, points);
     this.#toStoreAgain.delete(name);
-    for (const { one, begun, uncounted } of saved) {
-      one.uncounted -= uncounted;
+    for (const { one, begun, soon } of saved) {
+      one.soon -= soon;
       one.behind = { since: one.behind?.since ?? now, savedAt: now, begun };
     }
   }
@@ -253,8 +253,8 @@ export class Progress implements AsyncDisposable {
   }
 }
 
-function isDue(queue: EndpointQueue, { since, behind, uncounted }: Busy, now: number): boolean {
-  if (uncounted > 0) return true;
+function isDue(queue: EndpointQueue, { since, behind, soon }: Busy, now: number): boolean {
+  if (soon > 0) return true;
   if (behind === undefined) return now - since >= heldUpMs;
   return (
     queue.begun - behind.begun >= savedEveryDeliveries ||
