@@ -7,6 +7,8 @@ export interface Call {
   body?: string;
   headers?: Readonly<Record<string, string>>;
   signal?: AbortSignal | undefined;
+  /** Called before each repetition, after 429, 502, 503, 504 or a broken connection. */
+  repeated?: (() => void) | undefined;
   /** Its effect would add up, so it is repeated only after a 429 or 401, which refuse a call before it begins. */
   once?: boolean;
 }

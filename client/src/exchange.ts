@@ -95,6 +95,7 @@ export function openExchange(options: ExchangeOptions & Credentials): Send {
       if (performance.now() + Math.max(waitMs, outcome.afterMs) > until) {
         throw new Unreachable(outcome.error.message, { cause: outcome.error });
       }
+      call.repeated?.();
       await wait(waitMs, signal);
     }
   };

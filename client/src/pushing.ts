@@ -7,6 +7,8 @@ import type { BatchPlanAnswer, DdsEntry, PlanAnswer } from './types.ts';
 
 export interface PushOptions {
   signal?: AbortSignal | undefined;
+  /** Called before each repetition of a request, after 429, 502, 503, 504 or a broken connection. */
+  repeated?: (() => void) | undefined;
   /** For batches: whether to draft a due-diligence statement for each batch that has none. */
   autoCreateDDS?: boolean | undefined;
 }
@@ -33,8 +35,12 @@ export function openPushing(send: Send): Pushing {
   // Shared by all calls: after a gateway has refused a request as too large, later requests are smaller.
   const bounds: Bounds = { ...boundsAtFirst };
 
-  const sendBody = async (path: string, body: string, { signal }: PlanOptions): Promise<PushOutcome> => {
-    const { headers, text } = await send({ method: 'POST', path, body, signal });
+  const sendBody = async (
+    path: string,
+    body: string,
+    { signal, repeated }: PlanOptions,
+  ): Promise<PushOutcome> => {
+    const { headers, text } = await send({ method: 'POST', path, body, signal, repeated });
     const answer: BatchPlanAnswer = JSON.parse(text);
     const syncId = headers.get('x-sync-id');
     return { ...answer, ddsCreated: answer.ddsCreated ?? [], syncIds: syncId === null ? [] : [syncId] };
@@ -90,8 +96,8 @@ export function openPushing(send: Send): Pushing {
       : sendPieces(path, kind, items, options);
 
   return {
-    push: (kind, items, { signal, autoCreateDDS } = {}) =>
-      sendAll(`${kind}?details=true`, kind, items, { signal, autoCreateDDS }),
+    push: (kind, items, { signal, repeated, autoCreateDDS } = {}) =>
+      sendAll(`${kind}?details=true`, kind, items, { signal, repeated, autoCreateDDS }),
     plan: (kind, items, options = {}) => sendAll(`${kind}/plan`, kind, items, options),
   };
 }

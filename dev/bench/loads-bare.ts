@@ -1,14 +1,15 @@
-// The programs with which a load by loader/ is compared. Arguments: the way, the service, and files of each kind.
+// The programs with which a load by loader/ is compared. Arguments: the way, the service, how many pushes are in flight, and files
+// of each kind.
 //   parse    csv-parse alone
-//   csv      a script as its user would write it: rows by csv-parse, 500 a push, eight pushes in flight
+//   csv      a script as its user would write it: rows by csv-parse, 500 a push
 //   bodies   the same pushes from bodies that were made beforehand
 // With `bodies` it prints how many milliseconds the pushes took.
 import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
 import { parse } from 'csv-parse';
 
-const [way = '', url = '', ...files] = process.argv.slice(2);
-const inFlightMax = 8;
+const [way = '', url = '', inFlight = '', ...files] = process.argv.slice(2);
+const inFlightMax = Number(inFlight);
 const itemsPerPush = 500;
 
 const rowsOf = (file: string) =>

@@ -1,7 +1,9 @@
-// A stand-in for the whole service, as a process of its own: answers each push at once that all items were created.
+// A stand-in for the whole service, as a process of its own: answers each push at once that all items were created. An argument
+// says how many milliseconds away it is.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { findPort } from '../process/port.ts';
+import { openDistance } from './distance.ts';
 
 const marker = '"externalId"';
 const answers = new Map<number, string>();
@@ -52,4 +54,6 @@ const port = await findPort();
 server.listen(port, '127.0.0.1');
 await once(server, 'listening');
 process.on('disconnect', () => process.exit());
-process.send?.(`http://127.0.0.1:${port}`);
+const url = `http://127.0.0.1:${port}`;
+const [distanceMs] = process.argv.slice(2);
+process.send?.(distanceMs === undefined ? url : (await openDistance(url, Number(distanceMs))).url);

@@ -1,6 +1,7 @@
 // `integration-sync load` on files of three kinds, in turns with a bare script that reads them by csv-parse and keeps
 // as many pushes in flight: first against a stand-in that answers at once, where the loader's own work takes the time,
-// then on the whole service, into new integrations.
+// then against one that is 5 and 50 ms away, beside the best fixed number of pushes in flight, and last on the whole service, into
+// new integrations.
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,12 +14,15 @@ import type { Setting } from './setting.ts';
 import { temporaryFolder } from './temporary.ts';
 
 const turnsDefault = { standIn: 3, service: 5 };
-const rowsDefault = { standIn: 1_000_000, service: 100_000 };
+const rowsDefault = { standIn: 1_000_000, far: 600_000, service: 100_000 };
+const inFlightDefault = 8;
+const fixedNumbers = [8, 16, 32, 64] as const;
 
 export async function benchLoads(setting: Setting): Promise<void> {
   await using place = await temporaryFolder();
   const loader = join(await installPackages(place.folder), 'node_modules/integration-sync/dist/main.js');
   await benchAlone(setting, loader);
+  for (const distanceMs of [5, 50]) await benchFar(setting, loader, distanceMs);
   await benchThrough(setting, loader);
 }
 
@@ -28,8 +32,8 @@ async function benchAlone({ options, say }: Setting, loader: string): Promise<vo
   await using files = await filesOf(rows);
   await using standIn = await startChild('loads-stand-in.ts');
   const to = { url: String(standIn.greeting), key: 'none' };
-  const ways = [loaded(loader, files, to), bare('csv', files, to), bare('parse', files, to)] as const;
-  const [load, script, parsing] = await inTurns(ways, options.turns ?? turnsDefault.standIn);
+  const ways = [loaded(loader, files, to), bare('csv', files, to), bare('parse', files, to)];
+  const [load = [], script = [], parsing = []] = await inTurns(ways, options.turns ?? turnsDefault.standIn);
   const resident = Math.max(...load.map((one) => one.residentMb));
   const detail = `${rows} rows, medians of ${load.length} turns`;
   const cpu = [load, parsing].map((some) => medianOf(some.map((one) => one.cpuMs)) / 1_000);
@@ -48,6 +52,23 @@ async function benchAlone({ options, say }: Setting, loader: string): Promise<vo
   say(reportLine('items/s × a bare script, where answers come at once', rate, detail, '≥ 0.9', rate >= 0.9));
 }
 
+/** Measures loads against the stand-in, with a distance between. */
+async function benchFar({ options, say }: Setting, loader: string, distanceMs: number): Promise<void> {
+  const rows = options.rows ?? rowsDefault.far;
+  await using files = await filesOf(rows);
+  await using standIn = await startChild('loads-stand-in.ts', [`${distanceMs}`]);
+  const to = { url: String(standIn.greeting), key: 'none' };
+  const scripts = fixedNumbers.map((number) => bare('csv', files, to, number));
+  const took = await inTurns([loaded(loader, files, to), ...scripts], options.turns ?? turnsDefault.standIn);
+  const [load = 0, ...fixed] = took.map((some) => medianOf(some.map(({ tookMs }) => tookMs)));
+  const rate = Math.min(...fixed) / load;
+  const itemsOf = (ms: number): string => `${Math.round(rows / (ms / 1_000))}`;
+  const detail = `${itemsOf(load)} items/s; with ${fixedNumbers.join(', ')} in flight ${fixed.map(itemsOf).join(', ')}`;
+  say(
+    reportLine(`items/s × the best bare script, ${distanceMs} ms away`, rate, detail, '≥ 0.9', rate >= 0.9),
+  );
+}
+
 async function benchThrough({ stack, options, say }: Setting, loader: string): Promise<void> {
   const rows = options.rows ?? rowsDefault.service;
   await using files = await filesOf(rows);
@@ -56,8 +77,8 @@ async function benchThrough({ stack, options, say }: Setting, loader: string): P
     () => loaded(loader, files, to())(),
     () => bare('csv', files, to())(),
     () => bare('bodies', files, to())(),
-  ] as const;
-  const [load, script, bodies] = await inTurns(ways, options.turns ?? turnsDefault.service);
+  ];
+  const [load = [], script = [], bodies = []] = await inTurns(ways, options.turns ?? turnsDefault.service);
   const detail = `${rows} rows, medians of ${load.length} turns; ${[load, script, bodies]
     .map((some) => Math.round(rows / (medianOf(some.map(({ tookMs }) => tookMs)) / 1_000)))
     .join(', ')} items/s`;
@@ -78,11 +99,8 @@ interface Took {
 type Way = () => Promise<Took>;
 
 /** Another way begins each turn, because work that one leaves to the database slows the next one. */
-async function inTurns(
-  ways: readonly [Way, Way, Way],
-  turns: number,
-): Promise<readonly [Took[], Took[], Took[]]> {
-  const all = [new Array<Took>(), new Array<Took>(), new Array<Took>()] as const;
+async function inTurns(ways: readonly Way[], turns: number): Promise<Took[][]> {
+  const all = ways.map(() => new Array<Took>());
   for (let turn = 0; turn < turns; turn += 1) {
     for (const step of ways.keys()) {
       const next = (turn + step) % ways.length;
@@ -112,10 +130,10 @@ const loaded =
   };
 
 const bare =
-  (way: 'parse' | 'csv' | 'bodies', { folder, paths }: Files, to: To): Way =>
+  (way: 'parse' | 'csv' | 'bodies', { folder, paths }: Files, to: To, inFlight = inFlightDefault): Way =>
   async () => {
     const began = performance.now();
-    const args = [join(import.meta.dirname, 'loads-bare.ts'), way, to.url, ...paths];
+    const args = [join(import.meta.dirname, 'loads-bare.ts'), way, to.url, `${inFlight}`, ...paths];
     const { out, usage } = await run(args, folder, to);
     // The time to make the bodies beforehand does not count.
     return { tookMs: way === 'bodies' ? Number(out) : performance.now() - began, ...usage };

@@ -4,6 +4,9 @@ import { isKind, kinds } from './core/kinds.ts';
 import { dateFormat } from './core/mapping/dates.ts';
 import type { Rules } from './core/mapping/map.ts';
 
+/** More than 64 pushes in flight fill no service that answers within a second. */
+const lanesMax = 64;
+
 export const connectionOptions = {
   url: { type: 'string' },
   'key-file': { type: 'string' },
@@ -21,7 +24,7 @@ export const fileOptions = {
   dates: { type: 'string' },
   'no-quotes': { type: 'boolean', default: false },
   rejects: { type: 'string' },
-  lanes: { type: 'string', default: '8' },
+  lanes: { type: 'string', default: `${lanesMax}` },
   'auto-create-dds': { type: 'boolean', default: false },
 } as const;
 
@@ -86,3 +89,5 @@ export function countOf(name: string, text: string, least: number, most: number)
   if (number >= least && number <= most) return number;
   throw new Stop(`--${name} is a number from ${least} to ${most}, and not "${text}".`);
 }
+
+export const lanesOf = (text: string): number => countOf('lanes', text, 1, lanesMax);

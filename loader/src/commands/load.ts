@@ -21,7 +21,7 @@ as - with --kind. Suppliers go first, then products, then batches. Of several ro
   --state FOLDER       where the load keeps how far it is (.integration-sync/)
   --auto-create-dds    draft a due-diligence statement for each batch that has none
   --expect-every TIME  such as 26h: the service announces sync.overdue if no further push of these kinds comes in time
-  --lanes N            pushes in flight (8)
+  --lanes N            pushes in flight at most (64); how many there are depends on how the service answers
   --patience SECONDS   how long to repeat what the service does not answer (300)
   --url URL            the service; or INTEGRATION_SYNC_URL
   --key-file FILE      the key; or INTEGRATION_SYNC_KEY

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import type { Context } from '../command.ts';
 import { connect, integrationOf, stopOf, targetText, type Connection } from '../connection.ts';
 import { exitCodes, Stop, type ExitCode } from '../core/exit.ts';
-import { connectionOptions, countOf, explained, fileOptions, hoursOf, rulesOf } from '../options.ts';
+import { connectionOptions, explained, fileOptions, hoursOf, lanesOf, rulesOf } from '../options.ts';
 import { count, counted } from '../core/count.ts';
 import { Progress } from '../output.ts';
 import { openSource, resolveInputs } from '../core/reading/inputs.ts';
@@ -191,7 +191,7 @@ async function carryOut(how: CarryingOut): Promise<ExitCode> {
     send: isPlan
       ? planItems(how.connection.client, planned)
       : pushItems(how.connection.client, state.autoCreateDDS),
-    inFlightMax: countOf('lanes', values.lanes, 1, 64),
+    inFlightMax: lanesOf(values.lanes),
     interrupt: context.interrupt,
     ...(isPlan ? { accepted: planned.add.bind(planned) } : {}),
     ...(comparison === undefined ? {} : { judged: comparison.judge.bind(comparison) }),

@@ -6,8 +6,8 @@ import type { Command, Context } from '../command.ts';
 import { connect } from '../connection.ts';
 import { exitCodes, messageOf, Stop, type ExitCode } from '../core/exit.ts';
 import { parseMap } from '../core/mapping/map.ts';
-import { connectionOptions, countOf, explained } from '../options.ts';
-import { pushUnchecked } from '../core/sending/push.ts';
+import { connectionOptions, explained, fileOptions, lanesOf } from '../options.ts';
+import { pushItems } from '../core/sending/push.ts';
 import { Splitter } from '../core/reading/splitter.ts';
 import { platform } from '../platform/node.ts';
 import { Target } from '../singer/target.ts';
@@ -23,7 +23,7 @@ acknowledged. Streams are suppliers, products or batches by their names, or as t
 A stream takes what a file takes in a map of load. ACTIVATE_VERSION archives what the version lacks, as prune does.
 
   --config FILE        the settings, as Meltano gives them
-  --lanes N            pushes in flight (8)
+  --lanes N            pushes in flight at most (64); how many there are depends on how the service answers
   --url, --key-file, --patience   as for load
 `;
 
@@ -49,7 +49,7 @@ export const singer: Command = {
           options: {
             ...connectionOptions,
             config: { type: 'string' },
-            lanes: { type: 'string', default: '8' },
+            lanes: fileOptions.lanes,
           },
         }),
       usage,
@@ -71,9 +71,9 @@ export const singer: Command = {
     );
     await using target = new Target({
       client,
-      send: (kind, items) => pushUnchecked(client, kind, items),
+      send: pushItems(client, false),
       rulesOf: (stream) => rules.get(stream) ?? {},
-      inFlightMax: countOf('lanes', values.lanes, 1, 64),
+      inFlightMax: lanesOf(values.lanes),
       rejectsFolder: resolve(settings.rejects ?? 'rejects'),
       mostPercent: settings.prune_most ?? 10,
       emit: (state) => context.streams.out(`${state}\n`),

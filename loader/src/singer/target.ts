@@ -4,18 +4,19 @@ import type { Client, Kind, PushOutcome } from '@integration-sync/client';
 import { find, refusal, tooMany } from '../core/sending/unnamed.ts';
 import { exitCodes, Stop, type ExitCode } from '../core/exit.ts';
 import { kinds } from '../core/kinds.ts';
-import type { Item } from '../core/mapping/items.ts';
 import type { Rules } from '../core/mapping/map.ts';
 import { ndjsonRejects } from '../core/reading/json-source.ts';
 import { Output } from '../sending/output.ts';
 import { PushQueue } from '../core/sending/push-queue.ts';
+import type { SendItems } from '../core/sending/loading.ts';
+import { Lanes } from '../core/sending/lanes.ts';
 import { itemsMax, itemsOf, settle, slotOf, Slots, type Slot } from '../core/sending/slots.ts';
 import { parseMessage, type Message } from './messages.ts';
 import { openStream, type Stream } from './streams.ts';
 
 export interface TargetOptions {
   client: Client;
-  send: (kind: Kind, items: readonly Item[]) => Promise<PushOutcome>;
+  send: SendItems;
   rulesOf: (stream: string) => Rules;
   inFlightMax: number;
   rejectsFolder: string;
@@ -53,8 +54,8 @@ export class Target implements AsyncDisposable {
     this.#options = options;
     const queueOf = (kind: Kind): PushQueue =>
       new PushQueue({
-        inFlightMax: options.inFlightMax,
-        send: (slots) => options.send(kind, itemsOf(slots)),
+        lanes: new Lanes(options.inFlightMax),
+        send: (slots, repeated) => options.send(kind, itemsOf(slots), repeated),
         answered: (slots, outcome) => this.#answered(kind, slots, outcome),
       });
     this.#queues = {

@@ -233,3 +233,16 @@ it('fails all calls, and nothing else, where the token is refused and no other i
   expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   expect(unhandled).toEqual([]);
 });
+
+it('tells a push of each repetition of its requests, and of nothing else', async () => {
+  const { client } = openAsked((one, count) =>
+    count < 4 ? problem([429, 503, 502][count - 1] ?? 500, 'wait') : json(created(one)),
+  );
+  let repetitions = 0;
+  const repeated = (): void => void (repetitions += 1);
+  await client.push('suppliers', [supplier], { repeated });
+  expect(repetitions).toBe(3);
+  await client.push('suppliers', [supplier], { repeated });
+  await client.plan('suppliers', [supplier], { repeated });
+  expect(repetitions).toBe(3);
+});

@@ -3,7 +3,8 @@ import type { PushOutcome } from '@integration-sync/client';
 import { assert, asyncProperty, constantFrom, integer, nat } from 'fast-check';
 import { expect, it } from 'vitest';
 import { PushQueue } from '../../../loader/src/core/sending/push-queue.ts';
-import { Slots, type Slot } from '../../../loader/src/core/sending/slots.ts';
+import { itemsMax, Slots, type Slot } from '../../../loader/src/core/sending/slots.ts';
+import { pause } from '../../support/pause.ts';
 
 const slot = (row: number, id: string): Slot => ({
   row,
@@ -21,12 +22,14 @@ interface Flight {
   answer: (error?: Error) => void;
 }
 
+const fixedLanes = (count: number) => ({ count, answered: () => undefined, refused: () => undefined });
+
 /** A queue whose pushes are answered when a test says so. */
 function openQueue(inFlightMax: number) {
   const flights: Flight[] = [];
   const sent: Slot[][] = [];
   const queue = new PushQueue({
-    inFlightMax,
+    lanes: fixedLanes(inFlightMax),
     async send(slots) {
       sent.push([...slots]);
       await new Promise<void>((settle, fail) => {
@@ -140,4 +143,38 @@ it('lets rows go in the order of the file, whatever order answers come in', () =
   }
   expect(released).toEqual(all.map(({ row }) => row));
   expect(slots.size).toBe(0);
+});
+
+/** Sends full pushes, and then a small one, each of which takes as long as `send` does. */
+async function pushAll(pushes: number, send: (nth: number, repeated: () => void) => Promise<void>) {
+  const said: (number | string)[] = [];
+  let sent = 0;
+  const queue = new PushQueue({
+    lanes: {
+      count: 1,
+      answered: (tookMs, isBusy) => void said.push(isBusy ? tookMs : 'not busy'),
+      refused: (sentAt, now) => void said.push(`refused after ${now - sentAt}`),
+    },
+    async send(_slots, repeated) {
+      sent += 1;
+      await send(sent, repeated);
+      return nothing;
+    },
+    answered: () => undefined,
+  });
+  for (let row = 0; row <= pushes * itemsMax; row += 1) queue.add(slot(row, ''));
+  await queue.drain();
+  return said;
+}
+
+it('shows its lanes the times of full pushes, and of a repeated push each refusal alone', async () => {
+  const said = await pushAll(3, async (nth, repeated) => {
+    await pause(70);
+    if (nth !== 2) return;
+    repeated();
+    await pause(900);
+    repeated();
+    await pause(70);
+  });
+  expect(said).toEqual([70, 'refused after 70', 'refused after 900', 70]);
 });

@@ -10,11 +10,13 @@ import { Wrong } from '../mapping/convert.ts';
 import type { Item } from '../mapping/items.ts';
 import { placeOf, type RejectsForm, type Source } from '../reading/source.ts';
 import type { Deferred, DeferredRows } from './deferred.ts';
+import { Lanes } from './lanes.ts';
 import { PushQueue } from './push-queue.ts';
 import { itemsMax, itemsOf, settle, slotOf, Slots, type Slot } from './slots.ts';
 import type { FileState, LoadState } from './state.ts';
 
-export type SendItems = (kind: Kind, items: readonly Item[]) => Promise<PushOutcome>;
+/** `repeated` is called before each repetition of a request. */
+export type SendItems = (kind: Kind, items: readonly Item[], repeated?: () => void) => Promise<PushOutcome>;
 
 /** What a load writes: rejected rows, results, and what a resumed load needs. */
 export interface LoadOutputs {
@@ -37,6 +39,7 @@ export interface LoadingOptions {
   /** Writes the state down; undefined for standard input and for a plan. */
   keep: ((state: LoadState) => Promise<void>) | undefined;
   send: SendItems;
+  /** At most so many pushes are in flight. How many there are depends on the service (lanes.ts). */
   inFlightMax: number;
   /** After an abort, no more pushes begin. */
   interrupt: AbortSignal;
@@ -67,12 +70,14 @@ export class Loading {
   /** Whether the service has accepted a row. */
   hasStored = false;
   readonly #options: LoadingOptions;
+  readonly #lanes: Lanes;
   #savedAt = 0;
   /** The state as it was last saved. */
   #saved: LoadState;
 
   constructor(options: LoadingOptions) {
     this.#options = options;
+    this.#lanes = new Lanes(options.inFlightMax);
     this.#saved = structuredClone(options.state);
   }
 
@@ -151,12 +156,13 @@ export class Loading {
   }
 
   #openQueue(kind: Kind, release: () => void): PushQueue {
-    const { send, inFlightMax, interrupt } = this.#options;
+    const { send, interrupt } = this.#options;
+    this.#lanes.changeKind();
     return new PushQueue({
-      inFlightMax,
+      lanes: this.#lanes,
       interrupt,
-      send(sent) {
-        const sending = send(kind, itemsOf(sent));
+      send(sent, repeated) {
+        const sending = send(kind, itemsOf(sent), repeated);
         for (const slot of sent) slot.item = undefined;
         return sending;
       },

@@ -7,13 +7,15 @@
 //
 // A row is held back while a push with an earlier row of its id waits or is in flight. Once that push is answered, the row is added.
 import type { PushOutcome } from '@integration-sync/client';
+import type { Lanes } from './lanes.ts';
 import { itemsMax, type Push, type Slot } from './slots.ts';
 
 export interface PushQueueOptions {
-  inFlightMax: number;
+  lanes: Pick<Lanes, 'count' | 'answered' | 'refused'>;
   /** After an abort, waiting pushes are not sent. */
   interrupt?: AbortSignal;
-  send(slots: readonly Slot[]): Promise<PushOutcome>;
+  /** Calls `repeated` before each repetition of a request. */
+  send(slots: readonly Slot[], repeated: () => void): Promise<PushOutcome>;
   answered(slots: readonly Slot[], outcome: PushOutcome): void;
 }
 
@@ -89,7 +91,7 @@ export class PushQueue {
   }
 
   #start(): void {
-    while (this.#flights.size < this.#options.inFlightMax && !this.#isEnded()) {
+    while (this.#flights.size < this.#options.lanes.count && !this.#isEnded()) {
       const push = this.#waiting.shift();
       if (push === undefined) return;
       const flight = this.#fly(push).finally(() => {
@@ -100,9 +102,23 @@ export class PushQueue {
     }
   }
 
+  async #send(slots: readonly Slot[]): Promise<PushOutcome> {
+    const { lanes } = this.#options;
+    let isWhole = slots.length === itemsMax;
+    let sentAt = performance.now();
+    const outcome = await this.#options.send(slots, () => {
+      isWhole = false;
+      lanes.refused(sentAt, performance.now());
+      sentAt = performance.now();
+    });
+    // A small push takes less time than others, and a repeated one more.
+    if (isWhole) lanes.answered(performance.now() - sentAt, this.#flights.size >= lanes.count);
+    return outcome;
+  }
+
   async #fly({ slots, held }: Push): Promise<void> {
     try {
-      this.#options.answered(slots, await this.#options.send(slots));
+      this.#options.answered(slots, await this.#send(slots));
       for (const slot of slots) this.#rows.delete(slot);
       for (const slot of held) this.add(slot);
     } catch (error) {

@@ -6,7 +6,7 @@ import { referenceOf } from '../kinds.ts';
 import type { Item } from '../mapping/items.ts';
 import type { SendItems } from './loading.ts';
 
-export const pushUnchecked = (
+const pushUnchecked = (
   client: Client,
   kind: Kind,
   items: readonly Item[],
@@ -26,8 +26,11 @@ const areTyped = (_items: readonly Item[]): _items is readonly (Item & ItemOf<Ki
 
 export const pushItems =
   (client: Client, autoCreateDDS: boolean): SendItems =>
-  (kind, items) =>
-    pushUnchecked(client, kind, items, kind === 'batches' && autoCreateDDS ? { autoCreateDDS: true } : {});
+  (kind, items, repeated) =>
+    pushUnchecked(client, kind, items, {
+      repeated,
+      ...(kind === 'batches' && autoCreateDDS ? { autoCreateDDS } : {}),
+    });
 
 /** A text of its own memory. */
 const flat = (text: string): string => platform.utf8(utf8Bytes(text));
@@ -50,10 +53,10 @@ export class PlannedIds {
 /** Records that earlier rows of the plan would create count as existing. */
 export const planItems =
   (client: Pick<Client, 'plan'>, planned: PlannedIds): SendItems =>
-  (kind, items) => {
+  (kind, items, repeated) => {
     const reference = referenceOf[kind];
     const known = reference === undefined ? undefined : planned.of(reference.to);
-    const options: PlanOptions = {};
+    const options: PlanOptions = { repeated };
     if (reference !== undefined && known !== undefined) {
       const named = new Set(items.map((item) => item[reference.field]));
       options.assume = [...named].filter((id): id is string => typeof id === 'string' && known.has(id));

@@ -37,7 +37,8 @@ export const itemsMax = 500;
 
 export const itemsOf = (slots: readonly Slot[]): Item[] => slots.map(({ item = {} }) => item);
 
-const underWayMax = 8_000;
+/** As many as 64 pushes in flight have, and some that are answered before an earlier push is. */
+const underWayMax = 40_000;
 /** The most characters of raw text that all slots may have. */
 const charactersMax = 16 * 1024 * 1024;
 

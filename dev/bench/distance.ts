@@ -1,0 +1,41 @@
+// A proxy that puts a distance between a caller and a service on the same machine: bytes arrive half of it later, each way.
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+
+export interface Distance extends AsyncDisposable {
+  readonly url: string;
+}
+
+export async function openDistance(to: string, roundTripMs: number): Promise<Distance> {
+  const { hostname, port } = new URL(to);
+  const sockets = new Set<Socket>();
+  // Timers of one length go off in the order in which they were set.
+  const later = (act: () => unknown): void => void setTimeout(act, roundTripMs / 2);
+  const carry = (from: Socket, into: Socket): void => {
+    sockets.add(from);
+    from.on('data', (bytes: Buffer) => later(() => into.write(bytes)));
+    from.on('end', () => later(() => into.end()));
+    from.on('error', () => into.destroy());
+    from.on('close', () => {
+      sockets.delete(from);
+      later(() => into.destroySoon());
+    });
+  };
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (caller) => {
+    const service = connect({ host: hostname, port: Number(port), noDelay: true, allowHalfOpen: true });
+    carry(caller, service);
+    carry(service, caller);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the proxy has no port');
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    async [Symbol.asyncDispose]() {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await once(server, 'close');
+    },
+  };
+}
