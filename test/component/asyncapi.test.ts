@@ -33,11 +33,11 @@ interface Document {
 
 const document = JSON.parse(JSON.stringify(describeMessages())) as Document;
 
-it('is what npm run asyncapi last wrote', async () => {
+it('docs/asyncapi.json is what npm run asyncapi writes', async () => {
   expect(JSON.parse(await readFile(join(root, 'docs/asyncapi.json'), 'utf8'))).toEqual(document);
 });
 
-it('has every kind of event: its subject on the stream, and its delivery', () => {
+it('the AsyncAPI document has the subject and the delivery of every kind of event', () => {
   const addresses = Object.values(document.channels).map(({ address }) => address);
   for (const kind of eventKinds) expect(addresses).toContain(eventSubject('{integration}', kind));
   expect(addresses.filter((address) => address?.startsWith('events.'))).toHaveLength(eventKinds.length);
@@ -47,7 +47,7 @@ it('has every kind of event: its subject on the stream, and its delivery', () =>
   expect(document.channels['eventBatches']?.address?.replaceAll(/\{\w+\}/g, '*')).toBe(eventBatchesFilter);
 });
 
-it('has every part that it refers to, and no message that no operation has', () => {
+it('the AsyncAPI document has every referenced part, and no unused message', () => {
   const text = JSON.stringify(document);
   for (const [, path = ''] of text.matchAll(/"\$ref":"#\/([^"]+)"/g)) {
     const found = path
@@ -63,7 +63,7 @@ it('has every part that it refers to, and no message that no operation has', () 
   expect(used.toSorted()).toEqual(answered.toSorted());
 });
 
-it('has an example of each message that is valid by the document, and one of which a key is missing is not', () => {
+it('examples of the AsyncAPI document are valid, and an example without one key is not', () => {
   const validatorOf = openValidators(document.components);
   for (const { name, examples } of Object.values(document.components.messages)) {
     const isHeaders = validatorOf(name, 'headers')!;
@@ -84,7 +84,7 @@ it('has an example of each message that is valid by the document, and one of whi
   ]);
 });
 
-it('passes the linter without an error or a warning', { timeout: 60_000 }, async () => {
+it('the AsyncAPI document passes the linter without an error or a warning', { timeout: 60_000 }, async () => {
   const linter = join(root, 'node_modules/.bin/redocly');
   const { stderr } = await promisify(execFile)(linter, ['lint', 'docs/asyncapi.json'], {
     cwd: root,

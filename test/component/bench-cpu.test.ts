@@ -65,7 +65,7 @@ async function startWorker(): Promise<Worker> {
 }
 
 describe.skipIf(process.platform !== 'linux')('processor time', () => {
-  it('counts for the process that used it, and not for the one that waited', async () => {
+  it('counts for the process that used it, and not for a process that waited', async () => {
     await using one = await startWorker();
     await using other = await startWorker();
     const end = beginMeasuring({ one: [one.pid], other: [other.pid] });
@@ -78,7 +78,7 @@ describe.skipIf(process.platform !== 'linux')('processor time', () => {
     expect(spentBy(spent, 'caller')).toBeLessThan(ms / 2);
   });
 
-  it('stands under the group of its threads', async () => {
+  it('counts for the group of its threads', async () => {
     await using worker = await startWorker();
     const end = beginMeasuring({ worker: [worker.pid] });
     await worker.compute('thread');
@@ -87,7 +87,7 @@ describe.skipIf(process.platform !== 'linux')('processor time', () => {
     expect(groups?.get('main')).toBeLessThan(ms / 2);
   });
 
-  it('of a process that has ended counts for the one that started it', async () => {
+  it('of an ended process counts for its parent', async () => {
     await using worker = await startWorker();
     const end = beginMeasuring({ worker: [worker.pid] });
     await worker.compute('child');
@@ -95,14 +95,14 @@ describe.skipIf(process.platform !== 'linux')('processor time', () => {
     expect(groups?.get('ended')).toBeGreaterThan(least);
   });
 
-  it('of a process without a name counts for the caller that started it', async () => {
+  it('of an unnamed process counts for the benchmark that started it', async () => {
     await using unnamed = await startWorker();
     const end = beginMeasuring({});
     await unnamed.compute();
     expect(spentBy(end(), 'caller')).toBeGreaterThan(least);
   });
 
-  it('of a process that none of them started is other work, unless it has a name', async () => {
+  it('of a foreign process counts as other work, unless it is named', async () => {
     await using worker = await startWorker();
     using orphan = await worker.leaveOrphan();
     // Both see the same machine, and whatever else it does.

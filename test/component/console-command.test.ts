@@ -19,7 +19,7 @@ const run = (args: string[], gateway = gatewayUrl) =>
     stdio: ['ignore', 'pipe', 'pipe'],
   });
 
-it('prints one address, whose door has a token for an hour and every scope, and ends once it was opened', async () => {
+it('the console command prints one link to a token of an hour and every scope, and ends once the link was opened', async () => {
   const command = run(['--integration', 'other']);
   const ended = once(command, 'exit');
   const [link] = await once(createInterface(command.stdout), 'line');
@@ -36,7 +36,7 @@ it('prints one address, whose door has a token for an hour and every scope, and 
   expect(await ended).toEqual([0, null]);
 });
 
-it('refuses a time that is none, and says how to ask', async () => {
+it('the console command refuses an invalid lifetime, and prints its usage', async () => {
   const command = run(['--ttl', 'soon']);
   const [stdout, stderr, [code]] = await Promise.all([
     text(command.stdout),
@@ -48,7 +48,7 @@ it('refuses a time that is none, and says how to ask', async () => {
   expect(stderr).toContain('Usage: npm run --silent console');
 });
 
-it('prints no link to a console of another machine, which would not follow it', async () => {
+it('the console command prints no link to a console on another machine', async () => {
   const command = run([], 'https://sync.example.com/sync/');
   const [stdout, stderr, [code]] = await Promise.all([
     text(command.stdout),
@@ -61,7 +61,7 @@ it('prints no link to a console of another machine, which would not follow it', 
 
 const open = (issue = (): string => 'the-token') => openDoor({ page: 'http://127.0.0.1:1/console', issue });
 
-it('has a door that opens once, for its code alone', async () => {
+it('the port of a link hands out one token, for the code of the link alone', async () => {
   let issued = 0;
   await using door = await open(() => `token-${(issued += 1)}`);
   expect(await passDoor(door.link, { code: 'x'.repeat(22) })).toMatchObject({ status: 410 });
@@ -71,7 +71,7 @@ it('has a door that opens once, for its code alone', async () => {
   expect(issued).toBe(1);
 });
 
-it('seals for a key that is one, and for nobody else', async () => {
+it('the port of a link refuses an invalid public key', async () => {
   await using door = await open();
   expect(await passDoor(door.link, { key: 'nonsense' })).toEqual({
     status: 400,

@@ -38,7 +38,7 @@ const start = (folder: string, { environment, ...more }: Partial<StackOptions> =
 const all = (pids: Record<string, number[]>): number[] => Object.values(pids).flat();
 
 describe('a stack', () => {
-  it('gives scripts the addresses of everything, and its secrets to its owner alone', async () => {
+  it('writes its addresses for scripts, and its secrets readable for its owner alone', async () => {
     await using folder = await temporaryFolder();
     await using stack = await start(folder.path, { replicas: { catalog: 2 } });
     const facts = await readFacts(folder.path);
@@ -58,7 +58,7 @@ describe('a stack', () => {
     }
   });
 
-  it('starts a killed service again and keeps its facts current', async () => {
+  it('restarts a killed service and updates its file of addresses', async () => {
     await using folder = await temporaryFolder();
     const lines: string[] = [];
     await using stack = await start(folder.path, { say: (line) => lines.push(line) });
@@ -74,7 +74,7 @@ describe('a stack', () => {
     expect(stack.pids()['batches']).toStrictEqual(bystander);
   });
 
-  it('lets a held service stay dead until it is resumed', async () => {
+  it('keeps a paused service down until it is resumed', async () => {
     await using folder = await temporaryFolder();
     await using stack = await start(folder.path);
     stack.hold('webhooks');
@@ -85,7 +85,7 @@ describe('a stack', () => {
     expect(stack.pids()['webhooks']).toHaveLength(1);
   });
 
-  it('stops the gateway first, and leaves no process and no facts behind', async () => {
+  it('stops the gateway first, and leaves no process and no file of addresses', async () => {
     await using folder = await temporaryFolder();
     const stopLog = join(folder.path, 'stops');
     const stack = await start(folder.path, { environment: { STOP_LOG: stopLog } });
@@ -107,7 +107,7 @@ describe('a stack', () => {
     await expect(access(join(folder.path, 'stack.json'))).rejects.toThrow('ENOENT');
   });
 
-  it('leaves the gateway its time to stop, and is gone within 15 s all the same', async () => {
+  it('gives the gateway its time to stop, and ends within 15 s', async () => {
     await using folder = await temporaryFolder();
     const stopLog = join(folder.path, 'stops');
     const environment = { STOP_LOG: stopLog, GATEWAY_STOP_MS: '7000' };
@@ -125,7 +125,7 @@ describe('a stack', () => {
   });
 
   // On other systems loopback is one address.
-  it.runIf(process.platform === 'linux')('finds its gateway where GATEWAY_HOST has put it', async () => {
+  it.runIf(process.platform === 'linux')('finds its gateway at GATEWAY_HOST', async () => {
     await using folder = await temporaryFolder();
     await using stack = await start(folder.path, { environment: { GATEWAY_HOST: '127.0.0.2' } });
     expect(stack.gateway).toMatch(/^http:\/\/127\.0\.0\.2:\d+$/);
@@ -146,7 +146,7 @@ describe('a stack', () => {
 });
 
 describe('a start that cannot succeed', () => {
-  it('names the service and what it said, and leaves nothing behind', async () => {
+  it('names the failed service and its output, and leaves no process', async () => {
     await using folder = await temporaryFolder();
     const lines: string[] = [];
     const starting = start(folder.path, {
@@ -205,7 +205,7 @@ describe('a start that cannot succeed', () => {
     expect((await readFacts(folder.path)).gateway).toBe(stack.gateway);
   });
 
-  it('gives up when its caller aborts it, and leaves nothing behind', async () => {
+  it('ends when its caller aborts it, and leaves no process', async () => {
     await using folder = await temporaryFolder();
     const stop = new AbortController();
     const starting = start(folder.path, { signal: stop.signal, environment: { NEVER_READY: 'true' } });

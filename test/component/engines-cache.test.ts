@@ -29,7 +29,7 @@ async function openCache(say: (line: string) => void = () => undefined) {
 
 const write = ({ folder }: Maker): Promise<void> => writeFile(join(folder, 'program'), 'whole');
 
-it('is made when it is not there, and not again', async () => {
+it('a cached build is made when it is missing, and only once', async () => {
   await using opened = await openCache();
   let made = 0;
   const make = async (maker: Maker): Promise<void> => {
@@ -42,7 +42,7 @@ it('is made when it is not there, and not again', async () => {
   expect(await readdir(first)).toStrictEqual(['program']);
 });
 
-it('is made by one of two who want it at the same time', async () => {
+it('a cached build is made by one of two concurrent processes', async () => {
   const lines: string[] = [];
   await using opened = await openCache((line) => lines.push(line));
   let atOnce = 0;
@@ -61,7 +61,7 @@ it('is made by one of two who want it at the same time', async () => {
   expect(lines).toStrictEqual([`engine-1 is being made by process ${process.pid}; waiting for it`]);
 });
 
-it('is not there when making it failed, and is made by the next', async () => {
+it('a failed build leaves no cache entry, and the next process builds again', async () => {
   await using opened = await openCache();
   const giveUp = async (maker: Maker): Promise<void> => {
     await write(maker);
@@ -74,7 +74,7 @@ it('is not there when making it failed, and is made by the next', async () => {
   expect(existsSync(await makeOnce(opened.context, { name: 'engine-1', make: write }))).toBe(true);
 });
 
-it('clears away the half that a killed maker left, and leaves the others’ alone', async () => {
+it('a build removes the partial files of a killed build, and none of a running build', async () => {
   await using opened = await openCache();
   await mkdir(join(opened.folder, 'engine-1.draft-99'));
   await mkdir(join(opened.folder, 'engine-12.draft-99'));
@@ -82,7 +82,7 @@ it('clears away the half that a killed maker left, and leaves the others’ alon
   expect((await opened.things()).toSorted()).toStrictEqual(['engine-1', 'engine-12.draft-99']);
 });
 
-it('keeps a caller waiting no longer than the caller wants', async () => {
+it('a caller waits for a build of another process no longer than its time-out', async () => {
   await using opened = await openCache();
   using _held = takeLock(join(opened.folder, 'engine-1.lock'));
   const waiting = makeOnce(opened.context, { name: 'engine-1', make: write });
@@ -97,7 +97,7 @@ const fail = async ({ step }: Maker): Promise<void> => {
   });
 };
 
-it('says what a step that failed was, what it printed and what to do', async () => {
+it('the error of a failed build names the step, its output and what to do', async () => {
   await using opened = await openCache();
   await expect(makeOnce(opened.context, { name: 'engine-1', make: fail })).rejects.toMatchObject({
     message: 'building it failed: sh failed (7): error: no room',
@@ -105,7 +105,7 @@ it('says what a step that failed was, what it printed and what to do', async () 
   });
 });
 
-it('does not wait for a step once its caller has aborted it', async () => {
+it('an aborted build does not wait for its running step', async () => {
   await using opened = await openCache();
   const make = async ({ step }: Maker): Promise<void> => {
     setTimeout(() => opened.stop.abort(new Error('stop asked for')), 50);
@@ -115,7 +115,7 @@ it('does not wait for a step once its caller has aborted it', async () => {
   expect(await opened.things()).toStrictEqual([]);
 });
 
-it('ends the command of a killed maker before it begins again', async () => {
+it('a build ends the command of a killed build before it begins', async () => {
   await using opened = await openCache();
   const orphan = spawn('sleep', ['60'], { stdio: 'ignore' });
   openLedger(join(opened.folder, 'engine-1.making.json')).enter('building it', orphan.pid ?? 0);

@@ -29,7 +29,7 @@ function openStranger(): ChildProcess & Disposable {
 }
 
 describe('after the starter was killed', () => {
-  it('its engine is ended by the next start, which takes over', async () => {
+  it('the next start ends its engine and takes over', async () => {
     await using folder = await temporaryFolder();
     const orphan = await startAndKill(folder.path);
     expect(identify(orphan)).toBeDefined();
@@ -44,7 +44,7 @@ describe('after the starter was killed', () => {
     expect(lines).toContainEqual(expect.stringMatching(/^ended what a killed start left behind: nats/));
   });
 
-  it('a temporary folder is cleared away with its engine by the next test run', async () => {
+  it('the next test run removes a temporary folder and its engine', async () => {
     await using folder = await temporaryFolder();
     const orphan = await startAndKill(folder.path);
     await removeAbandoned(dirname(folder.path), basename(folder.path));
@@ -57,7 +57,7 @@ describe('after the starter was killed', () => {
     );
   });
 
-  it('so is the folder of a cluster, once the starters of all of its nodes are gone', async () => {
+  it('the next test run removes the folder of a cluster once all of its starters are gone', async () => {
     await using folder = await temporaryFolder();
     const [parent, name] = [dirname(folder.path), basename(folder.path)];
     const nodes = ['n1', 'n2'].map((node) => join(folder.path, node));
@@ -75,7 +75,7 @@ describe('after the starter was killed', () => {
     await expect(access(folder.path)).rejects.toThrow('ENOENT');
   });
 
-  it('a folder whose starter lives is not touched', async () => {
+  it('the next test run keeps a folder whose starter lives', async () => {
     await using folder = await temporaryFolder();
     await using nats = await startEngine('nats', { dataFolder: folder.path, temporary: true });
     await removeAbandoned(dirname(folder.path), basename(folder.path));
@@ -85,7 +85,7 @@ describe('after the starter was killed', () => {
 });
 
 describe('a ledger', () => {
-  it('ends what stands in it, and only that', async () => {
+  it('ends the processes that it lists, and no other', async () => {
     await using folder = await temporaryFolder();
     using ours = openStranger();
     using stranger = openStranger();
@@ -96,7 +96,7 @@ describe('a ledger', () => {
     expect(identify(stranger.pid ?? 0)).toBeDefined();
   });
 
-  it('leaves a process alone that was given the pid of a dead one', async () => {
+  it('does not end a process that reuses the pid of a dead process', async () => {
     await using folder = await temporaryFolder();
     using stranger = openStranger();
     const pid = stranger.pid ?? 0;
@@ -114,7 +114,7 @@ describe('a ledger', () => {
     '"text"',
     '[{"pid":1}]',
     '[{"pid":"1","begunAt":"x","name":"x","stopSignal":"SIGKILL"}]',
-  ])('that holds %j names no process', async (text) => {
+  ])('with the content %j names no process', async (text) => {
     await using folder = await temporaryFolder();
     const path = join(folder.path, 'ledger.json');
     await writeFile(path, text);
@@ -123,7 +123,7 @@ describe('a ledger', () => {
 });
 
 describe('a process that was killed', () => {
-  it('does not run any more while its parent has not reaped it', async () => {
+  it('counts as ended while it is a zombie', async () => {
     // A shell would reap its child. By the time the line comes, `tail` has taken the shell's place, and
     // `tail` never waits.
     await using folder = await temporaryFolder();

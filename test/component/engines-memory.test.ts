@@ -8,7 +8,7 @@ import { temporaryFolder } from '../support/folder.ts';
 
 const served = { source: 'path', refused: 'docker: Docker does not answer', port: 4_222 } as const;
 
-it('a start recalls what the one before noted, each engine by itself', async () => {
+it('a start remembers the last working source of each engine', async () => {
   await using folder = await temporaryFolder();
   openMemory(folder.path).note('nats', served);
   const memory = openMemory(folder.path);
@@ -16,7 +16,7 @@ it('a start recalls what the one before noted, each engine by itself', async () 
   expect(memory.recall('mongodb')).toBeUndefined();
 });
 
-it('a start forgets what is not JSON, and writes it again', async () => {
+it('a start replaces a memory file that is not JSON', async () => {
   await using folder = await temporaryFolder();
   await writeFile(join(folder.path, 'served.json'), '{"nats":');
   const memory = openMemory(folder.path);

@@ -31,7 +31,7 @@ function recorded(script: string, more: Partial<ChildSpec> = {}) {
 }
 
 describe('a process that is kept running', () => {
-  it('is started again when it is killed', async () => {
+  it('is restarted when it is killed', async () => {
     const { spec, deaths, pids } = recorded('echo ready; exec sleep 60');
     await using child = await startChild(spec);
     await child.kill();
@@ -43,7 +43,7 @@ describe('a process that is kept running', () => {
     expect(new Set(pids).size).toBe(2);
   });
 
-  it('is started again after pauses that double up to their bound', async () => {
+  it('is restarted after pauses that double up to a bound', async () => {
     const { spec, deaths } = recorded('echo ready; sleep 0.02; exit 3');
     await using _child = await startChild(spec);
     await eventually(
@@ -58,7 +58,7 @@ describe('a process that is kept running', () => {
     ]);
   });
 
-  it('fails its start with its last words when it dies before it is ready', async () => {
+  it('fails its start with its last output when it dies before it is ready', async () => {
     const { spec, deaths } = recorded('echo "the port is taken" >&2; exit 2');
     await expect(startChild(spec)).rejects.toMatchObject({
       message: 'worker ended (exit code 2) before it was ready',
@@ -75,7 +75,7 @@ describe('a process that is kept running', () => {
     expect(identify(silent.pids[0] ?? 0)).toBeUndefined();
   });
 
-  it('is not started again once it is stopped, whenever that is', async () => {
+  it('is not restarted once it is stopped, at any moment', async () => {
     const { spec, pids } = recorded('echo ready; sleep 0.02; exit 3');
     const child = await startChild(spec);
     await eventually(
@@ -123,7 +123,7 @@ describe('a process that has a signal for stopping at once', () => {
     expect(child.pid()).toBeUndefined();
   });
 
-  it('has what it left running cleared away, whether it lives or is dead already', async () => {
+  it('has its child processes ended, whether it lives or is dead', async () => {
     for (const dead of [false, true]) {
       let cleared = 0;
       const { spec } = recorded('echo ready; exec sleep 60', {
@@ -174,7 +174,7 @@ describe('a lock', () => {
 });
 
 describe('a log file', () => {
-  it('is turned over when it is full, so that it never takes more than twice its bound', async () => {
+  it('is rotated when it is full, and never takes more than twice its bound', async () => {
     await using folder = await temporaryFolder();
     const path = join(folder.path, 'logs', 'worker.log');
     {

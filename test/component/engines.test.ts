@@ -65,7 +65,7 @@ describe('engines', () => {
     }
   });
 
-  it('keep what they acknowledged when they are killed, and come back at the same address', async () => {
+  it('keep acknowledged writes when they are killed, and come back at the same address', async () => {
     await using folder = await temporaryFolder();
     await using engines = await startEngines({ dataFolder: folder.path, temporary: true });
     await using store = await openStore({ url: engines.mongodb.url, database: 'kept', log });
@@ -90,7 +90,7 @@ describe('engines', () => {
     expect(after.filter((pid) => before.includes(pid))).toStrictEqual([]);
   });
 
-  it('stay dead while they are held', async () => {
+  it('stay down while they are paused', async () => {
     await using folder = await temporaryFolder();
     await using nats = await startEngine('nats', { dataFolder: folder.path, temporary: true });
     nats.hold();
@@ -103,7 +103,7 @@ describe('engines', () => {
     expect(bus.connected).toBe(true);
   });
 
-  it('come back though a process that they had started does not end', async () => {
+  it('come back though one of their child processes does not end', async () => {
     await using folder = await temporaryFolder();
     await using mongodb = await startEngine('mongodb', { dataFolder: folder.path, temporary: true });
     const started = descendantsOf(mongodb.pids());
@@ -144,27 +144,24 @@ describe('engines', () => {
   it.each([
     ['stopped', false],
     ['killed and then stopped', true],
-  ])(
-    'leave nothing behind that they had started when they are %s, though it stands still',
-    async (_, dead) => {
-      await using folder = await temporaryFolder();
-      await using stopping = new AsyncDisposableStack();
-      const mongodb = stopping.use(await startEngine('mongodb', { dataFolder: folder.path }));
-      const started = descendantsOf(mongodb.pids());
-      await standStill(started);
-      if (dead) {
-        mongodb.hold();
-        await mongodb.kill();
-      }
-      const stoppedAt = awake();
-      await stopping.disposeAsync();
-      expect(awake() - stoppedAt).toBeLessThan(6_000);
-      // A process that the test has just killed may take some milliseconds to end.
-      await eventually(() => started.every((pid) => identify(pid) === undefined), Boolean, 5_000);
-    },
-  );
+  ])('leave no child process when they are %s, even a stopped one', async (_, dead) => {
+    await using folder = await temporaryFolder();
+    await using stopping = new AsyncDisposableStack();
+    const mongodb = stopping.use(await startEngine('mongodb', { dataFolder: folder.path }));
+    const started = descendantsOf(mongodb.pids());
+    await standStill(started);
+    if (dead) {
+      mongodb.hold();
+      await mongodb.kill();
+    }
+    const stoppedAt = awake();
+    await stopping.disposeAsync();
+    expect(awake() - stoppedAt).toBeLessThan(6_000);
+    // A process that the test has just killed may take some milliseconds to end.
+    await eventually(() => started.every((pid) => identify(pid) === undefined), Boolean, 5_000);
+  });
 
-  it('end within little more than the time of one stop, though all that they have started stands still', async () => {
+  it('end within little more than one stop time-out though all child processes are stopped', async () => {
     await using folder = await temporaryFolder();
     await using stopping = new AsyncDisposableStack();
     const mongodb = stopping.use(await startEngine('mongodb', { dataFolder: folder.path }));
@@ -176,7 +173,7 @@ describe('engines', () => {
     expect(programs.filter((pid) => !isGone(pid))).toStrictEqual([]);
   });
 
-  it('refuse a second start in the same folder and serve on', async () => {
+  it('refuse a second start in the same folder and go on', async () => {
     await using folder = await temporaryFolder();
     await using nats = await startEngine('nats', { dataFolder: folder.path, temporary: true });
     const [pid] = nats.pids();
@@ -188,7 +185,7 @@ describe('engines', () => {
 });
 
 describe('NATS', () => {
-  it('syncs every message before it acknowledges it, and takes a whole push in one', async () => {
+  it('syncs every message before the ack, and accepts a whole push in one message', async () => {
     await using folder = await temporaryFolder();
     await using nats = await startEngine('nats', { dataFolder: folder.path, temporary: true });
     expect(await jsonOf(`${nats.monitorUrl}/jsz?config=1`)).toMatchObject({ config: { sync_always: true } });
@@ -212,7 +209,7 @@ describe('an engine that another process runs', () => {
 });
 
 describe('a source that cannot serve', () => {
-  it('is an address where nothing answers', async () => {
+  it('is a configured address that does not answer', async () => {
     await using folder = await temporaryFolder();
     const environment = { NATS_URL: 'nats://127.0.0.1:1' };
     const start = startEngine('nats', { dataFolder: folder.path, environment });
@@ -245,7 +242,7 @@ describe('a source that cannot serve', () => {
 });
 
 describe('a download', () => {
-  it('is made once, kept in the cache folder, and run from there', async () => {
+  it('is fetched once, kept in the cache folder, and run from there', async () => {
     await using folder = await temporaryFolder();
     // Stands in for mongod: the test tries the way from the mirror to a running program.
     const bin = join(folder.path, 'mongodb/bin');

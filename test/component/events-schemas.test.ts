@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { folder, schemaFiles } from '@integration-sync/dev/schemas';
 import { expect, it } from 'vitest';
 
-it('keeps a JSON Schema of every kind of event for other services (npm run schemas writes them)', async () => {
+it('docs/events has a current JSON Schema of every kind of event (npm run schemas writes them)', async () => {
   const shouldBe = await schemaFiles();
   const names = await readdir(folder);
   const is = await Promise.all(

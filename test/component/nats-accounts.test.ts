@@ -161,7 +161,7 @@ it('the table has hundreds of subjects and dozens of reply subjects', () => {
 });
 
 it.each(users)(
-  '%s reaches what its account imports and nothing else, by any subject with any reply subject',
+  'the login %s reaches only what its account imports, by any subject with any reply subject',
   async (user) => {
     await using nats = await startNatsWithUsers();
     await using victims = await openVictims(nats);
@@ -189,7 +189,7 @@ it('on a cluster of three, from each of its servers, a login reaches what its ac
 }, 120_000);
 
 it.each(['gateway', 'webhooks', 'reader'] as const)(
-  '%s that wants 10,000 consumers, and sends a subject of 5 KB, gets none and harms its own connection alone',
+  'the login %s that requests 10,000 consumers, or sends a subject of 5 KB, harms only its own connection',
   async (user) => {
     await using nats = await startNatsWithUsers();
     await using victims = await openVictims(nats);
@@ -208,7 +208,7 @@ it.each(['gateway', 'webhooks', 'reader'] as const)(
   },
 );
 
-it('a reader of one integration reaches the listings of that integration and nothing else', async () => {
+it('the login of a reader of one integration reaches only the listings of that integration', async () => {
   await using conf = await narrowedConf('billing', 'acme');
   await using nats = await startNatsWithUsers(conf.path);
   await using victims = await openVictims(nats);

@@ -28,7 +28,7 @@ afterAll(async () => {
   await conf[Symbol.asyncDispose]();
 });
 
-it('reads the events of its integration by its consumer, and its records by an import', async () => {
+it('a reader of one integration reads its events by its consumer, and its records by an import', async () => {
   const ops = { NATS_URL: system.nats.urlOf('ops') };
   const made = await runOps(['reader', 'billing', '--integration', mine, '--from-start', '--apply'], ops);
   expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining(accountOf('billing', mine)) });
@@ -51,7 +51,7 @@ it('reads the events of its integration by its consumer, and its records by an i
   }
 });
 
-it('hears nothing else: by no core subscription, no state of a stream, no listing of others', async () => {
+it('a reader of one integration gets no message of others by subscriptions, stream states or listings', async () => {
   await using billing = await conf.connect(system.nats);
   const heard: string[] = [];
   for (const subject of ['events.>', 'event-batches.>', 'svc.>', '*.>', '>'])

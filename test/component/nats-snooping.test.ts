@@ -24,7 +24,7 @@ const subjectsOf = (user: string): string[] => {
 
 // Setup: a login of each kind hears all that nats-server lets it hear, as a replica in the hands of another.
 it.each([...services, 'reader'] as const)(
-  '%s hears nothing that is addressed to others, subscribe as it may',
+  'the login %s receives no message for other services by any subscription',
   async (user) => {
     await using login = await system.nats.connectAs(user);
     const heard = new Map<string, string>();
@@ -63,7 +63,7 @@ it.each([...services, 'reader'] as const)(
 );
 
 it.each([...services, 'reader'] as const)(
-  '%s may not answer what others ask another service',
+  'the login %s may not answer requests to another service',
   async (user) => {
     await using login = await system.nats.connectAs(user);
     const heard: string[] = [];

@@ -83,7 +83,7 @@ describe('with the permissions of deploy/nats', () => {
     expect(system.refusals()).toEqual([]);
   });
 
-  it('webhooks are registered, delivered to, looked into, retried, replayed and removed', async () => {
+  it('webhooks are registered, delivered to, inspected, retried, replayed and removed', async () => {
     const two = `two-${randomUUID()}`;
     await using receiver = await openReceiver();
     const events = ['supplier.created', 'supplier.updated'];
@@ -203,7 +203,7 @@ it('services wait for streams, and say which command makes them', async () => {
 
 // Setup: a stream that differs from what this release says.
 // What this proves: a service whose login may not change it starts, and names the change in a note.
-it('a service leaves a stream that differs and that it may not change', async () => {
+it('a service keeps a differing stream that it may not change', async () => {
   await using stack = new AsyncDisposableStack();
   const nats = stack.use(await startNatsWithUsers());
   await runOps(['streams', '--apply'], { NATS_URL: nats.urlOf('ops') });
@@ -225,7 +225,7 @@ it('a service leaves a stream that differs and that it may not change', async ()
 
 // Setup: a receiver of all that batches may not announce, and the login of batches in other hands.
 // What this proves: whatever the login publishes, the receiver gets none of it, and the log of webhooks names it.
-it('what batches may not announce never reaches a receiver, forged as an event or in a batch', async () => {
+it('an event of a kind that batches may not publish never reaches a receiver, forged as an event or in an event batch', async () => {
   const four = `four-${randomUUID()}`;
   await using receiver = await openReceiver();
   const events = ['supplier.erased', 'webhook.disabled', 'batch.created'];
@@ -258,7 +258,7 @@ it('what batches may not announce never reaches a receiver, forged as an event o
 });
 
 // What this proves: an event whose subject batches may publish to, and whose body says another kind, is not replayed.
-it('an event that says another kind than its subject is not replayed', async () => {
+it('an event whose kind differs from its subject is not replayed', async () => {
   const five = `five-${randomUUID()}`;
   await using receiver = await openReceiver();
   const { body } = await system.call(five, 'POST', '/webhook-events', {

@@ -33,26 +33,26 @@ afterEach(async () => {
   await rm(root, { recursive: true, force: true });
 });
 
-it('is the one whose sources changed, once for several files', async () => {
+it('npm start --watch restarts the service whose sources changed, once for several files', async () => {
   const src = join(root, 'services/catalog/src');
   await Promise.all(['a.ts', 'b.ts', 'rooms/c.ts'].map((name) => writeFile(join(src, name), '')));
   await expect.poll(() => said.at(-1)).toBe('Restarted catalog.');
   expect(restarted).toEqual(['catalog']);
 });
 
-it('are all of them when what they share changed', async () => {
+it('npm start --watch restarts all services when shared sources changed', async () => {
   await writeFile(join(root, 'shared/sync/src/pushing/push.ts'), '');
   await expect.poll(() => restarted.toSorted()).toEqual(services.toSorted());
 });
 
-it('is none for a file that is no source', async () => {
+it('npm start --watch restarts no service for a file that is no source', async () => {
   await writeFile(join(root, 'services/catalog/src/notes.txt'), '');
   await writeFile(join(root, 'services/batches/src/a.ts'), '');
   await expect.poll(() => said.at(-1)).toBe('Restarted batches.');
   expect(restarted).toEqual(['batches']);
 });
 
-it('is restarted again at the next change where it does not start', async () => {
+it('npm start --watch restarts a service that failed to start at the next change', async () => {
   refuse = new Error('it ended before it was ready');
   await writeFile(join(root, 'services/webhooks/src/a.ts'), '');
   await expect.poll(() => said.at(-1)).toBe('webhooks does not start: it ended before it was ready');
@@ -62,7 +62,7 @@ it('is restarted again at the next change where it does not start', async () => 
 });
 
 it.each(['views/runs.tsx', 'style.css', 'index.html'])(
-  'is the gateway when %s of the console changed',
+  'npm start --watch restarts the gateway when %s of the console changed',
   async (file) => {
     await writeFile(join(root, 'console/src', file), '');
     await expect.poll(() => said.at(-1)).toBe('Restarted gateway.');

@@ -200,14 +200,14 @@ describe('every command that the services send to MongoDB', () => {
     await useWebhooks(caller);
   }, 240_000);
 
-  it('is for a collection of which the operators’ page says how it is kept', () => {
+  it('is for a collection that docs/operating.md names as sharded or not sharded', () => {
     const collections = new Set(sent.flatMap((one) => partsOf(one).map(({ collection }) => collection)));
     const said = [...sharding.keys.keys(), ...sharding.whole];
     expect([...collections].filter((one) => !said.includes(one))).toEqual([]);
     expect(said.filter((one) => !collections.has(one))).toEqual([]);
   });
 
-  it('has the shard key, unless it goes to all shards on purpose', () => {
+  it('has the shard key, unless it is one of the commands to all shards', () => {
     const used = new Set<(typeof toAllShards)[number]>();
     const seen = new Map<string, number>();
     for (const part of sent.flatMap(partsOf)) {
@@ -225,7 +225,7 @@ describe('every command that the services send to MongoDB', () => {
     expect(toAllShards.filter((purpose) => !used.has(purpose))).toEqual([]);
   });
 
-  it('names the index of the ids where another one could serve a write or an order', () => {
+  it('has a hint for the index of ids where the planner could choose another index', () => {
     const records = new Set(['suppliers', 'products', 'batches', 'dds']);
     const hints = sent
       .filter(({ name, command }) => records.has(String(command[name])))
@@ -240,7 +240,7 @@ describe('every command that the services send to MongoDB', () => {
     expect(hints.filter(({ hint }) => hint !== '_id_')).toEqual([]);
   });
 
-  it('was there: of each kind that the services have', () => {
+  it('was seen by this test, each kind at least once', () => {
     const seen = new Set(
       sent.flatMap((one) => partsOf(one).map((part) => `${part.command} ${part.collection}`)),
     );

@@ -34,7 +34,7 @@ it('prints a token with every scope for an hour, and nothing else', async () => 
   expect(Number(claims['exp']) - Number(claims['iat'])).toBe(3_600);
 });
 
-it('prints one with the scope and the lifetime of its arguments', async () => {
+it('prints a token with the scope and the lifetime of its arguments', async () => {
   const claims = claimsOf(
     await print('--integration', 'acme', '--scope', 'integration:suppliers:write', '--ttl', '15m'),
   );
@@ -47,7 +47,7 @@ it.each([
   [['--ttl', 'soon'], 'a ttl looks like 15m'],
   [['--ttl', '25h'], 'no token that lives for more than 24 h'],
   [['--scopes', 'x'], "Unknown option '--scopes'"],
-])('refuses %j, says why and how to ask, and prints no token', async (args, words) => {
+])('refuses %j with its usage, and prints no token', async (args, words) => {
   const printed = await print(...args);
   expect(printed).toMatchObject({ code: 1, stdout: '' });
   expect(printed.stderr).toContain(words);

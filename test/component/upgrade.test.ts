@@ -147,7 +147,7 @@ describe('after the release before', () => {
     }
   });
 
-  it('goes on with walks through listings that callers have begun', async () => {
+  it('continues walks through listings that began before the upgrade', async () => {
     const caller = world.caller('acme');
     expect(known.walks).toHaveLength(3);
     for (const { plural, next, rest } of known.walks) {
@@ -171,7 +171,7 @@ describe('after the release before', () => {
     expect(sortedIds(hitsOn(path))).toEqual(undelivered.toSorted());
   });
 
-  it('goes on with a failing webhook where the release before was', async () => {
+  it('continues the retries of a failing webhook where the release before was', async () => {
     const failing = webhookAt('/failing');
     const expected = await createdSinceFailing(failing);
     expect(expected.length).toBeGreaterThan(4);
@@ -212,7 +212,7 @@ describe('after the release before', () => {
     }
   });
 
-  it('settles pushes that were cut off, and announces each record once', async () => {
+  it('completes interrupted pushes, and announces each record once', async () => {
     expect(known.cut.map(({ stage, plural }) => `${plural} ${stage}`)).toEqual(
       expect.arrayContaining([
         'batches amid-writes',
@@ -233,7 +233,7 @@ describe('after the release before', () => {
     );
   });
 
-  it('signs with the secrets that integrators have', () => {
+  it('signs deliveries with the secrets from before the upgrade', () => {
     const verified = receiver.hits.map(({ path, headers, body }) => {
       const { secret, previousSecret } = webhookAt(path);
       for (const one of [secret, ...(previousSecret === undefined ? [] : [previousSecret])]) {
@@ -246,7 +246,7 @@ describe('after the release before', () => {
     expect(verified).toContain('/healthy');
   });
 
-  it('knows every record when it is pushed again, and announces no change', async () => {
+  it('finds no change in records that are pushed again', async () => {
     const caller = world.caller('acme');
     const before = await caller.events();
     for (const plural of plurals) {
@@ -274,7 +274,7 @@ describe('after the release before', () => {
     expect(since).toEqual(plurals.map(() => 'sync.completed'));
   });
 
-  it('finds nothing more of what was cut off when it looks once more', async () => {
+  it('finds no further change at the second check of interrupted pushes', async () => {
     const integrations = [...new Set(known.cut.map(({ integration }) => integration))];
     const countEvents = async (): Promise<number[]> =>
       Promise.all(integrations.map(async (name) => (await world.caller(name).events()).length));
@@ -291,7 +291,7 @@ describe('after the release before', () => {
     expect(await countEvents()).toEqual(before);
   });
 
-  it('does nothing to an integration of which nothing was under way', async () => {
+  it('leaves an integration without interrupted work unchanged', async () => {
     const { id, path, shown } = webhookAt('/bystander');
     const caller = world.caller('globex');
     const then = (await readMessages('EVENTS')).filter(({ subject }) => subject.startsWith('events.globex.'));

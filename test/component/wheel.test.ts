@@ -20,7 +20,7 @@ async function runTests(python: string, pattern: string, path: string): Promise<
 }
 
 it.each(pythons)(
-  'passes its tests, with the cases of all clients, under Python $version',
+  'the wheel passes its tests and the cases of all clients under Python $version',
   async ({ python }) => {
     for (const pattern of ['test_c*.py', 'test_items.py'])
       expect(await runTests(python, pattern, pythonPath)).toMatch(/^Ran [1-9]\d* tests in .*\n\nOK\n$/m);
@@ -29,9 +29,12 @@ it.each(pythons)(
 
 const withPackages = pythonWithPackages === undefined ? [] : [pythonWithPackages];
 
-it.each(withPackages)('takes and makes frames of pandas and Polars, by %s', async (python) => {
-  expect(await runTests(python, 'test_frames.py', pythonPath)).toMatch(/\nOK\n$/);
-});
+it.each(withPackages)(
+  'the wheel reads and returns data frames of pandas and Polars, by %s',
+  async (python) => {
+    expect(await runTests(python, 'test_frames.py', pythonPath)).toMatch(/\nOK\n$/);
+  },
+);
 
 const mypy = (python: string, folder: string, ...args: string[]): Promise<string> =>
   run(python, ['-m', 'mypy', '--strict', '--cache-dir', join(folder, 'cache'), ...args], {
@@ -41,7 +44,7 @@ const mypy = (python: string, folder: string, ...args: string[]): Promise<string
     (error: unknown) => (error as { stdout: string }).stdout,
   );
 
-it.each(withPackages)('is typed strictly, as are its tests, by %s', async (python) => {
+it.each(withPackages)('the wheel and its tests pass a strict type check by %s', async (python) => {
   await using folder = await temporaryFolder();
   expect(await mypy(python, folder.path, 'src', 'tests')).toMatch(/^Success: no issues found/);
 });
@@ -63,7 +66,7 @@ if event["event"] == "supplier.created":
 `;
 
 it.each(withPackages)(
-  'installs into an empty environment, with its types, and passes there, by %s',
+  'the wheel installs into an empty environment, with its types, and passes there, by %s',
   async (python) => {
     await using folder = await temporaryFolder();
     const wheel = packWheel(folder.path, python);

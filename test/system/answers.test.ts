@@ -54,7 +54,7 @@ const totalOf = async (client: Client, kind: string): Promise<unknown> =>
   (await client.get(`/${kind}`)).body['total'];
 
 describe('pushes', () => {
-  it('are 200 when every item failed, and when there is none', async () => {
+  it('are answered 200 when every item failed, and when there is no item', async () => {
     const client = openClient(stack);
     const failed = await client.post('/suppliers', { suppliers: [{ externalId: 'S-1' }] });
     expect(failed).toMatchObject({ status: 200, body: { success: false, created: 0 } });
@@ -72,7 +72,7 @@ describe('pushes', () => {
     ['null', 'null', 'invalid_request'],
     ['no array', '{}', 'invalid_request'],
     ['something else than an array', '{"suppliers": {}}', 'invalid_request'],
-  ])('of %s are 400, and write nothing', async (_name, body, code) => {
+  ])('of %s are answered 400, and write nothing', async (_name, body, code) => {
     const client = openClient(stack);
     expectRefusal(await sendText(client, '/suppliers', body), 400, code);
     expect(await totalOf(client, 'suppliers')).toBe(0);
@@ -86,7 +86,7 @@ describe('pushes', () => {
     });
   });
 
-  it('take 500 items and not one more, of which nothing is written', async () => {
+  it('take 500 items; a push of 501 items writes nothing', async () => {
     const client = openClient(stack);
     const items = Array.from({ length: 501 }, (_, at) => supplier(`S-${at}`));
     const refused = await client.post('/suppliers', { suppliers: items });
@@ -99,7 +99,7 @@ describe('pushes', () => {
     });
   });
 
-  it('take 5 MiB and not a byte more, of which nothing is written', async () => {
+  it('take a body of 5 MiB; a larger body writes nothing', async () => {
     const client = openClient(stack);
     const bytesMax = 5 * 1024 * 1024;
     const text = JSON.stringify({ suppliers: [supplier('S-1')] });
@@ -130,7 +130,7 @@ describe('listings', () => {
     'since=2026-03-31T09:26:53',
     'since=2026-03-31&since=2026-03-31',
     'cursor=nonsense',
-  ])('with %s are 400', async (query) => {
+  ])('with %s are answered 400', async (query) => {
     const client = openClient(stack);
     for (const kind of ['suppliers', 'products', 'batches']) {
       expectRefusal(await client.get(`/${kind}?${query}`), 400, 'invalid_request');
@@ -145,7 +145,7 @@ describe('listings', () => {
     'since=2026-03-31T09:26:53%2B02:00',
     'page=7',
     'unknown=1',
-  ])('with %j are 200', async (query) => {
+  ])('with %j are answered 200', async (query) => {
     const client = openClient(stack);
     expect(await client.get(`/suppliers?${query}`)).toMatchObject({
       status: 200,
@@ -155,7 +155,7 @@ describe('listings', () => {
 });
 
 describe('webhooks', () => {
-  it('are 201 with their address once registered, and found there by their own integration only', async () => {
+  it('are registered with 201 and a Location, where only their own integration finds them', async () => {
     const client = openClient(stack);
     const registered = await client.post('/webhook-events', {
       url: 'http://127.0.0.1:9/',
@@ -187,7 +187,7 @@ describe('webhooks', () => {
     { url: 'http://10.0.0.1/', events: ['sync.completed'] },
     { url: 'http://127.0.0.1:9/', events: [] },
     { url: 'http://127.0.0.1:9/', events: ['supplier.deleted'] },
-  ])('that say %j are 400', async (body) => {
+  ])('with the body %j are answered 400', async (body) => {
     const client = openClient(stack);
     expectRefusal(await client.post('/webhook-events', body), 400, 'invalid_request');
     expect(await totalOf(client, 'webhook-events')).toBe(0);
@@ -195,7 +195,7 @@ describe('webhooks', () => {
 });
 
 describe('a service that is away', () => {
-  it('is 503 within 3 s, never a 200; the others go on, and so does it once it is back', async () => {
+  it('makes its own routes 503 within 3 s; other routes are served, and its own again once it is back', async () => {
     const client = openClient(stack);
     stack.hold('batches');
     await stack.kill('batches');
@@ -216,7 +216,7 @@ describe('a service that is away', () => {
   });
 });
 
-it('every answer carries a request id, and the one that was asked for where it can be', async () => {
+it('every answer has a request id, which is the X-Request-Id of its request where that is valid', async () => {
   for (const path of [
     '/healthz',
     '/readyz',
@@ -251,7 +251,7 @@ describe('strict handling', () => {
     ['/webhook-events/wh_0?detail=1&details=x', ['detail', 'details']],
     ['/webhook-events/wh_0/deliveries?limt=1&outcome=x&cursor=x', ['cursor', 'limt', 'outcome']],
     ['/events?limt=1&wait=x&after=x', ['after', 'limt', 'wait']],
-  ])('names everything that is wrong in %s', async (path, pointers) => {
+  ])('names every unknown field and key in %s', async (path, pointers) => {
     const answer = await strictly(openClient(stack), 'GET', path);
     expectRefusal(answer, 400, 'invalid_request');
     expect(pointersOf(answer)).toEqual(pointers);
@@ -295,13 +295,13 @@ describe('strict handling', () => {
     ],
     ['POST', '/webhook-events/wh_0/replay?detail=1', { since: 'x', til: 1 }, ['/since', '/til', 'detail']],
     ['POST', '/webhook-events/wh_0/test?detail=1', undefined, ['detail']],
-  ])('names everything that is wrong in %s %s of %j', async (method, path, body, pointers) => {
+  ])('names every unknown parameter in %s %s of %j', async (method, path, body, pointers) => {
     const answer = await strictly(openClient(stack), method, path, body);
     expectRefusal(answer, 400, 'invalid_request');
     expect(pointersOf(answer)).toEqual(pointers);
   });
 
-  it('writes nothing for an unknown parameter alone, and everything without it', async () => {
+  it('writes no item of a push with an unknown parameter, and each item of the same push without it', async () => {
     const client = openClient(stack);
     const body = { suppliers: [supplier('S-1')] };
     expectRefusal(await strictly(client, 'POST', '/suppliers?detail=true', body), 400, 'invalid_request');

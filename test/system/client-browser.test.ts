@@ -42,7 +42,7 @@ describe.each(browsers)('the client in %s', (chromium) => {
     await page.page.goto(`${gateway}/page/`);
   });
 
-  it('pushes, has a misspelt field refused, and lists', async () => {
+  it('pushes suppliers, reports a misspelt field, and lists suppliers', async () => {
     const seen = await page.page.evaluate(
       async ({ baseUrl, key }) => {
         const { openClient } = (globalThis as unknown as Loaded).client;
@@ -61,7 +61,7 @@ describe.each(browsers)('the client in %s', (chromium) => {
     expect(page.complaints).toEqual([]);
   });
 
-  it('verifies a real delivery, and no other', async () => {
+  it('verifies the signature of a real delivery, and refuses a changed delivery', async () => {
     const receiver = stack.use(await openReceiver(answer(200)));
     const { body } = await http.post('/webhook-events', { url: receiver.url, events: ['product.created'] });
     await http.post('/products', { products: [{ externalId: 'P-1', name: 'Eiche' }] });

@@ -30,7 +30,7 @@ const scoped = (scope: string): Client =>
 const suppliers = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ externalId: `S-${index}`, name: `Supplier ${index}` }));
 
-it('pushes, plans and lists more than one request holds', async () => {
+it('the client pushes, plans and lists more records than one request may have', async () => {
   const acme = clientOf('client-push');
   const items = suppliers(1_100);
   expect(await acme.plan('suppliers', items)).toMatchObject({ success: true, created: 1_100, syncIds: [] });
@@ -48,7 +48,7 @@ it('pushes, plans and lists more than one request holds', async () => {
   expect(await acme.run(syncId)).toMatchObject({ syncId, created: 500, errors: [] });
 });
 
-it('has a misspelt field refused, with the place of its item among all that were pushed', async () => {
+it('the client reports a misspelt field with the index of its item among all pushed items', async () => {
   const acme = clientOf('client-strict');
   const items = suppliers(600);
   const misspelt = { ...items[550], contry: 'SE' } as (typeof items)[number];
@@ -60,7 +60,7 @@ it('has a misspelt field refused, with the place of its item among all that were
   ]);
 });
 
-it('sets and reads what is expected, and names the scope that a token lacks', async () => {
+it('the client sets and reads expectations, and names the scope that a token lacks', async () => {
   const acme = clientOf('client-expectations');
   const { syncIds } = await acme.push('products', [{ externalId: 'P', name: 'Oak' }]);
   const set = await acme.expectations.set({ products: { everyHours: 26 }, suppliers: { everyHours: 1 } });
@@ -89,7 +89,7 @@ it('sets and reads what is expected, and names the scope that a token lacks', as
   expect((await reader.expectations.get()).products).toBeNull();
 });
 
-it('polls what has changed since, page by page, and archives', async () => {
+it('the client polls changed records page by page, and archives records', async () => {
   const acme = clientOf('client-poll');
   await acme.push('suppliers', suppliers(250));
   const walk = async (changedSince?: string) => {
@@ -112,7 +112,7 @@ it('polls what has changed since, page by page, and archives', async () => {
   expect(archived).toMatchObject([{ syncStatus: 'ARCHIVED' }]);
 });
 
-it('goes on polling until its caller ends it', async () => {
+it('the client polls until its caller aborts the loop', async () => {
   const acme = clientOf('client-follow');
   const abort = new AbortController();
   const seen: string[] = [];
@@ -135,7 +135,7 @@ it('goes on polling until its caller ends it', async () => {
   await expect(following).rejects.toThrow('enough');
 });
 
-it('polls the feed: from a time, from a page on, by kinds, to its end', async () => {
+it('the client reads the feed from a time or a cursor, by kinds of events, to its end', async () => {
   const acme = clientOf('client-feed');
   const since = new Date(Date.now() - 60_000).toISOString();
   await acme.push('suppliers', suppliers(3));
@@ -163,7 +163,7 @@ it('polls the feed: from a time, from a page on, by kinds, to its end', async ()
   await expect(walk({ after: 'elsewhere' })).rejects.toMatchObject({ status: 400 });
 });
 
-it('waits for events until its caller ends it', async () => {
+it('the client waits for events until its caller aborts the loop', async () => {
   const acme = clientOf('client-feed-waiting');
   const abort = new AbortController();
   const begun = Promise.withResolvers<void>();
@@ -186,7 +186,7 @@ it('waits for events until its caller ends it', async () => {
   await expect(following).rejects.toThrow('enough');
 });
 
-it('takes a key, or a client’s id and secret', async () => {
+it('the client logs in with a key, or with a client id and a secret', async () => {
   const key = stack.key ?? '';
   await open({ baseUrl: stack.gateway, key }).push('suppliers', suppliers(1));
   const client = open({
@@ -199,7 +199,7 @@ it('takes a key, or a client’s id and secret', async () => {
   await expect(wrong.list('suppliers').next()).rejects.toMatchObject({ status: 401, code: 'invalid_client' });
 });
 
-it('manages webhooks, and verifies what they deliver', async () => {
+it('the client manages webhooks, and verifies their deliveries', async () => {
   const acme = clientOf('client-webhooks');
   const received: Promise<Event | object>[] = [];
   let secret = '';

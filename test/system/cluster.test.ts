@@ -5,7 +5,7 @@ import { temporaryFolder } from '../support/folder.ts';
 import { processesOf, startStorm } from '../support/storm-process.ts';
 
 it(
-  'loses nothing, stores nothing twice, and fails no push while services are ended one after the other',
+  'a rolling restart of all services on a cluster of NATS loses no event, duplicates no record, and fails no push',
   { timeout: 180_000 },
   async () => {
     await using folder = await temporaryFolder();

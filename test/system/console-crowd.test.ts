@@ -77,7 +77,7 @@ describe.each(browsers)(`the console beside ${records} records in %s`, (chromium
     return { ...(await browser.open({ viewport: { width: 1280, height: 900 } })), link };
   };
   it(
-    'makes six requests at most for the overview, five for another view, and has each there soon',
+    'makes at most six requests for the overview and five for any other view, and shows each view soon',
     { timeout: 240_000 },
     async () => {
       const { page, link, requested, complaints, settled } = await open();
@@ -133,7 +133,7 @@ describe.each(browsers)(`the console beside ${records} records in %s`, (chromium
 
   // Setup: more webhooks than one page of the listing has; the last one of them is dead.
   // What this proves: the overview finds it, a page at a time.
-  it('finds the one webhook of all that needs a hand', async () => {
+  it('shows the one disabled webhook among all webhooks', async () => {
     const { page, link } = await open();
     receiver.behave(answer(410));
     await client.post('/suppliers', { suppliers: [{ externalId: 'gone', name: '' }] });

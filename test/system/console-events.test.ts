@@ -44,7 +44,7 @@ describe.each(browsers)('the events of the console in %s', (chromium) => {
     return { ...opened, client, link };
   }
 
-  it('come as they happen, can be held, are narrowed, and one is found by its id', async () => {
+  it('appear as they happen, can be paused and filtered, and are found by id', async () => {
     const { page, client, complaints } = await open('#/events');
     await page.getByText('Nothing yet. It waits.').waitFor();
     const run = await push(client, 'S-1', 'S-2');
@@ -71,7 +71,7 @@ describe.each(browsers)('the events of the console in %s', (chromium) => {
     await page.context().close();
   });
 
-  it('say since when they are missing where a place is no longer kept, and go on', async () => {
+  it('show from which time on events are missing when a cursor has expired, and go on', async () => {
     const { page, client } = await open('#/events');
     await page.getByText('Nothing yet. It waits.').waitFor();
     await push(client, 'S-1');
@@ -97,7 +97,7 @@ describe.each(browsers)('the events of the console in %s', (chromium) => {
 
   // Setup: eight tabs of one person, which have six connections to the gateway together.
   // What this proves: one call waits for all of them, each loads, and each is told.
-  it('are waited for by one tab for eight, each of which loads within a second', async () => {
+  it('are requested by one of eight tabs for all eight, each of which loads within a second', async () => {
     const { page, client, link } = await open('#/events');
     await page.getByText('Nothing yet. It waits.').waitFor();
     const waiting = new Set<unknown>();
@@ -133,66 +133,74 @@ describe.each(browsers)('the events of the console in %s', (chromium) => {
 
   // Setup: a page that nobody sees, as one in a tab behind another.
   // What this proves: whatever view it shows, it asks nothing until it is seen; then it asks at once.
-  it('are not asked for by a hidden tab, and nothing else is', { timeout: 120_000 }, async () => {
-    const { page, client, requested, settled } = await open('#/', { clock: true });
-    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
-    await settled();
-    const show = (state: 'hidden' | 'visible'): Promise<void> =>
-      page.evaluate(
-        `Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => '${state}' });
+  it(
+    'are not requested by a hidden tab, which sends no other request either',
+    { timeout: 120_000 },
+    async () => {
+      const { page, client, requested, settled } = await open('#/', { clock: true });
+      await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+      await settled();
+      const show = (state: 'hidden' | 'visible'): Promise<void> =>
+        page.evaluate(
+          `Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => '${state}' });
          document.dispatchEvent(new Event('visibilitychange'))`,
-      );
-    const asked = (): string[] => requested.filter((url) => !url.endsWith('.svg'));
-    await show('hidden');
-    const before = asked();
-    for (const hash of ['#/runs', '#/webhooks', '#/records', '#/events', '#/']) {
-      await goTo(page, hash);
-      await page.getByRole('heading', { level: 1 }).waitFor();
-    }
-    await push(client, 'S-1');
-    // A view that is seen asks once in 80 seconds at least.
-    await page.clock.runFor(81_000);
-    await settled();
-    expect(asked()).toEqual(before);
-    await show('visible');
-    await page
-      .getByRole('img', { name: 'The last 1 push: 1 item, 0 of them failed. The largest had 1.' })
-      .waitFor();
-    await page.getByText('sync.completed').waitFor();
-    await page.context().close();
-  });
+        );
+      const asked = (): string[] => requested.filter((url) => !url.endsWith('.svg'));
+      await show('hidden');
+      const before = asked();
+      for (const hash of ['#/runs', '#/webhooks', '#/records', '#/events', '#/']) {
+        await goTo(page, hash);
+        await page.getByRole('heading', { level: 1 }).waitFor();
+      }
+      await push(client, 'S-1');
+      // A view that is seen asks once in 80 seconds at least.
+      await page.clock.runFor(81_000);
+      await settled();
+      expect(asked()).toEqual(before);
+      await show('visible');
+      await page
+        .getByRole('img', { name: 'The last 1 push: 1 item, 0 of them failed. The largest had 1.' })
+        .waitFor();
+      await page.getByText('sync.completed').waitFor();
+      await page.context().close();
+    },
+  );
 
   // Timeline: nothing happens for 45 seconds, a push, nothing again.
   // What this proves: the feed makes a view ask, and time alone makes it look once a minute.
-  it('make a view ask again, which asks nothing while none come', { timeout: 120_000 }, async () => {
-    const { page, client, requested, settled } = await open('#/runs', { clock: true });
-    await page.getByText('No push matches.').waitFor();
-    const now = (): Promise<number> => page.evaluate<number>('Date.now()');
-    const answeredAt = await now();
-    await expect.poll(() => requested.some((url) => url.includes('wait='))).toBe(true);
-    await settled();
-    const asked = listings(requested).length;
-    await page.clock.runFor(45_000);
-    await settled();
-    expect(listings(requested)).toHaveLength(asked);
-    await push(client, 'S-1');
-    await page.getByRole('cell', { name: 'supplier' }).waitFor();
-    // Time alone makes it look after a minute.
-    expect((await now()) - answeredAt).toBeLessThan(55_000);
-    expect(listings(requested)).toHaveLength(asked + 1);
-    // What follows an event is looked for once more.
-    await page.clock.runFor(21_000);
-    await expect.poll(() => listings(requested).length).toBe(asked + 2);
-    await settled();
-    await page.clock.runFor(40_000);
-    await settled();
-    expect(listings(requested)).toHaveLength(asked + 2);
-    await page.clock.runFor(45_000);
-    await expect.poll(() => listings(requested).length).toBe(asked + 3);
-    await page.context().close();
-  });
+  it(
+    'reload the current view, which sends no request while no event comes',
+    { timeout: 120_000 },
+    async () => {
+      const { page, client, requested, settled } = await open('#/runs', { clock: true });
+      await page.getByText('No push matches.').waitFor();
+      const now = (): Promise<number> => page.evaluate<number>('Date.now()');
+      const answeredAt = await now();
+      await expect.poll(() => requested.some((url) => url.includes('wait='))).toBe(true);
+      await settled();
+      const asked = listings(requested).length;
+      await page.clock.runFor(45_000);
+      await settled();
+      expect(listings(requested)).toHaveLength(asked);
+      await push(client, 'S-1');
+      await page.getByRole('cell', { name: 'supplier' }).waitFor();
+      // Time alone makes it look after a minute.
+      expect((await now()) - answeredAt).toBeLessThan(55_000);
+      expect(listings(requested)).toHaveLength(asked + 1);
+      // What follows an event is looked for once more.
+      await page.clock.runFor(21_000);
+      await expect.poll(() => listings(requested).length).toBe(asked + 2);
+      await settled();
+      await page.clock.runFor(40_000);
+      await settled();
+      expect(listings(requested)).toHaveLength(asked + 2);
+      await page.clock.runFor(45_000);
+      await expect.poll(() => listings(requested).length).toBe(asked + 3);
+      await page.context().close();
+    },
+  );
 
-  it('are replaced by time where the token may not read them', { timeout: 120_000 }, async () => {
+  it('are replaced by a timer where the token lacks the scope of events', { timeout: 120_000 }, async () => {
     const scope = 'integration:syncs:read';
     const { page, requested, settled } = await open('#/runs', { clock: true, scope });
     await page.getByText('No push matches.').waitFor();
@@ -204,7 +212,7 @@ describe.each(browsers)('the events of the console in %s', (chromium) => {
   });
 
   // An hour of 50 events a second, told as another tab tells them.
-  it('take no more memory after an hour than after five minutes', { timeout: 120_000 }, async () => {
+  it('use no more memory after an hour than after five minutes', { timeout: 120_000 }, async () => {
     const { page, client } = await open('#/events');
     await page.getByText('Nothing yet. It waits.').waitFor();
     const session = await page.context().newCDPSession(page);

@@ -28,7 +28,7 @@ async function filesWith(folder: string, text: string): Promise<string[]> {
 // What this proves: the history has the link's code, which is good for nothing any more, and nothing on the disk has the token,
 // but what the tab itself keeps for as long as it is there.
 it.each(browsers)(
-  'opens the console in %s once, and leaves no token in its history',
+  'a link opens the console in %s once, and leaves no token in the history of the browser',
   async (executablePath) => {
     await using system = await startTestStack({ environment: { CONSOLE: 'on' } });
     await using folder = await temporaryFolder();
@@ -70,7 +70,7 @@ it.each(browsers)(
 
 // Setup: a page by https of another host, so that it has all that a link needs.
 // What this proves: by a link, a page of another machine cannot be made to call a server on the person's own machine.
-it.each(browsers)('opens a link in %s only from a page of the same machine', async (executablePath) => {
+it.each(browsers)('a link opens in %s only from a page of the same machine', async (executablePath) => {
   await using system = await startTestStack({ environment: { CONSOLE: 'on' } });
   const elsewhere = 'https://console.example.com';
   await using door = await openDoor({ page: `${elsewhere}/console`, issue: () => 'the-token' });

@@ -107,7 +107,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
     ['at the gateway', ''],
     ['behind a prefix', '/sync'],
   ])(
-    '%s leads from the link to a dead webhook that is alive again',
+    '%s leads from the link to a disabled webhook, which is enabled',
     { timeout: 120_000 },
     async (_where, prefix) => {
       await using behind = await openPrefix(system.gateway, prefix);
@@ -188,7 +188,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
     },
   );
 
-  it('takes the token out of the address at once, and keeps it in this tab alone', async () => {
+  it('removes the token from the address immediately, and keeps it in this tab alone', async () => {
     const { page, token, requested, complaints } = await open({ hash: '#/runs' });
     await heading(page, 'Runs').waitFor();
     const session = await page.context().newCDPSession(page);
@@ -216,49 +216,45 @@ describe.each(browsers)('the console in %s', (chromium) => {
     await page.context().close();
   });
 
-  it(
-    'has no finding of axe-core in any view, in both themes, at 390 and 1,280 px',
-    { timeout: 180_000 },
-    async () => {
-      await using receiver = await openReceiver();
-      const { page, client, complaints, settled } = await open();
-      await heading(page, 'Overview').waitFor();
+  it('passes axe-core in each view and theme, at 390 and 1,280 px', { timeout: 180_000 }, async () => {
+    await using receiver = await openReceiver();
+    const { page, client, complaints, settled } = await open();
+    await heading(page, 'Overview').waitFor();
+    await expectNoFindings(page);
+    receiver.behave(answer(410));
+    const id = await register(client, receiver);
+    const pushed = await client.post('/suppliers', { suppliers: [supplier('S-1'), { externalId: 'S-2' }] });
+    const run = String(pushed.headers.get('x-sync-id'));
+    await receiver.received(1);
+    const views: [hash: string, title: string | RegExp][] = [
+      ['#/', 'Overview'],
+      ['#/runs', 'Runs'],
+      [`#/runs/${run}`, run],
+      ['#/records', 'Records'],
+      ['#/records?externalId=S-1', 'Records'],
+      ['#/webhooks', 'Webhooks'],
+      [`#/webhooks/${id}`, id],
+      ['#/events', 'Events'],
+      ['#/nowhere', 'There is no such view'],
+    ];
+    for (const [hash, title] of views) {
+      await goTo(page, hash);
+      await heading(page, title).waitFor();
+      await settled();
       await expectNoFindings(page);
-      receiver.behave(answer(410));
-      const id = await register(client, receiver);
-      const pushed = await client.post('/suppliers', { suppliers: [supplier('S-1'), { externalId: 'S-2' }] });
-      const run = String(pushed.headers.get('x-sync-id'));
-      await receiver.received(1);
-      const views: [hash: string, title: string | RegExp][] = [
-        ['#/', 'Overview'],
-        ['#/runs', 'Runs'],
-        [`#/runs/${run}`, run],
-        ['#/records', 'Records'],
-        ['#/records?externalId=S-1', 'Records'],
-        ['#/webhooks', 'Webhooks'],
-        [`#/webhooks/${id}`, id],
-        ['#/events', 'Events'],
-        ['#/nowhere', 'There is no such view'],
-      ];
-      for (const [hash, title] of views) {
-        await goTo(page, hash);
-        await heading(page, title).waitFor();
-        await settled();
-        await expectNoFindings(page);
-      }
-      await goTo(page, `#/webhooks/${id}`);
-      for (const step of ['Replay …', 'Change …', 'Rotate the secret …', 'Delete …']) {
-        await press(button(page, step));
-        await expectNoFindings(page);
-        await page.keyboard.press('Escape');
-      }
-      await press(button(page, 'Sign out'));
-      await heading(page, 'Integration Sync').waitFor();
+    }
+    await goTo(page, `#/webhooks/${id}`);
+    for (const step of ['Replay …', 'Change …', 'Rotate the secret …', 'Delete …']) {
+      await press(button(page, step));
       await expectNoFindings(page);
-      expect(complaints).toEqual([]);
-      await page.context().close();
-    },
-  );
+      await page.keyboard.press('Escape');
+    }
+    await press(button(page, 'Sign out'));
+    await heading(page, 'Integration Sync').waitFor();
+    await expectNoFindings(page);
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
 
   it('makes five requests at most for a view', async () => {
     const client = openClient(system);
@@ -314,7 +310,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
     await page.context().close();
   });
 
-  it('saves the errors of a run, the first of many, as CSV that stays text', async () => {
+  it('saves the first errors of a run as CSV without formulas', async () => {
     const { page, client } = await open();
     const suppliers = Array.from({ length: 140 }, (_, index) => ({ externalId: `=S-${index}`, name: '' }));
     const pushed = await client.post('/suppliers', { suppliers });
@@ -333,7 +329,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
   });
 
   describe('a token', () => {
-    it('that is nonsense is refused in one line, and not sent again', async () => {
+    it('that is malformed is refused in one line, and not sent again', async () => {
       const { page, requested, settled } = await browser.open();
       await page.goto(`${system.gateway}/console#token=nonsense`);
       await page.getByRole('alert').getByText('This token is not valid, or has ended.').waitFor();
@@ -345,7 +341,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
       await page.context().close();
     });
 
-    it('of a link asks first in a tab that is signed in to another integration', async () => {
+    it('of a link replaces the token of another integration only after a confirmation', async () => {
       const { page, client, token, complaints } = await open();
       const other = openClient(system);
       const link = `token=${system.token({ integration: other.integration })}`;
@@ -378,7 +374,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
       await page.context().close();
     });
 
-    it('that ends while the page is open leaves the page, asks nothing more, and another one goes on', async () => {
+    it('that expires while the page is open keeps the page, ends its requests, and can be replaced', async () => {
       const { page, client, requested, complaints, settled } = await open({
         ttlSeconds: 600,
         hash: '#/runs',
@@ -409,21 +405,21 @@ describe.each(browsers)('the console in %s', (chromium) => {
       ['syncs:read', '#/runs', 'The history of pushes needs the scope'],
       ['webhooks:read', '#/webhooks', 'The list of webhooks needs the scope'],
       ['products:read', '#/records?kind=products', 'Products needs the scope'],
-    ])('without %s has that view off, which names it', async (scope, hash, words) => {
+    ])('without the scope %s disables its view, which names the scope', async (scope, hash, words) => {
       const { page, complaints } = await open({ scope: scopesBut(scope), hash });
       await page.getByText(`${words} integration:${scope}`).waitFor();
       expect(complaints).toEqual([]);
       await page.context().close();
     });
 
-    it('without expectations:read has what is expected off, which names it', async () => {
+    it('without expectations:read disables the expectations, and the page names the scope', async () => {
       const { page, complaints } = await open({ scope: scopesBut('nothing') });
       await page.getByText('What is expected needs the scope integration:expectations:read').waitFor();
       expect(complaints).toEqual([]);
       await page.context().close();
     });
 
-    it('without webhooks:write has the steps off, which name it', async () => {
+    it('without webhooks:write disables the buttons of webhooks, which name the scope', async () => {
       await using receiver = await openReceiver();
       const { page, client } = await open({ scope: scopesBut('webhooks:write') });
       const id = await register(client, receiver);
@@ -434,7 +430,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
     });
   });
 
-  it('sets how often a push is expected, and ends it', async () => {
+  it('sets and removes an expectation of pushes', async () => {
     const { page, client, complaints } = await open();
     const hours = page.getByRole('textbox', { name: 'Hours between two pushes of products' });
     await hours.fill('26');
@@ -454,7 +450,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
     await page.context().close();
   });
 
-  it('does a double click once, and says what became of a webhook that is gone', async () => {
+  it('sends one request for a double click, and reports a webhook that was deleted meanwhile', async () => {
     await using receiver = await openReceiver();
     const { page, client, requested } = await open();
     await client.post('/suppliers', { suppliers: [supplier('S-1')] });
@@ -480,7 +476,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
     await page.context().close();
   });
 
-  it('registers a receiver of this machine, names its fields in errors, and hands out the secret', async () => {
+  it('registers a receiver of this machine, names its fields in errors, and shows the secret', async () => {
     await using receiver = await openReceiver();
     const { page, complaints } = await open({ hash: '#/webhooks' });
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
@@ -523,7 +519,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
   });
 
   it(
-    'keeps what was there while a service is away, with its age, and asks again',
+    'keeps the last data of an unavailable service, with its age, and retries',
     { timeout: 120_000 },
     async () => {
       const client = openClient(system);
@@ -545,7 +541,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
     },
   );
 
-  it('shows and changes what a webhook is besides its address', async () => {
+  it('shows and changes the description, headers and limits of a webhook', async () => {
     await using receiver = await openReceiver();
     const { page, client } = await open();
     const { body } = await client.post('/webhook-events', { url: receiver.url, events: ['sync.completed'] });
@@ -568,7 +564,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
     await page.context().close();
   });
 
-  it('keeps what a person has entered when somebody else changes the webhook', async () => {
+  it('keeps the input of a form when another caller changes the webhook', async () => {
     await using receiver = await openReceiver();
     const client = openClient(system);
     const { body } = await client.post('/webhook-events', { url: receiver.url, events: ['sync.completed'] });
@@ -585,7 +581,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
     await page.context().close();
   });
 
-  it('lists what its receiver answers to a drill, and should have answered', async () => {
+  it('lists the answers of a receiver to a drill beside the expected answers', async () => {
     await using receiver = await openReceiver();
     const { page, client, complaints } = await open();
     const { body } = await client.post('/webhook-events', { url: receiver.url, events: ['sync.completed'] });
@@ -607,7 +603,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
   // Setup: a webhook with a header.
   // What this proves: the page shows a header's name and never its value, a new list replaces all headers, the receiver gets them,
   // and an empty list removes them.
-  it('shows the names of its headers, replaces them, and clears them', async () => {
+  it('shows, replaces and clears the header names of a webhook', async () => {
     await using receiver = await openReceiver();
     const { page, client, requested, complaints } = await open();
     const { body } = await client.post('/webhook-events', {
@@ -660,7 +656,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
   // Timeline: why, enabled, all that was not delivered is sent, then one event again.
   // What this proves: a person sees why, and brings back a webhook with what was given up before it was disabled.
   it(
-    'shows body and answer of a dead webhook, which is brought back and sent one again',
+    'shows the body and the answer of a failed attempt, enables the webhook, and sends one event again',
     { timeout: 180_000 },
     async () => {
       const { client, receiver, id } = await (dying ?? beginToDie());

@@ -49,7 +49,7 @@ interface Entity {
   name: string;
 }
 
-it('writes nothing, whatever fifty suppliers, a failed run and a receiver tell the agent to do', async () => {
+it('the MCP server writes nothing, whatever instructions are in supplier names, run errors and receivers’ answers', async () => {
   const suppliers = Array.from({ length: 50 }, (_one, id) => ({
     externalId: `S-${id}`,
     name: commands(id).replaceAll('\n', ' '),
@@ -123,7 +123,7 @@ it('writes nothing, whatever fifty suppliers, a failed run and a receiver tell t
   expect((await at.acme.get('/suppliers?limit=100&details=true')).body).toEqual(before.body);
 });
 
-it('lists six tools, each of which says that it only reads', async () => {
+it('the MCP server lists six tools, each marked as read-only', async () => {
   const agent = await startAgent(loader);
   const { result } = await agent.call('tools/list');
   const listed = result?.['tools'] as { name: string; annotations: object }[];
@@ -133,7 +133,7 @@ it('lists six tools, each of which says that it only reads', async () => {
   await agent.end();
 });
 
-it('answers in less than 20 KB, and goes on with more until every record was shown once', async () => {
+it('the MCP server answers in less than 20 KB, and pages with `more` show every record once', async () => {
   const suppliers = Array.from({ length: 130 }, (_one, id) => ({
     externalId: `S-${id}`,
     name: `"Größe" ${id} `.padEnd(400, '"'),
@@ -170,7 +170,7 @@ it('answers in less than 20 KB, and goes on with more until every record was sho
   await agent.end();
 });
 
-it('shows nothing of another integration', async () => {
+it('the MCP server shows nothing of another integration', async () => {
   const other = openClient(at.stack);
   const { headers } = await other.post('/suppliers', {
     suppliers: [{ externalId: 'S-theirs', name: 'Theirs' }],
@@ -189,7 +189,7 @@ it('shows nothing of another integration', async () => {
   await agent.end();
 });
 
-it('goes on after nonsense, wrong arguments and 10 MB, and ends above 16 MiB', async () => {
+it('the MCP server survives malformed messages, wrong arguments and 10 MB of input, and ends above 16 MiB', async () => {
   const agent = await startAgent(loader);
   await agent.write('nonsense\n[]\n{"jsonrpc":"1.0"}\n\u0000\n');
   expect((await agent.call('no/method')).error).toMatchObject({ code: -32_601 });

@@ -26,7 +26,7 @@ const caughtUp = (pushedAt = Date.now()): Promise<string> =>
 const fileOf = (countries: readonly string[]): string =>
   ['externalId;name;country', ...countries.map((country, n) => `S-${n};Name ${n};${country}`)].join('\n');
 
-it('prunes nothing after rejects were repaired and loaded: they belong to the load before', async () => {
+it('prune archives nothing after a load of repaired rejects, which belongs to the load before', async () => {
   await at.acme.post('/suppliers', { suppliers: [{ externalId: 'S-old', name: 'in no file' }] });
   await caughtUp();
   await at.loader.write('suppliers.csv', fileOf(['DE', 'DE', 'XX', 'XX', 'DE']));
@@ -55,7 +55,7 @@ it('prunes nothing after rejects were repaired and loaded: they belong to the lo
   });
 });
 
-it('does not prune another integration by a load, nor resume it there', async () => {
+it('prune and --resume refuse a load of another integration', async () => {
   await at.loader.write('suppliers.csv', fileOf(['DE']));
   expect((await at.loader.run('load', 'suppliers.csv')).code).toBe(0);
   const stranger = openClient(at.stack);
@@ -79,7 +79,7 @@ it('does not prune another integration by a load, nor resume it there', async ()
   expect(await at.loader.run('load', '--resume')).toMatchObject({ code: 0 });
 });
 
-it('takes eight loads in one folder: one loads, the others say whose turn it is and send nothing', async () => {
+it('one of eight concurrent loads in a folder runs; the others name it and send nothing', async () => {
   const rows = Array.from({ length: 3_000 }, () => 'DE');
   for (let n = 0; n < 8; n += 1)
     await at.loader.write(`suppliers-${n}.csv`, fileOf(rows).replaceAll('\nS-', `\n${n}-`));
@@ -105,7 +105,7 @@ it('takes eight loads in one folder: one loads, the others say whose turn it is 
   expect(beside.code).toBe(0);
 });
 
-it('takes over the folder of a load that was killed, and says which load it takes the place of', async () => {
+it('a load takes over the folder of a killed load, and names that load', async () => {
   await at.loader.write('suppliers.csv', fileOf(Array.from({ length: 20_000 }, () => 'DE')));
   const { child, ended } = at.loader.start('load', 'suppliers.csv', '--lanes', '1');
   await eventually(
@@ -131,7 +131,7 @@ it('takes over the folder of a load that was killed, and says which load it take
 
 const modeOf = async (name: string): Promise<number> => (await stat(pathOf(name))).mode % 0o1000;
 
-it('keeps what it writes from other users of the machine', async () => {
+it('a load writes state, rejects and results that other users of the machine cannot read', async () => {
   await at.loader.write('results.csv', 'of a release that wrote it for all');
   await at.loader.write('suppliers.csv', fileOf(['DE', 'XX']));
   await at.loader.run('load', 'suppliers.csv', '--results', 'results.csv');
@@ -143,16 +143,19 @@ it('keeps what it writes from other users of the machine', async () => {
   expect(await modeOf('rejects')).toBe(0o700);
 });
 
-it.each(['results.csv', 'rejects', '.integration-sync'])('writes through no link: %s', async (name) => {
-  await mkdir(pathOf('elsewhere'));
-  await writeFile(pathOf('elsewhere/file'), 'of another');
-  await symlink(name === 'results.csv' ? pathOf('elsewhere/file') : pathOf('elsewhere'), pathOf(name));
-  await at.loader.write('suppliers.csv', fileOf(['XX']));
-  const said = await at.loader.run('load', 'suppliers.csv', '--results', 'results.csv');
-  expect(said).toMatchObject({ code: 3, err: expect.stringContaining(`${name} is a link`) });
-  expect(await readdir(pathOf('elsewhere'))).toEqual(['file']);
-  expect(await readFile(pathOf('elsewhere/file'), 'utf8')).toBe('of another');
-});
+it.each(['results.csv', 'rejects', '.integration-sync'])(
+  'a load does not write through a symbolic link: %s',
+  async (name) => {
+    await mkdir(pathOf('elsewhere'));
+    await writeFile(pathOf('elsewhere/file'), 'of another');
+    await symlink(name === 'results.csv' ? pathOf('elsewhere/file') : pathOf('elsewhere'), pathOf(name));
+    await at.loader.write('suppliers.csv', fileOf(['XX']));
+    const said = await at.loader.run('load', 'suppliers.csv', '--results', 'results.csv');
+    expect(said).toMatchObject({ code: 3, err: expect.stringContaining(`${name} is a link`) });
+    expect(await readdir(pathOf('elsewhere'))).toEqual(['file']);
+    expect(await readFile(pathOf('elsewhere/file'), 'utf8')).toBe('of another');
+  },
+);
 
 /** A state that came along with a folder, and names files to write. */
 async function resumed(change: object, ...args: string[]): Promise<Ended> {
@@ -162,7 +165,7 @@ async function resumed(change: object, ...args: string[]): Promise<Ended> {
   return at.loader.run('load', '--resume', ...args);
 }
 
-it('resumes into no file outside of the working folder, unless the command names it too', async () => {
+it('a resumed load writes outside the working folder only to files that its command names', async () => {
   await at.loader.write('suppliers.csv', fileOf(['DE']));
   expect((await at.loader.run('load', 'suppliers.csv')).code).toBe(0);
   const outside = `${at.folder.path}-outside.csv`;
@@ -186,7 +189,7 @@ it('resumes into no file outside of the working folder, unless the command names
   expect(await readFile(outside, 'utf8')).toBe('of another');
 });
 
-it('ends with 1, and not with 3, where rows were stored before it stopped', async () => {
+it('a load that stops after rows were stored ends with 1 and not with 3', async () => {
   await at.loader.write('suppliers.csv', fileOf(Array.from({ length: 20_000 }, () => 'DE')));
   const { child, ended } = at.loader.start('load', 'suppliers.csv', '--lanes', '1');
   await eventually(total, (body) => (body as { total: number }).total > 0, 60_000);
@@ -205,7 +208,7 @@ it('ends with 1, and not with 3, where rows were stored before it stopped', asyn
   expect(end.err).toContain('Rows before this are stored: load --resume goes on.');
 });
 
-it('verifies that both sides are equal, and names what is not', async () => {
+it('verify confirms equal records, and names records that differ', async () => {
   // An empty cell leaves its field as it is.
   const rows = ['externalId;name;country', 'S-1;One;SE', 'S-2;Two;DE', 'S-1;One;', 'S-3;Three;DE'];
   await at.loader.write('suppliers.csv', rows.join('\n'));
@@ -242,7 +245,7 @@ it('verifies that both sides are equal, and names what is not', async () => {
   }
 });
 
-it('verifies no file with a wrong row as equal, and shows ten differences of many', async () => {
+it('verify counts a rejected row as a difference, and shows the first ten differences', async () => {
   await at.loader.write(
     'suppliers.csv',
     fileOf(Array.from({ length: 30 }, (_, n) => (n === 3 ? 'XX' : 'DE'))),

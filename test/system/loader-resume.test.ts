@@ -64,7 +64,7 @@ async function expectAllLoaded(sent: readonly string[]): Promise<void> {
 
 const args = ['load', 'suppliers.csv', '--lanes', '1', '--results', 'results.csv'];
 
-it('goes on after kill -9 with the first row that was not acknowledged, and writes nothing twice', async () => {
+it('a load that was killed resumes at the first unacknowledged row, and writes no reject twice', async () => {
   await at.loader.write('suppliers.csv', file);
   const { child, ended } = at.loader.start(...args);
   await eventually(stateOf, isUnderWay, 60_000);
@@ -86,7 +86,7 @@ it('goes on after kill -9 with the first row that was not acknowledged, and writ
   });
 });
 
-it('saves on Ctrl-C, and refuses to go on with a file that has changed', async () => {
+it('a load saves its offset on Ctrl-C, and refuses to resume with a changed file', async () => {
   await at.loader.write('suppliers.csv', file);
   const { child, ended } = at.loader.start(...args);
   await eventually(stateOf, isUnderWay, 60_000);
@@ -110,7 +110,7 @@ it('saves on Ctrl-C, and refuses to go on with a file that has changed', async (
 const kills = Number(process.env['SYNC_LOADER_KILLS'] ?? 3);
 
 it(
-  'has every row once, at whichever moments it, catalog and NATS were killed',
+  'a resumed load has stored each row once, whenever the loader, catalog and NATS were killed',
   { timeout: 60_000 + kills * 20_000 },
   async () => {
     const many = linesOf(3_000 * kills);

@@ -20,7 +20,7 @@ afterAll(() => stack[Symbol.asyncDispose]());
 
 const line = (message: object): string => `${JSON.stringify(message)}\n`;
 
-it('is a Singer target: a pause sends what waits, and a version archives what it lacks', async () => {
+it('the Singer target sends buffered records after a pause, and archives records that a new version lacks', async () => {
   await using folder = await temporaryFolder();
   const acme = openClient(stack);
   await acme.post('/suppliers', {
@@ -69,7 +69,7 @@ it('is a Singer target: a pause sends what waits, and a version archives what it
 const kills = Number(process.env['SYNC_LOADER_KILLS'] ?? 3);
 
 it(
-  'gives no STATE out before its records are stored, at whichever moments it is killed',
+  'the Singer target prints no STATE before its records are stored, whenever it is killed',
   { timeout: 60_000 + kills * 20_000 },
   async () => {
     await using folder = await temporaryFolder();
@@ -120,7 +120,7 @@ const pythons = [pythonWithPackages ?? 'python3'].filter(
 );
 
 it.each(pythons)(
-  'the destination of dlt pushes tables, and keeps what is rejected, by %s',
+  'the destination of dlt pushes tables, and writes rejected rows to a file, by %s',
   async (python) => {
     await using folder = await temporaryFolder();
     const acme = openClient(stack);

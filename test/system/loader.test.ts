@@ -26,7 +26,7 @@ async function fieldsOf(kind: string): Promise<Record<string, unknown>> {
 
 const latin1 = (lines: string[]): Buffer => Buffer.from(`${lines.join('\r\n')}\r\n`, 'latin1');
 
-it('loads what a German Excel writes, without a map: suppliers, products and batches in their order', async () => {
+it('loads the CSV files of a German Excel without a map: suppliers, then products, then batches', async () => {
   await at.loader.write(
     'batches.csv',
     latin1([
@@ -80,7 +80,7 @@ it('loads what a German Excel writes, without a map: suppliers, products and bat
   });
 });
 
-it('writes rejects like the file that came in, which load once they are repaired', async () => {
+it('writes rejects in the form of their file, which load once they are repaired', async () => {
   await at.loader.write(
     'suppliers.csv',
     latin1([
@@ -115,7 +115,7 @@ it('writes rejects like the file that came in, which load once they are repaired
   expect(await fieldsOf('suppliers')).toMatchObject({ 'S-2': { name: 'Größe', country: 'DE' } });
 });
 
-it('has the last row of an id win, with eight pushes in flight', async () => {
+it('stores the last row of an id, with eight pushes in flight', async () => {
   const rows: string[] = ['externalId,name'];
   for (let turn = 1; turn <= 20; turn += 1) {
     for (let id = 0; id < 1_000; id += 1)
@@ -132,7 +132,7 @@ it('has the last row of an id win, with eight pushes in flight', async () => {
   expect([...names]).toEqual(['turn 20']);
 });
 
-it('plans what the same files would do, takes what they hold as there, and changes nothing', async () => {
+it('plans a load of several files whose rows refer to each other, and changes nothing', async () => {
   await at.loader.write('suppliers.csv', 'externalId,name\nS-1,One\n');
   await at.loader.write('products.csv', 'externalId,name,supplierExternalId\nP-1,Oak,S-1\nP-2,Pine,S-404\n');
   const planned = await at.loader.run('plan', 'suppliers.csv', 'products.csv');
@@ -145,7 +145,7 @@ it('plans what the same files would do, takes what they hold as there, and chang
   expect((await at.acme.get('/sync-runs')).body).toMatchObject({ total: 0 });
 });
 
-it('stops where the first 500 rows are all rejected, shows five, and sends no more', async () => {
+it('stops when the first 500 rows are all rejected, shows five, and sends no more', async () => {
   const rows = Array.from({ length: 3_000 }, (_, index) => `S-${index},One,Narnia`);
   await at.loader.write('suppliers.csv', ['externalId,name,country', ...rows].join('\n'));
   const { code, err } = await at.loader.run('load', 'suppliers.csv');
@@ -157,7 +157,7 @@ it('stops where the first 500 rows are all rejected, shows five, and sends no mo
   expect(entities.reduce((sum, { failed }) => sum + failed, 0)).toBe(500);
 });
 
-it('names the scope that the key lacks, and takes a key that may write only', async () => {
+it('names the scope that the key lacks, and needs no scope of reading', async () => {
   await at.loader.write('suppliers.csv', 'externalId,name\nS-1,One\n');
   const { integration } = at.acme;
   const reading = openLoader({
@@ -189,7 +189,7 @@ it('names the scope that the key lacks, and takes a key that may write only', as
   });
 });
 
-it('takes standard input, NDJSON and JSON', async () => {
+it('loads standard input, NDJSON and JSON', async () => {
   const { child, ended } = at.loader.start('load', '-', '--kind', 'suppliers');
   child.stdin?.end('externalId\tname\nS-1\tOne\n');
   expect((await ended).code).toBe(0);
@@ -224,7 +224,7 @@ it('takes standard input, NDJSON and JSON', async () => {
   expect(await fieldsOf('batches')).toMatchObject({ 'B-1': { quantity: 2 } });
 });
 
-it('takes a workbook with a sheet for each kind, as Excel writes it', async () => {
+it('loads an Excel workbook with a sheet for each kind', async () => {
   const book = makeWorkbook({
     Notes: [['nothing to load']],
     Suppliers: [
@@ -255,7 +255,7 @@ it('takes a workbook with a sheet for each kind, as Excel writes it', async () =
   });
 });
 
-it('takes what SAP writes: a title, tabs, days as 20260331, 12,5- and DOS', async () => {
+it('loads an SAP export: a title, tabs, days as 20260331, numbers as 12,5-, a DOS encoding', async () => {
   const lines = [
     'Bestand vom 31.03.2026',
     '',
@@ -296,7 +296,7 @@ it('takes what SAP writes: a title, tabs, days as 20260331, 12,5- and DOS', asyn
   });
 });
 
-it('exports what a plan finds unchanged, and follows changes', async () => {
+it('exports records that a plan finds unchanged, and follows changes', async () => {
   const suppliers = Array.from({ length: 250 }, (_, index) => ({
     externalId: `S-${index}`,
     name: `Größe "${index}" 🌲`,
@@ -331,7 +331,7 @@ it('exports what a plan finds unchanged, and follows changes', async () => {
   expect((await follower.ended).code).toBe(130);
 });
 
-it('prunes what a full load did not have, and takes rejected rows as loaded', async () => {
+it('archives records that a full load lacked, but none of a rejected row', async () => {
   const suppliers = Array.from({ length: 100 }, (_, index) => ({ externalId: `S-${index}`, name: 'old' }));
   await at.acme.post('/suppliers', { suppliers });
   // The time up to which all is known catches up with the push.
@@ -363,7 +363,7 @@ it('prunes what a full load did not have, and takes rejected rows as loaded', as
   expect(archived.map(({ externalId }) => externalId)).toEqual(['S-0', 'S-1', 'S-2', 'S-3', 'S-4']);
 });
 
-it('measures what would be pruned by the records that are there, without those archived before', async () => {
+it('limits a prune by its share of the records that are not archived', async () => {
   const suppliers = Array.from({ length: 120 }, (_, index) => ({ externalId: `S-${index}`, name: 'old' }));
   await at.acme.post('/suppliers', { suppliers });
   const externalIds = suppliers.slice(20).map(({ externalId }) => externalId);
@@ -382,7 +382,7 @@ it('measures what would be pruned by the records that are there, without those a
   });
 });
 
-it('sets what is expected of the kinds of a load, and refuses a time that is none before anything is sent', async () => {
+it('sets expectations for the kinds of a load, and refuses an invalid interval before it sends anything', async () => {
   await at.loader.write('suppliers-expected.csv', latin1(['externalId;name', 'EXP-1;A']));
   const { code } = await at.loader.run('load', 'suppliers-expected.csv', '--expect-every', '2d');
   expect(code).toBe(0);

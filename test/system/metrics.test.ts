@@ -45,7 +45,7 @@ function labelsIn(metrics: readonly ServedMetric[], name: string): string[] {
   return [...new Set(found.flatMap(({ labels }) => labels.map((set) => set.join())))];
 }
 
-it('serves each metric that is documented, with its type and labels, and none besides', async () => {
+it('the services serve exactly the documented metrics, with their types and labels', async () => {
   await makeTraffic();
   // The receiver has the delivery a moment before its replica counts it.
   await expect
@@ -63,7 +63,7 @@ it('serves each metric that is documented, with its type and labels, and none be
   );
 });
 
-it('serves every metric that a panel or a rule asks for', async () => {
+it('the services serve every metric that a panel or an alerting rule queries', async () => {
   const series = new Set((await served()).flatMap((metric) => metric.series));
   const asked = (await readExpressions()).flatMap(([where, expression]) =>
     parsePromql(expression).selectors.map(({ metric }) => ({ where, metric })),
@@ -72,7 +72,7 @@ it('serves every metric that a panel or a rule asks for', async () => {
   expect(asked.filter(({ metric }) => !series.has(metric))).toEqual([]);
 });
 
-it('says in each process which build it is, to Prometheus and to nats micro info', async () => {
+it('each process reports its build to Prometheus and to nats micro info', async () => {
   const { version } = (await import('../../package.json', { with: { type: 'json' } })).default;
   for (const [service, urls] of Object.entries(stack.metrics())) {
     for (const url of urls) {
@@ -108,7 +108,7 @@ async function loggedBytes(): Promise<number> {
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-it('logs at most 4 KB for a push of 500 items to one webhook', async () => {
+it('the services log at most 4 KB for a push of 500 items to one webhook', async () => {
   const acme = openClient(stack);
   await using receiver = await openReceiver();
   await acme.post('/webhook-events', { url: receiver.url, events: ['supplier.created'] });

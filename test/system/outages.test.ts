@@ -20,7 +20,7 @@ const readiness = async (): Promise<{ status: number; detail: string }> => {
 const oneSupplier = (name: string) => ({ suppliers: [{ externalId: 'S-1', name }] });
 
 it.each<Service>(['gateway', 'catalog', 'batches', 'webhooks'])(
-  'is ready again within 15 s of the death of %s, and works',
+  'the system is ready and works again within 15 s of the death of %s',
   async (service) => {
     const acme = openClient(stack);
     await stack.kill(service);
@@ -32,34 +32,37 @@ it.each<Service>(['gateway', 'catalog', 'batches', 'webhooks'])(
   },
 );
 
-it.each(['nats', 'mongodb'] as const)('waits for %s, says so, and works when it is back', async (name) => {
-  const acme = openClient(stack);
-  await acme.post('/suppliers', oneSupplier('before'));
-  const engine = stack.engines[name];
-  engine.hold();
-  await engine.kill();
+it.each(['nats', 'mongodb'] as const)(
+  'a start waits for %s, says so, and serves once it is back',
+  async (name) => {
+    const acme = openClient(stack);
+    await acme.post('/suppliers', oneSupplier('before'));
+    const engine = stack.engines[name];
+    engine.hold();
+    await engine.kill();
 
-  const askedAt = awake();
-  const refused = await acme.post('/suppliers', oneSupplier('meanwhile'));
-  expect(refused).toMatchObject({ status: 503, body: { code: 'unavailable' } });
-  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
-  expect(awake() - askedAt).toBeLessThan(3_000);
-  await expect.poll(readiness, { timeout: 10_000 }).toEqual({
-    status: 503,
-    detail: expect.stringMatching(name === 'nats' ? /NATS|message bus/i : /database|MongoDB/i),
-  });
-  expect((await fetch(`${stack.gateway}/healthz`)).status).toBe(200);
+    const askedAt = awake();
+    const refused = await acme.post('/suppliers', oneSupplier('meanwhile'));
+    expect(refused).toMatchObject({ status: 503, body: { code: 'unavailable' } });
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    expect(awake() - askedAt).toBeLessThan(3_000);
+    await expect.poll(readiness, { timeout: 10_000 }).toEqual({
+      status: 503,
+      detail: expect.stringMatching(name === 'nats' ? /NATS|message bus/i : /database|MongoDB/i),
+    });
+    expect((await fetch(`${stack.gateway}/healthz`)).status).toBe(200);
 
-  await engine.resume();
-  await stack.ready(15_000);
-  expect(await acme.post('/suppliers', oneSupplier('after'))).toMatchObject({
-    status: 200,
-    body: { updated: 1 },
-  });
-  expect((await acme.get('/suppliers')).body).toMatchObject({ total: 1, entities: [{ name: 'after' }] });
-});
+    await engine.resume();
+    await stack.ready(15_000);
+    expect(await acme.post('/suppliers', oneSupplier('after'))).toMatchObject({
+      status: 200,
+      body: { updated: 1 },
+    });
+    expect((await acme.get('/suppliers')).body).toMatchObject({ total: 1, entities: [{ name: 'after' }] });
+  },
+);
 
-it('answers 503 for what is away and 200 for what is not', async () => {
+it('requests of an unavailable service are answered 503, all others 200', async () => {
   const acme = openClient(stack);
   stack.hold('batches');
   await stack.kill('batches');
@@ -77,7 +80,7 @@ const batch = (product: string) => ({
   batches: [{ externalId: `B-${product}`, productExternalId: product, batchNumber: 'L' }],
 });
 
-it('writes nothing of a batch push while catalog is away', async () => {
+it('a push of batches writes nothing while catalog is away', async () => {
   const acme = openClient(stack);
   await acme.post('/products', {
     products: [
@@ -103,64 +106,68 @@ const idOf = (hit: { body: string }) =>
 // Setup: four clients push without a pause, and a receiver gets every record. Timeline: the test kills
 // catalog, batches, webhooks and both engines in turn while they push. What this proves: every push that was
 // answered 200 is listed afterwards and announced to the receiver, whichever process died.
-it('loses nothing that was answered 200, whatever dies meanwhile', { timeout: 180_000 }, async () => {
-  const acme = openClient(stack);
-  await using receiver = await openReceiver();
-  await acme.post('/webhook-events', { url: receiver.url, events: ['supplier.created'] });
-  const acknowledged = new Set<string>();
-  const refusals = new Set<number | string>();
-  const stop = new AbortController();
-  const push = async (client: number): Promise<void> => {
-    for (let turn = 0; !stop.signal.aborted; turn += 1) {
-      const suppliers = Array.from({ length: 10 }, (_, index) => ({
-        externalId: `${client}-${turn}-${index}`,
-        name: `Supplier ${index}`,
-      }));
-      const answer = await acme.post('/suppliers', { suppliers }).catch(() => undefined);
-      if (answer?.status === 200 && answer.body['success'] === true) {
-        for (const { externalId } of suppliers) acknowledged.add(externalId);
-      } else {
-        refusals.add(answer?.status ?? 'no answer');
-        await new Promise((resolve) => setTimeout(resolve, 100));
+it(
+  'no push that was answered 200 is lost, whichever process dies meanwhile',
+  { timeout: 180_000 },
+  async () => {
+    const acme = openClient(stack);
+    await using receiver = await openReceiver();
+    await acme.post('/webhook-events', { url: receiver.url, events: ['supplier.created'] });
+    const acknowledged = new Set<string>();
+    const refusals = new Set<number | string>();
+    const stop = new AbortController();
+    const push = async (client: number): Promise<void> => {
+      for (let turn = 0; !stop.signal.aborted; turn += 1) {
+        const suppliers = Array.from({ length: 10 }, (_, index) => ({
+          externalId: `${client}-${turn}-${index}`,
+          name: `Supplier ${index}`,
+        }));
+        const answer = await acme.post('/suppliers', { suppliers }).catch(() => undefined);
+        if (answer?.status === 200 && answer.body['success'] === true) {
+          for (const { externalId } of suppliers) acknowledged.add(externalId);
+        } else {
+          refusals.add(answer?.status ?? 'no answer');
+          await new Promise((resolve) => setTimeout(resolve, 100));
+        }
       }
+    };
+    const pushing = Promise.all([0, 1, 2, 3].map(push));
+    for (const strike of [
+      () => stack.kill('catalog'),
+      () => stack.engines.mongodb.kill(),
+      () => stack.kill('webhooks'),
+      () => stack.engines.nats.kill(),
+      () => stack.kill('catalog'),
+    ]) {
+      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      await strike();
+      await stack.ready(20_000);
     }
-  };
-  const pushing = Promise.all([0, 1, 2, 3].map(push));
-  for (const strike of [
-    () => stack.kill('catalog'),
-    () => stack.engines.mongodb.kill(),
-    () => stack.kill('webhooks'),
-    () => stack.engines.nats.kill(),
-    () => stack.kill('catalog'),
-  ]) {
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
-    await strike();
-    await stack.ready(20_000);
-  }
-  stop.abort();
-  await pushing;
-  expect(acknowledged.size).toBeGreaterThan(100);
-  expect(['no answer', 503, 504]).toEqual(expect.arrayContaining([...refusals]));
+    stop.abort();
+    await pushing;
+    expect(acknowledged.size).toBeGreaterThan(100);
+    expect(['no answer', 503, 504]).toEqual(expect.arrayContaining([...refusals]));
 
-  const listed = new Set<string>();
-  for (let path: string | undefined = '/suppliers?limit=100'; path !== undefined;) {
-    const { body, headers } = await acme.get(path);
-    for (const { externalId } of (body as { entities: { externalId: string }[] }).entities)
-      listed.add(externalId);
-    path = /^<([^>]+)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1];
-  }
-  expect([...acknowledged].filter((externalId) => !listed.has(externalId))).toEqual([]);
+    const listed = new Set<string>();
+    for (let path: string | undefined = '/suppliers?limit=100'; path !== undefined;) {
+      const { body, headers } = await acme.get(path);
+      for (const { externalId } of (body as { entities: { externalId: string }[] }).entities)
+        listed.add(externalId);
+      path = /^<([^>]+)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1];
+    }
+    expect([...acknowledged].filter((externalId) => !listed.has(externalId))).toEqual([]);
 
-  const missing = () => {
-    const announced = new Set(receiver.hits.map(idOf));
-    return [...acknowledged].filter((externalId) => !announced.has(externalId)).length;
-  };
-  await expect.poll(missing, { timeout: 60_000, interval: 500 }).toBe(0);
-  const idByRecord = Map.groupBy(receiver.hits, idOf);
-  for (const [externalId, hits] of idByRecord) {
-    expect([externalId, new Set(hits.map(({ headers }) => headers['webhook-id'])).size]).toEqual([
-      externalId,
-      1,
-    ]);
-  }
-});
+    const missing = () => {
+      const announced = new Set(receiver.hits.map(idOf));
+      return [...acknowledged].filter((externalId) => !announced.has(externalId)).length;
+    };
+    await expect.poll(missing, { timeout: 60_000, interval: 500 }).toBe(0);
+    const idByRecord = Map.groupBy(receiver.hits, idOf);
+    for (const [externalId, hits] of idByRecord) {
+      expect([externalId, new Set(hits.map(({ headers }) => headers['webhook-id'])).size]).toEqual([
+        externalId,
+        1,
+      ]);
+    }
+  },
+);

@@ -59,7 +59,7 @@ async function overdueOf({ client, dueMs }: Expected): Promise<{ dueAt: string; 
 }
 
 it(
-  'a push that does not come is announced once within a minute, and one that comes in time never, whatever dies',
+  'a push that is overdue is announced once within a minute, a push in time never, whichever process dies',
   { timeout: lastsMs + 240_000 },
   async () => {
     await using stack = await startTestStack({ ownMongodb: true, replicas: { catalog: 2 } });

@@ -16,7 +16,7 @@ afterAll(async () => stack[Symbol.asyncDispose]());
 // Timeline: webhook, supplier, product, batch with a draft, listings, the same again, a change.
 // What this proves: the documented flow works from outside, to the key, through every service, and no other
 // integration sees anything of it.
-it('takes an integrator from a token to signed deliveries', async () => {
+it('an integrator gets from a token to signed deliveries', async () => {
   const acme = openClient(stack);
   const bystander = openClient(stack);
   await using receiver = await openReceiver();
@@ -161,7 +161,7 @@ it('takes an integrator from a token to signed deliveries', async () => {
   ).toMatchObject({ status: 200, body: { success: false } });
 });
 
-it('gives every record of a new id to exactly one of many pushes, over two replicas', async () => {
+it('exactly one of many concurrent pushes to two replicas creates the record of a new id', async () => {
   const acme = openClient(stack);
   const suppliers = Array.from({ length: 100 }, (_, index) => ({
     externalId: `S-${index}`,
@@ -188,7 +188,7 @@ it('gives every record of a new id to exactly one of many pushes, over two repli
 const idsOf = (body: Record<string, unknown>) =>
   (body as { entities: { externalId: string }[] }).entities.map(({ externalId }) => externalId);
 
-it('pages through everything by number and by Link, each record once', async () => {
+it('a walk by page numbers or by Link headers shows each record once', async () => {
   const acme = openClient(stack);
   const suppliers = Array.from({ length: 250 }, (_, index) => ({
     externalId: `S-${index}`,
@@ -216,7 +216,7 @@ it('pages through everything by number and by Link, each record once', async () 
   });
 });
 
-it('announces to internal services and lists every replica to the micro protocol', async () => {
+it('internal services receive events, and the NATS micro protocol lists every replica', async () => {
   const { openTestBus, text } = await import('../support/bus.ts');
   const acme = openClient(stack);
   await using bus = await openTestBus(stack.nats);
@@ -256,7 +256,7 @@ it('announces to internal services and lists every replica to the micro protocol
     .toEqual(['batches', 'catalog', 'catalog', 'gateway', 'webhooks', 'webhooks']);
 });
 
-it('reads records back, whatever their ids are', async () => {
+it('a listing by externalId finds records with any valid id', async () => {
   const acme = openClient(stack);
   const bystander = openClient(stack);
   const ids = ['..', 'a/b', 'é', '+', '%2F', 'a blank inside', '\u{1f332}'.repeat(255)];
@@ -279,7 +279,7 @@ it('reads records back, whatever their ids are', async () => {
 
 // Setup: an internal service that asks for the record inside its event handler, while the record is pushed again and again.
 // What this proves: it sees the state that the event announces, or something newer.
-it('shows a record as its event says to a service that asks at once', async () => {
+it('a service that reads a record immediately after its event sees that state', async () => {
   const { openFollower, openTestBus, text } = await import('../support/bus.ts');
   const acme = openClient(stack);
   await using bus = await openTestBus(stack.nats);

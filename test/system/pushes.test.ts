@@ -184,7 +184,7 @@ describe('the fields of an item', () => {
     expect(after['total']).toBe(Number(before['total']) + Number(refused.body['created']));
   });
 
-  it('that is no number that there is, is refused as what it is', async () => {
+  it('that is not a JSON number is refused with its type', async () => {
     const client = await openFilled();
     const response = await fetch(`${stack.gateway}/api/v1/integration/batches`, {
       method: 'POST',
@@ -204,7 +204,7 @@ const idOf = async (client: Client): Promise<unknown> =>
   ((await client.get('/suppliers')).body['entities'] as { internalId: string }[])[0]?.internalId;
 
 describe('pushed again', () => {
-  it('absent is kept, null is cleared, an array is replaced, unknown is ignored, and only a change is a change', async () => {
+  it('keeps absent fields, clears null, replaces arrays, ignores unknown fields, and announces only a change', async () => {
     const client = openClient(stack);
     const full = {
       ...right.suppliers,
@@ -231,7 +231,7 @@ describe('pushed again', () => {
     }
   });
 
-  it('twice in one push is one record, created and then updated', async () => {
+  it('twice in one push, an item makes one record, created and then updated', async () => {
     const client = openClient(stack);
     const { body } = await pushTo(client, 'products', [right.products, { ...right.products, name: 'Ash' }]);
     const [first, second] = body['records'] as { internalId: string; status: string }[];
@@ -241,14 +241,14 @@ describe('pushed again', () => {
     expect((await client.get('/products')).body).toMatchObject({ total: 1, entities: [{ name: 'Ash' }] });
   });
 
-  it('by another integration is another record', async () => {
+  it('by another integration, the same item makes another record', async () => {
     const [one, other] = [await openFilled(), await openFilled()];
     expect(await idOf(one)).not.toBe(await idOf(other));
     await pushTo(one, 'suppliers', [{ ...right.suppliers, name: 'Mine' }]);
     expect((await other.get('/suppliers')).body).toMatchObject({ entities: [{ name: 'Nordic Timber AB' }] });
   });
 
-  it('keeps its internal id through everything', async () => {
+  it('keeps the internal id of its record through every change', async () => {
     const client = openClient(stack);
     const seen = new Set<unknown>();
     for (const name of ['A', 'B', 'B', 'C']) {
@@ -260,7 +260,7 @@ describe('pushed again', () => {
 });
 
 describe('listings', () => {
-  it('clamp, echo, page and link, and end where there is no more', async () => {
+  it('clamp the limit, echo page and limit, link pages, and end after the last record', async () => {
     const client = openClient(stack);
     const items = Array.from({ length: 130 }, (_, index) => ({ externalId: `s${index}`, name: 'N' }));
     await pushTo(client, 'suppliers', items);
@@ -297,7 +297,7 @@ describe('listings', () => {
     'since=now',
     'cursor=AAAA',
     'cursor=',
-  ])('refuse %s', async (query) => {
+  ])('refuse the query %s', async (query) => {
     for (const listed of [...kinds, 'dds']) {
       expect(await bystander.get(`/${listed}?${query}`)).toMatchObject({
         status: 400,
@@ -306,7 +306,7 @@ describe('listings', () => {
     }
   });
 
-  it('show since a time what came after it, and say which time to ask for next', async () => {
+  it('show records synced after `since`, and return the `since` of the next poll', async () => {
     const client = await openFilled();
     for (const kind of kinds) {
       const first = await client.get(`/${kind}`);
@@ -360,7 +360,7 @@ describe('autoCreateDDS', () => {
     expect((await client.get('/dds')).body).toEqual({ entities: [entry], total: 1, page: 1, limit: 50 });
   });
 
-  it.each([null, 'true', 1])('is no %j', async (autoCreateDDS) => {
+  it.each([null, 'true', 1])('refuses the value %j', async (autoCreateDDS) => {
     const client = await openFilled();
     const before = await everythingOf(client);
     expect(await pushTo(client, 'batches', [right.batches], { autoCreateDDS })).toMatchObject({
@@ -372,7 +372,7 @@ describe('autoCreateDDS', () => {
 });
 
 describe('the history of pushes', () => {
-  it('has every push that was answered 200 and none that was not, newest first', async () => {
+  it('has exactly the pushes that were answered 200, newest first', async () => {
     const client = openClient(stack);
     const answers = [
       await pushTo(client, 'suppliers', [right.suppliers, {}]),
@@ -407,6 +407,6 @@ describe('the history of pushes', () => {
   });
 });
 
-it('leaves a bystander, through all of this, as it was', async () => {
+it('leaves the records of another integration unchanged', async () => {
   expect(await everythingOf(bystander)).toEqual(bystanderBefore);
 });

@@ -55,7 +55,7 @@ async function connectRaw() {
 const eventsIn = (lines: readonly string[]): string[] =>
   lines.filter((line) => !line.startsWith('record ')).map((line) => line.split(' ')[1] ?? '');
 
-it('the readers are there in CI', () => {
+it('the programs that the readers need are installed in CI', () => {
   const missing = Object.entries(readers).filter(([, found]) => found.length === 0);
   expect(process.env['CI'] === 'true' ? missing : []).toEqual([]);
 });
@@ -63,7 +63,7 @@ it('the readers are there in CI', () => {
 describe.each(
   Object.entries(readers).flatMap(([language, [command]]) => (command ? [{ language, command }] : [])),
 )('in $language', ({ language, command }) => {
-  it('reads each event once, with its record, goes on where it was, and replays from a time', async () => {
+  it('a reader reads each event once, resumes at its offset, and replays from a time', async () => {
     const acme = openClient(stack);
     const settings = { INTEGRATION: acme.integration, NAME: `reader-${language}` };
     const push = (id: string) =>

@@ -83,7 +83,7 @@ async function failedInDrill(client: ReturnType<typeof openClient>, id: string):
 
 for (const { language, needs, prepare } of languages) {
   it.runIf(isThere(needs))(
-    `verifies real deliveries in ${language}, and refuses what another secret has signed`,
+    `the receiver in ${language} verifies real deliveries, and refuses signatures of another secret`,
     async () => {
       const command = prepare();
       const acme = openClient(stack);
@@ -115,7 +115,7 @@ for (const { language, needs, prepare } of languages) {
     },
   );
 
-  it.runIf(isThere(needs))(`does not start in ${language} with a secret that a stranger could guess`, () => {
+  it.runIf(isThere(needs))(`the receiver in ${language} does not start with a guessable secret`, () => {
     const [program = '', ...options] = prepare();
     for (const secret of ['', 'whsec_', 'whsec_dG9vIHNob3J0']) {
       const environment = { ...process.env, PYTHONPATH: pythonPath, PORT: '0', WEBHOOK_SECRET: secret };
@@ -128,7 +128,7 @@ for (const { language, needs, prepare } of languages) {
 
 const hasFlask = spawnSync('python3', ['-c', 'import flask']).status === 0;
 
-it.runIf(hasFlask)('does not blame a receiver of Flask in a drill', async () => {
+it.runIf(hasFlask)('a receiver in Flask passes a drill', async () => {
   const acme = openClient(stack);
   const port = await findPort();
   const url = `http://127.0.0.1:${port}/`;
@@ -142,7 +142,7 @@ it.runIf(hasFlask)('does not blame a receiver of Flask in a drill', async () => 
   expect(await failedInDrill(acme, id)).toEqual([]);
 });
 
-it('is received by npm run receive, verified by both signatures and retried', async () => {
+it('npm run receive verifies both signatures of a delivery, and gets retries', async () => {
   const child = spawn(
     process.execPath,
     [resolve('dev/receive.ts'), '--integration', 'receive-test', '--fail', '1', '--host', '127.0.0.2'],

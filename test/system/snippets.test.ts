@@ -115,18 +115,18 @@ async function linkPackages(packages: string, to: string): Promise<void> {
 }
 
 it.each(snippets)(
-  '$page names scripts, options, files, settings and services that there are',
+  '$page names only scripts, options, files, settings and services that exist',
   async ({ all }) => {
     expect((await Promise.all(all.map(faultsOf))).flat()).toEqual([]);
   },
 );
 
 for (const { page, all } of snippets.filter((one) => one.all.some(isRun)))
-  it.runIf(!lacks(all))(`${page} does what it shows when its commands are pasted`, async () => {
+  it.runIf(!lacks(all))(`the commands of ${page} print what the page shows`, async () => {
     expect(await runSnippets(all, placeOf(basename(page, '.md')))).toEqual([]);
   });
 
-it('runs every snippet but those that cannot run here, each for a reason', () => {
+it('every snippet is run, or has one of the known reasons not to', () => {
   const given = snippets.flatMap(({ all }) => all).map(({ notRun }) => notRun);
   expect(new Set(given)).toEqual(new Set([undefined, ...reasons]));
 });

@@ -41,7 +41,7 @@ async function forgottenAfterDays(name: string): Promise<number> {
   }
 }
 
-it('prints the events of one integration as they happen, and goes on where a durable reader stopped', async () => {
+it('npm run tail prints the events of one integration as they happen, and resumes a durable consumer', async () => {
   const acme = openClient(stack);
   const bystander = openClient(stack);
   const push = (name: string) => acme.post('/suppliers', { suppliers: [{ externalId: 'S-1', name }] });
@@ -70,7 +70,7 @@ it('prints the events of one integration as they happen, and goes on where a dur
   expect(await second.stop()).toBe(0);
 });
 
-it('says so when a durable reader of that name reads something else', async () => {
+it('npm run tail reports a durable consumer of the same name with other subjects', async () => {
   const { integration } = openClient(stack);
   const durable = ['--durable', `taken-${integration}`];
   const first = await startTail('--integration', integration, ...durable);

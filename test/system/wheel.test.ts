@@ -10,19 +10,22 @@ const integrations = ['push', 'strict', 'wide', 'poll', 'events', 'values', 'web
   (name) => `py-${name}`,
 );
 
-it.each(pythons.slice(-1))('pushes, lists, polls and verifies under Python $version', async ({ python }) => {
-  await using stack = await startTestStack();
-  const tokens = integrations.map((integration) => [integration, stack.token({ integration })]);
-  const args = ['-X', 'dev', '-m', 'unittest', 'discover', '-s', join(wheelFolder, 'tests/service')];
-  const { stderr } = await promisify(execFile)(python, args, {
-    env: {
-      PATH: process.env['PATH'],
-      PYTHONPATH: pythonPath,
-      PYTHONDONTWRITEBYTECODE: '1',
-      GATEWAY: stack.gateway,
-      KEY: stack.key ?? '',
-      TOKENS: JSON.stringify(Object.fromEntries(tokens)),
-    },
-  });
-  expect(stderr).toMatch(/^Ran 8 tests in .*\n\nOK\n$/m);
-});
+it.each(pythons.slice(-1))(
+  'the wheel pushes, lists, polls and verifies under Python $version',
+  async ({ python }) => {
+    await using stack = await startTestStack();
+    const tokens = integrations.map((integration) => [integration, stack.token({ integration })]);
+    const args = ['-X', 'dev', '-m', 'unittest', 'discover', '-s', join(wheelFolder, 'tests/service')];
+    const { stderr } = await promisify(execFile)(python, args, {
+      env: {
+        PATH: process.env['PATH'],
+        PYTHONPATH: pythonPath,
+        PYTHONDONTWRITEBYTECODE: '1',
+        GATEWAY: stack.gateway,
+        KEY: stack.key ?? '',
+        TOKENS: JSON.stringify(Object.fromEntries(tokens)),
+      },
+    });
+    expect(stderr).toMatch(/^Ran 8 tests in .*\n\nOK\n$/m);
+  },
+);

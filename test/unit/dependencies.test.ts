@@ -60,7 +60,7 @@ const manifests = await Array.fromAsync(
   ),
 );
 
-it.each(manifests)('%s names what its package imports, and nothing else', async (manifest) => {
+it.each(manifests)('%s has exactly the imported packages as dependencies', async (manifest) => {
   const read = JSON.parse(await readFile(join(root, manifest), 'utf8'));
   const { name } = read;
   // What the console needs is needed where it is built, and not where it is served.
@@ -82,7 +82,7 @@ it.each(manifests)('%s names what its package imports, and nothing else', async 
 });
 
 // Its packages are not installed with the project's, and what a framework loads by itself stands in no import.
-it('the rivals of the benchmark name what they import, outside the workspaces', async () => {
+it('the rivals of the benchmark have their imports as dependencies, outside the workspaces', async () => {
   const folder = join(root, 'dev/bench/rivals');
   const { dependencies } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
   const texts = await filesOf(folder);
@@ -94,7 +94,7 @@ it('the rivals of the benchmark name what they import, outside the workspaces', 
 });
 
 it.each(['package-lock.json', 'dev/bench/rivals/package-lock.json'])(
-  '%s names no address of a registry',
+  '%s has no address of a registry',
   async (file) => {
     expect(await readFile(join(root, file), 'utf8')).not.toContain('"resolved": "http');
   },

@@ -42,7 +42,7 @@ test('a schema with a mistake is noticed', () => {
 });
 
 // What calls the compilers, and with which schemas.
-test('these are all', () => {
+test('this test has all schemas', () => {
   const compiled = sources().flatMap(
     (text) => text.match(/(?<=\b(?:bodyExaminer|readConfig|settle)\(|^ {2}schema: )[A-Z]\w+(?=[,)])/gm) ?? [],
   );

@@ -9,7 +9,7 @@ it.each(orders)('$why: $short < $long', ({ short, long, times = 1 }) => {
 it.each([
   ['const aMs = 2 * 1_000;', 2_000],
   ['{ aMs: 5 }', 5],
-])('is read from %j', (text, ms) => {
+])('a time is read from %j', (text, ms) => {
   expect(timeIn(text, 'aMs')).toBe(ms);
 });
 
@@ -17,6 +17,6 @@ it.each([
   ['const otherMs = 1;', 'no time is called aMs'],
   ['const aMs = bMs;', 'no time is called aMs'],
   ['{ aMs: 5 }; { aMs: 7 }', '2 times are called aMs'],
-])('is not read from %j', (text, why) => {
+])('no time is read from %j', (text, why) => {
   expect(() => timeIn(text, 'aMs')).toThrow(why);
 });

@@ -43,7 +43,7 @@ const trusting = (authority: Authority): Promise<Record<string, string>> =>
   inFiles({ NATS_TLS_CA: authority.cert });
 
 describe('a nats-server with a certificate of a private authority', () => {
-  it.each(['tls', 'nats'])('is believed at %s://<ip> where the certificate names the IP', async (scheme) => {
+  it.each(['tls', 'nats'])('is trusted at %s://<ip> where the certificate names the IP', async (scheme) => {
     const { byIp } = await startTls(await ours.issue('IP:127.0.0.1'));
     const { bus } = comeIn({ NATS_URL: byIp.replace('tls', scheme), ...(await trusting(ours)) });
     expect((await bus).connected).toBe(true);
@@ -52,13 +52,13 @@ describe('a nats-server with a certificate of a private authority', () => {
   it.each([
     ['another IP', 'IP:127.0.0.2'],
     ['the name that the client takes an IP for', 'DNS:localhost'],
-  ])('is not believed at tls://<ip> where the certificate names %s', async (_, name) => {
+  ])('is not trusted at tls://<ip> where the certificate names %s', async (_, name) => {
     const { byIp } = await startTls(await ours.issue(name));
     const reason = await reasonOfWait(comeIn({ NATS_URL: byIp, ...(await trusting(ours)) }));
     expect(reason).toMatch(/IP: 127\.0\.0\.1 is not in the cert's list/);
   });
 
-  it('is believed at its name, and only where the certificate names it', async () => {
+  it('is trusted at its host name, and only where the certificate has that name', async () => {
     const named = await startTls(await ours.issue('DNS:localhost'));
     expect((await comeIn({ NATS_URL: named.byName, ...(await trusting(ours)) }).bus).connected).toBe(true);
     const unnamed = await startTls(await ours.issue('IP:127.0.0.1'));
@@ -69,7 +69,7 @@ describe('a nats-server with a certificate of a private authority', () => {
   it.each([
     ['nothing is said of authorities', undefined],
     ['another authority is trusted', () => another],
-  ])('is not believed where %s', async (_, trusted) => {
+  ])('is not trusted where %s', async (_, trusted) => {
     const { byIp } = await startTls(await ours.issue('IP:127.0.0.1'));
     const settings = trusted === undefined ? {} : await trusting(trusted());
     expect(await reasonOfWait(comeIn({ NATS_URL: byIp, ...settings }))).toBe(
@@ -94,7 +94,7 @@ describe('the NATS client by itself', () => {
 });
 
 describe('a nats-server that asks for a client certificate', () => {
-  it('lets in one of its authority', async () => {
+  it('accepts a client certificate of its authority', async () => {
     const { byIp } = await startTls(await ours.issue('IP:127.0.0.1'), ours);
     const own = await inFiles({ NATS_TLS_CERT: client.cert, NATS_TLS_KEY: client.key });
     const coming = comeIn({ NATS_URL: byIp, ...(await trusting(ours)), ...own });
@@ -102,14 +102,14 @@ describe('a nats-server that asks for a client certificate', () => {
     expect(coming.logText()).not.toContain('PRIVATE KEY');
   });
 
-  it('is named as the reason of the wait where there is none', async () => {
+  it('is the logged reason of the wait of a client without a certificate', async () => {
     const { byIp } = await startTls(await ours.issue('IP:127.0.0.1'), ours);
     expect(await reasonOfWait(comeIn({ NATS_URL: byIp, ...(await trusting(ours)) }))).toBe(
       'nats-server asks for a client certificate: set NATS_TLS_CERT and NATS_TLS_KEY',
     );
   });
 
-  it('is named as the reason of the wait where it takes no such certificate', async () => {
+  it('is the logged reason of the wait of a client whose certificate it rejects', async () => {
     const { byIp } = await startTls(await ours.issue('IP:127.0.0.1'), ours);
     const foreign = await another.issue('DNS:catalog');
     const own = await inFiles({ NATS_TLS_CERT: foreign.cert, NATS_TLS_KEY: foreign.key });
@@ -119,7 +119,7 @@ describe('a nats-server that asks for a client certificate', () => {
   });
 });
 
-it('a key of another certificate ends the start with its words', async () => {
+it('a key of another certificate ends the start with an error that names the setting', async () => {
   const { key } = await ours.issue('DNS:catalog');
   const files = await inFiles({ NATS_TLS_CERT: client.cert, NATS_TLS_KEY: key });
   expect(() => comeIn(files)).toThrow(/^NATS_TLS_KEY: expected the key of NATS_TLS_CERT, got another$/);
@@ -129,7 +129,7 @@ it.each([
   ['NATS_TLS_CA', 'one or more certificates in PEM'],
   ['NATS_TLS_CERT', 'a certificate in PEM, followed by the certificates of its issuers'],
   ['NATS_TLS_KEY', 'a private key in PEM, without a passphrase'],
-])('%s that is no PEM ends the start with its words, and is not shown', async (name, expected) => {
+])('%s that is no PEM ends the start with an error that does not show the value', async (name, expected) => {
   const text = '-----BEGIN CERTIFICATE-----\nhunter2\n-----END CERTIFICATE-----';
   const files = await inFiles({ [name]: text });
   expect(() => comeIn(files)).toThrow(

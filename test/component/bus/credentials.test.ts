@@ -98,28 +98,31 @@ const kinds: [string, () => Kind | Promise<Kind>][] = [
   ['a credentials file', () => credentialsFile()],
 ];
 
-it.each(kinds)('nats-server lets in %s, and keeps out another, which waits and says why', async (_, make) => {
-  const { server, plain = {}, right, wrong } = await make();
-  const { url } = await start(server);
-  const settings = { NATS_URL: url, ...plain };
+it.each(kinds)(
+  'nats-server accepts %s, and rejects a wrong credential, whose client waits and logs why',
+  async (_, make) => {
+    const { server, plain = {}, right, wrong } = await make();
+    const { url } = await start(server);
+    const settings = { NATS_URL: url, ...plain };
 
-  const comingIn = comeIn({ ...settings, ...(await inFiles(right)) });
-  const bus = await comingIn.bus;
-  const heard = Promise.withResolvers<string>();
-  using _listening = bus.listen('greeting', ({ body }) => heard.resolve(Buffer.from(body).toString()));
-  bus.broadcast('greeting', 'hello');
-  expect(await heard.promise).toBe('hello');
+    const comingIn = comeIn({ ...settings, ...(await inFiles(right)) });
+    const bus = await comingIn.bus;
+    const heard = Promise.withResolvers<string>();
+    using _listening = bus.listen('greeting', ({ body }) => heard.resolve(Buffer.from(body).toString()));
+    bus.broadcast('greeting', 'hello');
+    expect(await heard.promise).toBe('hello');
 
-  for (const texts of [wrong, {}]) {
-    const keptOut = comeIn({
-      ...(texts === wrong ? settings : { NATS_URL: url }),
-      ...(await inFiles(texts)),
-    });
-    expect(await reasonOfWait(keptOut)).toMatch(/authorization violation/i);
-    for (const secret of secretsOf(texts)) expect(keptOut.logText()).not.toContain(secret);
-  }
-  for (const secret of secretsOf(right)) expect(comingIn.logText()).not.toContain(secret);
-});
+    for (const texts of [wrong, {}]) {
+      const keptOut = comeIn({
+        ...(texts === wrong ? settings : { NATS_URL: url }),
+        ...(await inFiles(texts)),
+      });
+      expect(await reasonOfWait(keptOut)).toMatch(/authorization violation/i);
+      for (const secret of secretsOf(texts)) expect(keptOut.logText()).not.toContain(secret);
+    }
+    for (const secret of secretsOf(right)) expect(comingIn.logText()).not.toContain(secret);
+  },
+);
 
 it.each([
   ['NATS_NKEY_SEED', (seed: string) => seed],
@@ -129,7 +132,7 @@ it.each([
       `-----BEGIN NATS USER JWT-----\nx.y.z\n------END NATS USER JWT------\n\n` +
       `-----BEGIN USER NKEY SEED-----\n${seed}\n------END USER NKEY SEED------`,
   ],
-])('a damaged seed in %s ends the start with its words', async (name, textOf) => {
+])('a damaged seed in %s ends the start with an error that names the setting', async (name, textOf) => {
   const seed = seedOf(createUser());
   const damaged = seed.slice(0, -4) + (seed.endsWith('AAAA') ? 'BBBB' : 'AAAA');
   const coming = comeIn({ [name]: textOf(damaged) });
@@ -140,14 +143,14 @@ it.each([
   );
 });
 
-it('a limit of the account is named as the reason of the wait', async () => {
+it('a client beyond a limit of its account waits, and logs the limit', async () => {
   const { server, right } = await credentialsFile({ ...unlimited, conn: 1 });
   const settings = { NATS_URL: (await start(server)).url, ...(await inFiles(right)) };
   expect((await comeIn(settings).bus).connected).toBe(true);
   expect(await reasonOfWait(comeIn(settings))).toBe('maximum account active connections exceeded');
 });
 
-it('a nats-server that asks for nothing lets in who says nothing', async () => {
+it('a nats-server without users accepts a client without credentials', async () => {
   const { url } = await start([]);
   await using bus = await openTestBus(url);
   expect(bus.connected).toBe(true);

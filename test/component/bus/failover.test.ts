@@ -85,7 +85,7 @@ const answerSlowly: BusHandler = async () => {
 };
 
 describe('a request', () => {
-  it('waits while its own process goes to another node', async () => {
+  it('waits while its own process reconnects to another server', async () => {
     await using asking = await openOn('n1', 'asking');
     await using answering = await openOn('n2', 'answering');
     await using _served = await serve(answering, async () => ({ body: 'done' }));
@@ -96,7 +96,7 @@ describe('a request', () => {
     expect(await ask(asking)).toBe('done');
   });
 
-  it('waits while all replicas of the service go to another node', async () => {
+  it('waits while all replicas of the service reconnect to another server', async () => {
     await using asking = await openOn('n1', 'asking');
     await using answering = await openOn('n2', 'answering');
     await using _served = await serve(answering, async () => ({ body: 'done' }));
@@ -107,7 +107,7 @@ describe('a request', () => {
     expect(await ask(asking)).toBe('done');
   });
 
-  it('is answered by a replica that goes to another node while it works on the request', async () => {
+  it('is answered by a replica that reconnects to another server while it works on the request', async () => {
     await using asking = await openOn('n1', 'asking');
     await using answering = await openOn('n3', 'answering');
     const entered = Promise.withResolvers<void>();
@@ -126,7 +126,7 @@ describe('a request', () => {
     expect(await answer).toBe('done');
   });
 
-  it('is asked once more where its line drops, if it may be done twice, and is refused otherwise', async () => {
+  it('is repeated after a lost connection if it is idempotent, and fails otherwise', async () => {
     await using asking = await openOn('n1', 'asking');
     await using answering = await openOn('n2', 'answering');
     const both = Promise.withResolvers<void>();
@@ -145,7 +145,7 @@ describe('a request', () => {
   });
 
   it(
-    'is answered though every node is ended in good order, one after the other',
+    'is answered while every server is stopped in lame duck mode, one after the other',
     { timeout: 120_000 },
     async () => {
       await using asking = await openTestBus(cluster.url, 'asking');
@@ -182,7 +182,7 @@ describe('a request', () => {
   );
 });
 
-it('goes to another server at once where its own stands still', async () => {
+it('a client whose server is stopped connects to another server immediately', async () => {
   const { log, text: lines } = openTestLog('asking');
   await using _bus = await openBus({ url: nodeOf('n1').engine.url, name: 'asking', log });
   using _standing = await freeze(nodeOf('n1').engine.pids());
@@ -199,7 +199,7 @@ function saidAt(lines: string, words: string): number | undefined {
   return line === undefined ? undefined : Date.parse((JSON.parse(line) as { time: string }).time);
 }
 
-it('stays with a server that is about to end where there is no other', async () => {
+it('a client stays with a server in lame duck mode while there is no other server', async () => {
   await using alone = await startNats();
   await using bus = await openTestBus(alone.url, 'alone');
   let missed = 0;
@@ -257,7 +257,7 @@ const leaderOfStream = () =>
   });
 
 it(
-  'reads on, and nothing twice, soon after the leader of its stream has died',
+  'a reader goes on, without duplicates, soon after the leader of its stream has died',
   { timeout: 120_000 },
   async () => {
     await using making = await openTestBus(cluster.url, 'making');
@@ -305,7 +305,7 @@ async function openCopied(bus: Bus, name: string): Promise<void> {
   );
 }
 
-it('leaves nothing out of an exact reading that the leader had', { timeout: 60_000 }, async () => {
+it('an exact read misses no message that the leader had', { timeout: 60_000 }, async () => {
   await using bus = await openTestBus(cluster.url, 'reading');
   await openCopied(bus, 'EXACT');
   const missed: number[] = [];
@@ -319,7 +319,7 @@ it('leaves nothing out of an exact reading that the leader had', { timeout: 60_0
   expect(missed).toEqual([]);
 });
 
-it('ends an exact reading where there is nothing, and where all is older', async () => {
+it('an exact read ends on an empty stream, and where all messages are older', async () => {
   await using bus = await openTestBus(cluster.url, 'reading');
   await openCopied(bus, 'OLD');
   const read = (subject: string, from: { time: Date } | { sequence: number }) =>

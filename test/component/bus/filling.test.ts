@@ -38,7 +38,7 @@ async function perDay(bus: Bus, nowMs?: number): Promise<number> {
 // Setup: a store with room for some 500 events.
 // Timeline: 100 events, which take a fifth; 320 in all; until nothing fits.
 // What this proves: the gauge, the note, the log and the command warn while events are still stored, and not before.
-test('a store that fills is announced by gauge, note, log and command before events wait', async () => {
+test('a gauge, a note, the log and ops streams report a filling stream before events wait', async () => {
   await using nats = await startNats();
   await using bus = await openTestBus(nats.url);
   await makeStreams(bus, { EVENTS_MAX_BYTES: 500_000 });
@@ -81,7 +81,7 @@ test('a store that fills is announced by gauge, note, log and command before eve
   expect(text()).toContain('no stream will be full soon');
 });
 
-it('counts what was stored in the last day, less what will be too old in two days', async () => {
+it('the time until a stream is full counts the bytes of the last day, less those that expire in two days', async () => {
   await using nats = await startNats();
   await using bus = await openTestBus(nats.url);
   await makeStreams(bus);
@@ -98,7 +98,7 @@ it('counts what was stored in the last day, less what will be too old in two day
   expect(await perDay(bus, secondAt + 6 * dayMs)).toBeCloseTo(-bytes / 2, -2);
 });
 
-it('takes events as stored evenly where a login may not read them', async () => {
+it('the time until a stream is full assumes an even rate where a login may not read the stream', async () => {
   await using nats = await startNatsAs([
     'jetstream { store_dir: $NATS_STORE_DIR, sync_interval: always }',
     'no_auth_user: a',
@@ -121,18 +121,21 @@ it.each([
     '',
   ],
   ['nats-server', [], ', max_file_store: 1MB'],
-] as const)('counts both streams against the limit of %s', async (_, lines, ofServer) => {
-  await using nats = await startNatsAs([
-    `jetstream { store_dir: $NATS_STORE_DIR, sync_interval: always${ofServer} }`,
-    ...lines,
-  ]);
-  await using bus = await openTestBus(nats.url);
-  await makeStreams(bus);
-  await announce(bus, 300);
-  const fillings = fillingsOf(await bus.readLevels(streams), await serverLevel(nats.monitorUrl));
-  for (const { daysLeft, limit } of fillings) {
-    expect(daysLeft).toBeGreaterThan(0.5);
-    expect(daysLeft).toBeLessThan(0.8);
-    expect(limit).toMatch(ofServer === '' ? '`max_file`' : '`max_file_store`');
-  }
-});
+] as const)(
+  'the time until a stream is full counts both streams against the limit of %s',
+  async (_, lines, ofServer) => {
+    await using nats = await startNatsAs([
+      `jetstream { store_dir: $NATS_STORE_DIR, sync_interval: always${ofServer} }`,
+      ...lines,
+    ]);
+    await using bus = await openTestBus(nats.url);
+    await makeStreams(bus);
+    await announce(bus, 300);
+    const fillings = fillingsOf(await bus.readLevels(streams), await serverLevel(nats.monitorUrl));
+    for (const { daysLeft, limit } of fillings) {
+      expect(daysLeft).toBeGreaterThan(0.5);
+      expect(daysLeft).toBeLessThan(0.8);
+      expect(limit).toMatch(ofServer === '' ? '`max_file`' : '`max_file_store`');
+    }
+  },
+);

@@ -63,7 +63,7 @@ async function useAll(bus: Bus): Promise<void> {
 
 // Setup: two nats-servers, each with JetStream of a domain of its own, the one a leaf of the other.
 // What this proves: a service at the leaf keeps its streams where its setting says, and nothing where it connects.
-it('of a domain: the streams are there, not where the service connects', async () => {
+it('a service creates its streams in the configured JetStream domain', async () => {
   const port = await findPort();
   const hub = await start([
     'server_name: hub',
@@ -84,7 +84,7 @@ it('of a domain: the streams are there, not where the service connects', async (
 const imported = (subject: string, to = subject): string =>
   `{ service: { account: EVENTS, subject: "${subject}" }, to: "${to}" }`;
 
-it('of another account, imported under a prefix', async () => {
+it('a service uses the JetStream of another account, imported under a prefix', async () => {
   const [events, sync] = ['owner', 'guest'].map((user) => ({ user, password: `p-${user}` }));
   const url = await start([
     'jetstream { store_dir: $NATS_STORE_DIR }',
@@ -110,7 +110,7 @@ it('of another account, imported under a prefix', async () => {
   expect(await owner.messagesIn('FAR')).toBe(1);
 });
 
-it('that is not there is waited for, with the subject under which it was asked', async () => {
+it('a service waits for a missing JetStream, and logs the subject that it asked', async () => {
   const url = await start(storage('hub'));
   const { log, text } = openTestLog();
   const bus = await openBus({ url, jetstream: { domain: 'moon' }, name: 'test', log });

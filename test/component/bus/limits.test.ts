@@ -44,7 +44,7 @@ it.each<[string, string[], RegExp]>([
   ['one stream', ['max_streams: 1'], /raise `max_streams` .* to 5.*stream OTHER/],
   ['a small disk', ['max_file: 1KB'], /`max_file`.*EVENTS_MAX_BYTES.*stream EVENTS/],
   ['small streams', ['disk_max_stream_bytes: 1KB'], /`disk_max_stream_bytes`.*EVENTS_MAX_BYTES/],
-])('an account with %s makes no stream, and the error names what to set', async (name, limits, words) => {
+])('an account with %s creates no stream, and the error names the limit', async (name, limits, words) => {
   const file = name === 'a small disk' ? [] : ['max_file: 1GB'];
   await using nats = await withAccount(...file, ...limits);
   await using bus = await openTestBus(nats.url);
@@ -65,7 +65,7 @@ it.each<[string, string[], RegExp]>([
     /`disk_max_stream_bytes`.*EVENTS_MAX_BYTES/,
   ],
 ])(
-  'a stream keeps what it has where an account with %s gives no more, and a note says so',
+  'a stream stays unchanged where an account with %s allows no more, and a note says so',
   async (_, limits, words) => {
     await using nats = await withAccount(...limits);
     await using bus = await openTestBus(nats.url);
@@ -75,7 +75,7 @@ it.each<[string, string[], RegExp]>([
   },
 );
 
-it('a consumer beyond those of its account names what to set, for as long as it is refused', async () => {
+it('the error of a consumer beyond the limit of its account names that limit until it is created', async () => {
   await using nats = await withAccount('max_file: 1GB', 'max_consumers: 1');
   await using bus = await openTestBus(nats.url);
   await bus.ensureStream(events());
@@ -93,7 +93,7 @@ it('a consumer beyond those of its account names what to set, for as long as it 
   expect(bus.streamNotes()).toEqual([]);
 });
 
-it('a consumer of more unacknowledged messages than its account allows names what to set', async () => {
+it('the error of a consumer beyond the account’s limit of unacknowledged messages names that limit', async () => {
   await using nats = await withAccount('max_file: 1GB', 'max_ack_pending: 500');
   await using bus = await openTestBus(nats.url);
   await bus.ensureStream(events());
@@ -114,7 +114,7 @@ const publishUntilRefused = async (limit: string, settings: Parameters<typeof ev
   );
 };
 
-it('the error of a publisher to a full stream, or to a full account, names what to set', async () => {
+it('the error of a publisher to a full stream, or to a full account, names the limit', async () => {
   expect(await publishUntilRefused('max_file: 1GB', { EVENTS_MAX_BYTES: 1_000_000 })).toContain(
     'the stream is full: raise EVENTS_MAX_BYTES',
   );

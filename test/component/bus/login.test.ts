@@ -23,7 +23,7 @@ it.each<[string, Login]>([
 
 // Setup: a server that does not know this user at first, and knows it later.
 // What this proves: the log gives the reason for the wait, without the password, and the wait ends by itself.
-it('the log names a refusal at once, without the password', async () => {
+it('the log has a refused login immediately, without the password', async () => {
   let known = false;
   await using server = await startStrictNats({ admits: ({ user }) => known && user === 'me' });
   const { log, text } = openTestLog();

@@ -19,7 +19,7 @@ afterAll(async () => {
   await nats[Symbol.asyncDispose]();
 });
 
-it('tells listeners that they may have missed messages', async () => {
+it('a connection tells its listeners that they may have missed messages', async () => {
   await using bus = await openTestBus(nats.url, 'listening');
   let missed = 0;
   using _listening = bus.listen(
@@ -46,7 +46,7 @@ const codeOf = (work: Promise<unknown>): Promise<string> =>
 // What this proves: callers that wait get an error at once; while the server is away every request fails at
 // once; when it is back everything works again, and the stored messages are there, without an operator's
 // help.
-it('fails every waiting call at once when the server is gone, and goes on by itself when it is back', async () => {
+it('waiting requests fail immediately when nats-server is gone, and later requests work when it is back', async () => {
   await using asking = await openTestBus(nats.url, 'asking');
   await using answering = await openTestBus(nats.url, 'answering');
   const entered = Promise.withResolvers<void>();
@@ -115,7 +115,7 @@ it('fails every waiting call at once when the server is gone, and goes on by its
   expect(following.seen).toEqual(['before', 'after']);
 });
 
-it('goes on by itself where the server does not know it for a while', async () => {
+it('a connection recovers by itself from a nats-server that rejects its login for a while', async () => {
   await using strict = await startStrictNats();
   await using bus = await openTestBus(strict.url);
   strict.turnAway(4);
@@ -127,7 +127,7 @@ it('goes on by itself where the server does not know it for a while', async () =
   expect(await codeOf(bus.request('svc.catalog.some.ask', { timeoutMs: 10_000 }))).toBe('ok');
 });
 
-it('closes without an error where the server goes at the same moment', async () => {
+it('a connection closes without an error while nats-server goes away', async () => {
   for (let round = 0; round < 5; round += 1) {
     await using server = await startNats();
     const bus = await openTestBus(server.url);
@@ -138,7 +138,7 @@ it('closes without an error where the server goes at the same moment', async () 
   }
 });
 
-it('waits for a server that is not there yet', async () => {
+it('a connection waits for a nats-server that does not run yet', async () => {
   nats.hold();
   await nats.kill();
   const opening = openTestBus(nats.url, 'early');
@@ -152,7 +152,7 @@ it('waits for a server that is not there yet', async () => {
   expect(bus.connected).toBe(true);
 });
 
-it('notices within 3 s that the server stands still, says so, and goes on when it goes on', async () => {
+it('a connection notices within 3 s that nats-server is stopped, logs it, and recovers with it', async () => {
   await using asking = await openTestBus(nats.url, 'asking');
   await using answering = await openTestBus(nats.url, 'answering');
   await using _served = await answering.serve({

@@ -53,7 +53,7 @@ async function failureOf(work: Promise<unknown>): Promise<Failure> {
   throw new Error(`expected a Failure, got ${String(error)}`);
 }
 
-it('answers 503 where a stream that the request needs is missing, and 500 where the handler has a bug', async () => {
+it('a request is answered 503 where a stream is missing, and 500 where the handler has a bug', async () => {
   await using _ = await serve(answering, {
     'svc.catalog.echo.ask': async ({ body }) => {
       const { lastSequence } = await answering.streamFacts(text(body));
@@ -70,7 +70,7 @@ it('answers 503 where a stream that the request needs is missing, and 500 where 
   }
 });
 
-it('carries a request and its answer, with their headers', async () => {
+it('a request and its reply keep their headers', async () => {
   await using _ = await serve(answering, {
     'svc.catalog.echo.ask': async ({ body, headers, integration, requestId, deadline }) => {
       const leftMs = deadline - performance.now();
@@ -96,7 +96,7 @@ it('carries a request and its answer, with their headers', async () => {
   });
 });
 
-it('carries a failure to the caller as data', async () => {
+it('a failure of a service reaches the caller as data', async () => {
   await using _ = await serve(answering, {
     'svc.catalog.fail.ask': async () => {
       throw new Failure('too_many_items', 'At most 500.', {
@@ -114,7 +114,7 @@ it('carries a failure to the caller as data', async () => {
   });
 });
 
-it('says the HTTP status of every answer in its headers', async () => {
+it('every reply has its HTTP status in a header', async () => {
   await using _ = await serve(answering, {
     'svc.webhooks.endpoints.register': async ({ body }) => {
       if (body.length > 0) return {};
@@ -134,7 +134,7 @@ it('says the HTTP status of every answer in its headers', async () => {
 });
 
 // A reply goes out with the rights of the service: an answer to these would delete a stream, or reach another handler.
-it('drops a request whose reply subject is no inbox, and one that JetStream delivers', async () => {
+it('a service drops a request whose reply subject is no inbox, and a request that JetStream delivers', async () => {
   const taken: string[] = [];
   await using _ = await serve(answering, {
     'svc.catalog.guarded.ask': async ({ body }) => {
@@ -170,7 +170,7 @@ it('drops a request whose reply subject is no inbox, and one that JetStream deli
   await expect.poll(() => taken).toEqual(['imported', 'last']);
 });
 
-it('refuses a request that names no integration, none that is valid, or two', async () => {
+it('a service refuses a request with no integration, an invalid one, or two', async () => {
   let taken = 0;
   await using _ = await serve(answering, {
     'svc.catalog.named.ask': async () => {
@@ -193,7 +193,7 @@ it('refuses a request that names no integration, none that is valid, or two', as
   expect(taken).toBe(1);
 });
 
-it('says nothing to the caller of a cause inside the service', async () => {
+it('the reply to a caller does not have the internal cause of a failure', async () => {
   await using _ = await serve(answering, {
     'svc.catalog.bug.ask': async () => {
       throw new TypeError('password of the database is hunter2');
@@ -204,7 +204,7 @@ it('says nothing to the caller of a cause inside the service', async () => {
   expect(JSON.stringify(failure)).not.toContain('hunter2');
 });
 
-it('tells a service without replicas from one that answers too late', async () => {
+it('no responders and a time-out are different errors for the caller', async () => {
   const gate = Promise.withResolvers<void>();
   await using _ = await serve(answering, {
     'svc.catalog.slow.ask': async () => {
@@ -224,7 +224,7 @@ it('tells a service without replicas from one that answers too late', async () =
   gate.resolve();
 });
 
-it('tells the replica that serves a request whether its caller still waits', async () => {
+it('a replica learns whether the caller of a request still waits', async () => {
   const requests: BusRequest[] = [];
   const done = Promise.withResolvers<void>();
   await using _ = await serve(answering, {
@@ -264,7 +264,7 @@ it('tells the replica that serves a request whether its caller still waits', asy
   ]);
 });
 
-it('knows how old a request is from the first answer of its caller on', async () => {
+it('a replica knows the age of a request from the first answer of its caller on', async () => {
   const leftMs: number[] = [];
   await using _ = await serve(answering, {
     'svc.catalog.dated.ask': async (request) => {
@@ -287,7 +287,7 @@ it('knows how old a request is from the first answer of its caller on', async ()
   expect(Math.max(...ofKnown)).toBeGreaterThan(0);
 });
 
-it('tells the replica that has a request when its caller stops waiting for it, and for no other', async () => {
+it('a replica learns when the caller of a request stops waiting, and of no other request', async () => {
   const requests = new Map<string, BusRequest>();
   const done = Promise.withResolvers<void>();
   await using _ = await serve(answering, {
@@ -324,7 +324,7 @@ it('tells the replica that has a request when its caller stops waiting for it, a
   await other;
 });
 
-it('tells no caller that its request failed before the replica that has it must ask', async () => {
+it('a request on a lost connection fails only once its replica must ask whether the caller still waits', async () => {
   await using own = await startNats();
   await using bus = await openTestBus(own.url);
   await using replica = await connectTo(own.url);
@@ -352,7 +352,7 @@ async function connectTo(servers: string) {
 
 // They take seconds, so they go side by side.
 describe.concurrent('a request whose answer takes long', () => {
-  it('keeps its caller waiting while the replica that serves it lives', async () => {
+  it('keeps its caller waiting while its replica lives', async () => {
     await using _ = await serve(answering, {
       'svc.catalog.long.ask': async () => {
         await new Promise((resolve) => setTimeout(resolve, 8_000));
@@ -363,7 +363,7 @@ describe.concurrent('a request whose answer takes long', () => {
     expect(text(reply.body)).toBe('done');
   });
 
-  it('fails within seconds when the replica that served it is gone', async () => {
+  it('fails within seconds of the death of its replica', async () => {
     await using replica = await connectRaw();
     replica.nats.subscribe('svc.catalog.dying.ask', { callback: () => undefined });
     await replica.nats.flush();
@@ -375,7 +375,7 @@ describe.concurrent('a request whose answer takes long', () => {
     expect(awake() - beganAwakeAt).toBeLessThan(8_000);
   });
 
-  it('gets one answer alone where its caller knows no signs of life', async () => {
+  it('gets a single reply where its caller expects no interim replies', async () => {
     await using _ = await serve(answering, {
       'svc.catalog.plain.ask': async () => {
         await new Promise((resolve) => setTimeout(resolve, 3_000));
@@ -391,7 +391,7 @@ describe.concurrent('a request whose answer takes long', () => {
   });
 });
 
-it('tells at once that the server does not let it ask, and asks on for other subjects', async () => {
+it('a request without permission fails immediately, and requests on other subjects work', async () => {
   await using strict = await startStrictNats({ refused: 'svc.catalog.forbidden.ask' });
   await using bus = await openTestBus(strict.url);
   const beganAt = awake();
@@ -422,7 +422,7 @@ async function serveGated(inFlightMax: number, semaphores?: ServiceOptions['sema
   return { inside, [Symbol.asyncDispose]: () => served[Symbol.asyncDispose]() };
 }
 
-it('lets a request wait for two seconds beyond its bound of a kind, serves the other kinds, and serves again afterwards', async () => {
+it('a service refuses requests of one kind that wait for two seconds, and serves other kinds meanwhile', async () => {
   await using gated = await serveGated(2);
   const taken = [askGated(), askGated()];
   await expect.poll(() => gated.inside).toHaveLength(2);
@@ -452,7 +452,7 @@ const chunkThen: BusHandler = async () => ({ body: String(nextChunkItems()) });
 const chunkDuring = async (subject: string): Promise<number> =>
   Number(text((await asking.request(subject, { timeoutMs: 10_000 })).body));
 
-it('takes what passes a shared semaphore for long work, and all else for short work, beside which long work is done in smaller pieces', async () => {
+it('long work yields more often while a request without a shared semaphore is served', async () => {
   const handlers = { 'svc.catalog.long.ask': chunkThen, 'svc.catalog.short.ask': chunkThen };
   await using _ = await serve(answering, handlers, 2, { 'svc.catalog.long.ask': openSemaphore({ max: 2 }) });
   await expect.poll(nextChunkItems).toBe(chunkItems);
@@ -460,7 +460,7 @@ it('takes what passes a shared semaphore for long work, and all else for short w
   expect(await chunkDuring('svc.catalog.short.ask')).toBeLessThan(chunkItems);
 });
 
-it('takes waiting requests in turns over integrations', async () => {
+it('a service takes waiting requests in turns over integrations', async () => {
   await using gated = await serveGated(1);
   const asked = [];
   for (const integration of ['greedy', 'greedy', 'greedy', 'modest', 'third', 'third']) {
@@ -478,7 +478,7 @@ it('takes waiting requests in turns over integrations', async () => {
   ]); // prettier-ignore
 });
 
-it('lets subjects share one semaphore', async () => {
+it('subjects may share one semaphore', async () => {
   const semaphore = openSemaphore({ max: 1 });
   const shared = { 'svc.catalog.gated.ask': semaphore, 'svc.catalog.other.ask': semaphore };
   await using gated = await serveGated(10, shared);
@@ -492,7 +492,7 @@ it('lets subjects share one semaphore', async () => {
   expect(semaphore).toMatchObject({ held: 0, waiting: 0 });
 });
 
-it('loses no reply when it is drained', async () => {
+it('a connection that is drained loses no reply', async () => {
   const replica = await openTestBus(nats.url, 'draining');
   const gate = Promise.withResolvers<void>();
   let inHand = 0;
@@ -515,7 +515,7 @@ it('loses no reply when it is drained', async () => {
   expect(replies.map((reply) => text(reply.body))).toEqual(Array.from({ length: 50 }, () => 'done'));
 });
 
-it('shares the work of a subject among its replicas, each request once', async () => {
+it('replicas of a service share requests, and each request is served once', async () => {
   const replica = await openTestBus(nats.url, 'replica');
   const counts = [0, 0];
   const count = (index: number): Record<string, BusHandler> => ({
@@ -533,7 +533,7 @@ it('shares the work of a subject among its replicas, each request once', async (
   expect(Math.min(...counts)).toBeGreaterThan(20);
 });
 
-it('answers even when the answer is larger than the server takes', async () => {
+it('a reply larger than max_payload becomes an error for the caller', async () => {
   await using _ = await serve(answering, {
     'svc.catalog.large.ask': async () => ({ body: new Uint8Array(asking.maxPayloadBytes + 1) }),
   });
@@ -541,7 +541,7 @@ it('answers even when the answer is larger than the server takes', async () => {
   expect(failure.code).toBe('internal');
 });
 
-it('tells a failure even when its words are more than the server takes, and serves on', async () => {
+it('a failure larger than max_payload reaches the caller, and the service goes on', async () => {
   let words = asking.maxPayloadBytes;
   await using _ = await serve(answering, {
     'svc.catalog.wordy.ask': async () => {
@@ -556,7 +556,7 @@ it('tells a failure even when its words are more than the server takes, and serv
   expect(short).toMatchObject({ detail: 'www', errors: [{ pointer: '/x', detail: 'www' }] });
 });
 
-it('is seen by the micro protocol, with what it serves and how that went', async () => {
+it('the NATS micro protocol lists a service with its endpoints and statistics', async () => {
   await using _ = await serve(answering, { 'svc.catalog.echo.ask': async () => ({ body: 'x' }) });
   await asking.request('svc.catalog.echo.ask', { timeoutMs: 10_000 });
   const ask = async (subject: string): Promise<Record<string, unknown>> =>
@@ -577,7 +577,7 @@ it('is seen by the micro protocol, with what it serves and how that went', async
   });
 });
 
-it('tells a stranger by the micro protocol what to send, and what that changes', async () => {
+it('the NATS micro protocol describes the input and the effect of each endpoint', async () => {
   const served = ['suppliers.list', 'suppliers.push', 'suppliers.plan', 'runs.get', 'products.resolve'];
   await using _ = await serve(
     answering,
@@ -602,7 +602,7 @@ it('tells a stranger by the micro protocol what to send, and what that changes',
   ]);
 });
 
-it('fails for clients of the micro protocol too, whose header takes one line of ASCII', async () => {
+it('a failure has the error headers of the NATS micro protocol, in one line of ASCII', async () => {
   const detail = `line one\r\nline two: Größe ${'x'.repeat(300)}`;
   await using _ = await serve(answering, {
     'svc.catalog.suppliers.list': async () => {
@@ -617,7 +617,7 @@ it('fails for clients of the micro protocol too, whose header takes one line of 
   expect(reply.json()).toEqual({ detail });
 });
 
-it('reaches every listener with a broadcast', async () => {
+it('a broadcast reaches every subscriber', async () => {
   const heard: string[] = [];
   using _one = asking.listen('control.test', ({ body }) => heard.push(`one ${text(body)}`));
   using _two = answering.listen('control.test', ({ body }) => heard.push(`two ${text(body)}`));
@@ -655,7 +655,7 @@ describe('a request that waits for something', () => {
       () => 'failed',
     );
 
-  it('may be silent for longer than one that is worked on, and says so once', async () => {
+  it('may wait longer without interim replies than a request that is served', async () => {
     const { begun, served } = await openWaiting();
     await using _ = served;
     await using stranger = await connectRaw();
@@ -676,7 +676,7 @@ describe('a request that waits for something', () => {
     ]);
   });
 
-  it('ends after its time', async () => {
+  it('ends after its time-out', async () => {
     const { served } = await openWaiting(300);
     await using _ = served;
     expect(await ask()).toBe('over');
@@ -727,7 +727,7 @@ describe('a listing with an integration at the end of its subject', () => {
     body: JSON.stringify([integration, headers.get('integration'), named, subject === named]),
   });
 
-  it('is of that integration, whatever the header names, and counts as the listing', async () => {
+  it('is of that integration, whatever the header names, and counts under the subject of the listing', async () => {
     await using _ = await serve(answering, { [subject]: listing, 'svc.catalog.suppliers.push': listing });
     await using stranger = await connectRaw();
     for (const headed of ['other', 'acme', 'a.b', '*', ''])

@@ -47,7 +47,7 @@ async function quantitiesOf(name: string) {
 const three = { STREAM_REPLICAS: 3, EVENTS_KEEP_DAYS: 7, EVENTS_MAX_BYTES: 1_000_000 };
 
 describe('a replica that lacks a setting which the others have', () => {
-  it('changes nothing of a stream in use, and says what it lacks', async () => {
+  it('leaves an existing stream unchanged, and notes the missing setting', async () => {
     await bus.ensureStream(spec('LACKING', three));
     const { log, text } = openTestLog();
     await using forgetful = await openBus({ url: cluster.url, name: 'test', log });
@@ -63,7 +63,7 @@ describe('a replica that lacks a setting which the others have', () => {
     expect(bus.streamNotes()).toEqual([]);
   });
 
-  it('does not raise what others have set to less', async () => {
+  it('does not raise a lower limit of another replica', async () => {
     await bus.ensureStream(spec('FEWER', { ...three, EVENTS_KEEP_DAYS: 3 }));
     await using forgetful = await openTestBus(cluster.url);
     await forgetful.ensureStream(spec('FEWER', { STREAM_REPLICAS: 3, EVENTS_MAX_BYTES: 1_000_000 }));
@@ -77,7 +77,7 @@ describe('a replica that lacks a setting which the others have', () => {
 describe('a replica whose settings say', () => {
   const less = { STREAM_REPLICAS: 1, EVENTS_KEEP_DAYS: 3, EVENTS_MAX_BYTES: 500_000 };
 
-  it('fewer copies, days and bytes changes nothing, and says so', async () => {
+  it('fewer copies, days and bytes changes nothing, and notes that', async () => {
     await bus.ensureStream(spec('LESS', three));
     await using other = await openTestBus(cluster.url);
     await other.ensureStream(spec('LESS', less));
@@ -89,7 +89,7 @@ describe('a replica whose settings say', () => {
     ]);
   });
 
-  it('fewer of them takes them with STREAMS_MAY_SHRINK, and the others say so then', async () => {
+  it('fewer copies, days and bytes reduces the stream with STREAMS_MAY_SHRINK, and the other replicas note that', async () => {
     await bus.ensureStream(spec('TOLD', three));
     await using told = await openTestBus(cluster.url);
     await told.ensureStream(spec('TOLD', { ...less, STREAMS_MAY_SHRINK: true }));
@@ -99,14 +99,14 @@ describe('a replica whose settings say', () => {
     ]);
   });
 
-  it('nothing of copies takes none, even with STREAMS_MAY_SHRINK', async () => {
+  it('no number of copies keeps all copies, even with STREAMS_MAY_SHRINK', async () => {
     await bus.ensureStream(spec('KEPT', three));
     await using told = await openTestBus(cluster.url);
     await told.ensureStream(spec('KEPT', { EVENTS_KEEP_DAYS: 3, STREAMS_MAY_SHRINK: true }));
     expect(await quantitiesOf('KEPT')).toEqual({ copies: 3, days: 3, bytes: 1_000_000 });
   });
 
-  it('more of them gives them to the stream', async () => {
+  it('more copies, days and bytes raises the stream', async () => {
     await bus.ensureStream(spec('MORE', less));
     // Streams with one copy are named together.
     const isAlone = /has one copy of [^;]*\bMORE\b[^;]*; STREAM_REPLICAS=3 makes three/;
@@ -146,7 +146,7 @@ const away = async (servers: readonly Engine[]) => {
   };
 };
 
-it('says that a stream has no leader whose only copy is on a server that is away', async () => {
+it('notes that a stream has no leader while the server of its only copy is away', async () => {
   const url = cluster.servers
     .slice(0, 2)
     .map((server) => server.url)
@@ -171,7 +171,7 @@ it('says that a stream has no leader whose only copy is on a server that is away
   await eventually(isLed, (led) => led === true, 30_000);
 });
 
-it('says that streams have no leader once two of three servers are away', async () => {
+it('notes that streams have no leader while two of three servers are away', async () => {
   await using watching = await openBus({
     url: cluster.servers[0]?.url ?? '',
     name: 'test',

@@ -49,7 +49,7 @@ const open = async (): Promise<number[]> => (await connections()).map(({ cid }) 
 
 const droppedWithinMs = 4_500;
 
-it('one that stands still is asked no more after 4 s, and again when it goes on', async () => {
+it('a replica under SIGSTOP gets no requests after 4 s, and gets requests again after SIGCONT', async () => {
   await using steady = await startAnswering(nats.url);
   await using frozen = await startAnswering(nats.url);
   const both = [steady.pid, frozen.pid].toSorted((one, other) => one - other);
@@ -72,7 +72,7 @@ it('one that stands still is asked no more after 4 s, and again when it goes on'
   expect(await eventually(whoAnswers, (pids) => pids.length === 2)).toEqual(both);
 });
 
-it('one that stands still for 2 s keeps its connection', async () => {
+it('a replica that is stopped for 2 s keeps its connection', async () => {
   await using replica = await startAnswering(nats.url);
   await eventually(connections, ([first]) => first?.rtt !== undefined);
   const before = await open();

@@ -55,7 +55,7 @@ async function read(
   return found;
 }
 
-it('reads on where large messages end a chunk early', { timeout: 60_000 }, async () => {
+it('a reader goes on where large messages end a pull early', { timeout: 60_000 }, async () => {
   await bus.ensureStream(spec('LARGE'));
   const body = new Uint8Array(500_000);
   for (let index = 0; index < 150; index += 1)
@@ -63,14 +63,14 @@ it('reads on where large messages end a chunk early', { timeout: 60_000 }, async
   expect(await read('LARGE', 'LARGE.>')).toHaveLength(150);
 });
 
-it('reads a message that is larger than what is asked for at once', async () => {
+it('a reader gets a message that is larger than the byte limit of a pull', async () => {
   await bus.ensureStream(spec('HUGE'));
   for (const id of ['one', 'two', 'three'])
     await bus.publishBatch([{ subject: 'HUGE.x', id, body: new Uint8Array(3_000_000) }]);
   expect(await read('HUGE', 'HUGE.>')).toEqual(['one', 'two', 'three']);
 });
 
-it('ends once it has so many bytes, with all that its last question brought, and reads on from there', async () => {
+it('a bounded read ends after so many bytes with the last whole pull, and goes on from there', async () => {
   await bus.ensureStream(spec('BOUNDED'));
   const [bytesMax, largestBytes] = [64_000, 100_000];
   for (let index = 0; index < 30; index += 1)
@@ -97,16 +97,20 @@ it('ends once it has so many bytes, with all that its last question brought, and
   expect(found).toEqual(Array.from({ length: 30 }, (_, index) => index + 1));
 });
 
-it('reads much many times at once, and the server does not cut it off', { timeout: 60_000 }, async () => {
-  await bus.ensureStream(spec('MUCH'));
-  const body = new Uint8Array(250_000);
-  for (let index = 0; index < 300; index += 1)
-    await bus.publishBatch([{ subject: 'MUCH.x', id: `much-${index}`, body }]);
-  const found = await Promise.all([1, 2, 3, 4].map(() => read('MUCH', 'MUCH.>')));
-  expect(found.map((ids) => ids.length)).toEqual([300, 300, 300, 300]);
-});
+it(
+  'many concurrent large reads are not cut off by nats-server as a slow consumer',
+  { timeout: 60_000 },
+  async () => {
+    await bus.ensureStream(spec('MUCH'));
+    const body = new Uint8Array(250_000);
+    for (let index = 0; index < 300; index += 1)
+      await bus.publishBatch([{ subject: 'MUCH.x', id: `much-${index}`, body }]);
+    const found = await Promise.all([1, 2, 3, 4].map(() => read('MUCH', 'MUCH.>')));
+    expect(found.map((ids) => ids.length)).toEqual([300, 300, 300, 300]);
+  },
+);
 
-it('makes a stream, leaves it be, and changes what the code changed', async () => {
+it('a start creates a stream, keeps it as it is, and updates it when its definition changes', async () => {
   await bus.ensureStream(spec('MADE'));
   await bus.publishBatch([{ subject: 'MADE.x', id: '1', body: 'kept' }]);
   await bus.ensureStream(spec('MADE'));
@@ -116,13 +120,13 @@ it('makes a stream, leaves it be, and changes what the code changed', async () =
   expect(await bus.streamFacts('MADE')).toMatchObject({ firstSequence: 1, lastSequence: 2 });
 });
 
-it('names the setting where a single server is asked for copies', async () => {
+it('the error of a single server that is asked for copies names the setting', async () => {
   await expect(bus.ensureStream({ ...spec('COPIES'), replicas: 3 })).rejects.toThrow(
     'STREAM_REPLICAS: expected 1, as this NATS is a single server (stream COPIES)',
   );
 });
 
-it('says so when a stream cannot become what the code says', async () => {
+it('a start reports a stream that cannot be updated to its definition', async () => {
   await bus.ensureStream(spec('FIXED'));
   await expect(bus.ensureStream({ ...spec('FIXED'), retention: 'workqueue' })).rejects.toThrow(
     /NATS refuses the stream FIXED/,
@@ -130,7 +134,7 @@ it('says so when a stream cannot become what the code says', async () => {
 });
 
 it.each([1, 2, 15, 16, 501])(
-  'publishes %i in order, all of them, and again without doubling',
+  '%i messages are published in order, and repeated without duplicates',
   async (count) => {
     const name = `BATCH${count}`;
     await bus.ensureStream(spec(name));
@@ -143,7 +147,7 @@ it.each([1, 2, 15, 16, 501])(
   },
 );
 
-it('gives the place of each message of a batch, though others publish too, and however large it is', async () => {
+it('a batch returns the sequence of each of its messages beside other publishers, at any size', async () => {
   await bus.ensureStream(spec('PLACES'));
   await bus.publishBatch(messages('PLACES', 3, 'first'));
   const several = ['one', 'two', 'three'].map((name) => messages('PLACES', 1_201, name));
@@ -160,7 +164,7 @@ it('gives the place of each message of a batch, though others publish too, and h
   );
 });
 
-it('stores a message of a batch as it stores a single one, to the byte', async () => {
+it('a message of a batch is stored with the same bytes as a single message', async () => {
   await bus.ensureStream(spec('BYTES'));
   const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
   const bodies = ['plain', 'läßt 𝄞 €', '', '\r\n', Buffer.from([0, 13, 10, 255]), Buffer.from('bytes')];
@@ -201,7 +205,7 @@ it('stores a message of a batch as it stores a single one, to the byte', async (
   });
 });
 
-it('refuses a batch with a message that is larger than nats-server takes, and stays connected', async () => {
+it('a batch with a message larger than max_payload is refused, and the connection stays open', async () => {
   await bus.ensureStream(spec('OVERSIZED'));
   const all = messages('OVERSIZED', 40);
   const oversized = { subject: 'OVERSIZED.x', id: 'oversized', body: 'x'.repeat(bus.maxPayloadBytes) };
@@ -214,7 +218,7 @@ it('refuses a batch with a message that is larger than nats-server takes, and st
   expect(await bus.messagesIn('OVERSIZED')).toBe(40);
 });
 
-it('fills up a batch of which a part was stored before', async () => {
+it('a repeated batch stores the messages that the first publish did not store', async () => {
   await bus.ensureStream(spec('PART'));
   const all = messages('PART', 300);
   await bus.publishBatch(all.slice(100, 150));
@@ -223,7 +227,7 @@ it('fills up a batch of which a part was stored before', async () => {
   expect((await read('PART', 'PART.>')).toSorted()).toEqual(all.map((message) => message.id).toSorted());
 });
 
-it('publishes more than one batch takes, and more batches at once than the server opens', async () => {
+it('a publish may exceed the size of one batch, and the number of concurrent batches of the server', async () => {
   await bus.ensureStream(spec('MANY'));
   await bus.publishBatch(messages('MANY', 2_300, 'long'));
   await Promise.all(
@@ -232,7 +236,7 @@ it('publishes more than one batch takes, and more batches at once than the serve
   expect(await bus.messagesIn('MANY')).toBe(2_300 + 60 * 20);
 });
 
-it('tells a first publish from a second', async () => {
+it('a publisher learns whether a message was a duplicate', async () => {
   await bus.ensureStream(spec('TWICE'));
   const first = await bus.publishBatch([{ subject: 'TWICE.x', id: 'same', body: 'x' }]);
   const second = await bus.publishBatch([{ subject: 'TWICE.x', id: 'same', body: 'x' }]);
@@ -240,13 +244,13 @@ it('tells a first publish from a second', async () => {
   expect(second).toEqual([{ sequence: 1, duplicate: true }]);
 });
 
-it('does not take a message that no stream covers for published', async () => {
+it('a message that no stream covers is not reported as published', async () => {
   await expect(bus.publishBatch([{ subject: 'nowhere.x', id: '1', body: 'x' }])).rejects.toMatchObject({
     code: 'unavailable',
   });
 });
 
-it('reads by subject, from a sequence or a time on, however many there are', async () => {
+it('a read by subject begins at a sequence or a time, with any number of messages', async () => {
   await bus.ensureStream(spec('READ'));
   const all = messages('READ', 1_300);
   await bus.publishBatch(all);
@@ -287,7 +291,7 @@ const numbered = (name: string, count: number, prefix: string) =>
   }));
 
 describe('a reader that follows a stream', () => {
-  it('gets each message once and in order, what was there and what comes', async () => {
+  it('gets each message once and in order, stored ones and new ones', async () => {
     await bus.ensureStream(spec('FOLLOW'));
     const [first, later] = [bodies('FOLLOW', 100), bodies('FOLLOW', 50, 'later')];
     await bus.publishBatch(first);
@@ -298,7 +302,7 @@ describe('a reader that follows a stream', () => {
     expect(following.seen).toEqual(idsOf([...first, ...later]));
   });
 
-  it('gets what its filters name, from its offset on', async () => {
+  it('gets the messages of its filters from its offset on', async () => {
     await bus.ensureStream(spec('FROM'));
     const all = [...bodies('FROM', 10), { subject: 'FROM.other', id: 'other', body: 'other' }];
     await bus.publishBatch(all);
@@ -318,7 +322,7 @@ describe('a reader that follows a stream', () => {
     ]); // prettier-ignore
   });
 
-  it('takes no further message while one is being taken', async () => {
+  it('handles one message at a time', async () => {
     await bus.ensureStream(spec('SLOW'));
     await bus.publishBatch(bodies('SLOW', 40));
     let [inHand, most] = [0, 0];
@@ -335,7 +339,7 @@ describe('a reader that follows a stream', () => {
     expect([most, following.failingForMs]).toEqual([1, 0]);
   });
 
-  it('gets a message as soon as the stream has it, where nats-server publishes it again', async () => {
+  it('gets a message immediately where nats-server republishes the stream', async () => {
     await bus.ensureStream(again('LIVE'));
     await using following = openFollower(bus, 'LIVE', { filters: ['LIVE.1.*'] });
     await bus.publishBatch(numbered('LIVE', 1, 'first'));
@@ -352,7 +356,7 @@ describe('a reader that follows a stream', () => {
   });
 
   // Setup: the first message is being taken while more come than the reader keeps.
-  it('reads from the stream what it could not keep, each message once and in order', async () => {
+  it('reads dropped republished messages from the stream, each once and in order', async () => {
     await bus.ensureStream(again('GAP'));
     const open = Promise.withResolvers<void>();
     await using following = openFollower(bus, 'GAP', {
@@ -369,7 +373,7 @@ describe('a reader that follows a stream', () => {
     expect(following.seen).toEqual([...first, ...later].map(({ id }) => id));
   });
 
-  it('is not led astray by a message that only pretends to be of the stream', async () => {
+  it('ignores a message that imitates a republished message', async () => {
     await bus.ensureStream(again('FALSE'));
     await using following = openFollower(bus, 'FALSE', { filters: ['FALSE.1.*'] });
     await bus.publishBatch(numbered('FALSE', 3, 'before'));
@@ -383,7 +387,7 @@ describe('a reader that follows a stream', () => {
     );
   });
 
-  it('reads a stream that is not published again within seconds, and makes no consumer', async () => {
+  it('reads a stream without republish within seconds, and creates no consumer', async () => {
     await bus.ensureStream(spec('PLAIN'));
     await using following = openFollower(bus, 'PLAIN', { filters: ['PLAIN.>'] });
     await bus.publishBatch(bodies('PLAIN', 5, 'before'));
@@ -397,7 +401,7 @@ describe('a reader that follows a stream', () => {
     await raw.close();
   });
 
-  it('reads on after a stream that is not there could not be made at once, and says for how long it could not', async () => {
+  it('goes on after a missing stream was created late, and logs for how long it was missing', async () => {
     let tries = 0;
     let failingForMs = 0;
     await using following = openFollower(bus, 'LATE', {
@@ -416,7 +420,7 @@ describe('a reader that follows a stream', () => {
     expect(following.failingForMs).toBe(0);
   });
 
-  it('reads a stream that was deleted and made again from where its reader says', async () => {
+  it('reads a stream that was created again from the offset that its reader names', async () => {
     await bus.ensureStream(spec('AGAIN'));
     await bus.publishBatch(bodies('AGAIN', 5, 'before'));
     let [next, made] = [1, 1];
@@ -444,7 +448,7 @@ describe('a reader that follows a stream', () => {
     await expect.poll(() => reading.failingForMs).toBe(0);
   });
 
-  it('ends at once though what it reads from can still not be made again', async () => {
+  it('ends immediately while its stream cannot be created again', async () => {
     const asked = Promise.withResolvers<void>();
     const following = openFollower(bus, 'NEVER', {
       filters: ['NEVER.>'],
@@ -466,7 +470,7 @@ async function deleteStream(name: string): Promise<void> {
   await raw.close();
 }
 
-it('says how many messages a stream has; undefined of one that is not there', async () => {
+it('the number of messages of a missing stream is undefined', async () => {
   await bus.ensureStream(spec('FORMER'));
   await bus.publishBatch(messages('FORMER', 3));
   expect(await bus.messagesIn('FORMER')).toBe(3);
@@ -474,14 +478,14 @@ it('says how many messages a stream has; undefined of one that is not there', as
   expect(await bus.messagesIn('FORMER')).toBeUndefined();
 });
 
-it('purges one subject and leaves its neighbours', async () => {
+it('a purge of one subject leaves the messages of other subjects', async () => {
   await bus.ensureStream(spec('PURGE'));
   await bus.publishBatch(messages('PURGE', 10));
   expect(await bus.purge('PURGE', 'PURGE.acme.odd')).toBe(5);
   expect(await read('PURGE', 'PURGE.>')).toEqual(['id-0', 'id-2', 'id-4', 'id-6', 'id-8']);
 });
 
-it('stores an event batch under the partition that the contracts compute', async () => {
+it('an event batch is stored under the computed partition', async () => {
   await bus.ensureStream(eventBatchesStreamSpec({}));
   const names = ['acme', 'beta', 'gamma', 'delta', '7', '__proto__', 'a-b', 'A'.repeat(64)];
   const integrations = [...names, ...Array.from({ length: 200 }, (_, n) => `customer_${n}`)];
@@ -498,7 +502,7 @@ it('stores an event batch under the partition that the contracts compute', async
   );
 });
 
-it('says whether the leader has a message of a subject after a sequence', async () => {
+it('the leader says whether it has a message of a subject after a sequence', async () => {
   await bus.ensureStream(spec('AFTER'));
   await bus.publishBatch([
     { subject: 'AFTER.a.x', id: '1', body: 'one' },
@@ -513,7 +517,7 @@ it('says whether the leader has a message of a subject after a sequence', async 
   expect(await Promise.all([after('AFTER.b.*', 1), after('AFTER.c.*', 0)])).toEqual([true, false]);
 });
 
-it('counts the messages of each subject', async () => {
+it('the messages of each subject are counted', async () => {
   await bus.ensureStream(spec('COUNT'));
   await bus.publishBatch(messages('COUNT', 11));
   expect(await bus.countBySubject('COUNT', 'COUNT.>')).toEqual(

@@ -20,7 +20,7 @@ import { repository } from '../../support/deploy-files.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 
 it.each(renderings)(
-  'stands in test/chart/rendered as helm renders it, and without helm is of this chart: %s',
+  'test/chart/rendered is what helm renders, and without helm has the hash of this chart: %s',
   async (name) => {
     const kept = await readFile(renderedFile(name), 'utf8');
     const rendered = (await render(name)) ?? kept.replace(/^.*/, await firstLineOf(name));
@@ -57,14 +57,14 @@ async function compile(objects: readonly KubernetesObject[]): Promise<string> {
   );
 }
 
-it('has no field that Kubernetes does not know', async () => {
+it('the chart has no field that Kubernetes does not know', async () => {
   const objects = (await Promise.all(renderings.map(readRendered))).flatMap((rendered) => rendered.objects);
   // A unit test holds the object of KEDA whole.
   const ofKubernetes = objects.filter(({ kind }) => kind !== 'ScaledObject');
   expect(await compile(ofKubernetes)).toBe('');
 });
 
-it('would be found to have one', async () => {
+it('the check finds a field that Kubernetes does not know', async () => {
   const { objects } = await readRendered('defaults');
   const text = JSON.stringify(objects);
   for (const [right, wrong] of [
@@ -79,7 +79,7 @@ it('would be found to have one', async () => {
   }
 });
 
-it('says after an installation what stands in test/chart/rendered', async () => {
+it('the chart’s notes after an installation are those in test/chart/rendered', async () => {
   const kept = await readFile(notesFile, 'utf8');
   expect(kept).toBe((await renderNotes()) ?? kept);
 });

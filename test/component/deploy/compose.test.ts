@@ -33,13 +33,13 @@ const ours = [single, cluster].flatMap(({ services }) =>
 );
 
 describe.each(ours)('the container $name', ({ of, service }) => {
-  it('is told settings that its service has', () => {
+  it('gets only settings of its service', () => {
     const known = new Set(listSettings(configs[of]).map(({ name }) => name));
     const told = Object.keys(service.environment ?? {});
     expect(told.filter((name) => !known.has(name) && !known.has(name.replace(/_FILE$/, '')))).toEqual([]);
   });
 
-  it('asks whether its service has served, by a health check that starts no Node', () => {
+  it('has a health check on /ready that starts no Node process', () => {
     expect(service.healthcheck?.test).toEqual(['CMD', 'bash', 'healthcheck.sh', '9464', '/ready']);
   });
 
@@ -57,12 +57,12 @@ describe.each([
 ] as const)('the container ops of %s', (_file, { services }) => {
   const { ops, webhooks = services['webhooks-1'] } = services;
 
-  it('starts by itself never, and as a command of the image', () => {
+  it('never starts by itself, and runs a command of the image', () => {
     expect(ops).toMatchObject({ profiles: ['ops'], entrypoint: ['node', 'ops'], image: webhooks?.image });
     expect(ops).toMatchObject({ restart: 'no', read_only: true, cap_drop: ['ALL'] });
   });
 
-  it('is told what webhooks is told, but for what only webhooks needs, and reaches the same engines', () => {
+  it('gets the settings of webhooks but those of deliveries, and reaches the same engines', () => {
     expect(namesOf(ops).toSorted()).toEqual(
       namesOf(webhooks)
         .filter((name) => name !== 'WEBHOOK_EGRESS_ALLOW')
@@ -76,7 +76,7 @@ describe.each([
 it.each([
   ['docker-compose.yml', single],
   ['compose.cluster.yml', cluster],
-] as const)('%s makes each image once, and starts none that it does not make', (_file, { services }) => {
+] as const)('%s builds each image once, and runs only images that it builds', (_file, { services }) => {
   const all = Object.values(services);
   const made = all.filter(({ build }) => build !== undefined).map(({ image }) => image);
   expect(new Set(made).size).toBe(made.length);
@@ -84,7 +84,7 @@ it.each([
   expect(new Set(run)).toEqual(new Set(made));
 });
 
-it('opens the monitoring of nats-server, which wants no login, to its own machine only', async () => {
+it('the monitoring of nats-server is open to its own machine only', async () => {
   for (const file of ['docker-compose.yml', 'compose.cluster.yml', 'deploy/nats/nats.conf']) {
     const text = await readFile(join(repository, file), 'utf8');
     const opened = [...text.matchAll(/^\s*http:\s*"?([^"\s]+)"?$/gm)].map(([, address]) => address);
@@ -93,7 +93,7 @@ it('opens the monitoring of nats-server, which wants no login, to its own machin
   }
 });
 
-it('lets webhooks deliver to the network of the receiver, and to no other private one', () => {
+it('webhooks may deliver to the network of the receiver, and to no other private network', () => {
   const { receiver, webhooks } = single.services;
   const [subnet, ...others] = single.networks?.['receivers']?.ipam?.config.map((one) => one.subnet) ?? [];
   expect(others).toEqual([]);
@@ -139,7 +139,7 @@ describe('the cluster', () => {
     expect(logging?.options).toEqual({ 'max-size': '10m', 'max-file': '5' });
   });
 
-  it.each(containers)('gives %s no secret but as a file', (_name, { environment = {}, secrets = [] }) => {
+  it.each(containers)('gives secrets to %s only as files', (_name, { environment = {}, secrets = [] }) => {
     const hidden = /PASSWORD|SECRET|MONGODB_URL|NATS_URL/;
     for (const [setting, value] of Object.entries(environment)) {
       if (!hidden.test(setting)) continue;
@@ -148,7 +148,7 @@ describe('the cluster', () => {
     }
   });
 
-  it('names secrets that its script makes, which the services take, and files that there are', async () => {
+  it('names only secrets that its script makes and services read, and existing files', async () => {
     await using folder = await temporaryFolder();
     const secret = (name: string): Promise<string> => readSecret(folder.path, name);
     await makeClusterSecrets(folder.path);

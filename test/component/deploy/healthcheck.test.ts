@@ -25,7 +25,7 @@ const isHealthy = (port: number): Promise<boolean> =>
     () => false,
   );
 
-it('takes a process for healthy that answers 200', async () => {
+it('the health check passes for a process that answers 200', async () => {
   const asked: (string | undefined)[] = [];
   const port = await listen((request, response) => {
     asked.push(request.method, request.url);
@@ -35,24 +35,24 @@ it('takes a process for healthy that answers 200', async () => {
   expect(asked).toEqual(['GET', '/readyz?x=1']);
 });
 
-it.each([204, 301, 404, 500, 503])('and for unhealthy one that answers %i', async (status) => {
+it.each([204, 301, 404, 500, 503])('the health check fails for a process that answers %i', async (status) => {
   expect(await isHealthy(await listen((_request, response) => response.writeHead(status).end()))).toBe(false);
 });
 
-it('says what an unhealthy process says', async () => {
+it('the health check prints the answer of an unhealthy process', async () => {
   const port = await listen((_request, response) => response.writeHead(503).end('waiting for nats\n'));
   const script = join(repository, 'deploy/healthcheck.sh');
   const checked = promisify(execFile)('bash', [script, String(port), '/ready']);
   await expect(checked).rejects.toMatchObject({ code: 1, stdout: 'waiting for nats\n' });
 });
 
-it('and one that takes the connection and stands still', async () => {
+it('the health check fails for a process that accepts the connection and does not answer', async () => {
   const startedAt = performance.now();
   expect(await isHealthy(await listen(() => undefined))).toBe(false);
   expect(performance.now() - startedAt).toBeLessThan(8_000);
 });
 
-it('and one that is not there', async () => {
+it('the health check fails for a process that does not listen', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;

@@ -175,13 +175,13 @@ async function firing(
     .toSorted();
 }
 
-it('are loaded, every one', async () => {
+it('promtool loads every alerting rule', async () => {
   const rules = await readRules();
   const { stdout, stderr } = await run(promtool, ['check', 'rules', rulesPath]);
   expect(Number(/SUCCESS: (\d+) rules found/.exec(stdout + stderr)?.[1])).toBe(rules.length);
 });
 
-it.each([1, 2])('none fires while all is well, with %i replicas', async (replicas) => {
+it.each([1, 2])('no alert fires in a healthy system with %i replicas', async (replicas) => {
   expect(await firing(replicas, (well) => well)).toEqual([]);
 });
 
@@ -224,7 +224,7 @@ describe('within three minutes', () => {
   });
 });
 
-describe('only once it lasts', () => {
+describe('an alert fires only after its duration', () => {
   it.each<[string, number, string, (well: Series) => Series]>([
     ['a replica is missing', 5, 'AReplicaIsMissing', where(['build_info', '"catalog-2"'], gone)],
     ['requests fail', 5, 'RequestsFail', where(['"unavailable"', 'POST'], rising(0, 10))],

@@ -42,7 +42,7 @@ const traceOf = async (given: string) =>
   ((await (await list('', { traceparent: given })).json()) as Asked).headers['traceparent'];
 
 describe('when a caller hangs up', () => {
-  it('the service learns that this caller no longer waits, and that its neighbour does', async () => {
+  it('the service learns that this caller stopped waiting, and that another caller still waits', async () => {
     const asked = new Map<string, BusRequest>();
     const done = Promise.withResolvers<void>();
     await answering(async (request) => {
@@ -69,7 +69,7 @@ describe('when a caller hangs up', () => {
 });
 
 describe('what the gateway asks a service', () => {
-  it('each route asks on its own subject', async () => {
+  it('each route sends requests on its own subject', async () => {
     inner.use(await openServices(natsUrl));
     for (const route of routes) {
       const answer = await fetch(gateway.url + route.path.replaceAll(/\{\w+\}/g, 'wh_1'), {
@@ -89,7 +89,7 @@ describe('what the gateway asks a service', () => {
     }
   });
 
-  it('an Idempotency-Key goes on where a route takes one, and so does the event of a path', async () => {
+  it('the service gets the Idempotency-Key of a route that takes one, and the event id of the path', async () => {
     inner.use(await openServices(natsUrl));
     const base = `${gateway.url}/api/v1/integration/webhook-events`;
     const headers = { ...bearer(), 'content-type': 'application/json', 'idempotency-key': 'Auftrag 7/ü' };
@@ -106,7 +106,7 @@ describe('what the gateway asks a service', () => {
     expect((await fetch(`${base}/wh_1/deliveries/${eventId}x`, { headers: bearer() })).status).toBe(404);
   });
 
-  it('the request names the integration, the request id and how long the gateway waits', async () => {
+  it('the request has the integration, the request id and the time-out of the gateway', async () => {
     inner.use(await openServices(natsUrl));
     const asked = (await (await list('', { 'x-request-id': 'mine' })).json()) as Asked;
     expect(asked.headers).toMatchObject({ integration: 'acme', 'request-id': 'mine' });
@@ -114,7 +114,7 @@ describe('what the gateway asks a service', () => {
     expect(asked.headers['timeout-ms']).toBe('10000');
   });
 
-  it('the integration is that of the token and not of a header', async () => {
+  it('the integration comes from the token and not from a header', async () => {
     inner.use(await openServices(natsUrl));
     const asked = (await (
       await list('', { integration: 'rival', 'x-integration-id': 'rival' })
@@ -128,20 +128,20 @@ describe('what the gateway asks a service', () => {
     '?a=1&a=2&=&&x',
     '?cursor=%00%0d%0ax',
     '?ä',
-  ])('the query %s goes to the service as it came', async (query) => {
+  ])('the service gets the query %s unchanged', async (query) => {
     inner.use(await openServices(natsUrl));
     const asked = (await (await list(query)).json()) as Asked;
     expect(asked.headers['query']).toBe(new URL(`http://x/${query}`).search.slice(1));
   });
 
-  it('without a query the request has no such header', async () => {
+  it('a request without a query has no query header', async () => {
     inner.use(await openServices(natsUrl));
     for (const query of ['', '?']) {
       expect(((await (await list(query)).json()) as Asked).headers).not.toHaveProperty('query');
     }
   });
 
-  it('the trace is the caller’s; without one, and without a collector, there is none', async () => {
+  it('the request has the traceparent of the caller; without it, and without a collector, it has none', async () => {
     inner.use(await openServices(natsUrl));
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
     const before = gateway.lines.filter(({ msg }) => msg === 'request').length;
@@ -163,7 +163,7 @@ describe('what the gateway asks a service', () => {
 });
 
 describe('what the gateway makes of an answer', () => {
-  it('status, bytes and http-* headers go to the caller, log-* fields into the log line', async () => {
+  it('the caller gets status, body and http-* headers of the reply, the log line its log-* headers', async () => {
     const bytes = '{ "entities" : [] , "ä": 1e2 }\n';
     await answering(async () => ({
       status: 201,
@@ -206,7 +206,7 @@ describe('what the gateway makes of an answer', () => {
     });
   });
 
-  it('the status is that of the route, where the service says none', async () => {
+  it('the status is that of the route where the reply has none', async () => {
     const handlers = Object.fromEntries(routes.map(({ subject }) => [subject, async () => ({})]));
     inner.use(await openServices(natsUrl, handlers));
     const seen = routes.map(async ({ operationId, method, path, body }) => {
@@ -222,7 +222,7 @@ describe('what the gateway makes of an answer', () => {
     );
   });
 
-  it('addresses begin with the prefix that the operator has set, and never with one that a caller names', async () => {
+  it('Link and Location begin with PUBLIC_BASE_PATH, and never with a prefix from a caller’s header', async () => {
     const headers = {
       link: '</api/v1/integration/suppliers?cursor=x>; rel="next"',
       location: '/api/v1/integration/webhook-events/wh_1',
@@ -250,7 +250,7 @@ describe('what the gateway makes of an answer', () => {
     ]);
   });
 
-  it('204 has neither a body nor the headers of one', async () => {
+  it('an answer 204 has neither a body nor the headers of one', async () => {
     await answering(async () => ({ status: 204 }));
     const answer = await list();
     expect(answer.status).toBe(204);
@@ -258,7 +258,7 @@ describe('what the gateway makes of an answer', () => {
     expect(answer.headers.has('content-length')).toBe(false);
   });
 
-  it('HEAD is answered with the headers alone', async () => {
+  it('an answer to HEAD has the headers alone', async () => {
     await answering(async () => ({ headers: { 'x-next-since': 'then' }, body: '{"some":"thing"}' }));
     const answer = await fetch(`${gateway.url}/api/v1/integration/suppliers`, {
       method: 'HEAD',
@@ -287,7 +287,7 @@ describe('what the gateway makes of a failure', () => {
     ['internal', 500],
     ['unavailable', 503],
     ['timeout', 504],
-  ] as const)('%s is answered %i, in the service’s words', async (code, status) => {
+  ] as const)('the failure %s is answered %i, with the detail of the service', async (code, status) => {
     await failing(
       new Failure(code, 'What the service says.', { errors: [{ pointer: '/a/0', detail: 'wrong' }] }),
     );
@@ -298,7 +298,7 @@ describe('what the gateway makes of a failure', () => {
     });
   });
 
-  it('503 says when to try again: when the service says, or else in a second', async () => {
+  it('an answer 503 has the Retry-After of the service, or one second', async () => {
     await failing(new Failure('unavailable', 'Away.', { retryAfterSeconds: 7 }));
     await expectProblem(await list(), { status: 503, code: 'unavailable', headers: { 'retry-after': '7' } });
     await inner.disposeAsync();
@@ -307,13 +307,13 @@ describe('what the gateway makes of a failure', () => {
     await expectProblem(await list(), { status: 503, code: 'unavailable', headers: { 'retry-after': '1' } });
   });
 
-  it('an error of an unknown kind is answered 500 without its words', async () => {
+  it('an error with an unknown code is answered 500 without its detail', async () => {
     await failing(new Error('ECONNREFUSED mongodb://user:secret@10.0.0.1'));
     const problem = await expectProblem(await list(), { status: 500, code: 'internal' });
     expect(JSON.stringify(problem)).not.toMatch(/mongodb|secret|ECONN/);
   });
 
-  it('a service without a replica is answered 503 at once', async () => {
+  it('a request to a service without a replica is answered 503 immediately', async () => {
     const startedAt = awake();
     await expectProblem(await list(), { status: 503, code: 'unavailable', headers: { 'retry-after': '1' } });
     expect(awake() - startedAt).toBeLessThan(1_000);
@@ -324,14 +324,18 @@ describe('what the gateway makes of a failure', () => {
     });
   });
 
-  it('a service that is too slow is answered 504 when its time is over', { timeout: 30_000 }, async () => {
-    const { promise, resolve } = Promise.withResolvers<object>();
-    await answering(() => promise);
-    const startedAt = Date.now();
-    const startedAwakeAt = awake();
-    await expectProblem(await list(), { status: 504, code: 'timeout' });
-    expect(Date.now() - startedAt).toBeGreaterThan(9_900);
-    expect(awake() - startedAwakeAt).toBeLessThan(11_000);
-    resolve({});
-  });
+  it(
+    'a request to a service that does not reply is answered 504 after the time-out',
+    { timeout: 30_000 },
+    async () => {
+      const { promise, resolve } = Promise.withResolvers<object>();
+      await answering(() => promise);
+      const startedAt = Date.now();
+      const startedAwakeAt = awake();
+      await expectProblem(await list(), { status: 504, code: 'timeout' });
+      expect(Date.now() - startedAt).toBeGreaterThan(9_900);
+      expect(awake() - startedAwakeAt).toBeLessThan(11_000);
+      resolve({});
+    },
+  );
 });

@@ -73,7 +73,7 @@ describe('the body that reaches the service', () => {
     },
   );
 
-  it('is the same byte for byte where it is not UTF-8', async () => {
+  it('is the same byte for byte although it is not UTF-8', async () => {
     const asked = (await (await push(new Uint8Array([0xff, 0xfe, 0x00, 0x80]))).json()) as Asked;
     expect(asked.body).toBe(Buffer.from([0xff, 0xfe, 0x00, 0x80]).toString('base64'));
   });
@@ -90,7 +90,7 @@ describe('the body that reaches the service', () => {
     expect(askedBody(JSON.parse(answer.body))).toBe('{"suppliers":[]}');
   });
 
-  it('is joined from a hundred thousand chunks, some of them large', async () => {
+  it('is joined from a hundred thousand chunks of different sizes', async () => {
     const texts = Array.from({ length: 100_000 }, (_, at) =>
       at % 20_000 === 0 ? String(at).repeat(1_000) : String.fromCodePoint(97 + (at % 26)),
     );
@@ -102,7 +102,7 @@ describe('the body that reaches the service', () => {
 });
 
 describe('with bodies that are too large the gateway', () => {
-  it('takes exactly the limit and not a byte more', async () => {
+  it('accepts a body of the limit, and refuses one more byte', async () => {
     expect(await statusOf(await push(new Uint8Array(bodyBytesMax)))).toBe(200);
     await expectProblem(await push(new Uint8Array(bodyBytesMax + 1)), {
       status: 413,
@@ -110,19 +110,19 @@ describe('with bodies that are too large the gateway', () => {
     });
   });
 
-  it('counts chunks too, and answers a client that is still sending', async () => {
+  it('counts chunked bodies, and answers a client that is still sending', async () => {
     expect(await statusOf(await push(streamOf(bodyBytesMax)))).toBe(200);
     await expectProblem(await push(streamOf(bodyBytesMax + 1)), { status: 413, code: 'body_too_large' });
     await expectProblem(await push(streamOf(12 * 1024 * 1024)), { status: 413, code: 'body_too_large' });
   });
 
-  it('refuses by the declared length, before the client sends a byte', async () => {
+  it('refuses a body by its Content-Length before the client sends it', async () => {
     const answer = await exchangeRaw(gateway.port, head(`content-length: ${bodyBytesMax + 1}\r\n`));
     expect(answer.status).toBe(413);
     expect(answer.headers['connection']).toBe('close');
   });
 
-  it('serves a bystander on another connection', async () => {
+  it('serves another caller on another connection', async () => {
     const answers = await Promise.all([push(streamOf(bodyBytesMax * 2)), push('{}')]);
     expect(await Promise.all(answers.map(statusOf))).toEqual([413, 200]);
   });
@@ -142,7 +142,7 @@ describe('with a bad token the gateway', () => {
     await connection.closed;
   });
 
-  it('answers before the body has come, and waits a bounded while for the rest', async () => {
+  it('answers before it has the body, and reads the rest for a bounded time', async () => {
     using connections = new DisposableStack();
     const closed: Promise<void>[] = [];
     const startedAt = awake();
@@ -157,7 +157,7 @@ describe('with a bad token the gateway', () => {
     expect(awake() - startedAt).toBeLessThan(5_000);
   });
 
-  it('keeps the connection where the client sent little', async () => {
+  it('keeps the connection of a client that sent a small body', async () => {
     using connection = await openRaw(gateway.port);
     connection.send(`${head('content-length: 2\r\n', 'Bearer x')}{}`);
     expect((await connection.answer()).status).toBe(401);
@@ -235,7 +235,7 @@ describe('wrong lengths', () => {
     expect(JSON.parse(answer.body).code).toBe('invalid_request');
   });
 
-  it('another transfer coding under chunked is 415', async () => {
+  it('a body with another transfer coding beside chunked is answered 415', async () => {
     const answer = await exchangeRaw(
       gateway.port,
       `${head('transfer-encoding: gzip, chunked\r\n')}2\r\n{}\r\n0\r\n\r\n`,
@@ -246,7 +246,7 @@ describe('wrong lengths', () => {
     });
   });
 
-  it('the coding is chunked in any spelling', async () => {
+  it('the transfer coding chunked is taken in upper and lower case', async () => {
     const bytes = `${head('transfer-encoding: Chunked\r\n')}2\r\n{}\r\n0\r\n\r\n`;
     expect((await exchangeRaw(gateway.port, bytes)).status).toBe(200);
   });
@@ -263,7 +263,7 @@ describe('wrong lengths', () => {
     await connection.closed;
   });
 
-  it('a client that hangs up half-way leaves one line in the log', async () => {
+  it('a client that disconnects amid its body leaves one line in the log', async () => {
     using connection = await openRaw(gateway.port);
     connection.send(`${head('content-length: 100\r\nx-request-id: hung-up\r\n')}{}`);
     await wait(100);

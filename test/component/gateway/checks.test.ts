@@ -25,7 +25,7 @@ const json = { 'content-type': 'application/json' };
 const tooLarge = 'x'.repeat(2_049);
 
 describe('the order of checks', () => {
-  it('404 comes before everything', async () => {
+  it('404 is decided before all other errors', async () => {
     const answer = await fetch(`${gateway.url}/api/v1/integration/suppliers/1`, {
       method: 'POST',
       headers: { authorization: 'Bearer x', 'content-type': 'text/plain' },
@@ -34,7 +34,7 @@ describe('the order of checks', () => {
     await expectProblem(answer, { status: 404, code: 'not_found', headers: { 'www-authenticate': null } });
   });
 
-  it('405 comes before the token', async () => {
+  it('405 is decided before the token is checked', async () => {
     const answer = await fetch(`${gateway.url}${suppliers}`, {
       method: 'PUT',
       headers: { 'content-type': 'text/plain' },
@@ -47,7 +47,7 @@ describe('the order of checks', () => {
     });
   });
 
-  it('401 comes before the scope and says nothing about the body', async () => {
+  it('401 is decided before the scope, and says nothing about the body', async () => {
     const answer = await fetch(`${gateway.url}${suppliers}`, {
       method: 'POST',
       headers: { 'content-type': 'text/plain' },
@@ -60,7 +60,7 @@ describe('the order of checks', () => {
     });
   });
 
-  it('401 for a bad token has another challenge than 401 for none', async () => {
+  it('401 for a bad token has another WWW-Authenticate than 401 for no token', async () => {
     const answer = await fetch(`${gateway.url}${suppliers}`, { headers: { authorization: 'Bearer x.y.z' } });
     await expectProblem(answer, {
       status: 401,
@@ -69,7 +69,7 @@ describe('the order of checks', () => {
     });
   });
 
-  it('403 comes before the content type', async () => {
+  it('403 is decided before the content type is checked', async () => {
     const answer = await fetch(`${gateway.url}${suppliers}`, {
       method: 'POST',
       headers: { ...bearer({ scope: 'integration:suppliers:read' }), 'content-type': 'text/plain' },
@@ -84,7 +84,7 @@ describe('the order of checks', () => {
     });
   });
 
-  it('415 comes before the size', async () => {
+  it('415 is decided before the size of the body', async () => {
     const answer = await fetch(`${gateway.url}${suppliers}`, {
       method: 'POST',
       headers: { ...bearer(), 'content-type': 'text/plain' },
@@ -97,7 +97,7 @@ describe('the order of checks', () => {
     });
   });
 
-  it('413 comes before JSON and names the limit', async () => {
+  it('413 is decided before the JSON is parsed, and names the limit', async () => {
     const answer = await fetch(`${gateway.url}${suppliers}`, {
       method: 'POST',
       headers: { ...bearer(), ...json },
@@ -257,7 +257,7 @@ describe('methods', () => {
     },
   );
 
-  it('HEAD asks for a token where GET does', async () => {
+  it('HEAD needs a token where GET does', async () => {
     const answer = await fetch(gateway.url + suppliers, { method: 'HEAD' });
     expect(answer.status).toBe(401);
     expect(answer.headers.get('www-authenticate')).toBe('Bearer');
@@ -307,22 +307,25 @@ describe('content types', () => {
     });
   });
 
-  it('refuses a body without a type, but lets the service judge no body at all', async () => {
+  it('refuses a body without a content type, and passes on a request without a body', async () => {
     const head = `POST ${suppliers} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token()}\r\n`;
     expect((await exchangeRaw(gateway.port, `${head}content-length: 2\r\n\r\n{}`)).status).toBe(415);
     expect((await exchangeRaw(gateway.port, `${head}content-length: 0\r\n\r\n`)).status).toBe(200);
     expect((await exchangeRaw(gateway.port, `${head}\r\n`)).status).toBe(200);
   });
 
-  it.each(['gzip', 'deflate', 'br', 'gzip, identity', 'x'])('refuses the coding %s', async (coding) => {
-    await expectProblem(await push({ ...json, 'content-encoding': coding }), {
-      status: 415,
-      code: 'unsupported_media_type',
-      headers: { 'accept-encoding': 'identity' },
-    });
-  });
+  it.each(['gzip', 'deflate', 'br', 'gzip, identity', 'x'])(
+    'refuses the content coding %s',
+    async (coding) => {
+      await expectProblem(await push({ ...json, 'content-encoding': coding }), {
+        status: 415,
+        code: 'unsupported_media_type',
+        headers: { 'accept-encoding': 'identity' },
+      });
+    },
+  );
 
-  it('takes the coding identity', async () => {
+  it('takes the content coding identity', async () => {
     expect((await push({ ...json, 'content-encoding': 'identity' })).status).toBe(200);
   });
 
@@ -339,18 +342,21 @@ describe('content types', () => {
 });
 
 describe('request ids', () => {
-  it.each(['a', 'A-Z.a_z-0.9', 'x'.repeat(128)])('keeps %s', async (id) => {
+  it.each(['a', 'A-Z.a_z-0.9', 'x'.repeat(128)])('the valid X-Request-Id %s is kept', async (id) => {
     const answer = await fetch(`${gateway.url}/nothing`, { headers: { 'x-request-id': id } });
     expect(answer.headers.get('x-request-id')).toBe(id);
   });
 
-  it.each(['', ' ', 'a b', 'a/b', 'ä', 'x'.repeat(129), 'a, b'])('replaces %j whole', async (id) => {
-    const answer = await exchangeRaw(
-      gateway.port,
-      `GET /healthz HTTP/1.1\r\nhost: x\r\nx-request-id: ${id}\r\n\r\n`,
-    );
-    expect(answer.headers['x-request-id']).toMatch(/^[\da-f-]{36}$/);
-  });
+  it.each(['', ' ', 'a b', 'a/b', 'ä', 'x'.repeat(129), 'a, b'])(
+    'the invalid X-Request-Id %j is replaced',
+    async (id) => {
+      const answer = await exchangeRaw(
+        gateway.port,
+        `GET /healthz HTTP/1.1\r\nhost: x\r\nx-request-id: ${id}\r\n\r\n`,
+      );
+      expect(answer.headers['x-request-id']).toMatch(/^[\da-f-]{36}$/);
+    },
+  );
 
   it('every answer has a request id of its own', async () => {
     const answers = await Promise.all([1, 2, 3].map(() => fetch(`${gateway.url}/healthz`)));

@@ -56,7 +56,7 @@ function expectClientError(answer: RawAnswer, status: number): void {
 }
 
 describe('headers', () => {
-  it('of 64 KiB are answered 431, whichever of them is so large', async () => {
+  it('of 64 KiB in all are answered 431', async () => {
     const large = 'x'.repeat(65_536);
     for (const header of [`x-large: ${large}`, `authorization: Bearer ${large}`, `${large}: x`]) {
       expectClientError(
@@ -183,14 +183,14 @@ describe('connections', () => {
     expect((await exchangeRaw(gateway.port, health)).status).toBe(200);
   });
 
-  it('without a byte stay open, and the next one is served', async () => {
+  it('without a byte stay open, and the next connection is served', async () => {
     using silent = await openRaw(gateway.port);
     expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
     expect(silent.socket.destroyed).toBe(false);
   });
 });
 
-it('each client error leaves one line in the log', async () => {
+it('each malformed request leaves one line in the log', async () => {
   const answer = await exchangeRaw(gateway.port, 'hello\r\n\r\n');
   const lines = gateway.lines.filter((line) => line['requestId'] === answer.headers['x-request-id']);
   expect(lines).toMatchObject([{ status: 400, code: 'invalid_request', msg: 'request broken off' }]);

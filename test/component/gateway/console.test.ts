@@ -40,7 +40,7 @@ afterAll(() => stack.disposeAsync());
 const addNone = (): unknown => addConsole(undefined as never, '/nowhere');
 
 describe('/console', () => {
-  it('is a page that may load from its own origin alone, and turn no text into markup or code', async () => {
+  it('has a Content-Security-Policy for its own origin, with trusted types', async () => {
     const answer = await fetch(`${on.url}/console`);
     expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(answer.headers.get('cache-control')).toBe('no-store');
@@ -51,7 +51,7 @@ describe('/console', () => {
     expect(page).not.toMatch(/https?:|<script>|style=/);
   });
 
-  it('names its files by their content, relative to itself, and they may be kept for ever', async () => {
+  it('names its files by a hash of their content, and browsers may cache them for ever', async () => {
     expect(names.map((name) => name.replace(/-[\da-f]{12}\./, '.'))).toEqual([
       'console/icon.svg',
       'console/style.css',
@@ -96,7 +96,7 @@ describe('/console', () => {
     await answer.body?.cancel();
   });
 
-  it('is not there where it is off, and its document does not name it', async () => {
+  it('is 404 where CONSOLE is off, and the OpenAPI document does not name it', async () => {
     for (const path of ['/console', `/${names[2]}`]) {
       const answer = await fetch(off.url + path);
       expect({ path, status: answer.status }).toEqual({ path, status: 404 });
@@ -106,7 +106,7 @@ describe('/console', () => {
     expect(Object.keys(description.paths)).not.toContain('/console');
   });
 
-  it('ends the start where its files have not been made, and names the command', () => {
+  it('ends the start without built files, and names the command that builds them', () => {
     expect(addNone).toThrow(ConfigError);
     expect(addNone).toThrow('npm run console:build');
   });
@@ -117,7 +117,7 @@ const ask = (key?: string): Promise<Response> =>
 const described = async (key: string): Promise<unknown> => (await ask(key)).json();
 
 describe('/token', () => {
-  it('says whose a token is, what it may do and until when', async () => {
+  it('returns the integration, the scopes and the end of a token', async () => {
     const exp = Math.floor(Date.now() / 1_000) + 600;
     expect(await described(token({ integration_id: 'other', scope: 'a b', exp }))).toEqual({
       integrationId: 'other',
@@ -126,11 +126,11 @@ describe('/token', () => {
     });
   });
 
-  it('asks for no scope', async () => {
+  it('needs no scope', async () => {
     expect(await described(token({ scope: undefined }))).toMatchObject({ scopes: [] });
   });
 
-  it('says it of a key, whose end is null where it has none', async () => {
+  it('returns the same for a key, with null for a key that does not end', async () => {
     expect(await described(endless.secret)).toEqual({
       integrationId: 'acme',
       scopes: ['integration:syncs:read'],
@@ -139,7 +139,7 @@ describe('/token', () => {
     expect(await described(ending.secret)).toMatchObject({ expiresAt: '2099-01-01T00:00:00.000Z' });
   });
 
-  it('says of a token that a key has fetched when the token ends', async () => {
+  it('returns the end of a token that a key has fetched', async () => {
     const form = new URLSearchParams({
       grant_type: 'client_credentials',
       client_id: 'endless',

@@ -114,7 +114,7 @@ describe('/openapi.json', () => {
     }
   });
 
-  it('has every code, each at the operations that answer it', () => {
+  it('has every error code at the operations that answer with it', () => {
     const text = JSON.stringify(description);
     // No operation answers 405: the gateway answers it for methods that a path does not have.
     for (const code of Object.keys(codes).filter((name) => name !== 'method_not_allowed')) {
@@ -171,7 +171,7 @@ describe('/openapi.json', () => {
     expect([...used].toSorted()).toEqual(there.toSorted());
   });
 
-  it('has no example of what only the caller can name: the explorer sends the example for everybody', () => {
+  it('has no example of an id or a cursor, as the explorer would send it', () => {
     expect(description.components['parameters']?.['RequestId']).not.toHaveProperty('example');
   });
 
@@ -201,7 +201,7 @@ describe('a client that a generator makes of the document', () => {
   });
   afterAll(() => rm(folder, { recursive: true }));
 
-  it('compiles, and refuses what the interface does not have', { timeout: 60_000 }, async () => {
+  it('compiles, and rejects routes and fields that do not exist', { timeout: 60_000 }, async () => {
     const compiled = await run(
       join(root, 'node_modules/.bin/tsc'),
       [...strictly, join(folder, 'integrator.ts')],

@@ -71,7 +71,7 @@ const huge = (response: ServerResponse): void => {
 };
 
 describe('the gateway finds the keys', () => {
-  it('by RFC 8414, and asks no further', async () => {
+  it('by RFC 8414, and sends no further request', async () => {
     issuer.answers.set(oauthPath(path), json(metadata()));
     await becomesGood(await start());
     expect(issuer.asked).toContain(oauthPath(path));
@@ -79,7 +79,7 @@ describe('the gateway finds the keys', () => {
     expect(issuer.asked).not.toContain(openidPath(path));
   });
 
-  it('by OpenID discovery, where there is no such metadata', async () => {
+  it('by OpenID discovery, where RFC 8414 metadata are missing', async () => {
     await becomesGood(await start());
     expect(issuer.asked[0]).toBe(oauthPath(path));
     expect(new Set(issuer.asked)).toEqual(new Set([oauthPath(path), openidPath(path), '/keys']));
@@ -90,17 +90,17 @@ describe('the gateway finds the keys', () => {
     ['an array', (response) => response.end('[]')],
     ['a fault', (response) => response.writeHead(500).end('{}')],
     ['metadata without the address of keys', (response) => json({ issuer: issuer.issuer })(response)],
-  ])('by OpenID discovery, where the other address answers with %s', async (_name, answer) => {
+  ])('by OpenID discovery, where the RFC 8414 address answers with %s', async (_name, answer) => {
     issuer.answers.set(oauthPath(path), answer);
     expect(await becomesGood(await start())).toBe(200);
   });
 
-  it('before the first token comes', async () => {
+  it('before the first token is presented', async () => {
     await start();
     await expect.poll(() => issuer.asked).toContain('/keys');
   });
 
-  it('once the issuer is there, which may be after the gateway', async () => {
+  it('once the issuer is available, which may be after the start of the gateway', async () => {
     const found = issuer.answers.get(openidPath(path));
     issuer.answers.delete(openidPath(path));
     const gateway = await start();
@@ -111,7 +111,7 @@ describe('the gateway finds the keys', () => {
   });
 });
 
-it('old keys serve within 3 s while the issuer hangs, and for 5 s then without a wait', async () => {
+it('old keys are used after 3 s while the issuer hangs, and without a wait for the next 5 s', async () => {
   let passedMs = 0;
   const { log } = openTestLog();
   const clock = (): number => passedMs + performance.now();
@@ -180,7 +180,7 @@ describe('the gateway takes no keys, and no token', () => {
     expect(issuer.asked).not.toContain('/elsewhere');
   });
 
-  it('of metadata by RFC 8414 that name another issuer, also where the other address names this one', async () => {
+  it('of RFC 8414 metadata that name another issuer, although the OpenID metadata name the right one', async () => {
     issuer.answers.set(oauthPath(path), json(metadata({ issuer: 'https://rival.example.com' })));
     const gateway = await start();
     expect(await statusOf(gateway)).toBe(503);

@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => stack.disposeAsync());
 
 describe('/docs', () => {
-  it('is a page whose policy allows it to load from its own origin only, and to run nothing written into it', async () => {
+  it('has a Content-Security-Policy for its own origin without inline scripts', async () => {
     const answer = await fetch(`${gateway.url}/docs`);
     expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(answer.headers.get('content-security-policy')).toBe(
@@ -30,7 +30,7 @@ describe('/docs', () => {
     expect(await answer.text()).not.toMatch(/https?:\/\//);
   });
 
-  it('has all files that its page names', async () => {
+  it('serves all files that its page names', async () => {
     const page = await (await fetch(`${gateway.url}/docs`)).text();
     const parts = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, part = '']) => part);
     expect(parts).toHaveLength(4);

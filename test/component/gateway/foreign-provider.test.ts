@@ -98,14 +98,14 @@ const push = (token: string): Promise<Response> =>
     }),
   );
 
-it('a token of its client pushes for the integration of that client', async () => {
+it('a token of oidc-provider pushes for the integration of its client', async () => {
   const token = await fetchToken('erp-job');
   const answer = await push(token);
   expect(answer.status).toBe(200);
   expect(await answer.json()).toMatchObject({ headers: { integration: 'acme' } });
 });
 
-it('a token with other scopes is 403, of another client or for another API 401', async () => {
+it('a token of oidc-provider with other scopes is 403, of another client or for another API 401', async () => {
   const reading = await fetchToken('erp-job', audience, 'integration:suppliers:read');
   expect((await push(reading)).status).toBe(403);
   const forged = [await fetchToken('another-job'), await fetchToken('erp-job', otherApi)];

@@ -36,7 +36,7 @@ async function folderIn(name: string): Promise<AsyncDisposable & { path: string 
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true }) };
 }
 
-it('the generators are there in CI', () => {
+it('the generators of OpenAPI clients are installed in CI', () => {
   const missing = Object.entries(generators).filter(([, found]) => found.length === 0);
   expect(process.env['CI'] === 'true' ? missing : []).toEqual([]);
 });

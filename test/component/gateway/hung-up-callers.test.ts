@@ -12,7 +12,7 @@ import { openRaw } from '../../support/raw-http.ts';
 const bytesMax = 5 * 1024 * 1024;
 const callers = 5;
 
-it('leave no upload behind', async () => {
+it('callers that disconnect leave no upload in the memory of the gateway', async () => {
   await using stack = new AsyncDisposableStack();
   const app = createServer({
     host: '127.0.0.1',

@@ -124,7 +124,7 @@ async function openClock() {
 }
 
 describe('with the keys of the issuer the gateway', () => {
-  it('accepts tokens that they signed, and fetches them once', async () => {
+  it('accepts tokens that these keys signed, and fetches the keys once', async () => {
     const tokens = [
       byRsa(),
       byRsa({ typ: 'at+jwt' }),
@@ -231,7 +231,7 @@ describe('when keys change, the gateway', () => {
     expect(issuer.fetches).toBeLessThanOrEqual(2 + seconds * 2);
   });
 
-  it('refuses unknown keys for 5 s without asking, after the issuer had no key for one', async () => {
+  it('refuses unknown keys for 5 s without a request, after the issuer had none of them', async () => {
     const clock = await openClock();
     expect(await clock.find('rsa')).toBe('found');
     clock.pass(1_000);
@@ -273,7 +273,7 @@ describe('when keys cannot be fetched', () => {
     },
   );
 
-  it('the gateway asks for them twice a second at most', async () => {
+  it('the gateway requests them twice a second at most', async () => {
     await startWithout('fails');
     const fetchedBefore = issuer.fetches;
     const startedAt = Date.now();
@@ -287,7 +287,7 @@ describe('when keys cannot be fetched', () => {
     expect(issuer.fetches - fetchedBefore).toBeLessThanOrEqual(1 + seconds * 2);
   });
 
-  it('the keys that it fetched before go on serving', async () => {
+  it('keys that were fetched before stay valid', async () => {
     expect((await list(byRsa())).status).toBe(200);
     issuer.mode = 'fails';
     expect((await list(byRsa())).status).toBe(200);
@@ -299,7 +299,7 @@ describe('when keys cannot be fetched', () => {
   // Timeline: the gateway fetches the keys at 0; they are old at 5 min, when the issuer is away; the gateway
   // asks again every 5 s at most, and gives them up after 24 h.
   it.each(['fails', 'lies', 'hangs'] as const)(
-    'keys that are old serve on for a day while the issuer %s',
+    'old keys stay valid for a day while the issuer %s',
     async (mode) => {
       const clock = await openClock();
       expect(await clock.find('rsa')).toBe('found');
@@ -320,7 +320,7 @@ describe('when keys cannot be fetched', () => {
     },
   );
 
-  it('the gateway fetches old keys again, and refuses tokens of a key that is gone', async () => {
+  it('the gateway refreshes old keys, and refuses tokens of a removed key', async () => {
     const clock = await openClock();
     expect(await clock.find('rsa')).toBe('found');
     issuer.keys = [rotatedKey];
@@ -329,7 +329,7 @@ describe('when keys cannot be fetched', () => {
     expect(await clock.find('rotated')).toBe('found');
   });
 
-  it('the gateway reads a bounded part of an answer that does not end, and keeps the keys that it has', async () => {
+  it('the gateway reads a bounded part of an endless answer, and keeps its keys', async () => {
     expect((await list(byRsa())).status).toBe(200);
     issuer.mode = 'floods';
     await expectProblem(await list(byRotated()), { status: 503, code: 'unavailable' });
@@ -341,7 +341,7 @@ describe('when keys cannot be fetched', () => {
     ).toMatchObject({ err: { message: "the issuer's answer is larger than 1048576 bytes" } });
   });
 
-  it('the log says why', async () => {
+  it('the log has the reason why keys cannot be fetched', async () => {
     issuer.mode = 'fails';
     expect((await list(byRsa())).status).toBe(503);
     expect(

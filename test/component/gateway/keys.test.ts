@@ -94,7 +94,7 @@ describe('a key', () => {
     );
   });
 
-  it('is the token of its integration, beside tokens of an issuer', async () => {
+  it('authenticates its integration, beside tokens of an issuer', async () => {
     expect(await (await list(gateway, good.secret)).json()).toMatchObject({
       headers: { integration: 'acme' },
     });
@@ -105,7 +105,7 @@ describe('a key', () => {
     expect(await statusOf(gateway, token())).toBe(200);
   });
 
-  it('may do what its client may, and nothing else', async () => {
+  it('has exactly the scopes of its client', async () => {
     expect(await statusOf(gateway, narrow.secret)).toBe(200);
     await expectProblem(await list(gateway, narrow.secret, 'products'), {
       status: 403,
@@ -113,7 +113,7 @@ describe('a key', () => {
     });
   });
 
-  it('is as good after 25 hours', async () => {
+  it('is still valid after 25 hours', async () => {
     nowMs = Date.now() + 25 * 3_600_000;
     try {
       expect(await statusOf(gateway, good.secret)).toBe(200);
@@ -130,7 +130,7 @@ describe('a key', () => {
     ['that has ended', ended.secret, `the key ${ended.name} of the client erp has ended`],
     ['as its name alone', `isk_${good.name}`, 'the key has another form'],
     ['as its hash', good.entry.sha256, ''],
-  ])('%s: 401 that does not say why; the log does', async (_name, key, words) => {
+  ])('%s: 401 without the reason, which the log has', async (_name, key, words) => {
     const answer = await list(gateway, key);
     const problem = await expectProblem(answer, invalidToken);
     expect(problem['detail']).toBe('The access token is not valid.');
@@ -139,7 +139,7 @@ describe('a key', () => {
     expect(line?.['refusal']).toContain(words);
   });
 
-  it('is not taken from a query, nor from a second header', async () => {
+  it('is not taken from a query or from a second header', async () => {
     const url = `${gateway.url}/api/v1/integration/suppliers?access_token=${good.secret}`;
     await expectProblem(await fetch(url), { ...invalidToken, headers: { 'www-authenticate': 'Bearer' } });
   });
@@ -162,7 +162,7 @@ describe('a key', () => {
     expect(changed).toEqual([expect.stringContaining(`client="reader",secret="${narrow.name}"}`)]);
   });
 
-  it('stands in no log line, no metric and no page; nor does its hash', async () => {
+  it('is in no log line, no metric and no page, and neither is its hash', async () => {
     const pages = ['/readyz', '/openapi.json', '/healthz'].map(async (path) =>
       (await fetch(`${gateway.url}${path}`)).text(),
     );
@@ -176,7 +176,7 @@ describe('a key', () => {
 });
 
 describe('a gateway with a file of clients alone', () => {
-  it('starts, takes keys, and refuses every token; there is no token endpoint', async () => {
+  it('accepts keys, refuses every token, and has no token endpoint', async () => {
     const { secret, entry } = testSecret();
     await using file = await clientsFile([clientEntry('erp', [entry])]);
     const settings = { AUTH_CLIENTS_FILE: file.path, AUTH_JWT_SECRET: '' };
@@ -223,7 +223,7 @@ async function startWith(path: string): Promise<{ code: number | null; said: str
 describe('a start with a wrong file', () => {
   const { secret, entry } = testSecret();
 
-  it('ends the process with words for the operator, without a secret', async () => {
+  it('ends the process with an error for the operator, without a secret', async () => {
     await using file = await clientsFile([clientEntry('erp', [secret])]);
     const { code, said } = await startWith(file.path);
     expect(code).not.toBe(0);
@@ -242,7 +242,7 @@ describe('a start with a wrong file', () => {
     await expect(openGateway(natsUrl, { AUTH_CLIENTS_FILE: file.path })).rejects.toThrow(words);
   });
 
-  it('settings without any way in are refused', () => {
+  it('settings without any way to authenticate are refused', () => {
     expect(problemsWith(GatewayConfig, {})).toContain('AUTH_CLIENTS_FILE');
   });
 });
@@ -286,7 +286,7 @@ describe('a file that becomes wrong', () => {
     ['gone', (file) => rm(file.path), 'there is no such file'],
     ['a folder', (file) => asFolder(file.path), 'the file is no regular file'],
   ])(
-    '%s: one line, a note, and the content before serves on, until it is right again',
+    '%s: one log line and a note, and the content before stays valid until the file is right',
     async (_name, spoil, words) => {
       await using file = await clientsFile(clients);
       await using gateway = await openReadyGateway(natsUrl, { AUTH_CLIENTS_FILE: file.path }, often);
@@ -317,7 +317,7 @@ describe('a file that becomes wrong', () => {
     },
   );
 
-  it('each other wrong content is one more line', async () => {
+  it('each further wrong content is one more log line', async () => {
     await using file = await clientsFile(clients);
     await using gateway = await openReadyGateway(natsUrl, { AUTH_CLIENTS_FILE: file.path }, often);
     for (let wrong = 1; wrong <= 5; wrong += 1) {
@@ -331,7 +331,7 @@ describe('a file that becomes wrong', () => {
   });
 });
 
-it('a file that is swapped by symlinks, as Kubernetes swaps a Secret, is read anew', async () => {
+it('a file that is swapped by symlinks, as Kubernetes swaps a Secret, is read again', async () => {
   await using folder = await temporaryFolder();
   const first = testSecret();
   const second = testSecret();
@@ -351,7 +351,7 @@ it('a file that is swapped by symlinks, as Kubernetes swaps a Secret, is read an
 });
 
 describe('a secret that ends', () => {
-  it('is a note for its last 14 days, by its client and its name', async () => {
+  it('is a note of /readyz for its last 14 days, with its client and its name', async () => {
     const nowMs = Date.parse('2026-06-01T00:00:00Z');
     const soon = testSecret('2026-06-14T00:00:00Z');
     const later = testSecret('2026-06-15T00:00:01Z');
@@ -369,7 +369,7 @@ describe('a secret that ends', () => {
     ]);
   });
 
-  it('names five, and counts the others', async () => {
+  it('the note names five ending secrets, and counts the others', async () => {
     const soon = new Date(Date.now() + 3_600_000).toISOString();
     await using file = await clientsFile([
       clientEntry(
@@ -401,7 +401,7 @@ const roundMs = 15;
 // What this proves: no request of a good key is refused, and every gateway refuses what was removed, each within its next look.
 describe('three gateways', () => {
   it(
-    'rotate without a failure, and refuse a removed secret and a removed client',
+    'follow a rotation without a failure, and refuse a removed secret and a removed client',
     { timeout: 180_000 },
     async () => {
       const [first, second, bystander] = [testSecret(), testSecret(), testSecret()];
@@ -455,7 +455,7 @@ describe('three gateways', () => {
   );
 });
 
-it('a gateway that ends does not wait for a file of clients that is gone, and refuses it no more', async () => {
+it('a stopping gateway does not wait for a missing file of clients, and logs nothing of it', async () => {
   await using file = await clientsFile([clientEntry('erp', [testSecret().entry])]);
   const { log, text } = openTestLog();
   const clients = await openClients({

@@ -30,7 +30,7 @@ const scope = 'integration:suppliers:write';
 it.each([
   ['Basic', client.ClientSecretBasic],
   ['the form', client.ClientSecretPost],
-])('openid-client, by its discovery and %s', async (_name, method) => {
+])('openid-client fetches a token by its discovery and %s', async (_name, method) => {
   const config = await client.discovery(new URL(gateway.url), id, undefined, method(secret), {
     algorithm: 'oauth2',
     execute: [client.allowInsecureRequests],
@@ -52,7 +52,7 @@ it.each([
 it.each([
   ['Basic', oauth.ClientSecretBasic],
   ['the form', oauth.ClientSecretPost],
-])('oauth4webapi, by %s', async (_name, method) => {
+])('oauth4webapi fetches a token by %s', async (_name, method) => {
   const insecure = { [oauth.allowInsecureRequests]: true };
   const issuer = new URL(gateway.url);
   const discovered = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...insecure });

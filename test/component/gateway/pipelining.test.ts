@@ -88,8 +88,8 @@ function readIds(connection: RawConnection, count: number): { ids: number[]; all
   return { ids, all: promise };
 }
 
-describe('of the requests that a client sends without waiting for answers', () => {
-  it('4,000 are answered in their order, 32 at a time, and a neighbour is answered among them', async () => {
+describe('pipelined requests', () => {
+  it('are answered in order, 32 at a time, beside another client', async () => {
     const count = 4_000;
     using connection = await openRaw(gateway.port);
     using neighbour = await openRaw(gateway.port);
@@ -103,7 +103,7 @@ describe('of the requests that a client sends without waiting for answers', () =
     expect(mostOpen()).toBeLessThanOrEqual(unansweredMax);
   }, 180_000);
 
-  it('32 are in hand and the others not begun, until answers go out', async () => {
+  it('are begun while fewer than 32 of the connection are unanswered', async () => {
     const count = 100;
     const gate = Promise.withResolvers<void>();
     held = gate.promise;
@@ -126,7 +126,7 @@ describe('of the requests that a client sends without waiting for answers', () =
     expect(mostOpen()).toBe(unansweredMax);
   });
 
-  it('none is lost where they come byte by byte, or are cut anywhere', async () => {
+  it('are all answered although they come byte by byte, or are cut anywhere', async () => {
     held = undefined;
     const kinds = [health, measured, chunked, list];
     const text = numbersTo(12)
@@ -144,7 +144,7 @@ describe('of the requests that a client sends without waiting for answers', () =
     }
   }, 60_000);
 
-  it('those behind one that is not HTTP are never begun, and those before it are answered', async () => {
+  it('before a malformed one are answered, and those after it never begun', async () => {
     using connection = await openRaw(gateway.port);
     const { all } = readIds(connection, 200);
     connection.send(`${numbersTo(200).map(health).join('')}broken\r\n\r\n${health(200).repeat(100)}`);
@@ -152,7 +152,7 @@ describe('of the requests that a client sends without waiting for answers', () =
     await connection.closed;
   });
 
-  it('those of a client that reads no answers wait, and are answered once it reads', async () => {
+  it('of a client that reads no answers wait, and are answered once it reads', async () => {
     // Some 7 MB of answers, which no buffer on the way takes.
     const count = 60;
     using connection = await openRaw(gateway.port);

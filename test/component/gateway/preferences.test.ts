@@ -65,23 +65,26 @@ describe('a compressed answer', () => {
     ['gzip', gunzipSync],
     ['br', brotliDecompressSync],
     ['zstd', zstdDecompressSync],
-  ] as const)('by %s has the bytes of the plain one, and the other headers', async (coding, decompress) => {
-    const answer = await ask(sizedPath(50_000), { 'accept-encoding': coding });
-    expect(answer).toMatchObject({
-      status: 200,
-      headers: {
-        'content-encoding': coding,
-        'content-type': 'application/json; charset=utf-8',
-        vary: 'Accept-Encoding',
-        link: '</x>; rel="next"',
-        'content-length': String(answer.body.length),
-      },
-    });
-    expect(decompress(answer.body).toString()).toBe(plain(50_000));
-    expect(answer.body.length).toBeLessThan(5_000);
-  });
+  ] as const)(
+    'by %s has the body of the plain answer, and the headers of compression',
+    async (coding, decompress) => {
+      const answer = await ask(sizedPath(50_000), { 'accept-encoding': coding });
+      expect(answer).toMatchObject({
+        status: 200,
+        headers: {
+          'content-encoding': coding,
+          'content-type': 'application/json; charset=utf-8',
+          vary: 'Accept-Encoding',
+          link: '</x>; rel="next"',
+          'content-length': String(answer.body.length),
+        },
+      });
+      expect(decompress(answer.body).toString()).toBe(plain(50_000));
+      expect(answer.body.length).toBeLessThan(5_000);
+    },
+  );
 
-  it('begins at 1 KiB, and from there on the plain one says that it varies', async () => {
+  it('begins at 1 KiB; from that size on the plain answer has Vary', async () => {
     for (const [bytes, vary, coding] of [
       [1_023, undefined, undefined],
       [1_024, 'Accept-Encoding', 'gzip'],
@@ -94,7 +97,7 @@ describe('a compressed answer', () => {
     }
   });
 
-  it('is for those who ask: nonsense, refusals and 16 KB of header get the plain bytes', async () => {
+  it('is not sent for a malformed, refusing or 16 KB long Accept-Encoding', async () => {
     const long = 'nonsense, '.repeat(1_500);
     for (const accept of ['identity', 'deflate', 'identity;q=0', '*;q=0', 'gzip;q=0', ';;;', long]) {
       const { status, headers, body } = await ask(sizedPath(2_000), { 'accept-encoding': accept });
@@ -108,13 +111,13 @@ describe('a compressed answer', () => {
     expect((await ask(sizedPath(2_000), { 'accept-encoding': 'gzip,'.repeat(4_000) })).status).toBe(431);
   });
 
-  it('may be a small one, where its plain bytes are refused', async () => {
+  it('may be smaller than 1 KiB where the caller refuses the plain body', async () => {
     const answer = await ask(sizedPath(100), { 'accept-encoding': 'gzip, identity;q=0' });
     expect(answer.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'Accept-Encoding' });
     expect(gunzipSync(answer.body).toString()).toBe(plain(100));
   });
 
-  it('to HEAD has the headers of the one to GET, and no bytes', async () => {
+  it('to HEAD has the headers of the answer to GET, and no body', async () => {
     const headers = { 'accept-encoding': 'gzip' };
     const [got, head] = [await ask(sizedPath(9_000), headers), await ask(sizedPath(9_000), headers, 'HEAD')];
     expect(head.body).toHaveLength(0);
@@ -122,7 +125,7 @@ describe('a compressed answer', () => {
       expect([name, head.headers[name]]).toEqual([name, got.headers[name]]);
   });
 
-  it('is of pages too, and not of images', async () => {
+  it('is sent for HTML pages, and not for images', async () => {
     const page = await ask('/openapi.json', {});
     for (let times = 0; times < 2; times += 1) {
       const { headers, body } = await ask('/openapi.json', { 'accept-encoding': 'br' });
@@ -143,7 +146,7 @@ describe('a compressed answer', () => {
 describe('strict handling', () => {
   const strict = { prefer: 'handling=strict' };
 
-  it('is told to the service, and the answer says so', async () => {
+  it('reaches the service, and the answer has Preference-Applied', async () => {
     const answer = await ask(`${base}/suppliers?limit=1`, strict);
     const asked = JSON.parse(answer.body.toString()) as Asked;
     expect([answer.status, answer.headers['preference-applied']]).toEqual([200, 'handling=strict']);
@@ -151,7 +154,7 @@ describe('strict handling', () => {
   });
 
   it.each([undefined, 'handling=lenient', 'respond-async', 'return=minimal', 'handling', '=;,"'])(
-    'is not what %j asks for: the answer is that of before',
+    'is not applied for the header %j',
     async (prefer) => {
       const query = '?externalID=L-1&limit=1';
       const answer = await ask(`${base}/suppliers${query}`, prefer === undefined ? {} : { prefer });
@@ -173,7 +176,7 @@ describe('strict handling', () => {
     ['POST', '/suppliers', 'detials=true', 'details'],
     ['GET', '/webhook-events', 'pag=2', 'page'],
     ['GET', '/webhook-events/wh_1/deliveries', 'outcomes=failed', 'outcome'],
-  ])('refuses %s %s?%s, and names %s', async (method, path, query, nearest) => {
+  ])('refuses the parameters of %s %s?%s, and names %s', async (method, path, query, nearest) => {
     const answer = await ask(`${base}${path}?${query}`, strict, method, method === 'POST' ? '{}' : '');
     const [name] = query.split('=');
     expect([answer.status, answer.headers['preference-applied']]).toEqual([400, 'handling=strict']);
@@ -182,7 +185,7 @@ describe('strict handling', () => {
     expect(told).toEqual(method === 'HEAD' ? undefined : [{ pointer: name, detail }]);
   });
 
-  it('refuses any parameter where a route takes none, and ten at most are named', async () => {
+  it('refuses any parameter of a route without parameters, and names ten at most', async () => {
     const answer = await ask(`${base}/sync-runs/sync_1?limit=1`, strict);
     expect(problemOf(answer)).toMatchObject({
       errors: [{ pointer: 'limit', detail: 'unknown parameter "limit": none is known here' }],
@@ -192,12 +195,12 @@ describe('strict handling', () => {
     expect(many.errors).toHaveLength(10);
   });
 
-  it('comes after the token: who has none learns nothing of names', async () => {
+  it('is applied after authentication, so that a caller without a token learns no names', async () => {
     const answer = await ask(`${base}/suppliers?externalID=1`, { ...strict, authorization: 'Bearer x' });
     expect([answer.status, answer.headers['preference-applied']]).toEqual([401, undefined]);
   });
 
-  it('takes the example of each route', async () => {
+  it('accepts the documented example of each route', async () => {
     for (const { method, path, query = [], body } of routes) {
       const known = query.map(({ name }) => `${name}=1`).join('&');
       const text = body === undefined ? '' : JSON.stringify(body.example);

@@ -34,7 +34,7 @@ it('no integration has a limit unless an operator sets one', async () => {
   }
 });
 
-it('the gateway counts each integration for itself, and says how many requests are left and when to try again', async () => {
+it('each integration has its own rate limit, with its remaining requests and Retry-After', async () => {
   for (const left of ['2', '1', '0']) {
     const answer = await list(limited, 'acme');
     expect({ status: answer.status, left: answer.headers.get('ratelimit-remaining') }).toEqual({
@@ -59,7 +59,7 @@ it('the gateway counts each integration for itself, and says how many requests a
     .toBe(200);
 });
 
-it('requests with a bad token and requests for the gateway’s own pages do not count', async () => {
+it('requests with a bad token and requests for the gateway’s own pages count toward no rate limit', async () => {
   for (let count = 0; count < 5; count += 1) {
     expect((await list(limited, 'unscoped', 'integration:products:read')).status).toBe(403);
     expect((await fetch(`${limited.url}/healthz`)).status).toBe(200);
@@ -67,7 +67,7 @@ it('requests with a bad token and requests for the gateway’s own pages do not 
   expect((await list(limited, 'unscoped')).status).toBe(200);
 });
 
-it('the gateway counts each of many integrations', async () => {
+it('the gateway counts the requests of each of many integrations', async () => {
   const integration = randomUUID();
   for (let count = 0; count < 3; count += 1) expect((await list(counting, integration)).status).toBe(200);
   for (let from = 0; from < 5_100; from += 100) {

@@ -29,7 +29,7 @@ const missMongo = () => {
 };
 
 describe('with all services there the gateway', () => {
-  it('is ready, and names its services', async () => {
+  it('answers /readyz with 200, and names its services', async () => {
     stack.use(await openServices(nats.url));
     const answer = await ready();
     expect(answer.status).toBe(200);
@@ -39,7 +39,7 @@ describe('with all services there the gateway', () => {
     });
   });
 
-  it('asks the services once for all probes at the same time, and again a second later', async () => {
+  it('checks the services once for concurrent probes, and again a second later', async () => {
     const probes = 50;
     let arrived = 0;
     const allArrived = Promise.withResolvers<void>();
@@ -60,7 +60,7 @@ describe('with all services there the gateway', () => {
   });
 
   // Thousands of pipelined probes that waited for one answer would all be answered in one turn of the event loop.
-  it('asks again while its answer still serves, and repeats none that is older', async () => {
+  it('renews a readiness answer before it is too old, and serves no older answer', async () => {
     const rememberedMs = 1_500;
     const over = Promise.withResolvers<void>();
     let round = Promise.resolve();
@@ -80,7 +80,7 @@ describe('with all services there the gateway', () => {
     expect(good.filter(({ ageMs }) => ageMs > rememberedMs)).toEqual([]);
   });
 
-  it('repeats an answer for as long as it remembers it, a refusal too', async () => {
+  it('serves a remembered readiness answer for its lifetime, also a 503', async () => {
     const remembering = stack.use(await openGateway(nats.url, {}, { readinessRememberedMs: 600_000 }));
     const probe = () => fetch(`${remembering.url}/readyz`);
     await expectAway(await probe());
@@ -115,7 +115,7 @@ async function countChecks(before = async (): Promise<void> => undefined): Promi
 }
 
 describe('with a service or engine away the gateway', () => {
-  it('names every service that does not answer, and is healthy all the same', async () => {
+  it('names every unavailable service at /readyz, and is 200 at /healthz', async () => {
     const problem = await expectAway(await ready());
     expect(problem['errors']).toEqual(
       ['catalog', 'batches', 'webhooks'].map((pointer) => ({
@@ -130,13 +130,13 @@ describe('with a service or engine away the gateway', () => {
     });
   });
 
-  it('names the engine that a service misses', async () => {
+  it('names the engine that a service cannot reach', async () => {
     stack.use(await openServices(nats.url, { [healthSubject('batches')]: missMongo }));
     const problem = await expectAway(await ready());
     expect(problem['errors']).toEqual([{ pointer: 'batches', detail: 'MongoDB is away.' }]);
   });
 
-  it('is not ready within 3 s where a service is stuck', async () => {
+  it('is not ready within 3 s where a service does not answer', async () => {
     const { promise, resolve } = Promise.withResolvers<object>();
     stack.use(await openServices(nats.url, { [healthSubject('webhooks')]: () => promise }));
     stack.defer(() => resolve({}));
@@ -148,7 +148,7 @@ describe('with a service or engine away the gateway', () => {
 });
 
 describe('with NATS away the gateway', () => {
-  it('says so at once, answers requests with 503, and is ready again when NATS is back', async () => {
+  it('is unready immediately, answers requests with 503, and is ready again when NATS is back', async () => {
     stack.use(await openServices(nats.url));
     expect((await ready()).status).toBe(200);
     nats.hold();
@@ -163,7 +163,7 @@ describe('with NATS away the gateway', () => {
     await expect.poll(async () => (await ready()).status, { timeout: 10_000 }).toBe(200);
   });
 
-  it('starts all the same, and is ready once NATS is there', async () => {
+  it('starts, and is ready once NATS is available', async () => {
     nats.hold();
     await nats.kill();
     const early = stack.use(await openGateway(nats.url));

@@ -30,7 +30,7 @@ const statusOf = async ({ url }: TestGateway, token: string): Promise<number> =>
 
 // Timeline: each rollout restarts the gateways one by one. Callers hold a token of before the rollout and fetch one from
 // whoever has been restarted. Before the last rollout the tokens of the older secret have expired.
-it('refuses no token, in three rollouts', async () => {
+it('a rotation of AUTH_JWT_SECRET in three rollouts refuses no token', async () => {
   const gateways = await Promise.all([older, older, older].map(open));
   await using closing = new AsyncDisposableStack();
   closing.defer(async () => {
@@ -59,7 +59,7 @@ it('refuses no token, in three rollouts', async () => {
   expect(refused).toEqual([401, 401, 401]);
 });
 
-it('of two secrets the first signs and both verify, and no third one', async () => {
+it('the first of two secrets signs and both verify, and no third secret', async () => {
   await using gateway = await open(`${newer},${older}`);
   await using single = await open(newer);
   const token = issue(`${newer},${older}`);

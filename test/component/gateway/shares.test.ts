@@ -110,7 +110,7 @@ async function readGauges() {
 const untilEmpty = () => eventually(readGauges, ({ memory, road, waiting }) => memory + road + waiting === 0);
 
 describe('unfinished bodies', () => {
-  it('of one integration take two thirds of the memory at most; its other bodies wait', async () => {
+  it('of one integration use at most two thirds of the memory; its other bodies wait', async () => {
     const connections = await beginMany(12);
     expect(await eventually(readGauges, ({ waiting }) => waiting === 8)).toMatchObject({
       memory: 4 * mebibyte,
@@ -124,7 +124,7 @@ describe('unfinished bodies', () => {
     await untilEmpty();
   });
 
-  it('are answered 503 where they had to wait for 2 s', async () => {
+  it('are answered 503 after a wait of 2 s for memory', async () => {
     gateway = await open();
     const startedAt = Date.now();
     const connections = await beginMany(12);
@@ -155,7 +155,7 @@ describe('unfinished bodies', () => {
     await untilEmpty();
   });
 
-  it('that wait go on when memory is free again, and lose nothing', async () => {
+  it('that wait are read completely when memory is free again', async () => {
     const held = await beginMany(4);
     await eventually(readGauges, ({ memory }) => memory === 4 * mebibyte);
     const waiting = push('attacker', large);
@@ -166,7 +166,7 @@ describe('unfinished bodies', () => {
     await untilEmpty();
   });
 
-  it('are not answered 100 Continue before memory is free for them', async () => {
+  it('get 100 Continue only when memory is free for them', async () => {
     const held = await beginMany(4);
     await eventually(readGauges, ({ memory }) => memory === 4 * mebibyte);
     const asking = await begin('attacker', `content-length: ${mebibyte}\r\nexpect: 100-continue\r\n`);
@@ -178,7 +178,7 @@ describe('unfinished bodies', () => {
     expect((await asking.answer()).status).toBe(200);
   });
 
-  it('that come too slowly are answered 408 while other bodies wait, and may go on while none does', async () => {
+  it('that come too slowly are answered 408 while other bodies wait, and are read otherwise', async () => {
     const lookEveryMs = 40;
     gateway = await open({ patienceMs: longMs }, lookEveryMs);
     const slow = await beginMany(4);
@@ -201,7 +201,7 @@ describe('unfinished bodies', () => {
     expect((await bystander.answer()).status).toBe(200);
   });
 
-  it('do not block each other where their lengths are not known', async () => {
+  it('of unknown length do not block each other', async () => {
     const bytes = 900_000;
     const sooner = ' '.repeat(400_000);
     const chunk = `${bytes.toString(16)}\r\n${sooner}`;
@@ -219,7 +219,7 @@ describe('unfinished bodies', () => {
 });
 
 describe('bodies on their way to a service', () => {
-  it('count for their integration until the service has answered; a burst waits', async () => {
+  it('count for their integration until the service has answered, so that a burst waits', async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     handle = async ({ integration }) => {
       if (integration === 'attacker') await released;
@@ -243,7 +243,7 @@ describe('bodies on their way to a service', () => {
     await untilEmpty();
   });
 
-  it('are answered 503 where they would have to wait for longer than 2 s, and are never sent', async () => {
+  it('are answered 503 after a wait of 2 s, and are never sent', async () => {
     gateway = await open();
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     handle = () => released.then(() => ({ body: '{}' }));
@@ -260,7 +260,7 @@ describe('bodies on their way to a service', () => {
     expect(asked).not.toContain('late');
   });
 
-  it('are never sent where their caller has hung up while they waited', async () => {
+  it('are never sent when their caller disconnected while they waited', async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     handle = () => released.then(() => ({ body: '{}' }));
     const first = [push('attacker', large), push('attacker', large)];
@@ -282,7 +282,7 @@ describe('bodies on their way to a service', () => {
     expect(asked).not.toContain('hung-up');
   });
 
-  it('count for 2 s more after the gateway gave them up: the service may not have read them yet', async () => {
+  it('count for 2 s after a time-out, as the service may not have read them yet', async () => {
     handle = () => {
       throw new Failure('timeout', 'Too late.');
     };

@@ -35,7 +35,7 @@ it.each([
   { what: 'the whole request', before: '', meanwhile: head + body },
   { what: 'the rest of its headers', before: head.slice(0, 50), meanwhile: head.slice(50) + body },
   { what: 'its body', before: head, meanwhile: body },
-])('a request is answered where $what came while the gateway stood still', async ({ before, meanwhile }) => {
+])('a request is answered where $what came while the gateway was stopped', async ({ before, meanwhile }) => {
   using connection = await openRaw(gateway.port);
   if (before !== '') connection.send(before);
   await wait(100);
@@ -51,7 +51,7 @@ it.each([
   { what: 'nothing of it', sent: '' },
   { what: 'a part of its headers', sent: head.slice(0, 50) },
   { what: 'no body', sent: head },
-])('a request of which $what comes has its time once more, and is answered 408', async ({ sent }) => {
+])('a request of which only $what comes is answered 408 after a full time-out', async ({ sent }) => {
   using connection = await openRaw(gateway.port);
   await wait(100);
   if (sent !== '') connection.send(sent);

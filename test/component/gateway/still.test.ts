@@ -40,7 +40,7 @@ async function listen(stillTimeoutMs: number): Promise<void> {
   port = Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port);
 }
 
-it('the server cuts the connection of a client that does not read its answer', async () => {
+it('the gateway closes the connection of a client that does not read its answer', async () => {
   await listen(400);
   using connection = await openRaw(port);
   connection.socket.pause();
@@ -49,7 +49,7 @@ it('the server cuts the connection of a client that does not read its answer', a
   expect(await eventually(countConnections, (count) => count === 0)).toBe(0);
 });
 
-it('the server takes a push that is slow but goes on', async () => {
+it('the gateway accepts a push whose body is slow but goes on', async () => {
   await listen(3_000);
   using connection = await openRaw(port);
   // All of them together take longer than the connection may be still.

@@ -85,7 +85,7 @@ it('a stopping gateway answers requests in flight, closes their connections, and
   await stopped;
 });
 
-it('a stopping gateway is not ready, and says so on a kept connection', async () => {
+it('a stopping gateway answers /readyz with 503 on a kept connection', async () => {
   using connection = await openRaw(gateway.port);
   connection.send('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n');
   expect((await connection.answer()).status).toBe(200);
@@ -154,7 +154,7 @@ it('a stopping gateway answers on a connection that it had no time to accept', a
   await stopped;
 });
 
-it('a stopping gateway answers callers that wait for events, long before their time', async () => {
+it('a stopping gateway answers waiting feed calls immediately', async () => {
   const waiting = fetch(`${gateway.url}/api/v1/integration/events?wait=25`, { headers: bearer() });
   await asked;
   const startedAt = awake();
@@ -174,7 +174,7 @@ it('a stopping gateway closes idle connections soon', async () => {
 });
 
 it(
-  'a stopping gateway cuts off a client that never finishes, in time for its own end',
+  'a stopping gateway closes the connection of an unfinished request before its deadline',
   { timeout: 20_000 },
   async () => {
     using stalled = await openRaw(gateway.port);
@@ -188,7 +188,7 @@ it(
   },
 );
 
-it('a gateway whose port is taken fails with a wrong setting, and leaves nothing running', async () => {
+it('a gateway whose port is taken fails with a wrong setting, and leaves nothing open', async () => {
   await expect(openGateway(natsUrl, { GATEWAY_PORT: String(gateway.port) })).rejects.toThrow(
     new ConfigError([
       `GATEWAY_PORT, GATEWAY_HOST: cannot listen on 127.0.0.1:${gateway.port} (the port is taken; choose another, or 0 for any free one)`,
@@ -209,7 +209,7 @@ it('the gateway serves its metrics on another port', async () => {
 
 // Setup: a machine on which "localhost" is two addresses.
 // What this proves: there is one server, which has the limits and hooks, and none beside it.
-it('the gateway listens on one address, also where its name has two', async () => {
+it('the gateway listens on one address, also where GATEWAY_HOST has two', async () => {
   const loopbacks = ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, family: 4 }));
   const { lookup } = dns;
   vi.spyOn(dns, 'lookup').mockImplementation(((name: string, options: LookupAllOptions, done: LookupAll) =>

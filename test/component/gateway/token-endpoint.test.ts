@@ -106,7 +106,7 @@ async function expectRefusal(answer: Response, status: number, error: string): P
 }
 
 describe('a token', () => {
-  it('is a JWT by RFC 9068 for an hour, which names the client and lets it in', async () => {
+  it('is a JWT by RFC 9068 for an hour, which names the client and is accepted', async () => {
     const answer = await ask(inForm());
     expect(answer.status).toBe(200);
     expect(answer.headers.get('cache-control')).toBe('no-store');
@@ -163,7 +163,7 @@ describe('a token', () => {
     }
   });
 
-  it('has an issuer of the settings that is no address, too', async () => {
+  it('may have an issuer that is no URL', async () => {
     await using named = await open({ AUTH_ISSUER: 'local' });
     const { access_token: token } = await fetchToken(inForm(), {}, named);
     expect(partsOf(token)[1]).toMatchObject({ iss: 'local', aud: named.url });
@@ -210,13 +210,13 @@ describe('a token', () => {
     expect(description).toBe('The form is larger than 8192 bytes.');
   });
 
-  it('has some of the scopes where the client asks for some', async () => {
+  it('has the requested part of the client’s scopes', async () => {
     const granted = await fetchToken({ ...inForm(), scope: ` ${writeScope} ${writeScope}` });
     expect(granted.scope).toBe(writeScope);
     expect((await list(granted.access_token)).status).toBe(403);
   });
 
-  it('ends with its hour, and not later than the secret that fetched it', async () => {
+  it('ends after an hour, and not later than the secret that fetched it', async () => {
     const begunAt = Date.now();
     const short = testSecret(new Date(Math.floor(begunAt / 1_000) * 1_000 + 600_000).toISOString());
     await file.replace([...entries, clientEntry('short', [short.entry])]);
@@ -242,7 +242,7 @@ describe('a token', () => {
     }
   });
 
-  it('of five minutes, replaced just before it ends, pushes for an hour without a refusal', async () => {
+  it('of five minutes, renewed just before it ends, pushes for an hour without a refusal', async () => {
     const begunAt = Date.now();
     const statuses = new Map<number, number>();
     const used: string[] = [];
@@ -266,7 +266,7 @@ describe('a token', () => {
   });
 });
 
-describe('a token loses what its client loses', () => {
+describe('a token loses the scopes that its client loses', () => {
   const { secret, entry } = testSecret();
   const spare = testSecret();
   const form = { ...grant, client_id: 'own', client_secret: secret };
@@ -297,13 +297,13 @@ describe('a token loses what its client loses', () => {
     ['names its secret as null', { secret_id: null }],
     ['names another client', { client_id: 'rival' }],
     ['names no client', { client_id: undefined }],
-  ])('and so does a forged one that %s', async (_name, changed) => {
+  ])('a forged token is refused that %s', async (_name, changed) => {
     const [, claims = {}] = partsOf((await fetchToken(inForm())).access_token);
     expect((await list(signHs256(claims))).status).toBe(200);
     expect((await list(signHs256({ ...claims, ...changed }))).status).toBe(401);
   });
 
-  it('nor does a forged integration or scope help', async () => {
+  it('a token with a forged integration or scope is refused', async () => {
     const [, claims = {}] = partsOf((await fetchToken(inForm())).access_token);
     const forged = signHs256({ ...claims, integration_id: 'rival', scope: 'integration:webhooks:read' });
     expect((await list(forged)).status).toBe(403);
@@ -429,7 +429,7 @@ describe('refusals of the token endpoint', () => {
     ['the id of no client', inForm('nobody')],
     ['an id in other letters', inForm('ERP')],
     ['the id __proto__', inForm('__proto__')],
-  ])('%s: one answer for all', async (_name, form) => {
+  ])('%s: the same answer for each wrong credential', async (_name, form) => {
     expect(await expectRefusal(await ask(form), 401, 'invalid_client')).toBe(wrong);
   });
 
@@ -464,14 +464,14 @@ describe('refusals of the token endpoint', () => {
       error_description: 'The form is larger than 8192 bytes.',
     });
 
-    it('that says so is refused before it is sent', async () => {
+    it('is refused by its Content-Length before it is sent', async () => {
       using connection = await openRaw(gateway.port);
       connection.send(`${head}content-length: 8193\r\nexpect: 100-continue\r\n\r\n`);
       const { status, body } = await connection.answer();
       expect([status, JSON.parse(body)]).toEqual([400, tooLarge]);
     });
 
-    it('that comes in chunks is refused at the chunk that is too much', async () => {
+    it('in chunks is refused at the first chunk beyond the limit', async () => {
       using connection = await openRaw(gateway.port);
       const form = `${new URLSearchParams(inForm()).toString()}&padding=`;
       connection.send(`${head}transfer-encoding: chunked\r\n\r\n${chunk(form)}`);
@@ -483,7 +483,7 @@ describe('refusals of the token endpoint', () => {
     });
   });
 
-  it('a caller that hangs up amid its form is no fault of the gateway', async () => {
+  it('a caller that disconnects amid its form is logged as no fault of the gateway', async () => {
     const id = randomUUID();
     {
       using connection = await openRaw(gateway.port);
@@ -504,7 +504,7 @@ describe('refusals of the token endpoint', () => {
   it.each([
     ['integration:webhooks:read', 'The client does not have all of these scopes.'],
     [`${readScope} everything`, 'There is no such scope.'],
-  ])('the scope %s, in words of its own', async (scope, words) => {
+  ])('the scope %s is invalid_scope with its own description', async (scope, words) => {
     expect(await expectRefusal(await ask({ ...inForm(), scope }), 400, 'invalid_scope')).toBe(words);
   });
 
@@ -525,7 +525,7 @@ describe('refusals of the token endpoint', () => {
     });
   });
 
-  it('another method: 405 that names the right one', async () => {
+  it('another method is 405 with the right method in Allow', async () => {
     const answer = await fetch(`${gateway.url}/oauth/token`);
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST']);
   });
@@ -553,7 +553,7 @@ describe('refusals of the token endpoint', () => {
 describe('wrong secrets', () => {
   const bad = testSecret();
 
-  it('are 429 from the 31st of a minute on; the right secret and other clients are served all the same', async () => {
+  it('are 429 from the 31st of a minute on, while the right secret and other clients are served', async () => {
     const begunAt = Date.now();
     nowMs = begunAt;
     try {
@@ -577,7 +577,7 @@ describe('wrong secrets', () => {
     }
   });
 
-  it('for ids that there are not count together', async () => {
+  it('for unknown client ids count together', async () => {
     await using here = await open();
     const answers = await Promise.all(
       Array.from({ length: 40 }, (_, at) => ask(inForm(`nobody-${at}`, bad), {}, here)),
@@ -586,7 +586,7 @@ describe('wrong secrets', () => {
     await fetchToken(inForm(), {}, here);
   });
 
-  it('over the limit are answered a second late, and hold up no right secret', async () => {
+  it('over the limit are answered a second late, and delay no right secret', async () => {
     await using here = await open();
     await Promise.all(Array.from({ length: 30 }, () => ask(inForm('erp', bad), {}, here)));
     const startedAt = performance.now();
@@ -601,7 +601,7 @@ describe('wrong secrets', () => {
     expect(await Promise.all(limited)).toEqual(limited.map(() => ({ status: 429, isLate: true })));
   });
 
-  it('on fifty connections at once refuse the client nothing', async () => {
+  it('on fifty concurrent connections do not refuse the right secret', async () => {
     await using here = await open();
     const over = new AbortController();
     const floods = Array.from({ length: 50 }, async () => {
@@ -622,7 +622,7 @@ describe('wrong secrets', () => {
 describe('the metadata', () => {
   const path = '/.well-known/oauth-authorization-server';
 
-  it('names the token endpoint at the address that the caller asked', async () => {
+  it('names the token endpoint at the host of the request', async () => {
     const answer = await fetch(gateway.url + path);
     expect(answer.status).toBe(200);
     expect(await answer.json()).toEqual({
@@ -639,14 +639,14 @@ describe('the metadata', () => {
     [{ AUTH_ISSUER: 'https://sync.example.com/base/' }, /^https:\/\/sync\.example\.com\/base\/oauth\/token$/],
     [{ PUBLIC_BASE_PATH: '/sync' }, /^http:\/\/127\.0\.0\.1:\d+\/sync\/oauth\/token$/],
     [{ AUTH_ISSUER: 'local' }, /^http:\/\/127\.0\.0\.1:\d+\/oauth\/token$/],
-  ])('with %j has the address that callers see', async (settings, endpoint) => {
+  ])('with %j names the public address', async (settings, endpoint) => {
     await using here = await open(settings);
     const metadata = (await (await fetch(here.url + path)).json()) as { token_endpoint: string };
     expect(metadata.token_endpoint).toMatch(endpoint);
   });
 
   it.each(['a b"c', 'x/y', 'user@x', 'x?y', 'x:99999', '[x'])(
-    'for the Host %s, which is no address, is refused',
+    'for the invalid Host %s is refused',
     async (host) => {
       const answer = await exchangeRaw(gateway.port, `GET ${path} HTTP/1.1\r\nhost: ${host}\r\n\r\n`);
       expect(answer.status).toBe(400);

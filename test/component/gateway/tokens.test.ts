@@ -73,7 +73,7 @@ describe('forged and odd tokens', () => {
     ...forgeries({ claims, sign: signHs256, hmacSecret: authSecret, integration: 'integration_id' }),
     ['a scope that is a number', () => signHs256(claims({ scope: 7 }))],
     ['a scope that is an object', () => signHs256(claims({ scope: { 'integration:suppliers:read': true } }))],
-  ])('%s: 401 that does not say why', async (_name, make) => {
+  ])('%s: 401 without the reason', async (_name, make) => {
     const answer = await list(`Bearer ${make()}`);
     const problem = await expectProblem(answer, {
       status: 401,
@@ -164,7 +164,7 @@ describe('scopes', () => {
 });
 
 describe('a cached token', () => {
-  it('is refused from the second on in which it expires', async () => {
+  it('is refused from the second of its exp on', async () => {
     nowMs = Date.now();
     try {
       const expiring = signHs256(claims({ exp: Math.floor(nowMs / 1_000) + 2 }));
@@ -177,7 +177,7 @@ describe('a cached token', () => {
     }
   });
 
-  it('does not stand for a token of another integration', async () => {
+  it('is not used for a token of another integration', async () => {
     const [first, second] = await Promise.all(
       ['one', 'two'].map((id) => list(`Bearer ${signHs256(claims({ integration_id: id }))}`)),
     );

@@ -53,7 +53,7 @@ async function answerBytes(): Promise<number> {
 
 const askedBy = (integration: string): number => asked.filter((one) => one === integration).length;
 
-it('keeps a bounded part of the answers that a caller does not read, and gives it back', async () => {
+it('the gateway keeps a bounded number of bytes of unread answers, and releases them', async () => {
   using open = new DisposableStack();
   const connections = await Promise.all(Array.from({ length: 6 }, () => openRaw(gateway.port)));
   for (const connection of connections) open.use(connection);
@@ -81,7 +81,7 @@ it('keeps a bounded part of the answers that a caller does not read, and gives i
   await eventually(answerBytes, (bytes) => bytes === 0);
 });
 
-it('answers all of a caller that reads, however much it asks for at once', async () => {
+it('the gateway answers all concurrent requests of a caller that reads its answers', async () => {
   using connection = await openRaw(gateway.port);
   ask(connection);
   for (let n = 0; n < pipelined; n += 1) expect((await connection.answer()).status).toBe(200);
@@ -91,7 +91,7 @@ it('answers all of a caller that reads, however much it asks for at once', async
 /** Of the requests of the feed that have ended. */
 const statuses = (): unknown[] => gateway.lines.filter(isOfFeed).map(({ status }) => status);
 
-it('keeps as few answers of a caller that waits for events, and refuses it all others', async () => {
+it('the gateway bounds unread answers of feed calls, and refuses further requests of their caller', async () => {
   using open = new DisposableStack();
   const before = statuses().length;
   const connections: RawConnection[] = [];

@@ -6,7 +6,7 @@ import { eventually } from '../../support/eventually.ts';
 import { openGateway } from '../../support/gateway.ts';
 import { openHouse } from '../../support/webhooks.ts';
 
-it('shows a waiting caller nothing once its credential has ended, is removed, or is another one’s', async () => {
+it('a waiting feed call gets no event once its credential has ended, was removed or was changed', async () => {
   await using house = await openHouse();
   const { metricsUrl } = await house.start();
   const [kept, removed, moved, narrowed] = [testSecret(), testSecret(), testSecret(), testSecret()];

@@ -49,7 +49,7 @@ async function loadFile(name: string, content: string | Buffer, ...options: stri
 
 const good = 'externalId;name\nS-1;One\n';
 
-it('says that the service does not answer, with 1, where all is well but that', async () => {
+it('a load ends with 1 where the service does not answer', async () => {
   const said = await loadFile('suppliers.csv', good);
   expect(said).toMatchObject({ code: 1, err: expect.stringContaining('http://127.0.0.1:1 does not answer') });
   expect(said.err).toContain('suppliers.csv: suppliers, 1 row; utf-8; ";" between columns');
@@ -262,7 +262,7 @@ const cases: [
 ];
 
 it.each(cases)(
-  '%s stops it before anything is sent',
+  '%s stops a load before anything is sent',
   async (_what, name, content, expected, options = []) => {
     const said = await loadFile(name, content(), ...options);
     expect(said.err).toMatch(expected);
@@ -270,13 +270,13 @@ it.each(cases)(
   },
 );
 
-it('mixed line ends are taken, and said', async () => {
+it('a load accepts mixed line ends, and reports them', async () => {
   const said = await loadFile('suppliers.csv', 'externalId;name\r\nS-1;One\nS-2;Two\r');
   expect(said.err).toContain('suppliers, 2 rows');
   expect(said.err).toContain('line ends of two sorts, both taken');
 });
 
-it('a directory, and a file that is not there, stop it', async () => {
+it('a directory or a missing file stops a load', async () => {
   await mkdir(join(folder.path, 'suppliers.csv'));
   const directory = await load(['load', join(folder.path, 'suppliers.csv')]);
   expect(directory).toMatchObject({
@@ -289,7 +289,7 @@ it('a directory, and a file that is not there, stop it', async () => {
   });
 });
 
-it('an unclosed quote in standard input stops it too', async () => {
+it('an unclosed quote in standard input stops a load', async () => {
   const said = await load(
     ['load', '-', '--kind', 'suppliers', '--patience', '1'],
     [Buffer.from('externalId;name\n"S-1;One\n')],
@@ -311,7 +311,7 @@ const without = async (environment: Record<string, string>, ...args: string[]): 
   return { code, err, out: '' };
 };
 
-it('no key, no address, no command and no files are explained', async () => {
+it('the command explains a missing key, address, command or file', async () => {
   expect(await without({})).toMatchObject({ code: 3, err: expect.stringContaining('INTEGRATION_SYNC_URL') });
   const url = { INTEGRATION_SYNC_URL: 'http://127.0.0.1:1' };
   expect(await without(url)).toMatchObject({
@@ -325,7 +325,7 @@ it('no key, no address, no command and no files are explained', async () => {
   expect(await without(url, 'load')).toMatchObject({ code: 3, err: expect.stringContaining('Which files?') });
 });
 
-it('waits for the rate limit before it says that the service does not answer', async () => {
+it('a load waits for the rate limit before it reports that the service does not answer', async () => {
   let asked = 0;
   const service = createServer(({ method }, answer) => {
     asked += 1;
@@ -342,7 +342,7 @@ it('waits for the rate limit before it says that the service does not answer', a
   expect(said).toMatchObject({ code: 3, err: expect.stringContaining('403: the key lacks the scope') });
 });
 
-it('says that its output cannot be written, with 1, where the disk is full', async () => {
+it('a load ends with 1 where the disk is full', async () => {
   await using full = await open('/dev/full', 'w');
   const main = resolve(import.meta.dirname, '../../../loader/src/main.ts');
   const child = spawn(process.execPath, [main, '--help'], { stdio: ['ignore', full.fd, 'pipe'] });
@@ -351,7 +351,7 @@ it('says that its output cannot be written, with 1, where the disk is full', asy
   expect([code, err]).toEqual([1, 'The output cannot be written: ENOSPC: no space left on device, write\n']);
 });
 
-it('says which file of the load that is to be resumed is gone', async () => {
+it('a resumed load names a missing file', async () => {
   const state = join(folder.path, 'state');
   const gone = join(folder.path, 'suppliers.csv');
   await mkdir(state);
@@ -367,7 +367,7 @@ it('says which file of the load that is to be resumed is gone', async () => {
   });
 });
 
-it('prints a map to start from, of a header that it does not know', async () => {
+it('load --sample prints a map of an unknown header', async () => {
   const said = await loadFile(
     'suppliers.csv',
     Buffer.from('Lieferantenliste;;;\r\nExtern_ID;Name 1;Länd;E-Mail\r\n1;Müller;DE;\r\n', 'latin1'),

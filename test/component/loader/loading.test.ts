@@ -135,7 +135,7 @@ const rejected = async (): Promise<object[]> => {
   return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as object]));
 };
 
-it('sends rows whose reference was not found once more at the end', async () => {
+it('a load sends rows with a missing reference once more at the end', async () => {
   const sent: string[][] = [];
   const { files, phase } = await load(
     [row(1, 'P-1', 'oak'), row(2, 'P-2', 'pine')],
@@ -146,7 +146,7 @@ it('sends rows whose reference was not found once more at the end', async () => 
   expect(await rejected()).toEqual([]);
 });
 
-it('rejects them if it is still not found', async () => {
+it('a load rejects rows whose reference is still missing at the end', async () => {
   const sent: string[][] = [];
   const { files } = await load(
     [row(1, 'P-1', 'oak'), row(2, 'P-2', 'pine')],
@@ -157,7 +157,7 @@ it('rejects them if it is still not found', async () => {
   expect(await rejected()).toMatchObject([{ name: 'oak', '#row': 1, '#reason': 'no such supplier' }]);
 });
 
-it('does not send an earlier row again where a later row of its id came', async () => {
+it('a load does not repeat a row with a missing reference after a later row of its id', async () => {
   const sent: string[][] = [];
   const rows = [
     row(1, 'P-1', 'early'),
@@ -175,7 +175,7 @@ it('does not send an earlier row again where a later row of its id came', async 
   ]);
 });
 
-it('sends an earlier row again where the later row of its id was rejected', async () => {
+it('a load repeats a row with a missing reference where the later row of its id was rejected', async () => {
   const sent: string[][] = [];
   const rows = [
     row(1, 'P-1', 'early'),
@@ -191,7 +191,7 @@ it('sends an earlier row again where the later row of its id was rejected', asyn
   expect(await rejected()).toMatchObject([{ '#row': 700, '#reason': 'the quantity is no number' }]);
 });
 
-it('goes on with deferred rows that an interrupted load had left', async () => {
+it('a resumed load sends the deferred rows of the interrupted load', async () => {
   const state = stateOf();
   const kept = join(folder.path, 'state');
   const rows = [row(1, 'P-1', 'oak'), row(2, 'P-2', 'pine')];
@@ -220,7 +220,7 @@ it('goes on with deferred rows that an interrupted load had left', async () => {
   expect(saved.files[0]?.counts).toMatchObject({ created: 2, rejected: 0 });
 });
 
-it('pushes what waits beside many rows of one id, so that a load never stands still', async () => {
+it('a load goes on although many rows have one id', async () => {
   const sent: string[][] = [];
   const rows = Array.from({ length: 30_000 }, (_, index) =>
     row(index + 1, index === 600 ? 'P-rare' : 'P-same', `n${index}`),
@@ -235,7 +235,7 @@ it('pushes what waits beside many rows of one id, so that a load never stands st
   );
 });
 
-it('sends full pushes where the service takes few at a time', async () => {
+it('a load sends full pushes where the service takes few concurrent pushes', async () => {
   const sent: string[][] = [];
   const answer = answering(sent, () => false);
   const state = stateOf();
@@ -270,7 +270,7 @@ it('sends full pushes where the service takes few at a time', async () => {
   expect(sent.slice(0, -1).filter((names) => names.length < 500)).toEqual([]);
 });
 
-it('sends no more once it is interrupted, and knows what was acknowledged', async () => {
+it('an interrupted load sends no more, and knows its acknowledged rows', async () => {
   const state = stateOf();
   const rows = Array.from({ length: 5_000 }, (_, index) => row(index + 1, `P-${index}`, `n${index}`));
   const interrupt = new AbortController();
@@ -295,7 +295,7 @@ it('sends no more once it is interrupted, and knows what was acknowledged', asyn
   expect(state.files[0]).toMatchObject({ row: 1_500, counts: { created: 1_500 } });
 });
 
-it('says of no row that it is written where the disk is full', async () => {
+it('a load counts no row as written where the disk is full', async () => {
   // Linux has a device that is always full.
   const state = { ...stateOf(), results: { path: '/dev/full', bytes: 0 } };
   const stateFolder = join(folder.path, 'state');
@@ -314,7 +314,7 @@ it('says of no row that it is written where the disk is full', async () => {
   await expect(readFile(join(stateFolder, stateFile))).rejects.toMatchObject({ code: 'ENOENT' });
 });
 
-it('writes rejects to no second file where it ends between them and its state', async () => {
+it('a load that ends between rejects and state writes no second file of rejects', async () => {
   const rows = [row(1, 'P-1', 'oak'), { ...row(2, 'P-2', 'pine'), made: new Wrong('no') }];
   const send = answering([], () => false);
   const left = await loadUntil(() => true, rows, send);
@@ -324,7 +324,7 @@ it('writes rejects to no second file where it ends between them and its state', 
   expect(texts.join('').match(/pine/g)).toEqual(['pine']);
 });
 
-it('writes the head of rejects once, whenever it ends', async () => {
+it('a load writes the header of rejects once, whenever it ends', async () => {
   const state = { ...stateOf(), rejectsFolder: join(folder.path, 'rejects') };
   const stateFolder = join(folder.path, 'state');
   const form = { ...ndjsonRejects, head: Buffer.from('head\n') };
@@ -345,7 +345,7 @@ it('writes the head of rejects once, whenever it ends', async () => {
   expect(files[0]?.rejects?.bytes).toBe(text.length);
 });
 
-it('takes up no deferred row that its state does not know: that row is sent again', async () => {
+it('a resumed load ignores a deferred row that is not in its state, and sends that row again', async () => {
   const rows = Array.from({ length: 600 }, (_, index) => row(index + 1, `P-${index + 1}`, `n${index + 1}`));
   const begun: string[][] = [];
   const lacking = answering(begun, (name) => name === 'n1' || name === 'n550');
@@ -366,7 +366,7 @@ it('takes up no deferred row that its state does not know: that row is sent agai
   expect(await rejected()).toEqual([]);
 });
 
-it('can be pruned by, and resumed, where it ends before its last write', async () => {
+it('a load that ends before its last write can be resumed, and then used by prune', async () => {
   const rows = [row(1, 'P-1', 'oak'), row(2, 'P-2', 'pine')];
   const sent: string[][] = [];
   const lacking = answering(sent, (name, call) => name === 'oak' && call === 1);

@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => folder[Symbol.asyncDispose]());
 
-it('need five packages of others', async () => {
+it('the client and the loader need five packages of others', async () => {
   expect((await readdir(join(place, 'node_modules'))).filter((name) => !name.startsWith('.'))).toEqual([
     '@integration-sync',
     '@modelcontextprotocol',
@@ -37,7 +37,7 @@ it('need five packages of others', async () => {
   ]);
 });
 
-it.each([process.execPath, ...nodes])('run as programs of %s', async (node) => {
+it.each([process.execPath, ...nodes])('the client and the loader run under %s', async (node) => {
   const script = `import { openClient } from '@integration-sync/client'; console.log(typeof openClient)`;
   const imported = await run(node, ['--input-type=module', '-e', script], { cwd: place });
   expect(imported.stdout).toBe('function\n');
@@ -56,7 +56,7 @@ it.each([process.execPath, ...nodes])('run as programs of %s', async (node) => {
   expect(await once(agent, 'exit')).toEqual([0, null]);
 });
 
-it('have declarations, which refuse a wrong field, a wrong kind and a wrong use of an event', async () => {
+it('the declarations of the client reject a wrong field, a wrong kind and a wrong use of an event', async () => {
   for (const name of ['@types/node', 'undici-types']) {
     await mkdir(dirname(join(place, 'node_modules', name)), { recursive: true });
     await symlink(join(root, 'node_modules', name), join(place, 'node_modules', name));

@@ -12,7 +12,7 @@ import { makeWorkbook } from '../../support/workbooks.ts';
 
 const folder = useFolder();
 
-it('has no code of Node.js and no tables of encodings, and is 30 kB at most when it is sent', async () => {
+it('the loader for browsers has no code of Node.js and no tables of encodings, and is at most 30 kB compressed', async () => {
   const { code } = await pageCore();
   expect(code).not.toMatch(/node:|\bBuffer\b|process\.|require\(|iconv/);
   expect(gzipSync(code, { level: 9 }).length).toBeLessThanOrEqual(30_000);
@@ -20,16 +20,19 @@ it('has no code of Node.js and no tables of encodings, and is 30 kB at most when
 
 const encodings = ['utf-8', 'windows-1252', 'iso-8859-15', 'utf-16le', 'utf-16be', 'iso-8859-1', 'shift_jis'];
 
-it.each(encodings)('reads %s as the command does, and writes rejects in it', async (encoding) => {
-  const path = join(folder.path, 'suppliers.csv');
-  const name = encoding === 'shift_jis' ? '木材 株式会社' : 'Sägewerk "Müller"';
-  await writeFile(path, iconv.encode(`externalId;name\r\nS-1;${name}\r\nS-2;x;y\r\n`, encoding));
-  const source = await openOnBoth(path, { encoding, quotes: false });
-  const [row] = (await Array.fromAsync(source.rows())).flat();
-  expect(row?.made).toEqual({ externalId: 'S-1', name });
-});
+it.each(encodings)(
+  'the loader for browsers reads %s as the command does, and writes rejects in it',
+  async (encoding) => {
+    const path = join(folder.path, 'suppliers.csv');
+    const name = encoding === 'shift_jis' ? '木材 株式会社' : 'Sägewerk "Müller"';
+    await writeFile(path, iconv.encode(`externalId;name\r\nS-1;${name}\r\nS-2;x;y\r\n`, encoding));
+    const source = await openOnBoth(path, { encoding, quotes: false });
+    const [row] = (await Array.fromAsync(source.rows())).flat();
+    expect(row?.made).toEqual({ externalId: 'S-1', name });
+  },
+);
 
-it('refuses an encoding of DOS, which no browser has, by its name', async () => {
+it('the loader for browsers refuses an encoding of DOS by its name', async () => {
   const page = await pageCore();
   page.useFiles(new Map([['suppliers.csv', new Blob(['externalId,name\nS-1,One\n'])]]));
   const map = page.parseMap({ '*': { encoding: 'cp850' } }, 'map.json');
@@ -50,7 +53,7 @@ const tables = record({
 
 const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;
 
-it('finds in any table what was written, as the command does', async () => {
+it('the loader for browsers finds the written values in any table, as the command does', async () => {
   await assert(
     asyncProperty(tables, async ({ delimiter, end, encoding, names }) => {
       const path = join(folder.path, 'suppliers.csv');
@@ -78,7 +81,7 @@ it.each<[string, Buffer]>([
   ['suppliers.csv', Buffer.from('externalId,name\nS-1,"One\n')],
   ['suppliers.csv', Buffer.concat([Buffer.from('externalId;name\nS-1;M'), Buffer.from([0x81]), Buffer.from('ller\n')])],
   ['suppliers.csv', Buffer.from('Nr;Firma\n1;One\n')],
-])('finds the same in %s (%#)', async (name, content) => {
+])('the loader for browsers finds the same as the command in %s (%#)', async (name, content) => {
   const path = join(folder.path, name);
   await writeFile(path, content);
   // What both refuse is compared, too.

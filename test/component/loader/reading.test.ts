@@ -13,7 +13,7 @@ const folder = useFolder();
 
 const mebibyte = 1024 * 1024;
 
-it('reads a large file in one piece of memory', async () => {
+it('the loader reads a large file through one buffer', async () => {
   const path = join(folder.path, 'suppliers.csv');
   const content = Buffer.alloc(64 * mebibyte, 'a row of a file\n');
   await writeFile(path, content);
@@ -30,7 +30,7 @@ it('reads a large file in one piece of memory', async () => {
   expect(await hashOf(path)).toBe(expected);
 });
 
-it('keeps the beginning of a file while the rest is read', async () => {
+it('the loader keeps the first bytes of a file while the rest is read', async () => {
   const path = join(folder.path, 'suppliers.csv');
   const content = Buffer.from(Array.from({ length: 40_000 }, (_, index) => `row ${index}\n`).join(''));
   await writeFile(path, content);
@@ -54,7 +54,7 @@ it.each([
     'batches.xlsx',
     makeWorkbook({ Batches: [Object.keys(item), ['B-0', 'P-1', '1', 2], Object.values(item)] }),
   ],
-])('makes an item of %s once more from its row as it came', async (name, content) => {
+])('an item of %s is made again from the stored row', async (name, content) => {
   const path = join(folder.path, name);
   await writeFile(path, content);
   const [input] = await resolveInputs({ files: [path], map: new Map(), rules: {} });
@@ -65,7 +65,7 @@ it.each([
   expect(source.make(rows.at(-1)?.raw)).toEqual(item);
 });
 
-it('makes an item of a JSON array once more that has the character of unreadable bytes', async () => {
+it('an item of a JSON array with U+FFFD is made again from the stored row', async () => {
   const path = join(folder.path, 'suppliers.json');
   const supplier = { externalId: 'S-1', name: 'caf\ufffd' };
   await writeFile(path, JSON.stringify([supplier]));
@@ -84,7 +84,7 @@ async function sourceOf(name: string, content: Buffer): Promise<Source> {
   return openSource(input);
 }
 
-it('names the record of a line that has a byte which is no UTF-8', async () => {
+it('the loader names the record of a byte that is no UTF-8', async () => {
   const source = await sourceOf(
     'suppliers.ndjson',
     Buffer.from('{"externalId":"S-1","name":"caf\xe9"}\n', 'latin1'),
@@ -94,14 +94,14 @@ it('names the record of a line that has a byte which is no UTF-8', async () => {
   expect([row?.made, source.make(row?.raw)]).toMatchObject([wrong, wrong]);
 });
 
-it('refuses a JSON array that is no UTF-8', async () => {
+it('the loader refuses a JSON array that is no UTF-8', async () => {
   const array = Buffer.from('[{"externalId":"S-1","name":"caf\xe9"}]', 'latin1');
   await expect(sourceOf('suppliers.json', array)).rejects.toThrow(
     'suppliers.json is no UTF-8, as JSON has to be',
   );
 });
 
-it('stops at the first rows of standard input beyond 1 MiB that are no UTF-8', async () => {
+it('the loader stops at the first rows of standard input beyond 1 MiB that are no UTF-8', async () => {
   const input = { path: '-', kind: 'suppliers', format: 'csv', sheet: undefined, rules: {} } as const;
   const row = 'S-1;One\n';
   const bytes = Buffer.from(`externalId;name\n${row.repeat(200_000)}S-2;caf\xe9\n`, 'latin1');
@@ -124,7 +124,7 @@ const lots = {
 };
 
 it.each(Object.entries(lots))(
-  'finds the fields of a Business Central export of lots with %s headers without a map',
+  'the loader finds the fields of a Business Central export of lots with %s headers without a map',
   async (language, content) => {
     const source = await sourceOf(`batches-${language}.csv`, Buffer.from(content));
     const rows = (await Array.fromAsync(source.rows())).flat();
@@ -145,7 +145,7 @@ it.each(Object.entries(lots))(
 );
 
 it.each(['DDS Reference Number', 'DDS-Referenznummer', 'dds_reference_no.'])(
-  'finds %s in a file that has the columns of the fields, and leaves its other columns alone',
+  'the loader finds %s in a file with columns named as the fields, and ignores its other columns',
   async (header) => {
     const content = `externalId,productExternalId,batchNumber,Inventory,${header},DDS Verification No.\nB-1,P-1,1,5,R-1,V-1\n`;
     const source = await sourceOf('batches.csv', Buffer.from(content));

@@ -240,7 +240,7 @@ it.each<[string, string, string | Buffer, object, unknown[]]>([
   expect(await read(name, content, rules)).toEqual(items);
 });
 
-it('says what it found in them', async () => {
+it('the loader reports the form of real files', async () => {
   const list = await sourceOf(
     'suppliers.txt',
     lines('-----', '|externalId|name|country|', '-----', '|S-1       |One |SWE    |'),
@@ -253,7 +253,7 @@ it('says what it found in them', async () => {
   expect(timed.notes).toContain('days without their times, as in "31.03.2026 13:45"');
 });
 
-it('writes rejects of a list as CSV, in which no cell is a formula, and takes them again', async () => {
+it('the loader writes rejects of an SAP list as CSV without formulas, and loads them again', async () => {
   const source = await sourceOf(
     'suppliers.txt',
     lines('-----', '|externalId|name      |', '-----', '|S-1       |=1+1;"x"  |'),
@@ -289,6 +289,6 @@ it.each<[string, string | Buffer, string | RegExp, object?]>([
   ['suppliers.json', '[{"externalId":"S-1"}]', 'A map names columns by position, and JSON has names', { columns: ['externalId', 'name'] }],
   ['suppliers.csv', good, '"dates" of "*" is not a format', { dates: 'soon' }],
   ['suppliers.csv', good, 'says "nme" for "nme", which is no field of suppliers', { columns: ['externalId', 'nme'] }],
-])('%s is refused for what it is (%#)', async (name, content, expected, rules) => {
+])('the file %s is refused with its reason (%#)', async (name, content, expected, rules) => {
   await expect(sourceOf(name, content, rules)).rejects.toThrow(expected);
 }); // prettier-ignore

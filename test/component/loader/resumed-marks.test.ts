@@ -16,7 +16,7 @@ const answer = (response: ServerResponse, status: number, body: object, headers 
     .writeHead(status, { 'content-type': 'application/json', ...headers })
     .end(JSON.stringify(body));
 
-it('a resumed load takes no mark that is later than its first rows', async () => {
+it('a resumed load uses no time for prune that is later than its first rows', async () => {
   let mayRead = false;
   let pushes = 0;
   let interrupt = new AbortController();

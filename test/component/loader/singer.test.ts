@@ -56,7 +56,7 @@ const record = (id: number | string) => ({
 });
 const state = (value: number) => ({ type: 'STATE', value });
 
-it('gives a STATE out once all records before it are acknowledged, and not sooner', async () => {
+it('the Singer target prints a STATE once all records before it are acknowledged, and not sooner', async () => {
   const answers: (() => void)[] = [];
   const { target, states, take } = openTarget(
     (_kind, items) =>
@@ -83,7 +83,7 @@ it('gives a STATE out once all records before it are acknowledged, and not soone
   expect(target.counts).toEqual({ accepted: 501, rejected: 0 });
 });
 
-it('sends items whose columns it has matched, and leaves the others out', async () => {
+it('the Singer target sends matched columns, and leaves the others out', async () => {
   const sent: object[] = [];
   const { target, take } = openTarget(async (kind, items) => {
     sent.push({ kind, items });
@@ -97,7 +97,7 @@ it('sends items whose columns it has matched, and leaves the others out', async 
   expect(sent).toEqual([{ kind: 'suppliers', items: [{ externalId: '4711', name: 'One' }] }]);
 });
 
-it('takes a rejected record as acknowledged once it is on disk, and goes on', async () => {
+it('the Singer target counts a rejected record as acknowledged once it is on disk', async () => {
   const { target, states, take } = openTarget(async (_kind, items) =>
     outcomeOf(items.map(({ externalId }) => (externalId === '2' ? 'failed' : 'created'))),
   );
@@ -112,7 +112,7 @@ it('takes a rejected record as acknowledged once it is on disk, and goes on', as
   await target[Symbol.asyncDispose]();
 });
 
-it('writes rejected records of a tap that sends no STATE after them', async () => {
+it('the Singer target writes rejected records of a tap that sends no STATE after them', async () => {
   const { target, take } = openTarget(async (_kind, items) => outcomeOf(items.map(() => 'failed')));
   await take(suppliers, state(1), record(2));
   await target.drain();
@@ -122,7 +122,7 @@ it('writes rejected records of a tap that sends no STATE after them', async () =
   await target[Symbol.asyncDispose]();
 });
 
-it('sends a record once more whose reference came later, before any STATE after it', async () => {
+it('the Singer target repeats a record whose reference came later, before it prints a later STATE', async () => {
   const sent: string[] = [];
   const { target, states, take } = openTarget(async (kind, items) => {
     sent.push(`${kind} ${items.length}`);
@@ -147,7 +147,7 @@ it('sends a record once more whose reference came later, before any STATE after 
   expect(target.counts).toEqual({ accepted: 1_001, rejected: 0 });
 });
 
-it('sends it once more behind the versions of other streams, and archives no record of it', async () => {
+it('the Singer target repeats a record with a late reference after ACTIVATE_VERSION of other streams, and archives no record of its stream', async () => {
   const sent: string[] = [];
   const archived: unknown[] = [];
   const service = {
@@ -178,7 +178,7 @@ it('sends it once more behind the versions of other streams, and archives no rec
   expect(archived).toEqual(['products', 'gone']);
 });
 
-it('sends it once more where a later one of its id was rejected', async () => {
+it('the Singer target repeats a record with a late reference where a later record of its id was rejected', async () => {
   const sent: unknown[][] = [];
   const { target, take } = openTarget(async (_kind, items) => {
     const names = items.map(({ name }) => name);
@@ -200,7 +200,7 @@ it('sends it once more where a later one of its id was rejected', async () => {
   expect(target.counts).toEqual({ accepted: 1, rejected: 1 });
 });
 
-it('archives what a version lacks, but not where another stream has records of the kind too', async () => {
+it('ACTIVATE_VERSION archives missing records, but none of a kind of two streams', async () => {
   const archived: unknown[] = [];
   const service = {
     async *pages() {
@@ -221,7 +221,7 @@ it('archives what a version lacks, but not where another stream has records of t
   expect(archived).toEqual(['products', 'gone']);
 });
 
-it('stops at a RECORD before its SCHEMA, at BATCH and at what is no message, without a STATE', async () => {
+it('the Singer target stops without a STATE at a RECORD before its SCHEMA, at a BATCH and at an invalid message', async () => {
   const { states, take, target } = openTarget(async (_kind, items) => outcomeOf(items.map(() => 'created')));
   await expect(take(record(1), state(1))).rejects.toThrow(
     'Message 1: a RECORD of public-suppliers before its SCHEMA',

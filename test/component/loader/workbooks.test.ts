@@ -81,7 +81,7 @@ describe('a workbook', () => {
     expect(await read('<row><c><v>7</v></c></row>', how)).toEqual({ 1: [7] });
   });
 
-  it('whose parts have prefixes, single quotes, comments and UTF-16', async () => {
+  it('with XML of prefixes, single quotes, comments and UTF-16 is read', async () => {
     const path = join(folder.path, 'suppliers.xlsx');
     const xml = `\ufeff<?xml version='1.0'?><x:worksheet><!-- <x:row> --><x:sheetData><x:row r='2'><x:c r='B2' t='str' note='a > b'><x:v><![CDATA[<Ö>]]></x:v></x:c></x:row></x:sheetData></x:worksheet>`;
     const parts = { 'xl/worksheets/sheet1.xml': Buffer.from(xml, 'utf16le') };
@@ -91,20 +91,20 @@ describe('a workbook', () => {
 });
 
 describe('cells', () => {
-  it('stand one after the other where they do not say where', async () => {
+  it('without a reference follow each other', async () => {
     const rows =
       '<row><c><v>1</v></c><c r="D1"><v>2</v></c><c><v>3</v></c></row><row/><row><c><v>4</v></c></row>';
     expect(await read(rows)).toEqual({ 1: [1, null, null, 2, 3], 3: [4] });
   });
 
-  it('share texts, whose runs are one text, and whose pronunciation is none', async () => {
+  it('have shared texts, with joined runs and without phonetic text', async () => {
     const texts =
       '<si><t xml:space="preserve"> a&amp;b&#10;&#x20AC; </t></si><si><r><t>東</t></r><r><t>京</t></r><rPh sb="0" eb="1"><t>トウ</t></rPh></si><si><t>_x0041__x005F_x0041_</t></si><si/>';
     const cells = [0, 1, 2, 3].map((index) => `<c t="s"><v>${index}</v></c>`).join('');
     expect(await read(`<row>${cells}</row>`, { texts })).toEqual({ 1: [' a&b\n€ ', '東京', 'A_x0041_'] });
   });
 
-  it('have types of their own: truth, a text, a day, a number', async () => {
+  it('have the types boolean, text, day and number', async () => {
     const cells =
       '<c t="b"><v>1</v></c><c t="b"><v>0</v></c><c t="str"><f>A1</f><v>x</v></c><c t="d"><v>2026-03-31T00:00:00</v></c><c><v>1.25E-2</v></c><c t="n"/><c t="inlineStr"><is><r><t>a</t></r><r><t>b</t></r></is></c>';
     expect(await read(`<row>${cells}</row>`)).toEqual({
@@ -112,7 +112,7 @@ describe('cells', () => {
     });
   });
 
-  it('are days by the formats that say so, and by no others', async () => {
+  it('are days only by formats of days', async () => {
     const codes = {
       'dd.mm.yyyy': true,
       '[$-407]d. mmmm yyyy': true,
@@ -141,7 +141,7 @@ describe('cells', () => {
     expect(row[0]).toEqual(day('2026-03-31'));
   });
 
-  it('that are shown as days and are none are wrong', async () => {
+  it('with a format of days and no valid day are rejected', async () => {
     const styles = '<styleSheet><cellXfs><xf numFmtId="14"/></cellXfs></styleSheet>';
     const cells = '<c s="0"><v>4006381333931</v></c><c t="d"><v>soon</v></c>';
     expect(await read(`<row>${cells}</row>`, { styles })).toEqual({
@@ -150,7 +150,7 @@ describe('cells', () => {
   });
 });
 
-it('a hidden sheet is loaded where a map names it, and not else', async () => {
+it('a hidden sheet is loaded only where a map names it', async () => {
   const path = join(folder.path, 'export.xlsx');
   const text =
     '<sheet name="Suppliers" state="hidden" sheetId="1" r:id="rId1"/><sheet name="Products" sheetId="2" r:id="rId2"/>';

@@ -26,7 +26,7 @@ const secretIn = ({ stdout }: Ended): string => /isk_\w+/.exec(stdout)?.[0] ?? '
 const spans = ({ secrets }: Client): number[] =>
   secrets.map(({ endsAtMs }) => Math.round((endsAtMs - Date.now()) / dayMs));
 
-test('a client is added, listed, rotated and removed; a gateway follows', async () => {
+test('ops client adds, lists, rotates and removes a client, and a gateway follows', async () => {
   await using file = await openFile();
   const scope = 'integration:suppliers:read';
   const added = await file.run('add', 'erp', '--integration', 'acme', '--scope', scope);
@@ -86,7 +86,7 @@ test('a client is added, listed, rotated and removed; a gateway follows', async 
   expect(await readdir(dirname(file.path))).toEqual(['clients.json']);
 });
 
-test('a rotation without an overlap takes the secret before at once, and what has ended goes', async () => {
+test('a rotation without an overlap ends the old secret immediately, and removes ended secrets', async () => {
   await using file = await openFile();
   await file.run('add', 'erp', '--integration', 'acme', '--ends', '365d');
   await file.run('add', 'pim', '--integration', 'acme');
@@ -108,7 +108,7 @@ test('a rotation without an overlap takes the secret before at once, and what ha
   expect(pim?.secrets).toHaveLength(1);
 });
 
-test('owner and mode of the file stay, and unnamed hashes with it', async () => {
+test('ops client keeps the owner and the mode of the file, and unnamed hashes in it', async () => {
   await using file = await openFile();
   const sha256 = hashOf('of another program');
   const kept = {
@@ -129,7 +129,7 @@ test('owner and mode of the file stay, and unnamed hashes with it', async () => 
   expect((await file.read())[0]?.secrets).toEqual([{ name: undefined, sha256, endsAtMs: Infinity }]);
 });
 
-test('a file behind a link is replaced, and the link stays', async () => {
+test('ops client replaces a file behind a symbolic link, and keeps the link', async () => {
   await using file = await openFile();
   const shared = join(dirname(file.path), 'shared');
   await mkdir(shared);
@@ -164,7 +164,7 @@ test.each([
   [['rotate', 'pim'], 1, 'There is no client pim'],
   [['remove', '__proto__'], 1, 'There is no client __proto__'],
   [['remove', 'erp', '--secret', 'AAAAAAAA'], 1, 'The client erp has no secret AAAAAAAA'],
-])('%j changes nothing, and says why', async (args, code, words) => {
+])('ops client with %j changes nothing, and prints the reason', async (args, code, words) => {
   await using file = await openFile();
   await file.run('add', 'erp', '--integration', 'acme');
   const before = await readFile(file.path, 'utf8');
@@ -174,7 +174,7 @@ test.each([
   expect(await readFile(file.path, 'utf8')).toBe(before);
 });
 
-test('a wrong file is refused with its problem, and stays as it is', async () => {
+test('ops client refuses a wrong file with its problem, and leaves it unchanged', async () => {
   await using file = await openFile();
   await writeFile(file.path, '[{]');
   const ended = await file.run('add', 'erp', '--integration', 'acme');
@@ -183,7 +183,7 @@ test('a wrong file is refused with its problem, and stays as it is', async () =>
   expect(await readFile(file.path, 'utf8')).toBe('[{]');
 });
 
-test('a folder that is not there is named, and no secret is shown', async () => {
+test('ops client names a missing folder, and shows no secret', async () => {
   const ended = await runOps(['client', 'add', 'erp', '--integration', 'acme'], {
     AUTH_CLIENTS_FILE: '/nowhere/at/all/clients.json',
   });
@@ -191,7 +191,7 @@ test('a folder that is not there is named, and no secret is shown', async () => 
   expect(ended.stderr).toContain('/nowhere/at/all/clients.json cannot be replaced (there is no such file)');
 });
 
-test('without the setting it says so; as a process of the image it works the same', async () => {
+test('ops client names the missing AUTH_CLIENTS_FILE, and works as a process of the image', async () => {
   expect((await runOps(['client', 'list'], { AUTH_CLIENTS_FILE: '' })).stderr).toContain(
     'AUTH_CLIENTS_FILE: expected',
   );

@@ -22,7 +22,7 @@ test.each([
   [['streams', '--help'], 'ops streams --apply'],
   [['reseal', '-h'], 'ops reseal --check && echo'],
   [['purge-integration', '--help'], 'ops purge-integration acme --apply'],
-])('%j says how it is called', async (args, words) => {
+])('%j prints its usage', async (args, words) => {
   const ended = await runOps(args, {});
   expect(ended.stdout).toContain(words);
   expect(ended.code).toBe(args.length === 0 ? 2 : 0);
@@ -46,7 +46,7 @@ test.each([
   [['streams'], 'NATS_URL: NATS does not let this command in'],
   [['purge-integration', 'acme'], 'MONGODB_URL: MongoDB does not answer'],
 ])(
-  '%j gives up where an engine is away, says which, and shows no password',
+  '%j ends where an engine is away, names it, and shows no password',
   async (args, words) => {
     const ended = await startOps(args, nowhere).ended;
     expect(ended).toMatchObject({ code: 1, stdout: '' });
@@ -60,7 +60,7 @@ test.each([
 const expectWell = (ended: { code: number | null; stderr: string }) =>
   expect(ended).toMatchObject({ code: 0, stderr: expect.not.stringMatching(/permission/i) });
 
-test('with the login of deploy/nats every command works, and nats-server refuses nothing', async () => {
+test('with the login ops of deploy/nats/nats.conf every command works without a permission error', async () => {
   await using system = await openSystemWithUsers(inject('engines').mongodb);
   const environment = system.environmentOf('ops');
   const integration = `ops-${randomUUID()}`;
@@ -78,13 +78,13 @@ test('with the login of deploy/nats every command works, and nats-server refuses
   expect(system.refusals().filter((words) => !words.includes('STREAM.CREATE.'))).toEqual([]);
 }, 180_000);
 
-test('with that login ops streams makes all streams where no service runs', async () => {
+test('with the login ops, ops streams creates all streams where no service runs', async () => {
   await using nats = await startNatsWithUsers();
   const environment = { NATS_URL: nats.urlOf('ops') };
   expectWell(await runOps(['streams', '--apply', '--check'], environment));
 });
 
-test('the program runs under the name that the image gives it', async () => {
+test('the program runs under its name in the image', async () => {
   await using folder = await temporaryFolder();
   await symlink(`${root}/services/ops/src/main.ts`, `${folder.path}/ops`);
   const { stdout } = await promisify(execFile)(process.execPath, ['ops', 'streams', '--help'], {
@@ -93,7 +93,7 @@ test('the program runs under the name that the image gives it', async () => {
   expect(stdout).toContain('Usage: ops streams');
 });
 
-test('npm run ops says what it needs where no stack runs', async () => {
+test('npm run ops names what it needs where no stack runs', async () => {
   const { stdout } = await promisify(execFile)('npm', ['run', '--silent', 'ops', '--', '--help'], {
     cwd: root,
   });

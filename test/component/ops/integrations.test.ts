@@ -43,7 +43,7 @@ const lines = async (...args: string[]): Promise<{ code: number | null; lines: L
   return { code, lines: JSON.parse(stdout).integrations };
 };
 
-it('says of each integration what it pushed, what failed, what is overdue, and how its webhooks are', async () => {
+it('ops integrations lists pushes, failures, overdue pushes and webhooks of each integration', async () => {
   const [well, failing, late, webhooked, quiet] = ['well', 'failing', 'late', 'webhooked', 'quiet'].map(
     (name) => world.caller(`${name}-${randomUUID()}`),
   );
@@ -137,7 +137,7 @@ const count = Number(process.env['INTEGRATIONS'] ?? 50);
 const records = Number(process.env['INTEGRATIONS_RECORDS'] ?? 500);
 
 it(
-  'reads many integrations within two seconds, by as many queries as few',
+  'ops integrations reads many integrations within two seconds, by a constant number of queries',
   { timeout: 1_200_000 },
   async () => {
     const perPush = Math.min(500, Math.max(1, Math.floor(records / count)));

@@ -24,7 +24,7 @@ function expectLack({ code, stdout, stderr }: Ended, ...words: readonly string[]
   expect(stderr.split('\n')).toHaveLength(1);
 }
 
-test('with the login of a service a command names the permission that it lacks, and who has it', async () => {
+test('with the login of a service a command names the missing permission, and the login that has it', async () => {
   await using nats = await startNatsWithUsers();
   const ended = await startOps(['streams', '--apply'], { NATS_URL: nats.urlOf('webhooks') }).ended;
   expectLack(
@@ -39,7 +39,7 @@ test.each([
   ['$JS.API.STREAM.CREATE.EVENTS', ['streams', '--apply']],
   ['svc.webhooks.health.keys', ['reseal', '--apply']],
 ] as const)(
-  'where its login may not publish to %s, a command stops and names the subject',
+  'a command whose login may not publish to %s stops and names the subject',
   async (subject, args) => {
     await using folder = await temporaryFolder();
     const whole = await readFile(natsConfFile, 'utf8');
@@ -59,7 +59,7 @@ test.each([
   60_000,
 );
 
-test('the documented commands run with what compose.cluster.yml and its secrets tell them', async () => {
+test('the documented commands run with the settings and secrets of compose.cluster.yml', async () => {
   await using folder = await temporaryFolder();
   await makeClusterSecrets(folder.path);
   const passwords = await readFile(join(folder.path, 'nats-passwords'), 'utf8');

@@ -137,7 +137,7 @@ async function documentsOf(integration: string): Promise<string[]> {
 
 // Each waits a quarter of a minute and more between two passes, and has integrations of its own.
 describe.concurrent('beside other integrations', () => {
-  test('it counts and removes nothing, refuses while the integration pushes, and then leaves nothing', async () => {
+  test('purge-integration counts without --apply, refuses while the integration pushes, and then removes it', async () => {
     const { integration, endpointIds } = await fill('goes-1');
     const bystander = await fill('stays-1');
     expect(await placesOf(integration, ...endpointIds)).toEqual(expect.arrayContaining(everywhere));
@@ -200,7 +200,7 @@ describe.concurrent('beside other integrations', () => {
     expect(await world.caller(integration).list('suppliers')).toMatchObject({ total: 2 });
   }, 120_000);
 
-  test('kill -9 in the middle: the next run leaves nothing, of webhooks that are gone already neither', async () => {
+  test('after kill -9 the next purge-integration removes the rest, also of deleted webhooks', async () => {
     const { integration, endpointIds } = await fill('goes-2');
     await age(integration);
     const running = startOps(['purge-integration', integration, '--apply'], environment);
@@ -216,7 +216,7 @@ describe.concurrent('beside other integrations', () => {
     expect(await placesOf(integration, ...endpointIds)).toEqual([]);
   }, 120_000);
 
-  test('where the integration pushes all the while, it says that it is not over', async () => {
+  test('purge-integration reports that it is not complete while the integration pushes', async () => {
     const { integration } = await fill('pushes-on');
     await age(integration);
     const running = startOps(['purge-integration', integration, '--apply'], environment);

@@ -35,7 +35,7 @@ beforeEach(() => {
   name = `reader-${count}`;
 });
 
-it('begins at a sequence or after a time, and says where the events from then are gone', async () => {
+it('ops reader --since begins at a sequence or after a time, and reports expired events', async () => {
   expect(await ops('--since', '3', '--apply')).toMatchObject({
     code: 0,
     stdout: `EVENTS has the consumer ${name}.\n`,
@@ -57,7 +57,7 @@ it('begins at a sequence or after a time, and says where the events from then ar
   });
 });
 
-it('refuses a time in the future, a sequence that is not there yet, and what is neither', async () => {
+it('ops reader --since refuses a future time, a future sequence and an invalid value', async () => {
   const future = new Date(Date.now() + 60_000).toISOString();
   for (const [since, words] of [
     [future, 'is in the future'],
@@ -74,7 +74,7 @@ it('refuses a time in the future, a sequence that is not there yet, and what is 
   expect((await ops()).stdout).toBe(`EVENTS has no consumer ${name}: --apply makes it.\n`);
 });
 
-it('does not move a consumer that is there: --from-start and --since end with 2 and change nothing', async () => {
+it('ops reader --from-start and --since end with 2 for an existing consumer, and change nothing', async () => {
   await ops('--subject', 'events.acme.>', '--apply');
   const before = await configOf();
   for (const place of [['--from-start'], ['--since', '2'], ['--since', '2026-01-01']])
@@ -87,7 +87,7 @@ it('does not move a consumer that is there: --from-start and --since end with 2 
   expect(await configOf()).toEqual(before);
 });
 
-it('changes subjects and --inactive of one that is there, and keeps what is not named', async () => {
+it('ops reader changes subjects and --inactive of an existing consumer, and keeps its other settings', async () => {
   await ops('--subject', 'events.acme.>', '--inactive', '8', '--apply');
   expect(await configOf()).toMatchObject({
     filter_subjects: ['events.acme.>'],
@@ -107,7 +107,7 @@ it('changes subjects and --inactive of one that is there, and keeps what is not 
     expect(await ops(`--inactive=${days}`)).toMatchObject({ code: 2 });
 });
 
-it('removes its consumer and no other, once --apply is there', async () => {
+it('ops reader --remove removes its consumer alone, and only with --apply', async () => {
   await ops('--apply');
   const bystander = `${name}-bystander`;
   await runOps(['reader', bystander, '--apply'], { NATS_URL: engine.url });
@@ -124,7 +124,7 @@ it('removes its consumer and no other, once --apply is there', async () => {
   expect((await manager.consumers.info('EVENTS', bystander)).name).toBe(bystander);
 });
 
-it('takes one integration, and no name that is none or that would be another account', async () => {
+it('ops reader --integration refuses an invalid integration and the name of another account', async () => {
   expect(await ops('--integration', 'acme', '--apply')).toMatchObject({
     code: 0,
     stdout: expect.stringContaining('READER_'),

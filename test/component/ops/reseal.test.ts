@@ -40,7 +40,7 @@ function expectSigned({ headers, body }: Hit, secret: string): void {
   expect(() => new Webhook(secret).verify(body, headers)).not.toThrow();
 }
 
-test('the old key goes after it: a replica with the new key alone signs with the same secrets', async () => {
+test('after ops reseal a replica with the new key alone signs with the same secrets', async () => {
   const client = house.newClient();
   const registered = await (async () => {
     await using _ = await startWith(secretKey);
@@ -85,7 +85,7 @@ test('the old key goes after it: a replica with the new key alone signs with the
     expect(printed).not.toContain(secret);
 });
 
-test('a rotation between what it reads and what it writes wins', async () => {
+test('a secret that is rotated during ops reseal stays the rotated one', async () => {
   const client = house.newClient();
   const { id, secret } = await (async () => {
     await using _ = await startWith(secretKey);
@@ -117,7 +117,7 @@ test('a rotation between what it reads and what it writes wins', async () => {
   expect(keysOf(await all())).toEqual(['second']);
 });
 
-test('a rotation that has read before it does not bring the old key back', async () => {
+test('a rotation that read a secret before ops reseal does not store it under the old key', async () => {
   const client = house.newClient();
   {
     await using _ = await startWith(secretKey);
@@ -132,7 +132,7 @@ test('a rotation that has read before it does not bring the old key back', async
   expect(keysOf(await all())).toEqual(['second']);
 });
 
-test('kill -9 in the middle: what is sealed again is whole, and the next run does the rest', async () => {
+test('after kill -9 of ops reseal each secret is whole, and the next run seals the rest', async () => {
   const client = house.newClient();
   {
     await using _ = await startWith(secretKey);
@@ -168,7 +168,7 @@ test('kill -9 in the middle: what is sealed again is whole, and the next run doe
 test.each([
   ['lacks the new key', secretKey],
   ['has other bytes under its name', `${secretKeyOf('second', 9)},${secretKey}`],
-])('nothing is sealed again while a replica %s', async (_how, keysOfReplica) => {
+])('ops reseal seals nothing while a replica %s', async (_how, keysOfReplica) => {
   await using _ = await startWith(keysOfReplica);
   await house.newClient().register(receiver.url);
   const before = await all();
@@ -180,7 +180,7 @@ test.each([
   expect(await all()).toEqual(before);
 });
 
-test('a replica that goes on sealing with the old key is named', async () => {
+test('ops reseal names a replica that seals with the old key', async () => {
   await using _ = await startWith(`${secretKey},${newKey}`);
   await house.newClient().register(receiver.url);
   const done = await ops(bothKeys, '--apply');
@@ -189,7 +189,7 @@ test('a replica that goes on sealing with the old key is named', async () => {
   expect(keysOf(await all())).toEqual(['second']);
 });
 
-test('a secret that no key opens is named and left, and one that has expired is dropped', async () => {
+test('ops reseal names and keeps a secret that no key opens, and drops an expired secret', async () => {
   const client = house.newClient();
   const ids: string[] = [];
   {

@@ -61,7 +61,7 @@ describe('on a single server', () => {
     await open(closing.use(await startNats()).url);
   });
 
-  test('what the services have made is well', async () => {
+  test('ops streams finds no fault in streams that the services have created', async () => {
     await make();
     const looked = await ops(['--check']);
     expect(looked).toMatchObject({ code: 0, words: [] });
@@ -71,7 +71,7 @@ describe('on a single server', () => {
     expect(text.stdout).toContain('Nothing is wrong.');
   });
 
-  test('what is missing or differs is named, and mended', async () => {
+  test('ops streams names missing and differing streams, and repairs them with --apply', async () => {
     await make();
     await manager.streams.delete('EVENT_BATCHES');
     await manager.streams.update('EVENTS', { duplicate_window: 120_000_000_000 });
@@ -89,7 +89,7 @@ describe('on a single server', () => {
     expect((await manager.streams.info('EVENTS')).config.duplicate_window).toBe(600_000_000_000);
   });
 
-  test('a stream gets what a setting says, and loses nothing but with STREAMS_MAY_SHRINK', async () => {
+  test('ops streams raises a stream to its settings, and reduces it only with STREAMS_MAY_SHRINK', async () => {
     await make({ EVENTS_MAX_BYTES: 100_000_000 });
     const settings = { EVENTS_MAX_BYTES: '50000000', EVENTS_KEEP_DAYS: '9' };
     const applied = await ops(['--apply'], settings);
@@ -103,7 +103,7 @@ describe('on a single server', () => {
     expect(await bytes()).toBe(50_000_000);
   });
 
-  test('a stream that is nearly full, and consumers of strangers, are named', async () => {
+  test('ops streams names a nearly full stream, and foreign consumers', async () => {
     await make({ EVENTS_MAX_BYTES: 4_000 });
     const body = JSON.stringify({ padding: 'x'.repeat(3_600) });
     const events = [{ subject: 'events.acme.supplier.created', id: 'one', body }];
@@ -121,7 +121,7 @@ describe('on a single server', () => {
   });
 });
 
-describe('what somebody changed by hand', () => {
+describe('a stream that was changed by hand', () => {
   const changes = [
     ['EVENTS', { republish: { src: '>', dest: 'copy.>' } }, 'republish'],
     ['EVENTS', { max_msg_size: 1_000 }, 'max_msg_size'],
@@ -140,7 +140,7 @@ describe('what somebody changed by hand', () => {
     ['ATTEMPTS', { subjects: ['attempts.>', 'copies.>'] }, 'subjects'],
   ] as const;
 
-  test('is named by the command, the notes and the log, and so is a stream of others over our subjects', async () => {
+  test('is named by ops streams, /readyz and the log, as is a foreign stream over the subjects of services', async () => {
     await open(closing.use(await startNats()).url);
     const { log, text } = openTestLog();
     const watching = closing.use(await openBus({ url, name: 'watching', log }));
@@ -168,7 +168,7 @@ describe('what somebody changed by hand', () => {
 });
 
 // Setup: a consumer that pushes to a handler, one of a stranger, and a stream that copies, beside a reader of EVENTS.
-test('a consumer that is not ours and a stream that copies ours are named, by the command and by readiness', async () => {
+test('a foreign consumer and a stream that mirrors EVENTS are named by ops streams and /readyz', async () => {
   closing.use(await startNats().then(async (server) => (await open(server.url), server)));
   await make();
   const reader = { durable_name: 'billing', ack_policy: AckPolicy.Explicit };
@@ -201,7 +201,7 @@ test('a consumer that is not ours and a stream that copies ours are named, by th
   ]);
 }, 30_000);
 
-test('beside a running replica nothing is wrong, and a repair disturbs nothing', async () => {
+test('beside a running replica ops streams finds no fault, and a repair disturbs no delivery', async () => {
   const house = closing.use(await openHouse({ mongodbUrl: inject('engines').mongodb }));
   await house.start();
   await open(house.nats.url);
@@ -216,7 +216,7 @@ describe('on a cluster', () => {
     cluster = closing.use(await startNatsCluster());
     await open(cluster.url);
   });
-  test('one copy is named, three are made, and none is taken by a command without the setting', async () => {
+  test('ops streams names a single copy, makes three, and removes none without STREAMS_MAY_SHRINK', async () => {
     await make();
     expect((await ops([])).words).toContain(
       'NATS is a cluster and has one copy of EVENTS: the stream is gone with one server.',
@@ -237,7 +237,7 @@ describe('on a cluster', () => {
     expect(await replicas()).toEqual([1, 1, 1]);
   });
 
-  test('a server that is away is named, and so is JetStream where too few are up', async () => {
+  test('ops streams names a missing server, and a JetStream without a quorum', async () => {
     await make({ STREAM_REPLICAS: 3 });
     const [, second, third] = cluster.servers;
     await third?.[Symbol.asyncDispose]();

@@ -8,7 +8,7 @@ import { openHouse } from '../../support/webhooks.ts';
 const perClient = 20;
 const count = Number(process.env['DISABLED_WEBHOOKS'] ?? 200);
 
-test('disabled webhooks come back by one command, with all that they have missed', async () => {
+test('ops webhooks --replay enables disabled webhooks and sends all missed events', async () => {
   await using house = await openHouse();
   await house.start();
   await using receiver = await openReceiver();
@@ -74,6 +74,6 @@ test.each([
   [['webhooks'], '--disabled-since: expected'],
   [['webhooks', '--disabled-since', 'yesterday'], '--disabled-since: expected'],
   [['webhooks', '--disabled-since', '2026-03-31', '--replay'], '--replay goes with --apply'],
-])('%j is no call of it', async (args, words) => {
+])('ops webhooks refuses the arguments %j', async (args, words) => {
   expect(await runOps(args, {})).toMatchObject({ code: 2, stderr: expect.stringContaining(words) });
 });

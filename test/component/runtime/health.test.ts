@@ -66,24 +66,24 @@ async function withMonitor<T>(config: object, use: (url: string) => Promise<T>):
   return used;
 }
 
-it('is well behind a NATS that writes before it acknowledges', async () => {
+it('a service is ready behind a nats-server with sync_interval always', async () => {
   await using nats = await startNats();
   expect(nats.monitorUrl).toMatch(/^http:/);
   expect(await check(nats.monitorUrl)).toBe('{"status":"ok"}');
 });
 
-it('is not ready behind one that does not, and says what to set', async () => {
+it('a service is not ready behind a nats-server without sync_interval always, and names the setting', async () => {
   await withMonitor({ store_dir: '/data', sync_interval: 120_000_000_000 }, async (url) => {
     expect(await check(url)).toMatch(/^unavailable: NATS runs without "sync_interval: always"/);
   });
 });
 
-it('is not ready while the monitoring that its settings name does not answer', async () => {
+it('a service is not ready while NATS_MONITOR_URL does not answer', async () => {
   // The address stands in the log alone, as anyone may ask for readiness.
   expect(await check('http://127.0.0.1:1')).toBe('unavailable: The monitoring of NATS does not answer.');
 });
 
-it('stays ready when a monitoring that reported good settings goes away, and is not ready when it comes back with bad ones', async () => {
+it('a service stays ready when the monitoring of NATS goes away, and is not ready when it returns with bad settings', async () => {
   const now = vi.spyOn(performance, 'now');
   onTestFinished(() => now.mockRestore());
   const later = (): void => void now.mockReturnValue(performance.now() + 31_000);
@@ -102,11 +102,11 @@ it('stays ready when a monitoring that reported good settings goes away, and is 
   expect(await ask()).toBe('{"status":"ok"}');
 });
 
-it('trusts the settings of NATS where its own settings name no monitoring', async () => {
+it('a service without NATS_MONITOR_URL trusts the settings of nats-server', async () => {
   expect(await check(undefined)).toBe('{"status":"ok"}');
 });
 
-it('is not ready while MongoDB refuses its login a permission, and is again once MongoDB has given it', async () => {
+it('a service is not ready while its login lacks a permission at MongoDB, and is ready once MongoDB grants it', async () => {
   const answers = { isRefusing: true };
   const collection: Store['collection'] = (name) => {
     const documents = store.collection<never>(name);
@@ -125,7 +125,7 @@ it('is not ready while MongoDB refuses its login a permission, and is again once
   expect(await ask()).toBe('{"status":"ok"}');
 });
 
-it('is not ready while MongoDB is away', async () => {
+it('a service is not ready while MongoDB is away', async () => {
   const closed = await openStore({ url: inject('engines').mongodb, database: 'health', log });
   await closed[Symbol.asyncDispose]();
   expect(await check(undefined, closed)).toBe('unavailable: MongoDB is away.');

@@ -51,7 +51,7 @@ const released = [
 
 describe('a running process', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)(
-    'releases what it has, last in first out, on %s',
+    'releases its resources, last in first out, on %s',
     async (signal) => {
       const life = begin('serves');
       await life.says('started');
@@ -62,7 +62,7 @@ describe('a running process', () => {
     },
   );
 
-  it('ends at once on a second signal', async () => {
+  it('ends immediately on a second signal', async () => {
     const life = begin('never releases');
     await life.says('started');
     life.send('SIGINT');
@@ -101,7 +101,7 @@ describe('a running process', () => {
   it.each([
     ['throws later', 'a defect'],
     ['rejects later', 'a rejection without a handler'],
-  ])('that %s says so, releases what it has, and fails', async (name, message) => {
+  ])('that %s logs it, releases its resources, and fails', async (name, message) => {
     const life = begin(name);
     await expect(life.exit).resolves.toStrictEqual(failed);
     expect(life.words()).toStrictEqual(released);
@@ -110,7 +110,7 @@ describe('a running process', () => {
     );
   });
 
-  it('that throws while it stops goes on releasing, and fails', async () => {
+  it('that throws while it stops releases the rest, and fails', async () => {
     const life = begin('throws while it stops');
     await life.says('started');
     life.send('SIGTERM');
@@ -129,7 +129,7 @@ describe('a starting process', () => {
     });
   });
 
-  it('that fails half-way has released what it had, and says why', async () => {
+  it('that fails half-way releases its resources, and logs why', async () => {
     const life = begin('fails half-way');
     await expect(life.exit).resolves.toStrictEqual(failed);
     expect(life.words()).toStrictEqual([
@@ -161,7 +161,7 @@ describe('a starting process', () => {
     },
   );
 
-  it('that finishes after a signal releases what it started', async () => {
+  it('that completes after a signal releases its resources', async () => {
     const life = begin('starts a moment after the signal');
     await life.says('waiting');
     life.send('SIGTERM');

@@ -68,7 +68,7 @@ describe('the metrics of a process', () => {
     expect(await read(metrics, 'sync_request_seconds_bucket', { subject, le: '2.5' })).toBe(3);
   });
 
-  it('tell of each engine whether it is up, and nothing of one that was not asked yet', async () => {
+  it('have the state of each engine that was asked, and of no other', async () => {
     const metrics = await open();
     const state: { nats: boolean; issuer: boolean | undefined } = { nats: false, issuer: undefined };
     metrics.engines.needs({ nats: () => state.nats, issuer: () => state.issuer });
@@ -79,7 +79,7 @@ describe('the metrics of a process', () => {
     expect(await read(metrics, 'sync_engine_up', { engine: 'issuer' })).toBe(1);
   });
 
-  it('stand beside a probe that fails until the process has served, and never afterwards', async () => {
+  it('are served beside /ready, which fails until the process has served, and never afterwards', async () => {
     const metrics = await open();
     const probe = async (): Promise<string> => {
       const answer = await fetch(new URL('/ready', metrics.url));
@@ -98,7 +98,7 @@ describe('the metrics of a process', () => {
     expect(await read(metrics, 'sync_served', {})).toBe(1);
   });
 
-  it('stand beside the warnings and errors of the process', async () => {
+  it('are served beside /log, which has warnings and errors', async () => {
     const metrics = await open();
     const log = openLog({ service: 'beside', level: 'info', pretty: false, destination: { write() {} } });
     log.info('ordinary');
@@ -114,7 +114,7 @@ describe('the metrics of a process', () => {
     ]);
   });
 
-  it('contain what a service counts itself', async () => {
+  it('contain the metrics of the service', async () => {
     const metrics = await open();
     const records = new Counter({ name: 'records_total', help: 'Records.', registers: [metrics.registry] });
     records.inc(7);
@@ -129,14 +129,14 @@ describe('the metrics of a process', () => {
     ['DELETE', '/metrics', 405],
     ['GET', '/metrics?name[]=x', 200],
     ['HEAD', '/metrics', 200],
-  ])('and nothing else is served there: %s %s is %i', async (method, path, status) => {
+  ])('are served on a port where %s %s is %i', async (method, path, status) => {
     const { url } = await open();
     const answer = await fetch(new URL(path, url), { method });
     expect(answer.status).toBe(status);
     expect(answer.headers.get('allow')).toBe(status === 405 ? 'GET, HEAD' : null);
   });
 
-  it('say which build it is', async () => {
+  it('have the version and the revision of the build', async () => {
     const metrics = await openMetrics({
       service: 'catalog',
       build: { version: '1.2.3', revision: 'a1b2c3d' },
@@ -146,7 +146,7 @@ describe('the metrics of a process', () => {
     expect(await read(metrics, 'sync_build_info', { version: '1.2.3', revision: 'a1b2c3d' })).toBe(1);
   });
 
-  it('are kept apart where several run in one process', async () => {
+  it('are separate for several services in one process', async () => {
     const [one, other] = [await open(), await open()];
     one.observeRequest({ subject: 'a', outcome: 'ok', seconds: 1 });
     expect(await read(one, 'sync_requests_total', { subject: 'a', outcome: 'ok' })).toBe(1);
@@ -169,7 +169,7 @@ describe('the metrics of a process', () => {
 });
 
 describe('a port that the process cannot listen on', () => {
-  it('is a wrong setting where it is taken, and its owner is left alone', async () => {
+  it('is a wrong setting where another process listens on it, which goes on', async () => {
     const owner = createServer((_request, response) => response.end('mine')).listen(0, '127.0.0.1');
     onTestFinished(() => void owner.close());
     await once(owner, 'listening');
@@ -184,7 +184,7 @@ describe('a port that the process cannot listen on', () => {
     expect(await (await fetch(`http://127.0.0.1:${address.port}`)).text()).toBe('mine');
   });
 
-  it('is a wrong setting where the address is not the machine’s', async () => {
+  it('is a wrong setting where the machine does not have the address', async () => {
     // 192.0.2.0/24 is for documentation: no machine has it.
     const opening = openMetrics({ service: 'catalog', port: 0, host: '192.0.2.1' });
     await expect(opening).rejects.toThrow(/^METRICS_PORT, METRICS_HOST: cannot listen on 192\.0\.2\.1:0 \(/);

@@ -9,7 +9,7 @@ import { startNats } from '../../support/nats.ts';
 
 const full = `JetStream stream '$G > EVENTS' write error: write /data/1.blk: no space left on device`;
 
-it('is noted without the cause, logged with it, and over when nats-server is healthy again', async () => {
+it('an unhealthy nats-server is noted without its cause, logged with it, until it is healthy again', async () => {
   let error: string | undefined = full;
   await using monitor = await serveHealth(() => error);
   const { log, text } = openTestLog();
@@ -28,7 +28,7 @@ it('is noted without the cause, logged with it, and over when nats-server is hea
   ]);
 });
 
-it('has nothing to say of a healthy nats-server, nor of one whose monitoring is away', async () => {
+it('no note is made of a healthy nats-server, or of one without monitoring', async () => {
   const nats = await startNats();
   const { log, text } = openTestLog();
   await using health = watchNatsHealth(nats.monitorUrl, log, 20);

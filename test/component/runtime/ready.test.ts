@@ -71,34 +71,38 @@ describe('catalog', () => {
     expect(await engineIn(metricsUrl, 'mongodb')).toBe('1');
   });
 
-  it('is not ready while MongoDB is not there', async () => {
+  it('is not ready before MongoDB is available', async () => {
     const { metricsUrl } = await beginCatalog({ MONGODB_URL: 'mongodb://127.0.0.1:1' });
     await expect.poll(() => ask(metricsUrl)).toBe('503 waiting for mongodb: MONGODB_URL');
     expect(await engineIn(metricsUrl, 'mongodb')).toBe('0');
     expect(await engineIn(metricsUrl, 'nats')).toBeUndefined();
   });
 
-  it('ends with the login of another service, whose requests alone it may take', async () => {
+  it('ends its start with the login of another service, which may not subscribe to its requests', async () => {
     const { ended } = await beginCatalog({ NATS_URL: nats.urlOf('batches') });
     expect(await ended).toMatch(/^ConfigError: NATS_URL: this login may not subscribe to svc\.catalog\./);
   });
 
-  it('is ready once it serves, and stays so when its engines go away', { timeout: 60_000 }, async () => {
-    const { metricsUrl, ended } = await beginCatalog({});
-    expect(await ended).toBe('serves');
-    expect(await ask(metricsUrl)).toBe('200 ready');
-    for (const [name, engine] of [
-      ['mongodb', mongodb],
-      ['nats', nats.engine],
-    ] as const) {
-      engine.hold();
-      await engine.kill();
-      await expect.poll(() => engineIn(metricsUrl, name), { timeout: 10_000 }).toBe('0');
+  it(
+    'is ready once it has served, and stays ready when its engines go away',
+    { timeout: 60_000 },
+    async () => {
+      const { metricsUrl, ended } = await beginCatalog({});
+      expect(await ended).toBe('serves');
       expect(await ask(metricsUrl)).toBe('200 ready');
-      await engine.resume();
-      await expect.poll(() => engineIn(metricsUrl, name), { timeout: 10_000 }).toBe('1');
-    }
-  });
+      for (const [name, engine] of [
+        ['mongodb', mongodb],
+        ['nats', nats.engine],
+      ] as const) {
+        engine.hold();
+        await engine.kill();
+        await expect.poll(() => engineIn(metricsUrl, name), { timeout: 10_000 }).toBe('0');
+        expect(await ask(metricsUrl)).toBe('200 ready');
+        await engine.resume();
+        await expect.poll(() => engineIn(metricsUrl, name), { timeout: 10_000 }).toBe('1');
+      }
+    },
+  );
 });
 
 async function beginGateway(...how: Parameters<typeof openGateway>) {

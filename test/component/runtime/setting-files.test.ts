@@ -37,7 +37,7 @@ describe('a setting that may stand in a file', () => {
     ['secret\n', 'secret'],
     ['secret\r\n', 'secret'],
     [' secret ', ' secret '],
-  ])('is what the file holds without its last newline: %j', async (text, value) => {
+  ])('has the content of the file without its last newline: %j', async (text, value) => {
     expect(readConfig(schema, { KEY_FILE: await fileWith(text) })).toStrictEqual({ KEY: value });
   });
 
@@ -53,7 +53,7 @@ describe('a setting that may stand in a file', () => {
     expect(config.KEY).toBe('first');
   });
 
-  it('is refused where it is given both ways, and neither is shown', async () => {
+  it('is refused where it is in the environment and in a file, and neither value is shown', async () => {
     const path = await fileWith('hunter');
     expect(messageOf({ KEY: 'hunter', KEY_FILE: path })).toBe(
       'KEY, KEY_FILE: expected one of them, got both',
@@ -65,7 +65,7 @@ describe('a setting that may stand in a file', () => {
     expect(readConfig(schema, { ...other, [name]: '' })).toStrictEqual({ KEY: 'x' });
   });
 
-  it('is refused with its path where there is no such file', () => {
+  it('is refused with its path where the file is missing', () => {
     const path = join(folder.path, 'absent');
     expect(messageOf({ KEY_FILE: path })).toBe(
       `KEY_FILE: cannot read ${JSON.stringify(path)} (there is no such file)`,
@@ -85,14 +85,14 @@ describe('a setting that may stand in a file', () => {
     expect(messageOf({ KEY_FILE: path })).toBe(`KEY_FILE: cannot read ${JSON.stringify(path)} (it is empty)`);
   });
 
-  it('shows nothing of a file that holds something else', async () => {
+  it('is refused without the content of a file that has a wrong value', async () => {
     const path = await fileWith('HUNTER2');
     expect(messageOf({ KEY_FILE: path })).toBe(
       `KEY: expected small letters, got 7 characters of ${JSON.stringify(path)} that are not shown`,
     );
   });
 
-  it('is named beside every other problem', () => {
+  it('is reported beside every other wrong setting', () => {
     const path = join(folder.path, 'absent');
     expect(messageOf({ KEY_FILE: path, PORT: 'x' }).split('\n')).toStrictEqual([
       `KEY_FILE: cannot read ${JSON.stringify(path)} (there is no such file)`,
@@ -100,11 +100,11 @@ describe('a setting that may stand in a file', () => {
     ]);
   });
 
-  it('is not taken from a file where it is no secret', async () => {
+  it('is not read from a file where the setting is no secret', async () => {
     expect(readConfig(schema, { KEY: 'x', PORT_FILE: await fileWith('1') })).toStrictEqual({ KEY: 'x' });
   });
 
-  it('counts as given where one of two is needed', async () => {
+  it('counts as set where one of two settings is needed', async () => {
     const path = await fileWith('x'.repeat(32));
     expect(readConfig(GatewayConfig, { AUTH_JWT_SECRET_FILE: path }).AUTH_JWT_SECRET).toBe('x'.repeat(32));
     const absent = join(folder.path, 'absent');

@@ -74,7 +74,7 @@ it.each([
   },
 );
 
-it('says what it waits for as long as nats-server is away', async () => {
+it('a start logs what it waits for while nats-server is away', async () => {
   await using proxy = await openKillingProxy(world.nats, { says: 'SUB svc.catalog.runs.list' });
   const { log, text } = openTestLog();
   const starting = start.catalog({ ...world.environment, NATS_URL: proxy.url }, log);
@@ -84,7 +84,7 @@ it('says what it waits for as long as nats-server is away', async () => {
   await using _running = await starting;
 });
 
-it('ends at a SIGTERM while it waits in the middle of its start', async () => {
+it('a waiting start ends at SIGTERM', async () => {
   await using proxy = await openKillingProxy(world.nats, { says: 'SUB svc.catalog.runs.list' });
   const main = join(import.meta.dirname, '../../../services/catalog/src/main.ts');
   const child = spawn(process.execPath, [main], {
@@ -111,32 +111,35 @@ describe('a MongoDB that stands still in the middle of a start', { timeout: 60_0
     ['catalog', 'catalog_journal'],
     ['batches', 'batches_journal'],
     ['webhooks', 'webhook_endpoints'],
-  ] as const)('makes %s begin again, which then serves', async (service, collection) => {
-    await using proxy = await openMongodbProxy(mongodb.url);
-    const held = proxy.holdNext('createIndexes', collection);
-    const environment = { ...world.environment, LOG_LEVEL: 'info', WEBHOOK_SECRET_KEY: secretKey };
-    const child = spawn(process.execPath, [inject('programs')[service]], {
-      env: { ...process.env, ...environment, MONGODB_URL: proxy.url },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    onTestFinished(() => void child.kill('SIGKILL'));
-    const said: string[] = [];
-    createInterface({ input: child.stdout }).on('line', (line) => said.push(line));
-    const saysOrEnds = (words: string): Promise<string[]> =>
-      eventually(
-        () => said,
-        (lines) => child.exitCode !== null || lines.some((line) => line.includes(words)),
-        20_000,
-      );
-    await held;
-    {
-      using _stopped = await freeze(mongodb.pids());
-      await saysOrEnds('begins again');
+  ] as const)(
+    'makes the start of %s begin again, and the service then serves',
+    async (service, collection) => {
+      await using proxy = await openMongodbProxy(mongodb.url);
+      const held = proxy.holdNext('createIndexes', collection);
+      const environment = { ...world.environment, LOG_LEVEL: 'info', WEBHOOK_SECRET_KEY: secretKey };
+      const child = spawn(process.execPath, [inject('programs')[service]], {
+        env: { ...process.env, ...environment, MONGODB_URL: proxy.url },
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      onTestFinished(() => void child.kill('SIGKILL'));
+      const said: string[] = [];
+      createInterface({ input: child.stdout }).on('line', (line) => said.push(line));
+      const saysOrEnds = (words: string): Promise<string[]> =>
+        eventually(
+          () => said,
+          (lines) => child.exitCode !== null || lines.some((line) => line.includes(words)),
+          20_000,
+        );
+      await held;
+      {
+        using _stopped = await freeze(mongodb.pids());
+        await saysOrEnds('begins again');
+        expect(child.exitCode).toBeNull();
+      }
+      proxy.release();
+      await saysOrEnds('"msg":"serving"');
       expect(child.exitCode).toBeNull();
-    }
-    proxy.release();
-    await saysOrEnds('"msg":"serving"');
-    expect(child.exitCode).toBeNull();
-    expect(await health(service)).toBe('ok');
-  });
+      expect(await health(service)).toBe('ok');
+    },
+  );
 });

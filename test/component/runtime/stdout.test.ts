@@ -19,20 +19,20 @@ const heard = async (speech: string): Promise<{ msg: string; count?: number }[]>
     .split('\n')
     .map((line) => JSON.parse(line));
 
-it('has a line soon, though nothing follows and the process goes on', async () => {
+it('stdout has a log line soon, although no further line follows', async () => {
   const [line] = await once(createInterface({ input: listen('says one thing and goes on') }), 'line');
   expect(JSON.parse(line)).toMatchObject({ msg: 'quiet' });
 });
 
-it('has the last line of a process that ends right after it', async () => {
+it('stdout has the last log line of a process that ends right after it', async () => {
   await expect(heard('says one thing and ends')).resolves.toMatchObject([{ msg: 'quiet' }]);
 });
 
-it('has a warning, and what was said before it, though the process was killed right after it', async () => {
+it('stdout has a warning and the lines before it although the process is killed right after it', async () => {
   await expect(heard('warns and is killed')).resolves.toMatchObject([{ msg: 'quiet' }, { msg: 'urgent' }]);
 });
 
-it('has every line whole and in order, however many and long', async () => {
+it('stdout has every log line whole and in order, at any number and length', async () => {
   const lines = await heard('says much and ends');
   expect(lines.map(({ count }) => count)).toStrictEqual([...Array(5_000).keys()]);
   expect(lines.every(({ msg }, count) => msg === '…'.repeat(count % 700))).toBe(true);

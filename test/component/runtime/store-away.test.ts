@@ -113,12 +113,12 @@ async function expectAtWork(): Promise<void> {
   expect(await farms.findOne({ _id: 'a' })).toMatchObject({ _id: 'a' });
 }
 
-describe('a database that stands still', () => {
+describe('a stopped MongoDB', () => {
   beforeEach((context) => {
     context.skip(!mayFreeze(engine.pids()), 'the processes of the engine are not ours to stop');
   });
 
-  it('fails operations under way within 3 s and later ones at once, and serves again when it goes on', async () => {
+  it('fails operations in flight within 3 s and later ones immediately, and serves again when it is resumed', async () => {
     {
       using _frozen = await freeze(engine.pids());
       expect(store.connected).toBe(true);
@@ -130,7 +130,7 @@ describe('a database that stands still', () => {
     await expectAtWork();
   });
 
-  it('is away as well where only its storage stands still, though its connections answer', async (context) => {
+  it('counts as away where only its storage is stopped, though its connections answer', async (context) => {
     const [storage = 0, ...front] = engine.pids();
     context.skip(front.length === 0, 'this engine is one process');
     {
@@ -143,7 +143,7 @@ describe('a database that stands still', () => {
     await expectAtWork();
   });
 
-  it('does not hold up the end of a process', async () => {
+  it('does not delay the end of a process', async () => {
     const leaving = await open();
     await leaving.collection('farms').findOne();
     {
@@ -159,7 +159,7 @@ describe('a database that stands still', () => {
     await untilConnected();
   });
 
-  it('for a moment only makes its callers wait', async () => {
+  it('for a moment only delays operations', async () => {
     await store.ping();
     const endsAt = performance.now() + 1_000;
     const frozen = await freeze(engine.pids());
@@ -171,8 +171,8 @@ describe('a database that stands still', () => {
   });
 });
 
-describe('a database that was killed', () => {
-  it('fails operations under way within 3 s and later ones at once, and serves again when it is back', async () => {
+describe('a killed MongoDB', () => {
+  it('fails operations in flight within 3 s and later ones immediately, and serves again when it is back', async () => {
     engine.hold();
     const underWay = outcomes();
     await engine.kill();
@@ -189,7 +189,7 @@ describe('a database that was killed', () => {
     await expectAtWork();
   });
 
-  it('loses nothing that was acknowledged', async () => {
+  it('loses no acknowledged write', async () => {
     const acknowledged: string[] = [];
     const pushing = (async () => {
       for (let n = 0; ; n += 1) {
@@ -208,7 +208,7 @@ describe('a database that was killed', () => {
     expect(await farms.countDocuments({ _id: { $in: acknowledged } })).toBe(acknowledged.length);
   });
 
-  it('makes its callers answer unavailable, without the driver’s text', async () => {
+  it('makes operations fail as unavailable, without the driver’s text', async () => {
     engine.hold();
     await engine.kill();
     const error: unknown = await farms.findOne().catch((reason: unknown) => reason);
@@ -218,8 +218,8 @@ describe('a database that was killed', () => {
   });
 });
 
-describe('a database that is not there yet', () => {
-  it('makes a start wait, and the log says for what', async () => {
+describe('a MongoDB that does not run yet', () => {
+  it('makes a start wait, and the log names MongoDB', async () => {
     engine.hold();
     await engine.kill();
     const lines: unknown[] = [];
@@ -242,7 +242,7 @@ describe('a database that is not there yet', () => {
     await untilConnected();
   });
 
-  it('makes a start wait until the process gets its signal to stop', async () => {
+  it('makes a start wait until the process gets SIGTERM', async () => {
     engine.hold();
     await engine.kill();
     const stopping = new AbortController();
@@ -256,7 +256,7 @@ describe('a database that is not there yet', () => {
     await untilConnected();
   });
 
-  it('keeps no process waiting that got its signal to stop before', async () => {
+  it('does not delay a process that got SIGTERM before', async () => {
     await expect(open({ signal: AbortSignal.abort(new Error('stopping')) })).rejects.toThrow('stopping');
   });
 });

@@ -34,15 +34,19 @@ async function cutTwice(): Promise<void> {
 
 // What this proves: the driver, which in about every second of these cases asks its server on a connection
 // that closes at that moment, does not wait for the answer for ever.
-it('answers again after all of its connections were closed at once', { timeout: 90_000 }, async () => {
-  await Promise.all(Array.from({ length: 8 }, cutTwice));
-});
+it(
+  'a store works again after all of its connections were closed at the same moment',
+  { timeout: 90_000 },
+  async () => {
+    await Promise.all(Array.from({ length: 8 }, cutTwice));
+  },
+);
 
 const connections = 12;
 
 // What this proves: an operation whose connection closes while the driver writes does not wait for ever. The
 // driver writes to a socket that is destroyed already, and waits for it to drain.
-it('fails what it began while its connections were being closed', { timeout: 90_000 }, async () => {
+it('a store fails operations that began while its connections were closed', { timeout: 90_000 }, async () => {
   await using proxy = await openMongodbProxy(inject('engines').mongodb);
   await using store = await openStore({ url: proxy.url, database: 'cut', log });
   const farms = store.collection('farms');
@@ -66,7 +70,7 @@ it('fails what it began while its connections were being closed', { timeout: 90_
 // What this proves: the same where no other operation and no question of the driver meets the end of the
 // connections, so that nothing fails but the operation that waits.
 it(
-  'fails the only operation that it began while its connection was being closed',
+  'a store fails a single operation that began while its connection was closed',
   { timeout: 90_000 },
   async () => {
     await using proxy = await openMongodbProxy(inject('engines').mongodb);

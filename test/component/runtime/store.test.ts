@@ -51,7 +51,7 @@ const caught = (work: Promise<unknown>): Promise<unknown> =>
   );
 
 describe('an open store', () => {
-  it('answers', async () => {
+  it('is ready', async () => {
     expect(store.connected).toBe(true);
     await expect(store.ping()).resolves.toBeUndefined();
   });
@@ -69,14 +69,14 @@ describe('an open store', () => {
     ]);
   });
 
-  it('knows whether a mongos has answered', async () => {
+  it('knows whether it is connected to a mongos', async () => {
     expect(store.isSharded).toBe(false);
     await using mongos = await openMongos(url);
     await using sharded = await open(mongos.url);
     expect(sharded.isSharded).toBe(true);
   });
 
-  it('writes durably, whatever its address says', async () => {
+  it('writes with w: majority and j: true, whatever its address says', async () => {
     const separator = url.includes('?') ? '&' : url.endsWith('/') ? '?' : '/?';
     for (const said of ['w=0&journal=false&wtimeoutMS=1', 'w=0&j=false']) {
       await using lax = await open(`${url}${separator}${said}`);
@@ -86,7 +86,7 @@ describe('an open store', () => {
     }
   });
 
-  it('names the options of its address that do not hold, in one line', async () => {
+  it('logs the ignored options of its address in one line', async () => {
     const separator = url.includes('?') ? '&' : url.endsWith('/') ? '?' : '/?';
     const told = openTestLog();
     const address = `${url}${separator}W=1&j=false&maxPoolSize=5&appName=mine&retryReads=false&compressors=zstd,zlib`;
@@ -109,7 +109,7 @@ describe('an open store', () => {
     expect(quiet.text()).not.toContain('are ignored');
   });
 
-  it('reads what it wrote, by every way of reading', async () => {
+  it('reads its own writes by every kind of read', async () => {
     const collection = farms();
     const all = [
       { _id: 'a', name: 'Alma', hectares: 3 },
@@ -133,7 +133,7 @@ describe('an open store', () => {
     expect(await cursor.next()).toBeNull();
   });
 
-  it('reads many ids in pieces, and nothing for no ids', async () => {
+  it('reads many ids in several queries, and sends no query for no ids', async () => {
     const collection = farms();
     const all = Array.from({ length: 250 }, (_, index) => ({ _id: String(index), name: 'new' }));
     await collection.insertMany(all);
@@ -142,7 +142,7 @@ describe('an open store', () => {
     expect(await readInChunks(collection.find({ name: 'old' }, whole), asItIs)).toEqual([]);
   });
 
-  it('lets the event loop turn while it prepares a large write', async () => {
+  it('yields to the event loop while it prepares a large write', async () => {
     const turns = countTurns();
     const seen = new Set<number>();
     const all = Array.from({ length: 500 }, (_, index) => ({ _id: String(index), name: 'new' }));
@@ -154,7 +154,7 @@ describe('an open store', () => {
     expect(seen.size).toBe(4);
   });
 
-  it('sends nothing of a write that its caller calls off before it goes out', async () => {
+  it('does not send a write that its caller cancels before', async () => {
     const collection = farms();
     const writing = writeInChunks(collection, [{ _id: 'a', name: 'a' }], refuse, (bulk, farm) =>
       bulk.insert(farm),
@@ -163,14 +163,14 @@ describe('an open store', () => {
     expect(await collection.countDocuments({})).toBe(0);
   });
 
-  it('fails at once when it is closed', async () => {
+  it('fails operations immediately when it is closed', async () => {
     const closed = await open();
     const collection = closed.collection<Farm>(freshName());
     await closed[Symbol.asyncDispose]();
     expect(sortStoreError(await caught(collection.findOne()))).toBe('unavailable');
   });
 
-  it('leaves alone an operation that takes long on a living database', { timeout: 60_000 }, async () => {
+  it('does not cut off a long operation of a living database', { timeout: 60_000 }, async () => {
     const collection = farms();
     const many = Array.from({ length: 1_000 }, (_, n) => ({ _id: String(n), name: 'Alma' }));
     await collection.insertMany(many);
@@ -186,7 +186,7 @@ describe('an open store', () => {
     expect(store.connected).toBe(true);
   });
 
-  it('does not take a standstill of its own process for silence of the database', async () => {
+  it('does not count a pause of its own process as silence of the database', async () => {
     const collection = farms();
     await collection.insertOne({ _id: 'a', name: 'Alma' });
     const underWay = collection.updateOne({ _id: 'a' }, { $set: { hectares: 1 } });
@@ -197,8 +197,8 @@ describe('an open store', () => {
   });
 });
 
-describe('a document that is there already', () => {
-  it('is named by its place in an unordered write, and the driver writes the others', async () => {
+describe('a duplicate document', () => {
+  it('is named by its index in an unordered write, and the others are written', async () => {
     const collection = farms();
     await collection.insertMany([
       { _id: 'b', name: 'first' },
@@ -212,7 +212,7 @@ describe('a document that is there already', () => {
     expect(stored.map(({ name }) => name)).toStrictEqual(['second', 'first', 'second', 'first', 'second']);
   });
 
-  it('is named by its place in a write that goes out in pieces', async () => {
+  it('is named by its index in a write of several commands', async () => {
     const collection = farms();
     await collection.insertOne({ _id: '150', name: 'there already' });
     const all = Array.from({ length: 300 }, (_, index) => ({ _id: String(index), name: 'new' }));
@@ -221,7 +221,7 @@ describe('a document that is there already', () => {
     expect(await collection.countDocuments({ name: 'new' })).toBe(299);
   });
 
-  it('is named for a single write too', async () => {
+  it('is reported for a single write', async () => {
     const collection = farms();
     await collection.insertOne({ _id: 'a', name: 'first' });
     const error = await caught(collection.insertOne({ _id: 'a', name: 'second' }));
@@ -229,7 +229,7 @@ describe('a document that is there already', () => {
     await expect(collection.findOne()).resolves.toStrictEqual({ _id: 'a', name: 'first' });
   });
 
-  it('does not hide what else went wrong', async () => {
+  it('does not hide another error of the same write', async () => {
     const collection = store.collection<{ _id: unknown }>(freshName());
     await collection.insertOne({ _id: 'a' });
     // An array cannot be an _id.
@@ -275,7 +275,7 @@ describe('indexes', () => {
     expect(sortStoreError(await caught(collection.insertOne({ _id: 'b', number: 1 })))).toBe('duplicate');
   });
 
-  it('are added to those that are there', async () => {
+  it('are added to existing indexes', async () => {
     const name = freshName();
     await store.ensureIndexes(name, [order]);
     await store.ensureIndexes(name, [expiry]);
@@ -340,24 +340,24 @@ describe('an address that cannot work', () => {
       'authMechanism=MONGODB-AWS',
       'authMechanism=MONGODB-AWS needs the package @aws-sdk/credential-providers, which is not installed here: use SCRAM-SHA-256 or MONGODB-X509',
     ],
-  ])('is one that asks for what this process cannot do: %s', async (option, words) => {
+  ])('is a wrong setting where it needs a missing package: %s', async (option, words) => {
     const login = option.endsWith('AWS') ? '' : 'me:hunter2@';
     const error = await caught(open(`mongodb://${login}127.0.0.1:1/?${option}`));
     expect(error).toBeInstanceOf(ConfigError);
     expect(String(error)).toBe(`ConfigError: MONGODB_URL: ${words}`);
   });
 
-  it('is one whose file of certificates is not there', async () => {
+  it('is a wrong setting where its file of certificates is missing', async () => {
     const error = await caught(open('mongodb://127.0.0.1:1/?tls=true&tlsCAFile=/absent/ca.pem'));
     expect(error).toBeInstanceOf(ConfigError);
     expect(String(error)).toMatch(/^ConfigError: MONGODB_URL: .*no such file.*\/absent\/ca\.pem/);
   });
 
-  it('is named without its password', async () => {
+  it('is shown without its password', async () => {
     expect(String(await caught(open('mongodb://root:hunter2@host:port/')))).not.toContain('hunter2');
   });
 
-  it('is one whose password the database refuses', async () => {
+  it('is a wrong setting where the database refuses its password', async () => {
     const withPassword = url.replace('://', '://stranger:hunter2@');
     const error = await caught(open(withPassword));
     expect(error).toBeInstanceOf(ConfigError);

@@ -50,7 +50,7 @@ it('without a collector no module of the SDK is loaded', async () => {
   expect(ofOpenTelemetry(names)).toEqual([]);
 });
 
-it('with a collector the SDK is', async () => {
+it('with a collector the SDK is loaded', async () => {
   await using collector = await openCollector();
   const names = await packagesLoaded({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
   expect(ofOpenTelemetry(names)).toContain('@opentelemetry/sdk-trace');

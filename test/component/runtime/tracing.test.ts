@@ -36,7 +36,7 @@ const parent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 const step = (tracing: Tracing, from: string | undefined, name = 'step') =>
   tracing.begin({ name, kind: 'server', parent: from });
 
-it('the collector has every span with its parent, its kind and what it says', async () => {
+it('the collector gets every span with its parent, kind and attributes', async () => {
   await using tracing = await open();
   const first = tracing.begin({ name: 'first', kind: 'server', parent, attributes: { a: 1, b: undefined } });
   const second = tracing.begin({ name: 'second', kind: 'client', parent: first.traceparent });
@@ -71,7 +71,7 @@ it('the collector has every span with its parent, its kind and what it says', as
   expect(collector.contentTypes).toEqual(['application/json']);
 });
 
-it('spans go out as protobuf unless a setting says otherwise', async () => {
+it('spans are encoded as protobuf unless a setting says otherwise', async () => {
   collector.behave('refuses');
   const tracing = await open({ OTEL_EXPORTER_OTLP_PROTOCOL: '' });
   step(tracing, parent).end();
@@ -79,7 +79,7 @@ it('spans go out as protobuf unless a setting says otherwise', async () => {
   expect(collector.contentTypes).toEqual(['application/x-protobuf']);
 });
 
-it('the collector is shown what a setting says, and no log line is', async () => {
+it('requests to the collector have the configured headers, which no log line shows', async () => {
   const tracing = await open({ OTEL_EXPORTER_OTLP_HEADERS: 'x-key=a%20key,x-other=b' });
   step(tracing, parent).end();
   await tracing[Symbol.asyncDispose]();
@@ -87,7 +87,7 @@ it('the collector is shown what a setting says, and no log line is', async () =>
   expect(log.text()).not.toContain('key');
 });
 
-it('work is within a span until that ends, and in no other', async () => {
+it('work belongs to its span until the span ends, and to no other', async () => {
   await using tracing = await open();
   const [one, other] = [step(tracing, parent), step(tracing, parent)];
   const gate = Promise.withResolvers<void>();
@@ -135,7 +135,7 @@ it('a share of the traces is recorded', async () => {
 // A queue of 2,048, and 512 that are on their way.
 const heldMax = 2_048 + 512;
 
-it('for a collector that says nothing a bounded number of spans waits, and a stop only a second', async () => {
+it('for a silent collector a bounded number of spans waits, and a stop waits a second', async () => {
   collector.behave('says nothing');
   const tracing = await open();
   for (let n = 0; n < 50_000; n += 1) {
@@ -159,7 +159,7 @@ it('for a collector that says nothing a bounded number of spans waits, and a sto
   expect(collector.spans.length).toBeLessThanOrEqual(heldMax + 1);
 });
 
-it('a collector that refuses, and one that takes spans again, are said once each', async () => {
+it('the log has one line for a collector that refuses spans, and one when it accepts them again', async () => {
   collector.behave('refuses');
   await using tracing = await open();
   const sayMany = (): void => {
@@ -188,7 +188,7 @@ it('a collector that refuses, and one that takes spans again, are said once each
 it.each([
   [{}, 'no collector is set'],
   [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', OTEL_SDK_DISABLED: 'true' }, 'it is switched off'],
-])('with %j nothing is traced, because %s', async (settings, _why) => {
+])('with %j no span is made, because %s', async (settings, _why) => {
   expect(await openTracing({ service: 'catalog', config: configOf(settings), log: log.log })).toBeUndefined();
 });
 
@@ -201,13 +201,13 @@ it.each([
   expect(log.text()).toContain(`"collector":"${whole}"`);
 });
 
-it('an address of its own is taken as it is', async () => {
+it('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is used unchanged', async () => {
   const own = `${collector.url}/own`;
   await using _tracing = await open({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own });
   expect(log.text()).toContain(`"collector":"${own}"`);
 });
 
-it('a protocol other than HTTP is refused with words', () => {
+it('a protocol other than HTTP is refused with an error', () => {
   expect(() => configOf({ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' })).toThrow(
     'OTEL_EXPORTER_OTLP_PROTOCOL: expected one of http/protobuf, http/json, got "grpc"',
   );

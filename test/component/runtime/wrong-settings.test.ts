@@ -234,7 +234,7 @@ describe('a new replica beside replicas that serve', () => {
   });
 
   it.concurrent.each(Object.entries(wrongs))(
-    'is never ready with %s, and names the setting',
+    'with %s is never ready, and names the setting',
     async (_name, wrong) => {
       await using replica = await begin(wrong);
       const { lines, exited, ready } = replica;
@@ -252,7 +252,7 @@ describe('a new replica beside replicas that serve', () => {
     30_000,
   );
 
-  it('makes no request to them fail', async () => {
+  it('makes no request to the old replicas fail', async () => {
     ended.abort();
     expect(await failed).toEqual([]);
   });

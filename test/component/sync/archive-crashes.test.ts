@@ -102,26 +102,30 @@ async function expectSettled({ caller, action, stage }: Crashed): Promise<void> 
   expect((await caller.list('suppliers')).total).toBe(all.length);
 }
 
-it('killed at any stage, a process loses and doubles nothing', { timeout: 180_000 }, async () => {
-  const crashed: Crashed[] = [];
-  for (const action of actions) {
-    for (const stage of stages) crashed.push(await crashAt(action, stage));
-  }
-  // By their clocks, the dead process's work is due at once.
-  await using _first = await world.startCatalog({ now: anHourAhead });
-  await using _second = await world.startCatalog({ now: anHourAhead });
-  await using _batches = await world.startBatches();
-  await Promise.all(
-    crashed.map((one) =>
-      expectSettled(one).catch((error: unknown) => {
-        throw new Error(`${one.action} killed ${one.stage}`, { cause: error });
-      }),
-    ),
-  );
-});
+it(
+  'archivings and erasings of a process that is killed at any stage are completed once',
+  { timeout: 180_000 },
+  async () => {
+    const crashed: Crashed[] = [];
+    for (const action of actions) {
+      for (const stage of stages) crashed.push(await crashAt(action, stage));
+    }
+    // By their clocks, the dead process's work is due at once.
+    await using _first = await world.startCatalog({ now: anHourAhead });
+    await using _second = await world.startCatalog({ now: anHourAhead });
+    await using _batches = await world.startBatches();
+    await Promise.all(
+      crashed.map((one) =>
+        expectSettled(one).catch((error: unknown) => {
+          throw new Error(`${one.action} killed ${one.stage}`, { cause: error });
+        }),
+      ),
+    );
+  },
+);
 
 it(
-  'a push before an erasing that is not announced yet is not announced afterwards',
+  'a push that was unannounced at an erasing announces nothing of the erased supplier',
   { timeout: 60_000 },
   async () => {
     const caller = world.caller();

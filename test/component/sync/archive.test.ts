@@ -74,30 +74,34 @@ function expectedOf(model: Model, one: Step) {
 
 const isErased = (stored: ReadonlyMap<string, string>) => stored.get('syncStatus') === '"ERASED"';
 
-it('answers, keeps, lists and announces what the model does', { timeout: 120_000 }, async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 10 }), async (steps) => {
-      const caller = world.caller();
-      const model = new Model();
-      for (const one of steps) expect(await answerTo(caller, one)).toEqual(expectedOf(model, one));
-      const kept = [...model.records].map(([id, stored]) => {
-        const key = isErased(stored) ? internalIdOf('sup', caller.integration, id) : id;
-        return [key, stored] as const;
-      });
-      expect([...(await storedBy(world, caller))]).toEqual(kept);
-      expect(statusesOf(await caller.listAll('suppliers', 'limit=2'))).toEqual(
-        [...model.records].map(([id, stored]) => {
-          const name: unknown = JSON.parse(stored.get('name') ?? '""');
-          const status: unknown = JSON.parse(stored.get('syncStatus') ?? '"SYNCED"');
-          return `${isErased(stored) ? '' : id} ${String(name)} ${String(status)}`;
-        }),
-      );
-      expect((await caller.list('suppliers')).total).toBe(model.records.size);
-      expect((await completed(caller, steps.length)).toSorted()).toEqual(model.events.toSorted());
-    }),
-    { numRuns: Number(process.env['ARCHIVE_MODEL_RUNS'] ?? 30) },
-  );
-});
+it(
+  'archiving and erasing answer, store, list and announce what the model does',
+  { timeout: 120_000 },
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 10 }), async (steps) => {
+        const caller = world.caller();
+        const model = new Model();
+        for (const one of steps) expect(await answerTo(caller, one)).toEqual(expectedOf(model, one));
+        const kept = [...model.records].map(([id, stored]) => {
+          const key = isErased(stored) ? internalIdOf('sup', caller.integration, id) : id;
+          return [key, stored] as const;
+        });
+        expect([...(await storedBy(world, caller))]).toEqual(kept);
+        expect(statusesOf(await caller.listAll('suppliers', 'limit=2'))).toEqual(
+          [...model.records].map(([id, stored]) => {
+            const name: unknown = JSON.parse(stored.get('name') ?? '""');
+            const status: unknown = JSON.parse(stored.get('syncStatus') ?? '"SYNCED"');
+            return `${isErased(stored) ? '' : id} ${String(name)} ${String(status)}`;
+          }),
+        );
+        expect((await caller.list('suppliers')).total).toBe(model.records.size);
+        expect((await completed(caller, steps.length)).toSorted()).toEqual(model.events.toSorted());
+      }),
+      { numRuns: Number(process.env['ARCHIVE_MODEL_RUNS'] ?? 30) },
+    );
+  },
+);
 
 describe('an archived record', () => {
   it('stays listed, is found by a poll, and is announced once', async () => {
@@ -261,7 +265,7 @@ describe('an erased supplier', () => {
     expect(await caller.push('products', [productOf('q')])).toMatchObject({ success: true });
   });
 
-  it('is found by its values nowhere: no collection, no stream, no log', async () => {
+  it('has none of its values in any collection, stream or log', async () => {
     const caller = world.caller();
     const values = {
       name: secret('name'),
@@ -351,7 +355,7 @@ const refusal = async (body: string) => {
 };
 
 describe('the errors of failed items in runs', () => {
-  it('go with an erased supplier, and those of that one alone', async () => {
+  it('are removed with an erased supplier, and only its errors', async () => {
     const caller = world.caller();
     await caller.push('suppliers', [supplier('1'), supplier('2')]);
     const wrong = await caller.push('suppliers', [
@@ -389,37 +393,41 @@ describe('the errors of failed items in runs', () => {
 
   // Setup: the catalog that erases takes no other request any more, so that the push comes to another one: in one catalog it
   // would wait for the erasing.
-  it('go as well where they came while the supplier was being erased', { timeout: 60_000 }, async () => {
-    await using own = await openWorld(inject('engines').mongodb);
-    const [arrived, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    let isErasing = false;
-    const first = await own.startCatalog({
-      log,
-      async onStage(stage) {
-        if (stage !== 'before-entry' || !isErasing) return;
-        arrived.resolve();
-        await released.promise;
-      },
-    });
-    await using ending = new AsyncDisposableStack();
-    ending.defer(() => released.resolve());
-    const caller = own.caller();
-    await caller.push('suppliers', [supplier('a')]);
-    isErasing = true;
-    const erasing = caller.erase(['a']);
-    await arrived.promise;
-    const closing = first[Symbol.asyncDispose]();
-    await own.startCatalog({ log });
-    const { syncId } = await caller.push('suppliers', [supplier('a', { email: 'jane at example' })]);
-    expect((await caller.run(syncId)).errors).toHaveLength(1);
-    released.resolve();
-    await erasing;
-    await closing;
-    expect((await caller.run(syncId)).errors).toEqual([]);
-  });
+  it(
+    'are removed also where they were stored while the supplier was erased',
+    { timeout: 60_000 },
+    async () => {
+      await using own = await openWorld(inject('engines').mongodb);
+      const [arrived, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      let isErasing = false;
+      const first = await own.startCatalog({
+        log,
+        async onStage(stage) {
+          if (stage !== 'before-entry' || !isErasing) return;
+          arrived.resolve();
+          await released.promise;
+        },
+      });
+      await using ending = new AsyncDisposableStack();
+      ending.defer(() => released.resolve());
+      const caller = own.caller();
+      await caller.push('suppliers', [supplier('a')]);
+      isErasing = true;
+      const erasing = caller.erase(['a']);
+      await arrived.promise;
+      const closing = first[Symbol.asyncDispose]();
+      await own.startCatalog({ log });
+      const { syncId } = await caller.push('suppliers', [supplier('a', { email: 'jane at example' })]);
+      expect((await caller.run(syncId)).errors).toHaveLength(1);
+      released.resolve();
+      await erasing;
+      await closing;
+      expect((await caller.run(syncId)).errors).toEqual([]);
+    },
+  );
 });
 
-it('is shown as the description says', async () => {
+it('an archived record is listed as the OpenAPI document describes', async () => {
   const caller = world.caller();
   await caller.push('suppliers', [supplier('a'), supplier('b'), supplier('c')]);
   await caller.archive('suppliers', ['b']);
@@ -432,18 +440,18 @@ it('is shown as the description says', async () => {
   expect([...Errors(schema, page)]).toEqual([]);
 });
 
-describe('what is wrong', () => {
+describe('a wrong archiving', () => {
   it.each([
     ['[]', ''],
     ['{}', '/externalIds'],
     ['{"externalIds":"a"}', '/externalIds'],
     ['{"externalIds":["a"],"dryRun":true}', '/dryRun'],
     ['{"externalIds":["a"],"a/b~c":1}', '/a~1b~0c'],
-  ])('in the body %s refuses all of it', async (body, pointer) => {
+  ])('with the body %s is refused whole', async (body, pointer) => {
     expect(await refusal(body)).toMatchObject({ code: 'invalid_request', errors: [{ pointer }] });
   });
 
-  it('in five thousand ways is answered soon, by the first few of them', async () => {
+  it('with five thousand errors is answered soon, with the first errors', async () => {
     const keys = Array.from({ length: 5_000 }, (_, index) => `"k${index}":1`).join();
     const began = performance.now();
     const failure = await refusal(`{"externalIds":[],${keys},"${'x'.repeat(400_000)}":1}`);
@@ -455,7 +463,7 @@ describe('what is wrong', () => {
     });
   });
 
-  it('of more than 500 ids is said, and nothing is done', async () => {
+  it('of more than 500 ids is refused, and archives nothing', async () => {
     const externalIds = Array.from({ length: 501 }, (_, index) => `a${index}`);
     expect(await refusal(JSON.stringify({ externalIds }))).toMatchObject({
       code: 'too_many_items',
@@ -463,7 +471,7 @@ describe('what is wrong', () => {
     });
   });
 
-  it('with one id fails that one alone', async () => {
+  it('with one wrong id fails that id alone', async () => {
     const caller = world.caller();
     await caller.push('suppliers', [supplier('a'), supplier('b')]);
     const answer = await caller.archive('suppliers', ['a', 'gone', 'a', '', 7, 'x'.repeat(256), 'b']);
@@ -487,7 +495,7 @@ describe('what is wrong', () => {
     expect(await caller.run(answer.syncId)).toMatchObject({ updated: 2, failed: 5, errorsOmitted: 0 });
   });
 
-  it('is an id of another integration: nothing of it is seen or changed', async () => {
+  it('of an id of another integration shows and changes nothing of it', async () => {
     const [caller, other] = [world.caller(), world.caller()];
     await other.push('suppliers', [supplier('a')]);
     expect(await caller.archive('suppliers', ['a'])).toMatchObject({ archived: 0, success: false });

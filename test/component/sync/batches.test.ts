@@ -23,7 +23,7 @@ const batch = (externalId: string, fields: object = {}) => ({
 });
 
 describe('without catalog', () => {
-  it('a push is answered unavailable and leaves nothing behind', async () => {
+  it('a push is answered 503 and stores nothing', async () => {
     await expect(caller.push('batches', [batch('a')])).rejects.toMatchObject({ code: 'unavailable' });
     await using _catalog = await world.startCatalog();
     expect(await caller.list('batches')).toMatchObject({ total: 0 });
@@ -31,7 +31,7 @@ describe('without catalog', () => {
     expect(await caller.events()).toEqual([]);
   });
 
-  it('a push that points at no product succeeds', async () => {
+  it('a push without references to products succeeds', async () => {
     expect(await caller.push('batches', [])).toMatchObject({ success: true, ddsCreated: [] });
     expect(await caller.push('batches', [{ externalId: 'a' }])).toMatchObject({
       success: false,
@@ -39,7 +39,7 @@ describe('without catalog', () => {
     });
   });
 
-  it('the history answers unavailable, not half of itself', async () => {
+  it('the history of pushes is 503 and not incomplete', async () => {
     await caller.push('batches', []);
     await expect(caller.runs()).rejects.toMatchObject({ code: 'unavailable' });
   });
@@ -56,7 +56,7 @@ describe('with catalog', () => {
     ]);
   });
 
-  it('a batch needs a product that is there, in its own integration, by its exact id', async () => {
+  it('a batch needs an existing product of its own integration, by its exact id', async () => {
     const other = world.caller();
     await other.push('products', [{ externalId: 'theirs', name: 'T' }]);
     const answer = await caller.push('batches', [
@@ -84,7 +84,7 @@ describe('with catalog', () => {
     ]);
   });
 
-  it('a batch may change its product, its quantity and its dates, and says so', async () => {
+  it('a batch may change its product, quantity and dates, which its event names', async () => {
     const dates = { receivedDate: '2026-03-31', expiryDate: '2027-03-31T00:00:00Z' };
     await caller.push('batches', [batch('a', { quantity: 1.5, unit: 'kg', ...dates })]);
     await caller.push('batches', [batch('a', { quantity: 1.5, unit: 'kg', ...dates })]);
@@ -116,7 +116,7 @@ describe('with catalog', () => {
     ]);
   });
 
-  it('a push of one kind is no push of another', async () => {
+  it('a push of batches refuses the body of another kind', async () => {
     await expect(caller.pushText('batches', '{"suppliers":[]}')).rejects.toMatchObject({
       code: 'invalid_request',
     });
@@ -127,7 +127,7 @@ describe('with catalog', () => {
   });
 
   describe('autoCreateDDS', () => {
-    it('drafts nothing unless asked', async () => {
+    it('drafts no statement without autoCreateDDS', async () => {
       expect(await caller.push('batches', [batch('a')], { autoCreateDDS: false })).toMatchObject({
         ddsCreated: [],
       });
@@ -136,7 +136,7 @@ describe('with catalog', () => {
       expect((await caller.events()).some(({ body }) => body.event === 'dds.created')).toBe(false);
     });
 
-    it('drafts one for each accepted batch, of what the batch and its product say', async () => {
+    it('drafts one statement for each accepted batch, from the batch and its product', async () => {
       const answer = await caller.push(
         'batches',
         [
@@ -188,7 +188,7 @@ describe('with catalog', () => {
       expect(events.at(-1)?.body.event).toBe('sync.completed');
     });
 
-    it('never drafts a second one, and drafts for batches that existed before', async () => {
+    it('never drafts a second statement, and drafts one for an existing batch', async () => {
       await caller.push('batches', [batch('a')]);
       const first = await caller.push('batches', [batch('a', { quantity: 1 }), batch('b')], {
         autoCreateDDS: true,
@@ -204,7 +204,7 @@ describe('with catalog', () => {
       expect((await caller.dds()).entities).toEqual(first.ddsCreated);
     });
 
-    it('takes the product as it stands, the batch as it is after the push, and drafts once for each', async () => {
+    it('drafts from the stored product and the batch after the push, once for each batch', async () => {
       await caller.push('products', [{ externalId: 'p', name: 'P', hsCode: '0901', country: null }]);
       await caller.push('batches', [batch('a', { unit: 'kg' })]);
       const { ddsCreated } = await caller.push(

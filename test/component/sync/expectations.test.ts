@@ -60,7 +60,7 @@ const checked = (caller: Caller) =>
     foundWithinMs,
   );
 
-it('announces an overdue push once for each due time, beside another replica', async () => {
+it('two replicas announce an overdue push once for each due time', async () => {
   const caller = world.caller();
   const before = now();
   const first = await caller.expect(everyHour);
@@ -106,7 +106,7 @@ it('announces an overdue push once for each due time, beside another replica', a
   expect(batched.filter((id) => id.startsWith('exp_'))).toEqual(both.map(({ id }) => id));
 });
 
-it('takes an archiving, an empty push and one of which all items failed for a push, of each kind', async () => {
+it('an archiving, an empty push and a push of failed items count as pushes, for each kind', async () => {
   const caller = world.caller();
   await caller.push('suppliers', [supplier]);
   await caller.expect({
@@ -130,7 +130,7 @@ it('takes an archiving, an empty push and one of which all items failed for a pu
   expect(await overdueOf(caller)).toEqual([]);
 });
 
-it('announces nothing where the push comes at the last second, and its neighbour where none comes', async () => {
+it('a push at the last second is not overdue, while another integration without a push is', async () => {
   const callers = Array.from({ length: 12 }, () => world.caller());
   const neighbour = world.caller();
   const dueAts = await Promise.all(
@@ -149,7 +149,7 @@ it('announces nothing where the push comes at the last second, and its neighbour
   expect(found).not.toContain(null);
 });
 
-it('announces nothing once the expectation is ended, nor before the time that another setting leaves', async () => {
+it('no push is overdue once the expectation is removed, or before its changed due time', async () => {
   const [ended, longer, same] = [world.caller(), world.caller(), world.caller()];
   for (const one of [ended, longer, same]) await one.expect(everyHour);
   expect(await ended.expect({ suppliers: null })).toMatchObject({ suppliers: null });
@@ -193,11 +193,11 @@ describe('the body', () => {
       '{"batches":{"everyHours":1},"x":1,"suppliers":{"everyHours":0},"products":5,"x":1}',
       ['/x', '/x', '/suppliers/everyHours', '/products'],
     ],
-  ])('is refused whole with all findings for %s', async (_name, body, pointers) => {
+  ])('is refused whole with all errors for %s', async (_name, body, pointers) => {
     expect(await refusal(body)).toEqual({ code: 'invalid_request', pointers });
   });
 
-  it('is refused for no JSON, and with strict handling for a field that no answer has', async () => {
+  it('is refused where it is no JSON, and with strict handling for an unknown field', async () => {
     expect(await refusal('')).toMatchObject({ code: 'invalid_json' });
     const misspelt = { suppliers: { everyHours: 1, everyHour: 2 } };
     expect(await refusal(misspelt, true)).toMatchObject({ pointers: ['/suppliers/everyHour'] });
@@ -218,7 +218,7 @@ describe('a replica that is killed', { timeout: 60_000 }, () => {
   it.each<[string, Stage]>([
     ['between storing and announcing', 'after-overdue'],
     ['between announcing and storing that', 'after-overdue-event'],
-  ])('%s leaves an announcement that another replica makes once', async (_name, stage) => {
+  ])('%s leaves an event that another replica publishes once', async (_name, stage) => {
     await using alone = await openWorld(inject('engines').mongodb);
     await using _batches = await alone.startBatches();
     await using dying = await startStoppingService('catalog', stage, alone.environment);
@@ -247,7 +247,7 @@ describe('a replica that is killed', { timeout: 60_000 }, () => {
   });
 });
 
-it('counts a push of a replica whose clock is a day ahead when a check first sees it', async () => {
+it('a push of a replica whose clock is a day ahead counts from the check that first sees it', async () => {
   await using alone = await openWorld(inject('engines').mongodb);
   const caller = alone.caller();
   const early = await alone.startCatalog({ now: () => Date.now() + 24 * hourMs });

@@ -33,7 +33,7 @@ const entry = (_id: string): Entry =>
   });
 
 describe('a tombstone', () => {
-  it('keeps the entry away for whose push it stands, and no other', async () => {
+  it('prevents the journal entry of its push, and no other entry', async () => {
     const [dead, alive] = [newSyncId(at(0)), newSyncId(at(0))];
     expect(await journal.bury(dead, at(0))).toBe(true);
     expect(await journal.insert(entry(dead))).toBe(false);
@@ -42,7 +42,7 @@ describe('a tombstone', () => {
     expect(await journal.pendingAmong([dead, alive])).toEqual(new Set([alive]));
   });
 
-  it('is due for no replica, and goes by itself', async () => {
+  it('is taken over by no replica, and expires', async () => {
     const dead = newSyncId(at(0));
     await journal.bury(dead, at(0));
     expect(await journal.leftBehind(at(60_000), 1_000)).not.toContainEqual(
@@ -58,7 +58,7 @@ describe('a tombstone', () => {
     expect(stored).toEqual({ _id: dead, expireAt: expect.any(Date) });
   });
 
-  it('gives way to a writer that comes back to settle what it wrote', async () => {
+  it('is replaced by the writer that comes back and completes its push', async () => {
     const syncId = newSyncId(at(0));
     await journal.bury(syncId, at(0));
     const due = at(0);
@@ -77,7 +77,7 @@ describe('a tombstone', () => {
   });
 });
 
-describe('what a push has opened half a minute ago', () => {
+describe('a watermark that a push opened half a minute ago', () => {
   const now = Date.now;
   const openedLongAgo = async (syncId: string) => {
     const key = watermarkKey(syncId, 'suppliers');
@@ -86,14 +86,14 @@ describe('what a push has opened half a minute ago', () => {
     return { watermarks, watermark: await watermarks.read(key) };
   };
 
-  it('is closed when the push has no entry', async () => {
+  it('is closed when the push has no journal entry', async () => {
     const syncId = newSyncId(at(0));
     const { watermarks, watermark } = await openedLongAgo(syncId);
     await closeForgotten({ now, journal, watermarks });
     expect(await watermarks.read(watermark._id)).toMatchObject({ open: {} });
   });
 
-  it('is left alone when its entry comes at the last moment', async () => {
+  it('stays open when the journal entry comes at the last moment', async () => {
     const syncId = newSyncId(at(0));
     const { watermarks, watermark } = await openedLongAgo(syncId);
     const overtaken: Journal = {
@@ -107,7 +107,7 @@ describe('what a push has opened half a minute ago', () => {
     expect((await watermarks.read(watermark._id)).open).toEqual(watermark.open);
   });
 
-  it('is closed when the push is done with', async () => {
+  it('is closed when the push is completed', async () => {
     const syncId = newSyncId(at(0));
     const { watermarks, watermark } = await openedLongAgo(syncId);
     const { due: _due, ...announced } = { ...entry(syncId), state: 'announced' as const };
@@ -125,7 +125,7 @@ const errorsOf = async (_id: string) =>
 const ofSuppliers = { integration: 'acme', entityType: 'supplier' } as const;
 
 describe('the errors of failed items in the journal', () => {
-  it('go from an entry that no history shows as well', async () => {
+  it('are removed also from an entry that no history shows', async () => {
     const syncId = newSyncId(at(0));
     await journal.insert({ ...entry(syncId), errors: [error('a'), error('b')] });
     await journal.hide(entry(syncId), at(0));
@@ -133,7 +133,7 @@ describe('the errors of failed items in the journal', () => {
     expect(await errorsOf(syncId)).toEqual(['b']);
   });
 
-  it('do not come back by a writer that was only slow', async () => {
+  it('are not stored again by a slow writer', async () => {
     const syncId = newSyncId(at(0));
     const written = { ...entry(syncId), errors: [error('a'), error('b')] };
     await journal.insert(written);
@@ -165,15 +165,15 @@ const dueInMs = async (_id: string, ageMs: number): Promise<number> => {
   return ((await found(_id)).due?.getTime() ?? Infinity) - now.getTime();
 };
 
-describe('an entry that could not be settled', () => {
-  it('is due again after a second, and later the older it is', async () => {
+describe('an entry whose recovery failed', () => {
+  it('is due again after a second, and later for an older entry', async () => {
     expect(await dueInMs(newSyncId(at(0)), 15_000)).toBe(1_000);
     expect(await dueInMs(newSyncId(at(0)), 60_000)).toBeGreaterThan(3_000);
     expect(await dueInMs(newSyncId(at(0)), 60_000)).toBeLessThan(4_000);
     expect(await dueInMs(newSyncId(at(0)), 3_600_000)).toBe(15_000);
   });
 
-  it('stays as it is where another replica has taken it over, or it is done with', async () => {
+  it('stays unchanged where another replica has taken it over or completed it', async () => {
     const [taken, done] = [newSyncId(at(0)), newSyncId(at(0))];
     for (const _id of [taken, done]) await journal.insert({ ...entry(_id), state: 'written' });
     await journal.markAnnounced([done], at(0));
@@ -189,7 +189,7 @@ describe('an entry that could not be settled', () => {
 });
 
 describe('an entry that its process could not announce', () => {
-  it('is due at once, unless it has another owner by now, or is done with', async () => {
+  it('is due immediately, unless another replica owns or completed it', async () => {
     const [mine, taken, done] = [newSyncId(at(0)), newSyncId(at(0)), newSyncId(at(0))];
     const [now, later] = [at(0), at(15_000)];
     for (const _id of [mine, done]) await journal.insert({ ...entry(_id), state: 'written', due: later });
@@ -204,7 +204,7 @@ describe('an entry that its process could not announce', () => {
 
 describe('an integration that is to be removed', () => {
   // A survivor has found no write of a dead process's push, and hides the push. Its writes may still arrive.
-  it('still pushes while a push of it is hidden, and no longer once the push is finished', async () => {
+  it('counts as pushing while an invisible push runs, and no longer once it is completed', async () => {
     await world.store.ensureIndexes('removal_journal', journalIndexes);
     const left = openJournal(world.store, 'removal_journal');
     const removal = openOperating('removal', []);
@@ -229,7 +229,7 @@ describe('an integration that is to be removed', () => {
     expect(await removal.stillPushing(world.store, 'acme', at(0))).toBeUndefined();
   });
 
-  it('still pushes while its only push is hidden', async () => {
+  it('counts as pushing while its only push is invisible', async () => {
     await world.store.ensureIndexes('only_journal', journalIndexes);
     const left = openJournal(world.store, 'only_journal');
     const syncId = newSyncId(at(0));

@@ -23,7 +23,7 @@ const idsOf = ({ entities }: { entities: readonly { externalId: string }[] }): s
 const since = (time: string | undefined): string => `since=${encodeURIComponent(time ?? '')}`;
 
 describe('a listing', () => {
-  it('of nothing is empty', async () => {
+  it('without records is empty', async () => {
     const caller = world.caller();
     expect(await caller.list('suppliers')).toEqual({
       entities: [],
@@ -35,7 +35,7 @@ describe('a listing', () => {
     });
   });
 
-  it('has these keys and no others, and the true times', async () => {
+  it('has exactly the documented keys, and the true times', async () => {
     const caller = world.caller();
     const began = Date.now();
     const { records } = await caller.push('suppliers', [supplier('a', 'Name')]);
@@ -62,7 +62,7 @@ describe('a listing', () => {
     expect((await caller.list('products')).entities).toMatchObject([{ externalId: 'p', name: 'P' }]);
   });
 
-  it('is in the order of creation, which no update changes', async () => {
+  it('is in the order of creation, also after updates', async () => {
     const caller = world.caller();
     await caller.push(
       'suppliers',
@@ -76,7 +76,7 @@ describe('a listing', () => {
     expect(idsOf(await caller.list('suppliers'))).toEqual(['c', 'a', 'b', 'e', 'd']);
   });
 
-  it('is cut into pages, the last of which has no next, and past which there is nothing', async () => {
+  it('has pages, no next link on the last page, and empty pages after it', async () => {
     const caller = world.caller();
     await pushNumbered(caller, 0, 23);
     for (const [page, ids] of [
@@ -161,7 +161,7 @@ describe('since', () => {
     expect(idsOf(await caller.list('suppliers', since(justBefore)))).toEqual(['b']);
   });
 
-  it('takes a day for its first millisecond in UTC, and an offset for what it is', async () => {
+  it('reads a day as its first millisecond in UTC, and heeds a time zone offset', async () => {
     const caller = world.caller();
     const today = new Date().toISOString().slice(0, 10);
     const at = new Date(Date.now() - 1_000).toISOString().replace('Z', '+00:00');
@@ -172,7 +172,7 @@ describe('since', () => {
     expect(await caller.list('suppliers', since(at))).toMatchObject({ total: 1 });
   });
 
-  it('shows what was synchronised, changed or not, in creation order', async () => {
+  it('shows records synced after it, changed or not, in the order of creation', async () => {
     const caller = world.caller();
     await pushNumbered(caller, 0, 6);
     const { nextSince } = await caller.list('suppliers');
@@ -181,7 +181,7 @@ describe('since', () => {
     expect([idsOf(listed), listed.total]).toEqual([['s1', 's4', 'new'], 3]);
   });
 
-  it('gives the value for the next poll, which finds nothing until a push, and then only that', async () => {
+  it('returns the value for the next poll, which shows only later pushes', async () => {
     const caller = world.caller();
     await pushNumbered(caller, 0, 3);
     let listed = await caller.list('suppliers');
@@ -194,7 +194,7 @@ describe('since', () => {
     }
   });
 
-  it('a listing that was quiet shows the next push once, to the poll after it', async () => {
+  it('shows the next push once, to the poll after it', async () => {
     const caller = world.caller();
     await pushNumbered(caller, 0, 10);
     // Each replica has read it more than once.
@@ -208,7 +208,7 @@ describe('since', () => {
     expect((await caller.list('suppliers')).total).toBe(11);
   });
 
-  it('serves few matches among many and many among many alike', async () => {
+  it('is fast for few and for many matches among many records', async () => {
     const caller = world.caller();
     for (let from = 0; from < 4_000; from += 500) await pushNumbered(caller, from, from + 500);
     const before = await caller.list('suppliers', 'limit=1');

@@ -34,7 +34,7 @@ const one = async (url: string, name: string): Promise<number | undefined> => (a
 
 const item = (externalId: string, name = 'N') => ({ externalId, name });
 
-it('metrics say what became of items, by kind', async () => {
+it('metrics count items by kind and outcome', async () => {
   await using catalog = await world.startCatalog();
   const caller = world.caller();
   await caller.push('suppliers', [item('a'), item('b'), item('c')]);
@@ -74,7 +74,7 @@ it('metrics say how many pushes a replica carries out, and how many wait', async
   expect(await one(catalog.metricsUrl, 'sync_pushes_inside')).toBe(0);
 });
 
-it('metrics say what is not announced yet, since when, and takeovers', { timeout: 60_000 }, async () => {
+it('metrics have the number and age of unannounced pushes, and takeovers', { timeout: 60_000 }, async () => {
   const died = Promise.withResolvers<void>();
   const caller = world.caller();
   await using catalog = await world.startCatalog();
@@ -115,7 +115,7 @@ it('metrics say what is not announced yet, since when, and takeovers', { timeout
   await lost;
 });
 
-it('metrics say what is not announced while NATS dies under a start', async () => {
+it('metrics have the number of unannounced pushes while NATS dies during a start', async () => {
   const died = Promise.withResolvers<void>();
   await using stuck = await world.startCatalog({
     onStage: async (stage) => (stage === 'after-writes' ? died.promise : undefined),

@@ -54,7 +54,7 @@ async function changesIndexed(plural: string): Promise<unknown> {
 describe('the index of changes', () => {
   const asked = { integration: 1, changedAt: 1 };
 
-  it('is made for the first listing that asks for changes', async () => {
+  it('is created for the first listing with changedSince', async () => {
     const caller = world.caller();
     await caller.push('suppliers', [supplier('s')]);
     await caller.push('products', [product('p')]);
@@ -69,7 +69,7 @@ describe('the index of changes', () => {
     expect(await changesIndexed('batches')).toBeUndefined();
   });
 
-  it('is not needed by a listing while it cannot be made', async () => {
+  it('is not needed by a listing while it cannot be created', async () => {
     const caller = world.caller();
     await caller.push('suppliers', [supplier('s')]);
     await caller.push('products', [product('p')]);
@@ -95,7 +95,7 @@ describe('the index of changes', () => {
 });
 
 describe('a listing of changes', () => {
-  it('shows what was created, changed, archived, erased and restored, and not what stayed as it was', async () => {
+  it('shows created, changed, archived, erased and restored records, and no unchanged ones', async () => {
     const caller = world.caller();
     await caller.push(
       'suppliers',
@@ -117,7 +117,7 @@ describe('a listing of changes', () => {
     expect(listed.nextSince).toBe((await caller.list('suppliers')).nextSince);
   });
 
-  it('tells a change from a push that found the record as it should be', async () => {
+  it('does not show a record after a push without a change', async () => {
     const caller = world.caller();
     await caller.push('suppliers', [supplier('a')]);
     const [created] = (await caller.list('suppliers', 'details=true')).entities as Whole[];
@@ -152,7 +152,7 @@ describe('a listing of changes', () => {
     expect(idsOf(await caller.list('suppliers', changedSince(listed.nextSince)))).toEqual(['b', 'c']);
   });
 
-  it('keeps what was asked for from page to page, and takes externalId', async () => {
+  it('keeps its parameters from page to page, and takes externalId', async () => {
     const caller = world.caller();
     await caller.push('suppliers', many(5));
     const { nextSince } = await caller.list('suppliers');
@@ -197,7 +197,7 @@ describe('a listing of changes', () => {
     }
   });
 
-  it('is found by a walk through many changes, and through few among many records', async () => {
+  it('uses its index for many changes, and for few among many records', async () => {
     const caller = world.caller();
     const { nextSince: begin } = await caller.list('suppliers');
     for (const from of range(5)) {
@@ -402,7 +402,7 @@ async function beginHeld(stage: Stage, answering: () => Promise<unknown>) {
 const runs = Number(process.env['SYNC_MIRROR_RUNS'] ?? 25);
 
 it(
-  'is enough for a mirror, whatever is under way and wherever its reader stops',
+  'keeps a mirror complete beside concurrent pushes, wherever its reader stops',
   { timeout: 120_000 + runs * 4_000 },
   async () => {
     await fc.assert(

@@ -47,7 +47,7 @@ function* coursesOf(
   }
 }
 
-it('leaves of pushes at once what some order of them would leave', { timeout: 180_000 }, async () => {
+it('concurrent pushes leave the records of some sequential order', { timeout: 180_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(rounds, async (all) => {
       const caller = world.caller();

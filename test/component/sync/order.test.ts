@@ -98,7 +98,7 @@ const record = (name: string) => [{ externalId: 'a', name }];
 
 const names = (race: Race) => valuesOf('suppliers', race.caller);
 
-describe('a replica that stood still', () => {
+describe('a replica that was stopped', () => {
   const kinds = [
     {
       service: 'catalog',
@@ -131,7 +131,7 @@ describe('a replica that stood still', () => {
     // Timeline: the older push comes to a replica that stands still there. Its caller gets an error, and
     // pushes something newer, which another replica acknowledges. Then the first replica goes on.
     // What this proves: the rest of its work, and the requests in its sockets, no longer reach the database.
-    it.each(moments)('$moment writes nothing any more', async ({ stage, left }) => {
+    it.each(moments)('$moment writes nothing after it is resumed', async ({ stage, left }) => {
       const race = openRace();
       const { caller, impatient } = race;
       await using _catalog = service === 'batches' ? await world.startCatalog() : undefined;
@@ -162,7 +162,7 @@ describe('a replica that stood still', () => {
     });
   });
 
-  it('refuses the requests that it finds in its sockets, and writes nothing of them', async () => {
+  it('refuses the requests in its sockets, and writes nothing of them', async () => {
     const { caller, impatient } = openRace();
     await using replica = await startStoppingService('catalog', 'none', world.environment);
     await caller.push('suppliers', [{ externalId: 'bystander', name: 'N' }]);
@@ -177,7 +177,7 @@ describe('a replica that stood still', () => {
   });
 });
 
-describe('an operation on its way', () => {
+describe('a delayed write', () => {
   let slow: MongodbProxy;
   let slower: MongodbProxy;
 
@@ -202,7 +202,7 @@ describe('an operation on its way', () => {
     return replica;
   }
 
-  it('changes nothing that a later push has changed', async () => {
+  it('changes no record that a later push has changed', async () => {
     const race = openRace();
     await using replica = await holdOlder(race, 'update');
     await using _other = await world.startCatalog();
@@ -212,7 +212,7 @@ describe('an operation on its way', () => {
     expect(await names(race)).toEqual({ a: 'newer' });
   });
 
-  it('changes nothing that a later push has found as it wanted it', async () => {
+  it('changes no record that a later push found unchanged', async () => {
     const race = openRace();
     await using replica = await holdOlder(race, 'update');
     await using _other = await world.startCatalog();
@@ -225,7 +225,7 @@ describe('an operation on its way', () => {
   // Timeline: the newer push has found the record as it wants it, and is about to note that. Only now does
   // the change of the older one arrive.
   // What this proves: the newer one notices, and does what it was acknowledged for.
-  it('is noticed by a push that had found the record as it wanted it before', async () => {
+  it('is noticed by a push that had found the record unchanged', async () => {
     const race = openRace();
     const { caller, hesitant } = race;
     await using replica = await startStoppingService('catalog', 'none', {
@@ -258,7 +258,7 @@ describe('an operation on its way', () => {
   // Timeline: the older push has taken its place in the order of pushes, and reads late: it finds what the
   // newer one wrote, which it would change on the spot.
   // What this proves: it first asks whether its caller still waits.
-  it('that reads what a later push wrote leads to nothing', async () => {
+  it('fails where a later push wrote the record', async () => {
     const race = openRace();
     await using replica = await holdOlder(race, 'find');
     await using _other = await world.startCatalog();

@@ -85,9 +85,9 @@ function startPushing(caller: Caller, pushers: number) {
   };
 }
 
-describe('the database killed under pushes', () => {
+describe('a database that is killed under pushes', () => {
   it(
-    'makes them unavailable within 3 s, loses nothing, and takes them again within 15 s of its return',
+    'makes pushes 503 within 3 s, loses none that was 200, and accepts pushes within 15 s of its return',
     { timeout: 180_000 },
     async () => {
       const caller = world.caller();
@@ -126,44 +126,40 @@ describe('the database killed under pushes', () => {
     },
   );
 
-  it(
-    'makes listings and the history unavailable until the database is back again',
-    { timeout: 60_000 },
-    async () => {
-      const caller = world.caller();
-      await using _catalog = await world.startCatalog();
-      await caller.push('suppliers', [{ externalId: 'a', name: 'N' }]);
-      mongodb.hold();
-      await mongodb.kill();
-      const questions = () => [
-        caller.list('suppliers'),
-        caller.list('products'),
-        caller.list('batches'),
-        caller.dds(),
-        caller.runs(),
-        caller.push('products', []),
-        caller.push('batches', [{ externalId: 'b', productExternalId: 'p', batchNumber: 'B' }]),
-        world.bus.request('svc.catalog.health.check', { timeoutMs: 5_000 }),
-        world.bus.request('svc.batches.health.check', { timeoutMs: 5_000 }),
-      ];
-      const began = awake();
-      for (const outcome of await Promise.allSettled(questions())) {
-        expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'unavailable' } });
-      }
-      expect(awake() - began).toBeLessThan(3_000);
-      await mongodb.resume();
-      await eventually(
-        () => caller.list('suppliers').catch(() => undefined),
-        (listed) => listed?.total === 1,
-        15_000,
-      );
-      await world.bus.request('svc.catalog.health.check', { timeoutMs: 5_000 });
-    },
-  );
+  it('makes listings and the history 503 until it is back', { timeout: 60_000 }, async () => {
+    const caller = world.caller();
+    await using _catalog = await world.startCatalog();
+    await caller.push('suppliers', [{ externalId: 'a', name: 'N' }]);
+    mongodb.hold();
+    await mongodb.kill();
+    const questions = () => [
+      caller.list('suppliers'),
+      caller.list('products'),
+      caller.list('batches'),
+      caller.dds(),
+      caller.runs(),
+      caller.push('products', []),
+      caller.push('batches', [{ externalId: 'b', productExternalId: 'p', batchNumber: 'B' }]),
+      world.bus.request('svc.catalog.health.check', { timeoutMs: 5_000 }),
+      world.bus.request('svc.batches.health.check', { timeoutMs: 5_000 }),
+    ];
+    const began = awake();
+    for (const outcome of await Promise.allSettled(questions())) {
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'unavailable' } });
+    }
+    expect(awake() - began).toBeLessThan(3_000);
+    await mongodb.resume();
+    await eventually(
+      () => caller.list('suppliers').catch(() => undefined),
+      (listed) => listed?.total === 1,
+      15_000,
+    );
+    await world.bus.request('svc.catalog.health.check', { timeoutMs: 5_000 });
+  });
 });
 
-describe('the bus killed after a push has written', () => {
-  it('leaves its events to be announced when it is back', { timeout: 90_000 }, async () => {
+describe('a nats-server that is killed after a push has written', () => {
+  it('gets the events of the push when it is back', { timeout: 90_000 }, async () => {
     const caller = world.caller();
     const written = Promise.withResolvers<void>();
     const released = Promise.withResolvers<void>();
@@ -199,8 +195,8 @@ describe('the bus killed after a push has written', () => {
   });
 });
 
-describe('the event stream, lost with all that was in it', () => {
-  it('is made again, and the services announce the rest', { timeout: 90_000 }, async () => {
+describe('an EVENTS stream that was deleted', () => {
+  it('is created again, and gets all unannounced events', { timeout: 90_000 }, async () => {
     const caller = world.caller();
     // By its clock, what is due in a quarter of a minute is due at once.
     await using _catalog = await world.startCatalog({ now: () => Date.now() + 60_000 });
@@ -217,10 +213,10 @@ describe('the event stream, lost with all that was in it', () => {
   });
 });
 
-describe('an event stream that takes nothing for long', () => {
+describe('an EVENTS stream that refuses messages for long', () => {
   // Timeline: EVENTS refuses, and 120 answered pushes wait to be announced, each of them overdue. Then a process dies at a push.
   // What this proves: the listing of that push does not wait for the announcements.
-  it('does not keep survivors from settling the push of a dead process', { timeout: 60_000 }, async () => {
+  it('does not prevent recovery of the push of a dead process', { timeout: 60_000 }, async () => {
     await (await world.startCatalog())[Symbol.asyncDispose]();
     const server = await connect({ servers: world.nats.url });
     const { streams } = await jetstreamManager(server);
@@ -264,7 +260,7 @@ const entryOf = (integration: string, startedAt: Date): StoredEntry =>
 
 describe('a service that gets its signal to stop', () => {
   it(
-    'answers every push that it works on, and announces its events, before it is gone',
+    'answers every push in progress, and announces its events, before it ends',
     { timeout: 60_000 },
     async () => {
       // Each push has an integration of its own, as many of one may have to wait too long for their turns.

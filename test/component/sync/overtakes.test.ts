@@ -28,13 +28,13 @@ async function changesTold(caller: Caller, pushes: number): Promise<string[]> {
     .toSorted();
 }
 
-describe('a push that lost one record to another', () => {
+describe('a push that lost one record to a concurrent push', () => {
   // Setup: the catalog of the slow push takes no other push any more, so that the others come to another one: in one
   // catalog they would wait for the slow one.
   // Timeline: the slow push is about to change both records. Another changes b, and so the slow one changes
   // only a. Before it looks which of them are its own, a third push changes a again.
   // What this proves: it goes on with b alone, and leaves a to the later push.
-  it('does not change again what a later push has changed since', { timeout: 60_000 }, async () => {
+  it('does not overwrite the change of a later push', { timeout: 60_000 }, async () => {
     const caller = world.caller();
     await using proxy = await openMongodbProxy(inject('engines').mongodb);
     const slowCatalog = await world.startCatalog({}, { MONGODB_URL: proxy.url });
@@ -83,11 +83,11 @@ describe('a push that lost one record to another', () => {
   });
 });
 
-describe('what a dead process changed', () => {
+describe('a change of a dead process', () => {
   // Timeline: a survivor has taken the push over, and is about to look at its records. Before it does,
   // another push changes one of them.
   // What this proves: the survivor announces the dead push's change all the same.
-  it('is announced though it is overwritten while a survivor settles it', { timeout: 60_000 }, async () => {
+  it('is announced although it is overwritten during recovery', { timeout: 60_000 }, async () => {
     const caller = world.caller();
     const healthy = await world.startCatalog();
     await caller.push('suppliers', [
@@ -119,7 +119,7 @@ describe('what a dead process changed', () => {
   });
 });
 
-describe('a push whose entry is overtaken by a listing', () => {
+describe('a push whose journal entry comes after a listing', () => {
   interface Watermark {
     _id: string;
     open: Record<string, number>;
@@ -133,7 +133,7 @@ describe('a push whose entry is overtaken by a listing', () => {
   // way. By the clock of another replica, which lists, that was long ago.
   // What this proves: what the listing has said stays true, as the entry can no longer arrive.
   it(
-    'is refused when the listing has taken it for dead, and nothing of it is written',
+    'is refused when the listing has declared it dead, and writes nothing',
     { timeout: 60_000 },
     async () => {
       const caller = world.caller();

@@ -58,7 +58,7 @@ async function traces(caller: Caller) {
   return { documents: await Promise.all(counted), events: await caller.events() };
 }
 
-it('answers what the push then answers', { timeout: 240_000 }, async () => {
+it('a plan answers what the push then answers', { timeout: 240_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(pushes, async (sequence) => {
       const caller = world.caller();
@@ -96,7 +96,7 @@ function without<From extends object, Key extends keyof From>(from: From, key: K
 
 const statuses = { created: 'CREATED', updated: 'UPDATED', unchanged: 'UPDATED', failed: 'ERROR' };
 
-it('leaves no document, no entry, no event, and does not move X-Next-Since', async () => {
+it('a plan stores no document, no journal entry and no event, and does not move X-Next-Since', async () => {
   const caller = world.caller();
   await caller.push('suppliers', [{ externalId: 'a', name: 'N' }]);
   await caller.push('products', [{ externalId: 'p', name: 'N', supplierExternalId: 'a' }]);
@@ -118,7 +118,7 @@ it('leaves no document, no entry, no event, and does not move X-Next-Since', asy
 });
 
 describe('a plan', () => {
-  it('says of each item what would become of it, and why not', async () => {
+  it('has the action and the problems of each item', async () => {
     const caller = world.caller();
     await caller.push('suppliers', [{ externalId: 'a', name: 'N', code: '1' }]);
     const { details, unchanged } = await caller.plan('suppliers', [
@@ -149,7 +149,7 @@ describe('a plan', () => {
     ]);
   });
 
-  it('takes for present what its caller asks it to assume, and nothing else', async () => {
+  it('counts only assumed ids as existing', async () => {
     const caller = world.caller();
     const items = ['later', 'never'].map((id) => ({ externalId: id, name: 'N', supplierExternalId: id }));
     const { details } = await caller.plan('products', items, { assume: ['later'] });
@@ -175,7 +175,7 @@ describe('a plan', () => {
     { assume: Array.from({ length: 501 }, String), pointers: ['/assume'] },
     { assume: 'a', pointers: ['/assume'] },
     { assume: ['a', '', 7, 'x'.repeat(256)], pointers: ['/assume/1', '/assume/2', '/assume/3'] },
-  ])('refuses what is wrong to assume ($pointers)', async ({ assume, pointers }) => {
+  ])('refuses a wrong `assume` ($pointers)', async ({ assume, pointers }) => {
     for (const plural of ['suppliers', 'products', 'batches'] satisfies Plural[]) {
       const failure = await world
         .caller()

@@ -52,7 +52,7 @@ const claimants = async (): Promise<string[]> => Object.keys((await watermarks.r
 
 const untilClaimed = ({ syncId }: Begun) => eventually(claimants, (all) => all.includes(syncId));
 
-it('waits for no push that claims nothing', async () => {
+it('a push waits for no push without claims', async () => {
   const older = await begin(['a'], 5_000);
   const younger = await begin(['a'], 0);
   expect(await younger.yield()).toBe(false);
@@ -61,7 +61,7 @@ it('waits for no push that claims nothing', async () => {
   await younger.close();
 });
 
-it('a push waits for the one that claims its records and has waited longer, until that has ended', async () => {
+it('a push waits for a push with claims on its records that has waited longer', async () => {
   const older = await begin(['a', 'b'], 5_000);
   await older.claim();
   const younger = await begin(['b', 'c'], 0);
@@ -78,7 +78,7 @@ it('a push waits for the one that claims its records and has waited longer, unti
   expect(await claimants()).toEqual([]);
 });
 
-it('the one that has waited longer waits for none, and for no claim on other records', async () => {
+it('the push that has waited longest waits for no other, and for no claim on other records', async () => {
   const younger = await begin(['a', 'b'], 0);
   await younger.claim();
   const older = await begin(['b'], 5_000);
@@ -89,7 +89,7 @@ it('the one that has waited longer waits for none, and for no claim on other rec
   await Promise.all([younger.close(), older.close(), other.close()]);
 });
 
-it('a claim that stays is taken away, and so is that of a push that fails', async () => {
+it('the claim of a dead push, or of a failed push, is removed', async () => {
   const dead = await begin(['a'], 5_000);
   await dead.claim();
   const next = await begin(['a'], 0, 100);
@@ -99,7 +99,7 @@ it('a claim that stays is taken away, and so is that of a push that fails', asyn
   await eventually(claimants, (all) => all.length === 0);
 });
 
-it('a push that is closed claims nothing any more', async () => {
+it('a completed push has no claims', async () => {
   const late = await begin(['a'], 0);
   await late.close();
   await late.claim();

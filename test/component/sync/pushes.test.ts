@@ -27,7 +27,7 @@ const supplier = (externalId: string, fields: object = {}) => ({
 });
 
 describe('a push', () => {
-  it('creates what is new, updates what is there, and tells one from the other', async () => {
+  it('creates new records, updates existing ones, and counts each', async () => {
     const caller = world.caller();
     const first = await caller.push('suppliers', [supplier('a'), supplier('b')]);
     expect(first).toEqual({
@@ -72,7 +72,7 @@ describe('a push', () => {
     ]);
   });
 
-  it('fails the wrong items alone, and names each failure in the pushed order', async () => {
+  it('fails only wrong items, and lists failures in the pushed order', async () => {
     const caller = world.caller();
     const answer = await caller.push('suppliers', [
       supplier('a'),
@@ -115,7 +115,7 @@ describe('a push', () => {
     expect(entities.map(({ externalId }) => externalId)).toEqual(['a', 'd']);
   });
 
-  it('may be empty, or fail in every item: both are runs, and both are announced', async () => {
+  it('that is empty, or fails in every item, is a run and is announced', async () => {
     const caller = world.caller();
     const empty = await caller.push('suppliers', []);
     expect(empty).toMatchObject({ success: true, created: 0, updated: 0, errors: [], records: [] });
@@ -169,7 +169,7 @@ describe('a push', () => {
     expect(answer.records.map(({ status }) => status)).toEqual(['CREATED', 'ERROR']);
   });
 
-  it('keeps what an item does not name, clears what it nulls, and announces which fields changed', async () => {
+  it('keeps absent fields, clears null fields, and announces changed fields', async () => {
     const caller = world.caller();
     await caller.push('suppliers', [
       supplier('a', { country: 'se', phone: '1', certifications: ['x'], isEuOrigin: true }),
@@ -219,7 +219,7 @@ describe('a push', () => {
   });
 
   it.each(['__proto__', 'constructor', 'toString'])(
-    'takes %s for an integration like any other',
+    'accepts %s as the name of an integration',
     async (name) => {
       const caller = world.caller(name);
       const answer = await caller.push('suppliers', [
@@ -236,7 +236,7 @@ describe('a push', () => {
     },
   );
 
-  it('stores text that looks like an operator, a path or a template as the text that it is', async () => {
+  it('stores text that looks like an operator, a path or a template unchanged', async () => {
     const caller = world.caller();
     const odd = {
       $set: { name: 'x' },
@@ -272,7 +272,7 @@ describe('a push', () => {
     expect((await caller.list('suppliers')).entities.map(({ externalId }) => externalId)).toEqual(ids);
   });
 
-  it('takes 500 items of 5 MiB in all', async () => {
+  it('accepts 500 items of 5 MiB in all', async () => {
     const caller = world.caller();
     const certifications = Array.from({ length: 20 }, () => 'x'.repeat(500));
     const items = Array.from({ length: 500 }, (_, index) => supplier(`s${index}`, { certifications }));
@@ -310,7 +310,7 @@ describe('a push', () => {
       'invalid_request',
     ],
     [JSON.stringify({ suppliers: Array.from({ length: 501 }, () => supplier('a')) }), 'too_many_items'],
-  ])('refused as a whole leaves nothing behind: %.20s', async (body, code) => {
+  ])('that is refused as a whole stores nothing: %.20s', async (body, code) => {
     const caller = world.caller();
     await expect(caller.pushText('suppliers', body)).rejects.toMatchObject({ code });
     expect(await caller.list('suppliers')).toMatchObject({ total: 0, entities: [] });
@@ -325,7 +325,7 @@ const product = (externalId: string, supplierExternalId?: unknown) => ({
 });
 
 describe('a product', () => {
-  it('may point at a supplier that is there, of its own integration, and at no other', async () => {
+  it('may reference an existing supplier of its own integration, and no other', async () => {
     const [caller, other] = [world.caller(), world.caller()];
     await caller.push('suppliers', [supplier('s 1')]);
     await other.push('suppliers', [supplier('theirs')]);
@@ -355,7 +355,7 @@ describe('a product', () => {
     expect(answer).toMatchObject({ created: 4, updated: 0 });
   });
 
-  it('changes its supplier, keeps it, and loses it', async () => {
+  it('may change, keep and clear its supplier', async () => {
     const caller = world.caller();
     await caller.push('suppliers', [supplier('s1'), supplier('s2')]);
     await caller.push('products', [product('p', 's1')]);

@@ -38,7 +38,7 @@ const flatRecords = (pushes: readonly Pushed[]) => pushes.flatMap(({ records }) 
 
 describe('the same new records from many callers', () => {
   it(
-    'are created exactly once each, under one internal id for ever, and never fail',
+    'are created exactly once each, under one internal id, and never fail',
     { timeout: 600_000 },
     async () => {
       const caller = world.caller();
@@ -127,7 +127,7 @@ describe('different changes to the same records from many callers', () => {
     },
   );
 
-  it('of different fields are all kept', async () => {
+  it('to different fields are all kept', async () => {
     const caller = world.caller();
     const fields = ['code', 'address', 'contactPerson', 'phone'] as const;
     await caller.push('suppliers', [{ externalId: 'a', name: 'N' }]);
@@ -144,7 +144,7 @@ describe('different changes to the same records from many callers', () => {
   });
 });
 
-describe('a record and what it points at, pushed at the same moment', () => {
+describe('a record and the record that it references, pushed concurrently', () => {
   it(
     'leave no product without its supplier and no batch without its product',
     { timeout: 120_000 },
@@ -194,7 +194,7 @@ describe('a record and what it points at, pushed at the same moment', () => {
     },
   );
 
-  it('are seen by every push after their answers, on whichever replica', async () => {
+  it('are visible to every later push on each replica', async () => {
     const caller = world.caller();
     for (let index = 0; index < 20; index += 1) {
       await caller.push('products', [{ externalId: `p${index}`, name: 'P' }]);
@@ -206,7 +206,7 @@ describe('a record and what it points at, pushed at the same moment', () => {
   });
 });
 
-it('drafts one statement for a batch, however many ask for it at once', async () => {
+it('concurrent pushes draft one statement for a batch', async () => {
   const caller = world.caller();
   await caller.push('products', [{ externalId: 'p', name: 'P' }]);
   const batches = Array.from({ length: 10 }, (_, index) => ({

@@ -49,7 +49,7 @@ const text = (max = 40) =>
   option(string({ unit: 'grapheme', minLength: 1, maxLength: max }), { nil: undefined });
 
 describe('details', () => {
-  it('say what was pushed, and by which pushes', async () => {
+  it('have the pushed fields, and the pushes that created and changed the record', async () => {
     const caller = world.caller();
     const first = await caller.push('suppliers', [{ externalId: 's', name: 'N', country: 'se', code: null }]);
     await caller.push('products', [
@@ -95,7 +95,7 @@ describe('details', () => {
     });
   });
 
-  it('are absent unless they are asked for', async () => {
+  it('are absent without details=true', async () => {
     const caller = world.caller();
     await caller.push('suppliers', [{ externalId: 's', name: 'N' }]);
     const plain = await caller.list('suppliers');
@@ -200,7 +200,7 @@ describe('externalId', () => {
     });
   });
 
-  it('finds several, those that are there, in creation order, page by page', async () => {
+  it('finds several existing records in the order of creation, page by page', async () => {
     const caller = world.caller();
     await caller.push(
       'suppliers',
@@ -222,7 +222,7 @@ describe('externalId', () => {
 });
 
 describe('until', () => {
-  it('shows what was last synchronised by then', async () => {
+  it('shows records last synced until that time', async () => {
     const caller = world.caller();
     await caller.push(
       'suppliers',
@@ -246,7 +246,7 @@ describe('until', () => {
   // Setup: an integration has some records. A load of some of them, and of new ones, goes on beside another
   // push of any of them. The caller took a mark before the load.
   // What this proves: `until` names no record of the load, and none but the rest.
-  it('after a full load names what was not in it', { timeout: 300_000 }, async () => {
+  it('shows records that a full load did not push', { timeout: 300_000 }, async () => {
     const ids = range(12).map((n) => `r${n}`);
     const some = uniqueArray(constantFrom(...ids), { maxLength: 12 });
     await check(
@@ -285,7 +285,7 @@ it('keeps all of its filters from page to page', async () => {
   expect(all.every(({ details }) => details.fields['name'] === 'N')).toBe(true);
 });
 
-describe('a wrong question', () => {
+describe('a wrong query', () => {
   const long = 'x'.repeat(256);
   it.each([
     { asked: query({ externalId: range(101).map(String) }), pointers: ['externalId'] },
@@ -300,13 +300,13 @@ describe('a wrong question', () => {
     { asked: 'until=yesterday', pointers: ['until'] },
     { asked: 'since=2026-04-01&until=2026-03-31', pointers: ['until'] },
     { asked: 'since=never&until=2026-03-31&details=1', pointers: ['since', 'details'] },
-  ])('is refused, by what is wrong with it ($pointers)', async ({ asked, pointers }) => {
+  ])('is refused with its wrong parameters ($pointers)', async ({ asked, pointers }) => {
     for (const plural of ['suppliers', 'products', 'batches'] as const) {
       expect(await refusalOf(world.caller(), plural, asked)).toEqual({ code: 'invalid_request', pointers });
     }
   });
 
-  it('is a first page beside neither of them', async () => {
+  it('is not page=1 beside details or until', async () => {
     const caller = world.caller();
     await caller.push(
       'suppliers',

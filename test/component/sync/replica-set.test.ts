@@ -118,43 +118,47 @@ describe('a push on a replica set', () => {
 
   // Setup: each command that requests send meets four errors in turn, or its connection ends before or after it took effect.
   // What this proves: a caller reads 200 or 503, never 500, and repeats. Nothing is lost, half done or announced twice.
-  it('is whole whichever command meets an error, an election or a cut', { timeout: 120_000 }, async () => {
-    const kinds = new Set<string>();
-    // A replica makes the index of `changedSince` once.
-    const atFirstUse = new Set(['listIndexes suppliers', 'createIndexes suppliers', 'aggregate suppliers']);
-    {
-      using _watching = set.play(({ name, on }) => {
-        if (name !== 'ping') kinds.add(`${name} ${on}`);
-        return 'pass';
-      });
-      const caller = world.caller();
-      await work(caller);
-      await expectWhole(caller);
-    }
-    const callers: Caller[] = [];
-    const commands = [...kinds].filter((kind) => !atFirstUse.has(kind)).map((kind) => kind.split(' '));
-    const plays = [...errors, 'cut', 'cut after'] as const;
-    for (let round = 0; round < 4; round += 1) {
-      using playing = new DisposableStack();
-      const once = commands.map(([name = '', on = ''], place) =>
-        playing.use(playOnce(set, is(name, on), () => plays[(place + 2 * round) % plays.length] ?? 'cut')),
-      );
-      const some = [world.caller(), world.caller(), world.caller()];
-      await Promise.all(some.map(work));
-      expect(once.map(({ has }) => has())).toEqual(commands.map(() => true));
-      callers.push(...some);
-    }
-    // A replica whose clock is an hour ahead finishes what failed pushes have left.
-    await using _survivor = await world.startCatalog({ now: () => Date.now() + 60 * 60 * 1_000 });
-    await Promise.all(callers.map(expectWhole));
-  });
+  it(
+    'is completed whichever command meets an error, an election or a lost connection',
+    { timeout: 120_000 },
+    async () => {
+      const kinds = new Set<string>();
+      // A replica makes the index of `changedSince` once.
+      const atFirstUse = new Set(['listIndexes suppliers', 'createIndexes suppliers', 'aggregate suppliers']);
+      {
+        using _watching = set.play(({ name, on }) => {
+          if (name !== 'ping') kinds.add(`${name} ${on}`);
+          return 'pass';
+        });
+        const caller = world.caller();
+        await work(caller);
+        await expectWhole(caller);
+      }
+      const callers: Caller[] = [];
+      const commands = [...kinds].filter((kind) => !atFirstUse.has(kind)).map((kind) => kind.split(' '));
+      const plays = [...errors, 'cut', 'cut after'] as const;
+      for (let round = 0; round < 4; round += 1) {
+        using playing = new DisposableStack();
+        const once = commands.map(([name = '', on = ''], place) =>
+          playing.use(playOnce(set, is(name, on), () => plays[(place + 2 * round) % plays.length] ?? 'cut')),
+        );
+        const some = [world.caller(), world.caller(), world.caller()];
+        await Promise.all(some.map(work));
+        expect(once.map(({ has }) => has())).toEqual(commands.map(() => true));
+        callers.push(...some);
+      }
+      // A replica whose clock is an hour ahead finishes what failed pushes have left.
+      await using _survivor = await world.startCatalog({ now: () => Date.now() + 60 * 60 * 1_000 });
+      await Promise.all(callers.map(expectWhole));
+    },
+  );
 });
 
 describe('an index build that waits for a member that is down', () => {
   const database = 'indexes_' + crypto.randomUUID().slice(0, 8);
   const environment = () => ({ ...world.environment, MONGODB_URL: set.url, MONGODB_DATABASE: database });
 
-  it('is asked of a majority alone, so that a new release starts', async () => {
+  it('waits for a majority alone, so that a new release starts', async () => {
     using _down = set.play(({ name, body }) =>
       name === 'createIndexes' && body['commitQuorum'] !== 'majority' ? 'hang' : 'pass',
     );
@@ -163,57 +167,53 @@ describe('an index build that waits for a member that is down', () => {
     expect((await fetch(new URL('/ready', started.metricsUrl))).status).toBe(200);
   });
 
-  it(
-    'keeps a new replica from being ready, which says so, while the others serve',
-    { timeout: 60_000 },
-    async () => {
-      const goOn = Promise.withResolvers<'pass'>();
-      using _hanging = set.play(({ name, on }) =>
-        name === 'createIndexes' && on === 'catalog_journal' ? goOn.promise : 'pass',
-      );
-      const handlers = { 'svc.webhooks.health.check': async () => ({ body: '' }) };
-      const identity = { service: 'webhooks', version: '1.0.0', description: 'is there' } as const;
-      await using _webhooks = await world.bus.serve({ ...identity, inFlightMax: 1, handlers });
-      await using gateway = await openGateway(world.nats.url, {}, { readinessRememberedMs: 0 });
-      const { log, text } = openTestLog();
-      const port = await findPort();
-      const config = readConfig(CatalogConfig, { ...environment(), METRICS_PORT: String(port) });
-      const starting = startCatalog(config, { log });
-      onTestFinished(async () => {
-        goOn.resolve('pass');
-        await (await starting)[Symbol.asyncDispose]();
-      });
-      const ready = async (): Promise<string> => {
-        const answer = await fetch(`http://127.0.0.1:${port}/ready`).catch(() => undefined);
-        return answer === undefined ? 'no answer' : `${answer.status} ${(await answer.text()).trim()}`;
-      };
-      const waited = 'MongoDB builds indexes of catalog_journal';
-      await eventually(ready, (said) => said === `503 the start has not ended: ${waited}`);
-      expect(text()).toMatch(
-        /"level":"warn".*"collection":"catalog_journal".*waiting for MongoDB to build indexes/,
-      );
-
-      const caller = world.caller();
-      const readiness = async () => {
-        const answer = await fetch(`${gateway.url}/readyz`);
-        return [answer.status, await answer.json()];
-      };
-      // A queue group gives each request to any of its replicas.
-      for (let times = 0; times < 10; times += 1) {
-        const { errors } = await caller.push('suppliers', first);
-        expect(errors).toEqual([]);
-        expect(await readiness()).toMatchObject([
-          200,
-          { notes: [{ pointer: 'catalog', detail: `A replica is starting: ${waited}.` }] },
-        ]);
-      }
+  it('keeps a new replica unready, which logs it, while the others serve', { timeout: 60_000 }, async () => {
+    const goOn = Promise.withResolvers<'pass'>();
+    using _hanging = set.play(({ name, on }) =>
+      name === 'createIndexes' && on === 'catalog_journal' ? goOn.promise : 'pass',
+    );
+    const handlers = { 'svc.webhooks.health.check': async () => ({ body: '' }) };
+    const identity = { service: 'webhooks', version: '1.0.0', description: 'is there' } as const;
+    await using _webhooks = await world.bus.serve({ ...identity, inFlightMax: 1, handlers });
+    await using gateway = await openGateway(world.nats.url, {}, { readinessRememberedMs: 0 });
+    const { log, text } = openTestLog();
+    const port = await findPort();
+    const config = readConfig(CatalogConfig, { ...environment(), METRICS_PORT: String(port) });
+    const starting = startCatalog(config, { log });
+    onTestFinished(async () => {
       goOn.resolve('pass');
-      await eventually(ready, (said) => said === '200 ready');
-    },
-  );
+      await (await starting)[Symbol.asyncDispose]();
+    });
+    const ready = async (): Promise<string> => {
+      const answer = await fetch(`http://127.0.0.1:${port}/ready`).catch(() => undefined);
+      return answer === undefined ? 'no answer' : `${answer.status} ${(await answer.text()).trim()}`;
+    };
+    const waited = 'MongoDB builds indexes of catalog_journal';
+    await eventually(ready, (said) => said === `503 the start has not ended: ${waited}`);
+    expect(text()).toMatch(
+      /"level":"warn".*"collection":"catalog_journal".*waiting for MongoDB to build indexes/,
+    );
+
+    const caller = world.caller();
+    const readiness = async () => {
+      const answer = await fetch(`${gateway.url}/readyz`);
+      return [answer.status, await answer.json()];
+    };
+    // A queue group gives each request to any of its replicas.
+    for (let times = 0; times < 10; times += 1) {
+      const { errors } = await caller.push('suppliers', first);
+      expect(errors).toEqual([]);
+      expect(await readiness()).toMatchObject([
+        200,
+        { notes: [{ pointer: 'catalog', detail: `A replica is starting: ${waited}.` }] },
+      ]);
+    }
+    goOn.resolve('pass');
+    await eventually(ready, (said) => said === '200 ready');
+  });
 });
 
-describe('a primary that was replaced and does not know it', () => {
+describe('a primary that was replaced without knowing', () => {
   // Timeline: the replica reaches the former primary alone, which lacks the newest supplier, and asks it for the supplier of a
   // product. Then the replica reaches the new primary, too.
   // What this proves: that no supplier was found counts only once a primary has confirmed that it is the primary.

@@ -15,7 +15,7 @@ afterAll(() => world[Symbol.asyncDispose]());
 
 const item = (externalId: string, more: object = {}) => ({ externalId, name: 'N', ...more });
 
-it('has an entry for every push that was answered, newest first', async () => {
+it('the history has an entry for every answered push, newest first', async () => {
   const caller = world.caller();
   const began = Date.now();
   const pushes = [
@@ -63,7 +63,7 @@ it('has an entry for every push that was answered, newest first', async () => {
   expect(await world.caller().runs()).toMatchObject({ total: 0, entities: [] });
 });
 
-it('is cut into pages that hold each push once, whichever service it went to', async () => {
+it('pages of the history have each push of both services once', async () => {
   const caller = world.caller();
   const ids: string[] = [];
   for (let index = 0; index < 25; index += 1) {
@@ -90,7 +90,7 @@ it('is cut into pages that hold each push once, whichever service it went to', a
 
 const idsOf = (runs: readonly SyncRun[]): string[] => runs.map(({ syncId }) => syncId);
 
-describe('narrowed', () => {
+describe('a filtered history', () => {
   const plurals = ['suppliers', 'products', 'batches'] as const;
   let caller: Caller;
   let all: SyncRun[];
@@ -132,7 +132,7 @@ describe('narrowed', () => {
     expect(byLink).toEqual(wanted);
   };
 
-  it('to what began after a time, without that time itself', async () => {
+  it('shows pushes that began after a time, without that time itself', async () => {
     expect(all).toHaveLength(12);
     for (const since of [all[0], all[1], all[6], all[11]].map((run) => run?.startedAt ?? '')) {
       await expectOnly(`since=${since}`, ({ startedAt }) => startedAt > since);
@@ -141,17 +141,17 @@ describe('narrowed', () => {
     await expectOnly('since=9999-12-31', () => false);
   });
 
-  it('to one kind', async () => {
+  it('shows pushes of one kind', async () => {
     for (const kind of ['supplier', 'product', 'batch']) {
       await expectOnly(`entityType=${kind}`, ({ entityType }) => entityType === kind);
     }
   });
 
-  it('to those of which an item failed', async () => {
+  it('shows pushes with a failed item', async () => {
     await expectOnly('failed=true', ({ failed }) => failed > 0);
   });
 
-  it('by all of these together', async () => {
+  it('takes all filters together', async () => {
     const since = all[8]?.startedAt ?? '';
     await expectOnly(
       `since=${since}&entityType=batch&failed=true`,
@@ -159,7 +159,7 @@ describe('narrowed', () => {
     );
   });
 
-  it('by what its cursor keeps, which a caller may repeat, but not change', async () => {
+  it('keeps its filters by a cursor; a caller may repeat them, but not change them', async () => {
     const since = all[11]?.startedAt ?? '';
     const { next } = await caller.runs(`since=${since}&entityType=batch&failed=true&limit=1`);
     const again = `${next}&entityType=batch&failed=true&since=${since}&limit=1`;
@@ -182,21 +182,21 @@ describe('narrowed', () => {
     ['failed', 'false'],
     ['failed', '1'],
     ['failed', 'true&failed=true'],
-  ])('by nothing that is not one of these: %s=%s', async (name, value) => {
+  ])('refuses the filter %s=%s', async (name, value) => {
     await expect(caller.runs(`${name}=${value}`)).rejects.toMatchObject({
       code: 'invalid_request',
       errors: [{ pointer: name }],
     });
   });
 
-  it('by what is wrong in several ways is refused with all of them', async () => {
+  it('refuses several wrong filters with all errors', async () => {
     await expect(caller.runs('page=0&since=x&entityType=y&failed=z')).rejects.toMatchObject({
       errors: ['page', 'since', 'entityType', 'failed'].map((pointer) => ({ pointer })),
     });
   });
 });
 
-it('shows a push as running until it is answered, and never changes it after', async () => {
+it('the history shows a push as running until it is answered, and never changes it afterwards', async () => {
   const caller = world.caller();
   const released = Promise.withResolvers<void>();
   const arrived = Promise.withResolvers<void>();
@@ -222,7 +222,7 @@ it('shows a push as running until it is answered, and never changes it after', a
   expect((await held.runs()).entities[1]).toEqual(first[0]);
 });
 
-it('keeps an entry for seven days', async () => {
+it('the history keeps an entry for seven days', async () => {
   const indexes = await world.store.collection('catalog_journal').listIndexes().toArray();
   expect(indexes.find(({ name }) => name === 'expiry')).toMatchObject({
     key: { expireAt: 1 },
@@ -241,7 +241,7 @@ it('keeps an entry for seven days', async () => {
 });
 
 describe('one push', () => {
-  it('says what was wrong with its items, in their order, of either service', async () => {
+  it('shows the errors of its items in their order, for both services', async () => {
     const caller = world.caller();
     const { syncId } = await caller.push('suppliers', [
       item('a'),
@@ -275,7 +275,7 @@ describe('one push', () => {
     expect(await caller.run(syncId)).toMatchObject({ created: 1, failed: 0, errors: [], errorsOmitted: 0 });
   });
 
-  it('keeps the first hundred, each cut after a thousand characters', async () => {
+  it('keeps the first hundred errors, each cut after a thousand characters', async () => {
     const caller = world.caller();
     const long = '\u{1f332}'.repeat(255);
     // Every field is wrong, and quoted.
@@ -312,7 +312,7 @@ describe('one push', () => {
   });
 });
 
-it('says which client pushed, and lists the pushes of one client, of both services', async () => {
+it('the history names the client of a push, and filters by client over both services', async () => {
   const caller = world.caller();
   await caller.push('products', [item('p')], {}, { client: 'erp' });
   const lots = [{ externalId: 'x', productExternalId: 'p', batchNumber: 'B' }];
@@ -332,7 +332,7 @@ it('says which client pushed, and lists the pushes of one client, of both servic
   }
 });
 
-it('makes events whose ids begin with the syncId of their push', async () => {
+it('events of a push have ids that begin with its syncId', async () => {
   const caller = world.caller();
   const { syncId } = await caller.push('products', [item('p')]);
   const lot = { externalId: 'x', productExternalId: 'p', batchNumber: 'B', ddsReferenceNumber: 'R' };

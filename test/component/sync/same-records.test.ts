@@ -15,7 +15,7 @@ const isBusy = (error: unknown): boolean => error instanceof Failure && error.co
 const suppliers = (count: number, phone: string) =>
   Array.from({ length: count }, (_, index) => ({ externalId: `s${index}`, name: 'Same for all', phone }));
 
-it('are answered in the order in which they came to a replica', async () => {
+it('pushes of the same records are answered in the order in which they came to a replica', async () => {
   await using _catalog = await world.startCatalog();
   const caller = world.caller();
   const answered: number[] = [];
@@ -33,31 +33,37 @@ it('are answered in the order in which they came to a replica', async () => {
   expect(answered).toEqual(answered.toSorted((one, other) => one - other));
 });
 
-it('wait for no push of other records, and for none whose caller hung up', { timeout: 60_000 }, async () => {
-  const [released, reached] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  let isFirst = true;
-  await using ending = new AsyncDisposableStack();
-  const catalog = await world.startCatalog({
-    async onStage(stage) {
-      if (stage !== 'after-entry' || !isFirst) return;
-      isFirst = false;
-      reached.resolve();
-      await released.promise;
-    },
-  });
-  ending.use(catalog);
-  ending.defer(() => released.resolve());
-  const up = new AbortController();
-  const hesitant = world.caller(undefined, 30_000, up.signal);
-  const caller = world.caller(hesitant.integration);
-  const given = hesitant.push('suppliers', suppliers(1, 'first')).catch((error: unknown) => error);
-  await reached.promise;
-  expect(await caller.push('suppliers', [{ externalId: 'other', name: 'N' }])).toMatchObject({ created: 1 });
-  up.abort(new Failure('timeout', 'given up'));
-  expect(await given).toMatchObject({ code: 'timeout' });
-  const { records } = await pushPatiently(() => caller.push('suppliers', suppliers(1, 'second')));
-  expect(records).toMatchObject([{ status: 'CREATED' }]);
-});
+it(
+  'pushes of the same records wait for no push of other records, and for none whose caller disconnected',
+  { timeout: 60_000 },
+  async () => {
+    const [released, reached] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let isFirst = true;
+    await using ending = new AsyncDisposableStack();
+    const catalog = await world.startCatalog({
+      async onStage(stage) {
+        if (stage !== 'after-entry' || !isFirst) return;
+        isFirst = false;
+        reached.resolve();
+        await released.promise;
+      },
+    });
+    ending.use(catalog);
+    ending.defer(() => released.resolve());
+    const up = new AbortController();
+    const hesitant = world.caller(undefined, 30_000, up.signal);
+    const caller = world.caller(hesitant.integration);
+    const given = hesitant.push('suppliers', suppliers(1, 'first')).catch((error: unknown) => error);
+    await reached.promise;
+    expect(await caller.push('suppliers', [{ externalId: 'other', name: 'N' }])).toMatchObject({
+      created: 1,
+    });
+    up.abort(new Failure('timeout', 'given up'));
+    expect(await given).toMatchObject({ code: 'timeout' });
+    const { records } = await pushPatiently(() => caller.push('suppliers', suppliers(1, 'second')));
+    expect(records).toMatchObject([{ status: 'CREATED' }]);
+  },
+);
 
 /** Resolves with the codes of the failures other than that the service is busy. */
 async function pushUntil(
@@ -83,7 +89,7 @@ async function pushUntil(
 }
 
 describe.each([1, 2])('pushed without pause to %i catalogs', (catalogs) => {
-  it('by two callers, each is answered again and again', { timeout: 120_000 }, async () => {
+  it('by two callers, both callers are answered repeatedly', { timeout: 120_000 }, async () => {
     await using _first = await world.startCatalog();
     await using _second = catalogs === 2 ? await world.startCatalog() : undefined;
     const caller = world.caller();
@@ -95,7 +101,7 @@ describe.each([1, 2])('pushed without pause to %i catalogs', (catalogs) => {
     expect(codes).toEqual([]);
   });
 
-  it('by 24 callers, no push of a quiet neighbour is refused', { timeout: 120_000 }, async () => {
+  it('by 24 callers, no push of another integration is refused', { timeout: 120_000 }, async () => {
     await using _first = await world.startCatalog();
     await using _second = catalogs === 2 ? await world.startCatalog() : undefined;
     const [caller, quiet] = [world.caller(), world.caller()];

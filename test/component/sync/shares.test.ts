@@ -44,7 +44,7 @@ const ending = (...holds: readonly { resolve: () => void }[]): Disposable => ({
 
 const item = (name: string) => [{ externalId: name, name }];
 
-it('carries out waiting pushes of every kind in turns over integrations, and lists meanwhile', async () => {
+it('a replica carries out waiting pushes in turns over integrations, and lists meanwhile', async () => {
   const [released, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   await using catalog = await startHolding([undefined, ended.promise, released.promise], 1);
   const answered: string[] = [];
@@ -77,7 +77,7 @@ it('carries out waiting pushes of every kind in turns over integrations, and lis
   expect(answered).toEqual(['first', 'g1', 'g2', 'm', 'o', 'g3', 'h']);
 });
 
-it('keeps a place for an integration that has nothing in hand', async () => {
+it('a replica keeps a permit for an integration without a running push', async () => {
   const released = Promise.withResolvers<void>();
   await using catalog = await startHolding([released.promise, released.promise], 2);
   using _end = ending(released);
@@ -92,7 +92,7 @@ it('keeps a place for an integration that has nothing in hand', async () => {
   await Promise.all(pushes);
 });
 
-it('gives the places of pushes that wait for each other to pushes that wait for none', async () => {
+it('pushes that wait for another push give their permits to pushes that do not', async () => {
   const released = Promise.withResolvers<void>();
   await using _catalog = await startHolding([released.promise], 2);
   using _end = ending(released);

@@ -74,7 +74,7 @@ it(
 );
 
 it(
-  'what a dead replica wrote is announced as it wrote it, though another push has overwritten it',
+  'the statement of a dead replica is announced as it was written, although another push has overwritten it',
   { timeout: 60_000 },
   async () => {
     const caller = await callerWithProduct();

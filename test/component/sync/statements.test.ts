@@ -81,7 +81,7 @@ describe('with one replica of batches', () => {
     ]);
   });
 
-  it('a plan says what a push with numbers would do, and the fields read back', async () => {
+  it('a plan shows the effect of a push with numbers, and details return the numbers', async () => {
     const planned = await caller.plan('batches', [batch('a', numbers('R1'))], { autoCreateDDS: true });
     expect(planned.ddsCreated).toMatchObject([{ status: 'REFERENCED', referenceNumber: 'R1', missing: [] }]);
     expect((await caller.dds()).entities).toEqual([]);
@@ -113,7 +113,7 @@ describe('with one replica of batches', () => {
     ['a blank behind', { ddsReferenceNumber: 'R1\u00a0' }, 'without blanks'],
     ['51 characters', { ddsReferenceNumber: 'R'.repeat(51) }, '(51 characters)'],
     ['a number', { ddsReferenceNumber: 5 }, 'got 5'],
-  ])('%s is an error of its item alone', async (_name, fields, error) => {
+  ])('%s fails its item alone', async (_name, fields, error) => {
     const answer = await caller.push('batches', [
       batch('wrong', fields),
       batch('right', numbers('R'.repeat(50), 'V')),
@@ -123,7 +123,7 @@ describe('with one replica of batches', () => {
     expect((await listAllDds(caller)).map(({ batchExternalId }) => batchExternalId)).toEqual(['right']);
   });
 
-  it('lists by status and by batch, page after page, and keeps both by the cursor', async () => {
+  it('the listing of statements filters by status and batch, and its cursor keeps both', async () => {
     const ids = Array.from({ length: 7 }, (_, index) => `b${index}`);
     const items = ids.map((id, index) => batch(id, index % 2 === 0 ? numbers(`R${index}`) : {}));
     await caller.push('batches', items, { autoCreateDDS: true });
@@ -154,7 +154,7 @@ describe('with one replica of batches', () => {
     ['status=', 'status'],
     ['batchExternalId=', 'batchExternalId'],
     [Array.from({ length: 101 }, (_, index) => `batchExternalId=${index}`).join('&'), 'batchExternalId'],
-  ])('refuses %.40s', async (query, pointer) => {
+  ])('the listing of statements refuses %.40s', async (query, pointer) => {
     await expect(caller.dds(query)).rejects.toMatchObject({ code: 'invalid_request', errors: [{ pointer }] });
   });
 });

@@ -41,7 +41,7 @@ const allOf = (integration: string, withinMs?: number) =>
     withinMs,
   );
 
-it('without a collector, what a push publishes carries the trace of its caller, beside the bytes that it always has', async () => {
+it('without a collector, the events of a push carry the traceparent of its caller', async () => {
   const lines: string[] = [];
   const log = openLog({
     service: 'catalog',
@@ -83,7 +83,7 @@ it('without a collector, what a push publishes carries the trace of its caller, 
   ]);
 });
 
-it('what another replica announces for a process that died is still of the trace of its push', async () => {
+it('events that another replica announces for a dead process have the trace of their push', async () => {
   await using service = await startStoppingService('catalog', 'before-answer', world.environment);
   const answer = push('orphan', traceparent).catch(() => undefined);
   await service.reached();

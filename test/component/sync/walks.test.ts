@@ -186,7 +186,7 @@ describe('a walk by cursor', () => {
     expect(first).toMatchObject({ externalId: 's7' });
   });
 
-  it('beside pushes shows its matches, and counts and sorts no more', async () => {
+  it('beside pushes shows its matches without another count or sort', async () => {
     const { caller, since } = await listingOf(60, 30);
     const first = await caller.list('suppliers', `limit=20&${since}`);
     await pushMany(caller, 0, 10);
@@ -202,7 +202,7 @@ describe('a walk by cursor', () => {
     expect(commands).toEqual([inOrder]);
   });
 
-  it('whose records leave the filter goes on to those that still match', async () => {
+  it('whose records leave the filter goes on with those that still match', async () => {
     const caller = alone.caller();
     await pushMany(caller, 0, 400);
     const { nextSince = '' } = await caller.list('suppliers');
@@ -217,7 +217,7 @@ describe('a walk by cursor', () => {
     expect(second.total).toBe(400);
   });
 
-  it('shows what was pushed before it began, whatever another replica remembers of a walk before', async () => {
+  it('shows records pushed before it began, whatever another replica cached of an earlier walk', async () => {
     const { caller, since } = await listingOf(60, 30);
     // Beside a push under way, both walks have the same X-Next-Since.
     const watermarks = openWatermarks(alone.store, 'catalog_heads', Date.now);
@@ -252,7 +252,7 @@ describe('a walk by cursor', () => {
   });
 });
 
-it('a walk through sync runs counts them once', async () => {
+it('a walk through the history counts pushes once', async () => {
   const caller = alone.caller();
   const pushed: string[] = [];
   for (const nth of range(5)) pushed.unshift((await caller.push('suppliers', [supplier(`s${nth}`)])).syncId);
@@ -272,7 +272,7 @@ it('a walk through sync runs counts them once', async () => {
 });
 
 describe('numbered pages', () => {
-  it('in a row skip nothing, and a jump skips', async () => {
+  it('in sequence use no skip, and a jump to a page uses skip', async () => {
     const { caller } = await listingOf(60, 0);
     expect(await commandsOf(() => caller.list('suppliers', 'limit=10&page=4'))).toEqual([
       'find skip 30 creation-order',
@@ -290,12 +290,12 @@ describe('numbered pages', () => {
     ]);
   });
 
-  it('past the end ask nothing', async () => {
+  it('past the end send no query', async () => {
     const { caller } = await listingOf(20, 0);
     expect(await commandsOf(() => caller.list('suppliers', 'limit=10&page=3'))).toEqual([]);
   });
 
-  it('under since are counted and sorted once, and again where something has come', async () => {
+  it('under since are counted and sorted once, and again after a push', async () => {
     const { caller, since } = await listingOf(60, 30);
     await caller.list('suppliers', `limit=10&${since}`);
     for (const page of [2, 3, 1])
@@ -314,7 +314,7 @@ describe('numbered pages', () => {
     ).toEqual([count, byTime, inOrder]);
   });
 
-  it('under since among many matches go on where the page before ended, until something has come', async () => {
+  it('under since among many matches continue at the end of the page before, until a push', async () => {
     const { caller, since } = await listingOf(9_000, 8_500);
     await caller.list('suppliers', `limit=10&${since}`);
     const second = () => caller.list('suppliers', `limit=10&page=2&${since}`);
@@ -427,7 +427,7 @@ async function readBeside(sequence: Steps, limit: number): Promise<void> {
 }
 
 it(
-  'pages say how many match: numbered ones now, those after a cursor when its walk began',
+  'total counts the present matches of a numbered page, and those at the beginning of a walk by cursor',
   { timeout: 120_000 },
   async () => {
     await fc.assert(fc.asyncProperty(steps, fc.integer({ min: 1, max: 4 }), readBeside), {

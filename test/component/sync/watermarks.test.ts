@@ -18,7 +18,7 @@ afterAll(() => world[Symbol.asyncDispose]());
 const hourMs = 60 * 60 * 1_000;
 const hoursAgo = (hours: number): string => newSyncId(new Date(Date.now() - hours * hourMs));
 
-describe('a push that is still there', () => {
+describe('a running push', () => {
   it('counts its own records when it closes', async () => {
     const key = watermarkKey('closes', 'suppliers');
     const syncId = hoursAgo(0);
@@ -28,7 +28,7 @@ describe('a push that is still there', () => {
     expect(await watermarks.read(key)).toMatchObject({ total: 3, open: {} });
   });
 
-  it('leaves them to recovery, which has counted some of them and counts them again', async () => {
+  it('leaves its records to a recovery that has counted some of them, and counts them again', async () => {
     const key = watermarkKey('leaves', 'suppliers');
     const syncId = hoursAgo(0);
     await watermarks.open(key, syncId);
@@ -40,8 +40,8 @@ describe('a push that is still there', () => {
   });
 });
 
-describe('listings that are asked for in one moment', () => {
-  it('are one question to the database, and each gets its own answer', async () => {
+describe('concurrent listings', () => {
+  it('make one query to the database, and each gets its own answer', async () => {
     const finds: unknown[] = [];
     await using store = await openStore({
       url: inject('engines').mongodb,
@@ -72,7 +72,7 @@ describe('listings that are asked for in one moment', () => {
 });
 
 describe('a push that recovery has taken', () => {
-  it('no longer counts itself, and recovery counts the records that exist', async () => {
+  it('does not count its records, and recovery counts the existing ones', async () => {
     const key = watermarkKey('taken', 'suppliers');
     const [syncId, other] = [hoursAgo(0), hoursAgo(0)];
     await watermarks.open(key, syncId);
@@ -85,7 +85,7 @@ describe('a push that recovery has taken', () => {
     expect(await watermarks.read(key)).toMatchObject({ total: 5 + 3 - 1, open: {} });
   });
 
-  it('stays as it is where it was closed before', async () => {
+  it('stays unchanged where it was closed before', async () => {
     const key = watermarkKey('closed', 'suppliers');
     const syncId = hoursAgo(0);
     await watermarks.open(key, syncId);
@@ -96,7 +96,7 @@ describe('a push that recovery has taken', () => {
   });
 });
 
-describe('what was seen open', () => {
+describe('a push that recovery saw open', () => {
   it.each([
     ['is forgotten', 0],
     ['stays when it was opened again since', 1],
@@ -110,11 +110,11 @@ describe('what was seen open', () => {
   });
 });
 
-describe('a push that is settled twice', () => {
+describe('a push that recovery completes twice', () => {
   it.each([
     ['today', 1],
     ['more than a day after it began', 25],
-  ])('%s is counted with what there is the second time', async (_when, hours) => {
+  ])('%s is counted with the records that exist at the second time', async (_when, hours) => {
     const key = watermarkKey(`hours-${hours}`, 'suppliers');
     const syncId = hoursAgo(hours);
     for (const records of [2, 5]) {
@@ -129,7 +129,7 @@ describe('a push that is settled twice', () => {
   });
 });
 
-it('says of a push that was closed whether all of its records were counted', async () => {
+it('a closed push has a flag whether all of its records were counted', async () => {
   const key = watermarkKey('says', 'suppliers');
   const [settled, closed] = [hoursAgo(0), hoursAgo(0)];
   await watermarks.open(key, settled);
@@ -143,7 +143,7 @@ it('says of a push that was closed whether all of its records were counted', asy
   expect(await watermarks.read(key)).toMatchObject({ total: 3, open: {} });
 });
 
-it('forgets what was counted of a push after a day, and not before', async () => {
+it('the counts of a push are removed after a day, and not before', async () => {
   const key = watermarkKey('forgets', 'suppliers');
   const [old, young, newest] = [hoursAgo(25), hoursAgo(23), hoursAgo(0)];
   for (const syncId of [old, young, newest]) {

@@ -93,7 +93,7 @@ describe('the attempt log', () => {
     expect(Math.abs(waitMs - (entry?.durationMs ?? 0) - 1_000)).toBeLessThan(300);
   });
 
-  it('says with X-Next-Since where a poll may go on', async () => {
+  it('returns the `since` of the next poll in X-Next-Since', async () => {
     const client = house.newClient();
     const { id, receiver } = await loggedEndpoint(client, 1);
     await using _closing = receiver;
@@ -101,7 +101,7 @@ describe('the attempt log', () => {
     expect(Date.parse(headers['http-x-next-since'] ?? '')).toBeLessThan(Date.now());
   });
 
-  it('refuses beside a cursor what the cursor does not keep', async () => {
+  it('refuses filters beside a cursor that the cursor does not have', async () => {
     const client = house.newClient();
     const { id, receiver } = await loggedEndpoint(client, 5);
     await using _closing = receiver;
@@ -140,7 +140,7 @@ describe('the attempt log', () => {
     expect(error).toMatchObject({ code: 'invalid_request' });
   });
 
-  it('names everything that is wrong in a query', async () => {
+  it('names all errors of a query', async () => {
     const client = house.newClient();
     const { id } = await client.register('http://127.0.0.1:9/');
     const query = 'page=0&limit=x&since=never&outcome=maybe&event=supplier.deleted';
@@ -149,7 +149,7 @@ describe('the attempt log', () => {
     });
   });
 
-  it('of a busy endpoint keeps at least the last thousand', { timeout: 60_000 }, async () => {
+  it('of a busy endpoint keeps at least the last thousand attempts', { timeout: 60_000 }, async () => {
     const client = house.newClient();
     const { receiver, body } = await loggedEndpoint(client, 1_500);
     await using _closing = receiver;
@@ -157,7 +157,7 @@ describe('the attempt log', () => {
   });
 });
 
-it('each attempt is one line of the log, with its endpoint, event, outcome and what follows', async () => {
+it('each attempt is one log line with its endpoint, event, outcome and next step', async () => {
   const client = house.newClient();
   const { id, ids, receiver } = await loggedEndpoint(client, 1);
   await using _closing = receiver;
@@ -178,7 +178,7 @@ it('each attempt is one line of the log, with its endpoint, event, outcome and w
   ]);
 });
 
-it('a push of 500 items to one webhook writes no line of level info, and a failed attempt one', async () => {
+it('a push of 500 items to one webhook writes no log line of level info, a failed attempt one', async () => {
   const client = house.newClient();
   const { id, receiver } = await loggedEndpoint(client, 500);
   await using _closing = receiver;
@@ -191,7 +191,7 @@ it('a push of 500 items to one webhook writes no line of level info, and a faile
   await expect.poll(() => house.lines.filter(infoOf)).not.toEqual([]);
 });
 
-it('metrics count attempts, lags, endpoints behind and disabled ones', async () => {
+it('metrics count attempts, lags, endpoints behind and disabled endpoints', async () => {
   const client = house.newClient();
   const { id } = await client.register('http://127.0.0.1:9/');
   await client.ask('change', { id, body: { active: false } });
@@ -208,7 +208,7 @@ it('metrics count attempts, lags, endpoints behind and disabled ones', async () 
   expect(text).toMatch(/webhook_endpoints_disabled\{[^}]*\} 1\n/);
 });
 
-it('the line of an attempt that disabled the endpoint is a warning', async () => {
+it('the log line of an attempt that disabled the endpoint is a warning', async () => {
   await using receiver = await openReceiver(answer(410));
   const client = house.newClient();
   const { id } = await client.register(receiver.url);

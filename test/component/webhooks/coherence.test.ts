@@ -29,7 +29,7 @@ const verifies = (secret: string, { headers, body }: Hit): boolean => {
 };
 
 describe.concurrent('over two replicas', { timeout: 60_000 }, () => {
-  it('a registration holds for the next event', async () => {
+  it('a registration applies to the next event', async () => {
     await using receiver = await openReceiver();
     const client = house.newClient();
     for (let round = 1; round <= rounds; round += 1) {
@@ -41,7 +41,7 @@ describe.concurrent('over two replicas', { timeout: 60_000 }, () => {
     expect(await receiver.received(all, { withinMs: 20_000 })).toHaveLength(all);
   });
 
-  it('a changed url holds for the next event', async () => {
+  it('a changed url applies to the next event', async () => {
     await using receiver = await openReceiver();
     const client = house.newClient();
     const { id } = await client.register(receiver.url);
@@ -53,7 +53,7 @@ describe.concurrent('over two replicas', { timeout: 60_000 }, () => {
     }
   });
 
-  it('changed kinds of events hold for the next event', async () => {
+  it('changed kinds of events apply to the next event', async () => {
     await using receiver = await openReceiver();
     const client = house.newClient();
     const { id } = await client.register(receiver.url);
@@ -91,7 +91,7 @@ describe.concurrent('over two replicas', { timeout: 60_000 }, () => {
     }
   });
 
-  it('a secret signs on for its grace period, however often there is a new one, unless one asks for none', async () => {
+  it('a rotated secret signs for its whole grace period, unless a later rotation ends it', async () => {
     await using receiver = await openReceiver();
     const client = house.newClient();
     const { id, secret } = await client.register(receiver.url);
@@ -107,7 +107,7 @@ describe.concurrent('over two replicas', { timeout: 60_000 }, () => {
     expect([secret, body.secret].map((one) => verifies(one, after))).toEqual([false, false]);
   });
 
-  it('a grace period that has passed is over', async () => {
+  it('a rotated secret does not sign after its grace period', async () => {
     await using receiver = await openReceiver();
     const client = house.newClient();
     const { id, secret } = await client.register(receiver.url);
@@ -121,7 +121,7 @@ describe.concurrent('over two replicas', { timeout: 60_000 }, () => {
     expect([verifies(secret, first), verifies(secret, second)]).toEqual([true, false]);
   });
 
-  it('a deletion holds for the next event', async () => {
+  it('a deletion applies to the next event', async () => {
     await using receiver = await openReceiver();
     await using bystander = await openReceiver();
     const client = house.newClient();
@@ -137,7 +137,7 @@ describe.concurrent('over two replicas', { timeout: 60_000 }, () => {
     for (const eventId of after) expect(idsOf(receiver.hits)).not.toContain(eventId);
   });
 
-  it('a pause holds for the next event, and so does its end', async () => {
+  it('a pause and its end apply to the next event', async () => {
     await using receiver = await openReceiver();
     await using bystander = await openReceiver();
     const client = house.newClient();
@@ -155,7 +155,7 @@ describe.concurrent('over two replicas', { timeout: 60_000 }, () => {
     for (const eventId of during) expect(idsOf(receiver.hits)).not.toContain(eventId);
   });
 
-  it('a change that a caller asks for again holds, though the replica that first made it died before it announced the change', async () => {
+  it('a repeated change applies although the replica that first made it died before its broadcast', async () => {
     await using receiver = await openReceiver();
     const client = house.newClient();
     const { id } = await client.register(receiver.url, ['supplier.created']);
@@ -171,7 +171,7 @@ describe.concurrent('over two replicas', { timeout: 60_000 }, () => {
     expect(await receiver.received(4)).toHaveLength(4);
   });
 
-  it.each([410, 204])('a %i of the url before does not count for the one after it', async (status) => {
+  it.each([410, 204])('a %i of the former url does not count for the new url', async (status) => {
     const changed = Promise.withResolvers<void>();
     await using before = await openReceiver(
       (_hit, response) => void changed.promise.then(() => response.writeHead(status).end()),
@@ -195,7 +195,7 @@ describe.concurrent('over two replicas', { timeout: 60_000 }, () => {
     expect(after.hits).toHaveLength(1);
   });
 
-  it('events of another integration do not come', async () => {
+  it('an endpoint gets no event of another integration', async () => {
     await using receiver = await openReceiver();
     const client = house.newClient();
     await client.register(receiver.url);

@@ -59,7 +59,7 @@ const seenAt = (receiver: Receiver, names: Record<string, string>): string[] =>
     })
     .toSorted();
 
-it('a push answered before a change goes out by the subscription of that time, though catalog announces it afterwards', async () => {
+it('a push before a change of the subscription is delivered by the former subscription, although catalog announces it afterwards', async () => {
   const receivers = [];
   for (let n = 0; n < 4; n += 1) receivers.push(closing.use(await openReceiver()));
   const [changing, enabled, registered, bystander] = receivers;

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { answer, openReceiver } from '../../support/receiver.ts';
 import { openHouse } from '../../support/webhooks.ts';
 
-it('the body is equal to the byte, for every event and replay', async () => {
+it('GET of a delivery has the exact body that was sent, for every event and replay', async () => {
   await using house = await openHouse();
   await house.start();
   await using receiver = await openReceiver();
@@ -33,7 +33,7 @@ it('the body is equal to the byte, for every event and replay', async () => {
   expect((await acme.ask('delivery', { id, eventId: some[0] ?? '' })).body.attempts).toHaveLength(2);
 });
 
-it('shows each attempt with how its answer began, and lists none of that', async () => {
+it('GET of a delivery shows the beginning of each answer, and the listing does not', async () => {
   await using house = await openHouse();
   await house.start();
   await using receiver = await openReceiver(
@@ -63,7 +63,7 @@ it('shows each attempt with how its answer began, and lists none of that', async
   });
 });
 
-it('what the log or the stream lacks, or another has, is not sent', async () => {
+it('a replay refuses ids of unknown events, of tests, and of events of another integration', async () => {
   await using house = await openHouse();
   await house.start();
   await using receiver = await openReceiver(answer(204));
@@ -100,7 +100,7 @@ it('what the log or the stream lacks, or another has, is not sent', async () => 
   await receiver.received(2, { where: ({ headers }) => headers['webhook-id'] === own });
 });
 
-it('sends an event again right after its delivery, before the attempt log has it', async () => {
+it('a replay sends an event immediately after its delivery, before the attempt log has it', async () => {
   await using house = await openHouse();
   await house.start();
   await using receiver = await openReceiver();
@@ -114,7 +114,7 @@ it('sends an event again right after its delivery, before the attempt log has it
   }
 });
 
-it('names each unknown or repeated event by its whole id', async () => {
+it('a replay names each unknown or repeated event by its whole id', async () => {
   await using house = await openHouse();
   await house.start();
   const acme = house.newClient();

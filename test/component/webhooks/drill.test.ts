@@ -215,20 +215,20 @@ describe('a drill', () => {
     expect(Math.max(...hits.map((hit) => hit.body.length))).toBe(256 * 1024);
   });
 
-  it('says what happens to an event that the receiver refuses by its own choice', async () => {
+  it('explains the retries of an event that the receiver refuses by choice', async () => {
     const { body } = await drill(by({ ofGenuine: ofSeen() }));
     expect(body.checks.find(({ passed }) => !passed)?.advice).toMatch(
       /may answer 2xx and ignore it.*tried four times and given up; ten failures in a row disable/,
     );
   });
 
-  it('takes no rate limit for the refusal of a forged delivery', async () => {
+  it('does not count 429 as the refusal of a forged delivery', async () => {
     const { body } = await drill(by({ refusal: 429 }));
     expect(failedIn(body)).toEqual(forged);
     expect(body.checks.at(-1)?.advice).toMatch(/^An answer of 429 says nothing about the signature\. \w/);
   });
 
-  it('sends the headers of the webhook, and shows nothing of what the receiver answers beside its status', async () => {
+  it('sends the headers of the webhook, and shows only the status of an answer', async () => {
     const secret = 'a-key-of-a-gateway';
     const { hits, body } = await drill(
       () => (hit, response) => void response.writeHead(500).end(hit.headers['x-key']),
@@ -302,7 +302,7 @@ describe('a drill', () => {
     expect((await client.ask('drill', { id })).body.checks).toHaveLength(names.length);
   });
 
-  it('connects to no address that deliveries may not go to, and tells no two of them apart', async () => {
+  it('connects to no forbidden address, and answers the same for each', async () => {
     const client = house.newClient();
     await using receiver = await openReceiver();
     const moved = { 'one.test': '10.0.0.7', 'two.test': '192.168.7.9' };
@@ -374,7 +374,7 @@ describe.concurrent('a drill of a receiver', { timeout: 60_000 }, () => {
     );
   });
 
-  it('that leaves forged deliveries waiting ends within 30 s, and says which were not sent', async () => {
+  it('that leaves forged deliveries without an answer ends within 30 s, and names the unsent ones', async () => {
     const began = performance.now();
     const { body } = await drill(
       (secret) => (hit, response, request) => {

@@ -42,7 +42,7 @@ async function failureOf(work: Promise<unknown>): Promise<Failure> {
 }
 
 describe('what the feed shows', () => {
-  it('begins now, and then shows each event once, in its order, with the body that webhooks deliver', async () => {
+  it('begins at the present, and shows each later event once, in order, with the body of its delivery', async () => {
     const client = house.newClient();
     const ask = feedOf(client);
     await client.announce(2);
@@ -64,7 +64,7 @@ describe('what the feed shows', () => {
     expect(idsOf(await ask({ after: begun.next }))).toEqual(ids);
   });
 
-  it('shows an integration none of the events of another, and none that one endpoint gets again', async () => {
+  it('shows no event of another integration, and no replayed event', async () => {
     const [client, other] = [house.newClient(), house.newClient()];
     const begun = await feedOf(client)();
     await other.announce(3);
@@ -77,7 +77,7 @@ describe('what the feed shows', () => {
     expect(idsOf(await feedOf(client)({ after: begun.next }))).toEqual(ids);
   });
 
-  it('ends pages within a push, and goes on there', async () => {
+  it('may end a page within a push, and goes on there', async () => {
     const client = house.newClient();
     const begun = await feedOf(client)();
     const ids = [...(await client.announce(7)), ...(await client.announce(4))];
@@ -88,7 +88,7 @@ describe('what the feed shows', () => {
     }
   });
 
-  it('takes a limit over 500 as 500', async () => {
+  it('reduces a limit over 500 to 500', async () => {
     const client = house.newClient();
     const begun = await feedOf(client)();
     await client.announce(501);
@@ -96,7 +96,7 @@ describe('what the feed shows', () => {
     expect([page.events.length, page.more]).toEqual([500, true]);
   });
 
-  it('passes over other kinds once: the next page begins behind them', async () => {
+  it('reads events of other kinds once, as the next page begins after them', async () => {
     const client = house.newClient();
     const ask = feedOf(client);
     const begun = await ask();
@@ -109,7 +109,7 @@ describe('what the feed shows', () => {
     expect((await ask({ after: page.next, limit: 3 })).events).toEqual([]);
   });
 
-  it('looks at 2 MiB for a page, which may be empty with more to come', async () => {
+  it('reads at most 2 MiB for a page, which may be empty with more: true', async () => {
     const client = house.newClient();
     const ask = feedOf(client);
     const begun = await ask();
@@ -125,7 +125,7 @@ describe('what the feed shows', () => {
     expect(new Set(all.ids).size).toBe(40_001);
   });
 
-  it('moves the place of an integration without events to the end of the log', async () => {
+  it('moves the cursor of an integration without events to the end of the log', async () => {
     const [client, busy] = [house.newClient(), house.newClient()];
     const ask = feedOf(client);
     let { next } = await ask();
@@ -140,7 +140,7 @@ describe('what the feed shows', () => {
     }
   });
 
-  it.each([0, 10])('finds an event of %s s ago by since, and leaves none out after it', async (seconds) => {
+  it.each([0, 10])('finds an event of %s s ago by since, and every later event', async (seconds) => {
     const client = house.newClient();
     const ask = feedOf(client);
     const now = Date.now() - seconds * 1_000;
@@ -153,7 +153,7 @@ describe('what the feed shows', () => {
     expect(idsOf(await ask({ since: '2020-01-01' }))).toHaveLength(4);
   });
 
-  it('remembers in the place that a since lies ahead', async () => {
+  it('keeps a since in the future in its cursor', async () => {
     const client = house.newClient();
     const ask = feedOf(client);
     const ahead = Date.now() + 3_600_000;
@@ -193,7 +193,7 @@ describe('what the feed refuses', () => {
     ]);
   });
 
-  it('a place of another integration', async () => {
+  it('a cursor of another integration', async () => {
     const [client, other] = [house.newClient(), house.newClient()];
     const { next } = await feedOf(client)();
     expect(await failureOf(feedOf(other)({ after: next }))).toMatchObject({
@@ -202,7 +202,7 @@ describe('what the feed refuses', () => {
     });
   });
 
-  it('a place that is no longer kept, and names the oldest time kept', async () => {
+  it('an expired cursor, with the time of the oldest event', async () => {
     const client = house.newClient();
     const ask = feedOf(client);
     const { next } = await ask();
@@ -219,7 +219,7 @@ describe('what the feed refuses', () => {
 });
 
 describe('how the feed waits', () => {
-  it('answers at once where there is an event, and as soon as there is one', async () => {
+  it('answers immediately where there is an event, or as soon as there is one', async () => {
     const client = house.newClient();
     const ask = feedOf(client);
     const { next } = await ask();
@@ -234,7 +234,7 @@ describe('how the feed waits', () => {
   });
 
   // Setup: one replica, so that each poll finds what the one before left behind.
-  it('shows what was announced between two polls at once', async () => {
+  it('shows an event between two polls immediately', async () => {
     await using own = await openHouse();
     const replica = await own.start();
     const client = own.newClient();
@@ -252,7 +252,7 @@ describe('how the feed waits', () => {
     expect(metrics).toMatch(/webhook_feed_lost_wakes_total\S* 0\n/);
   });
 
-  it('waits on where an event is of another kind, and answers with the place behind it', async () => {
+  it('keeps waiting at an event of another kind, and returns a cursor after it', async () => {
     const client = house.newClient();
     const ask = feedOf(client);
     const { next } = await ask();
@@ -265,7 +265,7 @@ describe('how the feed waits', () => {
     expect((await ask({ after: page.next })).events).toEqual([]);
   });
 
-  it('lets 50 of an integration wait, refuses the next, and others wait on', async () => {
+  it('lets 50 calls of an integration wait, and refuses the next, while other integrations wait', async () => {
     const [client, other] = [house.newClient(), house.newClient()];
     const { next } = await feedOf(client)();
     const stop = new AbortController();
@@ -316,7 +316,7 @@ describe('how the feed waits', () => {
   });
 
   // Setup: NATS goes and comes back while callers wait; the bus asks once more, as each of them may be asked twice.
-  it('goes on where NATS was away, and lacks no event', async () => {
+  it('misses no event after NATS was away', async () => {
     await using own = await openHouse();
     await own.start();
     const client = own.newClient();
@@ -334,7 +334,7 @@ describe('how the feed waits', () => {
     expect(idsOf(shown)).toEqual(ids);
   });
 
-  it('is answered at once by a replica that stops', async () => {
+  it('is answered immediately by a replica that stops', async () => {
     await using own = await openHouse();
     const replica = await own.start();
     const { next } = await askFeed(own.bus, 'acme');

@@ -40,7 +40,7 @@ afterEach(() => store[Symbol.asyncDispose]());
 const floorsTaken = async (replica: string, partition: number): Promise<number[]> =>
   (await new Claims(store, replica, stream).take([partition], isDead)).map(({ floor }) => floor);
 
-it('at the last floor for each of its partitions, also after an hour without an event', async () => {
+it('a new owner reads from the last floor of each partition, also after an hour without an event', async () => {
   await store
     .collection<{ _id: string; at: Date }>('webhook_replicas')
     .updateOne({ _id: 'dead' }, { $set: { at: anHourAgo() } });
@@ -48,13 +48,13 @@ it('at the last floor for each of its partitions, also after an hour without an 
   expect(await floorsTaken('b', 1)).toEqual([900]);
 });
 
-it('at the last floor also where the owner died while it gave the partition back', async () => {
+it('a new owner reads from the last floor where the owner died during the hand-back', async () => {
   await dead.saveFloors([{ partition: 1, term: 1, floor: 950, stream: 'log' }]);
   expect(await floorsTaken('a', 0)).toEqual([900]);
   expect(await floorsTaken('a', 1)).toEqual([950]);
 });
 
-it('forgets the floors of a replica that owns nothing, after an hour', async () => {
+it('the floors of a replica without partitions are removed after an hour', async () => {
   await floorsTaken('a', 0);
   await floorsTaken('a', 1);
   const replicas = store.collection<{ _id: string; at: Date }>('webhook_replicas');
@@ -63,7 +63,7 @@ it('forgets the floors of a replica that owns nothing, after an hour', async () 
   expect(await replicas.findOne({ _id: 'dead' })).toBeNull();
 });
 
-it('a later owner reads what a former owner stored late, until the owner between has removed it', async () => {
+it('a later owner reads an offset that a former owner stored late, until the owner between removes it', async () => {
   const offsets = await openOffsets(store, stream);
   const [former, owner] = [1, 2].map((term) => ({ partition: 0, term, stream: 'log' }));
   if (former === undefined || owner === undefined) throw new Error('no claims');
@@ -77,16 +77,16 @@ it('a later owner reads what a former owner stored late, until the owner between
   expect([await offsets.termsIn([0]), await offsets.ofPartitions([0])]).toEqual([[], new Map()]);
 });
 
-describe('after the log was restored from a copy that ends at 890', () => {
+describe('a new owner of a stream that was restored from a copy with 890 messages', () => {
   const restores = [{ through: 890, before: new Date(newest.storedAt.getTime() + 1) }];
   const restored = streamWith(restores, { id: 'log#1' });
 
-  it('at the end of the copy, where the floor was stored before', async () => {
+  it('reads from the end of the copy where the floor was stored before the restore', async () => {
     const [claim] = await new Claims(store, 'a', restored).take([0], isDead);
     expect(claim?.floor).toBe(890);
   });
 
-  it('at the stored floor, where 1.1.0 stored it or where it was stored since', async () => {
+  it('reads from the floor where release 1.1.0 stored it, or where it was stored after the restore', async () => {
     const replicas = store.collection<{ _id: string }>('webhook_replicas');
     await replicas.updateOne({ _id: 'dead' }, { $set: { 'floors.0': [1, 900] } });
     const partitions = store.collection<{ _id: number }>('webhook_partitions');
@@ -97,7 +97,7 @@ describe('after the log was restored from a copy that ends at 890', () => {
     expect((await later.take([1], isDead)).map(({ floor }) => floor)).toEqual([900]);
   });
 
-  it('and an owner that has not noticed stores no floor and no offset', async () => {
+  it('and an owner that has not noticed the restore stores no floor and no offset', async () => {
     const former = new Claims(store, 'dead', restored);
     await former.saveFloors([{ partition: 0, term: 1, floor: 990, stream: 'log' }]);
     expect(await floorsTaken('a', 0)).toEqual([900]);
@@ -107,7 +107,7 @@ describe('after the log was restored from a copy that ends at 890', () => {
     expect(await offsets.ofPartitions([0])).toEqual(new Map());
   });
 
-  it('an endpoint that was further begins behind the copy, with the open events that the copy has', async () => {
+  it('an endpoint with a later offset begins after the copy, with its open events of the copy', async () => {
     const open = [880, 895].map((sequence) => ({ sequence, index: 0, attempts: 1, dueAtMs: 0 }));
     const offset = { sequence: 900, index: 3, epoch: 0, open };
     const before = await openOffsets(store, stream);

@@ -58,7 +58,7 @@ it.each([
   ['first', ['former', 'present']],
   ['last', ['present', 'former']],
 ] as const)(
-  'stores no event as missed that the present owner has delivered, where it hears %s of a disabling',
+  'a former owner that hears %s of a disabling stores no event as missed that the present owner delivered',
   async (_, order) => {
     await using house = await openHouse();
     const endpoints = await openEndpoints(house.store);

@@ -65,24 +65,27 @@ it.each([
   ],
   ['chunk extensions', `${chunked}1;x=${kiB(256)}\r\n.\r\n0\r\n\r\n`, 200, tooLong],
   ['a body', `HTTP/1.1 200 OK\r\ncontent-length: ${256 * 1024}\r\n\r\n${kiB(256)}`, 200, tooLong],
-])('%s over the bound fail, though a 2xx ends them', async (_kind, answer, responseStatus, error) => {
-  expect(await test((socket) => void socket.end(answer))).toMatchObject({
-    delivered: false,
-    responseStatus,
-    error: expect.stringContaining(error),
-  });
-});
+])(
+  '%s over the limit fail the attempt, although the status is 2xx',
+  async (_kind, answer, responseStatus, error) => {
+    expect(await test((socket) => void socket.end(answer))).toMatchObject({
+      delivered: false,
+      responseStatus,
+      error: expect.stringContaining(error),
+    });
+  },
+);
 
 it.each([
   ['ten informational answers', `${early.repeat(10)}HTTP/1.1 204 No Content\r\n\r\n`],
   ['chunk extensions', `${chunked}1;x=${kiB(250)}\r\n.\r\n0\r\n\r\n`],
   ['a body', `HTTP/1.1 200 OK\r\ncontent-length: ${250 * 1024}\r\n\r\n${kiB(250)}`],
-])('%s within the bound succeed', async (_kind, answer) => {
+])('%s within the limit succeed', async (_kind, answer) => {
   expect(await test((socket) => void socket.end(answer))).toMatchObject({ delivered: true, error: null });
 });
 
 it.each(['http', 'https'])(
-  'each answer on a kept connection has the whole bound, over %s',
+  'each answer on a kept connection has the whole limit, over %s',
   async (scheme) => {
     const sockets = new Set<unknown>();
     await using receiver = await openReceiver(
@@ -100,7 +103,7 @@ it.each(['http', 'https'])(
   },
 );
 
-it('a quiet endpoint has its deliveries beside twenty of them', { timeout: 240_000 }, async () => {
+it('another endpoint gets its deliveries beside twenty hostile receivers', { timeout: 240_000 }, async () => {
   await using stack = new AsyncDisposableStack();
   await using receiver = await openReceiver();
   const quiet = house.newClient();

@@ -20,17 +20,20 @@ beforeAll(async () => {
 });
 afterAll(() => house[Symbol.asyncDispose]());
 
-it('keeps every promise, whatever two owners and a caller do to each other', { timeout: 3_600_000 }, () =>
-  assert(
-    asyncProperty(choices, async (drawn) => {
-      vi.useFakeTimers({ toFake: [...toFake], fakeNodeBuiltins: true });
-      try {
-        expect(await play(house.store, drawn)).toEqual([]);
-      } finally {
-        vi.useRealTimers();
-      }
-    }),
-    // A smaller example costs minutes: TRACE shows what happened in this one.
-    { numRuns, seed, endOnFailure: true },
-  ),
+it(
+  'deliveries and failure counts are correct under every interleaving of two owners and a caller',
+  { timeout: 3_600_000 },
+  () =>
+    assert(
+      asyncProperty(choices, async (drawn) => {
+        vi.useFakeTimers({ toFake: [...toFake], fakeNodeBuiltins: true });
+        try {
+          expect(await play(house.store, drawn)).toEqual([]);
+        } finally {
+          vi.useRealTimers();
+        }
+      }),
+      // A smaller example costs minutes: TRACE shows what happened in this one.
+      { numRuns, seed, endOnFailure: true },
+    ),
 );

@@ -34,7 +34,7 @@ test('a key that is missing stops the start, and is named', async () => {
   );
 });
 
-test('a new key before the old one starts, and what the old one sealed is delivered', async () => {
+test('a start with a new key before the old one opens secrets of the old key', async () => {
   const client = house.newClient();
   {
     await using _ = await house.start();
@@ -45,7 +45,7 @@ test('a new key before the old one starts, and what the old one sealed is delive
   expect(await receiver.received(1)).toHaveLength(1);
 });
 
-test('the old key may not go while a secret that it sealed is in its grace period', async () => {
+test('the old key may not be removed while a secret that it sealed is in its grace period', async () => {
   const client = house.newClient();
   let id = '';
   {
@@ -61,7 +61,7 @@ test('the old key may not go while a secret that it sealed is in its grace perio
   );
 });
 
-test('the old key may go once every secret was rotated and the grace period is over', async () => {
+test('the old key may be removed once every secret was rotated and the grace periods are over', async () => {
   const client = house.newClient();
   let id = '';
   {
@@ -78,7 +78,7 @@ test('the old key may go once every secret was rotated and the grace period is o
   expect(await receiver.received(1)).toHaveLength(1);
 });
 
-test('an endpoint whose secret the replica cannot open delays no other, and its neighbours get nothing twice', async () => {
+test('an endpoint whose secret cannot be opened delays no other endpoint, and causes no duplicates', async () => {
   await using _ = await house.start();
   const client = house.newClient();
   await client.register(receiver.url);

@@ -22,7 +22,7 @@ it.each([
       await pause(120);
     },
   ],
-])('each event comes where a replica is killed that %s', { timeout }, async (_what, until) => {
+])('each event is delivered although a replica is killed that %s', { timeout }, async (_what, until) => {
   await using house = await openHouse();
   await using proxy = await openMongodbProxy(inject('engines').mongodb);
   await using killed = await startWebhookProcess({ ...house.environment, MONGODB_URL: proxy.url });

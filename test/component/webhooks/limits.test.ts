@@ -22,7 +22,7 @@ const health = (house: House): Promise<string> =>
   );
 
 // Setup: a nats-server of which a consumer may ask 3 messages at once, where the reader of the log asks for 256.
-it('delivers behind a nats-server that hands out fewer messages at once', async () => {
+it('webhooks delivers where nats-server limits unacknowledged messages', async () => {
   await using house = await openHouse({ natsLines: limitedTo('max_request_batch: 3') });
   await house.start();
   await using receiver = await openReceiver();
@@ -36,7 +36,7 @@ it('delivers behind a nats-server that hands out fewer messages at once', async 
 // Setup: a user of NATS who may do everything but read event batches, neither as they come nor later.
 // What this proves: readiness says that the replica reads nothing, and is good again once the replica may
 // read.
-it('is not ready while nats-server hands out nothing, and says so', async () => {
+it('webhooks is not ready while nats-server delivers no message, and logs it', async () => {
   const all = '{ user: all, password: p }';
   const deny = {
     publish: { deny: '$JS.API.DIRECT.GET.EVENT_BATCHES' },

@@ -33,7 +33,7 @@ const pointersOf = async (of: Client, asked: string) =>
 const queryOf = (link: string | undefined): string => /\?(.*)>; rel="next"$/.exec(link ?? '')?.[1] ?? '';
 
 describe('registering', () => {
-  it('answers 201 with the webhook, its secret and where it is', async () => {
+  it('answers 201 with the webhook, its secret and its Location', async () => {
     const { status, headers, body } = await client.ask('register', { body: registration });
     expect(status).toBe(201);
     expect(body).toEqual({
@@ -46,13 +46,13 @@ describe('registering', () => {
     expect(headers['http-location']).toBe(`/api/v1/integration/webhook-events/${body.id}`);
   });
 
-  it('takes the same url again, with another id and secret', async () => {
+  it('accepts the same url again, with another id and secret', async () => {
     const [first, second] = [await client.register(url), await client.register(url)];
     expect(second.id).not.toBe(first.id);
     expect(second.secret).not.toBe(first.secret);
   });
 
-  it('keeps each kind once', async () => {
+  it('stores each kind of events once', async () => {
     const { events } = await client.register(url, ['supplier.created', 'supplier.created']);
     expect(events).toEqual(['supplier.created']);
   });
@@ -118,7 +118,7 @@ describe('registering', () => {
     expect(errors?.map(({ pointer }) => pointer)).toEqual(['/events/0', '/events/2', '/url']);
   });
 
-  it('names the known kinds where one is not known', async () => {
+  it('names the known kinds beside an unknown one', async () => {
     const { detail, errors } = await refusal(
       client.ask('register', { body: { url, events: ['supplier.deleted'] } }),
     );
@@ -129,20 +129,23 @@ describe('registering', () => {
     expect(errors?.[0]?.pointer).toBe('/events/0');
   });
 
-  it.each(['register', 'change', 'replay'])('refuses a list that is too long at once: %s', async (verb) => {
-    const { id } = await client.register(url);
-    const events = Array.from({ length: 101 }, () => 'supplier.deleted');
-    const body = { url, since: '2026-01-01', events };
-    const { detail, errors } = await refusal(client.ask(verb, { id, body }));
-    expect(detail).toBe('events: expected at most 100 entries, got an array of 101');
-    expect(errors).toEqual([{ pointer: '/events', detail }]);
-    const { errors: others } = await refusal(
-      client.ask(verb, { id, body: { ...body, events: events.slice(1) } }),
-    );
-    expect(others).toHaveLength(100);
-  });
+  it.each(['register', 'change', 'replay'])(
+    'refuses a list that is too long by its length alone: %s',
+    async (verb) => {
+      const { id } = await client.register(url);
+      const events = Array.from({ length: 101 }, () => 'supplier.deleted');
+      const body = { url, since: '2026-01-01', events };
+      const { detail, errors } = await refusal(client.ask(verb, { id, body }));
+      expect(detail).toBe('events: expected at most 100 entries, got an array of 101');
+      expect(errors).toEqual([{ pointer: '/events', detail }]);
+      const { errors: others } = await refusal(
+        client.ask(verb, { id, body: { ...body, events: events.slice(1) } }),
+      );
+      expect(others).toHaveLength(100);
+    },
+  );
 
-  it('takes 120 of one integration, as it is set, and refuses the next as a conflict', async () => {
+  it('accepts WEBHOOK_ENDPOINTS_MAX of one integration, and refuses the next with 409', async () => {
     const another = house.newClient();
     for (let n = 0; n < 120; n += 1) await another.register(url);
     expect((await refusal(another.ask('register', { body: registration }))).code).toBe('conflict');
@@ -154,7 +157,7 @@ describe('registering', () => {
 });
 
 describe('registering at the same moment', () => {
-  it('takes no more than are allowed', async () => {
+  it('exceeds no limit of endpoints', async () => {
     const another = house.newClient();
     for (let n = 0; n < 110; n += 1) await another.register(url);
     const codes = await Promise.all(
@@ -181,7 +184,7 @@ describe('reading', () => {
     expect(body).toEqual({ ...registered, disabledAt: null, disabledReason: null, consecutiveFailures: 0 });
   });
 
-  it('lists in order of registration, by page', async () => {
+  it('lists webhooks in the order of registration, by page', async () => {
     const another = house.newClient();
     const ids = [];
     for (let n = 0; n < 5; n += 1) ids.push((await another.register(url)).id);
@@ -194,7 +197,7 @@ describe('reading', () => {
 });
 
 describe('a list of more than one page', () => {
-  it('leads to the next page by a cursor, through all of them once and in order', async () => {
+  it('leads by cursors through all webhooks once and in order', async () => {
     const another = house.newClient();
     const ids = [];
     for (let n = 0; n < 7; n += 1) ids.push((await another.register(url)).id);
@@ -219,7 +222,7 @@ describe('a list of more than one page', () => {
     );
   });
 
-  it('refuses a cursor that is not its own, and beside one what it does not keep', async () => {
+  it('refuses a foreign cursor, and other filters beside a cursor', async () => {
     const another = house.newClient();
     for (let n = 0; n < 3; n += 1) await another.register(url);
     const { headers } = await another.ask('list', { query: 'limit=2' });
@@ -240,7 +243,7 @@ describe('another integration', () => {
     ['remove', undefined],
     ['deliveries', undefined],
     ['replay', { since: '2026-01-01' }],
-  ])('finds nothing by %s, and nothing happens', async (verb, body) => {
+  ])('gets 404 from %s, which changes nothing', async (verb, body) => {
     const { id } = await client.register(url);
     expect((await refusal(house.newClient().ask(verb, { id, body }))).code).toBe('not_found');
     expect((await refusal(client.ask(verb, { id: 'wh_00000000000000000000000000000000', body }))).code).toBe(
@@ -249,13 +252,13 @@ describe('another integration', () => {
     expect((await client.ask('get', { id })).body).toMatchObject({ active: true });
   });
 
-  it('sees none of them in its list', async () => {
+  it('has no webhook of others in its list', async () => {
     expect((await house.newClient().ask('list')).body).toMatchObject({ entities: [], total: 0 });
   });
 });
 
 describe('changing', () => {
-  it('sets what is given and leaves the rest', async () => {
+  it('sets given fields and keeps the others', async () => {
     const { id } = await client.register(url);
     const { body } = await client.ask('change', { id, body: { events: ['batch.created'] } });
     expect(body).toMatchObject({ id, url, events: ['batch.created'], active: true });
@@ -308,7 +311,7 @@ describe('changing', () => {
 });
 
 describe('rotating', () => {
-  it('gives a new secret, the previous one serving on for a day', async () => {
+  it('returns a new secret, and the previous one signs for a day', async () => {
     const { id, secret } = await client.register(url);
     const before = Date.now();
     const { body } = await client.ask('rotate', { id });
@@ -318,7 +321,7 @@ describe('rotating', () => {
     expect(Math.abs(lastsMs - 24 * 60 * 60 * 1_000)).toBeLessThan(10_000);
   });
 
-  it('ends no secret before its time: a rotation that would is refused, unless it ends all of them', async () => {
+  it('refuses a rotation that would end an earlier secret before its grace period, unless it ends all of them', async () => {
     const { id } = await client.register(url);
     const other = await client.register(url);
     await client.ask('rotate', { id });
@@ -333,7 +336,7 @@ describe('rotating', () => {
     expect((await client.ask('rotate', { id })).status).toBe(200);
   });
 
-  it('lets the previous one serve no longer at 0', async () => {
+  it('ends the previous secret immediately with a grace period of 0', async () => {
     const { id } = await client.register(url);
     const { body } = await client.ask('rotate', { id, body: { gracePeriodSeconds: 0 } });
     expect(body.previousSecretExpiresAt).toBeNull();
@@ -350,7 +353,7 @@ describe('rotating', () => {
 });
 
 describe('deleting', () => {
-  it('answers 204, and then there is nothing', async () => {
+  it('answers 204, and the webhook is 404 afterwards', async () => {
     const { id } = await client.register(url);
     const { status, body } = await client.ask('remove', { id });
     expect({ status, body }).toEqual({ status: 204, body: undefined });
@@ -361,7 +364,7 @@ describe('deleting', () => {
 });
 
 describe('testing', () => {
-  it('sends to that endpoint only, signed, and answers what the receiver said', async () => {
+  it('sends a signed delivery to that endpoint only, and returns the answer of the receiver', async () => {
     await using receiver = await openReceiver();
     await using other = await openReceiver();
     const { id } = await client.register(receiver.url, ['sync.completed']);
@@ -383,7 +386,7 @@ describe('testing', () => {
     expect(other.hits).toHaveLength(0);
   });
 
-  it('stands in the attempt log', async () => {
+  it('is in the attempt log', async () => {
     await using receiver = await openReceiver((_hit, response) => void response.writeHead(500).end());
     const { id } = await client.register(receiver.url);
     await client.ask('test', { id });
@@ -406,7 +409,7 @@ describe('testing', () => {
     ]);
   });
 
-  it('never counts as a failure, not even of a disabled endpoint', async () => {
+  it('never counts as a failure, also of a disabled endpoint', async () => {
     await using receiver = await openReceiver((_hit, response) => void response.writeHead(410).end());
     const { id } = await client.register(receiver.url);
     for (let n = 0; n < 12; n += 1) {
@@ -418,7 +421,7 @@ describe('testing', () => {
     expect((await client.ask('test', { id })).body).toMatchObject({ delivered: false, responseStatus: 410 });
   });
 
-  it('is answered 200 even where the receiver takes its whole ten seconds', async () => {
+  it('is answered 200 although the receiver takes ten seconds', async () => {
     await using receiver = await openReceiver(() => undefined);
     const { id } = await client.register(receiver.url);
     const { status, body } = await client.ask('test', { id });
@@ -434,7 +437,7 @@ describe('testing', () => {
 });
 
 describe('a secret', () => {
-  it('stands in no log line, no document, no metric and no answer but the two', async () => {
+  it('is in no log line, document, metric and answer but registration and rotation', async () => {
     await using receiver = await openReceiver();
     const webhooks = await house.start();
     const { id, secret } = await client.register(receiver.url);

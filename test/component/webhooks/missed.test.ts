@@ -30,7 +30,7 @@ const quiet = () => new Promise((resolve) => setTimeout(resolve, 1_500));
 const isActive = async (client: Client, id: string) => (await client.ask('get', { id })).body.active;
 
 describe.concurrent('a disabled endpoint', { timeout: 90_000 }, () => {
-  it('is sent nothing old when it is enabled, and everything that it missed by a replay', async () => {
+  it('gets no earlier event when it is enabled, and all missed events by a replay', async () => {
     await using receiver = await openReceiver();
     const client = house.newClient();
     const id = await openEndpoint(client, receiver);
@@ -50,7 +50,7 @@ describe.concurrent('a disabled endpoint', { timeout: 90_000 }, () => {
     expect(idsOf(receiver.hits.slice(21))).toEqual(new Set(missed));
   });
 
-  it('is sent what was still open when it was disabled, though the events are older', async () => {
+  it('gets the events that were open at its disabling, although they are older', async () => {
     await using receiver = await openReceiver();
     const client = house.newClient();
     const id = await openEndpoint(client, receiver);
@@ -77,7 +77,7 @@ describe.concurrent('a disabled endpoint', { timeout: 90_000 }, () => {
     expect(idsOf(receiver.hits.slice(before))).toEqual(new Set(open));
   });
 
-  it('is sent those only by a replay whose span includes the moment, and exactly as many as were counted', async () => {
+  it('gets the open events only by a replay whose span has the disabling, as many as were counted', async () => {
     await using receiver = await openReceiver();
     const client = house.newClient();
     const id = await openEndpoint(client, receiver);
@@ -103,7 +103,7 @@ describe.concurrent('a disabled endpoint', { timeout: 90_000 }, () => {
     expect(receiver.hits).toHaveLength(before + 7 + 17 + 11);
   });
 
-  it('is sent nothing that occurred after it was disabled for its failures, by a replay until then', async () => {
+  it('gets no event after its disabling by a replay until that time', async () => {
     await using receiver = await openReceiver();
     const client = house.newClient();
     const id = await openEndpoint(client, receiver);
@@ -129,7 +129,7 @@ describe.concurrent('a disabled endpoint', { timeout: 90_000 }, () => {
   });
 
   it.each([800, 1_000, 60_000])(
-    'is sent what it missed though the clock of webhooks is %i ms behind',
+    'gets its missed events although the clock of webhooks is %i ms behind',
     async (behindMs) => {
       await using receiver = await openReceiver();
       const client = house.newClient();
@@ -146,7 +146,7 @@ describe.concurrent('a disabled endpoint', { timeout: 90_000 }, () => {
     },
   );
 
-  it('refuses a replay until it is enabled', async () => {
+  it('refuses a replay while it is disabled', async () => {
     const client = house.newClient();
     const { id } = await client.register('http://127.0.0.1:9/');
     await client.ask('change', { id, body: { active: false } });
@@ -155,7 +155,7 @@ describe.concurrent('a disabled endpoint', { timeout: 90_000 }, () => {
     });
   });
 
-  it('of ten thousand events, undelivered or missed, is sent all', async () => {
+  it('gets each of ten thousand undelivered or missed events', async () => {
     await using receiver = await openReceiver();
     const client = house.newClient();
     const id = await openEndpoint(client, receiver);
@@ -209,7 +209,7 @@ describe.concurrent('a replay', { timeout: 60_000 }, () => {
   });
 
   it.each(['0000-01-01', '0001-01-01', '1601-01-01', '1969-12-31T23:59:59Z'])(
-    'sends everything since %s, though the stream knows no such time',
+    'sends all events since %s, although the stream has no such time',
     async (since) => {
       await using receiver = await openReceiver();
       const client = house.newClient();
@@ -242,7 +242,7 @@ describe.concurrent('a replay', { timeout: 60_000 }, () => {
     expect(error).toMatchObject({ code: 'invalid_request', detail: expect.stringMatching(words) });
   });
 
-  it('names everything that is wrong', async () => {
+  it('names all errors of its body', async () => {
     const client = house.newClient();
     const { id } = await client.register('http://127.0.0.1:9/');
     const body = { since: 'yesterday', until: 'tomorrow', events: ['supplier.created', 'x'] };
@@ -257,7 +257,7 @@ describe.concurrent('a replay', { timeout: 60_000 }, () => {
 });
 
 describe.concurrent('webhook.disabled', () => {
-  it('goes to the others and not to the disabled one', async () => {
+  it('is delivered to other endpoints and not to the disabled one', async () => {
     await using receiver = await openReceiver();
     await using other = await openReceiver();
     const client = house.newClient();

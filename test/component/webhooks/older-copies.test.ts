@@ -89,7 +89,7 @@ const ofOnePush = 'webhooks was killed, and starts after the next pushes';
 
 describe.each(Object.entries(orders))('%s', (title, order) => {
   it.each(title === ofOnePush ? [1, 12, 500] : [12])(
-    'every event after a restore by %s pushes is delivered, and an old place of the feed is refused',
+    'every event of %s pushes after a restore of NATS is delivered, and an old cursor of the feed is refused',
     { timeout: 90_000 },
     async (lost) => {
       const client = house.newClient();

@@ -52,7 +52,7 @@ it(
   },
 );
 
-it('a replica stops at once, whatever it waits for', { timeout: 60_000 }, async () => {
+it('a replica stops immediately, whatever it waits for', { timeout: 60_000 }, async () => {
   const replica = await house.start();
   mongodb.hold();
   await mongodb.kill();
@@ -64,7 +64,7 @@ it('a replica stops at once, whatever it waits for', { timeout: 60_000 }, async 
   await mongodb.resume();
 });
 
-it('goes on with its endpoints after it had to make the event stream again', async () => {
+it('webhooks delivers after it had to create EVENT_BATCHES again', async () => {
   await using _ = await house.start();
   await using receiver = await openReceiver();
   await house.newClient().announce(100);
@@ -90,7 +90,7 @@ it('goes on with its endpoints after it had to make the event stream again', asy
   expect(await receiver.received(151, { withinMs: 20_000 })).toHaveLength(151);
 });
 
-it('refuses what needs the event stream with 503 while the stream is missing', async () => {
+it('requests that need the missing stream EVENTS are answered 503', async () => {
   await using _ = await house.start();
   await using receiver = await openReceiver();
   const client = house.newClient();
@@ -106,7 +106,7 @@ it('refuses what needs the event stream with 503 while the stream is missing', a
   for (const refused of asked) expect(refused).toMatchObject({ reason: { code: 'unavailable' } });
 });
 
-it('goes on with endpoints that are ahead of a stream that an operator put back to an older copy', async () => {
+it('endpoints whose offset is after the end of a restored stream get later events', async () => {
   await using receiver = await openReceiver();
   const client = house.newClient();
   const first = await house.start();
@@ -120,7 +120,7 @@ it('goes on with endpoints that are ahead of a stream that an operator put back 
   expect(await receiver.received(3)).toHaveLength(3);
 });
 
-it('gives an endpoint its present kinds, where it changed them ahead of a stream that an operator put back', async () => {
+it('an endpoint that changed its kinds after the end of a restored stream gets its present kinds', async () => {
   await using receiver = await openReceiver();
   const client = house.newClient();
   const first = await house.start();
@@ -137,25 +137,29 @@ it('gives an endpoint its present kinds, where it changed them ahead of a stream
   expect(await endpoints.findOne({ _id: id })).toMatchObject({ eventsAfter, earlierEvents: [] });
 });
 
-it('goes on from the beginning of the log after an operator deleted it', { timeout: 60_000 }, async () => {
-  await using _ = await house.start();
-  await using receiver = await openReceiver();
-  const client = house.newClient();
-  await client.register(receiver.url);
-  await client.announce(3);
-  for (let n = 0; n < 30; n += 1) await client.announce();
-  await receiver.received(33);
-  const nats = await connect({ servers: house.nats.url });
-  const { streams } = await jetstreamManager(nats);
-  await streams.delete('EVENT_BATCHES');
-  await nats.close();
-  const announce = (): Promise<string[]> => client.announce().catch(() => []);
-  const [eventId] = await eventually(announce, (ids) => ids.length > 0, 30_000);
-  const isIt = ({ headers }: Hit): boolean => headers['webhook-id'] === eventId;
-  expect(await receiver.received(1, { withinMs: 20_000, where: isIt })).toHaveLength(1);
-});
+it(
+  'webhooks reads EVENT_BATCHES from its beginning after an operator deleted the stream',
+  { timeout: 60_000 },
+  async () => {
+    await using _ = await house.start();
+    await using receiver = await openReceiver();
+    const client = house.newClient();
+    await client.register(receiver.url);
+    await client.announce(3);
+    for (let n = 0; n < 30; n += 1) await client.announce();
+    await receiver.received(33);
+    const nats = await connect({ servers: house.nats.url });
+    const { streams } = await jetstreamManager(nats);
+    await streams.delete('EVENT_BATCHES');
+    await nats.close();
+    const announce = (): Promise<string[]> => client.announce().catch(() => []);
+    const [eventId] = await eventually(announce, (ids) => ids.length > 0, 30_000);
+    const isIt = ({ headers }: Hit): boolean => headers['webhook-id'] === eventId;
+    expect(await receiver.received(1, { withinMs: 20_000, where: isIt })).toHaveLength(1);
+  },
+);
 
-it('makes ATTEMPTS again when an operator deleted it', async () => {
+it('webhooks creates ATTEMPTS again when an operator deleted the stream', async () => {
   await using _ = await house.start();
   const nats = await connect({ servers: house.nats.url });
   const { streams } = await jetstreamManager(nats);
@@ -175,7 +179,7 @@ it('makes ATTEMPTS again when an operator deleted it', async () => {
 // turn, and they come back by themselves or the test starts them again.
 // What this proves: every event that the stream took reaches every endpoint, under one webhook-id.
 it(
-  'every event reaches every healthy endpoint though everything dies once',
+  'every event reaches every healthy endpoint although each process is killed once',
   { timeout: 180_000 },
   async () => {
     await using stack = new AsyncDisposableStack();

@@ -22,7 +22,7 @@ function cutOffBy({ lines }: House): number {
 const timesMax = 2;
 
 it(
-  'each event goes out once while replicas come and stop, but for the attempts that they cut off',
+  'each event is delivered once while replicas start and stop, except for attempts that they cut off',
   { timeout },
   async () => {
     await using house = await openHouse();
@@ -67,7 +67,7 @@ it('no event is lost where a replica is killed', { timeout }, async () => {
   expect(Math.max(0, ...(await traffic.doubles()))).toBeLessThanOrEqual(timesMax);
 });
 
-it('no event is lost where a replica stands still and wakes', { timeout }, async () => {
+it('no event is lost where a replica is stopped and resumed', { timeout }, async () => {
   await using house = await openHouse();
   await using asleep = await startWebhookProcess(house.environment);
   const other = await house.start();

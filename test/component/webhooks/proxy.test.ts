@@ -111,7 +111,7 @@ async function openProxy() {
   };
 }
 
-it.each(['http', 'https'])('deliver over %s by CONNECT to the address', async (scheme) => {
+it.each(['http', 'https'])('deliveries go over %s by CONNECT to the checked address', async (scheme) => {
   await using receiver = await openReceiver(answer(204), scheme === 'https' ? { certificate } : {});
   const client = house.newClient();
   const { id } = await client.register(receiver.url.replace('127.0.0.1', 'receiver.test'));
@@ -125,7 +125,7 @@ it.each(['http', 'https'])('deliver over %s by CONNECT to the address', async (s
   );
 });
 
-it('deliver on another connection where the receiver has closed the one that was kept', async () => {
+it('deliveries use a new connection of the proxy where the receiver closed the kept one', async () => {
   const closed = Promise.withResolvers<void>();
   await using receiver = await openReceiver((_hit, response, { socket }) => {
     socket.once('close', () => closed.resolve());
@@ -140,7 +140,7 @@ it('deliver on another connection where the receiver has closed the one that was
   }
 });
 
-it('take a kept connection that the receiver closes after the request for a failure', async () => {
+it('deliveries fail where the receiver closes a kept connection after the request', async () => {
   await using receiver = await openReceiver(breakKept('closes', 0));
   const client = house.newClient();
   const { id } = await client.register(receiver.url.replace('127.0.0.1', 'receiver.test'));
@@ -170,7 +170,7 @@ it.each(
   },
 );
 
-it('try the next address of a name where the proxy cannot connect to the first', async () => {
+it('deliveries try the next address of a name where the proxy cannot connect to the first', async () => {
   await using receiver = await openReceiver();
   const client = house.newClient();
   addresses = ['127.0.0.2', '127.0.0.1'];
@@ -183,7 +183,7 @@ it('try the next address of a name where the proxy cannot connect to the first',
   expect(proxy.asked.slice(-2)).toEqual([`127.0.0.2:${receiver.port}`, `127.0.0.1:${receiver.port}`]);
 });
 
-it('ask the proxy for nothing where an address is refused', async () => {
+it('deliveries to a refused address send the proxy no request', async () => {
   await using receiver = await openReceiver();
   const client = house.newClient();
   const { id } = await client.register(receiver.url.replace('127.0.0.1', 'moving.test'));
@@ -201,7 +201,7 @@ it('ask the proxy for nothing where an address is refused', async () => {
   expect(proxy.asked).toHaveLength(before);
 });
 
-it('blame the receiver where the proxy cannot connect to it', async () => {
+it('deliveries fail for the receiver where the proxy cannot connect to it', async () => {
   await using receiver = await openReceiver();
   const client = house.newClient();
   const { id } = await client.register(receiver.url.replace('127.0.0.1', 'receiver.test'));
@@ -217,7 +217,7 @@ it('blame the receiver where the proxy cannot connect to it', async () => {
   }
 });
 
-it('does not keep a connection to a proxy that never answers', { timeout: 40_000 }, async () => {
+it('deliveries keep no connection to a proxy that never answers', { timeout: 40_000 }, async () => {
   await using receiver = await openReceiver();
   const client = house.newClient();
   const { id } = await client.register(receiver.url.replace('127.0.0.1', 'receiver.test'));
@@ -235,7 +235,7 @@ it('does not keep a connection to a proxy that never answers', { timeout: 40_000
   }
 });
 
-it('blame no receiver where the machine of the proxy is gone', async () => {
+it('deliveries count as no failure where the machine of the proxy is away', async () => {
   using blackHole = await openBlackHole();
   await using other = await openHouse();
   await other.start({ resolve: async () => ['127.0.0.1'] }, { WEBHOOK_EGRESS_PROXY: blackHole.url });
@@ -253,24 +253,27 @@ it.each([
     'wants credentials',
     { start: async () => proxy.refuseWith(407), end: async () => proxy.refuseWith(undefined) },
   ],
-])('blame no receiver while the proxy %s, and deliver all afterwards', async (_what, { start, end }) => {
-  await using receiver = await openReceiver(answer(204));
-  const client = house.newClient();
-  const { id } = await client.register(receiver.url.replace('127.0.0.1', 'receiver.test'));
-  await start();
-  try {
-    await expect(client.ask('test', { id })).rejects.toMatchObject({
-      code: 'unavailable',
-      detail: expect.stringContaining('the egress proxy'),
-    });
-    await client.announce(30);
-    await new Promise((resolve) => setTimeout(resolve, 2_500));
-  } finally {
-    await end();
-  }
-  await receiver.received(30);
-  const { body: webhook } = await client.ask('get', { id });
-  expect(webhook).toMatchObject({ active: true, consecutiveFailures: 0 });
-  const { body: log } = await client.ask('deliveries', { id, query: 'outcome=failed' });
-  expect(log.entities).toEqual([]);
-});
+])(
+  'deliveries count as no failure while the proxy %s, and succeed afterwards',
+  async (_what, { start, end }) => {
+    await using receiver = await openReceiver(answer(204));
+    const client = house.newClient();
+    const { id } = await client.register(receiver.url.replace('127.0.0.1', 'receiver.test'));
+    await start();
+    try {
+      await expect(client.ask('test', { id })).rejects.toMatchObject({
+        code: 'unavailable',
+        detail: expect.stringContaining('the egress proxy'),
+      });
+      await client.announce(30);
+      await new Promise((resolve) => setTimeout(resolve, 2_500));
+    } finally {
+      await end();
+    }
+    await receiver.received(30);
+    const { body: webhook } = await client.ask('get', { id });
+    expect(webhook).toMatchObject({ active: true, consecutiveFailures: 0 });
+    const { body: log } = await client.ask('deliveries', { id, query: 'outcome=failed' });
+    expect(log.entities).toEqual([]);
+  },
+);

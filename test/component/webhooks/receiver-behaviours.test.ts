@@ -87,14 +87,14 @@ const slowHeaders: Behaviour = (_hit, response) => {
 };
 
 describe.concurrent('succeeds', () => {
-  it.each([200, 201, 202, 204])('with %i', async (status) => {
+  it.each([200, 201, 202, 204])('when it answers %i', async (status) => {
     await using receiver = await openReceiver(answer(status));
     expect(await attemptAt(receiver.url)).toMatchObject({
       event: 'supplier.created', attempt: 1, outcome: 'succeeded', responseStatus: status, error: null, nextAttemptAt: null,
     }); // prettier-ignore
   });
 
-  it('after an informational answer', async () => {
+  it('when it answers after an informational answer', async () => {
     await using receiver = await openReceiver((_hit, response) => {
       response.writeEarlyHints({ link: '</x>; rel=preload' });
       response.writeHead(204).end();
@@ -113,7 +113,7 @@ describe.concurrent('succeeds', () => {
   });
 
   it.each(['http', 'https'])(
-    'on another connection where it has closed the one that was kept, over %s',
+    'on a new connection where it has closed the kept one, over %s',
     async (scheme) => {
       const certificate = scheme === 'https' ? { certificate: trusted } : {};
       const closed = Promise.withResolvers<void>();
@@ -139,7 +139,7 @@ describe.concurrent('succeeds', () => {
     },
   );
 
-  it('at the second address of its name where no server listens at the first', async () => {
+  it('at the second address of its name where nothing listens at the first', async () => {
     await using receiver = await openReceiver();
     const entry = await attemptAt(receiver.url.replace('127.0.0.1', 'two.test'));
     expect(entry).toMatchObject({ attempt: 1, outcome: 'succeeded', error: null });
@@ -149,7 +149,7 @@ describe.concurrent('succeeds', () => {
   it.each([
     ['a second where its receiver says nothing of that', '', 1_000, 2_500],
     ['two seconds less than its receiver says', 'keep-alive: timeout=5\r\n', 3_000, 4_200],
-  ])('and its connection is kept for %s', async (_long, header, keptMs, lessThanMs) => {
+  ])('and its connection is kept open for %s', async (_long, header, keptMs, lessThanMs) => {
     const idle = Promise.withResolvers<{ clockMs: number; idleMs: number }>();
     await using server = await openSocketServer((socket) =>
       socket.once('data', () => {
@@ -180,16 +180,19 @@ describe.concurrent('succeeds', () => {
 });
 
 describe.concurrent('fails', () => {
-  it.each([301, 302, 303, 307, 308])('with a redirect of %i, which is not followed', async (status) => {
-    await using target = await openReceiver();
-    await using receiver = await openReceiver(answer(status, { location: target.url }));
-    expect(await attemptAt(receiver.url)).toMatchObject({
+  it.each([301, 302, 303, 307, 308])(
+    'when it answers with a redirect %i, which is not followed',
+    async (status) => {
+      await using target = await openReceiver();
+      await using receiver = await openReceiver(answer(status, { location: target.url }));
+      expect(await attemptAt(receiver.url)).toMatchObject({
       outcome: 'failed', responseStatus: status, error: expect.stringContaining('redirect'), nextAttemptAt: expect.any(String),
     }); // prettier-ignore
-    expect(target.hits).toHaveLength(0);
-  });
+      expect(target.hits).toHaveLength(0);
+    },
+  );
 
-  it.each([304, 400, 401, 403, 404, 429, 500, 502, 503])('with %i', async (status) => {
+  it.each([304, 400, 401, 403, 404, 429, 500, 502, 503])('when it answers %i', async (status) => {
     await using receiver = await openReceiver(answer(status));
     expect(await attemptAt(receiver.url)).toMatchObject({ outcome: 'failed', responseStatus: status });
   });
@@ -260,7 +263,7 @@ describe.concurrent('fails', () => {
     });
   });
 
-  it('when it answers 100 Continue, which the HTTP client takes for no answer at all', async () => {
+  it('when it answers 100 Continue, which the HTTP client rejects', async () => {
     await using server = await openSocketServer((socket) =>
       socket.once('data', () => socket.write('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n')),
     );
@@ -361,7 +364,7 @@ it('fails, and crashes nothing, when its name no longer resolves or leads inside
   expect(receiver.hits).toHaveLength(1);
 });
 
-it('leaves the well-behaved one alone', async () => {
+it('a healthy receiver beside them gets its deliveries', async () => {
   await using good = await openReceiver();
   await using bad = await openReceiver(answer(500));
   const client = house.newClient();

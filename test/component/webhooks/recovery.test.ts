@@ -38,7 +38,7 @@ const due = (house: House, id: string) =>
     .collection<Stored>('webhook_endpoints')
     .updateOne({ _id: id }, { $set: { 'recovery.dueAt': new Date() } });
 
-it('after a night it is enabled once, and gets what it has missed', async () => {
+it('a webhook with `recover` is enabled once after a night, and gets its missed events', async () => {
   await using house = await openHouse();
   await house.start();
   await using receiver = await openReceiver(answer(500));
@@ -89,7 +89,7 @@ it('after a night it is enabled once, and gets what it has missed', async () => 
   expect(watching.hits).toHaveLength(1);
 });
 
-it('a replica that dies between the steps leaves each to another', async () => {
+it('another replica continues the recovery of a webhook at each step where a replica dies', async () => {
   await using house = await openHouse();
   await house.start();
   await using receiver = await openReceiver(answer(500));
@@ -123,7 +123,7 @@ it.each([
   ['failures', false, undefined],
   ['failures', true, 'test'],
 ])(
-  'an endpoint that is disabled by %s while missed events are sent is sent none later (recover: %s)',
+  'an endpoint that is disabled by %s while missed events are sent gets no further one (recover: %s)',
   async (by, recover, step) => {
     await using house = await openHouse();
     await house.start();
@@ -146,7 +146,7 @@ it.each([
   },
 );
 
-it('without recover none comes back, nor where its caller says otherwise, nor after 410', async () => {
+it('a webhook without `recover`, paused by its caller, or disabled by 410 is not enabled', async () => {
   await using house = await openHouse();
   await house.start();
   await using receiver = await openReceiver(answer(500));
@@ -171,7 +171,7 @@ it('without recover none comes back, nor where its caller says otherwise, nor af
 it.each([
   ['its caller enables it', { active: true }, { active: true, step: undefined }],
   ['its caller asks for a recovery', { recover: true }, { active: false, step: 'enable' }],
-])('a step that an operator stores is seen where %s at that moment', async (_, wanted, then) => {
+])('a recovery step of an operator is carried out where %s at that moment', async (_, wanted, then) => {
   await using house = await openHouse();
   const endpoints = await openEndpoints(house.store);
   const operator = openDisabledWebhooks(house.store);

@@ -4,7 +4,7 @@ import { openHouse } from '../../support/webhooks.ts';
 
 const body = { url: 'http://127.0.0.1:9/', events: ['supplier.created', 'batch.created'] };
 
-it('the same key and body is the same webhook, with its secret', async () => {
+it('a registration with the same Idempotency-Key and body returns the same webhook and secret', async () => {
   await using house = await openHouse();
   await house.start();
   const acme = house.newClient();
@@ -21,7 +21,7 @@ it('the same key and body is the same webhook, with its secret', async () => {
   expect((await acme.ask('list')).body.total).toBe(3);
 });
 
-it('another body, a deleted webhook and a rotated one are 409, and a day later it is another webhook', async () => {
+it('an Idempotency-Key with another body, or of a deleted or rotated webhook, is 409, and new a day later', async () => {
   await using house = await openHouse();
   await house.start();
   const acme = house.newClient();
@@ -49,7 +49,7 @@ it('another body, a deleted webhook and a rotated one are 409, and a day later i
   expect((await acme.ask('register', { key: 'one', body })).body.id).not.toBe(first.id);
 });
 
-it('two at once are one webhook, and what a replica has begun another completes', async () => {
+it('concurrent registrations with one key make one webhook, which another replica may complete', async () => {
   await using house = await openHouse();
   await house.start();
   await house.start();
@@ -68,7 +68,7 @@ it('two at once are one webhook, and what a replica has begun another completes'
   expect((await acme.ask('list')).body.total).toBe(1);
 });
 
-it('a refused registration leaves its key free', async () => {
+it('a refused registration leaves its Idempotency-Key free', async () => {
   await using house = await openHouse();
   await house.start({}, { WEBHOOK_ENDPOINTS_MAX: '1' });
   const acme = house.newClient();

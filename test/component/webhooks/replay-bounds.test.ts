@@ -30,7 +30,7 @@ async function replay(client: Client, asking: Asking): Promise<{ queued?: number
 // Setup: two replicas, and a receiver that never answers.
 // Timeline: 2,000 events are replayed once, then concurrently, by ids and by time, and after a restart of both replicas.
 // What this proves: the log has one copy, no larger than the span itself, until the receiver has got it.
-it('adds one copy of the span to the log, however often and wherever a caller repeats a replay', async () => {
+it('a replay that a caller repeats at any replica adds one copy of the events to the log', async () => {
   await using house = await openHouse();
   const begin = async (): Promise<Webhooks[]> => [await house.start(), await house.start()];
   const replicas = await begin();
@@ -78,7 +78,7 @@ it('adds one copy of the span to the log, however often and wherever a caller re
   );
 });
 
-it('takes one of concurrent replays of named events, and the next once the event is delivered', async () => {
+it('one of concurrent replays of named events is accepted, and the next after the delivery', async () => {
   await using house = await openHouse();
   await house.start();
   await house.start();
@@ -102,7 +102,7 @@ it('takes one of concurrent replays of named events, and the next once the event
   }
 });
 
-it('waits for a replica that stores a replay, until that replica must be dead', async () => {
+it('a replay waits for a replica that stores another one, until that replica must be dead', async () => {
   await using house = await openHouse();
   await house.start();
   await using receiver = await openReceiver();
@@ -120,7 +120,7 @@ it('waits for a replica that stores a replay, until that replica must be dead', 
   expect(await replay(client, asking)).toEqual({ queued: 2 });
 });
 
-it('bounds the bytes that the replays of an integration add to the log on a day', async () => {
+it('the replays of an integration add a bounded number of bytes to the log on a day', async () => {
   await using house = await openHouse();
   await house.start();
   await using receiver = await openReceiver();

@@ -29,7 +29,7 @@ function expectSchedule(hits: readonly Hit[], seconds: readonly number[]): void 
 const eventIds = (hits: readonly Hit[]) => hits.map(({ headers }) => headers['webhook-id']);
 
 describe.concurrent('the schedule', { timeout: 120_000 }, () => {
-  test('an endpoint that is dead from the start is hit ten times in 73 s, one event after the other, and disabled', async () => {
+  test('an endpoint that always fails gets ten attempts in 73 s, one event at a time, and is disabled', async () => {
     await using receiver = await openReceiver(answer(500));
     await using witness = await openReceiver();
     const client = house.newClient();
@@ -56,7 +56,7 @@ describe.concurrent('the schedule', { timeout: 120_000 }, () => {
     expect(receiver.hits).toHaveLength(10);
   });
 
-  test('an event that fails is tried at 0, 1, 6 and 36 s and then given up', async () => {
+  test('an event that fails is sent at 0, 1, 6 and 36 s and then given up', async () => {
     await using receiver = await openReceiver(answer(503));
     const client = house.newClient();
     const webhook = await client.register(receiver.url);
@@ -108,7 +108,7 @@ describe.concurrent('the schedule', { timeout: 120_000 }, () => {
     expect(body).toMatchObject({ active: true, consecutiveFailures: 0 });
   });
 
-  test('a 2xx sets the counter to zero', async () => {
+  test('a 2xx resets the count of failures', async () => {
     await using receiver = await openReceiver(answer(500));
     const client = house.newClient();
     const webhook = await client.register(receiver.url);
@@ -123,7 +123,7 @@ describe.concurrent('the schedule', { timeout: 120_000 }, () => {
     expect(active).toBe(true);
   });
 
-  test('410 disables at once', async () => {
+  test('410 disables the endpoint immediately', async () => {
     await using receiver = await openReceiver(answer(410));
     await using witness = await openReceiver();
     const client = house.newClient();

@@ -8,7 +8,7 @@ import { openHouse, secretKey, secretKeyOf } from '../../support/webhooks.ts';
 
 const token = 'Bearer the-callers-own-token-4711';
 
-it('headers go out with every delivery and test, and their values nowhere else', async () => {
+it('headers of a webhook are on every delivery and test, and their values nowhere else', async () => {
   await using house = await openHouse();
   await house.start();
   await using receiver = await openReceiver(
@@ -74,7 +74,7 @@ it('headers go out with every delivery and test, and their values nowhere else',
   expect(last?.headers).not.toHaveProperty('x-tenant');
 });
 
-it('headers stay at their origin: a url of another drops them, and the answer names them', async () => {
+it('a url of another origin drops the headers of a webhook, and the answer names them', async () => {
   await using house = await openHouse();
   await house.start();
   await using receiver = await openReceiver();
@@ -114,7 +114,7 @@ it('headers stay at their origin: a url of another drops them, and the answer na
   expect(receiver.hits.at(-1)?.headers).toMatchObject({ authorization: token });
 });
 
-it('what is wrong with the settings is 400, all of it named', async () => {
+it('wrong settings of a webhook are 400 with all errors', async () => {
   await using house = await openHouse();
   await house.start();
   const acme = house.newClient();
@@ -177,7 +177,7 @@ it('what is wrong with the settings is 400, all of it named', async () => {
   );
 });
 
-it('only details=true shows the settings', async () => {
+it('only details=true shows the settings of a webhook', async () => {
   await using house = await openHouse();
   await house.start();
   const acme = house.newClient();
@@ -264,7 +264,7 @@ it('Retry-After holds for the receiver that sent it, and not for that of another
 /** One after the other they take 25 ms each, and as much again as the machine needs. */
 const allWithinMs = 60_000;
 
-it('one at a time is one at a time, while replicas come and go', async () => {
+it('a webhook with inFlightMax 1 has one delivery in flight, while replicas start and stop', async () => {
   await using house = await openHouse();
   const replicas = [await house.start()];
   let now = 0;
@@ -298,7 +298,7 @@ it('one at a time is one at a time, while replicas come and go', async () => {
   await others.received(600, { withinMs: allWithinMs });
 });
 
-it('one that hangs is cut off by a stopping owner, and the next owner begins it again, one at a time', async () => {
+it('a stopping owner cuts off a hanging delivery, and the next owner repeats it, one at a time', async () => {
   await using house = await openHouse();
   const first = await house.start();
   await using receiver = await openReceiver();

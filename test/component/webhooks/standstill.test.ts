@@ -71,7 +71,7 @@ async function postAndStandStill(port: number, asked: Promise<unknown>) {
   return await outcome;
 }
 
-it('the process reads an answer that came while it stood still before it calls the attempt too late', async () => {
+it('a process that was stopped reads an answer in its socket before it times the attempt out', async () => {
   await using receiver = await openDistantReceiver('setTimeout(() => response.writeHead(204).end(), 100);');
   expect(await postAndStandStill(receiver.port, receiver.asked())).toMatchObject({
     verdict: 'succeeded',
@@ -79,7 +79,7 @@ it('the process reads an answer that came while it stood still before it calls t
   });
 });
 
-it('a receiver that has still not answered then has failed', async () => {
+it('an attempt without an answer after a stop of the process has failed', async () => {
   await using receiver = await openDistantReceiver('');
   expect(await postAndStandStill(receiver.port, receiver.asked())).toMatchObject({
     verdict: 'failed',
@@ -91,7 +91,7 @@ it.each([
   ['closes', 'request.socket.end()'],
   ['resets', 'request.socket.resetAndDestroy()'],
 ])(
-  'a delivery after a standstill goes out on a new connection where the receiver %s the kept one meanwhile',
+  'a delivery after a stop of the process uses a new connection where the receiver %s the kept one meanwhile',
   async (_does, end) => {
     await using receiver = await openDistantReceiver(
       `response.writeHead(204).end(); setTimeout(() => ${end}, 100);`,

@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => house[Symbol.asyncDispose]());
 
 describe('when a replica is killed', { timeout: 90_000 }, () => {
-  it('a retry comes when it is due or as soon as another replica has taken over, and the schedule goes on', async () => {
+  it('a retry is made when it is due or as soon as another replica has taken over, and the schedule goes on', async () => {
     await using owner = await startWebhookProcess(house.environment);
     await using receiver = await openReceiver(answer(500));
     const client = house.newClient();
@@ -51,7 +51,7 @@ describe('when a replica is killed', { timeout: 90_000 }, () => {
     expect(idsOf(receiver.hits).size).toBe(1);
   });
 
-  it('a retry that falls due while no replica lives comes as soon as one does', async () => {
+  it('a retry that is due while no replica runs is made as soon as one runs', async () => {
     await using first = await startWebhookProcess(house.environment);
     await using receiver = await openReceiver(answer(500));
     const client = house.newClient();

@@ -11,7 +11,7 @@ import { startWebhookProcess } from '../../support/webhook-process.ts';
 import { openHouse } from '../../support/webhooks.ts';
 
 describe.concurrent('when a replica is killed', { timeout: 90_000 }, () => {
-  it('another delivers within five seconds what it had in flight, under the same ids', async () => {
+  it('another replica repeats its deliveries in flight within five seconds, under the same ids', async () => {
     await using house = await openHouse();
     await using first = await startWebhookProcess(house.environment);
     await using receiver = await openReceiver();
@@ -39,7 +39,7 @@ describe.concurrent('when a replica is killed', { timeout: 90_000 }, () => {
     for (const { headers } of receiver.hits) expect(headers['webhook-timestamp']).toMatch(/^\d+$/);
   });
 
-  it('another replica delivers what it held', async () => {
+  it('another replica delivers its backlog', async () => {
     await using house = await openHouse();
     await using first = await startWebhookProcess(house.environment);
     await using receiver = await openReceiver(answer(500));
@@ -59,7 +59,7 @@ describe.concurrent('when a replica is killed', { timeout: 90_000 }, () => {
 });
 
 it.concurrent(
-  'a replica that was only asleep leaves what others took over',
+  'a replica that was only stopped leaves its partitions to the replicas that took them over',
   { timeout: 90_000 },
   async () => {
     await using house = await openHouse();
@@ -92,7 +92,7 @@ it.concurrent(
 const stoppedWithinMs = 4_000;
 
 describe.concurrent('when a replica is stopped', { timeout: 60_000 }, () => {
-  it('what ends in time ends, what waits goes to another at once, and nothing comes twice', async () => {
+  it('short deliveries end, waiting ones go to another replica immediately, and none is duplicated', async () => {
     await using house = await openHouse();
     await using first = await startWebhookProcess(house.environment);
     await using receiver = await openReceiver();
@@ -113,7 +113,7 @@ describe.concurrent('when a replica is stopped', { timeout: 60_000 }, () => {
     expect(idsOf(receiver.hits.slice(1))).toEqual(new Set(ids));
   });
 
-  it('deliveries that hang are cut off, and another sends each of them once more', async () => {
+  it('hanging deliveries are cut off, and another replica sends each of them once more', async () => {
     await using house = await openHouse();
     await using first = await startWebhookProcess(house.environment);
     await using receiver = await openReceiver();

@@ -35,7 +35,7 @@ const attemptsOf = (eventId: string): Record<string, unknown>[] =>
     .filter((line) => line['msg'] === 'attempt' && line['eventId'] === eventId);
 
 describe('without a collector', () => {
-  it('an attempt is logged with the trace of its event, the second one too, and receivers hear nothing of it', async () => {
+  it('each attempt is logged with the trace of its event, and deliveries have no traceparent', async () => {
     await using _replica = await house.start();
     let failures = 1;
     await using receiver = await openReceiver((hit, response, request) =>
@@ -63,7 +63,7 @@ describe('without a collector', () => {
     expect(receiver.hits.some(({ headers }) => 'traceparent' in headers)).toBe(false);
   });
 
-  it('with WEBHOOK_TRACEPARENT receivers are told the trace of the event, and of no other', async () => {
+  it('with WEBHOOK_TRACEPARENT a delivery has the traceparent of its event', async () => {
     await using _replica = await house.start({}, { WEBHOOK_TRACEPARENT: 'true' });
     await using receiver = await openReceiver();
     const client = house.newClient();
@@ -82,7 +82,7 @@ describe('without a collector', () => {
 });
 
 describe('with a collector', () => {
-  it('each attempt is a span under the fan-out of its own push, and a replay begins under its request', async () => {
+  it('each attempt is a span under its push, and a replayed attempt under its request', async () => {
     await using collector = await openCollector();
     const replica = await house.start(
       {},

@@ -63,7 +63,7 @@ function created({ body }: Asked): object {
 }
 
 it.each([429, 503])(
-  "waits no longer after a %i where the machine's clock is set back meanwhile",
+  'a retry after a %i waits no longer where the clock of the machine is set back',
   async (status) => {
     const { client } = openAsked((one, count) => {
       setTimeout(() => vi.setSystemTime(Date.now() - 3_600_000), 3_000);
@@ -75,14 +75,14 @@ it.each([429, 503])(
   },
 );
 
-it('does not repeat the registration of a webhook that may have arrived', async () => {
+it('the client does not repeat a registration of a webhook that may have succeeded', async () => {
   const { client, asked } = openAsked(() => problem(503, 'unavailable'));
   const registration = { url: 'https://erp.example.com/', events: ['sync.completed' as const] };
   await expect(client.webhooks.register(registration)).rejects.toMatchObject({ status: 503 });
   expect(asked).toHaveLength(1);
 });
 
-it('repeats a registration under a key, with that key', async () => {
+it('the client repeats a registration with the same Idempotency-Key', async () => {
   const answers = [problem(503, 'unavailable'), Response.json({ id: 'wh_1' }, { status: 201 })];
   const { client, asked } = openAsked(() => answers.shift() ?? problem(500, 'internal'));
   const registration = { url: 'https://erp.example.com/', events: ['sync.completed' as const] };
@@ -95,7 +95,7 @@ it('repeats a registration under a key, with that key', async () => {
     });
 });
 
-it('ends at once when its signal is aborted, waiting or not', async () => {
+it('a call ends immediately when its signal is aborted', async () => {
   const { client, asked } = openAsked(() => problem(503, 'unavailable', { 'retry-after': '60' }));
   const abort = new AbortController();
   const pushing = client.push('suppliers', [supplier], { signal: abort.signal });
@@ -106,7 +106,7 @@ it('ends at once when its signal is aborted, waiting or not', async () => {
   expect(asked).toHaveLength(1);
 });
 
-it('ends a call that has a signal of its own at once when that of the client is aborted', async () => {
+it('a call with its own signal ends immediately when the signal of the client is aborted', async () => {
   const abort = new AbortController();
   const { client } = openAsked(() => problem(503, 'unavailable', { 'retry-after': '60' }), {
     signal: abort.signal,
@@ -149,7 +149,7 @@ for (const [limit, windowMs] of [
   [4, 1_000],
   [40, 10_000],
 ] as const) {
-  it(`uses nine tenths of ${limit} requests in ${windowMs} ms, with eight callers`, async () => {
+  it(`eight callers use nine tenths of ${limit} requests in ${windowMs} ms`, async () => {
     const service = limited(limit, windowMs);
     const { client, asked } = openAsked(service.respond);
     await client.push('suppliers', [supplier]);
@@ -165,7 +165,7 @@ for (const [limit, windowMs] of [
   });
 }
 
-it('fetches a token with id and secret once for many calls, and anew after a 401', async () => {
+it('the client fetches one token for many calls, and another one after a 401', async () => {
   let tokens = 0;
   const { client, asked } = openAsked(
     (one) => {
@@ -188,7 +188,7 @@ it('fetches a token with id and secret once for many calls, and anew after a 401
   expect(asked.at(-1)?.headers.get('authorization')).toBe('Bearer token-2');
 });
 
-it('ends a call at once when its signal is aborted while the token is fetched, and no other call', async () => {
+it('an aborted call that waits for a token ends immediately, and no other call', async () => {
   const { client, asked } = openAsked(
     async (one, count) => {
       if (!one.url.endsWith('/oauth/token')) return json(created(one));
@@ -207,7 +207,7 @@ it('ends a call at once when its signal is aborted while the token is fetched, a
   expect(asked).toHaveLength(3);
 });
 
-it('fails all calls, and nothing else, where the token is refused and no other is given', async () => {
+it('calls fail with 401, without an unhandled rejection, where no other token is available', async () => {
   let tokens = 0;
   const unhandled: unknown[] = [];
   const note = (error: unknown): void => void unhandled.push(error);

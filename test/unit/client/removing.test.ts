@@ -16,11 +16,11 @@ const clientWhere = (lost: number) => {
   });
 };
 
-it('is removed: the repeated call that finds nothing has found what it wanted', async () => {
+it('a repeated removal that gets 404 succeeds, as the first one may have removed the webhook', async () => {
   await expect(clientWhere(2).webhooks.remove('wh_1')).resolves.toBeUndefined();
 });
 
-it('was never there where the service had only refused the first call for its rate', async () => {
+it('a removal that gets 404 after a 429 fails', async () => {
   let calls = 0;
   const client = openClient({
     baseUrl: 'http://service.test',
@@ -30,6 +30,6 @@ it('was never there where the service had only refused the first call for its ra
   await expect(client.webhooks.remove('wh_1')).rejects.toThrow(RequestFailed);
 });
 
-it('was never there where the first answer says so', async () => {
+it('a removal that gets 404 at first fails', async () => {
   await expect(clientWhere(0).webhooks.remove('wh_1')).rejects.toThrow(RequestFailed);
 });

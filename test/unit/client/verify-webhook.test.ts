@@ -22,7 +22,7 @@ const headersOf = (by = secret, at = sentAt, id = 'sync_1-created-0'): Record<st
   'webhook-signature': new Webhook(by).sign(id, at, body),
 });
 
-it('gives the event, whose data has the type of its kind', async () => {
+it('verifyWebhook returns the event with the type of its kind', async () => {
   const event = await verifyWebhook({ secret, headers: headersOf(), body });
   if (event.event !== 'supplier.created') throw new Error(event.event);
   expect(event.data.internalId).toBe('sup_1');
@@ -34,7 +34,7 @@ it('gives the event, whose data has the type of its kind', async () => {
   expect(bytes).toEqual(event);
 });
 
-it('takes the bytes as an ArrayBuffer, of another realm too, and as a view of a part of one', async () => {
+it('verifyWebhook takes an ArrayBuffer, also of another realm, and a view of a part of one', async () => {
   const bytes = new TextEncoder().encode(body);
   const around = new Uint8Array(bytes.length + 16);
   around.set(bytes, 8);
@@ -50,7 +50,7 @@ it('takes the bytes as an ArrayBuffer, of another realm too, and as a view of a 
 });
 
 it.each([JSON.parse(body), null, undefined, 7])(
-  'says that a body must be the raw text or bytes: %j',
+  'verifyWebhook refuses a body that is not raw text or bytes: %j',
   async (parsed) => {
     await expect(verifyWebhook({ secret, headers: headersOf(), body: parsed })).rejects.toThrow(
       /^body: pass the raw text or bytes as received, before any parser; got (null|a value of type \w+)$/,

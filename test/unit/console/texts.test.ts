@@ -31,7 +31,7 @@ describe('the box', () => {
     [' a/b ', { kind: 'record', id: ' a/b ' }],
     ['sync_1', { kind: 'record', id: 'sync_1' }],
     ['  ', undefined],
-  ])('leads from %j to %j', (text, lead) => {
+  ])('of the search leads from %j to %j', (text, lead) => {
     expect(leadOf(text)).toEqual(lead);
   });
 
@@ -55,7 +55,7 @@ describe('an overdue push', () => {
     [expected, 'products: nothing for 31 h, expected every 26 h'],
     // Since the expectation was set, where no push is known.
     [{ ...expected, lastPushAt: null }, 'products: nothing for 31 h, expected every 26 h'],
-  ])('of %j is told as a sentence', (one, sentence) => {
+  ])('of %j has a sentence', (one, sentence) => {
     expect(sentenceOfOverdue('products', { ...one, isOverdue: true }, now)).toBe(sentence);
   });
 });
@@ -71,7 +71,7 @@ describe('CSV', () => {
     ['a,b', '"a,b"'],
     ['say "x"\nthen', '"say ""x""\nthen"'],
     ['plain', 'plain'],
-  ])('keeps %j text', (cell, written) => {
+  ])('stores %j as text and not as a formula', (cell, written) => {
     expect(csvOf([[cell]])).toBe(`${written}\r\n`);
   });
 
@@ -80,7 +80,7 @@ describe('CSV', () => {
   });
 });
 
-it('groups errors by their reason, the largest group first, whatever they quote', () => {
+it('groups errors by their reason without quoted values, the largest group first', () => {
   const errors = ['a "x"', 'b', 'a "y \\" z"', 'a ""'].map((error, index) => ({ error, index }));
   expect(groupByReason(errors).map(({ reason, errors: group }) => [reason, group.length])).toEqual([
     ['a “…”', 3],
@@ -99,7 +99,7 @@ describe('a curl', () => {
     expect(curlOf(remove('/webhook-events/wh_1'), base)).toContain('-X DELETE');
   });
 
-  it('has nothing in it that a shell would expand', () => {
+  it('has no text that a shell would expand', () => {
     const command = curlOf(post('/suppliers', { name: "it's $(rm) `x`" }), base);
     expect(command).toContain(String.raw`-d '{"name":"it'\''s $(rm) ` + '`x`' + String.raw`"}'`);
   });
@@ -154,12 +154,12 @@ describe('the sentence of a webhook', () => {
       last,
       'Disabled at 02:14:09: the receiver answered 410 Gone.',
     ],
-  ])('%# says how it is', (of, attempt, sentence) => {
+  ])('%# has the state of the webhook', (of, attempt, sentence) => {
     expect(sentenceOf(of, attempt, now)).toBe(sentence);
   });
 });
 
-it('shows times of today without their day, and UTC beside', () => {
+it('shows times of today without the day, beside UTC', () => {
   const at = new Date(2026, 10, 26, 2, 14, 9);
   expect(shortTime(at, new Date(2026, 10, 26, 23))).toBe('02:14:09');
   expect(shortTime(at, new Date(2026, 10, 27))).toBe('26 Nov 02:14:09');
@@ -167,7 +167,7 @@ it('shows times of today without their day, and UTC beside', () => {
   expect([3_400, 240_000, 7_200_000, 432_000_000].map(spanOf)).toEqual(['3 s', '4 min', '2 h', '5 d']);
 });
 
-it('takes a time in each form that it prints, as the interface takes it, and leaves other texts to the interface', () => {
+it('reads a time in each form that the console prints, and passes on other texts', () => {
   const now = new Date(2026, 10, 26, 23);
   const at = new Date(2026, 10, 26, 2, 14, 9);
   const other = new Date(2026, 9, 3, 2, 14, 9);
@@ -223,8 +223,8 @@ const succeeded = (eventId: string, minute: number): DeliveryAttempt =>
 const replayable = (failed: DeliveryAttempt[]) =>
   replayableIn(undeliveredIn(logPage(failed), logPage([])), undefined);
 
-describe('what a webhook never got', () => {
-  it('is the newest attempt of each event that failed and never succeeded, and no test', () => {
+describe('the list of undelivered events of a webhook', () => {
+  it('has the newest attempt of each event that failed and never succeeded, and no test', () => {
     const failed = [
       attemptOf('c', 9, { attempt: 2 }),
       attemptOf('t', 8, { event: 'webhook.test', attempt: 1 }),
@@ -237,7 +237,7 @@ describe('what a webhook never got', () => {
     expect(found.from).toBeUndefined();
   });
 
-  it('is told of no time before which a page of the log does not reach', () => {
+  it('names no time before the oldest attempt that was read', () => {
     const failed = [attemptOf('b', 7), attemptOf('a', 3)];
     const found = undeliveredIn(logPage(failed), logPage([succeeded('x', 8), succeeded('y', 5)], true));
     expect(namesOf(found)).toEqual(['b 4']);
@@ -249,11 +249,11 @@ describe('what a webhook never got', () => {
     [attemptOf('a', 1, { attempt: 2 }), 'none: disabled'],
     [attemptOf('a', 1, { event: 'webhook.test', attempt: 1 }), ''],
     [succeeded('a', 1), ''],
-  ])('%# says in the table what comes next', (one, words) => {
+  ])('%# shows the next step in the table', (one, words) => {
     expect(endOf(one)).toBe(words);
   });
 
-  it('is replayed from before its push, as the time of an event is before its first attempt', () => {
+  it('is replayed from the time of its push, which is before its first attempt', () => {
     const given = [attemptOf(idOf(4, 'created-0'), 9), attemptOf(idOf(3, 'created-0'), 8)];
     expect(replayable(given)).toEqual({
       since: '2026-11-26T02:02:59.999Z',
@@ -264,7 +264,7 @@ describe('what a webhook never got', () => {
     expect(timeBefore([])).toBeUndefined();
   });
 
-  it('counts apart what is of no push, of which no attempt tells when it occurred', () => {
+  it('counts events without a push separately, as their time is unknown', () => {
     const own = attemptOf('wh_1-disabled-1', 1);
     expect(replayable([own])).toMatchObject({ since: undefined, count: 0, undated: 1 });
     expect(replayable([attemptOf(idOf(4, 'created-0'), 9), own])).toMatchObject({
@@ -274,7 +274,7 @@ describe('what a webhook never got', () => {
     });
   });
 
-  it('is replayed also from before the successes that were read, where it was given up', () => {
+  it('is replayed from before the successes that were read, where an event was given up', () => {
     const old = attemptOf(idOf(2, 'created-0'), 3);
     const waited = attemptOf(idOf(1, 'created-0'), 2, { attempt: 2 });
     const delivered = attemptOf(idOf(1, 'created-1'), 4);
@@ -290,7 +290,7 @@ describe('what a webhook never got', () => {
     });
   });
 
-  it('is not known while a problem passes, and is nothing after one that does not', () => {
+  it('is unknown during a temporary problem, and empty after a lasting one', () => {
     const found = undeliveredIn(logPage([attemptOf(idOf(4, 'created-0'), 9)]), logPage([]));
     const [passes, stays] = [new Problem(503, 'busy'), new Problem(403, 'refused')];
     expect(replayableIn(undefined, undefined)).toBeUndefined();
@@ -311,20 +311,20 @@ describe('pages of a listing', () => {
   };
   const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((id) => ({ id })) as [Entity, Entity, Entity, Entity];
 
-  it('are one list in its order, whichever was read last', () => {
+  it('are one list in order, whichever page was read last', () => {
     const pages = read([1, [a, b], 4], [2, [c, d], 4]);
     expect(entitiesIn(pages)).toEqual([a, b, c, d]);
     expect(entitiesIn(withPage(pages, 1, pageOf([b, a], 4)))).toEqual([b, a, c, d]);
   });
 
-  it('have an entity once, as the page has it that was read last', () => {
+  it('have an entity once, from the page that was read last', () => {
     const newer = { ...b, state: 'failing' };
     expect(entitiesIn(read([1, [a, b], 4], [2, [newer, c], 4]))).toEqual([a, newer, c]);
     expect(entitiesIn(read([2, [b, c], 4], [1, [a, newer], 4]))).toEqual([a, newer, c]);
     expect(entitiesIn(read([1, [a, b], 4], [2, [b, c], 4], [1, [a, newer], 4]))).toEqual([a, newer, c]);
   });
 
-  it('are forgotten when the total is another one, so that no entity between them is left out unnoticed', () => {
+  it('are dropped when the total changes, so that no entity between them is missing', () => {
     expect(entitiesIn(read([1, [a, b], 4], [2, [d], 3]))).toEqual([d]);
     // A page behind the last one is none.
     expect(read([1, [a, b], 3], [2, [], 2]).size).toBe(0);
@@ -357,11 +357,11 @@ it.each([
     ],
     false,
   ],
-])('%# knows a record that is in none of the kinds that the token may read', (kinds, is) => {
+])('%# reports a record that is in no kind that the token may read', (kinds, is) => {
   expect(isNowhere(kinds)).toBe(is);
 });
 
-it('counts one thing as one, and items from 1 beside their index', () => {
+it('a count has the singular for one, and items count from 1', () => {
   expect([0, 1, 2_000].map((count) => counted(count, 'push', 'pushes'))).toEqual([
     '0 pushes',
     '1 push',
@@ -370,7 +370,7 @@ it('counts one thing as one, and items from 1 beside their index', () => {
   expect(placeOf(2)).toBe('3 (index 2)');
 });
 
-it('knows a page of this machine', () => {
+it('a page of this machine is recognised by its address', () => {
   expect(['localhost', '127.0.0.1', '127.1.2.3', '[::1]'].map(isOfThisMachine)).toEqual(
     Array.from({ length: 4 }, () => true),
   );

@@ -33,7 +33,7 @@ const textOf = ({ id, body }: { id: string; body: Uint8Array }) => ({
 const bytesOf = (messages: readonly { body: string }[]) =>
   messages.reduce((sum, { body }) => sum + Buffer.byteLength(body), 0);
 
-it('is one message of all events, with the place of the last of them', () => {
+it('an event batch is one message of all events, with the sequence of the last event', () => {
   const events = [event(0), event(1), event(2)];
   const messages = packEventBatches(stored(events, places(3)));
   expect(messages).toEqual([
@@ -48,7 +48,7 @@ it('is one message of all events, with the place of the last of them', () => {
   expect(found?.events().map(textOf)).toEqual(events);
 });
 
-it('brings every event as it was, whatever it says', () => {
+it('an event batch returns every event unchanged', () => {
   assert(
     property(array(jsonValue(), { minLength: 1 }), (all) => {
       const events = all.map((data, n) => event(n, data));
@@ -58,7 +58,7 @@ it('brings every event as it was, whatever it says', () => {
   );
 });
 
-it('brings ids and bodies as they were, wherever what they have in common ends', () => {
+it('an event batch returns ids and bodies unchanged, wherever their common prefix ends', () => {
   const ids = stringMatching(/^[a-c0-]{0,4}$/);
   const bodies = stringMatching(/^[a-c{" é😀]{0,4}$/u);
   const begins = ['', 'a', '0-'].flatMap((id) => ['', '{', '{"é":'].map((body) => ({ id, body })));
@@ -75,7 +75,7 @@ it('brings ids and bodies as they were, wherever what they have in common ends',
   );
 });
 
-it('holds once what some of its events have in common', () => {
+it('an event batch stores common prefixes of events once', () => {
   const common = 'acme'.repeat(100);
   const begins = ['created', 'updated'].map((kind) => ({ id: `${common}-`, body: `{"${kind}":"${common}` }));
   const events = Array.from({ length: 500 }, (_, n) => {
@@ -86,7 +86,7 @@ it('holds once what some of its events have in common', () => {
   expect(message?.body.length).toBeLessThan(500 * 16 + 4 * common.length);
 });
 
-it('is several where one would be too large, in order, each with its own place', () => {
+it('events too large for one batch become several batches in order, each with its sequence', () => {
   const events = Array.from({ length: 100 }, (_, n) => event(n, '\u{20ac}'.repeat(10_000)));
   const messages = packEventBatches(stored(events, places(100)));
   const sizes = messages.map(({ body }) => Buffer.byteLength(body));
@@ -98,14 +98,14 @@ it('is several where one would be too large, in order, each with its own place',
   );
 });
 
-it('holds an event alone that is larger than a batch usually is', () => {
+it('an event larger than the usual batch has a batch of its own', () => {
   const events = [event(0), event(1, 'x'.repeat(300_000)), event(2)];
   const found = read(packEventBatches(stored(events, places(3))));
   expect(found.map((one) => one.events().map(textOf))).toEqual(events.map((one) => [one]));
 });
 
 // Setup: a publisher died after the first two of four events; another one publishes all of them again.
-it('keeps apart what the stream had before and what it had not', () => {
+it('duplicate events of the stream and new events go into separate batches', () => {
   const events = [event(0), event(1), event(2), event(3)];
   const before = packEventBatches(stored(events.slice(0, 2), places(2)));
   const again = packEventBatches(stored(events, [...places(2, true), ...places(2)]));
@@ -118,7 +118,7 @@ it('keeps apart what the stream had before and what it had not', () => {
 describe('a batch for one endpoint', () => {
   const to = { endpointId: 'wh_1', integration: 'acme', sending: 'replay-7' };
 
-  it('names the endpoint, and brings its events as they were', () => {
+  it('names the endpoint, and returns its events unchanged', () => {
     const events = [event(0), event(1), event(2)];
     const messages = packAddressedBatches(to, events);
     expect(messages).toEqual([
@@ -130,7 +130,7 @@ describe('a batch for one endpoint', () => {
     expect(read(packEventBatches(stored(events, places(3))))).toMatchObject([{ endpointId: undefined }]);
   });
 
-  it('is hardly longer than the batch of the push, also for events that have nothing in common', () => {
+  it('is hardly longer than the batch of the push, also for events without a common prefix', () => {
     const begin = { id: 'sync_1-', body: '{"event":"supplier.created","data":' };
     const alike = Array.from({ length: 400 }, (_, n) => event(n, { externalId: `S-${n}` }));
     const unlike = alike.map(({ body }, n) => ({ id: `${n}-x`, body: body.replace('created', `${n}`) }));
@@ -146,7 +146,7 @@ describe('a batch for one endpoint', () => {
     }
   });
 
-  it('is several where one would be too large, each with an id of its own', () => {
+  it('becomes several batches where one would be too large, each with its own id', () => {
     const events = Array.from({ length: 40 }, (_, n) => event(n, 'x'.repeat(10_000)));
     const messages = packAddressedBatches(to, events);
     expect(messages.length).toBeGreaterThan(1);
@@ -156,7 +156,7 @@ describe('a batch for one endpoint', () => {
   });
 });
 
-it('is nothing without events', () => {
+it('is no message without events', () => {
   expect(packEventBatches(stored([], []))).toEqual([]);
 });
 

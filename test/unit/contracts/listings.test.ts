@@ -29,7 +29,7 @@ describe('the query of a listing', () => {
     expect(parse('')).toEqual({ page: 1, limit: 50, since: undefined, cursor: undefined });
   });
 
-  it('is taken as it stands', () => {
+  it('is read as it is', () => {
     expect(parse('page=3&limit=20&since=2026-03-31T09:26:53.589Z&cursor=abc')).toEqual({
       page: 3,
       limit: 20,
@@ -45,16 +45,16 @@ describe('the query of a listing', () => {
     expect(parse('limit=0000000000000000000025').limit).toBe(25);
   });
 
-  it('takes a page past every end for what it is', () => {
+  it('accepts a page number after the last page', () => {
     expect(parse(`page=${'9'.repeat(400)}`).page).toBe(999_999_999_999_999);
   });
 
-  it('takes a plus sign that was not percent-encoded as the offset that it is', () => {
+  it('reads a plus sign that was not percent-encoded as the sign of a time zone offset', () => {
     expect(parse('since=2026-03-31T09:26:53+02:00').since?.toISOString()).toBe('2026-03-31T07:26:53.000Z');
     expect(parse('since=2026-03-31T09:26:53%2B02:00').since?.toISOString()).toBe('2026-03-31T07:26:53.000Z');
   });
 
-  it('leaves parameters alone that it does not know', () => {
+  it('ignores unknown parameters', () => {
     expect(parse('colour=red').page).toBe(1);
   });
 
@@ -80,7 +80,7 @@ describe('the query of a listing', () => {
     );
   });
 
-  it('names everything that is wrong at once', () => {
+  it('is refused with all errors together', () => {
     const failure = failureOf('page=0&limit=x&since=2024-02-30');
     expect(failure.errors?.map((entry) => entry.pointer)).toEqual(['page', 'limit', 'since']);
   });
@@ -97,7 +97,7 @@ describe('a quotation', () => {
     expect(quote('🌲'.repeat(41))).toBe(`"${'🌲'.repeat(40)}…"`);
   });
 
-  it('is cut after 13 where escapes would double its length', () => {
+  it('is cut after 13 characters where escapes would double its length', () => {
     expect(quote('"'.repeat(41))).toBe(`"${'\\"'.repeat(40)}…"`);
     expect(quote('\u0001'.repeat(13))).toBe(`"${'\\u0001'.repeat(13)}"`);
     expect(quote('\u0001'.repeat(14))).toBe(`"${'\\u0001'.repeat(13)}…"`);

@@ -22,7 +22,7 @@ describe('the partition of an integration', () => {
     expect(partitionOf(integration)).toBe(partition);
   });
 
-  it('is any of all equally often', () => {
+  it('is evenly distributed', () => {
     const counts = new Map<number, number>();
     for (let n = 0; n < 1_000 * partitionsNumber; n += 1) {
       const partition = partitionOf(`customer-${n}`);
@@ -37,7 +37,7 @@ describe('the partition of an integration', () => {
 });
 
 describe('the subject of an event batch', () => {
-  it('names who writes it, and the integration', () => {
+  it('names the publisher and the integration', () => {
     expect(eventBatchesSubject('catalog', 'acme')).toBe('event-batches.catalog.acme');
     expect(eventBatchesSubject('replay', '4')).toBe('event-batches.replay.4');
   });
@@ -48,11 +48,11 @@ describe('the subject of an event batch', () => {
     ['event-batches.catalog.acme', undefined],
     ['event-batches.9.catalog.acme.more', undefined],
     ['events.9.catalog.acme', undefined],
-  ])('%s says where its message is stored', (subject, read) => {
+  ])('%s names the partition of its message', (subject, read) => {
     expect(readStoredBatchSubject(subject)).toEqual(read);
   });
 
-  it('of one partition, or of one integration, is read by its own filter', () => {
+  it('has filters for one partition and for one integration', () => {
     expect(partitionFilter(9)).toBe('event-batches.9.*.*');
     expect(storedBatches('acme')).toBe(`event-batches.${partitionOf('acme')}.*.acme`);
   });

@@ -1,18 +1,18 @@
 import { allScopes, codes, eventKinds, routes } from '@integration-sync/contracts';
 import { expect, it } from 'vitest';
 
-it('gives every operation its own id, and every method of a path one route', () => {
+it('every operation has its own id, and every method of a path one route', () => {
   const ids = routes.map((route) => route.operationId);
   const keys = routes.map((route) => `${route.method} ${route.path}`);
   expect(new Set(ids).size).toBe(ids.length);
   expect(new Set(keys).size).toBe(keys.length);
 });
 
-it('asks for a scope that tokens can have, on every route', () => {
+it('every route needs an existing scope', () => {
   for (const route of routes) expect(allScopes).toContain(route.scope);
 });
 
-it('asks for a read scope to read, for one of its own to erase, and for a write scope for everything else', () => {
+it('reads need a read scope, erasures their own scope, and all other routes a write scope', () => {
   for (const route of routes) {
     const verb = route.path.endsWith('/erase') ? 'erase' : 'write';
     expect(`${route.operationId} ${route.scope.split(':')[2]}`).toBe(
@@ -21,7 +21,7 @@ it('asks for a read scope to read, for one of its own to erase, and for a write 
   }
 });
 
-it('names the sixteen kinds of events', () => {
+it('the contracts name sixteen kinds of events', () => {
   expect(eventKinds).toEqual([
     'supplier.created',
     'supplier.updated',
@@ -42,7 +42,7 @@ it('names the sixteen kinds of events', () => {
   ]);
 });
 
-it('has one status for each code', () => {
+it('each error code has one status', () => {
   expect(Object.fromEntries(Object.entries(codes).map(([code, { status }]) => [code, status]))).toEqual({
     invalid_json: 400,
     invalid_request: 400,

@@ -34,7 +34,7 @@ describe('a point in time', () => {
     [' 2026-03-31', 'a leading space'],
     ['2026-03-31\n', 'a trailing line break'],
     ['٢٠٢٦-٠٣-٣١', 'other digits'],
-  ])('%j is none: %s', (text) => {
+  ])('%j is invalid: %s', (text) => {
     expect(parseInstant(text)).toBeUndefined();
   });
 });

@@ -15,7 +15,7 @@ function distance(one: string, other: string): number {
 }
 
 describe('the nearest known name', () => {
-  it('is the first of those with the fewest edits between', () => {
+  it('is the first name with the smallest edit distance', () => {
     fc.assert(
       fc.property(names, fc.array(names, { maxLength: 6 }), (name, known) => {
         const distances = known.map((one) => distance(name, one));
@@ -25,7 +25,7 @@ describe('the nearest known name', () => {
     );
   });
 
-  it('counts two characters that changed places as one edit, and no case', () => {
+  it('counts a swap of two characters as one edit, and ignores case', () => {
     // Of two replaced characters the first name would be as near.
     expect(nearestTo('cuontry', ['cuontries', 'country'])).toBe('country');
     expect(nearestTo('EXTERNALID', ['email', 'externalId'])).toBe('externalId');
@@ -33,15 +33,15 @@ describe('the nearest known name', () => {
     expect(nearestTo('x', [])).toBeUndefined();
   });
 
-  it('of a million characters is found by the first of them', () => {
+  it('of a name of a million characters is found by its first characters', () => {
     expect(nearestTo('country'.padEnd(100_000, 'x'), ['name', 'country'])).toBe('country');
     const [long, short] = ['z'.repeat(200), 'k'.repeat(40)];
     expect(nearestTo(short + long, [long, short])).toBe(short);
   });
 });
 
-describe('names that are not known', () => {
-  it('are ten at most, of however many', () => {
+describe('unknown names', () => {
+  it('are reported up to ten', () => {
     const keys = Array.from({ length: 10_000 }, (_, index) => `k${index}`);
     expect(unknownAmong(keys, new Set(['k0', 'k3']))).toEqual([
       'k1',
@@ -57,7 +57,7 @@ describe('names that are not known', () => {
     ]);
   });
 
-  it('of a body have pointers as RFC 6901 writes them, cut and without lone surrogates', () => {
+  it('of a body have JSON pointers (RFC 6901), cut and without lone surrogates', () => {
     const body = JSON.parse('{"a/b~c":1,"__proto__":2,"\\ud800":3,"name":4}');
     expect(unknownKeys(body, new Set(['name'])).map(({ pointer }) => pointer)).toEqual([
       '/a~1b~0c',
@@ -69,7 +69,7 @@ describe('names that are not known', () => {
     expect(long?.detail.length).toBeLessThan(120);
   });
 
-  it('of a query are named once, however often they stand in it', () => {
+  it('of a query are reported once, however often they occur', () => {
     expect(unknownParameters(['limt', 'page', 'limt'], new Set(['page', 'limit']))).toEqual([
       { pointer: 'limt', detail: 'unknown parameter "limt": the nearest known one is "limit"' },
     ]);
@@ -85,7 +85,7 @@ describe('names that are not known', () => {
   });
 });
 
-it('no two parameters of a route are so near that a misspelt one has no nearest', () => {
+it('no two parameters of a route are so similar that a misspelt one has no nearest name', () => {
   for (const { query = [] } of routes) {
     const known = query.map(({ name }) => name);
     for (const name of known) expect(nearestTo(`${name}s`, known)).toBe(name);

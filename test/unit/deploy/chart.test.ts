@@ -91,7 +91,7 @@ describe.each(renderings)('the chart as %s', async (name) => {
   const podWith = (selector: Record<string, string> | undefined) =>
     pods.filter(({ labels }) => matches(selector, labels));
 
-  it('was rendered of what stands in deploy/helm (npm run chart renders it)', async () => {
+  it('is rendered from the present deploy/helm (npm run chart renders it)', async () => {
     expect(firstLine).toBe(await firstLineOf(name));
   });
 
@@ -108,7 +108,7 @@ describe.each(renderings)('the chart as %s', async (name) => {
     }
   });
 
-  it.each(services)('tells %s settings that it has, which make sense together', (service) => {
+  it.each(services)('gives %s valid settings of its own', (service) => {
     const { container } = pods.find((one) => one.container.name === service) ?? {};
     const told = environmentOf(container ?? { name: '' });
     const known = new Set([...listSettings(configs[service]).map((setting) => setting.name), ...extraEnv]);
@@ -157,7 +157,7 @@ describe.each(renderings)('the chart as %s', async (name) => {
     }
   });
 
-  it('asks the probes, and waits for the end, as docs/operating.md says', () => {
+  it('has the probes and grace periods of docs/operating.md', () => {
     for (const { pod, container, deployment } of pods) {
       const isGateway = container.name === 'gateway';
       expect(container.livenessProbe).toEqual({
@@ -188,7 +188,7 @@ describe.each(renderings)('the chart as %s', async (name) => {
     }
   });
 
-  it('never takes a replica away before another one is there, and spreads them', () => {
+  it('never stops a replica before another one is ready, and spreads replicas over nodes', () => {
     for (const { deployment, labels, pod } of pods) {
       expect(deployment.spec?.strategy?.rollingUpdate).toEqual({ maxSurge: 1, maxUnavailable: 0 });
       const spread = pod.topologySpreadConstraints ?? [];
@@ -223,7 +223,7 @@ describe.each(renderings)('the chart as %s', async (name) => {
     }
   });
 
-  it('leads each Service and each policy to a port that the pod has', () => {
+  it('has Services and network policies for ports that the pods have', () => {
     for (const { spec } of ofKind(objects, 'Service')) {
       const [pod] = podWith(spec?.selector);
       const ports = pod?.container.ports?.map((port) => port.name);
@@ -237,7 +237,7 @@ describe.each(renderings)('the chart as %s', async (name) => {
     }
   });
 
-  it('lets what scales a deployment say how many replicas it has, and nothing else', () => {
+  it('leaves the number of replicas to an autoscaler where there is one', () => {
     const scaled = [
       ...ofKind(objects, 'HorizontalPodAutoscaler').map(({ spec }) => spec?.scaleTargetRef.name),
       ...ofKind(objects, 'ScaledObject').map(({ spec }) => spec?.scaleTargetRef.name),
@@ -249,7 +249,7 @@ describe.each(renderings)('the chart as %s', async (name) => {
     }
   });
 
-  it('opens MongoDB only to what keeps things', () => {
+  it('opens MongoDB only to services that store data', () => {
     for (const { metadata, spec } of ofKind(objects, 'NetworkPolicy')) {
       const ports = spec?.egress?.flatMap((rule) => rule.ports?.map(({ port }) => port) ?? []) ?? [];
       expect(ports.includes(27_017)).toBe(!metadata?.name?.endsWith('-gateway'));
@@ -267,7 +267,7 @@ const byIdentity = (objects: readonly KubernetesObject[]): object =>
 const containerOf = (service: string): string =>
   `Deployment acme-integration-sync-${service}.spec.template.spec.containers.${service}`;
 
-it('changes with an upgrade what the values change, and nothing else', async () => {
+it('changes at an upgrade only what the values change', async () => {
   const before = await readRendered('production');
   const after = await readRendered('upgraded');
   expect(differences(byIdentity(before.objects), byIdentity(after.objects))).toEqual([
@@ -279,7 +279,7 @@ it('changes with an upgrade what the values change, and nothing else', async () 
   ]);
 });
 
-it('scales webhooks by its lag, as KEDA reads it, and nothing besides', async () => {
+it('scales only webhooks by its lag, with a valid ScaledObject of KEDA', async () => {
   const { objects } = await readRendered('production');
   const [scaled, ...others] = ofKind(objects, 'ScaledObject');
   expect(others).toEqual([]);
@@ -360,7 +360,7 @@ it('has Prometheus read every replica, and brings its rules and the dashboards',
   for (const { metadata } of dashboards) expect(metadata?.labels).toMatchObject({ grafana_dashboard: 'yes' });
 });
 
-it('has no object of these where nobody asks for it', async () => {
+it('has no optional object by default', async () => {
   const { objects } = await readRendered('defaults');
   const asked = new Set(['ConfigMap', 'HTTPRoute', 'Ingress', 'Job', 'PrometheusRule', 'ServiceMonitor']);
   expect(objects.filter(({ kind }) => asked.has(kind)).map(identityOf)).toEqual([]);
@@ -368,7 +368,7 @@ it('has no object of these where nobody asks for it', async () => {
 
 const digest = (digit: string): string => `integration-sync-service@sha256:${digit.repeat(64)}`;
 
-it('gives every object, pod and container what the platform adds', async () => {
+it('gives every object, pod and container the configured labels and annotations', async () => {
   const { objects } = await readRendered('extended');
   const images: Record<string, string> = {
     webhooks: digest('2'),
@@ -431,7 +431,7 @@ it('makes a Job of an operator’s command, with the login of operators and the 
   expect(ports).toEqual([53, 53, 4_222, 8_222, 27_017]);
 });
 
-it('lets the pod of helm test in to the gateway, whoever else may come in', async () => {
+it('lets the pod of helm test reach the gateway under every network policy', async () => {
   for (const name of ['defaults', 'production'] as const) {
     const { objects } = await readRendered(name);
     const [pod] = ofKind(objects, 'Pod');
@@ -472,14 +472,14 @@ describe('the values of the chart', async () => {
     expect(isValid({ ...defaults, ...wrong })).toBe(false);
   });
 
-  it('stand in the README of the chart, each with its default', async () => {
+  it('are in the README of the chart, each with its default', async () => {
     const page = await readFile(readmeFile, 'utf8');
     expect(page).toBe(await readme());
     expect(page).toMatch(/\| `services\.NAME\.replicas` +\| `2` +\|/);
   });
 });
 
-it('says after an installation where it is, which Secrets it needs, and in which order to upgrade', async () => {
+it('the notes after an installation have the address, the needed Secrets and the order of an upgrade', async () => {
   const notes = await readFile(notesFile, 'utf8');
   expect(notes).toContain('http://acme-integration-sync-gateway.sync:80/api/v1/integration');
   for (const name of services)

@@ -36,7 +36,7 @@ describe.each(expressions)('%s', (_where, expression) => {
     expect([...known]).toEqual(expect.arrayContaining(grouping));
   });
 
-  it('takes the rate of what counts, and of nothing else', () => {
+  it('takes rates of counters alone', () => {
     const counted = [...expression.matchAll(/(?:rate|increase)\((\w+)/g)].map(([, series = '']) => series);
     expect(counted.filter((series) => bySeries.get(series)?.type === 'gauge')).toEqual([]);
     const others = selectors.map(({ metric }) => metric).filter((metric) => !counted.includes(metric));
@@ -55,7 +55,7 @@ describe('the dashboards', () => {
     expect(documented.filter(({ name }) => !shown.has(name)).map(({ name }) => name)).toEqual([]);
   });
 
-  it('give each panel a place of its own and words, and each dashboard a name of its own', async () => {
+  it('give each panel its own position and description, and each dashboard its own name', async () => {
     const dashboards = await readDashboards();
     expect(dashboards.map(({ file }) => file)).toEqual(
       dashboards.map(({ uid }) => `deploy/grafana/${uid}.json`),
@@ -79,7 +79,7 @@ describe('the dashboards', () => {
 });
 
 describe('the rules', () => {
-  it('say how grave it is and what to do, and differ from one another', async () => {
+  it('have a severity and advice, and different names', async () => {
     const rules = await readRules();
     for (const { alert, for: lasts, labels, annotations } of rules) {
       expect(alert).toMatch(/^[A-Z][A-Za-z]+$/);
@@ -103,7 +103,7 @@ describe('the parser', () => {
     },
   );
 
-  it('finds what an expression names', () => {
+  it('finds the metrics and labels of an expression', () => {
     expect(parsePromql('sum by (le, x) (rate(a_bucket{b=~"1",c!="2"}[5m])) / on () absent(d)')).toEqual({
       wrongAt: [],
       selectors: [

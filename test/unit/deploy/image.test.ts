@@ -8,14 +8,14 @@ import { repository } from '../../support/deploy-files.ts';
 const read = (path: string): Promise<string> => readFile(join(repository, path), 'utf8');
 const dockerfile = await read('Dockerfile');
 
-it('is of the same version as the packages and the chart', async () => {
+it('the image has the version of the packages and the chart', async () => {
   const { version } = JSON.parse(await read('package.json')) as { version: string };
   expect(dockerfile).toContain(`\nARG VERSION=${version}\n`);
   expect(parse(await read('deploy/helm/Chart.yaml'))).toMatchObject({ version, appVersion: version });
   expect(JSON.parse(await read('shared/runtime/package.json'))).toMatchObject({ version });
 });
 
-it('has the packages of each service and shared room, wherever npm puts them', async () => {
+it('the image has the packages of each service and shared room, wherever npm puts them', async () => {
   const { packages } = JSON.parse(await read('package-lock.json')) as { packages: Record<string, unknown> };
   const shipped = Object.keys(packages).filter((path) =>
     /^((services|shared)\/\w+\/)?node_modules\//.test(path),
@@ -32,20 +32,20 @@ it('has the packages of each service and shared room, wherever npm puts them', a
 const stageOf = (name: string): string =>
   dockerfile.split(/^FROM /m).find((one) => one.includes(` AS ${name}\n`)) ?? '';
 
-it('has no sources, types or source maps of packages, and no npm', () => {
+it('the image has no sources, types or source maps of packages, and no npm', () => {
   expect(stageOf('dependencies')).toMatch(
     /find \. -path '\*\/node_modules\/\*' .*'\*\.ts'.*'\*\.map'.* -delete$/m,
   );
   expect(stageOf('application')).toMatch(/^RUN rm -rf \/usr\/local\/lib\/node_modules .*\/npm /m);
 });
 
-it('does not run as root, and says so by number', () => {
+it('the image runs as a numeric user other than root', () => {
   const users = dockerfile.match(/^USER .*$/gm) ?? [];
   expect([...new Set(users)]).toEqual(['USER 1000:1000']);
   expect(dockerfile.lastIndexOf('\nUSER ')).toBeGreaterThan(dockerfile.lastIndexOf('\nFROM '));
 });
 
-it('compiles its programs ahead under the user and the options that they run with', () => {
+it('the image fills the compile cache under the user and the options of its programs', () => {
   const [, entry = ''] = /^ENTRYPOINT (.*)$/m.exec(dockerfile.slice(dockerfile.lastIndexOf('\nFROM '))) ?? [];
   const command = (JSON.parse(entry) as string[]).join(' ');
   const stage = /^FROM application AS compiled$([^]*?)^FROM /m.exec(dockerfile)?.[1] ?? '';

@@ -36,7 +36,7 @@ it('a table has a row for each process and for its groups of threads, per push',
   ]);
 });
 
-it('what a process used that took no part is no part of the sum', () => {
+it('processor time of a foreign process is not in the sum', () => {
   const one = spent({ gateway: { main: 3 }, rival: { main: 5 } });
   const costs = [
     { name: 'service', spent: one, count: 1, own: ['gateway'] },
@@ -57,7 +57,7 @@ it('what a process used that took no part is no part of the sum', () => {
   ]);
 });
 
-it('groups of threads that take hardly anything stand together, and nothing is lost', () => {
+it('groups of threads with little time are summed in one row', () => {
   const one = spent({ database: { writer: 95, ticker: 2, journal: 2, clock: 1 } });
   const table = costTables([{ name: 'x', spent: one, count: 1 }], { one: 'delivery', in: 'µs' });
   expect(table.map((line) => line.split(/ {2,}/).filter(Boolean))).toEqual([
@@ -81,7 +81,7 @@ it('more than five columns go into a second table', () => {
   expect(heads.map((line) => line.split(/ +/).slice(6))).toEqual([['c0', 'c1', 'c2', 'c3', 'c4'], ['c5']]);
 });
 
-it('what several turns took is added up, by process and group', () => {
+it('the costs of several turns are summed by process and group', () => {
   const sum = nothingSpent();
   addSpent(sum, spent({ catalog: { main: 1 } }, 10));
   addSpent(sum, spent({ catalog: { main: 2, V8: 3 }, gateway: { main: 4 } }, 20));

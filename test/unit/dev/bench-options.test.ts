@@ -15,7 +15,7 @@ describe('npm run bench', () => {
     });
   });
 
-  it('runs those that are named, with the turns, sizes and engines that are asked for', () => {
+  it('runs the named benchmarks with the given turns, sizes and engines', () => {
     const args = ['gateway', 'rivals', '--turns', '3', '--warm=0', '--sizes=1000', '--engines', 'docker'];
     expect(parseBenchOptions(args)).toStrictEqual({
       names: ['gateway', 'rivals'],
@@ -29,7 +29,7 @@ describe('npm run bench', () => {
     });
   });
 
-  it('compares with another checkout only where it is told which', () => {
+  it('compares with another checkout only with --beside', () => {
     const { names, beside } = parseBenchOptions(['turns', '--beside', '../before']);
     expect({ names, beside }).toStrictEqual({ names: ['turns'], beside: '../before' });
   });
@@ -56,7 +56,7 @@ describe('npm run bench:webhooks', () => {
     });
   });
 
-  it('refuses a benchmark that is not there', () => {
+  it('refuses an unknown benchmark', () => {
     expect(() => parseWebhooksBenchOptions(['bursts'])).toThrow(
       new RangeError('there is no benchmark "bursts"'),
     );

@@ -19,12 +19,12 @@ describe('the order in which sources are tried', () => {
     expect(orderSources({ forced: 'path', addressSet: true, remembered: ['build'] })).toStrictEqual(['path']);
   });
 
-  it('begins with what made the data, then with what served last, and names each once', () => {
+  it('begins with the source of the stored data, then with the last working source', () => {
     const remembered = ['build', 'download'] as const;
     expect(orderSources({ ...unforced, remembered })).toStrictEqual(['build', 'download', 'docker', 'path']);
   });
 
-  it('does not take an address of the last time for one of this time', () => {
+  it('does not reuse an address of the last start', () => {
     const remembered = ['environment', undefined] as const;
     expect(orderSources({ ...unforced, remembered })).toStrictEqual(['docker', 'path', 'download', 'build']);
   });
@@ -35,7 +35,7 @@ describe('ENGINES', () => {
     expect(parseForced(text)).toBe(text);
   });
 
-  it.each([undefined, ''])('forces nothing when it is %s', (text) => {
+  it.each([undefined, ''])('forces no source when it is %s', (text) => {
     expect(parseForced(text)).toBeUndefined();
   });
 
@@ -52,13 +52,13 @@ describe('refusals', () => {
     { source: 'path', why: 'there is no mongod on PATH', help: '' },
   ] as const;
 
-  it('are one line for the reason of a choice', () => {
+  it('are one line in the reason of a choice', () => {
     expect(explainRefusals(refusals)).toBe(
       'docker: Docker does not answer; path: there is no mongod on PATH',
     );
   });
 
-  it('say what to do when nothing served', () => {
+  it('say what to do when no source worked', () => {
     expect(listRefusals(refusals)).toBe(
       '  docker: Docker does not answer\n      → install Docker, or start it\n  path: there is no mongod on PATH',
     );

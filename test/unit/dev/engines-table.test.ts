@@ -57,7 +57,7 @@ function settingOf(lastServed: Memory): Setting {
 }
 
 describe('the reason of a choice', () => {
-  it('says what did not serve, and at the next start that an earlier one has found that out', async () => {
+  it('names sources that failed, at later starts as the result of an earlier one', async () => {
     const memory = memoryOf();
     const first = await takeFirstThatServes(rows, settingOf(memory));
     expect(first.reason).toBe('nats-server 2.15.1 (docker: Docker does not answer)');
@@ -67,7 +67,7 @@ describe('the reason of a choice', () => {
     }
   });
 
-  it('is what serves alone where nothing was tried before it', async () => {
+  it('is the working source alone where no source failed before it', async () => {
     const setting = settingOf(memoryOf());
     const { reason } = await takeFirstThatServes({ ...rows, docker: serves }, setting);
     expect(reason).toBe('nats-server 2.15.1');

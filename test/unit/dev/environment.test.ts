@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os';
 import { expect, it } from 'vitest';
 import { environmentOfTests, folderInMemory, useEnvironment } from '../../support/environment.ts';
 
-it('leaves out where a system in use has its engines and its collector, and keeps the rest', () => {
+it('the environment of tests has no address of engines or a collector, and keeps other variables', () => {
   expect(
     environmentOfTests({
       MONGODB_URL: 'mongodb://in-use',
@@ -21,31 +21,31 @@ it('leaves out where a system in use has its engines and its collector, and keep
   ).toEqual({ NATS_IMAGE: 'nats:2.15', ENGINES: 'path', NODE_COMPILE_CACHE: '/compiled', PATH: '/bin' });
 });
 
-it('takes the MongoDB that is lent to it', () => {
+it('the environment of tests has the MongoDB of TEST_MONGODB_URL', () => {
   const lent = { MONGODB_URL: 'mongodb://in-use', TEST_MONGODB_URL: 'mongodb://lent' };
   expect(environmentOfTests(lent)).toMatchObject({ MONGODB_URL: 'mongodb://lent' });
 });
 
-it('lets processes find what others have compiled', () => {
+it('processes of tests share a compile cache', () => {
   expect(environmentOfTests({ XDG_CACHE_HOME: '/cache' })).toMatchObject({
     NODE_COMPILE_CACHE: '/cache/integration-sync-service/compiled',
   });
 });
 
-it('keeps what the engines store in memory where there is enough, unless it is told where', () => {
+it('tests store engine data in /dev/shm where it has room, unless TMPDIR is set', () => {
   expect(environmentOfTests({}, '/dev/shm')).toMatchObject({ TMPDIR: '/dev/shm' });
   expect(environmentOfTests({ TMPDIR: '/elsewhere' }, '/dev/shm')).toMatchObject({ TMPDIR: '/elsewhere' });
   expect(environmentOfTests({ TEMP: '/elsewhere' }, '/dev/shm')).not.toHaveProperty('TMPDIR');
   expect(environmentOfTests({})).not.toHaveProperty('TMPDIR');
 });
 
-it('takes no folder for one in memory that is none, or in which nothing can be written', () => {
+it('tests do not use /dev/shm where it is missing or read-only', () => {
   expect(folderInMemory(import.meta.dirname)).toBeUndefined();
   expect(folderInMemory('/proc')).toBeUndefined();
   expect(folderInMemory('/nowhere')).toBeUndefined();
 });
 
-it('holds for what is a part of Node too', () => {
+it('the environment of tests applies to the compile cache of Node', () => {
   const before = { ...process.env };
   useEnvironment({ PATH: before['PATH'], TMPDIR: '/elsewhere' });
   const [folder, names] = [tmpdir(), Object.keys(process.env)];
@@ -55,6 +55,6 @@ it('holds for what is a part of Node too', () => {
   expect({ ...process.env }).toEqual(before);
 });
 
-it('is the environment of this run', () => {
+it('this test run has the environment of tests', () => {
   expect(environmentOfTests(process.env)).toEqual({ ...process.env });
 });

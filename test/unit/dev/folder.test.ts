@@ -10,6 +10,6 @@ it.each([
   ['::1', 'http://[::1]:8080'],
   ['10.1.2.3', 'http://10.1.2.3:8080'],
   ['localhost', 'http://localhost:8080'],
-])('a gateway on %s is found at %s', (host, url) => {
+])('a gateway that listens on %s has the address %s', (host, url) => {
   expect(gatewayUrl({ GATEWAY_HOST: host }, 8080)).toBe(url);
 });

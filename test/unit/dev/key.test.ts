@@ -12,7 +12,7 @@ function ownFolder(): string {
   return folder;
 }
 
-it('is made once, for this user alone, with a client that has every scope', () => {
+it('the local key is made once, readable for its user alone, with every scope', () => {
   const folder = ownFolder();
   const made = openKey(folder, {});
   expect(made.clientsFile).toBe(clientsFileOf(folder));
@@ -24,7 +24,7 @@ it('is made once, for this user alone, with a client that has every scope', () =
   expect(openKey(folder, {})).toEqual(made);
 });
 
-it('is not shown any more once its client is gone, and no other is made', () => {
+it('the local key is not shown once its client is removed, and is not made again', () => {
   const folder = ownFolder();
   const { clientsFile } = openKey(folder, {});
   writeFileSync(clientsFile, '[]');
@@ -32,7 +32,7 @@ it('is not shown any more once its client is gone, and no other is made', () => 
   expect(readFileSync(clientsFile, 'utf8')).toBe('[]');
 });
 
-it('is not made where the environment names a file of clients', () => {
+it('no local key is made where AUTH_CLIENTS_FILE is set', () => {
   const folder = ownFolder();
   const clientsFile = '/elsewhere/clients.json';
   expect(openKey(folder, { AUTH_CLIENTS_FILE: clientsFile })).toEqual({ clientsFile, key: undefined });

@@ -2,22 +2,22 @@ import { describe, expect, it } from 'vitest';
 import { openDamper, readLine } from '../../../dev/stack/lines.ts';
 
 describe('a line of a service', () => {
-  it('is not for the screen while all is well', () => {
+  it('is not printed at level info', () => {
     expect(readLine('{"level":"info","msg":"pushed","items":3}')).toMatchObject({ isTrouble: false });
   });
 
-  it.each(['warn', 'error', 'fatal'])('is for the screen at level %s, with its cause', (level) => {
+  it.each(['warn', 'error', 'fatal'])('is printed at level %s, with its cause', (level) => {
     const line = JSON.stringify({ level, msg: 'no delivery', err: { message: 'refused' } });
     expect(readLine(line)).toStrictEqual({ text: `${level}: no delivery: refused`, isTrouble: true });
   });
 
-  it('says which request or stream it is about, and leaves the rest to the log', () => {
+  it('is printed with its request or stream, and without its other fields', () => {
     const line =
       '{"level":"warn","route":"/readyz","status":503,"method":"GET","durationMs":22.3,"msg":"request"}';
     expect(readLine(line)).toMatchObject({ text: 'warn: request GET /readyz 503' });
   });
 
-  it('is for the screen as it is when it is no log line', () => {
+  it('is printed unchanged when it is no JSON', () => {
     expect(readLine('catalog cannot start:')).toStrictEqual({
       text: 'catalog cannot start:',
       isTrouble: true,
@@ -25,14 +25,14 @@ describe('a line of a service', () => {
     expect(readLine('{"level":"warn",')).toStrictEqual({ text: '{"level":"warn",', isTrouble: true });
   });
 
-  it('tells where the metrics are', () => {
+  it('has the address of the metrics', () => {
     const line = '{"level":"info","msg":"serving","metrics":"http://127.0.0.1:9464/metrics"}';
     expect(readLine(line)).toMatchObject({ metrics: 'http://127.0.0.1:9464/metrics' });
   });
 });
 
-describe('the same words', () => {
-  it('are let through again only after the quiet time, and others meanwhile', () => {
+describe('a repeated message', () => {
+  it('is printed again only after a pause, and other messages meanwhile', () => {
     let now = 0;
     const isNews = openDamper(1_000, () => now);
     expect(isNews('MongoDB is away')).toBe(true);

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { parseOptions } from '../../../dev/stack/options.ts';
 
 describe('npm start', () => {
-  it('runs one of each and keeps the data', () => {
+  it('runs one replica of each service and keeps the data by default', () => {
     expect(parseOptions([])).toStrictEqual({ replicas: {}, fresh: false, watch: false, help: false });
   });
 
-  it('takes numbers of replicas, a fresh start and a watch', () => {
+  it('takes numbers of replicas, --fresh and --watch', () => {
     expect(parseOptions(['--catalog', '2', '--webhooks=3', '--fresh', '--watch'])).toStrictEqual({
       replicas: { catalog: 2, webhooks: 3 },
       fresh: true,

@@ -18,7 +18,7 @@ it.each([
 });
 
 describe('a version is written', () => {
-  it('into a manifest and for the packages of the project, not for others', () => {
+  it('into a manifest, for packages of the project alone', () => {
     const manifest = {
       name: '@integration-sync/sync',
       version: '1.0.0',
@@ -31,7 +31,7 @@ describe('a version is written', () => {
     });
   });
 
-  it('into the lock, but for what stands in node_modules', () => {
+  it('into the lock file, but for packages in node_modules', () => {
     const lock = {
       version: '1.0.0',
       packages: {
@@ -73,7 +73,7 @@ describe('the changelog', () => {
     expect(releasedChangelog(released, '1.2.0', '2026-11-27')).toBeUndefined();
   });
 
-  it('has no notes of a release that it does not name', () => {
+  it('has no notes of an unknown release', () => {
     expect(() => notesOf(text, '9.9.9')).toThrow(RangeError);
   });
 });

@@ -2,7 +2,7 @@ import type { Stack } from '@integration-sync/dev/stack';
 import { expect, it } from 'vitest';
 import { welcome } from '../../../dev/stack/screen.ts';
 
-it('shows where the engines are, without their logins', () => {
+it('the screen of npm start shows the addresses of the engines without passwords', () => {
   const stack = {
     gateway: 'http://127.0.0.1:8080',
     nats: 'nats://me:hunter2@nats:4222',
@@ -15,7 +15,7 @@ it('shows where the engines are, without their logins', () => {
   expect(welcome(stack)).not.toContain('hunter2');
 });
 
-it('shows the key of a first client with a push that can be pasted, and none where there is none', () => {
+it('the screen of npm start shows the local key in a push to paste, where there is a key', () => {
   const stack = {
     gateway: 'http://127.0.0.1:8080',
     nats: 'nats://nats:4222',

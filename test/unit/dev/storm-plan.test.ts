@@ -17,12 +17,12 @@ import { openOwnIds } from '../../../dev/storm/own-ids.ts';
 const faultsOf = (seed: number, count = 300): PlannedFault[] =>
   planFaults(openRandom(seed), profiles.usual).take(count).toArray();
 
-it('draws the same faults from the same seed, and others from another', () => {
+it('a storm has the same faults for the same seed, and others for another seed', () => {
   expect(faultsOf(7)).toEqual(faultsOf(7));
   expect(faultsOf(7)).not.toEqual(faultsOf(8));
 });
 
-it('strikes everything in every way, and lets nothing stand still for more than 20 s', () => {
+it('a storm has each fault for each process, and stops none for more than 20 s', () => {
   const faults = faultsOf(7);
   expect(new Set(faults.map(({ target }) => target))).toEqual(
     new Set(targets.filter((target) => !target.startsWith('webhooks-'))),
@@ -33,7 +33,7 @@ it('strikes everything in every way, and lets nothing stand still for more than 
   ).toBe(true);
 });
 
-it('strikes owners of partitions and their ways to the engines, for up to a minute', () => {
+it('a storm of owners cuts them off from the engines for up to a minute', () => {
   const faults = planFaults(openRandom(7), profiles.owners).take(300).toArray();
   expect(new Set(faults.map(({ target }) => target))).toEqual(
     new Set(['webhooks', 'webhooks-nats', 'webhooks-mongodb']),
@@ -42,7 +42,7 @@ it('strikes owners of partitions and their ways to the engines, for up to a minu
   expect(planEndpoints(profiles.owners)).toHaveLength(502);
 });
 
-it('has a brief profile that stops a catalog replica and kills one of each service', () => {
+it('the brief profile stops a catalog replica and kills a replica of each service', () => {
   const faults = [...planFaults(openRandom(1), profiles.brief)].map(
     ({ kind, target }) => `${kind} ${target}`,
   );
@@ -58,7 +58,7 @@ it('has a brief profile that stops a catalog replica and kills one of each servi
   );
 });
 
-it('strikes a cluster in every way, and ends its nodes and services in turn', () => {
+it('the cluster profiles have each fault of a cluster, and stop its servers and services in turn', () => {
   const script = profiles.cluster.cluster ?? [];
   const struck = script.map(({ kind, target }) => `${kind} ${target}`);
   expect(struck.toSorted()).toEqual([
@@ -76,7 +76,7 @@ it('strikes a cluster in every way, and ends its nodes and services in turn', ()
   expect(script.every(({ forMs }) => forMs <= 12_000)).toBe(true);
 });
 
-it('takes the options that it knows, and refuses others', () => {
+it('npm run storm takes its options, and refuses others', () => {
   expect(parseStormOptions(['--seed', '9', '--seconds', '60', '--profile', 'late'])).toMatchObject({
     seed: 9,
     seconds: 60,
@@ -86,7 +86,7 @@ it('takes the options that it knows, and refuses others', () => {
   expect(() => parseStormOptions(['--seconds', '1'])).toThrow('--seconds takes a number from 5 to 3600');
 });
 
-it('takes the names of breakages', () => {
+it('npm run storm takes the names of breakages', () => {
   expect(parseStormOptions([]).breakages).toBeUndefined();
   expect(parseStormOptions(['breakages', 'push-504']).breakages).toEqual(['push-504']);
   expect(() => parseStormOptions(['breakage'])).toThrow('there is no command "breakage"');
@@ -107,7 +107,7 @@ it('tries each breakage for 90 s at most, and without faults where the check for
   expect(forgiven.map(({ without }) => without)).toEqual([expect.arrayContaining(['faults'])]);
 });
 
-it('leaves an id alone that was cut off a few times', () => {
+it('a storm does not push an id again that was cut off several times', () => {
   const ids = openOwnIds('p-s');
   const random = openRandom(1);
   const id = ids.fresh();
@@ -116,7 +116,7 @@ it('leaves an id alone that was cut off a few times', () => {
   expect(ids.drawKnown(random)).not.toBe(id);
 });
 
-it('points only at what was accepted, and forgets what a cut-off push may have changed', () => {
+it('a storm references only accepted records, and none that a cut-off push may have changed', () => {
   const ids = openOwnIds('p-s');
   expect(() => ids.drawAccepted(openRandom(1))).toThrow(RangeError);
   ids.accepted('a', { name: 'A' });
@@ -126,7 +126,7 @@ it('points only at what was accepted, and forgets what a cut-off push may have c
   expect(ids.lastAccepted('a')).toBeUndefined();
 });
 
-it('spoils an item in a way that its answer names', () => {
+it('a storm sends wrong items whose error is known', () => {
   const random = openRandom(3);
   for (const plural of plurals) {
     const draft = { externalId: 'x', name: 'n', reference: 'r', whole: true };
@@ -139,7 +139,7 @@ it('spoils an item in a way that its answer names', () => {
   }
 });
 
-it('has receivers of each behaviour, and a flaky one is well most of the time', () => {
+it('a storm has receivers of each behaviour, and a flaky receiver mostly succeeds', () => {
   const behaviours = planEndpoints(profiles.brief).map(({ behaviour }) => behaviour);
   expect(new Set(behaviours)).toEqual(
     new Set(['steady', 'flaky', 'slow', 'dead', 'hostile', 'narrow', 'recovering']),

@@ -41,7 +41,7 @@ const past = (writes: Write[], events: SeenEvent[], final: Item): PrivateRecord 
   final: worldOf(final),
 });
 
-it('knows what an item makes of a record', () => {
+it('the model of a storm computes the record after an item', () => {
   const before = worldOf({ name: 'A', code: 'C', country: 'DE' });
   const items = [{ name: 'B', code: null, country: 'se', phone: undefined, email: '', unknown: 1 }];
   expect(applyItems('suppliers', before, items)).toEqual(worldOf({ name: 'B', country: 'SE' }));
@@ -58,7 +58,7 @@ it.each<[string, SeenEvent[], Item]>([
     [created('1'), updated(undefined, 'code', 'name'), updated('3', 'name')],
     { name: 'C', code: 'X' },
   ],
-])('takes it that a push which was cut off %s', (_what, events, final) => {
+])('the model of a storm allows that a cut-off push %s', (_what, events, final) => {
   expect(isExplained(past([one, two, three], events, final))).toBe(true);
 });
 
@@ -80,17 +80,17 @@ it.each<[string, SeenEvent[], Item]>([
     { name: 'C', code: 'X' },
   ],
   ['undid the next one in silence', [created('1'), updated('3', 'name')], { name: 'B', code: 'X' }],
-])('does not take it that a push which was cut off %s', (_what, events, final) => {
+])('the model of a storm does not allow that a cut-off push %s', (_what, events, final) => {
   expect(isExplained(past([one, two, three], events, final))).toBe(false);
 });
 
-it('takes late effects only where it is lenient', () => {
+it('the model of a storm allows late effects only where they are permitted', () => {
   const late = past([one, two, three], [created('1'), updated('3', 'name'), updated(undefined, 'code', 'name')], { name: 'B', code: 'X' }); // prettier-ignore
   expect(isExplained(late, { late: true })).toBe(true);
   expect(isExplained(late, { untold: true })).toBe(false);
 });
 
-it('asks each acknowledged change for exactly one event', () => {
+it('the model of a storm needs exactly one event for each acknowledged change', () => {
   const pushes = [one, three];
   expect(isExplained(past(pushes, [created('1'), updated('3', 'name')], { name: 'C' }))).toBe(true);
   expect(isExplained(past(pushes, [created('1')], { name: 'C' }))).toBe(false);
@@ -101,7 +101,7 @@ it('asks each acknowledged change for exactly one event', () => {
   ).toBe(true);
 });
 
-it('lets either push create the record where the first one was cut off', () => {
+it('the model of a storm lets either push create the record where the first one was cut off', () => {
   const first = write('1', 503, { name: 'A' });
   const again = (status: string): Write => write('2', 200, { name: 'A' }, status);
   expect(isExplained(past([first, again('CREATED')], [created('2')], { name: 'A' }))).toBe(true);
@@ -110,7 +110,7 @@ it('lets either push create the record where the first one was cut off', () => {
   expect(isExplained(past([first, again('UPDATED')], [created('2')], { name: 'A' }))).toBe(false);
 });
 
-it('says so where a record was cut off too often to be judged', () => {
+it('the model of a storm reports a record that was cut off too often to be judged', () => {
   const cutOff = Array.from({ length: 20 }, (_, nth) => write(`c${nth}`, 504, { name: `N${nth}` }));
   const events = cutOff.map(() => updated(undefined, 'name'));
   const violations: Violation[] = [];

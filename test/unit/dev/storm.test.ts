@@ -19,13 +19,13 @@ const forgeries = [
   ...forgedCustomers,
 ];
 
-it('finds nothing where everything went as promised', () => {
+it('the check of a storm finds no violation in a correct history', () => {
   const { tallies, figures } = judge(forge().ledger);
   expect([...tallies]).toEqual([]);
   expect(figures.acknowledgedItems).toBe(11);
 });
 
-describe('finds it when', () => {
+describe('the check of a storm finds a violation when', () => {
   it.each(forgeries)('%s: %s', (_what, found, change) => {
     const forger = forge();
     change(forger);
@@ -33,12 +33,12 @@ describe('finds it when', () => {
   });
 });
 
-it('has a forgery for each class of violations', () => {
+it('each class of violations has a forged history', () => {
   const forged = new Set<string>(forgeries.map(([, found]) => found));
   expect(Object.keys(violationClasses).filter((name) => !forged.has(name))).toEqual([]);
 });
 
-describe('finds nothing when', () => {
+describe('the check of a storm finds no violation when', () => {
   it.each([...permitted, ...permittedDeliveries, ...permittedFailovers, ...permittedCustomers])(
     '%s',
     (_what, change) => {

@@ -19,19 +19,19 @@ const rows = (place: string): string[] =>
     .flatMap((line) => [...(line.split('|')[1] ?? '').matchAll(/\w+/g)].map(([name]) => name))
     .filter((name) => name !== place);
 
-it('names each collection once', () => {
+it('docs/data.md names each collection once', () => {
   const ofServices = ['catalog', 'batches'].flatMap((service) => Object.values(collectionNames(service)));
   const declared = found(/(?:[cC]ollection|plural)(?: =|:) '([a-z_]+)'/g);
   expect(declared.length).toBeGreaterThan(10);
   expect(rows('MongoDB').toSorted()).toEqual([...new Set([...ofServices, ...declared])].toSorted());
 });
 
-it('names each stream once', () => {
+it('docs/data.md names each stream once', () => {
   const declared = found(/[sS]tream = '([A-Z_]+)'/g);
   expect(declared.length).toBeGreaterThan(2);
   expect(rows('NATS').toSorted()).toEqual(declared.toSorted());
 });
 
-it('finds each collection by its declaration: no code opens one by a text of its own', () => {
+it('no code opens a collection by a literal name', () => {
   expect(found(/\.collection(?:<[^()]*>)?\((['"`][^)]*)\)/g)).toEqual([]);
 });

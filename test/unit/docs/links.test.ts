@@ -65,19 +65,19 @@ const namesOf = (from: string, text: string) =>
     target: relative(dirname(from), name),
   }));
 
-it('leads from each document to files and headings that there are', async () => {
+it('each link of a document leads to an existing file and heading', async () => {
   const links = (await Array.fromAsync(filesOf(markdown))).flatMap(({ from, text }) => linksOf(from, text));
   expect(links.length).toBeGreaterThan(50);
   expect(await faultsOf(links)).toEqual([]);
 });
 
-it('leads from each document to the files and folders of the project that it names', async () => {
+it('each file and folder that a document names exists', async () => {
   const named = (await Array.fromAsync(filesOf(present))).flatMap(({ from, text }) => pathsOf(from, text));
   expect(named.length).toBeGreaterThan(50);
   expect(await faultsOf(named)).toEqual([]);
 });
 
-it('leads from code, chart and configurations to pages and headings that there are', async () => {
+it('each page and heading that code, chart or configurations name exists', async () => {
   const names = (await Array.fromAsync(filesOf(naming))).flatMap(({ from, text }) => namesOf(from, text));
   expect(names.length).toBeGreaterThan(5);
   expect(await faultsOf(names)).toEqual([]);
@@ -87,6 +87,6 @@ it.each([
   ['nowhere.md', 'there is no docs/nowhere.md'],
   ['api.md#nowhere', 'docs/api.md has no #nowhere'],
   ['#nowhere', 'docs/keys.md has no #nowhere'],
-])('finds that nothing is at %s', async (target, fault) => {
+])('the check reports the wrong link %s', async (target, fault) => {
   expect(await faultsOf([{ from: 'docs/keys.md', target }])).toEqual([`docs/keys.md: ${fault}`]);
 });

@@ -58,7 +58,7 @@ it('reservations of one integration get bytes in the order in which they came, a
   expect(order).toEqual(['a1', 'b1', 'a2', 'b2', 'a3', 'b3', 'a4']);
 });
 
-it('small reservations do not overtake a large one for ever that is the only one of its integration', () => {
+it('small reservations do not overtake the only large reservation of an integration for ever', () => {
   const budget = openBudget(90);
   const small = ['a', 'b', 'c', 'd', 'e'].flatMap((name) => reserveAll(budget, name, 40, 1));
   const large = budget.open('large');
@@ -83,7 +83,7 @@ it('a reservation larger than the whole budget is granted when it is the only on
   expect(large.heldBytes).toBe(50);
 });
 
-it('the budget refuses a reservation of an integration of which as many wait as may wait, and of no other one', () => {
+it('the budget refuses a reservation of an integration with the most waiting reservations, and of no other', () => {
   const budget = openBudget(90, 2);
   reserveAll(budget, 'a', 3, 20);
   expect([1, 2, 3].map(() => budget.open('a').grow(20))).toEqual(['waits', 'waits', 'refused']);
@@ -91,7 +91,7 @@ it('the budget refuses a reservation of an integration of which as many wait as 
   expect(budget.open('b').grow(20)).toBe('granted');
 });
 
-it('a reservation that is released while it waits gets nothing, and the one behind it keeps its place', () => {
+it('a reservation that is released while it waits gets no bytes, and the next one keeps its turn', () => {
   const budget = openBudget(90);
   reserveAll(budget, 'a', 3, 20);
   const large = budget.open('a');
@@ -108,7 +108,7 @@ it('a reservation that is released while it waits gets nothing, and the one behi
   expect(large.grow(1)).toBe('refused');
 });
 
-it('names the bytes of the waiting integration that holds least', () => {
+it('the budget returns the bytes of the waiting integration that holds least', () => {
   const budget = openBudget(90);
   expect(budget.leastWaitingBytes).toBe(Infinity);
   reserveAll(budget, 'a', 4, 20);
@@ -119,7 +119,7 @@ it('names the bytes of the waiting integration that holds least', () => {
 
 // After any order of opening, growing, shrinking and releasing: no more bytes are held than the budget has, except by a
 // reservation that is alone; no reservation waits while none holds anything; and at the end no share is left.
-it('keeps its bound after any order of steps', () => {
+it('the budget is never exceeded, in any order of steps', () => {
   const step = tuple(nat(3), nat(40), nat(3));
   assert(
     property(array(step, { maxLength: 200 }), (steps) => {

@@ -3,7 +3,7 @@ import { TokenRefused, openCallerClaims, readCaller } from '../../../services/ga
 
 const scope = 'integration:suppliers:read';
 
-it('the integration and the scopes stand where the settings say', () => {
+it('the integration and the scopes come from the configured claims', () => {
   const read = openCallerClaims({
     AUTH_INTEGRATION_CLAIM: 'https://example.com/tenant',
     AUTH_SCOPE_CLAIM: '/resource_access/sync/roles',
@@ -17,7 +17,7 @@ it('the integration and the scopes stand where the settings say', () => {
   expect(readCaller(claims, read)).toEqual({ integration: 'acme', scopes: new Set([scope]) });
 });
 
-it('a token that says nothing there has no scopes, and without an integration it is refused', () => {
+it('a token without the configured claims has no scopes, or is refused without an integration', () => {
   const read = openCallerClaims({ AUTH_INTEGRATION_CLAIM: '/a/b', AUTH_SCOPE_CLAIM: '/c/d' });
   expect(readCaller({ a: { b: 'acme' }, c: 'text' }, read).scopes).toEqual(new Set());
   expect(() => readCaller({ integration_id: 'acme' }, read)).toThrow(TokenRefused);
@@ -40,7 +40,7 @@ it.each<[Record<string, unknown>, string]>([
   [{ cid: '0oa1', appid: 'erp' }, 'rival'],
   [{ appid: 'erp', sub: '0oa1' }, 'acme'],
   [{ azp: 'erp', integration_id: 'other' }, 'acme'],
-])('of the clients in %j the first that is there decides: %s', (claims, integration) => {
+])('the first claim of a client in %j decides: %s', (claims, integration) => {
   expect(readCaller(claims, byClient).integration).toBe(integration);
 });
 

@@ -55,13 +55,13 @@ describe('a name that begins with a slash', () => {
 });
 
 it.each(['constructor', '__proto__', 'toString', '/constructor/name', '/resource_access/__proto__', '/a/at'])(
-  '%s of a prototype is no claim',
+  'the property %s of a prototype is no claim',
   (name) => {
     expect(claimReader(name)({ a: ['x'], resource_access: {} })).toBeUndefined();
   },
 );
 
-it('a claim of that name is one', () => {
+it('an own claim with the name of a prototype property is a claim', () => {
   expect(claimReader('__proto__')(JSON.parse('{"__proto__":"own"}'))).toBe('own');
 });
 

@@ -31,8 +31,8 @@ function problemOf(content: unknown): string {
   throw new Error('the file was taken');
 }
 
-describe('a file that is taken', () => {
-  it('has clients with scopes and secrets, some of them with an end', () => {
+describe('a valid file of clients', () => {
+  it('has clients with scopes and secrets, with or without an end', () => {
     const expiresAt = '2027-01-31T12:00:00+02:00';
     expect(parse(withSecrets({ name, sha256: hash.toUpperCase(), expiresAt }, `sha256:${other}`))).toEqual([
       {
@@ -62,7 +62,7 @@ describe('a file that is taken', () => {
   });
 });
 
-describe('a file that is refused', () => {
+describe('a file of clients is refused for', () => {
   it.each<[string, unknown, string]>([
     ['nothing', '', 'the file is not JSON, or ends too early'],
     ['half a JSON', JSON.stringify([client()]).slice(0, -20), 'the file is not JSON, or ends too early'],
@@ -210,7 +210,7 @@ describe('a file that is refused', () => {
 describe('credentials', () => {
   const nowMs = Date.parse('2026-06-01T00:00:00Z');
 
-  it('are found by the secret, and only until their end', () => {
+  it('are found by the secret until their end', () => {
     const ends = '2026-06-01T00:00:10Z';
     const credentials = indexClients(parse(withSecrets({ sha256: hash, expiresAt: ends })));
     expect(credentials.find(secret, nowMs).client.id).toBe('erp');
@@ -230,7 +230,7 @@ describe('credentials', () => {
     ).toThrow('its checksum does not match');
   });
 
-  it('keep their count and their name over a change of the file, but not for another client', () => {
+  it('keep their count and name over a change of the file, for the same client', () => {
     const plain = [client({ secrets: [`sha256:${hash}`] })];
     const before = indexClients(parse(plain));
     before.find(secret, nowMs).uses = 7;

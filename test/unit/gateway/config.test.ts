@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 const secret = 'x'.repeat(32);
 const issuer = { AUTH_ISSUER: 'https://login.example.com/', AUTH_AUDIENCE: 'sync' };
 
-it('takes a file of clients alone, or beside a secret or a key set', () => {
+it('AUTH_CLIENTS_FILE may be set alone, or beside a secret or a key set', () => {
   const file = { AUTH_CLIENTS_FILE: '/run/secrets/clients.json' };
   const keys = { AUTH_JWKS_URL: 'https://login.example.com/keys' };
   for (const beside of [{}, { AUTH_JWT_SECRET: secret }, keys]) {
@@ -13,7 +13,7 @@ it('takes a file of clients alone, or beside a secret or a key set', () => {
   }
 });
 
-it('needs a secret, a key set or an issuer, and nothing else', () => {
+it('the gateway needs a secret, a key set or an issuer', () => {
   expect(readConfig(GatewayConfig, { AUTH_JWT_SECRET: secret })).toMatchObject({
     GATEWAY_HOST: '127.0.0.1',
     GATEWAY_PORT: 8080,
@@ -35,7 +35,7 @@ it.each([
   { ...issuer, AUTH_SCOPE_CLAIM: '/resource_access/sync~1one/roles' },
   { ...issuer, AUTH_INTEGRATIONS: 'a=acme, b=acme ,x@clients=rival,k=v=acme' },
   { AUTH_JWT_SECRET: secret, AUTH_AUDIENCE: 'sync', AUTH_INTEGRATIONS: 'a=acme' },
-])('takes %j', (environment) => {
+])('the settings %j are valid', (environment) => {
   expect(readConfig(GatewayConfig, environment)).toMatchObject(environment);
 });
 
@@ -99,11 +99,11 @@ it.each([
     'GATEWAY_PORT: expected an integer from 0 to 65535, got "80a"',
   ],
   [{ AUTH_JWT_SECRET: secret, BODY_BYTES_MAX: '10' }, 'BODY_BYTES_MAX: expected an integer from 1024'],
-])('refuses %j and says why', (environment, words) => {
+])('the settings %j are refused with a reason', (environment, words) => {
   expect(() => readConfig(GatewayConfig, environment)).toThrow(words);
 });
 
-it.each(['', '/sync', '/a/b-c/~d_e.f'])('takes %j as the public base path', (path) => {
+it.each(['', '/sync', '/a/b-c/~d_e.f'])('PUBLIC_BASE_PATH may be %j', (path) => {
   const config = readConfig(GatewayConfig, { AUTH_JWT_SECRET: secret, PUBLIC_BASE_PATH: path });
   expect(config.PUBLIC_BASE_PATH).toBe(path);
 });
@@ -118,7 +118,7 @@ it.each([
   '/a b',
   '/a>',
   'https://elsewhere.example',
-])('refuses %j as what callers see before the paths', (path) => {
+])('PUBLIC_BASE_PATH may not be %j', (path) => {
   expect(() => readConfig(GatewayConfig, { AUTH_JWT_SECRET: secret, PUBLIC_BASE_PATH: path })).toThrow(
     'PUBLIC_BASE_PATH: expected a path such as /sync',
   );

@@ -15,7 +15,7 @@ function open() {
   return { clock, fail };
 }
 
-it('thirty within a minute, by client; the ids of no client count together', () => {
+it('thirty wrong secrets are allowed within a minute for each client, and for all unknown client ids together', () => {
   const { fail } = open();
   const [erp, pim] = [clientOf('erp'), clientOf('pim')];
   for (const client of [erp, undefined]) {
@@ -25,7 +25,7 @@ it('thirty within a minute, by client; the ids of no client count together', () 
   expect(fail(pim)).toEqual([undefined]);
 });
 
-it('the wait is to the end of the minute, in whole seconds and never too short', () => {
+it('Retry-After for wrong secrets lasts to the end of the minute, rounded up', () => {
   const { clock, fail } = open();
   const erp = clientOf('erp');
   fail(erp, 30);
@@ -37,7 +37,7 @@ it('the wait is to the end of the minute, in whole seconds and never too short',
   expect(fail(erp)).toEqual([undefined]);
 });
 
-it('a clock that is set back begins a new minute', () => {
+it('a clock that is set back begins a new minute of wrong secrets', () => {
   const { clock, fail } = open();
   const erp = clientOf('erp');
   fail(erp, 30);

@@ -24,7 +24,7 @@ describe('Accept-Encoding', () => {
     ['identity;q=0, gzip;q=0.001', 'gzip'],
     ['gzip, gzip;q=0', 'gzip'],
     ['nonsense;;;, gzip', 'gzip'],
-  ])('%s asks for a coding', (accept, coding) => {
+  ])('%s selects a content coding', (accept, coding) => {
     expect(chooseCoding(accept).coding).toBe(coding);
   });
 
@@ -48,11 +48,11 @@ describe('Accept-Encoding', () => {
     'gzipped',
     ';q=1',
     '\u00e9',
-  ])('%j asks for none', (accept) => {
+  ])('%j selects no content coding', (accept) => {
     expect(chooseCoding(accept).coding).toBeUndefined();
   });
 
-  it('may refuse the plain bytes', () => {
+  it('may refuse the identity coding', () => {
     for (const accept of ['identity;q=0', 'gzip, identity;q=0', '*;q=0', 'gzip, *;q=0'])
       expect(chooseCoding(accept).isIdentityRefused).toBe(true);
     for (const accept of ['gzip', '*', 'identity;q=0.001, *;q=0', 'identity', 'identity;q=x'])
@@ -70,7 +70,7 @@ describe('Prefer', () => {
     'foo="a, handling=lenient", handling=strict',
     String.raw`foo="a\", handling=lenient", handling=strict`,
     'handling=strict, handling=lenient',
-  ])('%s asks for strict handling', (prefer) => {
+  ])('%s selects strict handling', (prefer) => {
     expect(prefersStrict(prefer)).toBe(true);
   });
 
@@ -90,7 +90,7 @@ describe('Prefer', () => {
     'foo="handling=strict"',
     'foo="a, handling=strict',
     '=',
-  ])('%j does not', (prefer) => {
+  ])('%j does not select strict handling', (prefer) => {
     expect(prefersStrict(prefer)).toBe(false);
   });
 });

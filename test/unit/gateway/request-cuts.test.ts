@@ -57,8 +57,8 @@ function cutUp(sent: readonly Sent[], readBytes: readonly number[]): { piece: st
 
 const whole = [1_000_000];
 
-describe('the bytes of a connection are cut', () => {
-  it('behind each request without a body', () => {
+describe('the bytes of a connection are split', () => {
+  it('after each request without a body', () => {
     expect(cutUp([empty, empty, empty], whole)).toEqual([
       { piece: empty.head, ends: 1 },
       { piece: empty.head, ends: 1 },
@@ -66,7 +66,7 @@ describe('the bytes of a connection are cut', () => {
     ]);
   });
 
-  it('behind a head and behind a body of a known length, whatever stands in it', () => {
+  it('after the head and after a body of a known length, whatever its content', () => {
     const one = withBody(empty.head.repeat(5));
     expect(cutUp([one, empty], whole).map(({ piece }) => piece)).toEqual([one.head, one.body, empty.head]);
   });
@@ -81,12 +81,12 @@ describe('the bytes of a connection are cut', () => {
     ]);
   });
 
-  it('so that an empty line before a request is no end of it', () => {
+  it('but not after an empty line before a request', () => {
     const late = { ...empty, head: `\r\n\r\n${empty.head}` };
     expect(cutUp([late, empty], whole).map(({ piece }) => piece)).toEqual([late.head, empty.head]);
   });
 
-  it('so that no piece has the ends of two requests, however the bytes come', () => {
+  it('so that no piece ends two requests, however the bytes arrive', () => {
     const content = fc.string({
       unit: fc.constantFrom('\r', '\n', '\r\n\r\n', '0', 'x', empty.head),
       maxLength: 9,

@@ -10,7 +10,7 @@ import {
 // Its checksum is the CRC-32 of all that is before it, in base 62.
 const known = 'isk_Example1_00000000000000000000000000000000000000000014Uwt7O';
 
-it('is made of letters and digits, carries its name, and is never the same', () => {
+it('a secret has letters and digits, contains its name, and is random', () => {
   const made = Array.from({ length: 200 }, () => makeSecret());
   for (const { secret, name } of made) {
     expect(secret).toMatch(/^isk_[A-Za-z0-9]{8}_[A-Za-z0-9]{49}$/);
@@ -21,11 +21,11 @@ it('is made of letters and digits, carries its name, and is never the same', () 
   expect(new Set(made.map(({ name }) => name)).size).toBe(200);
 });
 
-it('has a form and a checksum that stay what they are, so that secrets of today stay good', () => {
+it('the form and the checksum of a secret are fixed', () => {
   expect(readSecretName(known)).toBe('Example1');
 });
 
-it('is no secret any more with any one character changed, left out or added', () => {
+it('a secret with one character changed, left out or added is invalid', () => {
   const { secret } = makeSecret();
   for (let at = 0; at < secret.length; at += 1) {
     const other = secret[at] === 'x' ? 'y' : 'x';
@@ -36,18 +36,18 @@ it('is no secret any more with any one character changed, left out or added', ()
 });
 
 it.each(['', 'isk_', 'isk', 'x'.repeat(62), 'ISK_', '\u0000', `${makeSecret().secret}\n`])(
-  'takes %j for no secret',
+  '%j is no secret',
   (text) => {
     expect(readSecretName(text)).toBeUndefined();
   },
 );
 
-it('is stored as SHA-256 in hex, as sha256sum prints it', () => {
+it('a secret is stored as SHA-256 in hex, as sha256sum prints it', () => {
   const { secret } = makeSecret();
   expect(hashOf(secret)).toBe(createHash('sha256').update(secret).digest('hex'));
 });
 
-it('is named in tokens by text that holds no part of the hash', () => {
+it('tokens name their secret by text without a part of its hash', () => {
   const hash = hashOf(makeSecret().secret);
   const id = secretIdOf(hash);
   expect(id).toMatch(/^[\w-]{16}$/);

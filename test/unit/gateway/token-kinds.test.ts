@@ -34,6 +34,6 @@ it.each<[Claims, Claims]>([
   [{}, { at_hash: 'h' }],
   [{}, { c_hash: 'h' }],
   [{}, { events: {} }],
-])('a token with the header %j and the claims %j is another', (header, claims) => {
+])('a token with the header %j and the claims %j is no access token', (header, claims) => {
   expect(() => checkKind(header, claims)).toThrow(TokenRefused);
 });

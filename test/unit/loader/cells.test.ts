@@ -78,7 +78,7 @@ describe('the fields', () => {
     }
   });
 
-  it('stand in the order of references', () => {
+  it('are in the order of references', () => {
     expect(kinds).toEqual(['suppliers', 'products', 'batches']);
   });
 });
@@ -100,7 +100,7 @@ describe('numbers', () => {
     expect(readNumber(text, sign)).toBe(number);
   });
 
-  it('are those that JavaScript reads in their digits, to the last bit', () => {
+  it('are exact to the last bit', () => {
     const groups = fc.array(fc.integer({ min: 100, max: 999 }), { maxLength: 5 });
     const whole = fc.tuple(fc.nat(999), groups).map((parts) => parts.flat());
     const fraction = fc.array(fc.nat(9), { maxLength: 17 }).map((digits) => digits.join(''));
@@ -126,11 +126,11 @@ describe('numbers', () => {
     ['1..5', '.'],
     ['0x10', '.'],
     ['Infinity', '.'],
-  ] as const)('%s with a decimal %s is none', (text, sign) => {
+  ] as const)('%s with a decimal %s is no number', (text, sign) => {
     expect(readNumber(text, sign)).toBeUndefined();
   });
 
-  it('tells what can be read in one way only', () => {
+  it('are told apart by values that are valid in one form only', () => {
     expect(findDecimals(['5', '1.250', '12,5', '3.14'])).toEqual({
       comma: '12,5',
       point: '3.14',
@@ -172,11 +172,11 @@ describe('dates', () => {
     ['YYYYMMDD', '2026331'],
     ['DD-MMM-YYYY', '31-Foo-2025'],
     ['DD.MM.YYYY', '31.03.2026 later'],
-  ])('as %s, %s is none', (format, text) => {
+  ])('as %s, %s is no date', (format, text) => {
     expect(readDate(text, dateFormat(format))).toBeUndefined();
   });
 
-  it('finds the format that all values have, and says where there are two', () => {
+  it('have the format that all values fit, or are ambiguous', () => {
     expect(found(['', '2026-03-31'])).toBeUndefined();
     expect(found(['31.03.2026', '00.00.0000', '2026-03-31'])).toEqual(['DD.MM.YYYY']);
     expect(found(['20260331', '00000000'])).toEqual(['YYYYMMDD']);
@@ -190,7 +190,7 @@ describe('dates', () => {
     expect(found(['03/04/25'])).toEqual(['DD/MM/YY', 'MM/DD/YY']);
   });
 
-  it.each(['soon', 'MM/DD', 'D.M.YYYY', 'DD.MM.YYYY DD', ''])('takes no format from %j', (text) => {
+  it.each(['soon', 'MM/DD', 'D.M.YYYY', 'DD.MM.YYYY DD', ''])('have no format in %j', (text) => {
     expect(dateFormat(text)).toBeUndefined();
   });
 });
@@ -222,13 +222,13 @@ describe('columns', () => {
     );
   });
 
-  it('that are there twice under one name stop the load, and are named by their places', () => {
+  it('with one name twice stop the load, and are named by their positions', () => {
     expect(() => bind(['externalId', 'productExternalId', 'batchNumber', 'externalId'])).toThrow(
       'batches.csv: the columns 1 and 4 are all named "externalId", which is "externalId". Rename one of them',
     );
   });
 
-  it('that are there twice stop the load', () => {
+  it('for one field twice stop the load', () => {
     expect(() => bind(['externalId', 'External ID', 'productExternalId', 'batchNumber'])).toThrow(
       'batches.csv: the columns "externalId" and "External ID" are both "externalId". Map one of them to null.',
     );
@@ -269,7 +269,7 @@ describe('rows', () => {
     expect(valueOf('batchNumber', ' 1')).toBe(' 1');
   });
 
-  it('have a value stand for another one, of a field that a map names or of codes', () => {
+  it('have values replaced by a map, in one field or in all fields of codes', () => {
     const values = { D: 'DE', Stk: 'PCE', name: { D: 'Dee' } };
     const of = (column: string, cell: string) => valueOf(column, cell, { values }, 'suppliers');
     expect([of('country', 'D'), of('country', ' D '), of('name', 'D'), of('address', 'D')]).toEqual([
@@ -282,7 +282,7 @@ describe('rows', () => {
     expect(valueOf('externalId', 'D', { values })).toBe('D');
   });
 
-  it('have countries by their names and alpha-3 codes, but for names of none or of two', () => {
+  it('have countries by unambiguous names and by alpha-3 codes', () => {
     expect(
       ['DEU', 'aut', 'Deutschland', 'SWEDEN', 'España', 'Italia', 'Côte d’Ivoire'].map((one) =>
         countryOf(one),
@@ -311,13 +311,13 @@ describe('rows', () => {
     expect(valueOf('quantity', '12,x')).toMatch('wrong: quantity: "12,x" is no number with a decimal comma');
   });
 
-  it('leave out what is empty, or clear it where a map says so', () => {
+  it('leave out empty cells, or clear their fields where a map says so', () => {
     expect(made({})).toEqual({ externalId: 'B-1' });
     expect(made({ emptyClears: true })).toEqual({ externalId: 'B-1', unit: null });
     expect(made({ constants: { unit: 'kg' } })).toEqual({ externalId: 'B-1', unit: 'kg' });
   });
 
-  it('are wrong with more cells than the header, and say their id nevertheless', () => {
+  it('with more cells than the header are rejected under their id', () => {
     const { make } = itemsOfCells(table(['batchNumber', 'externalId']), {});
     expect(make(['1', 'B-1', '', ''])).toEqual({ batchNumber: '1', externalId: 'B-1' });
     expect(make(['1', 'B-1', 'x'])).toMatchObject({
@@ -341,7 +341,7 @@ describe('rows', () => {
     expect(() => looking('receivedDate', ['soon'])).toThrow('has "soon", which is no date');
   });
 
-  it('of JSON pass as they are, or as a map says', () => {
+  it('of JSON are unchanged, or mapped', () => {
     expect(itemsOfObjects('batches', {})({ externalId: 'B', contry: 1, '#row': 4, '#reason': '' })).toEqual({
       externalId: 'B',
       contry: 1,
@@ -373,7 +373,7 @@ describe('a map', () => {
     expect(rulesFor(map, 'b.xlsx', 'April')).toBeUndefined();
   });
 
-  it('stops the load for what it cannot say', () => {
+  it('stops the load for an unknown key', () => {
     expect(() => parseMap({ 'a.csv': { colums: {} } }, 'map.json')).toThrow('the nearest is "columns"');
     expect(() => parseMap({ 'a.csv': { kind: 'vendors' } }, 'map.json')).toThrow(
       '"kind" of "a.csv" is not suppliers',

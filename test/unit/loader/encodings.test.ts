@@ -15,19 +15,19 @@ const watched = (bytes: Buffer, chunkBytes = 3): ByteWatch => {
   return watch;
 };
 
-it('knows a BOM', () => {
+it('the encoding is detected by a BOM', () => {
   expect(encodingByBom(Buffer.from('\ufeffa'))).toEqual({ encoding: 'utf-8', bomBytes: 3 });
   expect(encodingByBom(Buffer.from([0xff, 0xfe, 0x41, 0]))).toEqual({ encoding: 'utf-16le', bomBytes: 2 });
   expect(encodingByBom(Buffer.from([0xfe, 0xff, 0, 0x41]))).toEqual({ encoding: 'utf-16be', bomBytes: 2 });
   expect(encodingByBom(Buffer.from('a'))).toBeUndefined();
 });
 
-it.each([1, 2, 3, 5, 100])('takes UTF-8 for UTF-8, in chunks of %i bytes', (chunkBytes) => {
+it.each([1, 2, 3, 5, 100])('valid UTF-8 is detected in chunks of %i bytes', (chunkBytes) => {
   const { strays, characters } = watched(Buffer.from('Grüße 🌲 aus €-Land, ¼ Zoll'), chunkBytes);
   expect({ strays, characters }).toEqual({ strays: 0, characters: 5 });
 });
 
-it.each([1, 2, 3, 5, 100])('finds a byte that is no UTF-8, in chunks of %i bytes', (chunkBytes) => {
+it.each([1, 2, 3, 5, 100])('a byte that is no UTF-8 is found in chunks of %i bytes', (chunkBytes) => {
   const bytes = Buffer.concat([Buffer.from('Grüße '), Buffer.from([0xfc]), Buffer.from('ber € 🌲')]);
   expect(watched(bytes, chunkBytes)).toMatchObject({
     strays: 1,
@@ -36,11 +36,11 @@ it.each([1, 2, 3, 5, 100])('finds a byte that is no UTF-8, in chunks of %i bytes
   });
 });
 
-it('finds a character that the end cuts off', () => {
+it('a character that the end of a file cuts off is found', () => {
   expect(watched(Buffer.from('Größe €').subarray(0, -1)).strays).toBeGreaterThan(0);
 });
 
-it('knows what windows-1252 has no character for, as files of DOS have it', () => {
+it('bytes without a character in windows-1252 are reported, as in files of DOS', () => {
   expect(watched(iconv.encode('Müller', 'cp850'))).toMatchObject({
     firstUndefined: { byte: 0x81, line: 8 },
   });
@@ -49,12 +49,12 @@ it('knows what windows-1252 has no character for, as files of DOS have it', () =
 
 const text = 'Grüße;Öl;Köln\r\nnur ASCII\r\nÄ';
 
-it.each(['windows-1252', 'cp850', 'cp437', 'iso-8859-15', 'utf-8'])('reads blocks of %s', (name) => {
+it.each(['windows-1252', 'cp850', 'cp437', 'iso-8859-15', 'utf-8'])('blocks of %s are decoded', (name) => {
   expect(decodeBlock(encode(text, name), name)).toBe(text);
   expect(decodeBlock(Buffer.from('ASCII'), name)).toBe('ASCII');
 });
 
-it.each(['utf-16le', 'utf-16be'])('reads %s in any chunks', async (name) => {
+it.each(['utf-16le', 'utf-16be'])('%s is decoded in any chunks', async (name) => {
   const bytes = encode(text, name);
   async function* chunks(): AsyncGenerator<Uint8Array> {
     for (let at = 0; at < bytes.length; at += 3) yield bytes.subarray(at, at + 3);
@@ -62,6 +62,6 @@ it.each(['utf-16le', 'utf-16be'])('reads %s in any chunks', async (name) => {
   expect(Buffer.concat(await Array.fromAsync(toUtf8(chunks(), name))).toString()).toBe(text);
 });
 
-it('reads the euro sign of windows-1252, which some platforms take for Latin-1', () => {
+it('the euro sign of windows-1252 is decoded on platforms that use Latin-1', () => {
   expect(decodeBlock(Buffer.from([0x80, 0xfc]), 'windows-1252')).toBe('€ü');
 });

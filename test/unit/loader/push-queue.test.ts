@@ -59,7 +59,7 @@ function randomOf(seed: number): () => number {
 
 const idsOf = (slots: readonly Slot[]): Set<string> => new Set(slots.map(({ id }) => id));
 
-it('sends no row before or beside an earlier row of its id, whatever order answers come in', async () => {
+it('no row is sent before the answer to an earlier row of its id', async () => {
   const ids = constantFrom(1, 3, 400, 1_000, 6_000, 1_000_000);
   const property = asyncProperty(
     ids,
@@ -97,7 +97,7 @@ it('sends no row before or beside an earlier row of its id, whatever order answe
   await assert(property, { numRuns: 60 });
 });
 
-it('sends rows as they follow each other, and keeps all places busy where few ids come again', async () => {
+it('rows are sent in order, with all lanes busy where few ids repeat', async () => {
   const { queue, flights, sent, answer } = openQueue(8);
   let row = 0;
   const fill = (): void => {
@@ -116,13 +116,13 @@ it('sends rows as they follow each other, and keeps all places busy where few id
   }
 });
 
-it('holds no rows back that have no id', () => {
+it('rows without an id are not held back', () => {
   const { queue, flights } = openQueue(8);
   for (let row = 0; row < 4_000; row += 1) queue.add(slot(row, ''));
   expect(flights).toHaveLength(8);
 });
 
-it('throws what a push threw, and starts no more', async () => {
+it('the queue throws the error of a push, and starts no other push', async () => {
   const { queue, flights, sent } = openQueue(2);
   for (let row = 0; row < 5_000; row += 1) queue.add(slot(row, `id-${row}`));
   const drained = queue.drain();
@@ -132,7 +132,7 @@ it('throws what a push threw, and starts no more', async () => {
   expect(sent).toHaveLength(2);
 });
 
-it('lets rows go in the order of the file, whatever order answers come in', () => {
+it('rows are released in the order of the file, in whatever order answers come', () => {
   const slots = new Slots();
   const all = Array.from({ length: 30_000 }, (_, row) => slot(row, ''));
   const released: number[] = [];

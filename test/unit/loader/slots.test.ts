@@ -4,7 +4,7 @@ import { Slots, slotOf } from '../../../loader/src/core/sending/slots.ts';
 it.each([
   ['many rows', 40_001, 'row'],
   ['rows that are large', 17, 'r'.repeat(1024 * 1024)],
-])('is full with %s, until the first of them is let go', (_what, count, raw) => {
+])('a window of pushes is full with %s, until the first of them is released', (_what, count, raw) => {
   const slots = new Slots();
   const all = Array.from({ length: count }, (_, number) => slotOf({ number, made: {}, raw }));
   for (const slot of all.slice(1)) slots.add(slot);

@@ -25,7 +25,7 @@ const rowsOf = async (text: string, sizes: readonly number[] = [7]): Promise<str
 const cell = fc.string({ unit: fc.constantFrom('a', 'ü', '"', ';', '\n', '\r', ' '), maxLength: 6 });
 const quoted = (text: string): string => (/[";\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
-it('splits as csv-parse parses, wherever chunks end and whatever line ends there are', async () => {
+it('the CSV splitter agrees with csv-parse, for any chunks and line ends', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(
@@ -51,31 +51,31 @@ it('splits as csv-parse parses, wherever chunks end and whatever line ends there
   );
 });
 
-it('takes the last row without a line end, and empty lines as rows', async () => {
+it('the CSV splitter returns a last row without a line end, and empty lines as rows', async () => {
   expect(await rowsOf('a;b\n\nc;d')).toEqual([['a', 'b'], [''], ['c', 'd']]);
   expect(await rowsOf('a;b\r\n\r\nc;d\r')).toEqual([['a', 'b'], [''], ['c', 'd']]);
 });
 
-it('takes a quote within a bare cell as it is', async () => {
+it('the CSV splitter keeps a quote within an unquoted cell', async () => {
   expect(await rowsOf('a;12" board\nb;"x"\n')).toEqual([
     ['a', '12" board'],
     ['b', 'x'],
   ]);
 });
 
-it('names the line in which an unclosed quote is opened', async () => {
+it('the CSV splitter names the line of an unclosed quote', async () => {
   await expect(rowsOf('a;b\n"c\nd";e\nf;"g\nh;i\n')).rejects.toThrow(
     'suppliers.csv, line 4: a quote is opened here and not closed. Close it, or say --no-quotes',
   );
 });
 
-it('names the line in which text follows a closing quote', async () => {
+it('the CSV splitter names the line in which text follows a closing quote', async () => {
   await expect(rowsOf('a;b\n"c\nd"e;f\n')).rejects.toThrow(
     'suppliers.csv, line 3: text follows a closing quote, which was opened in line 2.',
   );
 });
 
-it('stops at a record of more than 1 MiB, and says whether a quote is why', () => {
+it('the CSV splitter stops at a record of more than 1 MiB, and says whether an open quote is the reason', () => {
   const splitter = new Splitter(form);
   splitter.push(Buffer.from('a;b\n'));
   const chunk = Buffer.alloc(256 * 1024, 'x');
@@ -90,7 +90,7 @@ it('stops at a record of more than 1 MiB, and says whether a quote is why', () =
   }).toThrow('line 2: a quote is opened here and not closed');
 });
 
-it('counts records and lines, and tells line ends of two sorts', () => {
+it('the CSV splitter counts records and lines, and reports mixed line ends', () => {
   const splitter = new Splitter(form);
   splitter.push(Buffer.from('a;"b\r\nc"\r\nd;e\r'));
   splitter.push(Buffer.from('\nf;g'));

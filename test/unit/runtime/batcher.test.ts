@@ -10,7 +10,7 @@ const echoing =
     return [...all];
   };
 
-it('asks once for what is asked in one moment, and gives each its own answer', async () => {
+it('concurrent questions are asked as one batch, and each gets its own answer', async () => {
   const asked: number[][] = [];
   const double = openBatcher<number, number>(async (all) => {
     asked.push([...all]);
@@ -22,7 +22,7 @@ it('asks once for what is asked in one moment, and gives each its own answer', a
   expect(asked).toHaveLength(3);
 });
 
-it('takes what comes while it asks into the next batch', async () => {
+it('questions during a batch go into the next batch', async () => {
   const answers = Promise.withResolvers<number[]>();
   let batches = 0;
   const ask = openBatcher<number, number>(async (all) => {
@@ -36,7 +36,7 @@ it('takes what comes while it asks into the next batch', async () => {
   expect(await first).toBe(7);
 });
 
-it('asks when it is its turn, for all that came until then', async () => {
+it('a batch has all questions up to its turn', async () => {
   const asked: number[][] = [];
   const ask = openBatcher(echoing(asked), 10, openSemaphore({ max: 1 }).run);
   expect(await Promise.all([ask(1), ask(2)])).toEqual([1, 2]);
@@ -47,7 +47,7 @@ it('asks when it is its turn, for all that came until then', async () => {
   expect(asked).toEqual([[1, 2], [3], [4, 5, 6]]);
 });
 
-it('fails all of a batch that fails, and none after it', async () => {
+it('a failed batch fails all of its questions, and no later ones', async () => {
   let fails = true;
   const ask = openBatcher<number, number>(async (all) => {
     if (fails) throw new Error('away');
@@ -59,7 +59,7 @@ it('fails all of a batch that fails, and none after it', async () => {
   expect(await ask(3)).toBe(3);
 });
 
-it('asks one by one: at once where nothing is asked, then for all that came meanwhile', async () => {
+it('the first question is asked immediately, and later ones together after its answer', async () => {
   const asked: number[][] = [];
   const answers = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const ask = openBatcher<number, number>(
@@ -84,7 +84,7 @@ it('asks one by one: at once where nothing is asked, then for all that came mean
   expect(asked).toEqual([[1], [2, 3]]);
 });
 
-it('asks beside a question that has no answer for long, or fails', async () => {
+it('a new batch is asked beside a batch without an answer, or after a failure', async () => {
   const ask = openBatcher<number, number>(
     (all) =>
       all.includes(1)
@@ -103,7 +103,7 @@ it('asks beside a question that has no answer for long, or fails', async () => {
   expect(performance.now() - began).toBe(20);
 });
 
-it('waits for a pause before each question, and asks for all that came meanwhile', async () => {
+it('a batch begins after a pause, with all questions of that time', async () => {
   const asked: number[][] = [];
   const ask = openBatcher(
     echoing(asked),
@@ -119,7 +119,7 @@ it('waits for a pause before each question, and asks for all that came meanwhile
   expect(asked).toEqual([[1, 2], [3]]);
 });
 
-it('does work once for all that asked before it began', async () => {
+it('shared work runs once for all callers before its begin', async () => {
   const begun: PromiseWithResolvers<number>[] = [];
   const work = shareWork(() => {
     const one = Promise.withResolvers<number>();
@@ -136,7 +136,7 @@ it('does work once for all that asked before it began', async () => {
   expect(await Promise.all([third, fourth])).toEqual([2, 2]);
 });
 
-it('does shared work anew after it failed', async () => {
+it('shared work runs again after a failure', async () => {
   let turn = 0;
   const work = shareWork(async () => {
     turn += 1;

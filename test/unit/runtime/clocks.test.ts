@@ -13,11 +13,11 @@ function setUp() {
 }
 
 describe('the clock of another process', () => {
-  it('is not known before it was learnt', () => {
+  it('is unknown before the first message', () => {
     expect(setUp().clocks.read('other', 4_000)).toBeUndefined();
   });
 
-  it('says when a message was sent, rather too early than too late', () => {
+  it('gives the time at which a message was sent, never too late', () => {
     const { at } = setUp();
     // It was asked at 5,000, and what it answered came at 5,040: its clock said 4,020 somewhere in between.
     at(5_040).learn('other', 4_020, 5_000);
@@ -25,20 +25,20 @@ describe('the clock of another process', () => {
     expect(at(5_500).read('another', 4_420)).toBeUndefined();
   });
 
-  it('is learnt again after a while', () => {
+  it('is estimated again after a while', () => {
     const { at } = setUp();
     at(5_000).learn('other', 4_000, 5_000);
     expect(at(35_000).read('other', 34_000)).toBe(35_000);
     expect(at(35_001).read('other', 34_000)).toBeUndefined();
   });
 
-  it('is not believed when it says that a message comes from the future', () => {
+  it('is ignored for a message from the future', () => {
     const { at } = setUp();
     at(5_000).learn('other', 4_000, 5_000);
     expect(at(6_000).read('other', 5_001)).toBeUndefined();
   });
 
-  it('is forgotten first where it was learnt first, beyond a thousand processes', () => {
+  it('is dropped for the oldest of more than a thousand processes', () => {
     const { at } = setUp();
     for (let index = 0; index <= 1_000; index += 1) at(5_000).learn(`process ${index}`, 4_000, 5_000);
     expect(at(5_000).read('process 0', 4_000)).toBeUndefined();

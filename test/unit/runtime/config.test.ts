@@ -62,7 +62,7 @@ describe('an absent setting', () => {
   });
 
   it.each([{}, { WITH_DEFAULT: undefined, OPTIONAL: undefined }, { WITH_DEFAULT: '', OPTIONAL: '' }])(
-    'takes its default, or stays out: %j',
+    'has its default, or is absent: %j',
     (environment) => {
       expect(readConfig(schema, environment)).toStrictEqual({ WITH_DEFAULT: 7 });
     },
@@ -83,7 +83,7 @@ describe('the settings as a whole', () => {
   const ofTraces = ['ENDPOINT', 'TRACES_ENDPOINT', 'HEADERS'].map((name) => `OTEL_EXPORTER_OTLP_${name}`);
   const optional = new Set([...ofStreams, ...ofNats.filter((name) => name !== 'NATS_URL'), ...ofTraces]);
 
-  it('leave out variables that the schema does not know', () => {
+  it('leave out unknown variables', () => {
     const settings = readConfig(schema, { NEEDED: 'x', PATH: '/bin', constructor: 'y' });
     expect(Object.keys(settings).toSorted()).toStrictEqual(
       Object.keys(schema.properties)
@@ -98,7 +98,7 @@ describe('the settings as a whole', () => {
     expect(settings.NEEDED).toBe('x');
   });
 
-  it('have every problem named at once, a line each, in the order of the schema', () => {
+  it('report every problem together, a line each, in the order of the schema', () => {
     const wrong = {
       NATS_URL: 'http://127.0.0.1:4222',
       STREAM_REPLICAS: '0',
@@ -125,7 +125,7 @@ describe('the settings as a whole', () => {
     ['MONGODB_URL', 'mongodb+srv://cluster.example'],
     ['METRICS_PORT', '65535'],
     ['LOG_LEVEL', 'silent'],
-  ])('take %s = %s', (name, text) => {
+  ])('accept %s = %s', (name, text) => {
     expect(
       String(
         Object.entries(readConfig(schema, { NEEDED: 'x', [name]: text })).find(([key]) => key === name)?.[1],
@@ -133,13 +133,13 @@ describe('the settings as a whole', () => {
     ).toBe(text);
   });
 
-  it('show a long value only in part', () => {
+  it('show a long value in part', () => {
     expect(problemsWith(schema, { NEEDED: 'x', LOG_LEVEL: 'x'.repeat(101) })).toMatch(/got "x{100}…"$/);
   });
 });
 
 describe('a secret is never printed', () => {
-  it('but its length is', () => {
+  it('except for its length', () => {
     const schema = Type.Object({
       KEY: Type.String({ minLength: 32, expected: 'a long text', secret: true }),
     });
@@ -148,7 +148,7 @@ describe('a secret is never printed', () => {
     );
   });
 
-  it('nor is an address that may hold a password', () => {
+  it('and neither is an address that may have a password', () => {
     const schema = Type.Object(storeSettings);
     expect(problemsWith(schema, { MONGODB_URL: 'mongo://root:hunter2@db' })).toBe(
       'MONGODB_URL: expected an address such as mongodb://127.0.0.1:27017, got 23 characters that are not shown',
@@ -179,13 +179,13 @@ describe('a rule between settings', () => {
     expect(problemsWith(schema, {})).toBe('expected SECRET or KEYS_PORT, got none of them');
   });
 
-  it('leaves a wrong value of one of them its own line', () => {
+  it('keeps the own line of a wrong value of one of them', () => {
     expect(problemsWith(schema, { KEYS_PORT: 'x' })).toBe('KEYS_PORT: expected an integer, got "x"');
   });
 });
 
 describe('a table of settings', () => {
-  it('says of each what it is, what it takes and what it is when left out', () => {
+  it('has the meaning, the form and the default of each', () => {
     const schema = Type.Object({
       PORT: Type.Integer({ default: 8080, minimum: 1, description: 'Where it listens.' }),
       KEY: Type.String({ secret: true, expected: 'the key', description: 'What it knows.' }),

@@ -12,7 +12,7 @@ const outcomeOf = async (work: Promise<void>): Promise<string> => {
   return `${word} after ${Math.round((performance.now() - beganMs) / 50) * 50} ms`;
 };
 
-it('work waits for a reconnect, and is refused if none comes', async () => {
+it('work waits for a reconnect, and is refused without one', async () => {
   const connectivity = openConnectivity(() => false);
   expect(await outcomeOf(connectivity.untilConnected())).toBe('ok after 0 ms');
   connectivity.drop();
@@ -29,7 +29,7 @@ it('work waits for a reconnect, and is refused if none comes', async () => {
   expect(await outcomeOf(connectivity.untilConnected())).toBe('ok after 0 ms');
 });
 
-it('running work fails the moment the connection drops, and work that had ended does not', async () => {
+it('running work fails when the connection drops, and completed work does not', async () => {
   const connectivity = openConnectivity(() => false);
   expect(await connectivity.whileConnected(() => Promise.resolve('done'))).toBe('done');
   const under = outcomeOf(connectivity.whileConnected(() => new Promise<void>(() => undefined)));
@@ -62,7 +62,7 @@ it('a closed client counts as not connected', async () => {
   expect(await outcomeOf(connectivity.untilConnected())).toBe('refused after 0 ms');
 });
 
-it('waits while the client looks for a moment to leave, and no longer', async () => {
+it('work waits while the client leaves a server in lame duck mode, and no longer', async () => {
   const connectivity = openConnectivity(() => false);
   connectivity.hold(300);
   expect(await outcomeOf(connectivity.untilConnected())).toBe('ok after 300 ms');
@@ -73,7 +73,7 @@ it('waits while the client looks for a moment to leave, and no longer', async ()
   expect(await waiting).toBe('ok after 100 ms');
 });
 
-it('waits for a service whose replicas are away for a moment, and for none that is away', () => {
+it('a request waits for a service whose replicas are away for a moment, and no longer', () => {
   let nowMs = 0;
   const absences = openAbsences(() => nowMs);
   expect(absences.mayEnd('catalog')).toBe(true);

@@ -20,12 +20,12 @@ describe('the time until a stream is full', () => {
     ['does not grow', 60, 100, 0, Infinity],
     ['shrinks', 60, 100, -5, Infinity],
     ['has no limit', 60, Infinity, 20, Infinity],
-  ])('of one that %s', (_, bytes, bytesMax, perDay, days) => {
+  ])('of a stream that %s', (_, bytes, bytesMax, perDay, days) => {
     const fillings = fillingsOf({ streams: [level('EVENTS', bytes, bytesMax, perDay)], account: none });
     expect(fillings).toEqual([{ stream: 'EVENTS', daysLeft: days, limit: 'EVENTS_MAX_BYTES' }]);
   });
 
-  it('is that of the limit that is reached first; copies count in an account, and not at one server', () => {
+  it('is that of the first limit to be reached; copies count in an account, and not at one server', () => {
     const streams = [level('EVENTS', 10, 1_000, 10, 3), level('EVENT_BATCHES', 10, Infinity, 5, 3)];
     const account = { bytes: 60, bytesMax: 240 };
     const of = (server?: { bytes: number; bytesMax: number }) =>
@@ -40,7 +40,7 @@ describe('the time until a stream is full', () => {
     ]);
   });
 
-  it('is soon below two days', () => {
+  it('is reported below two days', () => {
     expect([0, 1.99, 2, Infinity, Number.NaN].map(soon)).toEqual([true, true, false, false, false]);
   });
 });

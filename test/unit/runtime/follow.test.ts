@@ -16,7 +16,7 @@ function usedBytes(): number {
   return process.memoryUsage().heapUsed;
 }
 
-it('holds no more memory, however long NATS is away', async () => {
+it('a follower of a stream uses no more memory while NATS is away', async () => {
   let tries = 0;
   const absent: Partial<Connection> = {
     log: openLog({ service: 'test', level: 'silent' }),

@@ -12,11 +12,11 @@ it.each([
   ['{"a/b":1,"a~":2,"a/b":3,"a~":4}', ['/a~1b', '/a~0']],
   ['{"__proto__":1,"__proto__":2}', ['/__proto__']],
   [`{"${'k'.repeat(200)}":1,"${'k'.repeat(200)}":1}`, [`/${'k'.repeat(100)}`]],
-])('%s has these keys twice: %j', (text, pointers) => {
+])('%s has the duplicate keys %j', (text, pointers) => {
   expect(repeatedKeys(text)).toEqual(pointers);
 });
 
-it('takes linear time for a text of escapes and brackets', () => {
+it('duplicate keys are found in linear time in a text of escapes and brackets', () => {
   const began = performance.now();
   repeatedKeys(`{"a":"${'\\\\'.repeat(1_000_000)}","b":[${'[],'.repeat(500_000)}0]}`);
   expect(performance.now() - began).toBeLessThan(5_000);

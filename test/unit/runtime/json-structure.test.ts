@@ -37,7 +37,7 @@ const objects = (keys: readonly string[][]): string =>
 const numbersTo = (count: number): number[] => Array.from({ length: count }, (_, at) => at);
 
 describe('a body', () => {
-  it('may be nested as deep as the bound, and no deeper', () => {
+  it('may be nested up to the limit, and no deeper', () => {
     expect(refusalOf(nested(bodyDepthMax))).toBeUndefined();
     expect(refusalOf(nested(bodyDepthMax + 1))).toMatchObject({
       code: 'invalid_request',
@@ -50,7 +50,7 @@ describe('a body', () => {
     ['commas', (count: number) => `[${'1,'.repeat(count - 1)}1]`],
     ['keys', (count: number) => `[{"a":${'1},{"a":'.repeat(Math.floor(count / 3) - 1)}1}]`],
     ['objects', (count: number) => `[${'{},'.repeat(count / 2 - 1)}{}]`],
-  ])('may have so much structure, and no more: %s', (_kind, of) => {
+  ])('may have structure up to the limit, and no more: %s', (_kind, of) => {
     expect(refusalOf(of(bodyStructureMax))).toBeUndefined();
     expect(refusalOf(of(bodyStructureMax + 2))).toMatchObject({
       code: 'invalid_request',
@@ -62,7 +62,7 @@ describe('a body', () => {
     ['of one object', (count: number) => [numbersTo(count).map((at) => `k${at}`)]],
     ['of an object each', (count: number) => numbersTo(count).map((at) => [`k${at}`])],
     ['behind the same one', (count: number) => [['a'], ...numbersTo(count - 1).map((at) => ['a', `k${at}`])]],
-  ])('may have keys of so many names, and not many more: %s', (_kind, of) => {
+  ])('may have keys of different names up to the limit: %s', (_kind, of) => {
     expect(refusalOf(objects(of(bodyKeyNamesMax)))).toBeUndefined();
     // A few count as one, by chance.
     expect(refusalOf(objects(of(bodyKeyNamesMax * 1.2)))).toMatchObject({
@@ -71,7 +71,7 @@ describe('a body', () => {
     });
   });
 
-  it('of 500 items of 200 fields passes, whatever the order of their keys and whichever are absent', () => {
+  it('of 500 items of 200 fields is accepted, in any order of keys and with any absent', () => {
     const columns = numbersTo(200).map((at) => `column ${at}`);
     const keys = fc.oneof(
       fc.constant(columns),
@@ -99,7 +99,7 @@ describe('a body', () => {
     },
   );
 
-  it('may have any text, which counts for nothing', () => {
+  it('may have any text, which does not count', () => {
     const text = String.raw`[{"\\":"[[[[[[[[[[,,::\"{{{{{{{{{{\\","a":"\\\""}]`;
     expect(parseJson(bytes(text))).toEqual(JSON.parse(text));
     const long = JSON.stringify([',[{":'.repeat(500_000)]);
@@ -111,7 +111,7 @@ describe('a body', () => {
       expect(refusalOf(text)?.code).toBe('invalid_json');
   });
 
-  it('is refused just where its value has too much', () => {
+  it('is refused exactly where its value exceeds a limit', () => {
     const value = fc.jsonValue({ maxDepth: 11 });
     fc.assert(
       fc.property(value, (given) => {
@@ -125,7 +125,7 @@ describe('a body', () => {
 
   // The bound is twice what an item can need, so that a body of large unknown fields passes as well.
   it.each(Object.entries({ Supplier, Product, Batch }))(
-    'of 500 items with all fields of %s, and as much that is unknown, is within the bounds',
+    'of 500 items with all fields of %s, and as many unknown ones, is within the limits',
     (_name, { properties }) => {
       const item = Object.fromEntries(
         Object.entries(properties).map(([name, schema]) => [

@@ -23,7 +23,7 @@ describe('a log line', () => {
     });
   });
 
-  it('is left out below the level', () => {
+  it('is not written below the level', () => {
     const { log, lines } = openRecorded({ level: 'warn' });
     log.info('quiet');
     expect(lines).toStrictEqual([]);
@@ -47,7 +47,7 @@ const kept = (service: string): string[] =>
     .flatMap((line) => (line.service === service ? [line.msg] : []));
 
 describe('an error stays in the memory of its process', () => {
-  it('whatever flood of ordinary lines and warnings follows', () => {
+  it('although many ordinary lines and warnings follow', () => {
     const { log } = openRecorded({ service: 'flooded' });
     log.error({ url: 'https://user:hunter2@acme.example/' }, 'the error');
     for (let line = 0; line < 20_000; line += 1) {
@@ -99,7 +99,7 @@ describe('nothing secret leaves through a log line', () => {
     }
   });
 
-  it('whatever the secret and the text around it look like', () => {
+  it('for any secret in any text', () => {
     const key = fc.constantFrom('token', 'SESSION_TOKEN', 'name', 'a":"b', 'token":"');
     const text = fc.oneof(fc.string(), fc.constantFrom('\\', '"', '"token":"x"', ']', '\n', 'token'));
     const { fields } = fc.letrec((tie) => ({
@@ -115,7 +115,7 @@ describe('nothing secret leaves through a log line', () => {
     );
   });
 
-  it('but what only sounds like one stays', () => {
+  it('but similar words stay', () => {
     const { log, last } = openRecorded();
     log.info({ tokens: 3, secretId: 'a', headers: { 'content-type': 'b' } });
     expect(last()).toMatchObject({ tokens: 3, secretId: 'a', headers: { 'content-type': 'b' } });
@@ -128,7 +128,7 @@ describe('nothing secret leaves through a log line', () => {
     expect(fields).toStrictEqual({ token: 'hunter2', deep: { secret: 'hunter2' } });
   });
 
-  it('nor credentials in an address, wherever it stands', () => {
+  it('nor credentials in an address anywhere in the line', () => {
     const url = 'mongodb://root:hunter2@db:27017/x';
     for (const pretty of [false, true]) {
       const { log, lines } = openRecorded({ pretty });
@@ -162,7 +162,7 @@ describe('credentials are cut from an address', () => {
   });
 
   it.each(['https://host/@name', 'https://host/?mail=a@b.c', 'a@b.c', 'mongodb://host:27017/db'])(
-    'and nothing else is: %s',
+    'and other text stays: %s',
     (text) => {
       expect(redactUrl(text)).toBe(text);
     },
@@ -170,7 +170,7 @@ describe('credentials are cut from an address', () => {
 });
 
 describe('an error in a log line', () => {
-  it('carries its name, words, code, stack and the chain of its causes', () => {
+  it('has its name, message, code, stack and the chain of its causes', () => {
     const { log, last } = openRecorded();
     const root = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
     log.error({ err: new TypeError('outer', { cause: new Error('middle', { cause: root }) }) }, 'failed');
@@ -184,7 +184,7 @@ describe('an error in a log line', () => {
     });
   });
 
-  it('leaves out what the error was about', () => {
+  it('leaves out further properties of the error', () => {
     const { log, lines } = openRecorded();
     log.error({ err: Object.assign(new Error('duplicate'), { document: { email: 'maria@farm.example' } }) });
     expect(lines.join('')).not.toContain('maria');
@@ -198,7 +198,7 @@ describe('an error in a log line', () => {
     expect(last()).toMatchObject({ err: { message: 'round' }, msg: 'failed' });
   });
 
-  it('may be anything that was thrown', () => {
+  it('may be any thrown value', () => {
     const { log, last } = openRecorded();
     log.error({ err: 'just text' });
     expect(last()).toMatchObject({ err: { type: 'string', message: 'just text' } });

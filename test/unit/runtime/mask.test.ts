@@ -7,7 +7,7 @@ import { maskSettings } from '../../../shared/runtime/src/config/mask.ts';
 
 const key = `first:${Buffer.alloc(32, 7).toString('base64')}`;
 
-it('shows every setting, and of a secret only that it is set', () => {
+it('the masked settings have every value, and for a secret only that it is set', () => {
   const config = readConfig(WebhooksConfig, { WEBHOOK_SECRET_KEY: key, WEBHOOK_IN_FLIGHT_MAX: '7' });
   const masked = maskSettings(WebhooksConfig, config);
   expect(Object.keys(masked)).toEqual(Object.keys(config));
@@ -28,12 +28,12 @@ it.each([
   ['mongodb+srv://me@cluster.example/records', 'mongodb+srv://***@cluster.example/records'],
   ['mongodb://one:1,two:2/records', 'mongodb://one:1,two:2/records'],
   ['mongodb://db/?authMechanismProperties=AWS_SESSION_TOKEN:hidden', 'mongodb://db/?…'],
-])('shows of the address %s where it leads', (given, shown) => {
+])('the masked address %s has its host without credentials', (given, shown) => {
   const masked = maskSettings(BatchesConfig, readConfig(BatchesConfig, { MONGODB_URL: given }));
   expect(masked['MONGODB_URL']).toBe(shown);
 });
 
-it('shows several servers, and none of their passwords', () => {
+it('a masked address has several servers, and none of their passwords', () => {
   const config = readConfig(BatchesConfig, { NATS_URL: 'nats://a:hidden@one:4222,nats://a:hidden@two:4222' });
   expect(maskSettings(BatchesConfig, config)['NATS_URL']).toBe('nats://***@one:4222,nats://***@two:4222');
 });

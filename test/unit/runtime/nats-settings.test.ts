@@ -10,7 +10,7 @@ const credentials =
   `-----BEGIN USER NKEY SEED-----\n${seed}\n------END USER NKEY SEED------\n`;
 const url = 'nats://a:1';
 
-describe('what a service is told of NATS', () => {
+describe('the settings of NATS', () => {
   it.each([
     [{}, { url: 'nats://127.0.0.1:4222' }],
     [
@@ -22,18 +22,18 @@ describe('what a service is told of NATS', () => {
     [{ NATS_CREDENTIALS: credentials }, { url, login: { credentials } }],
     [{ NATS_JETSTREAM_DOMAIN: 'hub' }, { url, jetstream: { domain: 'hub' } }],
     [{ NATS_JETSTREAM_PREFIX: 'js.events.API' }, { url, jetstream: { apiPrefix: 'js.events.API' } }],
-  ])('%j is what its client is told', (settings, options) => {
+  ])('%j become options of its client', (settings, options) => {
     const given = Object.keys(settings).length === 0 ? {} : { NATS_URL: url };
     expect(natsOptionsOf(readConfig(CatalogConfig, { ...given, ...settings }))).toStrictEqual(options);
   });
 
-  it('is the same for the gateway, which has no streams', () => {
+  it('are the same for the gateway, which has no streams', () => {
     const config = readConfig(GatewayConfig, { AUTH_JWT_SECRET: 'x'.repeat(32), NATS_NKEY_SEED: seed });
     expect(natsOptionsOf(config)).toStrictEqual({ url: 'nats://127.0.0.1:4222', login: { nkeySeed: seed } });
   });
 });
 
-describe('settings of NATS that do not go together', () => {
+describe('settings of NATS that exclude each other', () => {
   it.each<[Record<string, string>, string]>([
     [
       { NATS_URL: 'nats://me:x@a:1', NATS_NKEY_SEED: seed },
@@ -69,7 +69,7 @@ describe('settings of NATS that do not go together', () => {
     expect(() => readConfig(CatalogConfig, settings)).toThrow(expect.objectContaining({ message: problem }));
   });
 
-  it('are named beside whatever else is wrong', () => {
+  it('are reported beside all other problems', () => {
     const settings = { NATS_USER: 'me', METRICS_PORT: 'x' };
     expect(() => readConfig(CatalogConfig, settings)).toThrow(
       expect.objectContaining({
@@ -81,7 +81,7 @@ describe('settings of NATS that do not go together', () => {
   });
 });
 
-it('none of the secrets is shown', () => {
+it('are reported without their secrets', () => {
   const secrets = [
     { NATS_USER: 'me', NATS_PASSWORD: 'hunter2' },
     { NATS_TOKEN: 'hunter2' },

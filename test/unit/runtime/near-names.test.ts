@@ -11,16 +11,16 @@ it.each([
   ['AUTH_JWT_SECRET_FLIE', 'AUTH_JWT_SECRET_FILE'],
   ['NATS_URI', 'NATS_URL'],
   ['Log_Level', 'LOG_LEVEL'],
-])('%s is named with %s, and without its value', (name, meant) => {
+])('a warning names %s beside %s, without its value', (name, meant) => {
   expect(near(name)).toEqual([`${name} is no setting and is ignored: is ${meant} meant?`]);
 });
 
-it('no setting is named, nor what is not near one', () => {
+it('no warning names a setting, or a variable that is not similar to one', () => {
   expect(near('RATE_LIMIT_REQUESTS', 'AUTH_JWT_SECRET_FILE', 'PATH', 'NODE_ENV', 'HTTPS_PROXY')).toEqual([]);
   expect(near('NATS_PORT_4222_TCP', 'MONGODB_URL', 'HOSTNAME', 'npm_config_prefix')).toEqual([]);
 });
 
-it('no setting of one service is named by another', () => {
+it('no service warns of a setting of another service', () => {
   const all = Object.values(configs).flatMap((config) => Object.keys(config.properties));
   const environment = Object.fromEntries(all.map((name) => [name, '1']));
   for (const config of Object.values(configs)) expect(nearNames(config, environment)).toEqual([]);

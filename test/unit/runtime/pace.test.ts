@@ -18,7 +18,7 @@ async function chunkSizes<One>(
   return [...countByTurn.values()];
 }
 
-it('does one piece of long work in each turn of the event loop, whatever it belongs to', async () => {
+it('one piece of long work runs in each turn of the event loop', async () => {
   const turns = countTurns();
   const seen: number[] = [];
   const work = async (): Promise<void> => {
@@ -33,7 +33,7 @@ it('does one piece of long work in each turn of the event loop, whatever it belo
   expect(new Set(seen).size).toBe(12);
 });
 
-it('lets short work pass, though long work waits', async () => {
+it('short work runs before waiting long work', async () => {
   const turns = countTurns();
   const long = giveWay(chunkItems + 1);
   await giveWay(chunkItems);
@@ -43,7 +43,7 @@ it('lets short work pass, though long work waits', async () => {
   turns.stop();
 });
 
-it('goes through everything in order, with no more than a piece of it in one turn', async () => {
+it('long work goes through its items in order, with one piece in a turn', async () => {
   const all = Array.from({ length: 2 * chunkItems + 1 }, (_, index) => index);
   const seen: number[] = [];
   const sizes = await chunkSizes(all, (one, index) => {
@@ -54,7 +54,7 @@ it('goes through everything in order, with no more than a piece of it in one tur
   expect(sizes).toEqual([chunkItems, chunkItems, 1]);
 });
 
-it('takes smaller pieces for a while where short work comes, in the middle of long work too', async () => {
+it('long work uses smaller pieces while there is short work, also when it comes in the middle', async () => {
   const sizes = await chunkSizes(Array.from({ length: 2 * chunkItems }), (_, index) => {
     if (index === 0) noteShortWork();
   });
@@ -66,7 +66,7 @@ it('takes smaller pieces for a while where short work comes, in the middle of lo
   expect(nextChunkItems()).toBe(chunkItems);
 });
 
-it('does nothing of nothing, and hands on what goes wrong', async () => {
+it('long work without items does nothing, and an error reaches the caller', async () => {
   await inChunks([], () => expect.fail('there is nothing'));
   const failing = inChunks([1, 2], (one) => {
     if (one === 2) throw new Error('no two');

@@ -33,7 +33,7 @@ async function start(answer: typeof unavailable, forMs: number) {
 it.each([
   ['JetStream is not there', unavailable, 120_000],
   ['a server that its copies need is away', offline, 29_000],
-])('a start waits while %s, and says so', async (_what, answer, forMs) => {
+])('a start waits while %s, and logs it', async (_what, answer, forMs) => {
   const { made, tookMs, log } = await start(answer, forMs);
   expect(made).toBe('made');
   expect(tookMs).toBeLessThan(forMs + 1_000);
@@ -46,7 +46,7 @@ it('a start ends once a server that its copies need has been away for half a min
   expect(tookMs).toBe(30_000);
 });
 
-it('a start ends at once where the servers have no room', async () => {
+it('a start ends immediately where the servers have no room', async () => {
   const { made, tookMs } = await start(noRoom, Infinity);
   expect(made).toMatch(/^ConfigError: STREAM_REPLICAS: .*insufficient storage$/);
   expect(tookMs).toBe(0);

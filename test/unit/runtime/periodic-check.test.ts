@@ -8,7 +8,7 @@ afterEach(() => void vi.useRealTimers());
 const log = openLog({ service: 'test', level: 'silent' });
 const options = { what: 'a thing', everyMs: 100, log };
 
-it('is made again and again, and after one that failed as well', async () => {
+it('a periodic check is repeated, also after a failure', async () => {
   let count = 0;
   const checks = openPeriodicCheck(async () => {
     count += 1;
@@ -21,7 +21,7 @@ it('is made again and again, and after one that failed as well', async () => {
   expect(count).toBe(3);
 });
 
-it('is never made twice at once; however often one is asked for meanwhile, one follows', async () => {
+it('periodic checks never overlap, and one follows all requests during a check', async () => {
   const ends: (() => void)[] = [];
   const checks = openPeriodicCheck(() => new Promise((resolve) => void ends.push(resolve)), options);
   checks.now();

@@ -25,7 +25,7 @@ describe('a setting that is set', () => {
     ['all time', { maxAgeMs: 0 }, { max_age: 0 }],
     ['more bytes', { bytesMax: 1_001 }, { max_bytes: 1_001 }],
     ['all bytes', { bytesMax: 0 }, { max_bytes: -1 }],
-  ])('gives %s', (_, spec, changes) => {
+  ])('sets %s', (_, spec, changes) => {
     expect(compare(spec)).toEqual({ changes, left: [] });
   });
 
@@ -38,14 +38,14 @@ describe('a setting that is set', () => {
       { messagesPerSubjectMax: 5 },
       { max_msgs_per_subject: 5 },
     ],
-  ])('takes %s only where it may', (_, spec, changes) => {
+  ])('reduces %s only where it may', (_, spec, changes) => {
     expect(compare(spec).changes).toEqual({});
     expect(compare(spec).left).toHaveLength(1);
     expect(compare({ ...spec, mayShrink: true })).toEqual({ changes, left: [] });
   });
 });
 
-it('a setting that is left out changes nothing, whatever it would be', () => {
+it('an absent setting changes nothing of a stream', () => {
   for (const replicas of [1, 5]) {
     const spec = { replicas, mayShrink: true, settings: { replicas: leftOut('COPIES') } };
     expect(compare(spec)).toEqual({
@@ -55,7 +55,7 @@ it('a setting that is left out changes nothing, whatever it would be', () => {
   }
 });
 
-it('what is as it should be, or is not spoken of, is no difference', () => {
+it('a stream with the quantities of the settings, or without settings, does not differ', () => {
   const spec = { replicas: 3, maxAgeMs: 7_000, settings: { replicas: set('COPIES') } };
   expect(compare(spec)).toEqual({ changes: {}, left: [] });
   expect(quantitiesOf(spec)).toEqual({
@@ -66,7 +66,7 @@ it('what is as it should be, or is not spoken of, is no difference', () => {
   });
 });
 
-it('a change says what there was, and what there will be, in its own unit', () => {
+it('a change has the old and the new quantity in its own unit', () => {
   expect(compareQuantities({ maxAgeMs: 8_000, bytesMax: 0 }, found).changes).toEqual([
     { quantity: 'maxAgeMs', wanted: 8_000, found: 7_000 },
     { quantity: 'bytesMax', wanted: Infinity, found: 1_000 },

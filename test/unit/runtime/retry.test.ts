@@ -16,7 +16,7 @@ function failing(times: number) {
 
 const pause = (): Promise<void> => Promise.resolve();
 
-it('does the work again until it is done, after a pause each time', async () => {
+it('a retry repeats the work after a pause until it succeeds', async () => {
   const { work } = failing(2);
   const seen: string[] = [];
   const done = retry(work, {
@@ -30,7 +30,7 @@ it('does the work again until it is done, after a pause each time', async () => 
   expect(seen).toEqual(['Error: failed 1 of 1', 'pause', 'Error: failed 2 of 2', 'pause']);
 });
 
-it('gives up with the last error where it may not be done again, and where the pause is cut off', async () => {
+it('a retry ends with the last error where the work may not be repeated, and where its pause is aborted', async () => {
   const some = failing(9);
   const upToTwo = { mayRetry: (_error: unknown, { tries }: { tries: number }) => tries < 2, pause };
   await expect(retry(some.work, upToTwo)).rejects.toThrow('failed 2');
@@ -39,7 +39,7 @@ it('gives up with the last error where it may not be done again, and where the p
   expect(some.tries).toBe(3);
 });
 
-it('says for how long the work has failed', async () => {
+it('a retry reports for how long the work has failed', async () => {
   const forMs: number[] = [];
   await retry(failing(3).work, {
     mayRetry: (_error, failed) => forMs.push(failed.forMs) > 0,
@@ -48,7 +48,7 @@ it('says for how long the work has failed', async () => {
   expect(forMs).toEqual([0, 100, 200]);
 });
 
-it('tries every half second, with a line now and then', async () => {
+it('a retry repeats every half second, with a log line now and then', async () => {
   const { log, text } = openTestLog();
   const again = openRetry(log, new AbortController().signal);
   const beganAt = performance.now();
@@ -57,7 +57,7 @@ it('tries every half second, with a line now and then', async () => {
   expect(text().match(/not done, trying again/g)).toHaveLength(3);
 });
 
-it('gives up with the reason of its signal', async () => {
+it('a retry ends with the reason of its signal', async () => {
   const stop = new AbortController();
   const again = openRetry(openLog({ service: 'test', level: 'silent' }), stop.signal);
   const some = failing(9);

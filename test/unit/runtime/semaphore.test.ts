@@ -5,7 +5,7 @@ const ticks = async (count: number): Promise<void> => {
   for (let tick = 0; tick < count; tick += 1) await Promise.resolve();
 };
 
-it('lets so many in at once and the others one by one, in the order in which they came', async () => {
+it('a semaphore admits so much work concurrently, and further work in its order', async () => {
   const semaphore = openSemaphore({ max: 2 });
   const doors = Array.from({ length: 5 }, () => Promise.withResolvers<number>());
   const entered: number[] = [];
@@ -25,7 +25,7 @@ it('lets so many in at once and the others one by one, in the order in which the
   expect(entered).toEqual([0, 1, 2, 3, 4]);
 });
 
-it('gives the place of work that fails to the next', async () => {
+it('a semaphore gives the permit of failed work to the next', async () => {
   const semaphore = openSemaphore({ max: 1 });
   const failing = semaphore.run(() => Promise.reject(new Error('no')));
   const throwing = semaphore.run(() => {
@@ -91,7 +91,7 @@ describe('with a bounded queue', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  it('lets keys in by turns, however much one of them has brought', async () => {
+  it('a semaphore admits keys in turns, however much work one of them has', async () => {
     const semaphore = openSemaphore({ max: 1, queue });
     const arrivals = openArrivals(semaphore);
     arrivals.come('aaaab');
@@ -104,7 +104,7 @@ describe('with a bounded queue', () => {
     expect(semaphore).toMatchObject({ held: 1, waiting: 0 });
   });
 
-  it('prefers the key that has fewer places', async () => {
+  it('a semaphore prefers the key with fewer permits', async () => {
     const semaphore = openSemaphore({ max: 3, queue });
     const arrivals = openArrivals(semaphore);
     arrivals.come('aaaaa');
@@ -120,7 +120,7 @@ describe('with a bounded queue', () => {
     expect(semaphore).toMatchObject({ held: 3, waiting: 1 });
   });
 
-  it('keeps a part of the room from each key, by count and by bytes', async () => {
+  it('a semaphore bounds the share of each key, by count and by bytes', async () => {
     const semaphore = openSemaphore({ max: 1, queue });
     const arrivals = openArrivals(semaphore);
     arrivals.come('a');
@@ -133,7 +133,7 @@ describe('with a bounded queue', () => {
     expect(semaphore.waiting).toBe(5);
   });
 
-  it('takes room that is full from the key with the most for one with less, and from no key with less', async () => {
+  it('a full queue drops work of the key with the most for a key with less', async () => {
     const semaphore = openSemaphore({ max: 1, queue });
     const arrivals = openArrivals(semaphore);
     arrivals.come('aaaaa');
@@ -159,7 +159,7 @@ describe('with a bounded queue', () => {
     expect(await heavy.seen()).toBe('no a');
   });
 
-  it('refuses what has waited too long, but not the first of a key while turns go on', async () => {
+  it('a semaphore refuses work that has waited too long, but not the first of a key while turns go on', async () => {
     const semaphore = openSemaphore({ max: 1, queue });
     const arrivals = openArrivals(semaphore);
     arrivals.come('aaa');
@@ -179,7 +179,7 @@ describe('with a bounded queue', () => {
     expect(semaphore).toMatchObject({ held: 1, waiting: 0 });
   });
 
-  it('has no timer while nothing waits', async () => {
+  it('a semaphore has no timer while nothing waits', async () => {
     const semaphore = openSemaphore({ max: 1, queue });
     const arrivals = openArrivals(semaphore);
     arrivals.come('a');
@@ -191,7 +191,7 @@ describe('with a bounded queue', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('keeps a spare place for a key that has none, and gives it to no other', async () => {
+  it('a semaphore keeps a spare permit for a key without permits', async () => {
     const semaphore = openSemaphore({ max: 2, queue, spare: 1 });
     const arrivals = openArrivals(semaphore);
     arrivals.come('aaa');
@@ -212,7 +212,7 @@ describe('with a bounded queue', () => {
   });
 
   describe('for work that must wait for other work', () => {
-    it('has others inside meanwhile, and its own next turn before work that had none', async () => {
+    it('lets other work run meanwhile, and gets the next turn before new work', async () => {
       const semaphore = openSemaphore({ max: 1, queue });
       const [one, two] = [await holdBack(semaphore, 'a'), await holdBack(semaphore, 'a')];
       const arrivals = openArrivals(semaphore);
@@ -229,7 +229,7 @@ describe('with a bounded queue', () => {
       expect(await arrivals.seen()).toBe('a');
     });
 
-    it('takes a place that is free at once', async () => {
+    it('takes a free permit immediately', async () => {
       const semaphore = openSemaphore({ max: 1, queue });
       const one = await holdBack(semaphore, 'a');
       expect(semaphore).toMatchObject({ held: 0, waiting: 1 });
@@ -238,7 +238,7 @@ describe('with a bounded queue', () => {
       expect(semaphore).toMatchObject({ held: 1, waiting: 0 });
     });
 
-    it('is refused when nothing of its key has ended for as long as others wait', async () => {
+    it('is refused when no work of its key has ended within the time-out', async () => {
       const semaphore = openSemaphore({ max: 3, queue });
       const arrivals = openArrivals(semaphore);
       arrivals.come('ab');
@@ -267,7 +267,7 @@ describe('with a bounded queue', () => {
       expect(await one.seen()).toBe('refused');
     });
 
-    it('is refused where there is no room, and has its place until it leaves', async () => {
+    it('is refused where the queue is full, and keeps its place until it leaves', async () => {
       const semaphore = openSemaphore({ max: 1, queue: { ...queue, countMax: 2 } });
       const arrivals = openArrivals(semaphore);
       arrivals.come('aa');
@@ -279,7 +279,7 @@ describe('with a bounded queue', () => {
   });
 });
 
-it('lets one work at a time until a caller has waited long enough, and then several', async () => {
+it('a semaphore admits one at a time until a caller has waited long, and then several', async () => {
   vi.useFakeTimers();
   using _ = { [Symbol.dispose]: () => void vi.useRealTimers() };
   const limit = openSemaphore({ max: 3, aloneForMs: 100 }).run;
@@ -303,7 +303,7 @@ it('lets one work at a time until a caller has waited long enough, and then seve
   expect(most).toBe(3);
 });
 
-it('gives keys their turns one after the other, however much one of them asks for', async () => {
+it('a semaphore gives keys their turns in order, however much one of them needs', async () => {
   const limit = openSemaphore({ max: 1 }).run;
   const begun: string[] = [];
   const work = (name: string) => async (): Promise<void> => {
@@ -317,7 +317,7 @@ it('gives keys their turns one after the other, however much one of them asks fo
   expect(begun).toEqual(['busy 1', 'busy 2', 'other 1', 'busy 3', 'other 2', 'busy 4', 'busy 5']);
 });
 
-it('keeps a turn for a key that has none where each has a bound', async () => {
+it('a semaphore keeps a turn for a key without permits where each has a bound', async () => {
   const limit = openSemaphore({ max: 2, perKeyMax: 1 }).run;
   const begun: string[] = [];
   const ends: (() => void)[] = [];
@@ -351,13 +351,13 @@ describe('with shares', () => {
     { count: 1, each: 921, free: 103 },
     { count: 2, each: 482, free: 60 },
     { count: 10, each: 100, free: 24 },
-  ])('$count that share 1,024 get nearly all, and some stay free', ({ count, each, free }) => {
+  ])('$count keys that share 1,024 get nearly all, and some stay free', ({ count, each, free }) => {
     const { semaphore, each: all } = takeAll(count, { max: 1_024, share: { timesFree: 10, kept: 10 } });
     expect(Math.abs(semaphore.free - free)).toBeLessThanOrEqual(8);
     for (const own of all) expect(Math.abs(own - each)).toBeLessThanOrEqual(8);
   });
 
-  it('one who has none gets some at once, and the others none until they have given some back', () => {
+  it('a key without permits gets some immediately, and the others none until they release some', () => {
     const { semaphore } = takeAll(1, { max: 64, share: { timesFree: 3 } });
     expect(semaphore.heldBy('acme-0')).toBe(48);
     expect(semaphore.mayTake('acme-0')).toBe(false);
@@ -371,7 +371,7 @@ describe('with shares', () => {
     expect(semaphore.mayTake('acme-0')).toBe(false);
   });
 
-  it('keeps the last ones for keys that hold none', () => {
+  it('keeps the last permits for keys without permits', () => {
     const { semaphore, each } = takeAll(3, { max: 100, share: { timesFree: 10, kept: 5 } });
     expect(each.every((own) => own > 0)).toBe(true);
     expect(semaphore.free).toBeGreaterThanOrEqual(5);
@@ -383,7 +383,7 @@ describe('with shares', () => {
     }
   });
 
-  it('what cannot be refused counts, beyond the bound as well', () => {
+  it('counts permits that cannot be refused, also beyond the bound', () => {
     const semaphore = openSemaphore({ max: 10, share: { timesFree: 1 } });
     for (let n = 0; n < 12; n += 1) semaphore.take('acme');
     expect([semaphore.held, semaphore.free, semaphore.mayTake('other')]).toEqual([12, 0, false]);
@@ -396,7 +396,7 @@ describe('with shares', () => {
     ]);
   });
 
-  it('hands all of few out', () => {
+  it('hands out all of a few permits', () => {
     const { semaphore } = takeAll(2, { max: 8, share: { timesFree: 10 } });
     expect(semaphore.held).toBe(8);
   });

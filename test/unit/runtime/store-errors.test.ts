@@ -141,7 +141,7 @@ describe('an error of the store is sorted', () => {
 });
 
 describe('the failure that a caller gets', () => {
-  it('says that the database is away, in words of the service, and keeps the cause', () => {
+  it('names the database as away without the driver’s text, and keeps the cause', () => {
     const error = new MongoNetworkError('connection 1 to 10.0.0.1:27017 closed');
     const failure = storeFailure(error);
     expect(failure).toBeInstanceOf(Failure);
@@ -149,7 +149,7 @@ describe('the failure that a caller gets', () => {
     expect(failure.detail).not.toContain('10.0.0.1');
   });
 
-  it('says that an operator is needed where the database refuses, and lets callers wait longer', () => {
+  it('names a refusal of the database, with a longer Retry-After', () => {
     const error = server(13, 'not authorized on sync to execute command { update: "suppliers" }');
     const failure = storeFailure(error);
     expect(failure).toMatchObject({ code: 'unavailable', cause: error, retryAfterSeconds: 30 });
@@ -164,14 +164,14 @@ describe('the failure that a caller gets', () => {
     },
   );
 
-  it('is the one that was thrown, where it is a failure already', () => {
+  it('is the thrown one, where it is a failure already', () => {
     const failure = new Failure('invalid_request', 'no');
     expect(storeFailure(failure)).toBe(failure);
   });
 });
 
 describe('the duplicates of an unordered write', () => {
-  it('are named by their place', () => {
+  it('are named by their index', () => {
     expect(duplicateIndexes(bulk([duplicate(3), duplicate(0)]))).toStrictEqual([3, 0]);
   });
 

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 
 const given = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 
-it('a trace is known by its id', () => {
+it('a traceparent has its trace id', () => {
   expect(readTraceparent(given)).toBe(given);
   expect(traceIdOf(given)).toBe('4bf92f3577b34da6a3ce929d0e0e4736');
   expect(traceIdOf(undefined)).toBeUndefined();

@@ -24,7 +24,7 @@ async function endsOf(begunAtMs: readonly number[], forMs: number): Promise<numb
   );
 }
 
-it('ends waits together that are over within half a second, and none before its time', async () => {
+it('waits that end within half a second end together, and none before its time', async () => {
   const begunAtMs = [0, 40, 120, 250, 410, 499, 730];
   const ending = endsOf(begunAtMs, 2_000);
   await vi.advanceTimersByTimeAsync(4_000);
@@ -38,7 +38,7 @@ it('ends waits together that are over within half a second, and none before its 
   expect(new Set(ends.map(Math.round)).size).toBeLessThanOrEqual(3);
 });
 
-it('ends waits of all processes together, at half seconds of the clock', async () => {
+it('waits of all processes end at half seconds of the clock', async () => {
   await vi.advanceTimersByTimeAsync(123);
   const ending = endsOf([0], 1_000);
   await vi.advanceTimersByTimeAsync(2_000);

@@ -4,7 +4,7 @@ import { pause } from '../../support/pause.ts';
 
 const everyMs = 100;
 
-test('a watch looks for as long as there is something to look at, and again when there is something new', async () => {
+test('a watch polls while it has operations, and again for new ones', async () => {
   let [left, looks] = [3, 0];
   using watch = openWatch(everyMs, () => {
     looks += 1;

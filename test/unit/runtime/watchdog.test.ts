@@ -41,7 +41,7 @@ async function failsAfterMs(
 it.each([
   { name: 'an operation that was under way when connections ended', endsMs: [0] },
   { name: 'one that begins right after they ended', endsMs: [-100] },
-])('$name is given up after a second and a half', async ({ endsMs: [endsMs = 0] }) => {
+])('the watchdog gives $name up after a second and a half', async ({ endsMs: [endsMs = 0] }) => {
   const { watchdog, lost } = start();
   await vi.advanceTimersByTimeAsync(100);
   if (endsMs < 0) {
@@ -57,7 +57,7 @@ it.each([
   watchdog[Symbol.dispose]();
 });
 
-it('one that begins a second after they ended has all the time that the driver gives', async () => {
+it('an operation that begins a second later has the whole time-out of the driver', async () => {
   const { watchdog, lost } = start();
   await vi.advanceTimersByTimeAsync(100);
   watchdog.connectionsEnded();

@@ -57,7 +57,7 @@ const plainKind: Kind = {
 describe('the events of a push', () => {
   const head = { timestamp: '2026-03-31T09:26:53.641Z', integrationId: 'acme' };
 
-  it('are one per record that was created or changed, one per draft, and the completion last', () => {
+  it('are one for each created or changed record, one for each draft, and sync.completed last', () => {
     const events = makeEvents(announcement);
     expect(
       events.map(({ subject, id, body }) => ({ subject, id, body: JSON.parse(body) as unknown })),
@@ -105,7 +105,7 @@ describe('the events of a push', () => {
     ]);
   });
 
-  it('have their keys in one order, and no blanks', () => {
+  it('have their keys in a fixed order, and no blanks', () => {
     const created = { externalId: 'a "quoted"\u2028one', internalId: 'bat_0' };
     const [first, updated] = makeEvents(announcement).map(({ body }) => body);
     expect(first).toBe(JSON.stringify({ event: 'batch.created', ...head, data: created }));
@@ -115,7 +115,7 @@ describe('the events of a push', () => {
     );
   });
 
-  it('name a changed draft with what has changed, and say nothing of one that changed in nothing announced', () => {
+  it('have a changed draft with its changed fields, and no draft without an announced change', () => {
     const of = (changed: readonly ('status' | 'referenceNumber')[]) =>
       makeEvents({
         ...announcement,
@@ -138,7 +138,7 @@ describe('the events of a push', () => {
     expect(of([])).toEqual([]);
   });
 
-  it('begin alike where they are of one kind, up to the id of their record', () => {
+  it('of one kind have the same bytes up to the id of their record', () => {
     const [first] = announcement.records;
     if (first === undefined) throw new Error('no record');
     const again = { ...first, place: 9, externalId: 'nine' };
@@ -158,7 +158,7 @@ describe('the events of a push', () => {
     expect(makeEvents(structuredClone(announcement))).toEqual(makeEvents(announcement));
   });
 
-  it('are only the completion where nothing changed', () => {
+  it('are only sync.completed where nothing changed', () => {
     expect(makeEvents({ ...announcement, records: [] }).map(({ id }) => id)).toEqual(['sync_1-completed']);
   });
 });
@@ -186,11 +186,11 @@ describe('judging items', () => {
     verdict('g', {}),
   ];
 
-  it('asks once for every record that some item points at', () => {
+  it('asks once for every record that items reference', () => {
     expect(referencedIds('parent', verdicts)).toEqual(['there', 'gone']);
   });
 
-  it('accepts what is right and points at something, or at nothing', () => {
+  it('accepts valid items with an existing reference, or without one', () => {
     const { accepted, rejected } = acceptItems(verdicts, { rule, found: new Map([['there', true]]) });
     expect(accepted.map(({ externalId, position }) => [externalId, position])).toEqual([
       ['a', 0],
@@ -233,7 +233,7 @@ describe('the answer', () => {
     expect(countItems([], [])).toEqual({ created: 0, updated: 0, unchanged: 0, failed: 0 });
   });
 
-  it('has an entry per item and the errors, both in the pushed order', () => {
+  it('has an entry for each item, and the errors, both in the pushed order', () => {
     expect(answerItems(settled, rejected, 'UPDATED')).toEqual({
       success: false,
       errors: [
@@ -252,11 +252,11 @@ describe('the answer', () => {
     });
   });
 
-  it('is a success without errors, also without anything', () => {
+  it('is a success without errors, also without items', () => {
     expect(answerItems([], [], 'UPDATED')).toEqual({ success: true, errors: [], records: [] });
   });
 
-  it('holds the drafts under the key that the kind names, and none for a kind without drafts', () => {
+  it('has the drafts under the key of the kind, and none for a kind without drafts', () => {
     const counts = { created: 0, updated: 0, unchanged: 0, failed: 0 };
     const answered = { settled: [], rejected: [], counts, drafts: [{ entry: draft }] };
     const withDrafts: Kind = {

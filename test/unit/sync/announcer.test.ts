@@ -52,7 +52,7 @@ function setUp(
   return { announcer, published, marked, left };
 }
 
-it('publishes everything, marks what is out, and is done when it is closed', async () => {
+it('the announcer publishes all events, marks announced pushes, and completes when it is closed', async () => {
   const { announcer, published, marked } = setUp(() => new Promise((resolve) => setTimeout(resolve, 1)));
   const ids = Array.from({ length: 40 }, (_, index) => `s${index}`);
   for (const id of ids) announcer.announce(of(id));
@@ -61,7 +61,7 @@ it('publishes everything, marks what is out, and is done when it is closed', asy
   expect(marked.flat().toSorted()).toEqual(ids.toSorted());
 });
 
-it('marks in one update what came out while the one before was under way', async () => {
+it('the announcer marks pushes together that were announced during the update before', async () => {
   const { announcer, marked } = setUp(
     async () => {},
     () => new Promise((resolve) => setTimeout(resolve, 5)),
@@ -72,7 +72,7 @@ it('marks in one update what came out while the one before was under way', async
   expect(marked.length).toBeLessThan(10);
 });
 
-it('goes on after what could not be published or marked, which stays due', async () => {
+it('the announcer goes on after a push that could not be published or marked, which stays due', async () => {
   let marks = 0;
   const { announcer, published, marked } = setUp(
     (id) => (id === 's1-completed' ? Promise.reject(new Error('away')) : Promise.resolve()),
@@ -84,7 +84,7 @@ it('goes on after what could not be published or marked, which stays due', async
   expect(marked.flat()).not.toContain('s1');
 });
 
-it('takes on a bounded number of records while the bus stands still', async () => {
+it('the announcer accepts a bounded number of records while NATS does not answer', async () => {
   const record = {
     place: 0,
     internalId: 'i',
@@ -100,7 +100,7 @@ it('takes on a bounded number of records while the bus stands still', async () =
   expect(published.length).toBeLessThan(100);
 });
 
-it('takes what comes in half a minute of 50 small pushes a second, and not without end', async () => {
+it('the announcer accepts half a minute of 50 small pushes a second, and no unbounded number', async () => {
   const bus = Promise.withResolvers<void>();
   const { announcer, published } = setUp(() => bus.promise);
   for (let index = 0; index < 5_000; index += 1) announcer.announce(of(`s${index}`));
@@ -110,7 +110,7 @@ it('takes what comes in half a minute of 50 small pushes a second, and not witho
   expect(published.length).toBeLessThan(2_500);
 });
 
-it('tries again for some seconds what a cluster without a leader refuses', async () => {
+it('the announcer repeats for some seconds while a cluster has no leader', async () => {
   const beganMs = performance.now();
   const { announcer, published, marked } = setUp(() =>
     performance.now() - beganMs < 6_000 ? away() : Promise.resolve(),
@@ -122,7 +122,7 @@ it('tries again for some seconds what a cluster without a leader refuses', async
   await announcer[Symbol.asyncDispose]();
 });
 
-it('publishes the events of all pushes, once, while the stream of event batches has no leader', async () => {
+it('the announcer publishes each event once while EVENT_BATCHES has no leader', async () => {
   const beganMs = performance.now();
   const { announcer, published, marked } = setUp((_id, stream) =>
     stream === 'batches' && performance.now() - beganMs < 6_000 ? away() : Promise.resolve(),
@@ -138,7 +138,7 @@ it('publishes the events of all pushes, once, while the stream of event batches 
   await announcer[Symbol.asyncDispose]();
 });
 
-it('leaves to the sweepers what is refused for longer, and says so before another replica may take it over', async () => {
+it('the announcer leaves a push to the sweepers before another replica may take it over', async () => {
   const triedAtMs: number[] = [];
   const { announcer, published, left } = setUp(() => {
     triedAtMs.push(performance.now());
@@ -160,7 +160,7 @@ it('leaves to the sweepers what is refused for longer, and says so before anothe
   expect(published).toEqual([]);
 });
 
-it('ends at once when it is closed while a cluster has no leader, and leaves what it had', async () => {
+it('the announcer ends immediately when it is closed while a cluster has no leader', async () => {
   const { announcer, left } = setUp(away);
   announcer.announce(of('s0'));
   const beganMs = performance.now();
@@ -169,7 +169,7 @@ it('ends at once when it is closed while a cluster has no leader, and leaves wha
   expect(left).toEqual(['s0']);
 });
 
-it('takes up a push that comes at the very moment at which it finishes', async () => {
+it('the announcer takes a push that comes at the moment of its end', async () => {
   const { announcer, published } = setUp(async () => {});
   for (let index = 0; index < 50; index += 1) {
     announcer.announce(of(`s${index}`));
@@ -179,7 +179,7 @@ it('takes up a push that comes at the very moment at which it finishes', async (
   expect(published).toHaveLength(50);
 });
 
-it('begins no first try once another replica may have announced the push', async () => {
+it('the announcer does not publish a push that another replica may have announced', async () => {
   const triedAtMs: number[] = [];
   const beganMs = performance.now();
   const { announcer, left } = setUp(async () => {

@@ -47,12 +47,12 @@ function refusalOf(kind: Kind, body: Uint8Array): Failure {
 const push = (count: number) => bytes(JSON.stringify({ suppliers: Array.from({ length: count }, () => 0) }));
 
 describe('a push body', () => {
-  it('is an object with its array, whatever else is in it', () => {
+  it('is an object with its array, and any other keys', () => {
     const body = bytes('{"suppliers":[1,{"a":2}],"products":5,"autoCreateDDS":"yes"}');
     expect(readPush(suppliers, body)).toEqual({ items: [1, { a: 2 }], drafting: false });
   });
 
-  it('may be empty of items', () => {
+  it('may have no items', () => {
     expect(readPush(suppliers, bytes('{"suppliers":[]}')).items).toEqual([]);
   });
 
@@ -61,17 +61,17 @@ describe('a push body', () => {
     expect(readPush(suppliers, body).items).toEqual([]);
   });
 
-  it('takes the last of two keys of one name', () => {
+  it('has the value of the last of duplicate keys', () => {
     expect(readPush(suppliers, bytes('{"suppliers":[1],"suppliers":[2]}')).items).toEqual([2]);
   });
 
-  it('asks for drafts with a boolean', () => {
+  it('has autoCreateDDS as a boolean', () => {
     expect(readPush(batches, bytes('{"batches":[],"autoCreateDDS":true}')).drafting).toBe(true);
     expect(readPush(batches, bytes('{"batches":[],"autoCreateDDS":false}')).drafting).toBe(false);
     expect(readPush(batches, bytes('{"batches":[]}')).drafting).toBe(false);
   });
 
-  it('holds 500 items and not one more', () => {
+  it('has at most 500 items', () => {
     expect(readPush(suppliers, push(500)).items).toHaveLength(500);
     const refusal = refusalOf(suppliers, push(501));
     expect(refusal.code).toBe('too_many_items');
@@ -93,12 +93,12 @@ describe('a body that is not JSON', () => {
     expect(refusalOf(suppliers, bytes(text)).code).toBe('invalid_json');
   });
 
-  it('is also one that is not UTF-8', () => {
+  it('includes bytes that are not UTF-8', () => {
     const refusal = refusalOf(suppliers, Uint8Array.from([0x7b, 0x22, 0xff, 0x22, 0x7d]));
     expect(refusal).toMatchObject({ code: 'invalid_json', detail: 'The body is not valid UTF-8.' });
   });
 
-  it('is refused, and the answer quotes nothing of it', () => {
+  it('is refused without a quotation', () => {
     expect(refusalOf(suppliers, bytes('{"secret":"hunter2"')).detail).toBe(
       'The body is not valid JSON (line 1, column 20).',
     );
@@ -142,7 +142,7 @@ describe('a body of another form', () => {
   });
 
   it.each(['{"autoCreateDDS":"yes"}', '{"batches":null,"autoCreateDDS":null}'])(
-    'is refused with everything that is wrong in it: %s',
+    'is refused with all of its errors: %s',
     (text) => {
       expect(refusalOf(batches, bytes(text))).toMatchObject({
         code: 'invalid_request',
@@ -155,7 +155,7 @@ describe('a body of another form', () => {
     },
   );
 
-  it('is refused for its form before its count, and for its count however wrong the items are', () => {
+  it('is refused for its form before its count, and for its count before its items', () => {
     const many = JSON.stringify(Array.from({ length: 501 }, () => null));
     expect(refusalOf(batches, bytes(`{"batches":${many},"autoCreateDDS":1}`)).code).toBe('invalid_request');
     expect(refusalOf(batches, bytes(`{"batches":${many}}`)).code).toBe('too_many_items');

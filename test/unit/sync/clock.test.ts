@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { steadyClock } from '../../../shared/sync/src/clock.ts';
 
-it('is the machine’s, never runs backwards, and goes on at half the speed while that one is behind', () => {
+it('the clock of a service follows the machine, and runs at half speed while the machine’s clock is behind', () => {
   let machine = 1_000;
   let elapsed = 0;
   const pass = (ms: number): void => {

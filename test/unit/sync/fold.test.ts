@@ -22,7 +22,7 @@ const fold = (before: Fields | undefined, ...items: Item[]) => {
 };
 
 describe('a record that is new', () => {
-  it('holds what its item says, less what is null or empty or unknown', () => {
+  it('has the fields of its item without null, empty and unknown ones', () => {
     const item = {
       externalId: 'S',
       name: 'N',
@@ -39,7 +39,7 @@ describe('a record that is new', () => {
     });
   });
 
-  it('keeps what it was sent, but for upper case in countries and the sign of zero', () => {
+  it('has the sent values, except for upper case countries and negative zero', () => {
     expect(fold(undefined, { name: ' n ', country: 'se' }).fields).toEqual({ name: ' n ', country: 'SE' });
     expect(products.readNew({ name: 'n', country: 'deu', hsCode: '44.07 10' })).toEqual({
       name: 'n',
@@ -52,7 +52,7 @@ describe('a record that is new', () => {
     });
   });
 
-  it('takes its later items one after another, without having changed', () => {
+  it('is created with all of its items, and counts as created alone', () => {
     expect(fold(undefined, { name: 'a' }, { name: 'b', code: 'c' }, { name: 'b' })).toEqual({
       fields: { name: 'b', code: 'c' },
       changed: [],
@@ -64,12 +64,12 @@ describe('a record that is new', () => {
 describe('a record that is there', () => {
   const before = { name: 'N', country: 'SE', certifications: ['FSC', 'PEFC'], isEuOrigin: true };
 
-  it('does not change by what it holds already', () => {
+  it('does not change by equal values', () => {
     const same = { name: 'N', country: 'se', certifications: ['FSC', 'PEFC'], isEuOrigin: true, code: null };
     expect(fold(before, same)).toEqual({ fields: before, changed: [], idle: 1 });
   });
 
-  it('keeps what an item does not name', () => {
+  it('keeps absent fields', () => {
     expect(fold(before, { name: 'M' })).toEqual({
       fields: { ...before, name: 'M' },
       changed: ['name'],
@@ -77,7 +77,7 @@ describe('a record that is there', () => {
     });
   });
 
-  it('loses what an item clears', () => {
+  it('loses cleared fields', () => {
     expect(fold(before, { name: 'N', country: '', certifications: null })).toEqual({
       fields: { name: 'N', isEuOrigin: true },
       changed: ['country', 'certifications'],
@@ -91,7 +91,7 @@ describe('a record that is there', () => {
     expect(fold(before, { certifications: [] }).fields['certifications']).toEqual([]);
   });
 
-  it('tells an empty array from none', () => {
+  it('distinguishes an empty array from an absent one', () => {
     expect(fold({ name: 'N' }, { certifications: [] }).changed).toEqual(['certifications']);
     expect(fold({ name: 'N', certifications: [] }, { certifications: null }).changed).toEqual([
       'certifications',
@@ -111,7 +111,7 @@ describe('a record that is there', () => {
   });
 });
 
-it('leaves the same as a map into which the items are written one after another', () => {
+it('is the same as a map into which the items are written in order', () => {
   const value = fc.constantFrom('a', 'b', '', null, undefined);
   const item = fc.record({
     name: fc.constantFrom('a', 'b'),
@@ -146,7 +146,7 @@ it('leaves the same as a map into which the items are written one after another'
   );
 });
 
-it('gathers the items of a push by the record that they speak of', () => {
+it('the items of a push are grouped by their record', () => {
   const accepted = ['a', 'b', 'a', 'A'].map((externalId, position) => ({
     position,
     externalId,

@@ -13,7 +13,7 @@ import {
 const token = /^[A-Za-z0-9_-]+$/;
 
 describe('an internal id', () => {
-  it('is the same for ever', () => {
+  it('is stable', () => {
     expect(internalIdOf('sup', 'acme', 'SUP-001')).toBe('sup_4a792022d567928acb3bad4271a5836a');
   });
 
@@ -31,7 +31,7 @@ describe('an internal id', () => {
     for (const id of ids) expect(id).toMatch(/^(sup|prd|dds)_[0-9a-f]{32}$/);
   });
 
-  it('can be packed without its prefix', () => {
+  it('can be packed into bytes without its prefix', () => {
     const ids = ['a', 'b', 'c'].map((externalId) => internalIdOf('sup', 'acme', externalId));
     expect(packIds(ids)).toHaveLength(48);
     expect(unpackIds('sup', packIds(ids))).toEqual(ids);
@@ -47,13 +47,13 @@ describe('a sync id', () => {
     for (const id of ids) expect(id).toMatch(/^sync_[0-9a-f]{32}$/);
   });
 
-  it('is another one for each push of a millisecond', () => {
+  it('is unique for pushes of one millisecond', () => {
     const ids = Array.from({ length: 1_000 }, () => newSyncId(new Date(0)));
     expect(new Set(ids).size).toBe(1_000);
   });
 });
 
-it('orders the records of a push by their places, and knows the push again', () => {
+it('is in the ids of records in the order of items, and can be read from them', () => {
   const syncId = newSyncId(new Date(1));
   const orders = [0, 9, 10, 99, 100, 499].map((place) => orderOf(syncId, place));
   expect(orders.toSorted()).toEqual(orders);
@@ -61,7 +61,7 @@ it('orders the records of a push by their places, and knows the push again', () 
   expect(isCreatedBy(orderOf(newSyncId(new Date(1)), 0), syncId)).toBe(false);
 });
 
-it('makes event ids that fit into a header and a subject', () => {
+it('makes event ids that are valid in a header and a subject', () => {
   for (const what of ['completed', 'created-499', 'updated-0', 'drafted-7'] as const) {
     const id = eventId(newSyncId(new Date()), what);
     expect(id).toMatch(token);

@@ -10,6 +10,6 @@ it.each([
   ['settled', { state: 'written', watched: true }],
   ['watched', { state: 'announced', watched: true }],
   ['announced', { state: 'announced' }],
-] as const)('an entry is %s where it is stored so', (phase, stored) => {
+] as const)('a journal entry is %s by its stored fields', (phase, stored) => {
   expect(phaseOf(stored)).toBe(phase);
 });

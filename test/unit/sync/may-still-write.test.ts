@@ -73,14 +73,14 @@ describe('the permission to write', () => {
     expect(askedAtMs).toEqual([950, 2_100]);
   });
 
-  it('is not settled by a yes that came before', async () => {
+  it('is not extended by an earlier yes', async () => {
     const { at, askedAtMs } = setUp({ givesUpAtMs: 950 });
     expect(await at(900, (permission) => permission.confirm())).toBe('yes');
     expect(await at(960, (permission) => permission.renewUnlessPromised())).toEqual(refused);
     expect(askedAtMs).toEqual([900, 960]);
   });
 
-  it('is not taken from an answer that is old by the time it is read', async () => {
+  it('is not taken from an answer that is old when it is read', async () => {
     const { at, askedAtMs } = setUp({ givesUpAtMs: 5_000, tripMs: [10_000] });
     expect(await at(4_000, (permission) => permission.confirm())).toEqual(refused);
     expect(askedAtMs).toEqual([4_000, 14_000]);

@@ -48,7 +48,7 @@ const away: ReadRuns = () => Promise.reject(new Error('away'));
 const name = (index: number): string => `sync_${String(index).padStart(6, '0')}`;
 
 describe('the newest runs of several journals', () => {
-  it('are, page by page, those of one journal that held them all', async () => {
+  it('are, page by page, those of a single journal with all runs', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.integer({ min: 0, max: 2 }), { maxLength: 60 }),
@@ -70,14 +70,14 @@ describe('the newest runs of several journals', () => {
     );
   });
 
-  it('go on from a place, with the true total', async () => {
+  it('continue at a cursor, with the true total', async () => {
     const sources = [sourceOf([name(1), name(4)]), sourceOf([name(2), name(3)])];
     const { runs, total } = await readNewest(readsOf(sources), { before: name(4), skip: 0, limit: 2 });
     expect(runs.map(({ syncId }) => syncId)).toEqual([name(3), name(2)]);
     expect(total).toBe(4);
   });
 
-  it('cost a deep page a few small questions', async () => {
+  it('need a few small queries for a deep page', async () => {
     const ids = Array.from({ length: 20_000 }, (_, index) => name(index));
     const sources = [
       sourceOf(ids.filter((_, index) => index % 3 > 0)),
@@ -91,7 +91,7 @@ describe('the newest runs of several journals', () => {
     }
   });
 
-  it('fail when one journal cannot be asked', async () => {
+  it('fail when one journal cannot be read', async () => {
     await expect(
       readNewest([sourceOf([name(1)]).read, away], { before: null, skip: 0, limit: 5 }),
     ).rejects.toThrow('away');

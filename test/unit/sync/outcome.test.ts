@@ -13,7 +13,7 @@ import {
 const fields = ['name', 'code', 'country', 'address'];
 
 describe('outcomes', () => {
-  it('come out of two bytes as they went in', () => {
+  it('are encoded in two bytes and decoded', () => {
     const outcome = fc.record({
       created: fc.boolean(),
       drafted: fc.boolean(),
@@ -28,12 +28,12 @@ describe('outcomes', () => {
     );
   });
 
-  it('are read with the names that they were written with, whatever a later release knows', () => {
+  it('are decoded with the field names that they were written with', () => {
     const packed = packOutcomes([{ ...untouched, changed: ['address'] }], fields);
     expect(unpackOutcomes(packed, [...fields, 'later'])[0]?.changed).toEqual(['address']);
   });
 
-  it('have room for every field of every kind, and say when they have not', () => {
+  it('have a bit for every field of every kind, and report when there are too few', () => {
     expect(() =>
       packOutcomes(
         [],
@@ -43,7 +43,7 @@ describe('outcomes', () => {
   });
 });
 
-describe('what documents tell of a push that died', () => {
+describe('the outcome of a dead push, from documents', () => {
   const mine = 'sync_a';
   const other = 'sync_b';
   const trace = (given: Partial<Trace>): Trace => ({
@@ -74,23 +74,23 @@ describe('what documents tell of a push that died', () => {
     expect(told(found)).toEqual(outcome);
   });
 
-  it('one that it changed and another push has changed since, which left evidence', () => {
+  it('of a record that another push has changed since and left evidence of', () => {
     expect(told(trace({ changed: ['name'] }), { id: ['code'] })).toEqual({ ...untouched, changed: ['code'] });
     expect(told(trace({ changed: ['name'] }), { another: ['code'] })).toEqual(untouched);
   });
 
-  it('one that it drafted a statement for', () => {
+  it('of a batch that it drafted a statement for', () => {
     expect(told(trace({}), {}, ['id'])).toEqual({ ...untouched, drafted: true });
   });
 
-  it('in the order of places', () => {
+  it('is in the order of items', () => {
     const documents = new Map([['c', trace({ push: mine, changed: ['name'] })]]);
     const outcomes = examine(mine, ['a', 'c', 'b'], { documents, evidence: {}, drafts: new Set() });
     expect(outcomes.map(({ changed }) => changed.length)).toEqual([0, 1, 0]);
   });
 });
 
-describe('a later look at what a push did to a record', () => {
+describe('a second check of what a push did to a record', () => {
   const created = { ...untouched, created: true };
   const drafted = { ...untouched, drafted: true };
   const changed = { ...untouched, changed: ['name'] };
@@ -100,7 +100,7 @@ describe('a later look at what a push did to a record', () => {
     ['nothing', 'a statement', untouched, drafted],
     ['nothing', 'a change', untouched, changed],
     ['a creation', 'a statement beside it', created, { ...created, drafted: true }],
-  ])('that finds after %s %s has found more', (_before, _now, earlier, later) => {
+  ])('that finds %s and then %s has found more', (_before, _now, earlier, later) => {
     expect(isMore(later, earlier)).toBe(true);
     expect(isMore(earlier, later)).toBe(false);
   });
@@ -110,7 +110,7 @@ describe('a later look at what a push did to a record', () => {
     ['a creation', created],
     ['a statement', drafted],
     ['a change', changed],
-  ])('that finds %s once more has found no more', (_what, outcome) => {
+  ])('that finds %s again has found no more', (_what, outcome) => {
     expect(isMore(outcome, outcome)).toBe(false);
   });
 });

@@ -23,7 +23,7 @@ const cursor: Cursor = {
 };
 
 describe('a cursor', () => {
-  it('comes back as it went out', () => {
+  it('is opened to its content', () => {
     fc.assert(
       fc.property(
         fc.record({
@@ -74,14 +74,14 @@ describe('a cursor', () => {
     }
   });
 
-  it('opens nowhere else: not for another integration, not for another kind, not with another key', () => {
+  it('opens for its integration, kind and key alone', () => {
     const sealed = sealCursor(key, listing, cursor);
     expect(openCursor(key, 'other/suppliers', sealed)).toBeUndefined();
     expect(openCursor(key, 'acme/products', sealed)).toBeUndefined();
     expect(openCursor(Buffer.alloc(32, 2), listing, sealed)).toBeUndefined();
   });
 
-  it('does not open when a single character of it was changed, added or left out', () => {
+  it('does not open with a character changed, added or left out', () => {
     const sealed = sealCursor(key, listing, cursor);
     for (let index = 0; index < sealed.length; index += 1) {
       const [before, after] = [sealed.slice(0, index), sealed.slice(index + 1)];
@@ -107,7 +107,7 @@ describe('a cursor', () => {
     ['4', { changedSince: '2026-03-31T00:00:00.000Z', until: '2026-04-01T00:00:00.000Z' }],
     ['5', { status: 'DRAFT' }],
     ['5', { client: 'erp', failed: 'true' }],
-  ])('begins with %s, which a release refuses that does not know %j', (version, filters) => {
+  ])('begins with %s, so that a release without %j refuses it', (version, filters) => {
     const sealed = sealCursor(key, listing, { ...cursor, filters });
     const content = unseal(key, listing, sealed) ?? '';
     expect(content).toMatch(new RegExp(`^${version}\\W`));
@@ -118,7 +118,7 @@ describe('a cursor', () => {
   });
 
   it.each(['', 'a', 'null', '%', 'eyJhIjoxfQ', 'é', ' ', '../../etc/passwd', 'A'.repeat(5_000)])(
-    'is none when it is %j',
+    'is invalid when it is %j',
     (text) => {
       expect(openCursor(key, listing, text)).toBeUndefined();
     },
@@ -143,18 +143,18 @@ function refusal(query: string, headers: Record<string, string> = {}): Failure {
   throw new Error(`${query} was taken`);
 }
 
-describe('the page that is asked for', () => {
+describe('the requested page', () => {
   const sealed = sealCursor(key, listing, cursor);
 
-  it('is a numbered one without a cursor', () => {
+  it('is a numbered page without a cursor', () => {
     expect(ask('page=2&limit=5')).toMatchObject({ page: 2, limit: 5, since: undefined, after: undefined });
   });
 
-  it('is all that its cursor says', () => {
+  it('is that of its cursor', () => {
     expect(ask(`cursor=${sealed}`)).toEqual(cursor);
   });
 
-  it('may be asked for with what the cursor keeps, said again', () => {
+  it('may repeat the parameters of the cursor', () => {
     expect(ask(`cursor=${sealed}&limit=20&since=2026-03-31T11:26:53.589%2B02:00`)).toEqual(cursor);
   });
 
@@ -162,25 +162,25 @@ describe('the page that is asked for', () => {
     ['limit=21', 'limit: expected the 20 that the cursor keeps, or none'],
     ['since=2026-03-31', 'since: expected the value that the cursor keeps, or none'],
     ['page=3', 'page: expected none beside a cursor'],
-  ])('cannot be asked for with a cursor and another %s', (query, detail) => {
+  ])('cannot have a cursor and another %s', (query, detail) => {
     expect(refusal(`cursor=${sealed}&${query}`)).toMatchObject({ code: 'invalid_request', detail });
   });
 
-  it('cannot be asked for with what is no cursor', () => {
+  it('cannot have an invalid cursor', () => {
     expect(refusal('cursor=abc')).toMatchObject({
       code: 'invalid_request',
       errors: [{ pointer: 'cursor' }],
     });
   });
 
-  it('is refused for the errors of the gateway and for its own together', () => {
+  it('is refused with the errors of the gateway and its own together', () => {
     const errors = [{ pointer: 'ü\n', detail: 'unknown parameter "ü\n": none is known here' }];
     const headers = { [requestHeaders.queryErrors]: encodeErrors(errors) };
     expect(refusal('page=1', headers)).toMatchObject({ code: 'invalid_request', errors });
     expect(refusal('page=0', headers).errors).toMatchObject([...errors, { pointer: 'page' }]);
   });
 
-  it('keeps what it is narrowed by, which may be said again', () => {
+  it('keeps its filters, which may be repeated', () => {
     const narrowed = { ...cursor, filters: { colour: 'red' } };
     const kept = sealCursor(key, listing, narrowed);
     expect(ask('colour=red')).toMatchObject({ filters: { colour: 'red' } });
@@ -191,7 +191,7 @@ describe('the page that is asked for', () => {
   it.each([
     [{ colour: 'red' }, 'colour=blue'],
     [{}, 'colour=red'],
-  ])('cannot be asked for with a cursor that keeps %j and %s', (filters, query) => {
+  ])('cannot have a cursor of %j beside %s', (filters, query) => {
     const kept = sealCursor(key, listing, { ...cursor, filters });
     expect(refusal(`cursor=${kept}&${query}`)).toMatchObject({
       code: 'invalid_request',
@@ -206,11 +206,11 @@ describe('the page that is asked for', () => {
     [`page=2&limit=21&since=2026-03-31&colour=red&cursor=${sealed}`, ['page', 'limit', 'since', 'colour']],
     [`page=0&limit=0&since=never&colour=green&cursor=${sealed}`, ['page', 'limit', 'since', 'colour']],
     [`cursor=${sealed}&cursor=${sealed}&page=2`, ['cursor', 'page']],
-  ])('is refused with everything that is wrong, each named once: %#', (query, pointers) => {
+  ])('is refused with all errors, each once: %#', (query, pointers) => {
     expect(refusal(query).errors?.map(({ pointer }) => pointer)).toEqual(pointers);
   });
 
-  it('is linked from the one before it', () => {
+  it('is linked from the page before', () => {
     const first = ask('page=2&limit=5&since=2026-03-31&colour=blue');
     const asked = { ...first, until: 'sync_9', nextSince: cursor.nextSince, total: 12, shown: 10 };
     const link = linkToNext('suppliers', cursorSeal, asked, 'sync_8-000');
@@ -252,7 +252,7 @@ describe('the plan for a page under since', () => {
   });
 });
 
-describe('the time until which everything is settled', () => {
+describe('the time up to which a listing is complete', () => {
   it('is the last stamp while no push writes', () => {
     expect(settledUntil({ stamp: 1_000, open: {} })).toEqual(new Date(1_000));
   });
@@ -262,7 +262,7 @@ describe('the time until which everything is settled', () => {
     expect(settledUntil({ stamp: 1_000, open: { a: 1_000 } })).toEqual(new Date(999));
   });
 
-  it('is the beginning of time where no push has written yet', () => {
+  it('is 1970 where no push has written yet', () => {
     expect(settledUntil({ stamp: 0, open: {} }).toISOString()).toBe('1970-01-01T00:00:00.000Z');
   });
 });

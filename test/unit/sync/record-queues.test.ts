@@ -23,7 +23,7 @@ function openDoor() {
   };
 }
 
-it('lets a push wait for those before it that name one of its records, and for no other', async () => {
+it('a push waits for earlier pushes of its records, and for no other', async () => {
   const door = openDoor();
   const first = door.join('first', 'ab');
   const second = door.join('second', 'cdd');
@@ -42,7 +42,7 @@ it('lets a push wait for those before it that name one of its records, and for n
   expect(await door.begun()).toBe('last');
 });
 
-it('keeps the order of those that come after one that did not wait to the end', async () => {
+it('pushes keep their order after a push that stopped waiting', async () => {
   const door = openDoor();
   const first = door.join('first', 'a');
   const impatient = door.join('impatient', 'ab');
@@ -55,7 +55,7 @@ it('keeps the order of those that come after one that did not wait to the end', 
   expect(await door.begun()).toBe('third fourth');
 });
 
-it('does not let a push wait for one whose caller has given up, but for those before that one', async () => {
+it('a push does not wait for a push whose caller has given up, but for those before it', async () => {
   const door = openDoor();
   const first = door.join('first', 'a');
   const second = door.join('second', 'a');
@@ -70,7 +70,7 @@ it('does not let a push wait for one whose caller has given up, but for those be
   second[Symbol.dispose]();
 });
 
-it('has a timer only while a push waits', async () => {
+it('the queue has a timer only while a push waits', async () => {
   const door = openDoor();
   const first = door.join('first', 'a');
   expect(vi.getTimerCount()).toBe(0);

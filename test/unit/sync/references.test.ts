@@ -37,34 +37,34 @@ function lookUp(all: readonly string[], majority: (asked: number) => readonly st
   return { asked, lookup: openLookup(store, kind) };
 }
 
-it('asks once for records that a majority has', async () => {
+it('references that a majority has are read once', async () => {
   const { asked, lookup } = lookUp(['S-1', 'S-2'], () => ['S-1', 'S-2']);
   expect(await lookup.existing('acme', ['S-1', 'S-2'])).toEqual(new Set(['S-1', 'S-2']));
   expect(asked).toHaveLength(1);
 });
 
-it('does not find a record that is nowhere, by a read that only the true primary answers', async () => {
+it('a missing reference is confirmed by a linearizable read', async () => {
   const { asked, lookup } = lookUp(['S-1'], () => ['S-1']);
   expect(await lookup.existing('acme', ['S-1', 'S-2'])).toEqual(new Set(['S-1']));
   expect(asked.at(-1)).toEqual({ readConcern: 'linearizable', ids: [idOf('S-2')] });
 });
 
-it('waits for a record that the primary has, until a majority has it', async () => {
+it('a reference that only the primary has waits for the majority', async () => {
   const { lookup } = lookUp(['S-1'], (turns) => (turns < 3 ? [] : ['S-1']));
   expect(await lookup.existing('acme', ['S-1'])).toEqual(new Set(['S-1']));
 });
 
-it('waits for a record that the primary has again and a majority still has as erased', async () => {
+it('a reference that is erased at the majority and restored at the primary waits for the majority', async () => {
   const { lookup } = lookUp(['S-1'], (turns) => (turns < 3 ? [`${erased}S-1`] : ['S-1']));
   expect(await lookup.existing('acme', ['S-1'])).toEqual(new Set(['S-1']));
 });
 
-it('does not find an erased record', async () => {
+it('an erased record is no reference', async () => {
   const { lookup } = lookUp([`${erased}S-1`], () => [`${erased}S-1`]);
   expect(await lookup.existing('acme', ['S-1'])).toEqual(new Set());
 });
 
-it('says that the database is not available, where a majority does not have it for long', async () => {
+it('a reference that the majority lacks for long makes the push unavailable', async () => {
   const { lookup } = lookUp(['S-1'], () => []);
   await expect(lookup.existing('acme', ['S-1'])).rejects.toMatchObject({
     code: 'unavailable',

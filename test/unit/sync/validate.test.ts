@@ -133,13 +133,13 @@ describe('a required field', () => {
     [true, 'true'],
     [['a'], 'an array'],
     [{ a: 1 }, 'an object'],
-  ])('is not called missing when it is %j', (value, came) => {
+  ])('is not reported as missing when it is %j', (value, came) => {
     expect(reasons('supplier', { ...supplier, name: value })).toEqual([
       `name: expected a string of at most 500 characters, without NUL or lone surrogates, got ${came}`,
     ]);
   });
 
-  it('is not called missing when it is too long', () => {
+  it('is not reported as missing when it is too long', () => {
     expect(reasons('supplier', { ...supplier, name: 'x'.repeat(501) })).toEqual([
       `name: expected a string of at most 500 characters, without NUL or lone surrogates, got "${'x'.repeat(40)}…" (501 characters)`,
     ]);
@@ -157,7 +157,7 @@ describe('an identifier', () => {
     ['a\ud800b', String.raw`"a\ud800b"`],
     ['\udc00', String.raw`"\udc00"`],
     [7, '7'],
-  ])('is refused as %j, and is no usable one', (value, came) => {
+  ])('is refused as %j, and is not usable', (value, came) => {
     const expected = `a string of 1 to 255 characters that is not blank and has no control characters, got ${came}`;
     const verdict = validate.supplier({ ...supplier, externalId: value });
     expect([...verdict.reasons.values()]).toEqual([`externalId: expected ${expected}`]);
@@ -256,10 +256,13 @@ describe('a wrong value', () => {
     ['batch', 'expiryDate', 'UK', `${date}, got "UK"`],
     ['batch', 'expiryDate', 'DEU', `${date}, got "DEU"`],
     ['batch', 'expiryDate', 20260331, `${date}, got 20260331`],
-  ] as const)('%s.%s = %j names the field, what was expected and what came', (kind, field, value, said) => {
-    const right = { supplier, product, batch }[kind];
-    expect(reasons(kind, { ...right, [field]: value })).toEqual([`${field}: expected ${said}`]);
-  });
+  ] as const)(
+    '%s.%s = %j is reported with the field, the expectation and the value',
+    (kind, field, value, said) => {
+      const right = { supplier, product, batch }[kind];
+      expect(reasons(kind, { ...right, [field]: value })).toEqual([`${field}: expected ${said}`]);
+    },
+  );
 
   it('is named once per field, in the order of fields, and however much is wrong in it', () => {
     const certifications = Array.from({ length: 100_000 }, () => 5);
@@ -276,7 +279,7 @@ describe('a wrong value', () => {
     ['S-1', '"S-1"'],
     [[supplier], 'an array'],
     [true, 'true'],
-  ])('that is no object at all (%j) is one reason', (value, came) => {
+  ])('that is no object (%j) has one reason', (value, came) => {
     expect(validate.supplier(value)).toMatchObject({
       externalId: '',
       reasons: new Map([['', `expected an object, got ${came}`]]),
@@ -285,7 +288,7 @@ describe('a wrong value', () => {
 });
 
 // Three hundred documents take a second where nothing else runs, and longer beside others.
-it('judges whatever there is in JSON without throwing, and always says why', { timeout: 60_000 }, () => {
+it('any JSON value is judged without an exception, and refused with a reason', { timeout: 60_000 }, () => {
   const field = fc.constantFrom(...Object.keys({ ...Supplier.properties, ...Batch.properties }), '__proto__');
   const odd = fc.oneof(fc.jsonValue(), fc.string({ unit: 'binary', maxLength: 600 }));
   fc.assert(

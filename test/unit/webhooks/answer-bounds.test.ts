@@ -55,7 +55,7 @@ async function answerSingly(pair: Pair, count: number): Promise<number> {
   return bytes;
 }
 
-it('an answer in 1,024 pieces is read, and no piece more', async () => {
+it('an answer in at most 1,024 pieces is read', async () => {
   await using pair = await openPair();
   pair.request();
   expect(await answerSingly(pair, 1_024)).toBe(1_024);
@@ -64,7 +64,7 @@ it('an answer in 1,024 pieces is read, and no piece more', async () => {
   expect(await pair.end()).toBe('AnswerTooLong: the answer comes in more than 1024 pieces');
 });
 
-it('an answer of 256 KiB is read, and no byte more', async () => {
+it('an answer of at most 256 KiB is read', async () => {
   await using pair = await openPair();
   pair.request();
   expect(await pair.answer('.'.repeat(256 * 1024))).toBe(256 * 1024);
@@ -73,7 +73,7 @@ it('an answer of 256 KiB is read, and no byte more', async () => {
   expect(await pair.end()).toBe('AnswerTooLong: the answer has more than 256 KiB in all');
 });
 
-it('the next request on a kept connection has both bounds anew', async () => {
+it('each request on a kept connection has both limits again', async () => {
   await using pair = await openPair();
   for (let nth = 0; nth < 2; nth += 1) {
     pair.request();
@@ -83,7 +83,7 @@ it('the next request on a kept connection has both bounds anew', async () => {
   expect(pair.errors).toEqual([]);
 });
 
-it('an answer is handed on in chunks of 2 KiB, and its rest not at all once it was refused', async () => {
+it('an answer is parsed in chunks of 2 KiB, and its rest is dropped once it was refused', async () => {
   await using pair = await openPair();
   pair.request();
   expect(await pair.answer('.'.repeat(5_000), 2_048)).toBe(2_048);
@@ -93,7 +93,7 @@ it('an answer is handed on in chunks of 2 KiB, and its rest not at all once it w
   expect(await pair.end()).toBe('Error: refused');
 });
 
-it('ten informational answers are taken, and the eleventh is not', () => {
+it('ten informational answers are accepted, and the eleventh is not', () => {
   expect(refuseInformational(10)).toBeUndefined();
   expect(refuseInformational(11)).toMatchObject({
     name: 'AnswerTooLong',

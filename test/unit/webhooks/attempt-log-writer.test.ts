@@ -20,7 +20,7 @@ const log = openLog({ service: 'test', level: 'silent' });
 
 // What this proves: entries that a stream refuses at first are written later, each once, and a writer that has nothing to
 // write has no timer.
-test('the attempt log is written within its time, again where that failed, and then rests', async () => {
+test('the attempt log is written within its interval, repeated after a failure, and then idle', async () => {
   const written: string[] = [];
   let refuses = 3;
   const bus = {

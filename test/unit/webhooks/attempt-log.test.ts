@@ -25,7 +25,7 @@ function openBus() {
   return { bus, seen };
 }
 
-it('reads few logs at once, however many are asked for, and each of them in the end', async () => {
+it('few attempt logs are read concurrently, and each request is served', async () => {
   const { bus, seen } = openBus();
   await using log = openAttemptLog(bus, openLog({ service: 'test', level: 'silent' }), 'replica');
   const until = performance.now() + 10_000;
@@ -36,7 +36,7 @@ it('reads few logs at once, however many are asked for, and each of them in the 
   expect(seen).toMatchObject({ readings: 50, most: 2 });
 });
 
-it('reads a log at once for an integration that has none read, however many wait for those of another', async () => {
+it('an integration without a running read of attempt logs does not wait for others', async () => {
   const { bus, seen } = openBus();
   await using log = openAttemptLog(bus, openLog({ service: 'test', level: 'silent' }), 'replica');
   const until = performance.now() + 10_000;
@@ -47,7 +47,7 @@ it('reads a log at once for an integration that has none read, however many wait
   await busy;
 });
 
-it('reads a log once for all who ask for it before its turn comes, and again for who asks afterwards', async () => {
+it('an attempt log is read once for all requests before its turn, and again for later ones', async () => {
   const { bus, seen } = openBus();
   await using log = openAttemptLog(bus, openLog({ service: 'test', level: 'silent' }), 'replica');
   const soon = performance.now() + 10_000;
@@ -61,7 +61,7 @@ it('reads a log once for all who ask for it before its turn comes, and again for
   expect(seen.readings).toBe(3);
 });
 
-it('reads nothing for a caller who no longer waits', async () => {
+it('no attempt log is read for a caller that stopped waiting', async () => {
   const { bus, seen } = openBus();
   await using log = openAttemptLog(bus, openLog({ service: 'test', level: 'silent' }), 'replica');
   await expect(log.read(endpoint('wh_1'), performance.now() - 1)).rejects.toMatchObject({ code: 'timeout' });

@@ -175,7 +175,7 @@ it('a counted failure is one update, opens the circuit, and its event is on tria
   expect(event).toMatchObject({ attempts: 1, isTrial: true, inFlightSince: undefined });
 });
 
-it('of two failures that end together one counts', async () => {
+it('of two concurrent failures one counts', async () => {
   const { asked, queue, stored, storedSoon } = await make({ both: true });
   expect([asked, queue.state.failures, stored?.failures, storedSoon]).toEqual([['update'], 1, 1, 1]);
 });
@@ -226,14 +226,14 @@ it('an event whose endpoint was disabled and enabled during the look-up is not s
   expect([reported, queue.inFlight]).toEqual([[], 0]);
 });
 
-it('an owner that has not heard of a disabling and an enabling applies both, and sends no event of before', async () => {
+it('an owner that missed a disabling and an enabling applies both, and sends no earlier event', async () => {
   const { reported, queue, event, asked } = await make({
     lookUp: (parts) => change(parts, { epoch: 1, version: 3 }),
   });
   expect([reported, asked, queue.state.epoch, event, queue.inFlight]).toEqual([[], [], 1, undefined, 0]);
 });
 
-it('a failure of before an enabling is not counted after it', async () => {
+it('a failure from before an enabling is not counted after it', async () => {
   const { asked, stored, queue, reported } = await make({
     failures: 4,
     beforeStore: (parts) => change(parts, { epoch: 1, failures: 0, open: false }),
@@ -251,7 +251,7 @@ it('a 410 of the former url neither disables nor counts', async () => {
   expect(reported).toEqual([['again', undefined, true]]);
 });
 
-it('a failure beside a change of other settings counts', async () => {
+it('a failure counts although other settings were changed concurrently', async () => {
   const { asked, stored } = await make({
     failures: 4,
     beforeStore: (parts) => change(parts, { description: 'new' }),

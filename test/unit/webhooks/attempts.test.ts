@@ -37,7 +37,7 @@ describe('the attempt log', () => {
     expect(listAttempts(newestFirst, { ...start, page: 4 })).toMatchObject({ entities: [], total: 5 });
   });
 
-  it('goes on where a cursor left it, though newer entries came', () => {
+  it('continues at a cursor, although newer entries came', () => {
     const { next } = listAttempts(newestFirst, start);
     const grown = [entry(7), entry(6), ...newestFirst];
     const second = listAttempts(grown, next ?? start);
@@ -51,20 +51,20 @@ describe('the attempt log', () => {
     expect(ids(listAttempts(newestFirst, { ...start, sinceMs: 4_000 }))).toEqual(['e5']);
   });
 
-  it('does not show the place in the stream', () => {
+  it('does not show sequences of the stream', () => {
     expect(listAttempts(newestFirst, start).entities[0]).not.toHaveProperty('place');
   });
 });
 
 describe('the next since', () => {
-  it('is the newest entry once nothing older can follow', () => {
+  it('is the newest entry once no older one can follow', () => {
     expect(nextSince(newestFirst, null, 60_000).getTime()).toBe(5_000);
   });
-  it('stays behind what may still be logged', () => {
+  it('stays before attempts that may still be logged', () => {
     expect(nextSince(newestFirst, null, 16_000).getTime()).toBe(4_000);
     expect(nextSince([], null, 60_000).getTime()).toBe(48_000);
   });
-  it('never goes back behind the given one', () => {
+  it('never goes back before the given one', () => {
     expect(nextSince(newestFirst, 30_000, 60_000).getTime()).toBe(30_000);
   });
 });
@@ -73,7 +73,7 @@ describe('a cursor', () => {
   const cursor: Start = { before: 4, page: 2, limit: 2, sinceMs: 1_000, outcome: 'failed', event: null };
   const sealed = sealCursor('key', 'wh_1', cursor);
 
-  it('keeps what it was made of', () => {
+  it('keeps its content', () => {
     expect(openCursor('key', 'wh_1', sealed)).toEqual(cursor);
   });
   it.each([
@@ -82,7 +82,7 @@ describe('a cursor', () => {
     ['with something after it', 'wh_1', `${sealed}=`],
     ['that is none', 'wh_1', 'abc'],
     ['that is empty', 'wh_1', ''],
-  ])('%s is not taken', (_name, endpointId, text) => {
+  ])('%s is refused', (_name, endpointId, text) => {
     expect(openCursor('key', endpointId, text)).toBeUndefined();
   });
 });

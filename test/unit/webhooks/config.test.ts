@@ -31,7 +31,7 @@ it.each(['10.0.0.0/99', '10.0.0', 'fe80::/129', '::1,here', '10.0.0.0/', 'exampl
 );
 
 it.each(['a', `a:${key(1).slice(2)}`, `:${key(1)}`, `a:${key(1)},a:${key(2)}`, `a:${key(1)},`])(
-  'refuses %j as keys without repeating it, and tells what else is wrong',
+  'WEBHOOK_SECRET_KEY refuses %j without a quotation, beside all other problems',
   (keys) => {
     const problems = problemsOf({ WEBHOOK_SECRET_KEY: keys, WEBHOOK_EGRESS_ALLOW: 'here' });
     expect(problems).toEqual([

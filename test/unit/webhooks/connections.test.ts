@@ -13,7 +13,7 @@ const target = (host: string) => ({
   addresses: [address],
 });
 
-it('where there are too many connections, those to the latest receivers are kept', async () => {
+it('beyond the limit of connections, those to the latest receivers are kept', async () => {
   await using connections = openConnections();
   const busy = connections.to(target('busy.example'), address).dispatcher;
   const idle = connections.to(target('idle.example'), address).dispatcher;
@@ -25,7 +25,7 @@ it('where there are too many connections, those to the latest receivers are kept
   expect(connections.to(target('idle.example'), address).dispatcher).not.toBe(idle);
 });
 
-it('an address to which no connection could be made comes last, until one can be made again', async () => {
+it('an unreachable address is used last, until it is reachable again', async () => {
   await using connections = openConnections();
   const addresses = ['93.184.216.34', '93.184.216.35', '93.184.216.36'];
   const several = { ...target('several.example'), addresses };

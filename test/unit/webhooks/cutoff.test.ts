@@ -39,7 +39,7 @@ function setUp(answers: Record<string, string[] | Failure | object>) {
   return { asked, draw: () => draw(asking) };
 }
 
-it('the cutoff is made of what is still to be announced, and of the place where the stream ends afterwards', async () => {
+it('the cutoff has the unannounced pushes, and the end of the stream after they were read', async () => {
   const { asked, draw } = setUp({
     [subjects.catalogRunsUnannounced]: ['sync_a', 'sync_b'],
     [subjects.batchesRunsUnannounced]: ['sync_c'],
@@ -55,7 +55,7 @@ it('the cutoff is made of what is still to be announced, and of the place where 
 it.each([
   ['is away', new Failure('unavailable', 'away')],
   ['is of another release', { nothing: true }],
-])('the cutoff is taken without a service that %s', async (_what, answer) => {
+])('the cutoff is computed without a service that %s', async (_what, answer) => {
   const { draw } = setUp({
     [subjects.catalogRunsUnannounced]: answer,
     [subjects.batchesRunsUnannounced]: ['sync_c'],
@@ -68,6 +68,6 @@ it.each([
   ['sync_01a1ff6631b927db23daa3d2bae5c19c-completed', 'sync_01a1ff6631b927db23daa3d2bae5c19c'],
   ['wh_1-disabled-3', 'wh_1-disabled-3'],
   ['event-17', 'event-17'],
-])('the event %s comes of %s', (eventId, origin) => {
+])('the event %s belongs to %s', (eventId, origin) => {
   expect(originOf(eventId)).toBe(origin);
 });

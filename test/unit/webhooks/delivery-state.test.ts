@@ -200,7 +200,7 @@ describe('the trials', () => {
   const [first, second, third] = [1, 2, 3].map((number) => changeOf(open, 'failed', number).tried);
   if (first === undefined || second === undefined || third === undefined) throw new Error('there are three');
 
-  it('have the event that counted last first, and each event once', () => {
+  it('have each event once, the last counted one first', () => {
     const again = { ...second, attempts: 3 };
     expect(trialsAfter([first, second], again)).toEqual([again, first]);
   });
@@ -209,11 +209,11 @@ describe('the trials', () => {
     expect(trialsAfter([first, second], third, earlier)).toEqual([first, third, second]);
   });
 
-  it('are of one log alone', () => {
+  it('belong to one incarnation of the log', () => {
     expect(trialsAfter([{ ...first, stream: 'the log before' }, second], third)).toEqual([third, second]);
   });
 
-  it('are as many as the endpoint may have open', () => {
+  it('are at most the open events of the endpoint', () => {
     expect(trialsAfter([first, second], third, { trialsMax: 2 })).toEqual([third, first]);
   });
 });
@@ -225,20 +225,20 @@ describe('a newer version', () => {
     expect(begins(closed, state)).toBe(false);
   });
 
-  it('begins anew where the endpoint was enabled, though no replica heard that it was disabled', () => {
+  it('resets the state where the endpoint was enabled, although no replica heard of the disabling', () => {
     const state = applied(with9, { ...found, version: 3, epoch: 1 });
     expect([state.failures, state.isActive, begins(with9, state)]).toEqual([0, true, true]);
     expect(step(state, changeOf(with9, 'failed'))).toMatchObject({ event: 'missed', store: 'no' });
   });
 
-  it('changes nothing else, and an older one nothing', () => {
+  it('changes nothing else, and an older version changes nothing', () => {
     const busy = { ...closed, failures: 2, round: 4 };
     expect(applied(busy, { ...found, version: 2 })).toEqual({ ...busy, version: 2 });
     expect(applied(busy, found)).toBe(busy);
   });
 });
 
-it('an endpoint that is dead from the start is hit at 0, 1, 6, 36, 36, 37, 42, 72, 72 and 73 s', () => {
+it('an endpoint that always fails gets attempts at 0, 1, 6, 36, 36, 37, 42, 72, 72 and 73 s', () => {
   const hits: number[] = [];
   let atMs = 0;
   let state = open;
@@ -252,7 +252,7 @@ it('an endpoint that is dead from the start is hit at 0, 1, 6, 36, 36, 37, 42, 7
   expect(hits).toEqual([0, 1, 6, 36, 36, 37, 42, 72, 72, 73]);
 });
 
-it('the next attempt is due as late as the receiver asks, and no earlier than the schedule says', () => {
+it('the next attempt is due at Retry-After, and no earlier than the schedule says', () => {
   expect([delayAfter(1, 0), delayAfter(1, 60_000), delayAfter(3, 1_000)]).toEqual([1_000, 60_000, 30_000]);
 });
 
@@ -280,7 +280,7 @@ const happening = oneof(
   { weight: 1, arbitrary: constantFrom('disable', 'enable', 'move', 'change') },
 );
 
-it('whatever happens: ten in a row disable, nothing else does, and an owner that is killed leaves the same state', () => {
+it('under any sequence only ten failures in a row disable, and a killed owner leaves the same state', () => {
   assert(
     property(
       array(record({ what: happening, isKilled: boolean() }), { minLength: 10, maxLength: 60 }),

@@ -133,7 +133,7 @@ describe('a delivery is refused, and nothing is connected to,', () => {
     'http://[2002:a9fe:a9fe::1]/',
     'http://[2606:2800::5efe:a9fe:a9fe]/',
     'http://user@127.0.0.1/',
-  ])('for %s, whatever is allow-listed', async (url) => {
+  ])('for %s, with any allow-list', async (url) => {
     const { connected, attempt } = openEgress({
       allow: '0.0.0.0/0,::/0',
       resolver: async () => ['169.254.169.254'],
@@ -150,7 +150,7 @@ test('a caller whose name is refused does not learn where it leads', async () =>
   );
 });
 
-test('there are at least sixty of them', () => {
+test('at least sixty addresses are refused', () => {
   expect(new Set(refused).size).toBeGreaterThanOrEqual(60);
 });
 
@@ -189,13 +189,13 @@ describe('a delivery is connected', () => {
 describe('of a name with several addresses', () => {
   const both = ['93.184.216.34:443', '2606:2800:220:1:248:1893:25c8:1946:443'];
 
-  it('each is tried once where none can be connected to, and the reason is given once', async () => {
+  it('each is tried once where none is reachable, and the reason is reported once', async () => {
     const { connected, attempt } = openEgress();
     expect((await attempt('https://public.example/')).error).toBe('connection refused');
     expect(connected).toEqual(both);
   });
 
-  it('the next is tried where the first says nothing, well before the attempt is over', async () => {
+  it('the next is tried where the first does not answer, well before the end of the attempt', async () => {
     const { connected, attempt } = openEgress({ silent: '93.184.216.34' });
     const { error, durationMs } = await attempt('https://public.example/');
     expect(error).toBe('timeout: no connection; connection refused');
@@ -204,7 +204,7 @@ describe('of a name with several addresses', () => {
   });
 });
 
-it('of a name with hundreds of addresses sixteen are tried, and another sixteen by the next attempt', async () => {
+it('of a name with hundreds of addresses an attempt tries sixteen, and the next attempt another sixteen', async () => {
   const all = Array.from({ length: 500 }, (_, n) => `93.184.${n >> 8}.${n & 255}`);
   const { connected, attempt } = openEgress({ resolver: async () => all });
   expect((await attempt('https://public.example/')).error).toBe('connection refused');
@@ -216,14 +216,14 @@ it('of a name with hundreds of addresses sixteen are tried, and another sixteen 
 });
 
 describe('a name that changes its address', () => {
-  it('is connected at the address that was checked, though it leads elsewhere by then', async () => {
+  it('is connected at the checked address, although it has another one by then', async () => {
     const answers = [['93.184.216.34'], ['127.0.0.1']];
     const { connected, attempt } = openEgress({ resolver: async () => answers.shift() ?? ['127.0.0.1'] });
     await attempt('https://public.example/');
     expect(connected).toEqual(['93.184.216.34:443']);
   });
 
-  it('is checked again at the next send', async () => {
+  it('is checked again at the next attempt', async () => {
     let address = '93.184.216.34';
     const { connected, attempt } = openEgress({ resolver: async () => [address] });
     await attempt('https://public.example/');
@@ -233,7 +233,7 @@ describe('a name that changes its address', () => {
   });
 });
 
-test('nothing is sent any more where the process has stopped while a name was looked up', async () => {
+test('no delivery is sent where the process stopped during a DNS lookup', async () => {
   const stopping = new AbortController();
   const resolver = async (): Promise<string[]> => {
     stopping.abort(new Error('the process stops'));
@@ -244,7 +244,7 @@ test('nothing is sent any more where the process has stopped while a name was lo
   expect(connected).toEqual([]);
 });
 
-test('an answer of the resolver serves for a second and no longer, and a failure not at all', async () => {
+test('an answer of the resolver is cached for a second, and a failure not at all', async () => {
   let asked = 0;
   const resolver = openResolver(async () => {
     asked += 1;

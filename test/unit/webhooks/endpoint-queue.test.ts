@@ -20,7 +20,7 @@ const inFlight = (queue: EndpointQueue, sequence: number, index = 0) => {
 };
 
 describe('where the circuit is closed', () => {
-  it('eight are in flight at once, in the order of the log', () => {
+  it('eight deliveries are in flight, in the order of the log', () => {
     const { queue } = queueOf(closed, [batchOf(3, 5), batchOf(7, 9)]);
     const begun = Array.from({ length: 9 }, () => beginNext(queue));
     expect(begun).toEqual(['3-0', '3-1', '3-2', '3-3', '3-4', '7-0', '7-1', '7-2', 'nothing']);
@@ -28,12 +28,12 @@ describe('where the circuit is closed', () => {
     expect([beginNext(queue), beginNext(queue)]).toEqual(['7-3', 'nothing']);
   });
 
-  it('no more are than the caller allows', () => {
+  it('inFlightMax bounds deliveries in flight', () => {
     const { queue } = queueOf(closed, [batchOf(1, 5)]);
     expect([beginNext(queue, 0, 1), beginNext(queue, 0, 1)]).toEqual(['1-0', 'nothing']);
   });
 
-  it('what failed is tried again when it is due, before what is newer', () => {
+  it('a failed event is tried again when it is due, before newer events', () => {
     const { queue } = queueOf(closed, [batchOf(1, 3)]);
     beginNext(queue);
     queue.again(inFlight(queue, 1), { attempts: 1, dueAt: 100, isTrial: false });
@@ -42,7 +42,7 @@ describe('where the circuit is closed', () => {
     expect(inFlight(queue, 1)).toMatchObject({ attempts: 1 });
   });
 
-  it('where all that is left waits, the queue says for how long', () => {
+  it('where all open events wait, the queue returns the time until the next', () => {
     const { queue } = queueOf(closed, [batchOf(1, 1)]);
     beginNext(queue);
     queue.again(inFlight(queue, 1), { attempts: 1, dueAt: 100, isTrial: false });
@@ -68,7 +68,7 @@ describe('where the circuit is open', () => {
     expect([beginNext(queue, 10), beginNext(queue, 1_000)]).toEqual(['wait 990', '1-0']);
   });
 
-  it('the next one takes its turn at once where the event was given up', () => {
+  it('the next event is tried immediately where one was given up', () => {
     const { queue } = queueOf(failing, [batchOf(1, 2)]);
     beginNext(queue);
     queue.finish(inFlight(queue, 1));
@@ -101,7 +101,7 @@ it('nothing is next while a failure is being stored, and where the endpoint is d
 });
 
 describe('an offset', () => {
-  it('is all from a point on, and what is open before it', () => {
+  it('has all events from a point on, and open events before it', () => {
     const { queue } = queueOf({ ...closed, epoch: 7 }, [batchOf(3, 4)]);
     for (let n = 0; n < 3; n += 1) beginNext(queue);
     queue.finish(inFlight(queue, 3, 1));
@@ -118,7 +118,7 @@ describe('an offset', () => {
     });
   });
 
-  it('is where another replica goes on, each open event with its attempts and at its time', () => {
+  it('lets another replica continue each open event with its attempts at its time', () => {
     const from = {
       sequence: 3,
       index: 3,
@@ -137,7 +137,7 @@ describe('an offset', () => {
     expect(beginNext(queue)).toBe('wait 30000');
   });
 
-  it('is completed by what the endpoint knows of the events that failed', () => {
+  it('is completed by the failures that the endpoint document has', () => {
     const trial = { stream: 'one', sequence: 5, index: 1, attempts: 2, dueAtMs: 5_000 };
     const { queue } = queueOf({ ...failing, trials: [trial] }, [batchOf(5, 2)], { from: 5 });
     expect([beginNext(queue), inFlight(queue, 5, 0).attempts]).toEqual(['5-0', 0]);
@@ -164,7 +164,7 @@ it('what an offset has of an event counts where it is newer than the trials', ()
   expect([beginNext(queue), inFlight(queue, 3).attempts]).toEqual(['wait 20000', 3]);
 });
 
-describe('what another replica gave up', () => {
+describe('an event that another replica gave up', () => {
   const trial = { stream: 'one', sequence: 5, index: 0, attempts: 4, dueAtMs: 0 };
 
   it('is not tried a fifth time where it is open', () => {
@@ -186,7 +186,7 @@ describe('what another replica gave up', () => {
   });
 });
 
-it('keeps what is open beyond all that was read, until the reader comes to it', () => {
+it('keeps open events beyond the read messages, until the reader reaches them', () => {
   const open = [{ sequence: 3, index: 1, attempts: 0, dueAtMs: 0 }];
   const { queue, window } = queueOf(closed, [], { from: { sequence: 4, index: 0, epoch: 0, open } });
   expect([beginNext(queue), queue.firstUndelivered()]).toEqual(['nothing', 3]);
@@ -194,7 +194,7 @@ it('keeps what is open beyond all that was read, until the reader comes to it', 
   expect([beginNext(queue), beginNext(queue)]).toEqual(['3-1', 'nothing']);
 });
 
-it('begins anew where it is told to, and an attempt that ends afterwards means nothing', () => {
+it('begins at a new offset when it is reset, and ignores attempts that end afterwards', () => {
   const { queue } = queueOf(closed, [batchOf(1, 3), batchOf(9)]);
   beginNext(queue);
   const before = inFlight(queue, 1);
@@ -203,14 +203,14 @@ it('begins anew where it is told to, and an attempt that ends afterwards means n
   expect([queue.inFlight, beginNext(queue), beginNext(queue)]).toEqual([0, '9-0', 'nothing']);
 });
 
-it('asks for what is no longer in memory', () => {
+it('requests events that are no longer in memory', () => {
   const { queue, window } = queueOf(closed, [batchOf(1)]);
   window.clear();
   expect(queue.next(0, 8)).toEqual({ kind: 'load', sequence: 1 });
   expect(queue.firstUndelivered()).toBe(1);
 });
 
-it('passes over what is for others', () => {
+it('skips events for others', () => {
   const { queue } = queueOf(closed, [
     batchOf(1, 1, { endpointId: 'wh_2' }),
     batchOf(2, 1, { endpointId: 'wh_1' }),
@@ -220,23 +220,23 @@ it('passes over what is for others', () => {
   expect(queue.firstUndelivered()).toBe(Infinity);
 });
 
-describe('how many may be in flight', () => {
+describe('the limit of deliveries in flight', () => {
   const one = { ...closed, inFlightMax: 1 };
 
-  it('is what the caller asks for, up to many', () => {
+  it('is inFlightMax of the endpoint', () => {
     const { queue } = queueOf({ ...closed, inFlightMax: 20 }, [batchOf(1, 30)]);
     const begun = Array.from({ length: 21 }, () => beginNext(queue, 0, 64));
     expect(begun.slice(18)).toEqual(['1-18', '1-19', 'nothing']);
   });
 
-  it('one at a time is one at a time', () => {
+  it('is one at a time with inFlightMax 1', () => {
     const { queue } = queueOf(one, [batchOf(1, 3)]);
     expect([beginNext(queue), beginNext(queue)]).toEqual(['1-0', 'nothing']);
     queue.finish(inFlight(queue, 1));
     expect(beginNext(queue)).toBe('1-1');
   });
 
-  it('an attempt of before the endpoint was enabled again counts until it ends', () => {
+  it('counts an attempt from before the endpoint was enabled until it ends', () => {
     const { queue } = queueOf(one, [batchOf(1, 3)]);
     beginNext(queue);
     const old = inFlight(queue, 1);
@@ -246,7 +246,7 @@ describe('how many may be in flight', () => {
     expect([beginNext(queue), queue.inFlight]).toEqual(['1-0', 1]);
   });
 
-  it('a trial waits for attempts of when the circuit was closed', () => {
+  it('makes a trial wait for attempts from before the circuit opened', () => {
     const { queue } = queueOf({ ...closed, inFlightMax: 2 }, [batchOf(1, 4)]);
     beginNext(queue);
     beginNext(queue);
@@ -254,7 +254,7 @@ describe('how many may be in flight', () => {
     expect(beginNext(queue)).toBe('nothing');
   });
 
-  it('after an owner that fell silent none begins before its attempts are over', () => {
+  it('makes a new owner wait until the attempts of a silent owner are over', () => {
     const { queue } = queueOf(one, [batchOf(1, 3)], { quietUntil: 10_500 });
     expect([beginNext(queue, 100), beginNext(queue, 10_500)]).toEqual(['wait 10400', '1-0']);
   });
@@ -269,13 +269,13 @@ const waitAfterHandBack = (retryAfterMs: number, next = closed): string => {
 };
 
 describe('where the receiver asks for time', () => {
-  it('none begins before that', () => {
+  it('no attempt begins before Retry-After', () => {
     const { queue } = queueOf(closed, [batchOf(1, 2)]);
     queue.restsUntil = 60_000;
     expect([beginNext(queue, 1_000), beginNext(queue, 60_000)]).toEqual(['wait 59000', '1-0']);
   });
 
-  it('its wait outlives the owner, and no clock makes another wait as long', () => {
+  it('Retry-After is kept by the next owner, and no clock lengthens it', () => {
     expect([waitAfterHandBack(120_000), waitAfterHandBack(0)]).toEqual(['wait 120000', 'wait 10500']);
   });
 

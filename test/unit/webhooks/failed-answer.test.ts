@@ -49,11 +49,11 @@ describe('the body of a failed answer', () => {
     expect(textOfBody(Buffer.from('nicht verfügbar'))).toBe('nicht verfügbar');
   });
 
-  it('is text even where the answer is binary', () => {
+  it('is valid text although the answer is binary', () => {
     expect(textOfBody(Buffer.from([0xff, 0x00, 0xfe, 0x41]))).toBe('\ufffd\u0000\ufffdA');
   });
 
-  it('shows no header value that the receiver repeats, not even in part at its end', () => {
+  it('has no header value that the receiver repeats, also not a part at its end', () => {
     const headers = ['Authorization', 'Bearer sesame-4711', 'X-Short', 'on'];
     expect(textOfBody(Buffer.from('no "Bearer sesame-4711" here: sesame-4711, go on'), headers)).toBe(
       'no "******************" here: ***********, go on',
@@ -96,14 +96,14 @@ describe('the body of a failed answer', () => {
     expect(cut).toMatch(/^-{1000}\W*\*{10,}$/);
   });
 
-  it('ends where a header value is like its own mask', () => {
+  it('terminates where a header value equals its own mask', () => {
     const headers = ['X-Masked', 'Bearer ********', 'X-Token', 'sesame-4711'];
     expect(textOfBody(Buffer.from('no "Bearer ********" nor sesame-4711'), headers)).toBe(
       'no "***************" nor ***********',
     );
   });
 
-  it('takes no memory of an endless answer', () => {
+  it('uses bounded memory for an endless answer', () => {
     const start = openBodyStart();
     for (let chunks = 0; chunks < 1_000; chunks += 1) start.add(Buffer.alloc(16_384, 'x'));
     expect(start.bytes().length).toBe(8_024);

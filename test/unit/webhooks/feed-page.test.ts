@@ -65,7 +65,7 @@ async function read(batches: readonly FeedBatch[], asked: Partial<PageAsked> = {
   return { ids: events.map((text) => /"id":"([^"]*)"/.exec(text)?.[1]), ...page };
 }
 
-it('ends behind what was looked at, and at the end of what is known', async () => {
+it('a page ends after the events that were read, and at the end of the known log', async () => {
   const batches = [batchOf(3, 2), batchOf(5, 1)];
   expect(await read(batches)).toEqual({
     ids: ['3-0', '3-1', '5-0'],
@@ -81,7 +81,7 @@ it('ends behind what was looked at, and at the end of what is known', async () =
   });
 });
 
-it('goes on within a batch', async () => {
+it('a page may begin within a batch', async () => {
   const batches = [batchOf(3, 4), batchOf(5, 1)];
   const first = await read(batches, { limit: 3 });
   expect([first.ids, first.next, first.more]).toEqual([
@@ -93,17 +93,17 @@ it('goes on within a batch', async () => {
   expect([second.ids, second.next, second.more]).toEqual([['3-3'], { sequence: 4, index: 0 }, true]);
 });
 
-it('shows nothing that one endpoint gets again', async () => {
+it('a page has no replayed event', async () => {
   expect((await read([batchOf(3, 2, { endpointId: 'wh_1' }), batchOf(5)])).ids).toEqual(['5-0']);
 });
 
-it('ends where the answer would be too large, and shows one event in any case', async () => {
+it('a page ends before its size limit, and has at least one event', async () => {
   const batches = [batchOf(3, 5)];
   expect((await read(batches, { bytesMax: 250 })).ids).toEqual(['3-0', '3-1']);
   expect((await read(batches, { bytesMax: 1 })).ids).toEqual(['3-0']);
 });
 
-it('ends after 2 MiB of other kinds, with more to come', async () => {
+it('a page ends after 2 MiB of other kinds, with more: true', async () => {
   const batches = [3, 4, 5].map((sequence) =>
     Object.assign(batchOf(sequence), { bytes: limits.feedBytesMax / 2 }),
   );
@@ -117,7 +117,7 @@ it('ends after 2 MiB of other kinds, with more to come', async () => {
   expect([events, next, more]).toEqual([[], { sequence: 5, index: 0 }, true]);
 });
 
-it('passes over events up to a time until the first later one, and over none after it', async () => {
+it('a page since a time begins at the first later event, and skips none after it', async () => {
   const times = [1, 5, 6, 2].map((ms, index) =>
     batchOf(index + 1, [bodyOf(created, new Date(ms).toISOString())]),
   );
@@ -127,7 +127,7 @@ it('passes over events up to a time until the first later one, and over none aft
   expect([read9.ids, read9.sinceMs]).toEqual([[], 9]);
 });
 
-it('shows every event with the bytes of its body, whatever they are, and its id', async () => {
+it('a page has the body of every event, to the byte, and its id', async () => {
   const texts = array(record({ text: string({ unit: 'grapheme' }), isOfPush: boolean() }), {
     minLength: 1,
     maxLength: 20,
@@ -147,7 +147,7 @@ it('shows every event with the bytes of its body, whatever they are, and its id'
   );
 });
 
-it('shows an event whose keys are in another order, or behind a space, and none that is no event', async () => {
+it('a page has an event with other key order or blanks, and no invalid event', async () => {
   const parts = { timestamp: time, event: created, integrationId: 'acme', data: { name: 'é' } };
   const bodies = [JSON.stringify(parts), ` ${JSON.stringify(parts)}`, '{}', '[', bodyOf(created)];
   const { events } = await readPage(windowOf([batchOf(1, bodies)]), all);
@@ -166,11 +166,11 @@ it('shows an event whose keys are in another order, or behind a space, and none 
   expect(second.events.map((text) => text.slice(0, 12))).toEqual(['{"id":"1-4",']);
 });
 
-it('shows no event that its publisher may not announce', async () => {
+it('a page has no event that its publisher may not announce', async () => {
   const bodies = [bodyOf('webhook.disabled'), bodyOf(created), bodyOf('batch.created')];
   expect((await read([batchOf(1, bodies)])).ids).toEqual(['1-1']);
 });
 
-it('names an event without an id by its place', async () => {
+it('a page names an event without an id by its sequence', async () => {
   expect((await read([batchOf(1, 1, { ids: () => '' })])).ids).toEqual(['event-1']);
 });

@@ -14,7 +14,7 @@ it.each([
   { ...place, sequence: 2 ** 53 - 1, index: 499, sinceMs: Date.parse('2026-01-01T00:00:00.001Z') },
   { ...place, sequence: 0, index: 0, sinceMs: 0 },
   { ...place, stream: `${place.stream}#2`, newest: { sequence: 4_712, storedAt: new Date(1) } },
-])('opens the places of an integration, and for no other: %j', (one) => {
+])('a cursor of the feed opens for its integration alone: %j', (one) => {
   const places = placesOf(older);
   const text = places.seal('acme', one);
   expect(places.open('acme', text)).toEqual(one);
@@ -27,7 +27,7 @@ it.each([
     ).toBeUndefined();
 });
 
-it('opens with each of its keys, and seals with the first', () => {
+it('cursors of the feed open with each key, and are sealed with the first', () => {
   const text = placesOf(older).seal('acme', place);
   expect(placesOf(`${newer},${older}`).open('acme', text)).toEqual(place);
   expect(placesOf(newer).open('acme', text)).toBeUndefined();
@@ -44,7 +44,7 @@ function distance(one: string, other: string): number {
   }, 0);
 }
 
-it('says nothing to a caller who has two places: not by length, bytes, order or equality', () => {
+it('two cursors of the feed reveal nothing by length, bytes, order or equality', () => {
   const places = placesOf(older);
   const texts = Array.from({ length: 400 }, (_, n) =>
     places.seal('acme', {
@@ -68,7 +68,7 @@ it('says nothing to a caller who has two places: not by length, bytes, order or 
   expect(sorted.length).toBeLessThan(140);
 });
 
-it('opens what release 1.1.0 has issued, and issues the same while a replica of that release lives', () => {
+it('cursors of release 1.1.0 open, and are issued while a replica of that release lives', () => {
   // As release 1.1.0 sealed it.
   const key = Buffer.alloc(32, 1).toString('base64');
   const former = openSealer(`feed ${key}`).seal('acme', ['2026-01-01T00:00:00.000Z', 4_711, 3, null]);
@@ -77,7 +77,7 @@ it('opens what release 1.1.0 has issued, and issues the same while a replica of 
   expect(openPlaces(older, () => false).seal('acme', place)).toBe(former);
 });
 
-it('bounds those that wait, in all and of an integration, and gives places back', () => {
+it('waiting feed calls are bounded, in all and for each integration', () => {
   const waiters = openWaiters(3, 2);
   const first = waiters.enter('acme');
   waiters.enter('acme');

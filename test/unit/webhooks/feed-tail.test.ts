@@ -115,7 +115,7 @@ function openReplica() {
   };
 }
 
-it('asks nothing for a caller that comes back to wait at the end of the log', async () => {
+it('a caller that returns to wait at the end of the log causes no request to NATS', async () => {
   const replica = openReplica();
   expect(await replica.poll(11)).toBeUndefined();
   await replica.tails.facts();
@@ -124,7 +124,7 @@ it('asks nothing for a caller that comes back to wait at the end of the log', as
   expect([replica.questions, replica.listeners]).toEqual([2, 1]);
 });
 
-it('asks where the log has grown since, what is known is old, or the caller does not wait', async () => {
+it('the end of the log is requested where it has grown, is old, or the caller does not wait', async () => {
   vi.useFakeTimers();
   const replica = openReplica();
   await replica.poll(11);
@@ -140,7 +140,7 @@ it('asks where the log has grown since, what is known is old, or the caller does
   expect(replica.questions).toBe(5);
 });
 
-it('shows the next caller what was announced between two', async () => {
+it('the next call has events that were announced between two calls', async () => {
   const replica = openReplica();
   await replica.poll(11);
   await replica.tails.facts();
@@ -150,7 +150,7 @@ it('shows the next caller what was announced between two', async () => {
   expect(await replica.poll(11)).toBe(11);
 });
 
-it('shows the next caller what was announced to the one before, and stored after it left', async () => {
+it('the next call has events that were announced before the last call ended and stored afterwards', async () => {
   const replica = openReplica();
   expect(await replica.poll(11, replica.announce)).toBeUndefined();
   await sleep(50);
@@ -159,7 +159,7 @@ it('shows the next caller what was announced to the one before, and stored after
   expect(await replica.poll(11)).toBe(11);
 });
 
-it('wakes a caller where the next one finds what was announced while the connection was down', async () => {
+it('a caller is woken where another finds events that were announced while the connection was down', async () => {
   const replica = openReplica();
   using tail = replica.tails.use('acme');
   tail.listen();
@@ -176,7 +176,7 @@ it('wakes a caller where the next one finds what was announced while the connect
   expect(woken).toBe(1);
 });
 
-it('listens for a minute after the last caller', async () => {
+it('announcements are subscribed for a minute after the last caller', async () => {
   vi.useFakeTimers();
   const replica = openReplica();
   await replica.poll(11);
@@ -188,7 +188,7 @@ it('listens for a minute after the last caller', async () => {
   expect(replica.listeners).toBe(0);
 });
 
-it('counts no byte of a log that was created again', async () => {
+it('no byte of a log that was created again is counted', async () => {
   const replica = openReplica();
   using tail = replica.tails.use('acme');
   tail.listen();
@@ -201,7 +201,7 @@ it('counts no byte of a log that was created again', async () => {
   expect(replica.tails.bytes).toBe(0);
 });
 
-it('counts no byte of what is read after the last caller has left', async () => {
+it('no byte is counted that is read after the last caller has left', async () => {
   const replica = openReplica();
   await replica.poll(11);
   const goOn = replica.holdReadings();
@@ -217,7 +217,7 @@ it('counts no byte of what is read after the last caller has left', async () => 
   expect(replica.tails.bytes).toBe(0);
 });
 
-it('shows every event batch of a log that was created again while its former end was read', async () => {
+it('every event batch is shown of a log that was created again while its former end was read', async () => {
   const replica = openReplica();
   using tail = replica.tails.use('acme');
   tail.listen();

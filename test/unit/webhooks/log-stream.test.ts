@@ -60,7 +60,7 @@ function setUp() {
   };
 }
 
-it('notices a restore after which the log has grown beyond its former end', async () => {
+it('a restore is noticed although the log has grown beyond its former end', async () => {
   const { stream, restore } = setUp();
   const { id } = await stream.look();
   const { newest } = stream;
@@ -71,7 +71,7 @@ it('notices a restore after which the log has grown beyond its former end', asyn
   expect(stream.restores.validThrough(stream.newest)).toBe(Infinity);
 });
 
-it('notices a restore while its question to nats-server waits for a connection', async () => {
+it('a restore is noticed while the request to nats-server waits for a connection', async () => {
   const { stream, restore, whenAsked } = setUp();
   const { id } = await stream.look();
   whenAsked(() => {
@@ -82,7 +82,7 @@ it('notices a restore while its question to nats-server waits for a connection',
   expect(stream.facts.id).toBe(`${id}#1`);
 });
 
-it('notices a restore while the log grows beyond its former end', async () => {
+it('a restore is noticed while the log grows beyond its former end', async () => {
   const { stream, growAfter, shorten, whenAsked } = setUp();
   const { id } = await stream.look();
   shorten(90);
@@ -95,7 +95,7 @@ it('notices a restore while the log grows beyond its former end', async () => {
   expect(stream.restores.validThrough({ sequence: 100, storedAt: atMs(100) })).toBe(90);
 });
 
-it('takes a log that only grows, and one that reconnects, for the same', async () => {
+it('a log that grows, or is reached after a reconnect, is no restored one', async () => {
   const { stream, restore } = setUp();
   const { id } = await stream.look();
   restore(100);

@@ -54,7 +54,7 @@ const matched = (subscribers: Subscriber[], events: StreamEvent[], endpointId?: 
   );
 };
 
-it('finds the events of the kinds that each subscribes to', () => {
+it('matching finds the events of the subscribed kinds of each endpoint', () => {
   const subscribers = [
     subscriber('a'),
     subscriber('b', { events: ['batch.created'] }),
@@ -65,7 +65,7 @@ it('finds the events of the kinds that each subscribes to', () => {
   expect(matched(subscribers, events)).toEqual(['e1,e3', 'e2', 'e1,e2,e3', '']);
 });
 
-it('looks once for all that subscribe to the same kinds', () => {
+it('matching runs once for endpoints with the same kinds', () => {
   const match = openMatch();
   const kinds = vi.fn<() => string>(() => 'supplier.created');
   const one = { ...event(1), get event() { return kinds(); } }; // prettier-ignore
@@ -74,7 +74,7 @@ it('looks once for all that subscribe to the same kinds', () => {
   expect(kinds.mock.calls.length).toBeLessThan(5);
 });
 
-it('looks at each event where an endpoint was registered, enabled or changed meanwhile', () => {
+it('matching checks each event where an endpoint was registered, enabled or changed meanwhile', () => {
   const events = [event(1), event(2), event(3)];
   const underWay = ['o2'];
   const subscribers = [
@@ -86,13 +86,13 @@ it('looks at each event where an endpoint was registered, enabled or changed mea
   expect(matched(subscribers, events)).toEqual(['e3', 'e2,e3', 'e1,e3', 'e1,e3']);
 });
 
-it('does not tell an endpoint that it was disabled itself', () => {
+it('webhook.disabled does not match the disabled endpoint', () => {
   const events: Subscriber['events'] = ['webhook.disabled'];
   const subscribers = [subscriber('a', { events }), subscriber('b', { events })];
   expect(matched(subscribers, [event(1, 'webhook.disabled', 'a')])).toEqual(['', 'e1']);
 });
 
-it('gives an event batch that is addressed to one endpoint to that one, whatever it subscribed to when', () => {
+it('an addressed batch matches its endpoint alone, with any subscription', () => {
   const subscribers = [subscriber('a', { eventsAfter: 9 }), subscriber('b')];
   expect(matched(subscribers, [event(1), event(2)], 'a')).toEqual(['e1,e2', '']);
 });

@@ -20,7 +20,7 @@ describe('an answer', () => {
   it.each([400, 401, 404, 409, 429, 500, 503, 599])('of %i is a failure', (status) => {
     expect(outcomeOfAnswer(status)).toMatchObject({ verdict: 'failed', responseStatus: status });
   });
-  it('of 410 is the end', () => {
+  it('of 410 disables the endpoint', () => {
     expect(outcomeOfAnswer(410).verdict).toBe('gone');
   });
   it('that breaks off is a failure, though it began with 200', () => {
@@ -52,7 +52,7 @@ describe('no answer', () => {
     [withCode('ESOMETHING'), 'the connection failed (ESOMETHING)'],
     [new Error('driver words'), 'the connection failed'],
     ['thrown text', 'the connection failed'],
-  ])('because of %s says so', (error, words) => {
+  ])('because of %s has that reason', (error, words) => {
     expect(outcomeOfSilence(error)).toEqual({ verdict: 'failed', responseStatus: null, error: words });
   });
 });

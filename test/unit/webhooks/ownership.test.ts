@@ -87,7 +87,7 @@ function setUp() {
 
 afterEach(() => void vi.useRealTimers());
 
-it('notices within 10 s that another replica has claimed a partition, though it has missed no broadcast, and counts that', async () => {
+it('a replica notices and counts within 10 s that another one has claimed its partition', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
   const { ownership, owned, ended, replaced, counted } = setUp();
   await using _ownership = ownership;
@@ -101,7 +101,7 @@ it('notices within 10 s that another replica has claimed a partition, though it 
   expect(counted()).toEqual({ takeovers: 1, lostPartitions: 1 });
 });
 
-it('gives back a partition with how far it was read, also where that fails at first', async () => {
+it('a replica gives a partition back with its floor, also where that fails at first', async () => {
   const { ownership, owned, given, fail, change } = setUp();
   await using _ownership = ownership;
   await until(() => owned.size === partitionsNumber);
@@ -113,7 +113,7 @@ it('gives back a partition with how far it was read, also where that fails at fi
   expect([...new Set(given.map(({ floor }) => floor))]).toEqual([70]);
 });
 
-it('takes a partition again that it could not give back and is to have after all', async () => {
+it('a replica claims a partition again that it could not give back', async () => {
   const { ownership, owned, given, fail, change, terms } = setUp();
   await using _ownership = ownership;
   await until(() => owned.size === partitionsNumber);
@@ -125,7 +125,7 @@ it('takes a partition again that it could not give back and is to have after all
   expect([given.length > 0, terms()]).toEqual([true, [1, 2]]);
 });
 
-it('claims all anew where the log was made again, once what it had of the other one is read no more', async () => {
+it('a replica claims its partitions again where the log was created again, once it reads the former one no more', async () => {
   const { ownership, owned, ended, stream, terms, readUntil } = setUp();
   await using _ownership = ownership;
   await until(() => owned.size === partitionsNumber);

@@ -78,7 +78,7 @@ const partitionOf = (partition: number, through: number): ReadPartition => ({
   through,
 });
 
-it('begins after the lowest floor, and passes over what is below the floor of its partition', async () => {
+it('the reader begins after the lowest floor, and skips batches below the floor of their partition', async () => {
   const { reader, taken, begun, write } = setUp();
   await using _reader = reader;
   const [first, second] = [partitionOf(1, 10), partitionOf(2, 20)];
@@ -90,7 +90,7 @@ it('begins after the lowest floor, and passes over what is below the floor of it
   expect([first.through, second.through]).toEqual([21, 21]);
 });
 
-it('says how far it has read what it gives up, and goes on with the others where it was', async () => {
+it('the reader returns the floors of released partitions, and goes on with the others', async () => {
   const { reader, taken, begun, write } = setUp();
   await using _reader = reader;
   const [first, second] = [partitionOf(1, 0), partitionOf(2, 0)];
@@ -101,7 +101,7 @@ it('says how far it has read what it gives up, and goes on with the others where
   expect([begun, taken, first.through, second.through]).toEqual([[1, 6], [5, 6], 5, 6]);
 });
 
-it('has not read what could not be taken', async () => {
+it('the reader does not count a batch whose handling failed', async () => {
   const { reader, write } = setUp(async ([sequence = 0]) => {
     if (sequence > 5) throw new Error('the process stops');
   });
@@ -115,7 +115,7 @@ it('has not read what could not be taken', async () => {
   expect(first.through).toBe(5);
 });
 
-it('begins no reading of a log that was made again, whoever has noticed that before', async () => {
+it('the reader does not read a log that was created again', async () => {
   const { reader, begun, refused } = setUp(undefined, 'other');
   await using _reader = reader;
   await reader.add([partitionOf(1, 10)]);
@@ -136,19 +136,19 @@ async function checkedAfter(leader: { log: number; partitions: number }, body?: 
   return { first, taken, write, [Symbol.asyncDispose]: () => reader[Symbol.asyncDispose]() };
 }
 
-it('moves the floors of idle partitions to the end of the log', async () => {
+it('the reader moves the floors of idle partitions to the end of the log', async () => {
   await using checked = await checkedAfter({ log: 90, partitions: 5 });
   expect([checked.taken, checked.first.through]).toEqual([[5], 90]);
 });
 
-it('passes over no batch that the leader has, and the copy of its consumer has later', async () => {
+it('the reader misses no batch that the replica of its consumer has later than the leader', async () => {
   await using checked = await checkedAfter({ log: 6, partitions: 6 });
   expect(checked.first.through).toBe(5);
   await checked.write(6, 1);
   expect([checked.taken, checked.first.through]).toEqual([[5, 6], 6]);
 });
 
-it('moves them past a message that is no event batch', async () => {
+it('the reader moves floors past a message that is no event batch', async () => {
   await using checked = await checkedAfter({ log: 5, partitions: 5 }, 'nonsense');
   expect(checked.first.through).toBe(5);
 });

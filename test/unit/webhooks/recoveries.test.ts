@@ -65,7 +65,7 @@ async function send({ readMs = 0, heldTimes = Infinity, active = true }: Sending
   return { sent: sent.join(' '), ended, holds, steps };
 }
 
-it('sends what came before the owner knew of the enabling, and leaves later events to the owner', async () => {
+it('a recovery sends events from before the owner knew of the enabling, and leaves later ones to the owner', async () => {
   const { sent, ended, steps } = await send({});
   expect([10, 11, 12].map((sequence) => sent.includes(`${sequence}-0`))).toEqual([true, true, false]);
   expect([steps.slice(0, 2), ended]).toEqual([
@@ -74,17 +74,17 @@ it('sends what came before the owner knew of the enabling, and leaves later even
   ]);
 });
 
-it('stays the one that sends, however long that takes', async () => {
+it('a replica keeps its recovery however long it sends', async () => {
   const { holds, ended } = await send({ readMs: 60_000 });
   expect(holds).toBeGreaterThan(10);
   expect(ended.at(-1)).toBe('ended');
 });
 
-it('stops where another replica has taken the step', async () => {
+it('a recovery stops where another replica has taken its step', async () => {
   const { sent, ended } = await send({ readMs: 20_000, heldTimes: 2 });
   expect([sent, ended]).toEqual(['', ['through 11']]);
 });
 
-it('ends, and sends nothing, where the endpoint is disabled again', async () => {
+it('a recovery ends, and sends nothing, where the endpoint is disabled again', async () => {
   expect(await send({ active: false })).toMatchObject({ sent: '', ended: ['ended'], steps: [] });
 });

@@ -83,7 +83,7 @@ function setUp({ leftMs, events = Infinity, underWay = [] }: Given) {
   return { published, replay: () => handlers[subjects.endpointsReplay]?.(request) };
 }
 
-it('a replay ends with its time, and says how much of it will be sent', async () => {
+it('a replay ends at its `until`, and returns how many events are queued', async () => {
   const { published, replay } = setUp({ leftMs: 3_000 });
   const beganAt = Date.now();
   await expect(replay()).rejects.toMatchObject({
@@ -109,7 +109,7 @@ it('a replay is event batches that are addressed to one endpoint', async () => {
   expect(published).toEqual(['event-batches.replay.acme']);
 });
 
-it('a replay waits until what was under way when the webhook was enabled is announced', async () => {
+it('a replay waits until pushes in progress at the enabling are announced', async () => {
   const underWay = [['sync_b', 'sync_c'], ['sync_b'], ['sync_d'], ['sync_b']];
   const { replay } = setUp({ leftMs: 10_000, events: 200, underWay });
   expect(await replay()).toMatchObject({ body: '{"queued":2}' });

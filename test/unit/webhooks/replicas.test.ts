@@ -59,7 +59,7 @@ function setUp() {
   };
 }
 
-it('a beat of before a standstill says nothing of now', async () => {
+it('a heartbeat from before a standstill does not count', async () => {
   await using self = setUp();
   self.echo();
   expect(self.owned.isSure).toBe(true);
@@ -75,7 +75,7 @@ it('a beat of before a standstill says nothing of now', async () => {
   expect(self.owned.isSure).toBe(true);
 });
 
-it('a gap while MongoDB is asked needs another look', async () => {
+it('a gap in heartbeats during a MongoDB read needs another read', async () => {
   await using self = setUp();
   self.echo();
   const { gaps } = self.replicas;
@@ -86,7 +86,7 @@ it('a gap while MongoDB is asked needs another look', async () => {
   expect(self.owned.isSure).toBe(false);
 });
 
-it('knows whether all living replicas open encrypted places of the feed', async () => {
+it('a replica knows whether all living replicas open encrypted cursors of the feed', async () => {
   await using self = setUp();
   expect(self.replicas.allOpenPlaces).toBe(true);
   self.other({ sent: '1' });
@@ -97,7 +97,7 @@ it('knows whether all living replicas open encrypted places of the feed', async 
   expect(self.replicas.allOpenPlaces).toBe(true);
 });
 
-it('more time is given to a replica the more often others took its partitions, up to 20 s', () => {
+it('a replica gets more time the more often others took its partitions, up to 20 s', () => {
   expect([0, 1, 2, 3, 1_000_000].map(silenceMsAfter)).toEqual([2_500, 10_000, 20_000, 20_000, 20_000]);
 });
 
@@ -118,7 +118,7 @@ it.each<[string, Record<string, string>, number]>([
   expect([self.replicas.isDead('other'), self.replicas.sharing().includes('other')]).toEqual([false, true]);
 });
 
-it('a replica that stood still or was cut off hears itself five times before it takes another for dead', async () => {
+it('a replica that was stopped or cut off hears itself five times before it declares another dead', async () => {
   await using self = setUp();
   self.listen(5_000);
   self.other({ sent: '1', shares: '1' });
@@ -151,7 +151,7 @@ it('an unknown owner of a partition is dead once this replica has listened for 2
   expect(self.replicas.isDead('unknown')).toBe(false);
 });
 
-it('says with its beats how often others took its partitions within 10 min', async () => {
+it('heartbeats have the number of takeovers within 10 min', async () => {
   await using self = setUp();
   expect([self.said('takeovers'), self.replicas.silenceMs]).toEqual(['0', 2_500]);
   self.replicas.wasTaken();

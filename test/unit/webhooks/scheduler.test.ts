@@ -36,7 +36,7 @@ function setUp(inFlightMax: number) {
   return { scheduler, begun, add, end, allow };
 }
 
-it('begins eight of an endpoint, and the next where one ends', async () => {
+it('the scheduler begins eight deliveries of an endpoint, and the next where one ends', async () => {
   const { scheduler, begun, add, end } = setUp(100);
   add('a', 'acme', 20);
   await turn();
@@ -45,7 +45,7 @@ it('begins eight of an endpoint, and the next where one ends', async () => {
   expect([begun.length, scheduler.inFlight]).toEqual([9, 8]);
 });
 
-it('takes integrations in turn, and the endpoints of one in turn', async () => {
+it('the scheduler takes integrations in turns, and endpoints of one integration in turns', async () => {
   const { begun, add } = setUp(6);
   for (const id of ['a1', 'a2', 'a3', 'a4', 'a5', 'a6']) add(id, 'acme', 5);
   add('b1', 'other', 5);
@@ -53,7 +53,7 @@ it('takes integrations in turn, and the endpoints of one in turn', async () => {
   expect(begun.slice(0, 3)).toEqual(['a1', 'b1', 'a2']);
 });
 
-it('leaves places to an integration that has none', async () => {
+it('the scheduler leaves permits to an integration without deliveries', async () => {
   const { scheduler, begun, add } = setUp(100);
   for (let n = 0; n < 100; n += 1) add(`a${n}`, 'acme', 8);
   await turn();
@@ -63,7 +63,7 @@ it('leaves places to an integration that has none', async () => {
   expect(begun).toContain('b');
 });
 
-it('gives an endpoint one place where its integration has many', async () => {
+it('the scheduler gives an endpoint one permit where its integration has many', async () => {
   const { begun, add } = setUp(100);
   for (let n = 0; n < 80; n += 1) add(`a${n}`, 'acme', 8);
   await turn();
@@ -72,7 +72,7 @@ it('gives an endpoint one place where its integration has many', async () => {
   expect(counts.length).toBeGreaterThan(60);
 });
 
-it('begins nothing while this replica is not sure of what it owns, and goes on afterwards', async () => {
+it('the scheduler begins no delivery while this replica is not sure of its ownership', async () => {
   const { begun, add, allow } = setUp(10);
   allow(false);
   add('a', 'acme', 1);
@@ -82,7 +82,7 @@ it('begins nothing while this replica is not sure of what it owns, and goes on a
   await expect.poll(() => begun).toEqual(['a']);
 });
 
-it('waits at its end for what is in flight, and begins nothing more', async () => {
+it('the scheduler waits at its end for deliveries in flight, and begins no other', async () => {
   const { scheduler, begun, add, end } = setUp(10);
   add('a', 'acme', 1);
   await turn();

@@ -7,7 +7,7 @@ const asked = (body: string, handling?: string) => ({
   headers: new Map(handling === undefined ? [] : [['handling', handling]]),
 });
 
-it('a body with a misspelt key is taken, and refused by strict handling with the nearest known one', () => {
+it('a body with a misspelt key is accepted, and refused by strict handling with the nearest name', () => {
   const examine = bodyExaminer(RegisterWebhook);
   const body = '{"url":"https://a.example","events":["supplier.created"],"event":[]}';
   expect(examine(asked(body)).errors).toEqual([]);
@@ -19,7 +19,7 @@ it('a body with a misspelt key is taken, and refused by strict handling with the
   expect(errors).toEqual([{ pointer: '/events', detail: 'events is required' }, unknown]);
 });
 
-it('no body at all has no key', () => {
+it('an absent body has no unknown key', () => {
   const examine = bodyExaminer(RotateSecret, { optional: true });
   expect(accept(examine(asked('', 'strict')))).toEqual({});
   expect(() => accept(examine(asked('{"graceperiodseconds":1}', 'strict')))).toThrow(

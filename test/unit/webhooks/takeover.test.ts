@@ -35,7 +35,7 @@ function setUp(handBack: () => void = () => undefined) {
   return { queue, delivery, integration, happened, changes };
 }
 
-it('waits 500 ms for attempts in flight, cuts the others off, and stores the offsets', async () => {
+it('a hand-back waits 500 ms for attempts in flight, cuts the others off, and stores the offsets', async () => {
   const { changes, happened } = setUp();
   const onLeft = await changes.onReleased([]);
   onLeft();
@@ -48,14 +48,14 @@ it('waits 500 ms for attempts in flight, cuts the others off, and stores the off
   ]);
 });
 
-it('does not wait longer than for the last attempt', async () => {
+it('a hand-back waits no longer than for the last attempt', async () => {
   const { changes, happened, queue, delivery } = setUp();
   setTimeout(() => queue.finish(delivery), 100);
   await changes.onReleased([]);
   expect(happened.at(-1)?.[1]).toBeLessThan(120);
 });
 
-it('begins no attempt meanwhile, and goes on if the offsets are not stored', async () => {
+it('no attempt begins during a hand-back, and the owner goes on if the offsets cannot be stored', async () => {
   const { changes, happened, queue, integration } = setUp(() => {
     throw new Error('away');
   });

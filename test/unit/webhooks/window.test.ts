@@ -39,7 +39,7 @@ function logOf(sequences: readonly number[], bytes?: number) {
   return { window, asked };
 }
 
-it('finds the first event batch from a sequence on, and the end', () => {
+it('the window finds the first event batch from a sequence on, and its end', () => {
   const window = windowOf();
   expect(window.at(1)).toBe('end');
   for (const sequence of [3, 7, 20]) window.add(batchOf(sequence));
@@ -55,13 +55,13 @@ it('finds the first event batch from a sequence on, and the end', () => {
   expect(window.through).toBe(20);
 });
 
-it('keeps the newest 2 MiB', () => {
+it('the window keeps the newest 2 MiB', () => {
   const window = windowOf();
   for (let sequence = 1; sequence <= 30; sequence += 1) window.add(batchOf(sequence, 1, { bytes: 200_000 }));
   expect([1, 20, 21, 30].map((from) => sequenceOf(window.at(from)))).toEqual([undefined, undefined, 21, 30]);
 });
 
-it('reads older ones from the log, once for all that ask, and up to what is in memory', async () => {
+it('the window reads older batches from the log, once for all readers, up to those in memory', async () => {
   const { window, asked } = logOf([3, 7, 20, 25]);
   for (const sequence of [3, 7, 20, 25]) window.add(batchOf(sequence));
   window.clear();
@@ -72,7 +72,7 @@ it('reads older ones from the log, once for all that ask, and up to what is in m
   expect([2, 4, 8, 21, 26].map((from) => sequenceOf(window.at(from)))).toEqual([3, 7, 20, 25, 30]);
 });
 
-it('reads no more than 2 MiB at a time', async () => {
+it('the window reads at most 2 MiB in one read', async () => {
   const { window } = logOf([1, 2, 3, 4], 1_200_000);
   for (const sequence of [1, 2, 3, 4]) window.add(batchOf(sequence));
   window.clear();
@@ -82,7 +82,7 @@ it('reads no more than 2 MiB at a time', async () => {
   expect([3, 4, 5].map((from) => sequenceOf(window.at(from)))).toEqual([3, 4, 'end']);
 });
 
-it('passes over what the log no longer has', async () => {
+it('the window skips batches that the log no longer has', async () => {
   const { window } = logOf([7]);
   for (const sequence of [3, 7]) window.add(batchOf(sequence));
   window.clear();
@@ -90,7 +90,7 @@ it('passes over what the log no longer has', async () => {
   expect([1, 3, 8].map((from) => sequenceOf(window.at(from)))).toEqual([7, 7, 'end']);
 });
 
-it('has all that a bounded reading brought, and reads on behind it', async () => {
+it('the window keeps all batches of a bounded read, and continues after it', async () => {
   const log = [1, 2, 3, 4, 9, 11].map((sequence) => stored(sequence, 1_000));
   const asked: number[] = [];
   // Each question brings two messages, until there are bytes enough.

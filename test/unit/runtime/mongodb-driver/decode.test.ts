@@ -44,7 +44,7 @@ const documents: Readonly<Record<string, object>> = {
 const { deserialize, serialize } = BSON;
 
 describe('decode', () => {
-  it.each(Object.entries(documents))('makes of %s what the driver makes', (_name, document) => {
+  it.each(Object.entries(documents))('decodes %s as the driver does', (_name, document) => {
     const bytes = serialize(document);
     const expected = deserialize(bytes);
     // Twice, as names that were read before are found again.
@@ -52,13 +52,13 @@ describe('decode', () => {
     expect(decode(bytes)).toStrictEqual(expected);
   });
 
-  it('reads a document in the midst of others', () => {
+  it('reads a document amid others', () => {
     const several = Buffer.concat([serialize({ other: 'x' }), serialize(record), serialize({ other: 'y' })]);
     const start = serialize({ other: 'x' }).length;
     expect(decode(several.subarray(start, start + serialize(record).length))).toStrictEqual(record);
   });
 
-  it('tells hundreds of names apart, whatever it read before', () => {
+  it('distinguishes hundreds of field names after any other documents', () => {
     for (let round = 0; round < 3; round += 1) {
       for (let nth = 0; nth < 3_000; nth += 1) {
         expect(Object.keys(decode(serialize({ [`n${nth}`]: 1 })))).toStrictEqual([`n${nth}`]);
@@ -66,7 +66,7 @@ describe('decode', () => {
     }
   });
 
-  it('leaves the bytes as they are', () => {
+  it('does not change the bytes', () => {
     const bytes = serialize(record);
     const before = Buffer.from(bytes);
     decode(bytes);

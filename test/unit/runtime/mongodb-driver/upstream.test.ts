@@ -14,7 +14,7 @@ interface DriversConnection {
   writeCommand(command: { toBin: () => Promise<Buffer[]> }, options: object): Promise<void>;
 }
 
-it('waits for a destroyed socket to drain; if not, remove heartbeats.ts, and from operations.ts what counts ticks', async () => {
+it('the driver waits for a destroyed socket to drain; if not, remove heartbeats.ts, and the count of ticks in operations.ts', async () => {
   const { Connection } = require('mongodb/lib/cmap/connection.js') as {
     Connection: new (socket: Socket, options: object) => DriversConnection;
   };
@@ -33,7 +33,7 @@ it('waits for a destroyed socket to drain; if not, remove heartbeats.ts, and fro
   expect(await Promise.race([ended, waits])).toBe('waits');
 });
 
-it('makes each text by a call of its own; if not, measure decode.ts, and remove it below 5 %', () => {
+it('the driver decodes each text by a call of its own; if not, measure decode.ts, and remove it below 5 %', () => {
   const texts = Array.from({ length: 50 }, (_, n) => `a text of more than twenty bytes, number ${n}`);
   const bytes = Buffer.from(BSON.serialize({ texts }));
   using made = vi.spyOn(Buffer.prototype, 'toString');
@@ -41,11 +41,14 @@ it('makes each text by a call of its own; if not, measure decode.ts, and remove 
   expect(made.mock.calls.length).toBeGreaterThanOrEqual(texts.length);
 });
 
-it('takes an address whose package is missing; if not, remove optional-packages.ts', () => {
+it('the driver accepts an address whose package is missing; if not, remove optional-packages.ts', () => {
   const { options } = new MongoClient('mongodb://localhost/?compressors=snappy');
   expect(missingPackages(options)).toHaveLength(1);
 });
 
-it.each([...poolErrors])('does not export %s; if it does, take the class instead of its name', (name) => {
-  expect(Object.keys(driver)).not.toContain(name);
-});
+it.each([...poolErrors])(
+  'the driver does not export %s; if it does, use the class instead of its name',
+  (name) => {
+    expect(Object.keys(driver)).not.toContain(name);
+  },
+);

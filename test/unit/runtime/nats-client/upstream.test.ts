@@ -6,7 +6,7 @@ import { NatsConnectionImpl, Servers } from '@nats-io/transport-node/lib/nats-ba
 import { expect, it } from 'vitest';
 import { asCredentials } from '../../../../shared/runtime/src/bus/nats-client/credentials.ts';
 
-it('begins with the server that it has just lost; if not, remove next-server.ts', () => {
+it('the NATS client reconnects first to the lost server; if not, remove next-server.ts', () => {
   const servers = new Servers();
   servers.setServers(['one:4222', 'two:4222']);
   const first = servers.selectServer();
@@ -28,12 +28,12 @@ const credentials = [
 it.each([
   ['without a last line break', credentials],
   ['with the line breaks of Windows', `${credentials}\n`.replaceAll('\n', '\r\n')],
-])('reads no credentials %s; if it does, remove credentials.ts', (_, text) => {
+])('the NATS client reads no credentials %s; if it does, remove credentials.ts', (_, text) => {
   expect(() => credsAuthenticator(Buffer.from(text))('nonce')).toThrow(/credentials|creds/i);
   expect(credsAuthenticator(asCredentials(text))('nonce')).toMatchObject({ jwt: 'token' });
 });
 
-it('hands each message to its connection alone; if not, remove frames.ts', () => {
+it('the NATS client writes each message by itself; if not, remove frames.ts', () => {
   const sent: unknown[] = [];
   const protocol = { publish: (...message: unknown[]) => void sent.push(message) };
   const nats = Object.assign(Object.create(NatsConnectionImpl.prototype) as NatsConnectionImpl, {
