@@ -115,6 +115,7 @@ async function expectWhole(ended: RollingLoad): Promise<void> {
   );
   await ended.end();
   expect(ended.fed.toSorted()).toEqual(ids);
+  expect(ended.failures).toEqual([]);
 }
 
 interface Turn {
