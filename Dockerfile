@@ -30,6 +30,8 @@ RUN node dev/bundle.ts /bundled
 
 # The console's files: the image has them, and nothing of what makes them.
 FROM programs AS console
+COPY client client
+COPY loader loader
 COPY console console
 COPY dev/console.ts dev/
 RUN node dev/console.ts

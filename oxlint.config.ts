@@ -67,6 +67,23 @@ const ofConsole: Border = {
   message:
     'The console is a customer of the public interface: import types of @integration-sync/contracts, and no code.',
 };
+/** Their own bundles have the loader's core; the page fetches them only for the view *Load a file*. */
+const loaderInPages: Border = {
+  group: [
+    'node:*',
+    '@integration-sync/*',
+    '@integration-sync/*/**',
+    '!@integration-sync/client',
+    'integration-sync',
+  ],
+  message:
+    'The view *Load a file* has the loader’s core: import integration-sync/core, integration-sync/browser and @integration-sync/client.',
+};
+const laterOnly: Border = {
+  group: ['integration-sync', 'integration-sync/*'],
+  message:
+    'The loader’s core is in bundles of its own: only console/src/load imports it. Other views take types of @integration-sync/contracts.',
+};
 /** The loader's core has what a page can have too: `#platform` is all that it knows of the machine. */
 const everyMachine: Border = {
   group: ['node:*', 'buffer', 'iconv-lite', '**/platform/**', '!**/core/platform.ts'],
@@ -215,11 +232,12 @@ export default {
     {
       files: ['console/**'],
       rules: {
-        ...refuse(ofConsole, doors),
+        ...refuse(ofConsole, laterOnly, doors),
         // A BroadcastChannel takes no origin: it has its own.
         'unicorn/require-post-message-target-origin': 'off',
       },
     },
+    { files: ['console/src/load/**'], rules: refuse(loaderInPages, doors) },
     { files: ['client/**'], rules: refuse(everyPlatform, doors) },
     { files: ['loader/**'], rules: refuse(outside, nats, mongodb, opentelemetry, doors) },
     {

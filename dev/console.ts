@@ -1,6 +1,6 @@
 // npm run console:build
-// The files of the console (console/src) as browsers take them: one script, one style sheet, each with the hash of its content in
-// its name, and the page that names both. The gateway serves them from console/dist.
+// The files of the console (console/src) as browsers take them, each with the hash of its content in its name: a script and a style
+// sheet, what the view *Load a file* fetches later, and the page that names them all. The gateway serves them from console/dist.
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -11,40 +11,66 @@ const folder = join(room, 'dist');
 
 /** Several processes may build at once: they write the same bytes, and rename each file into place. */
 export async function buildConsole(): Promise<void> {
-  const [script, style, icon, page] = await Promise.all([
-    bundleScript(),
-    readFile(join(room, 'src/style.css')),
-    readFile(join(room, 'src/icon.svg')),
+  const [page, ...made] = await Promise.all([
     readFile(join(room, 'src/index.html'), 'utf8'),
+    ...scripts.map(bundleScripts),
+    ...['style.css', 'icon.svg'].map(readNamed),
   ]);
-  const files = new Map<string, string | Buffer>([
-    [`console-${hashOf(script)}.js`, script],
-    [`style-${hashOf(style)}.css`, style],
-    [`icon-${hashOf(icon)}.svg`, icon],
-  ]);
-  const [scriptName = '', styleName = '', iconName = ''] = files.keys();
   await mkdir(folder, { recursive: true });
-  for (const [name, bytes] of files) await write(name, bytes);
-  await write(
-    'index.html',
-    page.replace('main.tsx', scriptName).replace('style.css', styleName).replace('icon.svg', iconName),
-  );
+  let named = page;
+  const names = new Set(['index.html']);
+  for (const { source, name, bytes } of made.flat()) {
+    names.add(name);
+    named = named.replace(`"console/${source}"`, `"console/${name}"`);
+    await write(name, bytes);
+  }
+  await write('index.html', named);
   for (const name of await readdir(folder))
-    if (name !== 'index.html' && !files.has(name) && !name.endsWith('.tmp'))
-      await rm(join(folder, name), { force: true });
+    if (!names.has(name) && !name.endsWith('.tmp')) await rm(join(folder, name), { force: true });
 }
 
-async function bundleScript(): Promise<string> {
-  const bundled = await rolldown({
-    cwd: room,
-    input: 'src/main.tsx',
-    platform: 'browser',
-    logLevel: 'warn',
+interface Made {
+  /** As index.html names it before it is made. */
+  source: string;
+  name: string;
+  bytes: string | Buffer;
+}
+
+interface Script {
+  input: string;
+  /** What index.html calls the entry, and a part that the page fetches later. */
+  entry: string;
+  part?: string;
+}
+
+/** The page with the view that it fetches when a person opens it, and the worker of that view. */
+const scripts: readonly Script[] = [
+  { input: 'src/main.tsx', entry: 'main.tsx', part: 'load-file.js' },
+  { input: 'src/load/worker/main.ts', entry: 'worker.js' },
+];
+
+async function bundleScripts({ input, entry, part }: Script): Promise<Made[]> {
+  const bundled = await rolldown({ cwd: room, input, platform: 'browser', logLevel: 'warn' });
+  const { output } = await bundled.generate({
+    format: 'esm',
+    minify: true,
+    comments: false,
+    hashCharacters: 'hex',
+    entryFileNames: `${entry === 'worker.js' ? 'worker' : 'console'}-[hash:12].js`,
+    chunkFileNames: '[name]-[hash:12].js',
   });
-  const { output } = await bundled.generate({ format: 'esm', minify: true, comments: false });
   await bundled.close();
-  if (output.length !== 1) throw new Error('the console is one script');
-  return output[0].code;
+  if (output.length !== (part === undefined ? 1 : 2))
+    throw new Error(`${entry} has other parts than it should`);
+  return output.map((one) => {
+    if (one.type !== 'chunk') throw new Error('a script is code');
+    return { source: one.isEntry ? entry : (part ?? ''), name: one.fileName, bytes: one.code };
+  });
+}
+
+async function readNamed(source: string): Promise<Made[]> {
+  const bytes = await readFile(join(room, 'src', source));
+  return [{ source, name: source.replace('.', `-${hashOf(bytes)}.`), bytes }];
 }
 
 async function write(name: string, bytes: string | Buffer): Promise<void> {

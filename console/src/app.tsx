@@ -11,6 +11,7 @@ import { linkTo, route, type Route } from './state/route.ts';
 import { useStore } from './store.ts';
 import { Offer } from './parts/offer.tsx';
 import { Events } from './views/events.tsx';
+import { LoadFile } from './views/load-file.tsx';
 import { Overview } from './views/overview.tsx';
 import { Records } from './views/records.tsx';
 import { Run } from './views/run.tsx';
@@ -24,6 +25,7 @@ const views = [
   ['overview', 'Overview'],
   ['runs', 'Runs'],
   ['records', 'Records'],
+  ['load', 'Load a file'],
   ['webhooks', 'Webhooks'],
   ['events', 'Events'],
 ] as const;
@@ -118,6 +120,7 @@ function viewOf({ view, ids: [id, eventId] }: Route) {
   if (view === 'overview') return <Overview />;
   if (view === 'runs') return id === undefined ? <Runs /> : <Run id={id} />;
   if (view === 'records') return <Records />;
+  if (view === 'load') return <LoadFile />;
   if (view === 'events') return <Events />;
   if (view === 'webhooks') {
     if (id === undefined) return <Webhooks />;

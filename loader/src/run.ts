@@ -8,7 +8,7 @@ import { plan } from './commands/plan.ts';
 import { prune } from './commands/prune.ts';
 import { singer } from './commands/singer.ts';
 import { verify } from './commands/verify.ts';
-import { stopOf } from './connection.ts';
+import { stopOf } from './core/sending/refusals.ts';
 import { exitCodes, type ExitCode } from './core/exit.ts';
 
 const commands: readonly Command[] = [plan, load, verify, prune, exportCommand, singer, mcp];

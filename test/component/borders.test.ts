@@ -55,6 +55,8 @@ const mayNot = [
   ['console/src/one.ts', '@integration-sync/runtime/bus', 'a customer of the public interface'],
   ['console/src/one.ts', '@integration-sync/gateway', 'a customer of the public interface'],
   ['console/src/one.ts', 'node:fs', 'a customer of the public interface'],
+  ['console/src/one.ts', 'integration-sync/core', 'only console/src/load imports it'],
+  ['console/src/load/one.ts', '@integration-sync/contracts', 'has the loader’s core'],
   ['loader/src/core/one.ts', 'node:fs', 'runs in pages as well'],
   ['loader/src/core/reading/one.ts', 'iconv-lite', 'runs in pages as well'],
   ['loader/src/core/reading/one.ts', '../../platform/node.ts', 'runs in pages as well'],

@@ -1,6 +1,6 @@
 // The console in a browser, as a person without a mouse uses it.
 import { readFile } from 'node:fs/promises';
-import { createServer, request as forward } from 'node:http';
+import { createServer, request as forward, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -79,15 +79,21 @@ export async function takePicture(page: Page, name: string, height = 720): Promi
   await page.setViewportSize(before);
 }
 
-/** A proxy that takes a prefix off the path, as an ingress does. */
+/** A proxy that takes a prefix off the path, as an ingress does. It answers 401 to what `refuses` names. */
 export async function openPrefix(
   gateway: string,
   prefix: string,
+  refuses: (asked: IncomingMessage) => boolean = () => false,
 ): Promise<AsyncDisposable & { url: string }> {
   const server = createServer((incoming, outgoing) => {
     const { method, url = '', headers } = incoming;
     if (!url.startsWith(prefix)) {
       outgoing.writeHead(404).end();
+      return;
+    }
+    if (refuses(incoming)) {
+      incoming.resume();
+      outgoing.writeHead(401).end();
       return;
     }
     const asked = forward(new URL(url.slice(prefix.length), gateway), { method, headers }, (answer) => {

@@ -59,7 +59,8 @@ export function FirstSteps({ runs, webhooks, onDone }: FirstStepsProps) {
       </div>
       <ol>
         <Step done={hasPushed} title="Push a sample">
-          Three suppliers, one of them wrong. <PushSample again={hasPushed} onDone={onDone} />
+          Three suppliers, one of them wrong, or <a href={linkTo('load')}>a file of your own</a>.{' '}
+          <PushSample again={hasPushed} onDone={onDone} />
         </Step>
         <Step done={hasPushed && hasRead} title="Read why one failed">
           {failed === undefined ? (

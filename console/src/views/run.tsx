@@ -8,6 +8,7 @@ import { ProblemLine } from '../parts/problem.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { linkTo } from '../state/route.ts';
+import { saveFile } from '../state/save-file.ts';
 import { readOne } from '../state/steps.ts';
 import { useLoad } from '../state/use-load.ts';
 import { csvOf } from '../text/csv.ts';
@@ -91,7 +92,8 @@ function Errors({ run }: { run: SyncRunInFull }) {
   const { errors, failed, errorsOmitted, syncId, entityType } = run;
   const download = (): void => {
     const rows = errors.map(({ index, externalId, error }) => [index + 1, index, externalId, error] as const);
-    save(`${syncId}-errors.csv`, csvOf([['item', 'index', 'externalId', 'error'], ...rows]));
+    const csv = csvOf([['item', 'index', 'externalId', 'error'], ...rows]);
+    saveFile(`${syncId}-errors.csv`, new Blob([csv], { type: 'text/csv;charset=utf-8' }));
   };
   return (
     <section aria-labelledby="errors">
@@ -134,13 +136,4 @@ function Errors({ run }: { run: SyncRunInFull }) {
       ))}
     </section>
   );
-}
-
-function save(name: string, text: string): void {
-  const address = URL.createObjectURL(new Blob([text], { type: 'text/csv;charset=utf-8' }));
-  const link = document.createElement('a');
-  link.href = address;
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(address);
 }

@@ -2,10 +2,10 @@
 import { dirname, resolve } from 'node:path';
 import { Stop } from '../core/exit.ts';
 import { hashOf } from '../platform/node.ts';
-import { placeOf, standardInput, type Source } from '../core/reading/source.ts';
-import { isRejectsOf, type History } from '../sending/history.ts';
+import { changed, placeOf, standardInput, type Source } from '../core/reading/source.ts';
 import { isBelowHere } from '../sending/own-files.ts';
-import { noCounts, type FileState, type LoadState } from '../core/sending/state.ts';
+import { isRejectsOf, type History } from '../core/sending/history.ts';
+import { newFile, type FileState, type LoadState } from '../core/sending/state.ts';
 import { readJson, stateFile } from '../sending/state.ts';
 
 export interface StateValues {
@@ -27,15 +27,7 @@ export async function newState({ values, sources, url, isPlan, history }: NewSta
   const files: FileState[] = [];
   for (const { input, isRejects } of sources) {
     const hash = input.path === standardInput || isPlan ? '' : await hashOf(input.path);
-    files.push({
-      ...input,
-      hash,
-      row: 0,
-      reach: 0,
-      counts: noCounts(),
-      rejects: undefined,
-      isRejects: isRejects || isRejectsOf(history, input),
-    });
+    files.push(newFile(input, hash, isRejects || isRejectsOf(history, input)));
   }
   return {
     version: 1,
@@ -62,7 +54,7 @@ export async function resumedState(values: StateValues, files: readonly string[]
   await refuseOutside(state, values);
   for (const { path, hash } of state.files) {
     if ((await hashOf(path)) !== hash) {
-      throw new Stop(`${path} is not what it was when the load began: load it anew, without --resume.`);
+      throw new Stop(`${changed(path)}: load it anew, without --resume.`);
     }
   }
   return state;

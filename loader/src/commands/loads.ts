@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Context } from '../command.ts';
-import { connect, integrationOf, stopOf, targetText, type Connection } from '../connection.ts';
+import { connect, type Connection } from '../connection.ts';
 import { exitCodes, Stop, type ExitCode } from '../core/exit.ts';
 import { connectionOptions, explained, fileOptions, hoursOf, lanesOf, rulesOf } from '../options.ts';
 import { count, counted } from '../core/count.ts';
@@ -10,13 +10,15 @@ import { Progress } from '../output.ts';
 import { openSource, resolveInputs } from '../core/reading/inputs.ts';
 import { placeOf, standardInput, type Input, type Source } from '../core/reading/source.ts';
 import { Comparison, findingsInWords } from '../sending/comparison.ts';
-import { isSameTarget, keepState, readHistory, startKinds } from '../sending/history.ts';
+import { keepState, readHistory, startKinds } from '../sending/history.ts';
 import { interrupted, Loading } from '../core/sending/loading.ts';
 import { lockFolder } from '../sending/lock.ts';
 import { Outputs } from '../sending/outputs.ts';
 import { PlannedIds, planItems, pushItems } from '../core/sending/push.ts';
-import { inWords, summarize } from '../sending/report.ts';
+import { markOf, stopOf } from '../core/sending/refusals.ts';
+import { inWords, summarize } from '../core/sending/report.ts';
 import type { LoadState } from '../core/sending/state.ts';
+import { integrationOf, isSameTarget, targetText } from '../core/sending/target.ts';
 import { readJson, stateFile } from '../sending/state.ts';
 import { insteadOf, newState, resumedState } from './load-state.ts';
 import { readMap } from './map-file.ts';
@@ -129,14 +131,11 @@ async function greet(
   void answering.then(() => clearTimeout(timer));
   for (const kind of new Set(state.files.map((file) => file.kind))) {
     try {
-      const { value } = await client.pages(kind, { limit: 1, signal }).next();
-      const mark = value === undefined ? undefined : value.nextSince;
+      const mark = await markOf(client, kind, signal);
       if (takesMarks && mark !== undefined) state.marks[kind] ??= mark;
     } catch (error) {
       if (signal.aborted) throw new Stop(`${state.url} does not answer.`, exitCodes.unfinished);
-      const stop = stopOf(error);
-      // A key without the scope to read can load. Prune then refuses, because it lacks the mark.
-      if (!stop.message.startsWith('403')) throw stop;
+      throw stopOf(error);
     }
   }
 }

@@ -1,14 +1,16 @@
 // integration-sync prune: shows the records that the last full load did not name, and archives them with --apply.
 import { parseArgs } from 'node:util';
 import { resolve } from 'node:path';
-import type { Client, Kind } from '@integration-sync/client';
+import type { Client } from '@integration-sync/client';
 import type { Command, Context } from '../command.ts';
-import { connect, integrationOf, targetText } from '../connection.ts';
+import { connect } from '../connection.ts';
 import { exitCodes, Stop, type ExitCode } from '../core/exit.ts';
 import { isKind, kinds } from '../core/kinds.ts';
 import { connectionOptions, countOf, explained } from '../options.ts';
 import { count } from '../core/count.ts';
-import { isSameTarget, readHistory, type KindHistory, type Target } from '../sending/history.ts';
+import { checked } from '../core/sending/history.ts';
+import { integrationOf } from '../core/sending/target.ts';
+import { readHistory } from '../sending/history.ts';
 import { lockFolder } from '../sending/lock.ts';
 import { find, refusal, tooMany, type Found } from '../core/sending/unnamed.ts';
 
@@ -70,29 +72,6 @@ export const prune: Command = {
     return await carryOut({ client, found, most, apply: values.apply, json: values.json, context });
   },
 };
-
-function checked(
-  history: KindHistory | undefined,
-  kind: Kind,
-  target: Target,
-): KindHistory & { mark: string } {
-  if (history === undefined) throw new Stop(`There was no load of ${kind}.`);
-  const { mark, finishedAt } = history;
-  if (finishedAt === undefined)
-    throw new Stop(`The last load of ${kind} has not finished: load --resume first.`);
-  if (history.isRepairing === true)
-    throw new Stop(`The load of repaired ${kind} has not finished: load --resume first.`);
-  if (!isSameTarget(history, target))
-    throw new Stop(
-      `The last load of ${kind} went to ${targetText(history)}, and not to ${targetText(target)}.`,
-    );
-  if (mark === undefined) {
-    throw new Stop(
-      `The last load of ${kind} had a key that may not read: give it integration:${kind}:read, and load again.`,
-    );
-  }
-  return { ...history, mark };
-}
 
 interface Pruning {
   client: Client;

@@ -1,16 +1,27 @@
 // The door of the core, for the console: the same reader, map, messages and order of sending as the command has.
+export { joined, utf8Bytes } from './bytes.ts';
 export { count, counted } from './count.ts';
 export { messageOf, Stop } from './exit.ts';
-export { fieldsOf, kinds, neededOf, referenceOf } from './kinds.ts';
-export { textOf, Wrong } from './mapping/convert.ts';
-export type { Item } from './mapping/items.ts';
+export { fieldsOf, kinds, neededOf, rowColumn, reasonColumn } from './kinds.ts';
+export { fieldsOfHeader } from './mapping/columns.ts';
+export { textOf } from './mapping/convert.ts';
 export { parseMap, type LoadMap, type Rules } from './mapping/map.ts';
-export { guarded } from './reading/formulas.ts';
-export { kindByName, openSource, resolveInputs } from './reading/inputs.ts';
-export { placeOf, type Input, type RejectsForm, type Source } from './reading/source.ts';
+export { lookAtTable, openSource, otherSheets, resolveInputs } from './reading/inputs.ts';
+export {
+  changed,
+  placeOf,
+  type Input,
+  type RejectsForm,
+  type Source,
+  type TableLook,
+} from './reading/source.ts';
 export { DeferredRows, type DeferredEntry } from './sending/deferred.ts';
-export { interrupted, Loading, type LoadOutputs, type SendItems } from './sending/loading.ts';
+export { checked, isRejectsOf, noteLoad, type History } from './sending/history.ts';
+export { Loading, type LoadOutputs } from './sending/loading.ts';
 export { PlannedIds, planItems, pushItems } from './sending/push.ts';
+export { inWords, markOf } from './sending/refusals.ts';
+export { resultsHead, resultsLine } from './sending/results.ts';
 export type { Slot } from './sending/slots.ts';
-export { noCounts, type Counts, type FileState, type LoadState } from './sending/state.ts';
+export { newFile, type Counts, type FileState, type LoadState } from './sending/state.ts';
+export type { Target } from './sending/target.ts';
 export { find, refusal, tooMany, type Found } from './sending/unnamed.ts';

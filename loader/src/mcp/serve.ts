@@ -4,7 +4,7 @@ import { Readable, Writable } from 'node:stream';
 import { fromJsonSchema, McpServer, type CallToolResult } from '@modelcontextprotocol/server';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import type { Context } from '../command.ts';
-import { stopOf } from '../connection.ts';
+import { stopOf } from '../core/sending/refusals.ts';
 import { exitCodes, Stop, type ExitCode } from '../core/exit.ts';
 import type { Streams } from '../output.ts';
 import { Answers, fitted, marked } from './answer.ts';

@@ -1,5 +1,6 @@
 // What the loader's core takes from a browser: files that a person chose, by their names, and what browsers unpack and decode.
 import { messageOf, Stop } from '../core/exit.ts';
+import { joined } from '../core/bytes.ts';
 import type { OpenedFile, Platform } from '../core/platform.ts';
 import { encodings } from './browser-encodings.ts';
 
@@ -155,3 +156,17 @@ export const platform: Platform = {
   latin1: (bytes) => encodings.decode(bytes, 'iso-8859-1'),
   encodings,
 };
+
+/** SHA-256 over the digests of each MiB, as browsers digest only what is in memory. Undefined where the page is not of https. */
+export async function hashOf(blob: Blob): Promise<string | undefined> {
+  const { subtle }: { subtle?: SubtleCrypto } = crypto;
+  if (subtle === undefined) return undefined;
+  const digests: Uint8Array[] = [];
+  const pieceBytes = 1024 * 1024;
+  for (let at = 0; at < blob.size; at += pieceBytes) {
+    const piece = await blob.slice(at, at + pieceBytes).arrayBuffer();
+    digests.push(new Uint8Array(await subtle.digest('SHA-256', piece)));
+  }
+  const all = new Uint8Array(await subtle.digest('SHA-256', ownMemory(joined(digests))));
+  return Array.from(all, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}

@@ -2,16 +2,14 @@
 import { createReadStream } from 'node:fs';
 import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { guarded } from '../core/reading/formulas.ts';
 import type { RejectsForm } from '../core/reading/source.ts';
 import { DeferredRows, type DeferredEntry } from '../core/sending/deferred.ts';
 import type { LoadOutputs } from '../core/sending/loading.ts';
+import { resultsHead, resultsLine } from '../core/sending/results.ts';
 import { Output } from './output.ts';
 import type { Slot } from '../core/sending/slots.ts';
 import type { FileState, LoadState } from '../core/sending/state.ts';
 import { deferredFile, rejectedIdsFile } from './state.ts';
-
-const resultsHead = Buffer.from('file,row,externalId,internalId,status\r\n');
 
 export class Outputs implements LoadOutputs, AsyncDisposable {
   /** Undefined if no state is saved, as in a plan. */
@@ -53,9 +51,7 @@ export class Outputs implements LoadOutputs, AsyncDisposable {
   }
 
   result(file: FileState, slot: Pick<Slot, 'row' | 'id' | 'internalId' | 'status'>): void {
-    if (this.#results === undefined) return;
-    const cells = [basename(file.path), String(slot.row), slot.id, slot.internalId, slot.status ?? ''];
-    this.#results.write(Buffer.from(`${cells.map(quoted).join(',')}\r\n`));
+    this.#results?.write(resultsLine(basename(file.path), slot));
   }
 
   reject(file: FileState, form: RejectsForm, slot: Pick<Slot, 'row' | 'raw' | 'id'>, reason: string): void {
@@ -106,11 +102,6 @@ export class Outputs implements LoadOutputs, AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const output of this.#all()) await output[Symbol.asyncDispose]();
   }
-}
-
-function quoted(unsafe: string): string {
-  const text = guarded(unsafe);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 /** With `bytes`, reads the rows that an interrupted load deferred: so many bytes of the file. */

@@ -24,6 +24,9 @@ const policy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
+/** A worker has the policy that comes with its script, and not that of the page. */
+const policyOfWorkers = "default-src 'none'; connect-src 'self'";
+
 const types: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
   css: 'text/css; charset=utf-8',
@@ -57,7 +60,7 @@ export const addConsole = (app: FastifyInstance, from = '@integration-sync/conso
       }
     },
     pageHeaders: {
-      'content-security-policy': `${policy}; require-trusted-types-for 'script'; trusted-types 'none'`,
+      'content-security-policy': `${policy}; require-trusted-types-for 'script'; trusted-types loader`,
       'cross-origin-opener-policy': 'same-origin',
     },
     // The name of a file has the hash of its content.
@@ -81,7 +84,13 @@ function addSite(app: FastifyInstance, { path, read: readOne, pageHeaders, kept 
     const bytes = readOne(name);
     const filePath = `${path}/${name}`;
     app.get(filePath, async (_request, reply) =>
-      reply.headers({ 'content-type': types[type], 'cache-control': kept }).send(bytes),
+      reply
+        .headers({
+          'content-type': types[type],
+          'cache-control': kept,
+          'content-security-policy': policyOfWorkers,
+        })
+        .send(bytes),
     );
     return filePath;
   });

@@ -36,6 +36,25 @@ beforeAll(async () => {
 });
 afterAll(() => stack.disposeAsync());
 
+/** The size of scripts and styles, as they are and as the gateway sends them. */
+async function sizeOf(isMeant: (link: { rel: string }) => boolean) {
+  const links = Array.from(page.matchAll(/<(?:link rel="(\w+)" href|script type="\w+" src)="([^"]+)"/g));
+  const meant = links.filter(([, rel = 'script', name = '']) => !name.endsWith('.svg') && isMeant({ rel }));
+  const files = await Promise.all(
+    meant.map(async ([, , name]) => {
+      const answer = await fetch(`${on.url}/${name}`, { headers: { 'accept-encoding': 'gzip' } });
+      expect(answer.headers.get('content-encoding')).toBe('gzip');
+      return answer.text();
+    }),
+  );
+  expect(files).toHaveLength(2);
+  return {
+    bytes: files.reduce((sum, text) => sum + Buffer.byteLength(text), 0),
+    sent: files.reduce((sum, text) => sum + gzipSync(text, { level: 9 }).length, 0),
+    text: files.join('\n'),
+  };
+}
+
 // The files are read before anything is added.
 const addNone = (): unknown => addConsole(undefined as never, '/nowhere');
 
@@ -46,7 +65,7 @@ describe('/console', () => {
     expect(answer.headers.get('cache-control')).toBe('no-store');
     expect(answer.headers.get('referrer-policy')).toBe('no-referrer');
     expect(answer.headers.get('content-security-policy')).toBe(
-      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types loader",
     );
     expect(page).not.toMatch(/https?:|<script>|style=/);
   });
@@ -55,6 +74,8 @@ describe('/console', () => {
     expect(names.map((name) => name.replace(/-[\da-f]{12}\./, '.'))).toEqual([
       'console/icon.svg',
       'console/style.css',
+      'console/load-file.js',
+      'console/worker.js',
       'console/console.js',
     ]);
     for (const name of names) {
@@ -70,21 +91,24 @@ describe('/console', () => {
   });
 
   it('has 100 KB of script and style at most, 35 KB of them sent, and no code of the server', async () => {
-    const files = await Promise.all(
-      names
-        .filter((name) => !name.endsWith('.svg'))
-        .map(async (name) => {
-          const answer = await fetch(`${on.url}/${name}`, { headers: { 'accept-encoding': 'gzip' } });
-          expect(answer.headers.get('content-encoding')).toBe('gzip');
-          return answer.text();
-        }),
-    );
-    const bytes = files.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
-    // As the gateway does it.
-    const sent = files.reduce((sum, text) => sum + gzipSync(text, { level: 9 }).length, 0);
+    const { bytes, sent, text } = await sizeOf(({ rel }) => rel !== 'later');
     expect(bytes).toBeLessThanOrEqual(100_000);
     expect(sent).toBeLessThanOrEqual(35_000);
-    expect(files.join('\n')).not.toMatch(/typebox|TypeBox|fastify|node:|process\.env|mongodb/);
+    expect(text).not.toMatch(/typebox|TypeBox|fastify|node:|process\.env|mongodb/);
+    // The core of the loader comes later.
+    expect(text).not.toContain('is neither UTF-8 nor windows-1252');
+  });
+
+  it('fetches 120 KB for the view of files, 45 KB of them sent, whose worker may ask this origin alone', async () => {
+    const { bytes, sent, text } = await sizeOf(({ rel }) => rel === 'later');
+    expect(bytes).toBeLessThanOrEqual(120_000);
+    expect(sent).toBeLessThanOrEqual(45_000);
+    expect(text).not.toMatch(/typebox|TypeBox|fastify|node:|process\.env|mongodb|iconv/);
+    expect(text).toContain('is neither UTF-8 nor windows-1252');
+    const worker = names.find((name) => name.includes('worker'));
+    const answer = await fetch(`${on.url}/${worker}`);
+    expect(answer.headers.get('content-security-policy')).toBe("default-src 'none'; connect-src 'self'");
+    await answer.body?.cancel();
   });
 
   it('allows GET and HEAD', async () => {

@@ -39,6 +39,25 @@ export function bindColumns(header: readonly string[], rules: ColumnRules, where
   return byLayout(header, rules, where) ?? bind(header, rules, where, byName(kind));
 }
 
+/** The field of each column as far as it is known: a header that lacks needed fields is no error here. */
+export function fieldsOfHeader(header: readonly string[], rules: ColumnRules): (string | undefined)[] {
+  const { kind, columns } = rules;
+  try {
+    const { bound } = bindColumns(header, rules, '');
+    return header.map((_, at) => bound.find(({ index }) => index === at)?.field);
+  } catch {
+    if (isByPosition(columns)) return header.map((_, at) => columns[at] ?? undefined);
+    const fieldOf = columns === undefined ? byName(kind) : (column: string) => fieldIn(columns, column);
+    return header.map((column) => fieldOf(column) ?? undefined);
+  }
+}
+
+const fieldIn = (
+  columns: Readonly<Record<string, string | null>>,
+  column: string,
+): string | null | undefined =>
+  Object.entries(columns).find(([name]) => plainName(name) === plainName(column))?.[1];
+
 /** Undefined if the file has a column for each needed field, or is not of the layout. */
 function byLayout(header: readonly string[], rules: ColumnRules, where: string): Bindings | undefined {
   const layout = layouts[rules.kind];

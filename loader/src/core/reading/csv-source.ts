@@ -10,7 +10,7 @@ import { csvBlocks, findDelimiter, parseRecords, takeRecords, type CsvForm } fro
 import { ByteWatch, checkEncoding, encodingByBom, isLikeAscii, toUtf8 } from './encodings.ts';
 import { unguarded } from './formulas.ts';
 import { isRuler, likelyHeader } from './likely-header.ts';
-import { placeOf, type Input, type Row, type Source } from './source.ts';
+import { placeOf, type Input, type Row, type Source, type TableLook } from './source.ts';
 import { Splitter } from './splitter.ts';
 import { firstBytes, withoutStart } from './start.ts';
 
@@ -73,6 +73,20 @@ async function readTable(input: Input, standardInput?: AsyncIterable<Uint8Array>
     .filter(isRow)
     .map(tidied);
   return { ...head, where, look, tidied, isRow, sample, blocks: () => blocksOf(bytes()) };
+}
+
+/** What the file is, also where its columns are not those that a load needs. */
+export async function lookAtCsv(input: Input): Promise<TableLook> {
+  const { look, headerAt, header, sample } = await readTable(input);
+  const { encoding, form, isList, total } = look;
+  return {
+    encoding,
+    delimiter: isList ? undefined : String.fromCharCode(form.delimiter),
+    headerRow: headerAt + 1,
+    rows: total === undefined ? undefined : total - headerAt - 1,
+    header,
+    sample,
+  };
 }
 
 export async function openCsv(input: Input, standardInput?: AsyncIterable<Uint8Array>): Promise<Source> {

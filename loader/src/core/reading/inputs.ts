@@ -4,12 +4,12 @@ import type { Kind } from '@integration-sync/client';
 import { Stop } from '../exit.ts';
 import { kinds } from '../kinds.ts';
 import { rulesFor, type LoadMap, type Rules } from '../mapping/map.ts';
-import { openCsv } from './csv-source.ts';
-import { openJson, openNdjson } from './json-source.ts';
+import { lookAtCsv, openCsv } from './csv-source.ts';
+import { lookAtJson, openJson, openNdjson } from './json-source.ts';
 import { refuseForeign } from './signature.ts';
-import { standardInput, type Format, type Input, type Source } from './source.ts';
+import { standardInput, type Format, type Input, type Source, type TableLook } from './source.ts';
 import { sheetsOf } from './workbook.ts';
-import { openXlsx } from './xlsx-source.ts';
+import { lookAtXlsx, openXlsx } from './xlsx-source.ts';
 
 export interface Wanted {
   files: readonly string[];
@@ -93,6 +93,13 @@ async function inputsOfSheets(path: string, name: string, { map, rules: options 
   return [{ path, kind: kindOf(name, rules, path), format: 'xlsx', sheet, rules }];
 }
 
+/** The visible sheets of a workbook that none of the inputs has. */
+export async function otherSheets({ path, format }: Input, inputs: readonly Input[]): Promise<string[]> {
+  if (format !== 'xlsx') return [];
+  const shown = (await sheetsOf(path)).filter(({ isHidden }) => !isHidden).map(({ name }) => name);
+  return shown.filter((name) => !inputs.some(({ sheet }) => sheet === name));
+}
+
 function kindOf(name: string, rules: Rules, file: string): Kind {
   const kind = rules.kind ?? kindByName(name);
   if (kind !== undefined) return kind;
@@ -118,3 +125,13 @@ const openers: Readonly<
 
 export const openSource = (input: Input, piped?: AsyncIterable<Uint8Array>): Promise<Source> =>
   openers[input.format](input, piped);
+
+const lookers: Readonly<Record<Format, (input: Input) => Promise<TableLook>>> = {
+  csv: lookAtCsv,
+  ndjson: lookAtJson,
+  json: lookAtJson,
+  xlsx: lookAtXlsx,
+};
+
+/** What the file is, whether it can be loaded or not. Standard input cannot be looked at. */
+export const lookAtTable = (input: Input): Promise<TableLook> => lookers[input.format](input);

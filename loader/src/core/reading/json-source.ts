@@ -3,16 +3,17 @@ import { platform } from '#platform';
 import { utf8Bytes } from '../bytes.ts';
 import { Stop } from '../exit.ts';
 import { isRejectsHeader, reasonColumn, rowColumn } from '../kinds.ts';
-import { Wrong } from '../mapping/convert.ts';
+import { Wrong, type Cell } from '../mapping/convert.ts';
 import { itemsOfObjects, type Item } from '../mapping/items.ts';
 import { encodingByBom } from './encodings.ts';
-import { placeOf, type Input, type RejectsForm, type Row, type Source } from './source.ts';
+import { placeOf, type Input, type RejectsForm, type Row, type Source, type TableLook } from './source.ts';
 import { recordBytesMax, Splitter } from './splitter.ts';
 import { firstBytes, withoutStart } from './start.ts';
 
 /** The limit of a file with one array, which is read into memory as a whole. */
 const wholeBytesMax = 64 * 1024 * 1024;
 const bomBytesMax = 3;
+const sampleRows = 1_000;
 
 export async function openNdjson(input: Input, standardInput?: AsyncIterable<Uint8Array>): Promise<Source> {
   const where = placeOf(input);
@@ -178,3 +179,36 @@ export const ndjsonRejects: RejectsForm = {
     return utf8Bytes(`${JSON.stringify({ ...row, [rowColumn]: number, [reasonColumn]: reason })}\n`);
   },
 };
+
+/** What the file is: its keys are its columns. */
+export async function lookAtJson(input: Input): Promise<TableLook> {
+  // Keys that no map names, or that it names wrongly, are seen as well.
+  const { columns: _columns, ...rules } = input.rules;
+  const plain = { ...input, rules };
+  const source = await (input.format === 'json' ? openJson(plain) : openNdjson(plain));
+  const objects: Item[] = [];
+  for await (const rows of source.rows()) {
+    for (const { raw } of rows.slice(0, sampleRows - objects.length)) {
+      const parsed = parseLine(String(raw));
+      if (!(parsed instanceof Wrong)) objects.push(parsed);
+    }
+    if (objects.length >= sampleRows) break;
+  }
+  const header = [...new Set(objects.flatMap((one) => Object.keys(one)))];
+  return {
+    encoding: undefined,
+    delimiter: undefined,
+    headerRow: 0,
+    rows: source.total,
+    header,
+    sample: objects.map((one) => header.map((key) => asCell(one[key]))),
+  };
+}
+
+const asCell = (value: unknown): Cell =>
+  typeof value === 'object' ||
+  typeof value === 'string' ||
+  typeof value === 'number' ||
+  typeof value === 'boolean'
+    ? value
+    : undefined;

@@ -1,7 +1,7 @@
 // What the reader of each file format returns: numbered rows, each an item or the reason why it is none.
 import { platform } from '#platform';
 import type { Kind } from '@integration-sync/client';
-import type { Wrong } from '../mapping/convert.ts';
+import type { Cell, Wrong } from '../mapping/convert.ts';
 import type { Item } from '../mapping/items.ts';
 import type { Rules } from '../mapping/map.ts';
 
@@ -22,6 +22,9 @@ export interface Input {
 /** The name of the file, and of its sheet, for messages. */
 export const placeOf = ({ path, sheet }: Pick<Input, 'path' | 'sheet'>): string =>
   (path === '-' ? 'standard input' : shortened(path)) + (sheet === undefined ? '' : `, sheet "${sheet}"`);
+
+/** Of a file whose hash is another one than that with which its load began. */
+export const changed = (path: string): string => `${path} is not what it was when the load began`;
 
 /** Relative to the current folder, if the file is in it. */
 export const shortened = (path: string): string => platform.shown(path);
@@ -50,6 +53,20 @@ export interface Source {
   /** The rows in batches, without empty rows. */
   rows(): AsyncGenerator<Row[], void, undefined>;
   rejects: RejectsForm;
+}
+
+/** What was found in a file, before anything is converted. */
+export interface TableLook {
+  /** Undefined where the format says it. */
+  encoding: string | undefined;
+  /** Undefined where cells are not between delimiters. */
+  delimiter: string | undefined;
+  /** The number of the row with the header; 0 if the file has none. */
+  headerRow: number;
+  rows: number | undefined;
+  header: readonly string[];
+  /** The first rows, as cells. */
+  sample: readonly (readonly Cell[])[];
 }
 
 /** How rejected rows are written: in the format of their input file. */

@@ -7,7 +7,7 @@ import { itemsOfCells } from '../mapping/items.ts';
 import { csvRejects } from './csv-rejects.ts';
 import { unguarded } from './formulas.ts';
 import { likelyHeader } from './likely-header.ts';
-import { placeOf, type Input, type Source } from './source.ts';
+import { placeOf, type Input, type Source, type TableLook } from './source.ts';
 import { sheetRows, type SheetRow } from './workbook.ts';
 
 const headerRowsMax = 20;
@@ -29,6 +29,19 @@ async function readTable(input: Input): Promise<SheetTable> {
   }
   if (begun.length === 0) throw new Stop(`${placeOf(input)} is empty.`);
   return { ...headOf(begun, { ...input.rules, kind: input.kind }), begun, lastNumber };
+}
+
+/** What the sheet is, also where its columns are not those that a load needs. */
+export async function lookAtXlsx(input: Input): Promise<TableLook> {
+  const { header, headerNumber, begun, lastNumber } = await readTable(input);
+  return {
+    encoding: undefined,
+    delimiter: undefined,
+    headerRow: headerNumber,
+    rows: lastNumber - headerNumber,
+    header,
+    sample: begun.filter(({ number }) => number > headerNumber).map(({ cells }) => cells),
+  };
 }
 
 export async function openXlsx(input: Input): Promise<Source> {

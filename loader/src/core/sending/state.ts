@@ -1,7 +1,7 @@
 // How far a load is: what a load that was interrupted goes on from.
 import type { Kind } from '@integration-sync/client';
 import type { Rules } from '../mapping/map.ts';
-import type { Format } from '../reading/source.ts';
+import type { Format, Input } from '../reading/source.ts';
 
 export interface Counts {
   created: number;
@@ -30,6 +30,25 @@ export interface FileState {
   /** Whether its rows are rejected ones of an earlier load. */
   isRejects?: boolean;
 }
+
+/** As it is when a load begins. */
+export const newFile = (
+  { path, kind, format, sheet, rules }: Input,
+  hash: string,
+  isRejects: boolean,
+): FileState => ({
+  path,
+  kind,
+  format,
+  sheet,
+  rules,
+  hash,
+  row: 0,
+  reach: 0,
+  counts: noCounts(),
+  rejects: undefined,
+  isRejects,
+});
 
 /** A file that the load writes, and its length. */
 export interface Grown {

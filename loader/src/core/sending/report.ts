@@ -1,8 +1,8 @@
 // The summary of a load or a plan, as text for people and as JSON for programs.
-import { count } from '../core/count.ts';
-import { placeOf, shortened } from '../core/reading/source.ts';
-import type { Reason } from '../core/sending/loading.ts';
-import { noCounts, type Counts, type LoadState } from '../core/sending/state.ts';
+import { count } from '../count.ts';
+import { placeOf, shortened } from '../reading/source.ts';
+import type { Reason } from './loading.ts';
+import { noCounts, type Counts, type LoadState } from './state.ts';
 
 export interface Summary {
   finished: boolean;

@@ -1,0 +1,277 @@
+// A file or a sheet: what was understood of it, each part of which a person may correct.
+import type { ComponentChildren } from 'preact';
+import { useId } from 'preact/hooks';
+import { fieldsOf, isKind, kinds, neededOf } from 'integration-sync/kinds';
+import { Table } from '../../parts/table.tsx';
+import { counted } from '../../text/count.ts';
+import { tell } from '../desk.ts';
+import type { Entry, Kind, Rules } from '../protocol.ts';
+
+const delimiters = [
+  [';', 'semicolon'],
+  [',', 'comma'],
+  ['\t', 'tab'],
+  ['|', '|'],
+] as const;
+
+const nameOf = (delimiter: string): string => delimiters.find(([one]) => one === delimiter)?.[1] ?? delimiter;
+
+interface EntryProps {
+  entry: Entry;
+  isBusy: boolean;
+}
+
+export function EntryCard({ entry, isBusy }: EntryProps) {
+  const { id, file, sheet, rows, notes, problem, isRejects } = entry;
+  const heading = useId();
+  return (
+    <section class="card" aria-labelledby={heading}>
+      <div class="row">
+        <h2 id={heading}>
+          <bdi>{file}</bdi>
+          {sheet !== undefined && (
+            <>
+              , sheet <bdi>{sheet}</bdi>
+            </>
+          )}
+        </h2>
+        {rows !== undefined && <span class="quiet">{counted(rows, 'row')}</span>}
+        {isRejects && <span class="pill">rejected rows</span>}
+        <button type="button" class="small" disabled={isBusy} onClick={() => tell({ do: 'remove', id })}>
+          Leave out {file}
+        </button>
+      </div>
+      {problem !== undefined && (
+        <p class="problem lines" role="status">
+          {problem}
+        </p>
+      )}
+      {notes.length > 0 && <p class="quiet">{notes.join('; ')}</p>}
+      <fieldset disabled={isBusy} class="rules">
+        <legend>How it is read</legend>
+        <Reading entry={entry} />
+      </fieldset>
+      {entry.columns.length > 0 && <Columns entry={entry} isBusy={isBusy} />}
+    </section>
+  );
+}
+
+/** Without what is undefined: such a rule is not said. */
+function change(
+  entry: Entry,
+  rules: { [Name in keyof Rules]: Rules[Name] | undefined },
+  kind = entry.kind,
+): void {
+  const said = Object.fromEntries(
+    Object.entries({ ...entry.rules, ...rules }).filter(([, value]) => value !== undefined),
+  );
+  tell({ do: 'change', id: entry.id, kind, rules: said });
+}
+
+/** The labels name the options of the command, which the loader's messages name. */
+function Reading({ entry }: { entry: Entry }) {
+  const { rules, encoding, delimiter } = entry;
+  return (
+    <>
+      <Labelled label="Kind (--kind)">
+        {(id) => (
+          <select
+            id={id}
+            value={entry.kind ?? ''}
+            onChange={({ currentTarget: { value } }) => {
+              const { columns: _columns, kind: _kind, ...rest } = rules;
+              tell({ do: 'change', id: entry.id, kind: isKind(value) ? value : undefined, rules: rest });
+            }}
+          >
+            <option value="">none: leave it out</option>
+            {kinds.map((kind) => (
+              <option key={kind}>{kind}</option>
+            ))}
+          </select>
+        )}
+      </Labelled>
+      {encoding !== undefined && (
+        <Text
+          label="Encoding (--encoding)"
+          value={rules.encoding}
+          found={encoding}
+          onChange={(text) => change(entry, { encoding: text })}
+        />
+      )}
+      {delimiter !== undefined && <Delimiter entry={entry} found={delimiter} />}
+      <Labelled label="Decimal sign (--decimal)">
+        {(id) => (
+          <select
+            id={id}
+            value={rules.decimal ?? ''}
+            onChange={({ currentTarget: { value } }) =>
+              change(entry, { decimal: value === ',' || value === '.' ? value : undefined })
+            }
+          >
+            <option value="">as found</option>
+            <option value=",">, as in 1.250,5</option>
+            <option value=".">. as in 1,250.5</option>
+          </select>
+        )}
+      </Labelled>
+      <Text
+        label="Days (--dates)"
+        value={rules.dates}
+        found="as found, or DD.MM.YYYY"
+        onChange={(text) => change(entry, { dates: text })}
+      />
+      <Header entry={entry} />
+      <label class="tick-box">
+        <input
+          type="checkbox"
+          checked={rules.emptyClears === true}
+          onChange={({ currentTarget }) => change(entry, { emptyClears: currentTarget.checked || undefined })}
+        />
+        An empty cell clears its field
+      </label>
+    </>
+  );
+}
+
+const Delimiter = ({ entry, found }: { entry: Entry; found: string }) => (
+  <Labelled label="Between columns (--delimiter)">
+    {(id) => (
+      <select
+        id={id}
+        value={entry.rules.delimiter ?? ''}
+        onChange={({ currentTarget }) => change(entry, { delimiter: currentTarget.value || undefined })}
+      >
+        <option value="">{nameOf(found)}, as found</option>
+        {delimiters.map(([one, words]) => (
+          <option key={one} value={one}>
+            {words}
+          </option>
+        ))}
+      </select>
+    )}
+  </Labelled>
+);
+
+function Header({ entry }: { entry: Entry }) {
+  const { rules, columns, headerRow } = entry;
+  const byPosition = Array.isArray(rules.columns);
+  return (
+    <Labelled label="Header">
+      {(id) => (
+        <select
+          id={id}
+          value={byPosition ? String(rules.skip ?? 0) : ''}
+          onChange={({ currentTarget: { value } }) =>
+            change(
+              entry,
+              value === ''
+                ? { columns: undefined, skip: undefined }
+                : { columns: columns.map(({ field }) => field ?? null), skip: Number(value) },
+            )
+          }
+        >
+          <option value="">
+            {byPosition || headerRow === 0 ? 'as found' : `row ${headerRow}, as found`}
+          </option>
+          <option value="0">none: by position, from row 1</option>
+          {[1, 2, 3, 4, 5].map((row) => (
+            <option key={row} value={row}>
+              by position, below row {row}
+            </option>
+          ))}
+        </select>
+      )}
+    </Labelled>
+  );
+}
+
+function Labelled({ label, children }: { label: string; children: (id: string) => ComponentChildren }) {
+  const id = useId();
+  return (
+    <span class="field">
+      <label for={id}>{label}</label>
+      {children(id)}
+    </span>
+  );
+}
+
+interface TextProps {
+  label: string;
+  value: string | undefined;
+  found: string;
+  onChange: (text: string | undefined) => void;
+}
+
+const Text = ({ label, value, found, onChange }: TextProps) => (
+  <Labelled label={label}>
+    {(id) => (
+      <input
+        id={id}
+        type="text"
+        size={14}
+        autocomplete="off"
+        spellcheck={false}
+        placeholder={found}
+        value={value ?? ''}
+        onChange={({ currentTarget }) => onChange(currentTarget.value.trim() || undefined)}
+      />
+    )}
+  </Labelled>
+);
+
+function Columns({ entry, isBusy }: EntryProps) {
+  const { columns, kind } = entry;
+  const fields = kind === undefined ? [] : Object.keys(fieldsOf[kind]);
+  const missing =
+    kind === undefined ? [] : neededOf(kind).filter((field) => !columns.some((one) => one.field === field));
+  return (
+    <>
+      {missing.length > 0 && (
+        <p class="bad">
+          No column is {missing.map((field) => `“${field}”`).join(' and ')}, which {kind} need: choose it
+          below.
+        </p>
+      )}
+      <Table label={`Columns of ${entry.id}`} heads={['Column', 'First values', '#Filled', 'Field']}>
+        {columns.map(({ name, field, values, filled }, at) => (
+          <tr key={at}>
+            <td class="words">
+              <bdi>{name}</bdi>
+            </td>
+            <td class="words quiet">
+              <bdi>{values.join(' · ')}</bdi>
+            </td>
+            <td class="number">{Math.round(filled * 100)} %</td>
+            <td>
+              <select
+                aria-label={`The field of column ${at + 1}, ${name}`}
+                value={field ?? ''}
+                disabled={isBusy || kind === undefined}
+                onChange={({ currentTarget }) => setField(entry, kind, at, currentTarget.value || null)}
+              >
+                <option value="">not used</option>
+                {fields.map((one) => (
+                  <option key={one} value={one}>
+                    {one}
+                    {kind !== undefined && neededOf(kind).includes(one) ? ' (needed)' : ''}
+                  </option>
+                ))}
+              </select>
+            </td>
+          </tr>
+        ))}
+      </Table>
+    </>
+  );
+}
+
+/** A field has one column: the one that had it before is not used any more. */
+function setField(entry: Entry, kind: Kind | undefined, at: number, field: string | null): void {
+  const fields = entry.columns.map((column, index) =>
+    index === at ? field : column.field === field ? null : (column.field ?? null),
+  );
+  const columns = Array.isArray(entry.rules.columns)
+    ? fields
+    : Object.fromEntries(entry.columns.map(({ name }, index) => [name, fields[index] ?? null]));
+  change(entry, { columns }, kind);
+}

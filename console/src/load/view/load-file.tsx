@@ -1,0 +1,121 @@
+// The view *Load a file*, in a bundle of its own: the page fetches it when a person opens it.
+import { useEffect, useId } from 'preact/hooks';
+import { session } from '../../api/session.ts';
+import { shortTime } from '../../text/time.ts';
+import { counted } from '../../text/count.ts';
+import { useStore } from '../../store.ts';
+import { isUnderWay, openDesk, shown, tell } from '../desk.ts';
+import { Choosing } from './choosing.tsx';
+import { EntryCard } from './entry.tsx';
+import { Outcome } from './outcome.tsx';
+import { NotInFile } from './gone.tsx';
+
+export function LoadFile() {
+  const { entries, refused, busy, run, kept } = useStore(shown);
+  useEffect(openDesk, []);
+  // While files are read, a person goes on correcting: a control that were off would lose the focus.
+  const isRunning = run?.state === 'under way' || run?.state === 'stopping';
+  const isBusy = busy !== undefined || isRunning;
+  return (
+    <>
+      {kept !== undefined && !isUnderWay(run) && <Interrupted isBusy={isBusy} />}
+      <Choosing isBusy={isBusy} />
+      {refused.map((words) => (
+        <p key={words} class="problem lines" role="alert">
+          {words}
+        </p>
+      ))}
+      {entries.map((entry) => (
+        <EntryCard key={entry.id} entry={entry} isBusy={isRunning} />
+      ))}
+      {entries.length > 0 && <Steps isBusy={isBusy} />}
+      <p role="status" class="quiet">
+        {busy === '…' ? '' : busy}
+      </p>
+      {run !== undefined && <Outcome run={run} />}
+      <NotInFile isBusy={isBusy} />
+    </>
+  );
+}
+
+/** A load that was interrupted goes on with the same files. */
+function Interrupted({ isBusy }: { isBusy: boolean }) {
+  const { kept } = useStore(shown);
+  if (kept === undefined) return null;
+  const isWhole = kept.files.every(({ isChosen }) => isChosen);
+  return (
+    <section class="card" aria-labelledby="interrupted">
+      <h2 id="interrupted">A load was interrupted</h2>
+      <p>
+        It began at {shortTime(new Date(kept.startedAt))}.{' '}
+        {isWhole ? 'Its files are here.' : 'Choose its files once more, and it goes on where it was:'}
+      </p>
+      <ul>
+        {kept.files.map(({ place, row, isChosen }) => (
+          <li key={place}>
+            <bdi>{place}</bdi>: up to row {row.toLocaleString('en')}
+            {isChosen ? ', chosen' : ''}
+          </li>
+        ))}
+      </ul>
+      <span class="row">
+        <button
+          type="button"
+          class="main"
+          disabled={!isWhole || isBusy}
+          onClick={() => tell({ do: 'go on' })}
+        >
+          Go on
+        </button>
+        <button type="button" disabled={isBusy} onClick={() => tell({ do: 'forget' })}>
+          Forget it
+        </button>
+      </span>
+    </section>
+  );
+}
+
+function Steps({ isBusy }: { isBusy: boolean }) {
+  const { entries } = useStore(shown);
+  const { described, ended } = useStore(session);
+  const id = useId();
+  const loaded = entries.filter(({ kind }) => kind !== undefined);
+  const left = entries.length - loaded.length;
+  const isWrong = loaded.some(({ problem }) => problem !== undefined);
+  const lacking = [...new Set(loaded.map(({ kind }) => `integration:${kind}:write`))].filter(
+    (scope) => described?.scopes.includes(scope) === false,
+  );
+  const isOff = isBusy || isWrong || loaded.length === 0 || lacking.length > 0 || ended !== undefined;
+  const load = (): void => {
+    const box = document.getElementById(id);
+    tell({ do: 'load', autoCreateDDS: box instanceof HTMLInputElement && box.checked });
+  };
+  return (
+    <section aria-label="Steps">
+      <div class="row">
+        <button type="button" disabled={isOff} onClick={() => tell({ do: 'check' })}>
+          Check
+        </button>
+        <button type="button" class="main" disabled={isOff} onClick={load}>
+          Load
+        </button>
+        {loaded.some(({ kind }) => kind === 'batches') && (
+          <label class="tick-box">
+            <input id={id} type="checkbox" />
+            Draft a due-diligence statement for each batch that has none
+          </label>
+        )}
+        {lacking.map((scope) => (
+          <span key={scope} class="off">
+            needs <code>{scope}</code>
+          </span>
+        ))}
+      </div>
+      {isWrong && <p class="quiet">A file above cannot be loaded as it is: mend it, or leave it out.</p>}
+      {left > 0 && (
+        <p class="quiet">{counted(left, 'file or sheet', 'files or sheets')} without a kind: left out.</p>
+      )}
+      <p class="quiet">Check says what a load would do, and changes nothing.</p>
+    </section>
+  );
+}

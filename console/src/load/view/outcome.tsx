@@ -1,0 +1,98 @@
+import { Table } from '../../parts/table.tsx';
+import { counted } from '../../text/count.ts';
+import { spanOf } from '../../text/time.ts';
+import { tell } from '../desk.ts';
+import type { Run } from '../protocol.ts';
+
+const number = (count: number): string => count.toLocaleString('en');
+
+/** What a check has found, or how far a load is and what became of its rows. */
+export function Outcome({ run }: { run: Run }) {
+  const { isPlan, state, files, problem, waiting, reasons } = run;
+  const isUnderWay = state === 'under way' || state === 'stopping';
+  const verb = isPlan ? 'would be ' : '';
+  return (
+    <section class="card" aria-labelledby="outcome">
+      <div class="row">
+        <h2 id="outcome">{isPlan ? 'What a load would do' : 'The load'}</h2>
+        {isUnderWay && (
+          <button type="button" onClick={() => tell({ do: 'stop' })}>
+            Stop
+          </button>
+        )}
+      </div>
+      {run.total !== undefined && (
+        <progress max={Math.max(run.total, 1)} value={run.rows} aria-label="Rows that have their outcome" />
+      )}
+      <p role="status">{stateOf(run)}</p>
+      {waiting !== undefined && isUnderWay && <p class="problem">{waiting}</p>}
+      {problem !== undefined && (
+        <p class="problem lines" role="alert">
+          {problem}
+        </p>
+      )}
+      <Table
+        label={isPlan ? 'What would become of the rows' : 'What became of the rows'}
+        heads={['File', `#${verb}created`, `#${verb}updated`, '#unchanged', '#rejected', 'To repair']}
+      >
+        {files.map(({ file, place, counts, hasRejects }) => (
+          <tr key={file}>
+            <td class="words">
+              <bdi>{place}</bdi>
+            </td>
+            <td class="number">{number(counts.created)}</td>
+            <td class="number">{number(counts.updated)}</td>
+            <td class="number">{number(counts.unchanged + counts.sentAgain)}</td>
+            <td class="number">{number(counts.rejected)}</td>
+            <td>
+              {hasRejects && !isUnderWay && (
+                <button
+                  type="button"
+                  class="small"
+                  onClick={() => tell({ do: 'save', what: 'rejects', file })}
+                >
+                  Save its rejected rows
+                </button>
+              )}
+            </td>
+          </tr>
+        ))}
+      </Table>
+      {reasons.length > 0 && <Why reasons={reasons} />}
+      {!isPlan && !isUnderWay && files.some(({ counts }) => counts.rejected > 0) && (
+        <p class="quiet">Repair the rejected rows in their file, and drop it here: its columns are known.</p>
+      )}
+      {!isPlan && !isUnderWay && (
+        <button type="button" onClick={() => tell({ do: 'save', what: 'results', file: '' })}>
+          Save the results, with internalId
+        </button>
+      )}
+    </section>
+  );
+}
+
+const Why = ({ reasons }: Pick<Run, 'reasons'>) => (
+  <Table label="Why rows are rejected" heads={['#Rows', 'Why', 'Which']}>
+    {reasons.map(({ place, reason, count, rows }) => (
+      <tr key={`${place} ${reason}`}>
+        <td class="number">{number(count)}</td>
+        <td class="words">{reason}</td>
+        <td class="words">
+          <bdi>{place}</bdi>: {rows.length === 1 ? 'row' : 'rows'} {rows.join(', ')}
+          {count > rows.length && ` and ${number(count - rows.length)} more`}
+        </td>
+      </tr>
+    ))}
+  </Table>
+);
+
+function stateOf({ state, isPlan, rows, total, perSecond, seconds }: Run): string {
+  const of = total === undefined ? counted(rows, 'row') : `${number(rows)} of ${counted(total, 'row')}`;
+  if (state === 'finished') return `${isPlan ? 'Checked' : 'Loaded'}: ${of} in ${seconds.toFixed(1)} s.`;
+  if (state === 'stopped') return `Stopped after ${of}.${isPlan ? '' : ' Go on goes on with it.'}`;
+  if (state === 'stopping') return `${of}. It stops once the pushes that are on the way are answered.`;
+  if (perSecond === undefined) return `${of}.`;
+  const left =
+    total === undefined || perSecond < 1 ? '' : `, some ${spanOf(((total - rows) / perSecond) * 1_000)} left`;
+  return `${of}, ${number(Math.round(perSecond))} a second${left}.`;
+}

@@ -1,0 +1,379 @@
+// The desk of the view: the chosen files, one check or load at a time, and what an interrupted load has left.
+import { hashOf, useFiles } from 'integration-sync/browser';
+import {
+  changed,
+  isRejectsOf,
+  markOf,
+  inWords,
+  newFile,
+  noteLoad,
+  openSource,
+  parseMap,
+  placeOf,
+  type FileState,
+  type History,
+  type LoadMap,
+  type LoadState,
+  type Source,
+} from 'integration-sync/core';
+import type { Access, Answer, Command, Kind, Rules, Shown } from '../protocol.ts';
+import { Keeping, type Kept } from './keeping.ts';
+import { hold, holdFile, mapOf, type Held } from './looking.ts';
+import { KeptOutputs, PlanOutputs, ReasonCounts, rejectsLog, resultsLog } from './outputs.ts';
+import { Pruning } from './pruning.ts';
+import { Course } from './running.ts';
+import { Service } from './service.ts';
+
+/** How often the page hears of a run. */
+const tellEveryMs = 250;
+
+interface Opened {
+  access: Access;
+  keeping: Keeping;
+  service: Service;
+}
+
+export class Desk {
+  readonly #post: (answer: Answer) => void;
+  #opened: Opened | undefined;
+  #files = new Map<string, File>();
+  readonly #hashes = new WeakMap<File, Promise<string>>();
+  #held: Held[] = [];
+  #map: LoadMap = new Map();
+  #course: Course | undefined;
+  #kept: Kept | undefined;
+  #history: History = {};
+  /** The files of the interrupted load that were chosen again, by their names in it. */
+  #again = new Map<string, File>();
+  #pruning: Pruning | undefined;
+  #refused: string[] = [];
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(post: (answer: Answer) => void) {
+    this.#post = post;
+  }
+
+  /** Commands are carried out one after the other, but for those that a run must not hold up. */
+  perform(command: Command): void {
+    if (command.do === 'stop') this.#course?.stop();
+    else if (command.do === 'access') this.#opened?.service.use(command.access);
+    else if (command.do === 'save') void this.#attempt(() => this.#save(command.what, command.file));
+    else this.#last = this.#last.then(() => this.#attempt(() => this.#carryOut(command)));
+  }
+
+  async #attempt(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.#refused = [...this.#refused, inWords(error)];
+    }
+    this.#show({ busy: undefined, refused: this.#refused });
+  }
+
+  async #carryOut(command: Exclude<Command, { do: 'stop' | 'access' | 'save' }>): Promise<void> {
+    if (command.do !== 'begin') this.#refused = [];
+    switch (command.do) {
+      case 'begin':
+        await this.#begin(command.url, command.access);
+        return;
+      case 'choose':
+        await this.#choose(command.files);
+        return;
+      case 'change':
+        await this.#change(command.id, command.kind, command.rules);
+        return;
+      case 'remove':
+        this.#remove(command.id);
+        return;
+      case 'map':
+        this.#map = parseMap(JSON.parse(command.text), command.name);
+        await this.#lookAgain();
+        return;
+      case 'check':
+        await this.#check();
+        return;
+      case 'load':
+        await this.#locked(() => this.#load(command.autoCreateDDS));
+        return;
+      case 'go on':
+        await this.#locked(() => this.#goOn());
+        return;
+      case 'forget':
+        await this.#locked(() => this.#on.keeping.forget());
+        await this.#readKept();
+        return;
+      case 'look for gone':
+        this.#show({ busy: 'Looking for records that are not in the files …' });
+        this.#pruning = new Pruning(this.#on.service, this.#on.access, this.#history);
+        this.#show({ gone: await this.#pruning.find() });
+        return;
+      case 'archive':
+        this.#show({ busy: 'Archiving …' });
+        await this.#locked(async () => this.#show({ gone: await this.#pruning?.archive(command.most) }));
+    }
+  }
+
+  get #on(): Opened {
+    if (this.#opened === undefined) throw new Error('the desk is not open');
+    return this.#opened;
+  }
+
+  async #begin(url: string, access: Access): Promise<void> {
+    const keeping = await Keeping.open(access.integration);
+    const service = new Service(access, {
+      url,
+      onEnded: (token) => this.#post({ ended: token }),
+      onWaiting: (what) => {
+        if (this.#course?.isUnderWay === true) this.#course.waiting = what;
+      },
+    });
+    this.#opened = { access, keeping, service };
+    await this.#readKept();
+  }
+
+  async #readKept(): Promise<void> {
+    const { keeping } = this.#on;
+    this.#kept = await keeping.kept();
+    this.#history = await keeping.history();
+    this.#showKept();
+  }
+
+  #showKept(): void {
+    const state = this.#kept?.state;
+    const loaded = Object.entries(this.#history).flatMap(([kind, one]) =>
+      one.finishedAt === undefined ? [] : [kind],
+    );
+    this.#show({
+      loaded: loaded.filter((kind): kind is Kind => kind in this.#history),
+      kept:
+        state === undefined || state.phase === 'finished'
+          ? undefined
+          : {
+              startedAt: state.startedAt,
+              files: state.files.map((file) => ({
+                place: placeOf(file),
+                row: file.row,
+                isChosen: this.#again.has(file.path),
+              })),
+            },
+    });
+  }
+
+  async #choose(files: readonly File[]): Promise<void> {
+    for (const file of files) {
+      this.#show({ busy: `Reading ${file.name} …` });
+      this.#files.set(file.name, file);
+      useFiles(this.#files);
+      this.#held = this.#held.filter(({ entry }) => entry.file !== file.name);
+      try {
+        await this.#recognize(file);
+        this.#held.push(...(await holdFile(file.name, this.#map, this.#rulesOfRejects(file.name))));
+      } catch (error) {
+        this.#files.delete(file.name);
+        this.#refused.push(inWords(error));
+      }
+      this.#showEntries();
+    }
+    this.#showKept();
+  }
+
+  /** Rejected rows of the last load are read by the rules of the file that they come from. */
+  #rulesOfRejects(name: string): Rules {
+    const from = this.#kept?.state.files.find(({ rejects }) => rejects?.path === name);
+    return from === undefined ? {} : { ...from.rules, kind: from.kind };
+  }
+
+  /** Finds the file in the load that was interrupted, by its hash. */
+  async #recognize(file: File): Promise<void> {
+    const state = this.#kept?.state;
+    if (state === undefined || state.phase === 'finished') return;
+    const hash = await this.#hashOf(file);
+    const same = state.files.filter((one) => one.hash === hash);
+    for (const { path } of same) this.#again.set(path, file);
+    if (same.length === 0 && state.files.some(({ path }) => path === file.name))
+      this.#refused.push(`${changed(file.name)}: Load begins anew.`);
+  }
+
+  #hashOf(file: File): Promise<string> {
+    const known = this.#hashes.get(file);
+    if (known !== undefined) return known;
+    // A page without https has no digests: a file of the same size and time is taken for the same.
+    const hashing = hashOf(file).then((hash) => hash ?? `${file.size} bytes of ${file.lastModified}`);
+    this.#hashes.set(file, hashing);
+    return hashing;
+  }
+
+  async #change(id: string, kind: Kind | undefined, rules: Rules): Promise<void> {
+    const at = this.#held.findIndex(({ entry }) => entry.id === id);
+    const before = this.#held[at];
+    if (before === undefined) return;
+    this.#show({ busy: `Reading ${before.entry.file} …` });
+    // As a map that is opened would say it, so that what is refused is refused in the same words.
+    parseMap({ [id]: rules }, 'of this page');
+    const input = { ...before.input, kind: kind ?? before.input.kind, rules };
+    this.#held[at] = await hold(input, kind);
+    this.#showEntries();
+  }
+
+  #remove(id: string): void {
+    const gone = this.#held.find(({ entry }) => entry.id === id)?.entry.file ?? '';
+    this.#held = this.#held.filter(({ entry }) => entry.id !== id);
+    if (!this.#held.some(({ entry }) => entry.file === gone)) this.#files.delete(gone);
+    this.#showEntries();
+  }
+
+  async #lookAgain(): Promise<void> {
+    const files = [...this.#files.values()];
+    this.#held = [];
+    await this.#choose(files);
+  }
+
+  #showEntries(): void {
+    this.#show({ entries: this.#held.map(({ entry }) => entry) });
+  }
+
+  /** What can be loaded, in the order of loading. */
+  #ready(): { input: Held['input']; source: Source }[] {
+    const order: readonly Kind[] = ['suppliers', 'products', 'batches'];
+    return this.#held
+      .flatMap(({ entry, input, source }) =>
+        entry.kind === undefined || source === undefined ? [] : [{ input, source }],
+      )
+      .toSorted((one, other) => order.indexOf(one.input.kind) - order.indexOf(other.input.kind));
+  }
+
+  async #newState(autoCreateDDS: boolean, isPlan: boolean): Promise<LoadState> {
+    const files: FileState[] = [];
+    for (const { input, source } of this.#ready()) {
+      const file = this.#files.get(input.path);
+      const hash = isPlan || file === undefined ? '' : await this.#hashOf(file);
+      files.push(newFile(input, hash, source.isRejects || isRejectsOf(this.#history, input)));
+    }
+    return {
+      version: 1,
+      url: this.#on.service.url,
+      integration: this.#on.access.integration,
+      phase: 'loading',
+      startedAt: new Date().toISOString(),
+      autoCreateDDS,
+      rejectsFolder: undefined,
+      files,
+      results: isPlan ? undefined : { path: 'results.csv', bytes: 0 },
+      deferredBytes: 0,
+      rejectedIdsBytes: 0,
+      marks: {},
+    };
+  }
+
+  async #check(): Promise<void> {
+    const state = await this.#newState(false, true);
+    const reasons = new ReasonCounts();
+    const outputs = new PlanOutputs(state, reasons);
+    await this.#run({ isPlan: true, state, sources: this.#sources(), outputs, reasons, keep: undefined });
+  }
+
+  #sources(): Source[] {
+    return this.#ready().map(({ source }) => source);
+  }
+
+  async #load(autoCreateDDS: boolean): Promise<void> {
+    const { keeping, service } = this.#on;
+    this.#show({ busy: 'Beginning …' });
+    const state = await this.#newState(autoCreateDDS, false);
+    const asking = new AbortController();
+    const client = service.client(asking.signal);
+    for (const kind of new Set(state.files.map((file) => file.kind))) {
+      const mark = await markOf(client, kind);
+      if (mark !== undefined) state.marks[kind] = mark;
+    }
+    await keeping.forget();
+    noteLoad(this.#history, state, undefined, new Map());
+    await keeping.keep({ state, pieces: 0 }, [], this.#history);
+    const course = await this.#runKept(state, this.#sources(), 0);
+    const isUntouched = state.files.every(({ counts }) => counts.unchanged === 0);
+    if (state.phase !== 'finished' && !course.hasStored && isUntouched) {
+      // Nothing is stored: there is nothing to go on with.
+      await keeping.forget();
+      for (const file of state.files) file.rejects = undefined;
+    }
+    await this.#readKept();
+  }
+
+  async #goOn(): Promise<void> {
+    const kept = this.#kept;
+    if (kept === undefined) return;
+    this.#show({ busy: 'Reading the files again …' });
+    useFiles(this.#again);
+    try {
+      const sources: Source[] = [];
+      for (const file of kept.state.files) sources.push(await openSource(file));
+      await this.#runKept(kept.state, sources, kept.pieces);
+    } finally {
+      useFiles(this.#files);
+      await this.#readKept();
+    }
+  }
+
+  async #runKept(state: LoadState, sources: readonly Source[], pieces: number): Promise<Course> {
+    const reasons = new ReasonCounts();
+    const outputs = await KeptOutputs.open({ keeping: this.#on.keeping, state, reasons }, pieces);
+    for (const file of state.files) {
+      const chosen = this.#files.get(file.path) ?? this.#again.get(file.path);
+      if (chosen !== undefined) this.#again.set(file.path, chosen);
+    }
+    return this.#run({ isPlan: false, state, sources, outputs, reasons, keep: outputs.keep.bind(outputs) });
+  }
+
+  async #run(running: ConstructorParameters<typeof Course>[0]): Promise<Course> {
+    const course = new Course(running, () => this.#tellSoon());
+    this.#course = course;
+    this.#pruning = undefined;
+    this.#show({ busy: undefined, gone: undefined, run: course.shown() });
+    await course.run(this.#on.service);
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#show({ run: course.shown() });
+    return course;
+  }
+
+  #tellSoon(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.#show({ run: this.#course?.shown() });
+    }, tellEveryMs);
+  }
+
+  /** One tab at a time loads an integration's files. */
+  async #locked(work: () => Promise<void>): Promise<void> {
+    const { locks }: { locks?: LockManager } = navigator;
+    if (locks === undefined) return work();
+    const name = `load of ${this.#on.access.integration}`;
+    return locks.request(name, { ifAvailable: true }, async (lock) => {
+      if (lock === null)
+        throw new Error('Another tab loads files of this integration: wait until it has ended.');
+      // The other tab may have kept more since.
+      this.#kept = await this.#on.keeping.kept();
+      await work();
+    });
+  }
+
+  async #save(what: 'results' | 'rejects' | 'map', file: string): Promise<void> {
+    if (what === 'map') {
+      const map = JSON.stringify(mapOf(this.#held.map(({ entry }) => entry)), undefined, 2);
+      this.#post({ saved: new Blob([`${map}\n`]), name: 'map.json' });
+      return;
+    }
+    const files = (await this.#on.keeping.kept())?.state.files ?? [];
+    const at = files.findIndex(
+      ({ path, sheet }) => (sheet === undefined ? path : `${path}#${sheet}`) === file,
+    );
+    const pieces = await this.#on.keeping.log(what === 'results' ? resultsLog : rejectsLog(at));
+    const name = what === 'results' ? 'results.csv' : (files[at]?.rejects?.path ?? 'rejects.csv');
+    this.#post({ saved: new Blob(pieces), name });
+  }
+
+  #show(shown: Partial<Shown>): void {
+    this.#post({ shown });
+  }
+}

@@ -1,0 +1,108 @@
+// What the browser keeps of loads, in IndexedDB, by integration: how far a load is, the rows that it has rejected or deferred,
+// results, and the history for prune. Files themselves are not kept, and neither is the token.
+import type { History, LoadState } from 'integration-sync/core';
+
+export interface Kept {
+  state: LoadState;
+  /** How many pieces were written. */
+  pieces: number;
+}
+
+/** Bytes that a log grows by. */
+export interface Piece {
+  log: string;
+  bytes: Uint8Array;
+}
+
+const database = 'integration-sync';
+const stores = ['loads', 'pieces', 'history'] as const;
+
+function opened(): Promise<IDBDatabase> {
+  const request = indexedDB.open(database, 1);
+  request.addEventListener('upgradeneeded', () => {
+    for (const store of stores) request.result.createObjectStore(store);
+  });
+  return answered(request);
+}
+
+const answered = <Value>(request: IDBRequest<Value>): Promise<Value> =>
+  new Promise((resolve, reject) => {
+    request.addEventListener('success', () => resolve(request.result));
+    request.addEventListener('error', () => reject(request.error ?? new Error('IndexedDB failed')));
+  });
+
+const written = (transaction: IDBTransaction): Promise<void> =>
+  new Promise((resolve, reject) => {
+    transaction.addEventListener('complete', () => resolve());
+    const fail = (): void =>
+      reject(
+        new Error(`The browser keeps no more of this load (${transaction.error?.message ?? 'aborted'}).`),
+      );
+    transaction.addEventListener('abort', fail);
+    transaction.addEventListener('error', fail);
+  });
+
+const piecesOf = (integration: string, log?: string): IDBKeyRange => {
+  const key = log === undefined ? [integration] : [integration, log];
+  return IDBKeyRange.bound(key, [...key, []]);
+};
+
+export class Keeping implements Disposable {
+  readonly #database: IDBDatabase;
+  readonly #integration: string;
+
+  private constructor(opening: IDBDatabase, integration: string) {
+    this.#database = opening;
+    this.#integration = integration;
+  }
+
+  static async open(integration: string): Promise<Keeping> {
+    return new Keeping(await opened(), integration);
+  }
+
+  [Symbol.dispose](): void {
+    this.#database.close();
+  }
+
+  async kept(): Promise<Kept | undefined> {
+    const kept: Kept | undefined = await answered(this.#read('loads').get(this.#integration));
+    return kept;
+  }
+
+  async history(): Promise<History> {
+    const history: History | undefined = await answered(this.#read('history').get(this.#integration));
+    return history ?? {};
+  }
+
+  async log(name: string): Promise<Uint8Array<ArrayBuffer>[]> {
+    const pieces: Uint8Array<ArrayBuffer>[] = await answered(
+      this.#read('pieces').getAll(piecesOf(this.#integration, name)),
+    );
+    return pieces;
+  }
+
+  /** Either all of it is kept, or nothing. */
+  async keep({ state, pieces }: Kept, grown: readonly Piece[], history?: History): Promise<void> {
+    const transaction = this.#database.transaction(stores, 'readwrite');
+    const done = written(transaction);
+    const logs = transaction.objectStore('pieces');
+    grown.forEach(({ log, bytes }, at) => logs.put(bytes, [this.#integration, log, pieces + at]));
+    const kept: Kept = { state, pieces: pieces + grown.length };
+    transaction.objectStore('loads').put(kept, this.#integration);
+    if (history !== undefined) transaction.objectStore('history').put(history, this.#integration);
+    await done;
+  }
+
+  /** Forgets the load; the history stays. */
+  async forget(): Promise<void> {
+    const transaction = this.#database.transaction(stores, 'readwrite');
+    const done = written(transaction);
+    transaction.objectStore('loads').delete(this.#integration);
+    transaction.objectStore('pieces').delete(piecesOf(this.#integration));
+    await done;
+  }
+
+  #read(store: (typeof stores)[number]): IDBObjectStore {
+    return this.#database.transaction(store).objectStore(store);
+  }
+}

@@ -1,0 +1,6 @@
+// The entry of the worker, in a bundle of its own: the core of the loader, and the desk that the view shows.
+import type { Command } from '../protocol.ts';
+import { Desk } from './desk.ts';
+
+const desk = new Desk((answer) => postMessage(answer));
+addEventListener('message', ({ data }: MessageEvent<Command>) => desk.perform(data));

@@ -1,0 +1,53 @@
+// What the last load did not name: shown, and archived within the bounds of prune.
+import { checked, find, kinds, refusal, tooMany, type Found, type History } from 'integration-sync/core';
+import type { Access, Gone } from '../protocol.ts';
+import type { Service } from './service.ts';
+
+const idsShown = 100;
+
+export class Pruning {
+  readonly #service: Service;
+  readonly #access: Access;
+  readonly #history: History;
+  #found: Found[] = [];
+
+  constructor(service: Service, access: Access, history: History) {
+    this.#service = service;
+    this.#access = access;
+    this.#history = history;
+  }
+
+  /** Batches come before products, and products before suppliers, because they refer to them. */
+  async find(): Promise<Gone> {
+    const client = this.#service.client(new AbortController().signal);
+    const target = { url: this.#service.url, integration: this.#access.integration };
+    this.#found = [];
+    for (const kind of kinds.toReversed()) {
+      const history = this.#history[kind];
+      if (history !== undefined) this.#found.push(await find(client, kind, checked(history, kind, target)));
+    }
+    return this.#shown(undefined, false);
+  }
+
+  /** `most` is the part in percent that may go. */
+  async archive(most: number): Promise<Gone> {
+    for (const { kind, ids, total } of this.#found)
+      if (tooMany(ids.length, total, most)) return this.#shown(refusal(kind, ids.length, total, most), false);
+    const client = this.#service.client(new AbortController().signal);
+    for (const { kind, ids } of this.#found) await client.archive(kind, ids);
+    return this.#shown(undefined, true);
+  }
+
+  #shown(problem: string | undefined, isArchived: boolean): Gone {
+    return {
+      found: this.#found.map(({ kind, ids, total }) => ({
+        kind,
+        count: ids.length,
+        total,
+        ids: ids.slice(0, idsShown),
+      })),
+      problem,
+      isArchived,
+    };
+  }
+}

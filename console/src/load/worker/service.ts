@@ -1,0 +1,88 @@
+// The service as the worker reaches it: with the token of the page, and with the next one after a 401.
+import { openClient, type Client } from '@integration-sync/client';
+import type { Access } from '../protocol.ts';
+
+export interface ServiceOptions {
+  url: string;
+  /** The token was refused: the page asks for another one. */
+  onEnded: (token: string) => void;
+  /** What requests wait for, in words; undefined once the service answers again. */
+  onWaiting: (what: string | undefined) => void;
+}
+
+export class Service {
+  readonly #options: ServiceOptions;
+  readonly #refused = new Set<string>();
+  #access: Access;
+  #awaken: () => void = () => undefined;
+  #changed: Promise<void> = Promise.resolve();
+
+  constructor(access: Access, options: ServiceOptions) {
+    this.#access = access;
+    this.#options = options;
+    this.#expectChange();
+  }
+
+  get url(): string {
+    return this.#options.url;
+  }
+
+  /** A token of another integration goes on with nothing. */
+  use(access: Access): void {
+    if (access.integration !== this.#access.integration) return;
+    this.#access = access;
+    this.#awaken();
+    this.#expectChange();
+  }
+
+  client(signal: AbortSignal): Client {
+    return openClient({
+      baseUrl: this.#options.url,
+      token: () => this.#token(signal),
+      signal,
+      fetch: (address, init) => this.#fetch(address, init),
+    });
+  }
+
+  #expectChange(): void {
+    ({ promise: this.#changed, resolve: this.#awaken } = Promise.withResolvers<void>());
+  }
+
+  async #token(signal: AbortSignal): Promise<string> {
+    while (this.#refused.has(this.#access.token)) {
+      this.#options.onWaiting(
+        `The service does not take the token: ${this.#access.integration} needs another one.`,
+      );
+      await Promise.race([this.#changed, aborted(signal)]);
+      signal.throwIfAborted();
+    }
+    return this.#access.token;
+  }
+
+  async #fetch(address: string | URL | Request, init: RequestInit = {}): Promise<Response> {
+    const { token } = this.#access;
+    try {
+      const answer = await fetch(address, { ...init, credentials: 'omit', cache: 'no-store' });
+      if (answer.status === 401) {
+        const sent = new Headers(init.headers).get('authorization')?.replace('Bearer ', '') ?? token;
+        this.#refused.add(sent);
+        this.#options.onEnded(sent);
+      } else if ([429, 502, 503, 504].includes(answer.status))
+        this.#options.onWaiting(
+          `The service answers ${answer.status}. The load asks again for five minutes.`,
+        );
+      // Others may still be answered under the token that this one was refused with.
+      else if (!this.#refused.has(this.#access.token)) this.#options.onWaiting(undefined);
+      return answer;
+    } catch (error) {
+      if (init.signal?.aborted !== true)
+        this.#options.onWaiting('The service does not answer. The load asks again for five minutes.');
+      throw error;
+    }
+  }
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });

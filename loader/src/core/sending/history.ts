@@ -1,0 +1,83 @@
+// The last load of each kind, for prune: its mark (`X-Next-Since` before the load), and whether it has finished. A load of
+// rejected rows has a part of the rows only: it belongs to the load before, whose mark stays.
+import type { Kind } from '@integration-sync/client';
+import { Stop } from '../exit.ts';
+import type { LoadState } from './state.ts';
+import { isSameTarget, targetText, type Target } from './target.ts';
+
+export interface KindHistory extends Target {
+  mark: string | undefined;
+  startedAt: string;
+  finishedAt: string | undefined;
+  files: string[];
+  /** The ids of rejected rows, which prune does not archive. */
+  rejectedIds: string[];
+  /** Where the load wrote its rejected rows: they may come back without the columns `#row` and `#reason`. */
+  rejects?: string[];
+  /** Whether a load of repaired rows has begun, and has not finished. */
+  isRepairing?: boolean;
+}
+
+export type History = Partial<Record<Kind, KindHistory>>;
+
+/** Writes a load into the history: as it begins, or as it has finished. */
+export function noteLoad(
+  history: History,
+  state: LoadState,
+  finishedAt: string | undefined,
+  rejected: ReadonlyMap<string, readonly string[]>,
+): void {
+  for (const kind of new Set(state.files.map((file) => file.kind))) {
+    const files = state.files.filter((file) => file.kind === kind);
+    const ids = rejected.get(kind) ?? [];
+    const rejects = files.flatMap((file) => file.rejects?.path ?? []);
+    if (files.every(({ isRejects }) => isRejects === true)) {
+      const earlier = history[kind];
+      // Rows that were rejected by another service or integration say nothing of the last load here.
+      if (earlier === undefined || !isSameTarget(earlier, state)) continue;
+      earlier.isRepairing = finishedAt === undefined;
+      earlier.rejectedIds = [...new Set([...earlier.rejectedIds, ...ids])];
+      earlier.rejects = [...new Set([...(earlier.rejects ?? []), ...rejects])];
+      continue;
+    }
+    const { url, integration, marks, startedAt } = state;
+    history[kind] = {
+      url,
+      integration,
+      mark: marks[kind],
+      startedAt,
+      finishedAt,
+      files: files.map(({ path }) => path),
+      rejectedIds: [...ids],
+      rejects,
+    };
+  }
+}
+
+/** Whether the file is one to which the last load of its kind wrote rejected rows. */
+export const isRejectsOf = (history: History, { kind, path }: { kind: Kind; path: string }): boolean =>
+  history[kind]?.rejects?.includes(path) === true;
+
+/** The history of a kind by which prune can go. */
+export function checked(
+  history: KindHistory | undefined,
+  kind: Kind,
+  target: Target,
+): KindHistory & { mark: string } {
+  if (history === undefined) throw new Stop(`There was no load of ${kind}.`);
+  const { mark, finishedAt } = history;
+  if (finishedAt === undefined)
+    throw new Stop(`The last load of ${kind} has not finished: load --resume first.`);
+  if (history.isRepairing === true)
+    throw new Stop(`The load of repaired ${kind} has not finished: load --resume first.`);
+  if (!isSameTarget(history, target))
+    throw new Stop(
+      `The last load of ${kind} went to ${targetText(history)}, and not to ${targetText(target)}.`,
+    );
+  if (mark === undefined) {
+    throw new Stop(
+      `The last load of ${kind} had a key that may not read: give it integration:${kind}:read, and load again.`,
+    );
+  }
+  return { ...history, mark };
+}

@@ -1,0 +1,52 @@
+// What a load says where the service refuses it or does not answer, or where the machine fails.
+import { RequestFailed, Unreachable, type Client, type Kind } from '@integration-sync/client';
+import { exitCodes, messageOf, Stop, systemCodeOf } from '../exit.ts';
+
+/** Turns an error into a `Stop`, whose message says what to do. Throws errors that are bugs. */
+export function stopOf(error: unknown): Stop {
+  if (error instanceof Stop) return error;
+  if (error instanceof Unreachable) return new Stop(error.message, exitCodes.unfinished, { cause: error });
+  if (error instanceof RequestFailed) return refusalOf(error);
+  if (systemCodeOf(error) === 'ENOSPC') {
+    return new Stop('The disk is full. Make room; load --resume goes on.', exitCodes.unfinished, {
+      cause: error,
+    });
+  }
+  // An error of the file system, such as a missing permission. Its message names the file.
+  if (systemCodeOf(error) !== undefined && error instanceof Error && 'syscall' in error)
+    return new Stop(error.message, undefined, { cause: error });
+  throw error;
+}
+
+function refusalOf(error: RequestFailed): Stop {
+  if (error.status === 401)
+    return new Stop('401: the service does not take the key. Is it whole, and of this service?');
+  if (error.status === 403) return new Stop(`403: the key lacks the scope ${error.scope ?? 'for this'}.`);
+  const details = error.errors.map(({ pointer, detail }) => `\n  ${pointer}: ${detail}`);
+  return new Stop(error.message + details.join(''), undefined, { cause: error });
+}
+
+/**
+ * The mark for prune: a time before the load. Undefined for a key without the scope to read, which can load; prune then refuses,
+ * because it lacks the mark.
+ */
+export async function markOf(client: Client, kind: Kind, signal?: AbortSignal): Promise<string | undefined> {
+  try {
+    const { value } = await client
+      .pages(kind, { limit: 1, ...(signal === undefined ? {} : { signal }) })
+      .next();
+    return value === undefined ? undefined : value.nextSince;
+  } catch (error) {
+    if (error instanceof RequestFailed && error.status === 403) return undefined;
+    throw error;
+  }
+}
+
+/** What a page says of an error, which it shows also where the error is a bug. */
+export function inWords(error: unknown): string {
+  try {
+    return stopOf(error).message;
+  } catch {
+    return messageOf(error);
+  }
+}
