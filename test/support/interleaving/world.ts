@@ -156,7 +156,7 @@ export async function openWorld({ store, inFlightMax }: WorldOptions) {
 
   const send =
     (replica: () => Replica): Send =>
-    ({ endpoint }, { eventId, attempt }) =>
+    ({ endpoint }, { eventId, attempt, signal }) =>
       new Promise<Attempted>((resolve, reject) => {
         const at = new Date();
         const end = (answer: Answer): void => {
@@ -169,6 +169,8 @@ export async function openWorld({ store, inFlightMax }: WorldOptions) {
           else resolve(attemptedOf(answer, at));
         };
         const timer = setTimeout(() => end('failed'), deadlineMs);
+        // An owner that stops cuts off what is in flight, which does not use up an attempt.
+        signal.addEventListener('abort', () => end('not sent'), { once: true });
         const one: Attempt = {
           replica: replica(),
           url: endpoint.url,

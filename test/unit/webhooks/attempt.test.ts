@@ -1,4 +1,5 @@
 // What becomes of an event, of its endpoint and of what MongoDB has, after one attempt.
+import { setImmediate } from 'node:timers/promises';
 import { openLog } from '@integration-sync/runtime/log';
 import { openRetry } from '@integration-sync/runtime/retry';
 import { expect, it } from 'vitest';
@@ -347,4 +348,18 @@ it('waits between two reads of an endpoint that was changed without a newer vers
     },
   });
   expect([asked, stored?.failures]).toEqual([['update', 'find', 'update'], 1]);
+});
+
+it('an event whose success waits for another change to be stored is not missed by a disabling', async () => {
+  let missed: unknown;
+  await make({
+    outcome: succeeded,
+    inFlight: ({ queue }) => {
+      queue.storing = setImmediate().then(() => {
+        missed = queue.missed().open;
+        queue.storing = undefined;
+      });
+    },
+  });
+  expect(missed).toEqual([]);
 });

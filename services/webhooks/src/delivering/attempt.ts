@@ -153,7 +153,9 @@ export class Attempts {
 
   /** Undefined if the endpoint is deleted. */
   async #record(ended: EndedAttempt): Promise<Step | undefined> {
-    const { queue, change, retryAfterMs } = ended;
+    const { queue, delivery, change, retryAfterMs } = ended;
+    // If the endpoint is disabled before this outcome has its turn, the event is not missed.
+    delivery.isDelivered = change.verdict === 'succeeded';
     if (retryAfterMs > 0) queue.restsUntil = Math.max(queue.restsUntil, performance.now() + retryAfterMs);
     while (queue.storing !== undefined) await queue.storing;
     let next = step(queue.state, change);

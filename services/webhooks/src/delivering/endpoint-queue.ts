@@ -38,6 +38,8 @@ export interface Delivery extends LogPoint {
   dueAt: number;
   inFlightSince: number | undefined;
   isTrial: boolean;
+  /** Whether a receiver has taken the event; an earlier change of the endpoint may still be being stored. */
+  isDelivered: boolean;
   /** The wait that the receiver asked for with `Retry-After`. */
   retryAfterMs?: number | undefined;
 }
@@ -181,12 +183,18 @@ export class EndpointQueue {
   }
 
   offset(nowMs: number, now: number): StoredOffset {
-    const open = this.#open.map((one) => stored(one, nowMs, now));
+    return this.#offsetOf(this.#open, nowMs, now);
+  }
+
+  #offsetOf(deliveries: readonly Delivery[], nowMs: number, now: number): StoredOffset {
+    const open = deliveries.map((one) => stored(one, nowMs, now));
     return { ...this.#cursor, epoch: this.state.epoch, open };
   }
 
-  /** The events that the endpoint misses if it is disabled: those undelivered at the offset, by default at the present offset. */
-  missed({ sequence, index, open }: Offset = this.offset(Date.now(), performance.now())): Required<Missed> {
+  /** The events that the endpoint misses if it is disabled: those undelivered at the offset, by default at present. */
+  missed(offset?: Offset): Required<Missed> {
+    const undelivered = this.#open.filter(({ isDelivered }) => !isDelivered);
+    const { sequence, index, open } = offset ?? this.#offsetOf(undelivered, Date.now(), performance.now());
     const { stream, term } = this.claim;
     return { sequence, index, open, stream, term };
   }
@@ -318,6 +326,7 @@ const untried = (sequence: number, index: number): Delivery => ({
   dueAt: 0,
   inFlightSince: undefined,
   isTrial: false,
+  isDelivered: false,
   retryAfterMs: undefined,
 });
 
