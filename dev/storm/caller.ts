@@ -1,10 +1,10 @@
 // A caller of the public interface that tells apart how a request can fail. Each request has a connection of its own: a
 // kept connection that the gateway closes while it is idle would look like a failure.
 import { request, type IncomingMessage } from 'node:http';
-import { basePath } from '@integration-sync/contracts';
+import { basePath, type ListingEntity } from '@integration-sync/contracts';
 import { issueAccessToken } from '../access-token.ts';
-import { clockMs } from './clock.ts';
-import type { PushOutcome } from './lines.ts';
+import { clockMs } from './ledger.ts';
+import type { PushOutcome, Sighting } from './lines.ts';
 import type { StormPlan } from './plan.ts';
 
 export interface Answer {
@@ -16,7 +16,7 @@ export interface Answer {
 }
 
 export interface Asked {
-  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** A path below `/api/v1/integration`, or a whole one, as in the header `Link`. */
   path: string;
   body?: unknown;
@@ -40,23 +40,15 @@ export function openCaller({ gateways, authSecret }: StormPlan, integration: str
     ask({ method = 'GET', path, body, headers: given, key, gateway = 0, hangUpAfterMs }) {
       const text = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
       const url = new URL(/^\/(?:api|token)/.test(path) ? path : `${basePath}${path}`, gateways[gateway]);
+      const ofBody = text && { 'content-type': 'application/json', 'content-length': text.length };
+      const headers = { ...given, authorization: `Bearer ${key ?? token}`, ...ofBody };
       const { promise, resolve } = Promise.withResolvers<Answer>();
       const begunMs = clockMs();
-      const end = (outcome: PushOutcome, headers = {}, answered = ''): void => {
+      const end = (outcome: PushOutcome, ofAnswer = {}, answered = ''): void => {
         for (const timer of timers) clearTimeout(timer);
-        resolve({ outcome, begunMs, endedMs: clockMs(), headers, body: answered });
+        resolve({ outcome, begunMs, endedMs: clockMs(), headers: ofAnswer, body: answered });
       };
-      const asking = request(url, {
-        method,
-        agent: false,
-        headers: {
-          ...given,
-          authorization: `Bearer ${key ?? token}`,
-          ...(text === undefined
-            ? {}
-            : { 'content-type': 'application/json', 'content-length': text.length }),
-        },
-      });
+      const asking = request(url, { method, agent: false, headers });
       const giveUp = (outcome: PushOutcome, afterMs: number): NodeJS.Timeout =>
         setTimeout(() => {
           asking.destroy();
@@ -84,3 +76,12 @@ export function openCaller({ gateways, authSecret }: StormPlan, integration: str
 /** The path of the next page. */
 export const nextOf = ({ headers }: Answer): string | undefined =>
   /^<([^>]+)>; rel="next"$/.exec(String(headers['link'] ?? ''))?.[1];
+
+/** What goes into the ledger of a page of a listing. */
+export const sightingsOf = (entities: readonly ListingEntity[]): Sighting[] =>
+  entities.map(({ externalId, name, internalId, lastSyncedAt }) => [
+    externalId,
+    name,
+    internalId,
+    lastSyncedAt,
+  ]);

@@ -11,12 +11,6 @@ interface Message {
   payload: object;
 }
 
-/** Each says what the description does not allow; undefined where all is as described. */
-export interface Described {
-  faultOfEvent(event: Pick<EventLine, 'id' | 'subject' | 'body'>): string | undefined;
-  faultOfDelivery(kind: string, headers: IncomingHttpHeaders, body: string): string | undefined;
-}
-
 /** Validates one part of a message; undefined where the description has no such message. */
 export type ValidatorOf = (name: string, part: 'headers' | 'payload') => ValidateFunction | undefined;
 
@@ -27,7 +21,8 @@ export function openValidators(components: object): ValidatorOf {
   return (name, part) => ajv.getSchema(`messages#/components/messages/${name}/${part}`);
 }
 
-export function openDescribed(): Described {
+/** Each says what the description does not allow; undefined where all is as described. */
+export function openDescribed() {
   const { components }: { components: { messages: Record<string, Message> } } = JSON.parse(
     JSON.stringify(describeMessages()),
   );
@@ -43,12 +38,12 @@ export function openDescribed(): Described {
   }
 
   return {
-    faultOfEvent({ id, subject, body }) {
+    faultOfEvent({ id, subject, body }: EventLine): string | undefined {
       const wanted = `events.${body.integrationId}.${body.event}`;
       if (subject !== wanted) return `stands on ${subject} instead of ${wanted}`;
       return faultOf(inPascalCase(body.event), { headers: { 'Nats-Msg-Id': id }, payload: body });
     },
-    faultOfDelivery(kind, headers, body) {
+    faultOfDelivery(kind: string, headers: IncomingHttpHeaders, body: string): string | undefined {
       // A test is no event.
       if (kind === testKind) return undefined;
       const name = `${inPascalCase(kind)}Delivery`;

@@ -8,7 +8,8 @@ import type { Profile } from './profile.ts';
  * A hostile receiver never stops talking (`hostile.ts`). A narrow one takes one delivery at a time. A recovering one is
  * gone or dead until it is disabled, and recovers (`recovering.ts`).
  */
-export type Behaviour = 'steady' | 'flaky' | 'slow' | 'dead' | 'gone' | 'hostile' | 'narrow' | 'recovering';
+export type Behaviour =
+  'steady' | 'flaky' | 'slow' | 'dead' | 'gone' | 'hostile' | 'narrow' | 'recovering' | 'refusing';
 
 export interface EndpointPlan {
   integration: string;
@@ -17,26 +18,20 @@ export interface EndpointPlan {
   settings?: { inFlightMax?: number; recover?: boolean };
 }
 
-export function planEndpoints({
-  integrations,
-  receivers,
-}: Pick<Profile, 'integrations' | 'receivers'>): EndpointPlan[] {
-  const integration = integrations.at(-1) ?? '';
-  const one = { integration, events: ['sync.completed'] };
+type Of = Pick<Profile, 'integrations' | 'receivers'>;
+
+export function planEndpoints(of: Of): EndpointPlan[] {
+  const one = { integration: of.integrations.at(-1) ?? '', events: ['sync.completed'] };
   return [
-    ...usualEndpoints({ integrations, receivers }),
+    ...usualEndpoints(of),
     { ...one, behaviour: 'narrow', settings: { inFlightMax: 1 } },
     { ...one, behaviour: 'recovering', settings: { recover: true } },
   ];
 }
 
-function usualEndpoints({
-  integrations,
-  receivers,
-}: Pick<Profile, 'integrations' | 'receivers'>): EndpointPlan[] {
-  if (receivers === 'steady') {
+function usualEndpoints({ integrations, receivers }: Of): EndpointPlan[] {
+  if (receivers === 'steady')
     return integrations.map((integration) => ({ integration, behaviour: 'steady', events: eventKinds }));
-  }
   if (receivers === 'many') return integrations.flatMap(dozenOf);
   return integrations.flatMap((integration, nth): EndpointPlan[] =>
     nth % 2 === 0
@@ -79,6 +74,7 @@ export function react(behaviour: Behaviour, { nowMs, random }: { nowMs: number; 
   const success: Reaction = { status: random.pick([200, 202, 204]), afterMs: 0 };
   if (behaviour === 'dead') return failure;
   if (behaviour === 'gone') return { status: 410, afterMs: 0 };
+  if (behaviour === 'refusing') return { status: 500, afterMs: 0 };
   if (behaviour === 'hostile') return { status: 0, afterMs: 0 };
   if (behaviour === 'slow') return { ...success, afterMs: within(random, [200, 1_500]) };
   if (behaviour === 'narrow') return { ...success, afterMs: within(random, [80, 250]) };

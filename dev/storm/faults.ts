@@ -3,44 +3,27 @@ import type { Random } from '../fuzz/random.ts';
 import type { FaultKind, PlannedFault, Target } from './fault.ts';
 import type { Profile, Span } from './profile.ts';
 
-const several = (target: Target, count: number): [Target, ...Target[]] => [
-  target,
-  ...Array.from({ length: count - 1 }, () => target),
-];
+type Drawn<T> = readonly [T, ...T[]];
 
-/**
- * Targets; one that stands here more often is drawn more often, because production has many replicas and few engines.
- */
-const usual: readonly [Target, ...Target[]] = [
-  ...several('catalog', 5),
-  ...several('batches', 3),
-  ...several('webhooks', 3),
-  ...several('gateway', 2),
-  ...several('gateway-2', 2),
-  'nats',
-  'database',
-  'postgresql',
+/** One that is here more often is drawn more often, because production has many replicas and few engines. */
+const usual: Drawn<Target> = [
+  ...(['catalog', 'catalog', 'catalog', 'catalog', 'catalog', 'batches', 'batches', 'batches'] as const),
+  ...(['webhooks', 'webhooks', 'webhooks', 'gateway', 'gateway', 'gateway-2', 'gateway-2'] as const),
+  ...(['nats', 'database', 'postgresql'] as const),
 ];
-
-/** The targets of the profile `owners`. */
-const owners: readonly [Target, ...Target[]] = [
-  ...several('webhooks', 4),
-  ...several('webhooks-nats', 2),
-  ...several('webhooks-mongodb', 2),
+const ofOwners: Drawn<Target> = [
+  ...(['webhooks', 'webhooks', 'webhooks', 'webhooks'] as const),
+  ...(['webhooks-nats', 'webhooks-nats', 'webhooks-mongodb', 'webhooks-mongodb'] as const),
 ];
-
-const kindsDrawn: readonly [FaultKind, ...FaultKind[]] = ['kill', 'kill', 'stop', 'stop', 'end'];
+const kindsDrawn: Drawn<FaultKind> = ['kill', 'kill', 'stop', 'stop', 'end'];
 
 export function* planFaults(random: Random, profile: Profile): Generator<PlannedFault> {
-  if (profile.script !== undefined) {
-    yield* profile.script;
-    return;
-  }
+  if (profile.script !== undefined) return yield* profile.script;
   for (;;) {
     const kind = random.pick(kindsDrawn);
     yield {
       afterMs: within(random, profile.faultEveryMs),
-      target: random.pick(profile.owners === undefined ? usual : owners),
+      target: random.pick(profile.owners === undefined ? usual : ofOwners),
       nth: random.integer(2),
       kind,
       forMs: kind === 'stop' ? within(random, profile.stopMs) : 0,

@@ -18,16 +18,19 @@ export interface Draft {
 }
 
 export function drawItem(random: Random, plural: Plural, draft: Draft): Item {
-  const { externalId, name, reference, whole } = draft;
-  const optional = optionalFields(random, plural, reference);
+  const { externalId, name, whole } = draft;
+  const optional = optionalFields(random, plural, draft);
   const kept = Object.entries(optional).filter(
     ([field]) => whole || field.endsWith('ExternalId') || random.chance(0.7),
   );
   const named = plural === 'batches' ? { batchNumber: name } : { name };
-  return { externalId, ...named, ...Object.fromEntries(kept) };
+  const fields = Object.fromEntries(kept);
+  // The second number goes with the first.
+  if (fields['ddsReferenceNumber'] === undefined) delete fields['ddsVerificationNumber'];
+  return { externalId, ...named, ...fields };
 }
 
-function optionalFields(random: Random, plural: Plural, reference: string | null): Record<string, unknown> {
+function optionalFields(random: Random, plural: Plural, { name, reference }: Draft): Record<string, unknown> {
   const some = <T>(from: readonly [T, ...T[]]): T | null => (random.chance(0.15) ? null : random.pick(from));
   if (plural === 'suppliers') {
     return {
@@ -51,7 +54,10 @@ function optionalFields(random: Random, plural: Plural, reference: string | null
       supplierExternalId: reference,
     };
   }
+  const isReferenced = random.chance(0.5);
   return {
+    ddsReferenceNumber: isReferenced ? `R-${name}` : null,
+    ddsVerificationNumber: isReferenced && random.chance(0.7) ? `V-${name}` : null,
     productExternalId: reference,
     quantity: some([0, 1.5, 1_250, 20_000]),
     unit: some(units),

@@ -58,13 +58,8 @@ async function eraseOne(options: LaneOptions, erased: string[]): Promise<void> {
       const name = pusher.nextName();
       const draft = { externalId, name: `${name}/0`, reference: null, whole: true };
       const item = action === undefined ? drawItem(random, 'suppliers', draft) : { externalId };
-      const ended = await pusher.push(name, {
-        plural: 'suppliers',
-        items: [item],
-        wrong: [],
-        drafting: false,
-        action,
-      });
+      const batch = { plural: 'suppliers', items: [item], wrong: [], drafting: false, action } as const;
+      const ended = await pusher.push(name, batch);
       ({ outcome } = ended);
       if (outcome !== 200) await pause(options, ended);
     }
@@ -163,12 +158,8 @@ export async function runHotLane(options: LaneOptions): Promise<void> {
       const reference = plural === 'suppliers' ? null : `h-${parent}-${random.integer(hotIds)}`;
       return drawItem(random, plural, { externalId, name: `${name}/${place}`, reference, whole: true });
     });
-    return pusher.push(name, {
-      plural,
-      items,
-      wrong: [],
-      drafting: plural === 'batches' && random.chance(0.3),
-    });
+    const drafting = plural === 'batches' && random.chance(0.3);
+    return pusher.push(name, { plural, items, wrong: [], drafting });
   });
 }
 

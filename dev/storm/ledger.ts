@@ -1,22 +1,23 @@
-// The ledger of a storm: append-only files of JSON lines, one writer each. A line is in the file before what it
+// The ledger of a storm: append-only files of JSON lines, one writer each, and notes. A line is in the file before what it
 // announces is done, so that a writer that is cut off has said what it was about to do.
 import { closeSync, createReadStream, existsSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { LedgerLines } from './lines.ts';
+import { ledgerNames, type LedgerName, type Lines } from './lines.ts';
 
-export type LedgerName = keyof LedgerLines;
+/** The clock of the ledger: every process of the machine shares it, and no adjustment of the date moves it. */
+export const clockMs = (): number => Math.round(Number(process.hrtime.bigint()) / 1e3) / 1e3;
 
 export interface LedgerFile<Line> extends Disposable {
   write(line: Line): void;
 }
 
-export const pathOf = (folder: string, name: LedgerName): string => join(folder, 'ledger', `${name}.jsonl`);
+const pathOf = (folder: string, name: LedgerName): string => join(folder, 'ledger', `${name}.jsonl`);
 
 export function openLedgerFile<Name extends LedgerName>(
   folder: string,
   name: Name,
-): LedgerFile<LedgerLines[Name]> {
+): LedgerFile<Lines[Name][number]> {
   mkdirSync(join(folder, 'ledger'), { recursive: true });
   const file = openSync(pathOf(folder, name), 'a');
   return {
@@ -25,15 +26,12 @@ export function openLedgerFile<Name extends LedgerName>(
   };
 }
 
-export async function readLedger<Name extends LedgerName>(
-  folder: string,
-  name: Name,
-): Promise<LedgerLines[Name][]> {
-  if (!existsSync(pathOf(folder, name))) return [];
-  const lines: LedgerLines[Name][] = [];
+export async function readLedger<Name extends LedgerName>(folder: string, name: Name): Promise<Lines[Name]> {
+  const lines: Lines[Name] = [];
+  if (!existsSync(pathOf(folder, name))) return lines;
   const input = createReadStream(pathOf(folder, name));
   for await (const text of createInterface({ input, crlfDelay: Infinity })) {
-    const line: LedgerLines[Name] | undefined = parse(text);
+    const line = parse(text);
     if (line !== undefined) lines.push(line);
   }
   return lines;
@@ -47,3 +45,12 @@ function parse(text: string) {
     return undefined;
   }
 }
+
+export async function readWhole(folder: string): Promise<Lines> {
+  const read = ledgerNames.map(async (name) => [name, await readLedger(folder, name)] as const);
+  const lines: object = Object.fromEntries(await Promise.all(read));
+  if (!isWhole(lines)) throw new TypeError('the ledger lacks a file');
+  return lines;
+}
+
+const isWhole = (lines: object): lines is Lines => ledgerNames.every((name) => name in lines);

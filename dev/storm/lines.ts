@@ -1,4 +1,4 @@
-// The lines of each file of the ledger. Times ending in `Ms` are of the shared clock (`clock.ts`); dates are
+// The lines of each file of the ledger. Times ending in `Ms` are of the shared clock (`ledger.ts`); dates are
 // ISO.
 import type {
   DdsEntry,
@@ -8,9 +8,9 @@ import type {
   PushRecord,
   SyncRun,
 } from '@integration-sync/contracts';
-import type { ClusterFaultKind, ClusterTarget } from './cluster/fault.ts';
-import type { Asset } from './cluster/leaders.ts';
-import type { FaultKind, Target } from './fault.ts';
+import type { Asset } from './cluster/nodes.ts';
+import type { ClusterFault, FaultKind, Target } from './fault.ts';
+import type { FailoverBounds, Floor } from './profile.ts';
 
 export const plurals = ['suppliers', 'products', 'batches'] as const;
 export type Plural = (typeof plurals)[number];
@@ -55,9 +55,9 @@ export interface EndedLine {
   outcome: PushOutcome;
   retryAfter?: string | undefined;
   syncId?: string | undefined;
-  answer?: PushAnswered;
+  answer?: PushAnswered | undefined;
   /** The beginning of the body of an answer other than 200. */
-  problem?: string;
+  problem?: string | undefined;
 }
 
 export type Sighting = readonly [externalId: string, name: string, internalId: string, lastSyncedAt: string];
@@ -101,6 +101,8 @@ export interface DeliveryLine {
   /** What the receiver answered; 0 where it broke the connection. */
   status: number;
   genuine: boolean;
+  /** Whether it is of a drill. */
+  drill?: boolean;
   /** The index of the secret that made the plain signature, among those that the receiver had by then; -1: none. */
   signer: number;
   /** What it has that the description of the messages does not allow. */
@@ -139,15 +141,9 @@ export interface AskLine {
   answer?: unknown;
 }
 
-/** An event whose fourth attempt failed, by the service's own attempt log. */
-export interface GivenUpLine {
-  endpoint: string;
-  event: string;
-}
-
 export interface FaultLine {
-  target: Target | ClusterTarget;
-  kind: FaultKind | ClusterFaultKind;
+  target: Target | ClusterFault['target'];
+  kind: FaultKind | ClusterFault['kind'];
   /** The struck process, the first of several; 0 if all were struck in turn. */
   pid: number;
   atMs: number;
@@ -173,8 +169,6 @@ export interface MemoryLine {
   mb: number;
 }
 
-export type SyncRunCounts = Pick<SyncRun, 'entityType' | 'created' | 'updated' | 'failed'>;
-
 /** One page of a listing, read after the storm. */
 export interface ListedLine {
   integration: string;
@@ -188,12 +182,6 @@ export interface RunLine {
   run: SyncRun;
 }
 
-export interface DraftLine {
-  integration: string;
-  total: number;
-  entry: DdsEntry;
-}
-
 export interface StoredLine {
   integration: string;
   plural: Plural;
@@ -202,12 +190,6 @@ export interface StoredLine {
   /** The sync id of the last push that changed it. */
   push: string;
   fields: Item;
-}
-
-/** A run that recovery has not finished, with the internal ids of its records without their prefix. */
-export interface PendingLine {
-  syncId: string;
-  hashes: readonly string[];
 }
 
 export interface EventLine {
@@ -227,27 +209,44 @@ export interface NoteLine {
   isViolation?: true;
 }
 
-export interface LedgerLines {
-  begun: BegunLine;
-  ended: EndedLine;
-  pages: PageLine;
-  'runs-read': RunsReadLine;
-  endpoints: EndpointLine;
-  deliveries: DeliveryLine;
-  asks: AskLine;
+export interface Lines {
+  begun: BegunLine[];
+  ended: EndedLine[];
+  pages: PageLine[];
+  runsRead: RunsReadLine[];
+  endpoints: EndpointLine[];
+  deliveries: DeliveryLine[];
+  asks: AskLine[];
   /** Deliveries to endpoints that customers change. */
-  hits: DeliveryLine;
-  'given-up': GivenUpLine;
-  replays: ReplayLine;
-  attempts: AttemptLogLine;
-  faults: FaultLine;
-  leaders: LeaderLine;
-  memory: MemoryLine;
-  listed: ListedLine;
-  runs: RunLine;
-  drafts: DraftLine;
-  stored: StoredLine;
-  pending: PendingLine;
-  events: EventLine;
-  notes: NoteLine;
+  hits: DeliveryLine[];
+  /** Events whose fourth attempt failed, by the service's own attempt log. */
+  givenUp: { endpoint: string; event: string }[];
+  replays: ReplayLine[];
+  attempts: AttemptLogLine[];
+  faults: FaultLine[];
+  leaders: LeaderLine[];
+  memory: MemoryLine[];
+  listed: ListedLine[];
+  runs: RunLine[];
+  drafts: { integration: string; total: number; entry: DdsEntry }[];
+  stored: StoredLine[];
+  /** The runs that recovery has not finished, with the internal ids of their records without their prefix. */
+  pending: { syncId: string; hashes: readonly string[] }[];
+  events: EventLine[];
+  notes: NoteLine[];
+}
+
+export type LedgerName = keyof Lines;
+
+export const ledgerNames: readonly LedgerName[] = [
+  ...(['begun', 'ended', 'pages', 'runsRead', 'endpoints', 'deliveries', 'asks', 'hits', 'givenUp'] as const),
+  ...(['replays', 'attempts', 'faults', 'leaders', 'memory', 'listed', 'runs', 'drafts', 'stored'] as const),
+  ...(['pending', 'events', 'notes'] as const),
+];
+
+/** The lines, and what the profile of the storm allows. */
+export interface Ledger extends Lines {
+  within: FailoverBounds;
+  floor: Floor;
+  seconds: number;
 }

@@ -7,7 +7,7 @@ import { repositoryFolder } from '../stack/services.ts';
 import { tryBreakages } from './breakages/try.ts';
 import { verify } from './check/verify.ts';
 import { parseStormOptions, usage, type StormChoice } from './options.ts';
-import { hasPlan, readPlan } from './plan.ts';
+import { readPlan } from './plan.ts';
 import { countOf, describe } from './report.ts';
 import { runStorm } from './run.ts';
 
@@ -21,38 +21,32 @@ process.stdout.on('error', () => undefined);
 const stop = new AbortController();
 // At a second signal, such as npm's copy of the terminal's, it goes on ending.
 for (const signal of endSignals) process.on(signal, () => stop.abort());
+const speaking = { say: sayWithTime, signal: stop.signal };
 
-async function storm(choice: StormChoice): Promise<number> {
-  if (choice.help) {
-    say(usage);
-    return 0;
-  }
-  if (choice.breakages !== undefined) {
-    return (await tryBreakages(choice.breakages, { say: sayWithTime, signal: stop.signal })) ? 0 : 1;
-  }
-  const folder = resolve(
-    choice.verify ?? choice.folder ?? join(repositoryFolder, '.local', `storm-${choice.seed}`),
-  );
+/** Whether no promise was broken. */
+async function storm(choice: StormChoice): Promise<boolean> {
+  if (choice.breakages !== undefined) return tryBreakages(choice.breakages, speaking);
+  const { seed, seconds, profile } = choice;
+  const own = choice.folder ?? join(repositoryFolder, '.local', `storm-${seed}`);
+  const folder = resolve(choice.verify ?? own);
   if (choice.verify === undefined) {
-    const { seed, seconds, profile } = choice;
     say(`seed ${seed}, ${seconds} s, profile ${profile}, in ${folder}`);
-    await runStorm({ seed, seconds, profile, folder, say: sayWithTime, signal: stop.signal });
-  } else if (!hasPlan(folder)) {
-    throw new RangeError(`${folder} is no folder of a storm`);
+    await runStorm({ seed, seconds, profile, folder, ...speaking });
   }
   const verdict = await verify(folder);
   say(describe(verdict));
-  const count = countOf(verdict);
-  if (count > 0) {
-    const { seed, seconds, profile } = readPlan(folder);
-    say(`once more:        npm run storm -- --seed ${seed} --seconds ${seconds} --profile ${profile}`);
-    say(`check once more:  npm run storm -- --verify ${folder}`);
-  }
-  return count === 0 ? 0 : 1;
+  if (countOf(verdict) === 0) return true;
+  const plan = readPlan(folder);
+  const again = `--seed ${plan.seed} --seconds ${plan.seconds} --profile ${plan.profile}`;
+  say(`once more:        npm run storm -- ${again}`);
+  say(`check once more:  npm run storm -- --verify ${folder}`);
+  return false;
 }
 
 try {
-  process.exitCode = await storm(parseStormOptions(process.argv.slice(2)));
+  const choice = parseStormOptions(process.argv.slice(2));
+  if (choice.help) say(usage);
+  else process.exitCode = (await storm(choice)) ? 0 : 1;
 } catch (error) {
   process.exitCode = 1;
   if (stop.signal.aborted) say('Ended before its time; nothing was checked.');

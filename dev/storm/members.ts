@@ -7,8 +7,6 @@ import { join } from 'node:path';
 import type { Done } from './role.ts';
 
 export interface Member extends AsyncDisposable {
-  readonly name: string;
-  readonly pid: number;
   /** Rejects where the member fails or ends. */
   tell(deed: string): Promise<unknown>;
 }
@@ -19,21 +17,13 @@ const endWithinMs = 40_000;
 export function startMember(name: string, folder: string, say: (line: string) => void): Member {
   mkdirSync(join(folder, 'logs'), { recursive: true });
   const log = openSync(join(folder, 'logs', `${name}.log`), 'a');
-  const child = fork(join(import.meta.dirname, 'roles', `${name}.ts`), [folder], {
-    detached: true,
-    stdio: ['ignore', log, log, 'ipc'],
-  });
+  const file = join(import.meta.dirname, 'roles', `${name}.ts`);
+  const child = fork(file, [folder], { detached: true, stdio: ['ignore', log, log, 'ipc'] });
   closeSync(log);
-  if (child.pid === undefined) throw new Error(`${name} could not be started`);
   child.on('message', (message: { say?: string }) => {
     if (message.say !== undefined) say(message.say);
   });
-  return {
-    name,
-    pid: child.pid,
-    tell: (deed) => tell(child, name, deed),
-    [Symbol.asyncDispose]: () => end(child),
-  };
+  return { tell: (deed) => tell(child, name, deed), [Symbol.asyncDispose]: () => end(child) };
 }
 
 /** Waits without a clock of its own: each deed ends by what it waits for, however slow the machine is. */

@@ -6,22 +6,11 @@ import type { Item } from './lines.ts';
 /** Of ids that are pushed to be erased. */
 export const erasedPrefix = 'e-';
 
-export interface OwnIds {
-  fresh(): string;
-  /** An id that was pushed before, if there is one. */
-  drawKnown(random: Random): string;
-  /** An id whose record surely exists. */
-  drawAccepted(random: Random): string;
-  acceptedCount(): number;
-  /** The last accepted item of the id; undefined if a later push may have changed the record. */
-  lastAccepted(id: string): Item | undefined;
-  accepted(id: string, item: Item): void;
-  cutOff(id: string): void;
-}
+export type OwnIds = ReturnType<typeof openOwnIds>;
 
 const cutOffMax = 4;
 
-export function openOwnIds(prefix: string): OwnIds {
+export function openOwnIds(prefix: string) {
   const known: string[] = [];
   const acceptedIds: string[] = [];
   const everAccepted = new Set<string>();
@@ -38,23 +27,26 @@ export function openOwnIds(prefix: string): OwnIds {
 
   return {
     fresh,
-    drawKnown(random) {
+    /** An id that was pushed before, if there is one. */
+    drawKnown(random: Random): string {
       const id = known[random.integer(known.length)];
       return id !== undefined && isUsable(id) ? id : fresh();
     },
-    drawAccepted(random) {
+    /** An id whose record surely exists. */
+    drawAccepted(random: Random): string {
       const id = acceptedIds[random.integer(acceptedIds.length)];
       if (id === undefined) throw new RangeError('nothing is there yet');
       return id;
     },
     acceptedCount: () => acceptedIds.length,
-    lastAccepted: (id) => lastItems.get(id),
-    accepted(id, item) {
+    /** The last accepted item of the id; undefined if a later push may have changed the record. */
+    lastAccepted: (id: string): Item | undefined => lastItems.get(id),
+    accepted(id: string, item: Item): void {
       if (!everAccepted.has(id)) acceptedIds.push(id);
       everAccepted.add(id);
       lastItems.set(id, item);
     },
-    cutOff(id) {
+    cutOff(id: string): void {
       lastItems.delete(id);
       cutOffs.set(id, (cutOffs.get(id) ?? 0) + 1);
     },

@@ -3,75 +3,58 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { readJson, writeJson } from '../process/files.ts';
 import { readFacts } from '../stack/facts.ts';
 import type { Stack } from '../stack/index.ts';
 import { startReplica, type Replica, type ReplicaOptions } from '../stack/replica.ts';
 import type { Target } from './fault.ts';
-import { stackFolderOf } from './plan.ts';
+import { stackFolderOf, type Live } from './plan.ts';
 import { programOf } from './programs.ts';
 
-export interface Owners extends AsyncDisposable {
-  /** The pids of the replicas and of their ways. */
-  pids(): number[];
-}
-
-type Pids = Partial<Record<Target, number[]>>;
-
-export interface OwnersOptions extends Pick<ReplicaOptions, 'environment' | 'ledger' | 'onDeath'> {
+export interface OwnersOptions {
   folder: string;
   stack: Stack;
   count: number;
+  ofReplica: Omit<ReplicaOptions, 'service' | 'number' | 'settings' | 'main' | 'onChange'>;
+  /** Gets the pids of the replicas and of their ways. */
+  onChange: (owners: Live['owners']) => void;
 }
 
-const fileOf = (folder: string): string => join(folder, 'owners.json');
-const isPids = (value: unknown): value is Pids => typeof value === 'object' && value !== null;
-
-export function pidsOfOwners(folder: string): Pids {
-  const value = readJson(fileOf(folder));
-  return isPids(value) ? value : {};
-}
-
-export async function startOwners(options: OwnersOptions): Promise<Owners> {
-  const { folder, stack, count, ...ofReplica } = options;
+export async function startOwners(options: OwnersOptions): Promise<AsyncDisposable> {
+  const { folder, stack, count, ofReplica, onChange } = options;
   await using starting = new AsyncDisposableStack();
   const replicas: Replica[] = [];
   const ways: { target: Target; way: Way }[] = [];
   const note = (): void => {
-    const pids: Pids = { webhooks: replicas.flatMap(({ child }) => child.pid() ?? []) };
+    const pids: Live['owners'] = { webhooks: replicas.flatMap(({ child }) => child.pid() ?? []) };
     for (const { target, way } of ways) (pids[target] ??= []).push(...way.pids());
-    writeJson(fileOf(folder), pids);
+    onChange(pids);
   };
-  const wayTo = async (target: Target, port: number): Promise<number> => {
-    const way = starting.use(await startWay(port, note));
+  const wayTo = async (target: Target, url: string): Promise<string> => {
+    const to = new URL(url);
+    const way = starting.use(await startWay(Number(to.port), note));
     ways.push({ target, way });
-    return way.port;
+    to.port = String(way.port);
+    return to.href;
   };
   const settings = readFacts(stackFolderOf(folder))?.settings.webhooks;
   for (let nth = 0; nth < count; nth += 1) {
-    const [nats, mongodb] = [new URL(stack.nats), new URL(stack.mongodb)];
-    nats.port = String(await wayTo('webhooks-nats', Number(nats.port)));
-    mongodb.port = String(await wayTo('webhooks-mongodb', Number(mongodb.port)));
     const replica = await startReplica({
       ...ofReplica,
       service: 'webhooks',
       number: nth + 2,
-      settings: { ...settings, NATS_URL: nats.href, MONGODB_URL: mongodb.href },
+      settings: {
+        ...settings,
+        NATS_URL: await wayTo('webhooks-nats', stack.nats),
+        MONGODB_URL: await wayTo('webhooks-mongodb', stack.mongodb),
+      },
       main: programOf('webhooks'),
-      logFolder: stack.logFolder,
-      stopWithinMs: 10_000,
-      onTrouble: () => undefined,
       onChange: note,
     });
     replicas.push(replica);
     starting.defer(() => replica.child.stop());
   }
   note();
-  const running = starting.move();
-  return {
-    pids: () => Object.values(pidsOfOwners(folder)).flat(),
-    [Symbol.asyncDispose]: () => running.disposeAsync(),
-  };
+  return starting.move();
 }
 
 interface Way extends AsyncDisposable {

@@ -1,12 +1,16 @@
-// `storm.json`: what every process of a storm has to know; its starter writes it once before they start.
+// `storm.json`: what every process of a storm has to know. Its starter writes what it was asked for, and the stack where it is.
 import { join } from 'node:path';
 import { readJson, writeJson } from '../process/files.ts';
+import type { Target } from './fault.ts';
 import { profiles, type Profile, type ProfileName } from './profile.ts';
 
-export interface StormPlan {
+export interface Chosen {
   seed: number;
   seconds: number;
   profile: ProfileName;
+}
+
+export interface StormPlan extends Chosen {
   /** The addresses of two gateways, each of which takes any request. */
   gateways: readonly [string, string];
   authSecret: string;
@@ -18,19 +22,49 @@ export interface StormPlan {
 }
 
 const pathOf = (folder: string): string => join(folder, 'storm.json');
-const isPlan = (value: unknown): value is StormPlan =>
-  typeof value === 'object' && value !== null && 'seed' in value && 'gateways' in value;
+const isChosen = (value: unknown): value is Chosen =>
+  typeof value === 'object' && value !== null && 'seed' in value;
+const isPlan = (chosen: Chosen): chosen is StormPlan => 'gateways' in chosen;
 
 export const stackFolderOf = (folder: string): string => join(folder, 'stack');
 
-export function writePlan(folder: string, plan: StormPlan): void {
+export const writePlan = (folder: string, plan: Chosen | StormPlan): void =>
   writeJson(pathOf(folder), plan, 0o600);
+
+export function readChosen(folder: string): Chosen {
+  const chosen = readJson(pathOf(folder));
+  if (!isChosen(chosen)) throw new RangeError(`${folder} is no folder of a storm`);
+  return chosen;
 }
 
 export function readPlan(folder: string): StormPlan & { rules: Profile } {
-  const plan = readJson(pathOf(folder));
-  if (!isPlan(plan)) throw new RangeError(`${folder} is no folder of a storm`);
+  const plan = readChosen(folder);
+  if (!isPlan(plan)) throw new RangeError(`the storm of ${folder} ended before it had begun`);
   return { ...plan, rules: profiles[plan.profile] };
 }
 
-export const hasPlan = (folder: string): boolean => isPlan(readJson(pathOf(folder)));
+/** `live.json`: the processes that the stack's own list lacks, as they are now. The process of the stack writes it. */
+export interface Live {
+  /** Without a pid while it is dead. */
+  second?: { url: string; pid?: number | undefined };
+  owners: Partial<Record<Target, number[]>>;
+  nodes: readonly Node[];
+}
+
+/** A node of the cluster; without a pid while it is dead. */
+export interface Node {
+  name: string;
+  monitorUrl: string;
+  pid?: number | undefined;
+}
+
+const livePathOf = (folder: string): string => join(folder, 'live.json');
+const isLive = (value: unknown): value is Live =>
+  typeof value === 'object' && value !== null && 'nodes' in value;
+
+export const writeLive = (folder: string, live: Live): void => writeJson(livePathOf(folder), live);
+
+export function readLive(folder: string): Live {
+  const live = readJson(livePathOf(folder));
+  return isLive(live) ? live : { owners: {}, nodes: [] };
+}

@@ -1,16 +1,9 @@
 // How hard a storm blows: how many callers there are, what they may push, and how often a fault strikes.
-import type { ClusterFault } from './cluster/fault.ts';
-import type { PlannedFault } from './fault.ts';
+import type { ClusterFault, PlannedFault } from './fault.ts';
 
 export const profileNames = [
-  'usual',
-  'late',
-  'brief',
-  'cluster',
-  'cluster-rolls',
-  'cluster-brief',
-  'owners',
-] as const;
+  ...(['usual', 'late', 'brief', 'cluster', 'cluster-rolls', 'cluster-brief', 'owners'] as const),
+];
 export type ProfileName = (typeof profileNames)[number];
 
 export type Span = readonly [least: number, most: number];
@@ -78,20 +71,13 @@ export interface FailoverBounds {
   deliveriesMs: number;
 }
 
+const [one, few, many] = [[1, 1] as const, [2, 20] as const, [101, 500] as const];
+
 const usual: Profile = {
   integrations: ['storm-a', 'storm-b', 'storm-c'],
   privateLanes: 3,
   hotLanes: 2,
-  sizes: [
-    [1, 1],
-    [1, 1],
-    [2, 20],
-    [2, 20],
-    [21, 100],
-    [101, 500],
-    [101, 500],
-    [101, 500],
-  ],
+  sizes: [one, one, few, few, [21, 100], many, many, many],
   receivers: 'mixed',
   pauseMs: [20, 250],
   flood: { callers: 3, records: 30, burst: 10, pauseMs: [2_000, 5_000] },
@@ -135,10 +121,7 @@ const clusterScript: readonly ClusterFault[] = [
 const { flood: _flood, ...unflooded } = usual;
 const cluster: Profile = {
   ...unflooded,
-  sizes: [
-    [1, 1],
-    [2, 5],
-  ],
+  sizes: [one, [2, 5]],
   receivers: 'steady',
   pauseMs: [700, 1_300],
   cluster: clusterScript,
@@ -161,11 +144,7 @@ const owners: Profile = {
   integrations: Array.from({ length: 40 }, (_, n) => `storm-${n}`),
   privateLanes: 1,
   hotLanes: 0,
-  sizes: [
-    [1, 1],
-    [2, 20],
-    [21, 40],
-  ],
+  sizes: [one, few, [21, 40]],
   receivers: 'many',
   pauseMs: [2_000, 6_000],
   faultEveryMs: [2_000, 6_000],

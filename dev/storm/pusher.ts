@@ -2,42 +2,25 @@
 import type { Random } from '../fuzz/random.ts';
 import type { Caller } from './caller.ts';
 import { isItem } from './check/fields.ts';
-import { clockMs } from './clock.ts';
-import type { LedgerFile } from './ledger.ts';
-import type { BegunLine, EndedLine, Plural, PushAnswered, RunsReadLine } from './lines.ts';
+import { clockMs, type LedgerFile } from './ledger.ts';
+import type { BegunLine, EndedLine, PushAnswered, RunsReadLine } from './lines.ts';
 
-export interface Batch {
-  plural: Plural;
-  items: readonly unknown[];
-  drafting: boolean;
-  wrong: BegunLine['wrong'];
-  action?: BegunLine['action'];
-}
+export type Batch = Pick<BegunLine, 'plural' | 'items' | 'drafting' | 'wrong' | 'action'>;
 
-export interface Pusher {
-  readonly lane: string;
-  readonly integration: string;
-  /** The name of the next push; no two pushes of a storm share one. */
-  nextName(): string;
-  push(name: string, batch: Batch): Promise<EndedLine>;
-}
+export type Pusher = ReturnType<typeof openPusher>;
 
 export interface PusherOptions {
   lane: string;
   integration: string;
   caller: Caller;
   random: Random;
-  files: {
-    begun: LedgerFile<BegunLine>;
-    ended: LedgerFile<EndedLine>;
-    runsRead: LedgerFile<RunsReadLine>;
-  };
+  files: { begun: LedgerFile<BegunLine>; ended: LedgerFile<EndedLine>; runsRead: LedgerFile<RunsReadLine> };
 }
 
 const hangUpChance = 0.03;
 const readRunsChance = 0.1;
 
-export function openPusher({ lane, integration, caller, random, files }: PusherOptions): Pusher {
+export function openPusher({ lane, integration, caller, random, files }: PusherOptions) {
   let count = 0;
 
   /** A caller may ask right after its answer for the run of its push. */
@@ -52,8 +35,9 @@ export function openPusher({ lane, integration, caller, random, files }: PusherO
   return {
     lane,
     integration,
-    nextName: () => `${lane}.${(count += 1)}`,
-    async push(name, batch) {
+    /** The name of the next push; no two pushes of a storm share one. */
+    nextName: (): string => `${lane}.${(count += 1)}`,
+    async push(name: string, batch: Batch): Promise<EndedLine> {
       const { plural, items, drafting, action } = batch;
       const gateway = random.integer(2);
       const body =
@@ -66,16 +50,15 @@ export function openPusher({ lane, integration, caller, random, files }: PusherO
       files.begun.write({ push: name, lane, integration, ...batch, gateway, begunMs: clockMs(), begunAt });
       const answer = await caller.ask({ method: 'POST', path, body, gateway, hangUpAfterMs });
       const { outcome, headers, endedMs } = answer;
-      const ended: EndedLine =
-        outcome === 200
-          ? { push: name, endedMs, outcome, ...readAnswer(answer.body), syncId: String(headers['x-sync-id']) }
-          : {
-              push: name,
-              endedMs,
-              outcome,
-              retryAfter: headers['retry-after'],
-              problem: answer.body.slice(0, 300),
-            };
+      const [retryAfter, problem] = [headers['retry-after'], answer.body.slice(0, 300)];
+      const ended: EndedLine = {
+        push: name,
+        endedMs,
+        outcome,
+        ...(outcome === 200
+          ? { ...readAnswer(answer.body), syncId: String(headers['x-sync-id']) }
+          : { retryAfter, problem }),
+      };
       files.ended.write(ended);
       if (outcome === 200 && random.chance(readRunsChance)) await readRuns();
       return ended;

@@ -3,11 +3,10 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Random } from '../fuzz/random.ts';
-import { clockMs } from './clock.ts';
 import { openDescribed } from './described.ts';
 import { react, type Behaviour } from './endpoints.ts';
 import { talkOn } from './hostile.ts';
-import type { LedgerFile } from './ledger.ts';
+import { clockMs, type LedgerFile } from './ledger.ts';
 import type { DeliveryLine } from './lines.ts';
 import { bodyHashOf, readSignature } from './signed.ts';
 
@@ -36,7 +35,9 @@ export async function startReceiver(
       response.writeHead(404).end();
       return;
     }
-    const { status, afterMs } = react(endpoint.behaviour, { nowMs: clockMs(), random });
+    const drill = request.headers['x-webhook-drill'] === 'true';
+    const behaviour = drill ? 'refusing' : endpoint.behaviour;
+    const { status, afterMs } = react(behaviour, { nowMs: clockMs(), random });
     await endpoint.registered;
     if (afterMs > 0) await wait(afterMs);
     const { headers } = request;
@@ -51,6 +52,7 @@ export async function startReceiver(
       atMs: clockMs(),
       status: isHeard ? status : 0,
       ...readSignature(headers, body, endpoint.secrets),
+      ...(drill ? { drill } : {}),
       undescribed: described.faultOfDelivery(kind, headers, body),
       bodyHash: bodyHashOf(body),
     });

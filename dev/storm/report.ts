@@ -7,10 +7,7 @@ export function describe({ figures, tallies }: Verdict): string {
   const found = [...tallies].map(([name, { count, examples }]) =>
     [
       `\n${count} × ${name}: ${violationClasses[name]}`,
-      ...examples.flatMap(({ what, timeline = [] }) => [
-        `  ${what}`,
-        ...timeline.map((line) => `      ${line}`),
-      ]),
+      ...examples.flatMap(({ what, timeline }) => [`  ${what}`, ...timeline.map((line) => `      ${line}`)]),
     ].join('\n'),
   );
   const count = countOf({ tallies });

@@ -1,6 +1,9 @@
 // One process of a storm, seen from within: it gets its orders over its channel, answers when each is done, and ends
 // with the channel, however its starter ended.
+import { setTimeout as wait } from 'node:timers/promises';
+import { openLog } from '@integration-sync/runtime/log';
 import { endSignals } from '../process/signals.ts';
+import { clockMs, openLedgerFile } from './ledger.ts';
 
 /** An order of the starter; `Done` is the reply. */
 export interface Told {
@@ -12,30 +15,40 @@ export interface Done {
   failed?: string;
 }
 
-export type Deeds = Readonly<Record<string, () => Promise<unknown>>>;
+export const folder = process.argv[2] ?? '';
 
-export const folderOfRole = (): string => process.argv[2] ?? '';
+export const log = openLog({ service: 'storm', level: 'silent' });
+
+/** Aborted when the role is to stop what it does. */
+export const stop = new AbortController();
+export const stopped = stop.signal;
+
+/** Ends early when the role is to stop. */
+export const pause = async (ms: number): Promise<void> =>
+  wait(ms, undefined, { signal: stopped }).catch(() => undefined);
 
 export const say = (line: string): void => void process.send?.({ say: line });
+
+/** A failure of the run itself counts against it. */
+export function note(text: string, isViolation = true): void {
+  using notes = openLedgerFile(folder, 'notes');
+  notes.write({ atMs: clockMs(), note: text, ...(isViolation ? { isViolation } : {}) });
+}
+
+export const noteFailure = (error: unknown): void => note(String(error));
+
+export type Deeds = Readonly<Record<string, () => Promise<unknown>>>;
 
 /** `end` is done when the channel is gone, before the process exits. */
 export function takeRole(deeds: Deeds, end: () => Promise<void> = async () => undefined): void {
   // The terminal signals them all at once; the starter decides which ends when.
   for (const signal of endSignals) process.on(signal, () => undefined);
-  process.on('message', (message: Told) => {
-    void carryOut(deeds, message.tell);
+  process.on('message', ({ tell: done }: Told) => {
+    const send = (reply: Omit<Done, 'done'>): void => void process.send?.({ done, ...reply });
+    Promise.resolve(deeds[done]?.()).then(
+      (result) => send({ result }),
+      (error: unknown) => send({ failed: error instanceof Error ? `${error.stack}` : String(error) }),
+    );
   });
-  process.on('disconnect', () => {
-    void end().finally(() => process.exit());
-  });
-}
-
-async function carryOut(deeds: Deeds, name: string): Promise<void> {
-  const done: Done = { done: name };
-  try {
-    done.result = await deeds[name]?.();
-  } catch (error) {
-    done.failed = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  }
-  process.send?.(done);
+  process.on('disconnect', () => void end().finally(() => process.exit()));
 }

@@ -4,8 +4,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Store } from '@integration-sync/runtime/store';
 import { eventsStream } from '@integration-sync/contracts';
+
 import { isMeantFor } from './check/deliveries.ts';
-import { followLedger } from './follower.ts';
+import { isTaken, nameOf } from './check/facts.ts';
 import { readLedger } from './ledger.ts';
 import type { EventLine } from './lines.ts';
 
@@ -45,9 +46,9 @@ const quietLooks = 50;
 const lookEveryMs = 1_000;
 
 export interface Arrivals {
-  bus: Bus;
+  bus: Pick<Bus, 'streamFacts'>;
   folder: string;
-  readEvents: (bus: Bus) => Promise<EventLine[]>;
+  readEvents: () => Promise<EventLine[]>;
   /** `endpoint event` of each event that was given up. */
   readGivenUp: () => Promise<ReadonlySet<string>>;
 }
@@ -55,29 +56,26 @@ export interface Arrivals {
 /** Waits until every receiver has all its events, or nothing has come for a while. */
 export async function untilDelivered({ bus, folder, readEvents, readGivenUp }: Arrivals): Promise<void> {
   const endpoints = await readLedger(folder, 'endpoints');
-  const taken = new Set<string>();
-  const follows = [followLedger(folder, 'deliveries'), followLedger(folder, 'hits')];
-  let [lastSequence, wanted] = [-1, new Set<string>()];
+  let [lastSequence, wanted, count] = [-1, [''], 0];
   for (let quiet = 0; quiet < quietLooks; quiet += 1) {
     const facts = await bus.streamFacts(eventsStream);
     if (facts.lastSequence !== lastSequence) {
       lastSequence = facts.lastSequence;
-      const events = await readEvents(bus);
-      wanted = new Set(
-        endpoints.flatMap((endpoint) =>
-          events.filter((event) => isMeantFor(event, endpoint)).map(({ id }) => `${endpoint.endpoint} ${id}`),
-        ),
-      );
-      for (const name of taken) wanted.delete(name);
+      const events = await readEvents();
+      wanted = endpoints.flatMap((of) => {
+        const meant = events.filter((event) => isMeantFor(event, of));
+        return meant.map(({ id }) => nameOf({ endpoint: of.endpoint, event: id }));
+      });
     }
-    for (const { endpoint, event, status } of follows.flatMap((follow) => follow())) {
-      if (status < 200 || status >= 300 || taken.has(`${endpoint} ${event}`)) continue;
-      taken.add(`${endpoint} ${event}`);
-      wanted.delete(`${endpoint} ${event}`);
-      quiet = 0;
+    const lines = [...(await readLedger(folder, 'deliveries')), ...(await readLedger(folder, 'hits'))];
+    const taken = new Set(lines.filter(isTaken).map(nameOf));
+    if (taken.size > count) quiet = 0;
+    count = taken.size;
+    const missing = wanted.filter((name) => !taken.has(name));
+    if (quiet > 2) {
+      const givenUp = missing.length === 0 ? new Set() : await readGivenUp();
+      if (missing.every((name) => givenUp.has(name))) return;
     }
-    if (wanted.size > 0 && quiet > 2) for (const name of await readGivenUp()) wanted.delete(name);
-    if (wanted.size === 0 && quiet > 2) return;
     await wait(lookEveryMs);
   }
 }

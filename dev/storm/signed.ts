@@ -3,18 +3,8 @@ import { createHmac, hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { Webhook } from 'standardwebhooks';
 
-export interface Signed {
-  /** The library verifies the delivery with one of the secrets. */
-  genuine: boolean;
-  /** The index of the secret that made the plain signature; -1 if none of them did. */
-  signer: number;
-}
-
-export function readSignature(
-  headers: IncomingHttpHeaders,
-  body: string,
-  secrets: readonly string[],
-): Signed {
+/** `genuine`: the library verifies it with one of the secrets. `signer`: the index of the one that made the plain signature, or -1. */
+export function readSignature(headers: IncomingHttpHeaders, body: string, secrets: readonly string[]) {
   const header = (name: string): string => String(headers[name] ?? '');
   const names = ['webhook-id', 'webhook-timestamp', 'webhook-signature'];
   const signed = Object.fromEntries(names.map((name) => [name, header(name)]));

@@ -4,12 +4,10 @@ import { execFileSync } from 'node:child_process';
 import { withDescendants } from '../process/family.ts';
 import { sendSignal } from '../process/identity.ts';
 import { readFacts } from '../stack/facts.ts';
-import { clockMs } from './clock.ts';
 import type { PlannedFault, Target } from './fault.ts';
+import { clockMs } from './ledger.ts';
 import type { FaultLine } from './lines.ts';
-import { stackFolderOf } from './plan.ts';
-import { readSecondGateway } from './second-gateway.ts';
-import { pidsOfOwners } from './owners.ts';
+import { readLive, stackFolderOf } from './plan.ts';
 
 export interface Striker extends Disposable {
   /** Undefined if no process of the target lives now, or if it is frozen already. */
@@ -47,21 +45,17 @@ export function openStriker(folder: string, stackPid: number): Striker {
   };
 }
 
-function pidsOf(folder: string, target: Target): number[] {
-  if (target === 'gateway-2') {
-    const pid = readSecondGateway(folder)?.pid;
-    return pid === undefined ? [] : [pid];
-  }
+export function pidsOf(folder: string, target: Target): number[] {
+  const { second, owners } = readLive(folder);
+  if (target === 'gateway-2') return second?.pid === undefined ? [] : [second.pid];
   const pids = readFacts(stackFolderOf(folder))?.pids ?? {};
-  const ofOwners = pidsOfOwners(folder)[target] ?? [];
-  if (ofOwners.length > 0) return [...(pids[target] ?? []), ...ofOwners];
-  if (target !== 'database' && target !== 'postgresql') return pids[target] ?? [];
+  if (target !== 'database' && target !== 'postgresql')
+    return [...(pids[target] ?? []), ...(owners[target] ?? [])];
   const engines = pids['mongodb'] ?? [];
-  const postgres = engines.filter((pid) => isPostgres(pid));
+  const postgres = engines.filter(isPostgres);
   // Under mongod there is no PostgreSQL; then it is mongod that is struck.
-  return target === 'postgresql' && postgres.length > 0
-    ? postgres
-    : engines.filter((pid) => !postgres.includes(pid));
+  const isOther = target === 'database' || postgres.length === 0;
+  return isOther ? engines.filter((pid) => !postgres.includes(pid)) : postgres;
 }
 
 /** The signal to end in good order. At SIGTERM, PostgreSQL waits for its sessions to end, which never happens. */

@@ -172,6 +172,30 @@ a rotation gives its caller a secret that signs nothing
 services/webhooks/src/api/endpoints.ts
 -        $set: { secret: vault.seal(secret, endpoint._id), previousSecrets, isRotated: true },
 +        $set: { secret: endpoint.secret, previousSecrets, isRotated: true },
+
+numbers-stay draft 16
+a statement keeps the first reference number of its batch
+services/batches/src/dds.ts
+-      referenceNumber: textOf(fields, 'ddsReferenceNumber'),
++      referenceNumber: before?.referenceNumber ?? textOf(fields, 'ddsReferenceNumber'),
+
+redrafted-in-silence draft 16
+a statement that changes is not announced
+shared/sync/src/announcing/announcement.ts
+-    const { entry, made, changed } = draft;
++    const [{ entry, made }, changed] = [draft, []];
+
+late-pushes-missed overdue 16
+a push before the due time does not count once that time has passed
+services/catalog/src/expectations/checks.ts
+-    if (!inTime.isNewer) return missed(last, inTime, at);
++    return missed(last, inTime, at);
+
+drill-counts drill 16
+a drill is counted as a failure of its endpoint
+services/webhooks/src/endpoints/store.ts
+-      { $set: { drilledAt: at } },
++      { $set: { drilledAt: at, failures: 1 } },
 `;
 
 export const breakages: readonly Breakage[] = texts.trim().split('\n\n').map(readBreakage);

@@ -1,23 +1,21 @@
-// Checks each answer by itself: its status, and for 200, whether it gives the right outcome of each item.
+// Each answer by itself: its status, and for 200, whether it gives the right outcome of each item, and refers to what is there.
 import type { FaultLine } from '../lines.ts';
+import type { Check } from './facts.ts';
 import { isItem } from './fields.ts';
-import { isAcknowledged, type Push } from './push.ts';
-import { reasonsByPosition } from './references.ts';
-import type { Report } from './violations.ts';
+import { isAcknowledged, isAnswered, type Answered, type Push } from './push.ts';
+import { openReferences, referenceRules } from './references.ts';
 
-export function checkAnswers(pushes: readonly Push[], report: Report): void {
-  for (const push of pushes) {
-    if (!isAcknowledged(push)) continue;
-    const fault = faultOf(push);
-    if (fault !== undefined) report({ class: 'answer', what: `push ${push.id} (${push.plural}): ${fault}` });
+export const checkAnswers: Check = ({ pushes }, report) => {
+  for (const push of pushes.filter(isAcknowledged)) {
+    const fault = isAnswered(push) ? faultOf(push) : 'answered 200 without X-Sync-Id or a body';
+    if (fault !== undefined) report('answer', `push ${push.id} (${push.plural}): ${fault}`);
   }
-}
+};
 
 /** The first fault of an answer. */
-function faultOf(push: Push): string | undefined {
-  const { answer, items, syncId } = push;
-  if (answer === undefined || syncId === undefined) return 'answered 200 without X-Sync-Id or a body';
-  const { records, errors } = answer;
+function faultOf(push: Answered): string | undefined {
+  const { answer, items } = push;
+  const { records, errors, ddsCreated } = answer;
   if (records.length !== items.length) return `${items.length} items and ${records.length} records`;
   const count = (status: string): number => records.filter((record) => record.status === status).length;
   if (answer.created !== count('CREATED'))
@@ -26,22 +24,30 @@ function faultOf(push: Push): string | undefined {
     return `updated ${answer.updated}, but ${count('UPDATED')} are UPDATED`;
   if (errors.length !== count('ERROR')) return `${errors.length} errors, but ${count('ERROR')} are ERROR`;
   if (answer.success !== (errors.length === 0)) return `success is ${answer.success}`;
-  if (push.plural === 'batches' && push.action === undefined && answer.ddsCreated === undefined)
+  if (push.plural === 'batches' && push.action === undefined && ddsCreated === undefined)
     return 'no ddsCreated';
-  if (!push.drafting && (answer.ddsCreated ?? []).length > 0) return 'drafts that were not asked for';
-  return push.items.map((item, position) => faultOfItem(push, item, position)).find(Boolean);
+  if (!push.drafting && ddsCreated?.some(({ status }) => status === 'DRAFT'))
+    return 'drafts that were not asked for';
+  const reasons = reasonsOf(push);
+  return items.map((item, position) => faultOfItem(push, { item, position, reasons })).find(Boolean);
 }
 
-function faultOfItem(push: Push, item: unknown, position: number): string | undefined {
-  const record = push.answer?.records[position];
+interface Of {
+  item: unknown;
+  position: number;
+  reasons: ReadonlyMap<number, string>;
+}
+
+function faultOfItem({ answer, wrong }: Answered, { item, position, reasons }: Of): string | undefined {
+  const record = answer.records[position];
   if (record === undefined) return `no record ${position}`;
   const { externalId, internalId, status } = record;
   const pushed = isItem(item) && typeof item['externalId'] === 'string' ? item['externalId'] : '';
   if (externalId !== pushed) return `record ${position} is of ${externalId}, item is of ${pushed}`;
   if ((status === 'ERROR') !== (internalId === ''))
     return `record ${position} is ${status} with id "${internalId}"`;
-  const reason = reasonsByPosition(push).get(position);
-  const expected = push.wrong.get(position);
+  const reason = reasons.get(position);
+  const expected = wrong.get(position);
   if (expected === undefined) {
     const isReference = reason === undefined || /not found\. Sync \w+ first\.$/.test(reason);
     return isReference ? undefined : `right item ${position} was refused: ${reason}`;
@@ -52,9 +58,32 @@ function faultOfItem(push: Push, item: unknown, position: number): string | unde
     : `wrong item ${position}: "${reason}" instead of "${expected} …"`;
 }
 
-type Strike = Pick<FaultLine, 'target' | 'atMs' | 'untilMs'>;
+/** By position. `errors` has one entry for each record that is ERROR, in the same order. */
+function reasonsOf({ answer: { records, errors } }: Answered): Map<number, string> {
+  const refused = [...records.entries()].filter(([, { status }]) => status === 'ERROR');
+  return new Map(refused.map(([position], nth) => [position, errors[nth]?.error ?? '']));
+}
 
-const targetOf = (gateway: number): string => (gateway === 0 ? 'gateway' : 'gateway-2');
+/** Existing targets are accepted, missing ones refused in the words of the contract. */
+export const checkReferences: Check = ({ pushes }, report) => {
+  const references = openReferences(pushes);
+  for (const push of pushes.filter(isAnswered)) {
+    const rule = referenceRules[push.plural];
+    if (rule === undefined) continue;
+    const reasons = reasonsOf(push);
+    for (const [position, item] of push.items.entries()) {
+      if (!isItem(item)) continue;
+      const verdict = references.judge(push, item);
+      const target = String(item[rule.field]);
+      const words = `${rule.noun} with externalId "${target}" not found. Sync ${rule.plural} first.`;
+      const reason = reasons.get(position) ?? '';
+      const refused = reason.includes(verdict === 'absent' ? words : ' not found. Sync ');
+      if (verdict === 'unknown' || refused === (verdict === 'absent')) continue;
+      const said = `was ${verdict}, and was ${refused ? 'refused' : 'accepted'}`;
+      report('reference', `push ${push.id}, item ${position}: ${target} ${said}`);
+    }
+  }
+};
 
 /** The ledger notes a fault this long before the fault strikes at most. */
 const noteMs = 50;
@@ -63,37 +92,33 @@ const endingMs = 1_000;
 /** Longer than any machine takes to start a gateway again. */
 const backMsMax = 60_000;
 
-export function checkStatuses(pushes: readonly Push[], faults: readonly Strike[], report: Report): void {
+export const checkStatuses: Check = ({ pushes, faults }, report) => {
   const isStruck = openStrikes(pushes, faults);
   for (const push of pushes) {
-    const { outcome } = push;
+    const { id, outcome, plural, items, begunMs, endedMs, problem = '' } = push;
     if (outcome === 200 || outcome === 504 || outcome === 'hung-up') continue;
     if (outcome === 503 && push.retryAfter !== undefined) continue;
     if ((outcome === 'broken' || outcome === 'refused') && isStruck(push)) continue;
     // The storm ended this caller before it had an answer.
-    if (push.endedMs === Infinity) continue;
-    const how = outcome === 503 ? '503 without Retry-After' : outcome;
-    report({
-      class: 'status',
-      what: `push ${push.id} (${push.plural}, ${push.items.length} items) ended with ${how} after ${Math.round(push.endedMs - push.begunMs)} ms: ${push.problem ?? ''}`,
-    });
+    if (endedMs === Infinity) continue;
+    const how = `${outcome === 503 ? '503 without Retry-After' : outcome} after ${Math.round(endedMs - begunMs)} ms`;
+    report('status', `push ${id} (${plural}, ${items.length} items) ended with ${how}: ${problem}`);
   }
-}
+};
 
 /** Connections to a gateway may fail from the moment of the strike until the gateway has answered a later push. */
-function openStrikes(pushes: readonly Push[], faults: readonly Strike[]): (push: Push) => boolean {
-  const strikes = faults
-    .filter(({ target }) => target === 'gateway' || target === 'gateway-2')
-    .map(({ target, atMs, untilMs }) => {
-      const next = pushes.find(
-        ({ gateway, begunMs, outcome }) =>
-          targetOf(gateway) === target && begunMs > untilMs + endingMs && typeof outcome === 'number',
-      );
-      return { target, atMs, backMs: Math.min(next?.begunMs ?? Infinity, untilMs + backMsMax) };
-    });
+function openStrikes(pushes: readonly Push[], faults: readonly FaultLine[]): (push: Push) => boolean {
+  const strikes = ['gateway', 'gateway-2'].flatMap((name, nth) =>
+    faults
+      .filter(({ target }) => target === name)
+      .map(({ atMs, untilMs }) => {
+        const next = pushes.find(
+          ({ gateway, begunMs, outcome }) =>
+            gateway === nth && begunMs > untilMs + endingMs && typeof outcome === 'number',
+        );
+        return { nth, atMs, backMs: Math.min(next?.begunMs ?? Infinity, untilMs + backMsMax) };
+      }),
+  );
   return ({ gateway, begunMs, endedMs }) =>
-    strikes.some(
-      ({ target, atMs, backMs }) =>
-        target === targetOf(gateway) && atMs - noteMs <= endedMs && begunMs <= backMs,
-    );
+    strikes.some(({ nth, atMs, backMs }) => nth === gateway && atMs - noteMs <= endedMs && begunMs <= backMs);
 }

@@ -1,19 +1,10 @@
 // The attempt logs, beside what receivers saw: each attempt is in the log, tries of an event are 1, 5 and 30 s apart, and the
 // tenth failure in a row disables an endpoint.
 import { attemptDelaysMs, limits, type DeliveryAttempt } from '@integration-sync/contracts';
-import type { AttemptLogLine, DeliveryLine, EndpointLine, EventLine, FaultLine } from '../lines.ts';
-import type { Push } from './push.ts';
-import { seconds } from './story.ts';
-import { openDates, openStruck, touchesDeliveries, type IsStruck } from './times.ts';
+import type { AttemptLogLine, DeliveryLine } from '../lines.ts';
+import type { Check } from './facts.ts';
+import { seconds, type IsStruck } from './times.ts';
 import type { Report } from './violations.ts';
-
-interface Seen {
-  attempts: readonly AttemptLogLine[];
-  deliveries: readonly DeliveryLine[];
-  endpoints: readonly EndpointLine[];
-  events: readonly EventLine[];
-  faults: readonly FaultLine[];
-}
 
 interface Entry {
   event: string;
@@ -26,9 +17,8 @@ interface Entry {
   status: number | null;
 }
 
-export function checkAttempts(pushes: readonly Push[], seen: Seen, report: Report): void {
-  const toLedger = openDates(pushes);
-  const isStruck = openStruck(seen.faults.filter(touchesDeliveries));
+export const checkAttempts: Check = (seen, report) => {
+  const { toLedger, isDeliveryStruck: isStruck } = seen;
   const hits = Map.groupBy(seen.deliveries, ({ endpoint }) => endpoint);
   const logs = new Map(seen.attempts.map((log) => [log.endpoint, log]));
   const entryOf = (entry: DeliveryAttempt): Entry => {
@@ -41,7 +31,7 @@ export function checkAttempts(pushes: readonly Push[], seen: Seen, report: Repor
   for (const { endpoint, behaviour } of seen.endpoints) {
     const log = logs.get(endpoint);
     if (log === undefined) {
-      report({ class: 'attempt-log', what: `${endpoint} has no log` });
+      report('attempt-log', `${endpoint} has no log`);
       continue;
     }
     const newest = log.newest.map(entryOf);
@@ -58,9 +48,9 @@ export function checkAttempts(pushes: readonly Push[], seen: Seen, report: Repor
     if (!('consecutiveFailures' in data) || data.reason !== 'failures') continue;
     const failures = data.consecutiveFailures;
     if (failures === limits.failuresBeforeDisabling) continue;
-    report({ class: 'disabling', what: `${id}: disabled after ${failures} failures` });
+    report('disabling', `${id}: disabled after ${failures} failures`);
   }
-}
+};
 
 interface Of {
   name: string;
@@ -92,7 +82,7 @@ function checkKept(
     const taken = ofEvent.filter(({ status }) => status >= 200 && status < 300).length;
     if (succeeded > taken) {
       const what = `${name}: ${succeeded} attempts of ${event} succeeded by the log, and its receiver took it ${taken} times`;
-      report({ class: 'attempt-log', what });
+      report('attempt-log', what);
     }
     const isJudged = ofEvent.every(
       ({ atMs }) =>
@@ -102,7 +92,7 @@ function checkKept(
     );
     if (!isJudged || logged.length >= ofEvent.length) continue;
     const what = `${name}: ${logged.length} entries of ${event}, which came ${ofEvent.length} times, last at ${seconds(ofEvent.at(-1)?.atMs ?? 0)}`;
-    report({ class: 'attempt-log', what });
+    report('attempt-log', what);
   }
 }
 
@@ -136,7 +126,7 @@ function checkSaid(
     if (own !== undefined || said === undefined || status === 0) continue;
     if (isStruck(begunMs - lostAfterMs, atMs + writtenWithinMs)) continue;
     const what = `${name}: ${event} was answered ${status} after ${seconds(atMs - begunMs)}; its entry says ${said.status} after ${seconds(said.endedMs - said.begunMs)}`;
-    report({ class: 'attempt-log', what });
+    report('attempt-log', what);
   }
 }
 
@@ -156,16 +146,15 @@ function checkTries(entries: readonly Entry[], { name, isStruck, report }: Of): 
       const isPromised = delayMs === undefined || nextMs === Infinity;
       if (!isPromised && !isStruck(begunMs, endedMs + lateMsMax) && !isAbout(waitMs, delayMs)) {
         const what = `${name}: after attempt ${attempt} of ${event} the next was to come in ${seconds(waitMs)}`;
-        report({ class: 'schedule', what });
+        report('schedule', what);
       }
-      if (attempt > attemptDelaysMs.length)
-        report({ class: 'schedule', what: `${name}: attempt ${attempt} of ${event}` });
+      if (attempt > attemptDelaysMs.length) report('schedule', `${name}: attempt ${attempt} of ${event}`);
       // A killed replica loses its newest log entries, so an entry of the attempt before that began later is of a replay.
       const before = tries.filter((other) => other.attempt === attempt - 1 && other.begunMs < begunMs);
       const dueMs = Math.min(...before.map((other) => other.endedMs)) + (attemptDelaysMs[attempt - 1] ?? 0);
       if (before.length === 0 || begunMs >= dueMs - roundingMs) continue;
       const what = `${name}: attempt ${attempt} of ${event} came ${seconds(dueMs - begunMs)} too early`;
-      report({ class: 'schedule', what });
+      report('schedule', what);
     }
   }
 }
@@ -192,7 +181,7 @@ function checkDisabling(
     if (begunMs >= wellMs) return;
     if (counted >= limits.failuresBeforeDisabling && begunMs > lastMs + disabledWithinMs) {
       const what = `${name} was tried once more ${seconds(begunMs - lastMs)} after ${counted} failures in a row`;
-      report({ class: 'disabling', what });
+      report('disabling', what);
       return;
     }
     if (counted >= limits.failuresBeforeDisabling || begunMs < lastMs - roundingMs) continue;

@@ -1,57 +1,74 @@
-// Due-diligence statements: one for each batch that an acknowledged push with autoCreateDDS accepted, and never a second one; in one
-// answer where there was an answer, and announced once, both the same. The listing differs where a later push has filled in a field.
-import type { DdsEntry } from '@integration-sync/contracts';
-import type { DraftLine, EventLine } from '../lines.ts';
-import { syncIdOf } from './events.ts';
-import { keyOf, type History, type RecordHistory } from './history.ts';
-import { isAcknowledged, isUncertain } from './push.ts';
-import type { Report } from './violations.ts';
+// Due-diligence statements: one for each batch that an acknowledged push with autoCreateDDS accepted, or that has a reference number,
+// and never a second one; in one answer where there was an answer, and announced once, both the same. The listing differs where a later
+// push has filled in a field or changed a number: its numbers are the batch's, and each change of them is announced once.
+import { ddsAnnounced, type DdsAnnounced, type DdsEntry } from '@integration-sync/contracts';
+import type { Item } from '../lines.ts';
+import { syncIdOf, type Check, type RecordEvent } from './facts.ts';
+import { textInOrder as textOf } from './fields.ts';
+import type { RecordHistory } from './history.ts';
+import { isAnswered, isUncertain, keyOf } from './push.ts';
 
 interface Told {
+  integration: string;
   /** The source of the entry: the sync id of a push, or `GET /dds`. */
   by: string;
   entry: DdsEntry;
+  /** Of an announced change. */
+  changed?: readonly DdsAnnounced[];
 }
 
-export function checkDrafts(
-  history: History,
-  { listed, events }: { listed: readonly DraftLine[]; events: readonly EventLine[] },
-  { isPending, report }: { isPending: (key: string) => boolean; report: Report },
-): void {
+export const checkDrafts: Check = (facts, report) => {
+  const { pushes, records, drafts, events, stored, byRecord, isPending } = facts;
   const answered = groupByBatch(
-    history.pushes
-      .filter(isAcknowledged)
-      .flatMap(({ integration, answer, syncId = '' }) =>
-        (answer?.ddsCreated ?? []).map((entry) => ({ integration, by: syncId, entry })),
+    pushes
+      .filter(isAnswered)
+      .flatMap(({ integration, answer: { ddsCreated = [] }, syncId: by }) =>
+        ddsCreated.map((entry) => ({ integration, by, entry })),
       ),
   );
-  const kept = groupByBatch(listed.map(({ integration, entry }) => ({ integration, by: 'GET /dds', entry })));
-  const announced = groupByBatch(
-    events.flatMap(({ id, body: { event, integrationId: integration, data } }) =>
-      event === 'dds.created' && 'ddsId' in data ? [{ integration, by: syncIdOf(id), entry: data }] : [],
-    ),
+  const kept = groupByBatch(drafts.map(({ integration, entry }) => ({ integration, entry, by: 'GET /dds' })));
+  const told = events.flatMap(({ id, body: { integrationId: integration, data } }): Told[] => {
+    if (!('ddsId' in data)) return [];
+    const of = { integration, by: syncIdOf(id), entry: data };
+    return 'changedFields' in data ? [{ ...of, changed: data.changedFields }] : [of];
+  });
+  const announced = groupByBatch(told.filter(({ changed }) => changed === undefined));
+  const changes = groupByBatch(told.filter(({ changed }) => changed !== undefined));
+  const batches = new Map(
+    stored
+      .filter(({ plural }) => plural === 'batches')
+      .map(({ integration, plural, externalId, fields }) => [keyOf(integration, plural, externalId), fields]),
   );
-  const keys = new Set([...answered.keys(), ...kept.keys(), ...announced.keys(), ...wantedKeys(history)]);
-  for (const key of keys) {
-    const of = {
-      answered: answered.get(key) ?? [],
-      kept: kept.get(key) ?? [],
-      announced: announced.get(key) ?? [],
-    };
-    const fault = faultOf(history.records.get(key), of, isPending(key));
-    if (fault !== undefined) report({ class: 'draft', what: `${key}: ${fault}` });
+  const everywhere = (key: string): Everywhere => ({
+    answered: answered.get(key) ?? [],
+    kept: kept.get(key) ?? [],
+    announced: announced.get(key) ?? [],
+  });
+  const wantedKeys = [...records.values()]
+    .filter((record) => wanted(record).length > 0)
+    .map(({ key }) => key);
+  const keys = [answered, kept, announced, changes, batches].flatMap((all) => Array.from(all.keys()));
+  for (const key of new Set([...keys, ...wantedKeys])) {
+    const [of, record] = [everywhere(key), records.get(key)];
+    const later = changes.get(key) ?? [];
+    const ofNumbers = (): string | undefined =>
+      faultOfNumbers(of, batches.get(key) ?? {}, later) ??
+      unannounced(record, byRecord.get(key) ?? [], [...of.announced, ...later]);
+    const fault = faultOf(record, of, isPending(key)) ?? (isPending(key) ? undefined : ofNumbers());
+    if (fault !== undefined) report('draft', `${key}: ${fault}`);
   }
-}
+};
 
-function groupByBatch(all: readonly (Told & { integration: string })[]): Map<string, Told[]> {
-  return Map.groupBy(all, ({ integration, entry }) => keyOf(integration, 'batches', entry.batchExternalId));
-}
+const groupByBatch = (all: readonly Told[]): Map<string, Told[]> =>
+  Map.groupBy(all, ({ integration, entry }) => keyOf(integration, 'batches', entry.batchExternalId));
 
-const wantedKeys = ({ records }: History): string[] =>
-  [...records.values()].filter((record) => wanted(record).length > 0).map(({ key }) => key);
-
+/** The acknowledged pushes that asked for a statement, or gave the batch a reference number. */
 const wanted = ({ writes, plural }: RecordHistory) =>
-  plural === 'batches' ? writes.filter(({ push, acknowledged }) => acknowledged && push.drafting) : [];
+  plural === 'batches' ? writes.filter((write) => write.acknowledged && isAsking(write)) : [];
+
+const isAsking = ({ push, items }: RecordHistory['writes'][number]): boolean =>
+  push.drafting ||
+  (items.findLast((item) => item['ddsReferenceNumber'] !== undefined)?.['ddsReferenceNumber'] ?? '') !== '';
 
 interface Everywhere {
   answered: readonly Told[];
@@ -65,39 +82,43 @@ function faultOf(
   isPending: boolean,
 ): string | undefined {
   const asked = record === undefined ? [] : wanted(record);
-  const cutOff = record?.writes.some(({ push }) => push.drafting && isUncertain(push)) === true;
+  const cutOff = record?.writes.some((write) => isAsking(write) && isUncertain(write.push)) === true;
   if (kept.length > 1) return `${kept.length} statements are listed`;
   if (answered.length > 1) return `${answered.length} answers say that they drafted it`;
   if (announced.length > 1) return `${announced.length} announcements`;
   if (asked.length > 0 && kept.length === 0) return 'no statement, though one was asked for and acknowledged';
   if (answered.length > 0 && kept.length === 0) return 'an answer names a statement that is not listed';
   if (kept.length > 0 && asked.length === 0 && !cutOff) return 'a statement that no caller asked for';
-  if (asked.length > 0 && answered.length === 0 && !cutOff) return 'no answer says who drafted it';
+  // An answer names only what its push asked for.
+  const isNamed = asked.length > 0 && asked.every(({ push }) => push.drafting);
+  if (isNamed && answered.length === 0 && !cutOff) return 'no answer says who drafted it';
   if (announced.length < kept.length && !isPending) return 'the statement was not announced';
   if (announced.length > kept.length) return 'a statement was announced and is not listed';
   const [first] = answered;
   if (first !== undefined && announced.some(({ by }) => by !== first.by)) return 'another run announced it';
   const texts = new Set([...answered, ...announced].map(({ entry }) => textOf(entry)));
   if (texts.size > 1) return `shown in ${texts.size} ways: ${[...texts].join(' ')}`;
-  const [now] = kept;
-  const made = first ?? announced[0];
-  if (made !== undefined && now !== undefined && !isLater(now.entry, made.entry))
-    return `made as ${textOf(made.entry)}, and listed as ${textOf(now.entry)}`;
+  const now = kept[0]?.entry;
+  const made = (first ?? announced[0])?.entry;
+  if (made !== undefined && now !== undefined && !isLater(now, made))
+    return `made as ${textOf(made)}, and listed as ${textOf(now)}`;
   return record === undefined ? undefined : faultOfContent(record, first ?? announced[0] ?? kept[0]);
 }
 
 const filledIn = ['hsCode', 'countryOfProduction', 'quantity', 'unit'] as const;
+const given = [...filledIn, 'referenceNumber'] as const;
 
-/** A later push fills in a field that was unknown when the statement was made, so that it is not missing any more, and no more. */
+/**
+ * A later push fills in a field that was unknown when the statement was made, so that it is not missing any more, or changes what is
+ * announced; and no more.
+ */
 function isLater(now: DdsEntry, made: DdsEntry): boolean {
   const known = filledIn.filter((key) => made[key] === null && now[key] !== null);
-  const filled = Object.fromEntries(known.map((key) => [key, now[key]]));
-  const missing = made.missing.filter((key) => !known.some((one) => one === key));
-  return textOf({ ...made, ...filled, missing }) === textOf(now);
+  const unknown = made.status === 'DRAFT' ? made.missing : given.filter((key) => now[key] === null);
+  const missing = now.status === 'DRAFT' ? unknown.filter((key) => !known.some((one) => one === key)) : [];
+  const later = [...known, ...ddsAnnounced].map((key) => [key, now[key]]);
+  return textOf({ ...made, ...Object.fromEntries(later), missing }) === textOf(now);
 }
-
-const textOf = (entry: DdsEntry): string =>
-  JSON.stringify(Object.entries(entry).toSorted(([one], [other]) => (one < other ? -1 : 1)));
 
 /** Quantity and unit are those of the push that drafted, where an answer named that push. */
 function faultOfContent({ writes }: RecordHistory, told: Told | undefined): string | undefined {
@@ -105,9 +126,52 @@ function faultOfContent({ writes }: RecordHistory, told: Told | undefined): stri
   if (last === undefined || told === undefined) return undefined;
   for (const field of ['quantity', 'unit'] as const) {
     const pushed = last[field];
-    if (pushed !== undefined && told.entry[field] !== pushed) {
+    if (pushed !== undefined && told.entry[field] !== pushed)
       return `${field} is ${JSON.stringify(told.entry[field])} instead of ${JSON.stringify(pushed)}`;
-    }
   }
-  return told.entry.missing.length === 0 ? 'nothing is said to be missing' : undefined;
+  return told.entry.missing.length === 0 && told.entry.status === 'DRAFT'
+    ? 'nothing is said to be missing'
+    : undefined;
+}
+
+/** The statement beside its batch in the end, and the announced changes beside what the statement was and is. */
+function faultOfNumbers(
+  { kept: [now], announced: [made] }: Everywhere,
+  { ddsReferenceNumber: referenceNumber = null, ddsVerificationNumber: verificationNumber = null }: Item,
+  changes: readonly Told[],
+): string | undefined {
+  if (now === undefined) return referenceNumber === null ? undefined : 'no statement of its number';
+  const status = referenceNumber === null ? 'DRAFT' : 'REFERENCED';
+  const ofBatch = textOf({ status, referenceNumber, verificationNumber });
+  const shown = numbersOf(now.entry);
+  if (ofBatch !== shown) return `listed with ${shown}, and its batch has ${ofBatch}`;
+  if (made === undefined) return undefined;
+  const told = [made, ...changes];
+  if (!told.some(({ entry }) => numbersOf(entry) === shown)) return `no event says that it became ${shown}`;
+  // Each number is pushed once.
+  const numbers = told
+    .filter(({ changed = ddsAnnounced }) => changed.includes('referenceNumber'))
+    .flatMap(({ entry }) => entry.referenceNumber ?? []);
+  if (new Set(numbers).size < numbers.length) return `a change was announced twice, of ${numbers.join()}`;
+  const turns = changes.filter(({ changed }) => changed?.includes('status'));
+  const balance = turns.reduce((sum, { entry }) => sum + (entry.status === 'DRAFT' ? -1 : 1), 0);
+  if (balance === Number(status !== 'DRAFT') - Number(made.entry.status !== 'DRAFT')) return undefined;
+  return `made as ${made.entry.status}, is ${status}, and ${turns.length} changes of its status were announced`;
+}
+
+const numbersOf = ({ status, referenceNumber, verificationNumber }: DdsEntry): string =>
+  textOf({ status, referenceNumber, verificationNumber });
+
+const isNumber = (field: string): boolean => field.startsWith('dds');
+
+/** A push that changed a number of its own batch announced the statement, too. */
+function unannounced(
+  record: RecordHistory | undefined,
+  events: readonly RecordEvent[],
+  told: readonly Told[],
+) {
+  if (record?.isPrivate !== true || record.writes.some(({ acknowledged }) => !acknowledged)) return undefined;
+  const changed = events.filter((event) => event.changed.some(isNumber));
+  const silent = changed.find(({ push }) => !told.some(({ by }) => by === push?.syncId))?.push;
+  return silent && `push ${silent.id} changed its batch, and announced no change of the statement`;
 }

@@ -1,37 +1,30 @@
 // The order of a push's events on the stream: records in the order of the push, then drafts, and `sync.completed` last.
 // Receivers are promised no order, so it is judged on the stream.
-import { clusterTargets } from '../cluster/fault.ts';
-import type { EventLine, FaultLine } from '../lines.ts';
-import { syncIdOf } from './events.ts';
+import { clusterTargets } from '../fault.ts';
+import type { EventLine } from '../lines.ts';
+import { syncIdOf, type Check } from './facts.ts';
 import { isItem } from './fields.ts';
 import { isAcknowledged, type Push } from './push.ts';
-import { openDates, openStruck } from './times.ts';
-import type { Report } from './violations.ts';
+import { openStruck } from './times.ts';
 
 const ofCluster = new Set<string>(clusterTargets);
 
-export function checkEventOrder(
-  pushes: readonly Push[],
-  { events, faults }: { events: readonly EventLine[]; faults: readonly FaultLine[] },
-  report: Report,
-): void {
+export const checkEventOrder: Check = ({ pushes, events, faults, toLedger }, report) => {
   const bySync = Map.groupBy(events, ({ id }) => syncIdOf(id));
-  const toLedger = openDates(pushes);
   // A stream that gets another leader may lose the first of several messages and take the last.
   const isStruck = openStruck(faults.filter(({ target }) => ofCluster.has(target)));
-  for (const push of pushes) {
+  for (const push of pushes.filter(isAcknowledged)) {
     const own = bySync.get(push.syncId ?? '') ?? [];
-    if (!isAcknowledged(push) || own.length < 2) continue;
     const inOrder = own.toSorted((one, other) => one.sequence - other.sequence);
     const places = openPlaces(push);
     const at = inOrder.findIndex((event, nth) => nth > 0 && places(event) < places(inOrder[nth - 1]));
     const [event, before] = [inOrder[at], inOrder[at - 1]];
     if (event === undefined || before === undefined) continue;
     if (isStruck(push.begunMs, toLedger(inOrder.at(-1)?.storedAt ?? ''))) continue;
-    const what = `push ${push.id}: ${event.id} stands behind ${before.id}, as number ${at + 1} of ${own.length}`;
-    report({ class: 'event-order', what });
+    const place = `as number ${at + 1} of ${own.length}`;
+    report('event-order', `push ${push.id}: ${event.id} stands behind ${before.id}, ${place}`);
   }
-}
+};
 
 /** The place of an event among those of its push: that of the first accepted item of the event's record. */
 function openPlaces({ items, answer }: Push): (event: EventLine | undefined) => number {

@@ -1,113 +1,108 @@
-// Checks the stream EVENTS against the answers that callers got: each event once, each answered push announced as it
-// was answered, and no event of a run that no caller began.
-import type { EventLine, SyncRunCounts } from '../lines.ts';
-import { isErased } from './erased.ts';
-import { keyOf, privatePrefix, type History } from './history.ts';
-import { isAcknowledged, isUncertain, type Push } from './push.ts';
-import { entityPlurals, pluralOf } from './kinds.ts';
-import type { Report } from './violations.ts';
+// The stream EVENTS beside the answers that callers got: each event once, each answered push announced as it was answered, and no
+// event of a run that no caller began.
+import { openDescribed } from '../described.ts';
+import { entityPlurals, syncIdOf, type Check } from './facts.ts';
+import { isItem } from './fields.ts';
+import { isAcknowledged, isAnswered, isUncertain, keyOf, privatePrefix } from './push.ts';
 
-export interface RecordEvent {
-  /** The push of the event; undefined if no caller got an answer with its sync id. */
-  push: Push | undefined;
-  created: boolean;
-  changed: readonly string[];
-}
-
-export interface StreamFacts {
-  byRecord: ReadonlyMap<string, readonly RecordEvent[]>;
-  /** By sync id, what `sync.completed` says. */
-  completed: ReadonlyMap<string, SyncRunCounts>;
-}
-
-export function readStream(lines: readonly EventLine[], { bySync }: History, report: Report): StreamFacts {
-  const byRecord = new Map<string, RecordEvent[]>();
-  const completed = new Map<string, SyncRunCounts>();
+export const checkTwice: Check = ({ events }, report) => {
   const seen = new Set<string>();
-  for (const { id, body, subject } of lines) {
-    if (seen.has(id)) {
-      report({ class: 'event-twice', what: `${id} (${subject})` });
-      continue;
-    }
+  for (const { id, subject } of events) {
+    if (seen.has(id)) report('event-twice', `${id} (${subject})`);
     seen.add(id);
-    const { data, integrationId } = body;
-    if ('syncId' in data) completed.set(data.syncId, data);
-    const plural = pluralOf(body.event);
-    if (plural === undefined || !('externalId' in data) || isErased(data.externalId)) continue;
-    const key = keyOf(integrationId, plural, data.externalId);
-    const events = byRecord.get(key) ?? [];
-    const isArchived = body.event.endsWith('.archived');
-    const changed =
-      'changedFields' in data ? data.changedFields.toSorted() : isArchived ? ['syncStatus'] : [];
-    events.push({ push: bySync.get(syncIdOf(id)), created: body.event.endsWith('.created'), changed });
-    byRecord.set(key, events);
   }
-  return { byRecord, completed };
-}
+};
 
-export const syncIdOf = (eventId: string): string => eventId.split('-')[0] ?? '';
-
-/** Checks the events of every record, also of records that several callers pushed. */
-export function checkEvents(
-  { records, pushes }: History,
-  { byRecord }: StreamFacts,
-  { isPending, report }: { isPending: (key: string) => boolean; report: Report },
-): void {
-  const uncertainIds = new Set(
+/** The events of every record, also of records that several callers pushed. */
+export const checkEvents: Check = ({ records, pushes, byRecord, isPending }, report) => {
+  const uncertainKeys = new Set(
     pushes
       .filter(isUncertain)
-      .flatMap((push) =>
-        push.items.map((item) => `${push.integration}/${push.plural}/${externalIdOf(item)}`),
+      .flatMap(({ integration, plural, items }) =>
+        items.filter(isItem).map((item) => keyOf(integration, plural, String(item['externalId']))),
       ),
   );
   for (const [key, events] of byRecord) {
-    const record = records.get(key);
     const created = events.filter((event) => event.created).length;
-    if (created > 1)
-      report({ class: 'created-twice', what: `${key} was announced as created ${created} times` });
+    if (created > 1) report('created-twice', `${key} was announced as created ${created} times`);
     const unknown = events.filter(({ push }) => push === undefined).length;
-    if (record === undefined || (unknown > 0 && !uncertainIds.has(key))) {
-      report({ class: 'event-extra', what: `${key}: ${unknown} events of runs that no caller began` });
-    }
+    if (!records.has(key) || (unknown > 0 && !uncertainKeys.has(key)))
+      report('event-extra', `${key}: ${unknown} events of runs that no caller began`);
   }
-  for (const record of records.values()) {
-    const events = byRecord.get(record.key) ?? [];
-    const isThere = record.writes.some(({ acknowledged }) => acknowledged);
-    if (isThere && !isPending(record.key) && !events.some((event) => event.created)) {
-      report({ class: 'event-missing', what: `${record.key} was never announced as created` });
-    }
-    if (record.externalId.startsWith(privatePrefix)) continue;
-    for (const { push, acknowledged } of record.writes) {
+  for (const { key, externalId, writes } of records.values()) {
+    const events = byRecord.get(key) ?? [];
+    const isThere = writes.some(({ acknowledged }) => acknowledged);
+    if (isThere && !isPending(key) && !events.some((event) => event.created))
+      report('event-missing', `${key} was never announced as created`);
+    if (externalId.startsWith(privatePrefix)) continue;
+    for (const { push } of writes.filter(({ acknowledged }) => acknowledged)) {
       // Every name is pushed once, so each acknowledged push of a hot record has changed it.
       const own = events.filter((event) => event.push === push).length;
-      if (acknowledged && own !== 1) {
-        const what = `${record.key}: ${own} events of push ${push.id}, which was acknowledged`;
-        report({ class: own === 0 ? 'event-missing' : 'event-extra', what });
-      }
+      if (own === 1) continue;
+      const what = `${key}: ${own} events of push ${push.id}, which was acknowledged`;
+      report(own === 0 ? 'event-missing' : 'event-extra', what);
     }
   }
-}
-
-const externalIdOf = (item: unknown): string =>
-  typeof item === 'object' && item !== null && 'externalId' in item ? String(item.externalId) : '';
+};
 
 /** One `sync.completed` for each answered push, with its counts. */
-export function checkCompleted(
-  { pushes }: Pick<History, 'pushes'>,
-  { completed }: Pick<StreamFacts, 'completed'>,
-  report: Report,
-): void {
-  for (const push of pushes) {
-    const { answer, syncId } = push;
-    if (!isAcknowledged(push) || answer === undefined || syncId === undefined) continue;
+export const checkCompleted: Check = ({ pushes, events }, report) => {
+  const completed = new Map(
+    events.flatMap(({ body: { data } }) => ('syncId' in data ? [[data.syncId, data] as const] : [])),
+  );
+  for (const { id, plural, answer, syncId } of pushes.filter(isAnswered)) {
     const said = completed.get(syncId);
     const expected = `${answer.created}, ${answer.updated}, ${answer.errors.length}`;
     const found = said && `${said.created}, ${said.updated}, ${said.failed}`;
-    if (found !== expected || entityPlurals[said?.entityType ?? 'supplier'] !== push.plural) {
-      report({
-        class: 'completed',
-        what: `push ${push.id} (${syncId}): ${found ?? 'not announced'} instead of ${expected}`,
-      });
+    if (found !== expected || entityPlurals[said?.entityType ?? 'supplier'] !== plural)
+      report('completed', `push ${id} (${syncId}): ${found ?? 'not announced'} instead of ${expected}`);
+  }
+};
+
+/** The time of an event beside those of its run: it occurred within the run, and after its push began. */
+export const checkEventTimes: Check = ({ bySync, events, runs }, report) => {
+  const runById = new Map(runs.map(({ run }) => [run.syncId, run]));
+  for (const { id, body, storedAt } of events) {
+    const run = runById.get(syncIdOf(id));
+    if (run === undefined) continue;
+    const begunAt = bySync.get(run.syncId)?.begunAt ?? run.startedAt;
+    const isWithin = body.timestamp >= run.startedAt && body.timestamp <= (run.completedAt ?? storedAt);
+    if (isWithin && run.startedAt >= begunAt) continue;
+    const of = `its push began at ${begunAt}, its run lasted from ${run.startedAt} to ${run.completedAt}`;
+    report('event-time', `${id} is dated ${body.timestamp}; ${of}`);
+  }
+};
+
+const described = openDescribed();
+
+/** Each event and delivery beside its description in docs/asyncapi.json. */
+export const checkDescribed: Check = ({ events, deliveries }, report) => {
+  for (const event of events) {
+    const fault = described.faultOfEvent(event);
+    if (fault !== undefined) report('undescribed', `${event.id} on the stream: ${fault}`);
+  }
+  for (const { endpoint, event, undescribed } of deliveries)
+    if (undescribed !== undefined) report('undescribed', `${event} to ${endpoint}: ${undescribed}`);
+};
+
+/** Records that were pushed to be erased: what remains of each is its internal id, announced once. */
+export const checkErased: Check = ({ pushes, listed, stored, events }, report) => {
+  const shown = new Map(listed.flatMap(({ entities }) => entities.map((one) => [one[2], one])));
+  const kept = new Map(stored.map((line) => [line.internalId, line]));
+  const told = Map.groupBy(
+    events.filter(({ body }) => body.event === 'supplier.erased'),
+    ({ body: { data } }) => ('internalId' in data ? data.internalId : ''),
+  );
+  for (const push of pushes.filter(({ action }) => action === 'erase').filter(isAcknowledged)) {
+    for (const { externalId, internalId } of push.answer?.records ?? []) {
+      const [listedId, name] = shown.get(internalId) ?? [];
+      const { fields = {}, externalId: storedId } = kept.get(internalId) ?? {};
+      const names = Object.keys(fields).join();
+      const count = told.get(internalId)?.length ?? 0;
+      const isGone = listedId === '' && name === '' && storedId === '' && names === 'syncStatus';
+      if (isGone && count === 1) continue;
+      const is = `listed as "${listedId}" "${name}", stored as "${storedId}" with ${names}`;
+      report('erased', `${externalId} (${internalId}) of push ${push.id}: ${is}, announced ${count} times`);
     }
   }
-}
+};

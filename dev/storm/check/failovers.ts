@@ -1,24 +1,13 @@
 // How soon a cluster goes on after a fault: pushes succeed again, events come to the stream, deliveries to receivers.
-import { isOfOneNode } from '../cluster/fault.ts';
-import type { DeliveryLine, EndpointLine, EventLine, FaultLine, LeaderLine } from '../lines.ts';
-import type { FailoverBounds } from '../profile.ts';
+import { isOfOneNode } from '../fault.ts';
+import type { FaultLine, LeaderLine } from '../lines.ts';
 import { isMeantFor } from './deliveries.ts';
+import { isTaken, nameOf, type Check, type Facts } from './facts.ts';
 import type { Push } from './push.ts';
-import { seconds } from './story.ts';
-import { openDates } from './times.ts';
-import type { Report } from './violations.ts';
+import { seconds } from './times.ts';
 
 /** A node that stands still is taken for dead by its clients and by the other nodes after this. */
 const noticedMs = 3_000;
-
-interface Seen {
-  within: FailoverBounds;
-  faults: readonly FaultLine[];
-  leaders: readonly LeaderLine[];
-  events: readonly EventLine[];
-  endpoints: readonly EndpointLine[];
-  deliveries: readonly DeliveryLine[];
-}
 
 /** A time in which something could not go on, by the clock of the ledger. */
 interface Hindrance {
@@ -33,133 +22,93 @@ interface Done {
   doneMs: number;
 }
 
-type Figure = readonly [what: string, figures: string];
-
-/** Checks the bounds, and returns a line for each fault; none for a storm without a cluster. */
-export function checkFailovers(pushes: readonly Push[], seen: Seen, report: Report): Figure[] {
-  const { leaders, within } = seen;
-  const faults = seen.faults.filter(({ kind, wholeMs }) => kind === 'roll' || wholeMs !== undefined);
-  if (faults.length === 0) return [];
-  checkRolls(pushes, faults, report);
-  checkAway(pushes, faults, { leaders, mostMs: within.pushesMs, report });
-  const several = faults
-    .filter(({ kind, target }) => kind !== 'roll' && !isOfOneNode(target))
-    .map(({ atMs, wholeMs = Infinity }) => ({ fromMs: atMs, toMs: wholeMs }));
-  const withoutLeader = (of: readonly LeaderLine[]): Hindrance[] =>
-    of.map(({ lostMs, foundMs }) => ({ fromMs: lostMs, toMs: foundMs })).concat(several);
-  const toLedger = openDates(pushes);
-  const stored = storedOf(seen.events, toLedger);
-  const ofEvents = withoutLeader(leaders.filter(({ asset }) => asset === 'EVENTS'));
-  checkLate(stored, ofEvents, { class: 'event-late', mostMs: within.eventsMs, report });
-  const delivered = deliveredOf(seen, toLedger);
-  const ofAll = withoutLeader(leaders);
-  checkLate(delivered, ofAll, { class: 'delivery-late', mostMs: within.deliveriesMs, report });
-  return faults.map((fault, nth) => {
-    const nextMs = faults[nth + 1]?.atMs ?? Infinity;
-    const during = <T>(all: readonly T[], at: (one: T) => number): T[] =>
-      all.filter((one) => at(one) >= fault.atMs && at(one) < nextMs);
-    return describeFault(fault, {
-      failed: during(pushes.filter(isFailed), ({ endedMs }) => endedMs),
-      leaders: during(leaders, ({ lostMs }) => lostMs),
-      eventsMs: latest(
-        during(stored, ({ sinceMs }) => sinceMs),
-        [],
-      ),
-      eventsAfterMs: latest(
-        during(stored, ({ sinceMs }) => sinceMs),
-        ofEvents,
-      ),
-      deliveriesMs: latest(
-        during(delivered, ({ sinceMs }) => sinceMs),
-        [],
-      ),
-    });
-  });
-}
+/** Faults of a cluster; none of a storm without one. */
+const faultsOf = ({ faults }: Facts): FaultLine[] =>
+  faults.filter(({ kind, wholeMs }) => kind === 'roll' || wholeMs !== undefined);
 
 /** Whether a push failed; one whose caller hung up has no known answer, so it does not count. */
 const isFailed = ({ outcome, endedMs }: Push): boolean =>
   outcome !== 200 && outcome !== 'hung-up' && Number.isFinite(endedMs);
 
-function checkRolls(pushes: readonly Push[], faults: readonly FaultLine[], report: Report): void {
-  for (const { target, atMs, untilMs } of faults.filter(({ kind }) => kind === 'roll')) {
-    for (const { id, outcome, begunMs, endedMs, problem } of pushes.filter(isFailed)) {
+export const checkRolls: Check = (facts, report) => {
+  for (const { target, atMs, untilMs } of faultsOf(facts).filter(({ kind }) => kind === 'roll')) {
+    for (const { id, outcome, begunMs, endedMs, problem = '' } of facts.pushes.filter(isFailed)) {
       if (endedMs < atMs || begunMs > untilMs) continue;
-      const what = `push ${id}, ${seconds(begunMs - atMs)} into a roll of ${target}, ended with ${outcome}: ${problem ?? ''}`;
-      report({ class: 'roll', what });
+      const when = `${seconds(begunMs - atMs)} into a roll of ${target}`;
+      report('roll', `push ${id}, ${when}, ended with ${outcome}: ${problem}`);
     }
   }
-}
+};
 
-interface AwayOptions extends Omit<LateOptions, 'class'> {
-  leaders: readonly LeaderLine[];
-}
-
-/**
- * Reports pushes that fail for too long after one node was struck; the last fault before its end explains a failure.
- */
-function checkAway(
-  pushes: readonly Push[],
-  faults: readonly FaultLine[],
-  { leaders, mostMs, report }: AwayOptions,
-): void {
-  for (const { id, outcome, endedMs, problem } of pushes.filter(isFailed)) {
+/** Pushes that fail for too long after one node was struck; the last fault before its end explains a failure. */
+export const checkAway: Check = (facts, report) => {
+  const { pushes, leaders, within } = facts;
+  const faults = faultsOf(facts);
+  for (const { id, outcome, endedMs, problem = '' } of pushes.filter(isFailed)) {
     const fault = faults.findLast(({ atMs }) => atMs <= endedMs);
     if (fault === undefined || fault.kind === 'roll' || !isOfOneNode(fault.target)) continue;
     const { target, kind, atMs } = fault;
     // A node that is back may have the others elect once more.
     const lost = leaders.map(({ lostMs }) => lostMs).filter((lostMs) => lostMs > atMs && lostMs <= endedMs);
     const fromMs = Math.max(atMs + (kind === 'stop' ? noticedMs : 0), ...lost);
-    if (endedMs <= fromMs + mostMs) continue;
-    const what = `push ${id} ended with ${outcome} ${seconds(endedMs - atMs)} after ${kind} ${target}: ${problem ?? ''}`;
-    report({ class: 'away', what });
+    if (endedMs <= fromMs + within.pushesMs) continue;
+    const when = `${seconds(endedMs - atMs)} after ${kind} ${target}`;
+    report('away', `push ${id} ended with ${outcome} ${when}: ${problem}`);
   }
+};
+
+export const checkLate: Check = (facts, report) => {
+  if (faultsOf(facts).length === 0) return;
+  const { eventsMs, deliveriesMs } = facts.within;
+  for (const [found, all, hindrances, mostMs] of [
+    ['event-late', storedOf(facts), hindrancesOf(facts, ofEvents(facts)), eventsMs],
+    ['delivery-late', deliveredOf(facts), hindrancesOf(facts, facts.leaders), deliveriesMs],
+  ] as const) {
+    for (const one of all) {
+      const lateMs = latenessOf(one, hindrances);
+      if (lateMs <= mostMs) continue;
+      const after = `${seconds(one.doneMs - one.sinceMs)} after its push, ${seconds(lateMs)} after it could`;
+      report(found, `${one.what} came ${after}, at ${seconds(one.doneMs)}`);
+    }
+  }
+};
+
+const ofEvents = ({ leaders }: Facts): LeaderLine[] => leaders.filter(({ asset }) => asset === 'EVENTS');
+
+/** The times without a leader, and those in which several nodes were away. */
+function hindrancesOf(facts: Facts, leaders: readonly LeaderLine[]): Hindrance[] {
+  const several = faultsOf(facts).filter(({ kind, target }) => kind !== 'roll' && !isOfOneNode(target));
+  return [
+    ...leaders.map(({ lostMs, foundMs }) => ({ fromMs: lostMs, toMs: foundMs })),
+    ...several.map(({ atMs, wholeMs = Infinity }) => ({ fromMs: atMs, toMs: wholeMs })),
+  ];
 }
 
-const storedOf = (events: readonly EventLine[], toLedger: (date: string) => number): Done[] =>
-  events.map(({ id, body, storedAt }) => ({
+/** Overdue pushes are announced within a minute (expectations.ts). */
+const isOfPush = ({ body: { data } }: Facts['events'][number]): boolean => !('dueAt' in data);
+
+const storedOf = ({ events, toLedger }: Facts): Done[] =>
+  events.filter(isOfPush).map(({ id, body, storedAt }) => ({
     what: id,
     sinceMs: toLedger(body.timestamp),
     doneMs: toLedger(storedAt),
   }));
 
 /** For each event and healthy receiver, the first successful delivery. */
-function deliveredOf({ events, endpoints, deliveries }: Seen, toLedger: (date: string) => number): Done[] {
+function deliveredOf({ events, endpoints, deliveries, toLedger }: Facts): Done[] {
   const first = new Map<string, number>();
-  for (const { endpoint, event, status, atMs } of deliveries) {
-    const key = `${endpoint} ${event}`;
-    if (status >= 200 && status < 300) first.set(key, Math.min(atMs, first.get(key) ?? Infinity));
-  }
+  for (const hit of deliveries.filter(isTaken))
+    first.set(nameOf(hit), Math.min(hit.atMs, first.get(nameOf(hit)) ?? Infinity));
   return endpoints
     .filter(({ behaviour }) => behaviour === 'steady')
-    .flatMap((endpoint) =>
-      events
-        .filter((event) => isMeantFor(event, endpoint))
-        .flatMap(({ id, body }): Done[] => {
-          const doneMs = first.get(`${endpoint.endpoint} ${id}`);
-          if (doneMs === undefined) return [];
-          return [{ what: `${id} to ${endpoint.endpoint}`, sinceMs: toLedger(body.timestamp), doneMs }];
-        }),
+    .flatMap((of) =>
+      events.filter(isOfPush).flatMap((event): Done[] => {
+        const { endpoint } = of;
+        const doneMs = first.get(nameOf({ endpoint, event: event.id }));
+        if (doneMs === undefined || !isMeantFor(event, of)) return [];
+        return [{ what: `${event.id} to ${endpoint}`, sinceMs: toLedger(event.body.timestamp), doneMs }];
+      }),
     );
-}
-
-interface LateOptions {
-  class: 'event-late' | 'delivery-late';
-  mostMs: number;
-  report: Report;
-}
-
-function checkLate(
-  all: readonly Done[],
-  hindrances: readonly Hindrance[],
-  { class: of, mostMs, report }: LateOptions,
-): void {
-  for (const one of all) {
-    const lateMs = latenessOf(one, hindrances);
-    if (lateMs <= mostMs) continue;
-    const what = `${one.what} came ${seconds(one.doneMs - one.sinceMs)} after its push, ${seconds(lateMs)} after it could, at ${seconds(one.doneMs)}`;
-    report({ class: of, what });
-  }
 }
 
 /** How late something was done, counted from the moment at which no hindrance was left. */
@@ -170,30 +119,32 @@ function latenessOf({ sinceMs, doneMs }: Done, hindrances: readonly Hindrance[])
   return doneMs - Math.max(sinceMs, ...ends);
 }
 
-const latest = (all: readonly Done[], hindrances: readonly Hindrance[]): number =>
-  all.reduce((most, one) => Math.max(most, latenessOf(one, hindrances)), 0);
-
-interface Aftermath {
-  failed: readonly Push[];
-  leaders: readonly LeaderLine[];
-  eventsMs: number;
-  eventsAfterMs: number;
-  deliveriesMs: number;
-}
-
-function describeFault(
-  { kind, target, atMs, untilMs }: FaultLine,
-  { failed, leaders, eventsMs, eventsAfterMs, deliveriesMs }: Aftermath,
-): Figure {
-  const lastMs = Math.max(0, ...failed.map(({ endedMs }) => endedMs - atMs));
-  const led = leaders.map(({ asset, lostMs, foundMs }) => `${asset} ${seconds(foundMs - lostMs)}`);
-  const parts = [
-    kind === 'roll' ? `${seconds(untilMs - atMs)} long` : `new leaders: ${led.join(', ') || 'none needed'}`,
-    failed.length === 0
-      ? 'no push failed'
-      : `${failed.length} pushes failed, the last after ${seconds(lastMs)}`,
-    `events at most ${seconds(eventsMs)} late (${seconds(eventsAfterMs)} after the leader)`,
-    `deliveries at most ${seconds(deliveriesMs)} late`,
-  ];
-  return [`${kind} ${target}`, parts.join('; ')];
+/** A line of the report for each fault. */
+export function describeFaults(facts: Facts): [what: string, figures: string][] {
+  const faults = faultsOf(facts);
+  if (faults.length === 0) return [];
+  const [stored, delivered] = [storedOf(facts), deliveredOf(facts)];
+  const withoutLeader = hindrancesOf(facts, ofEvents(facts));
+  return faults.map(({ kind, target, atMs, untilMs }, nth) => {
+    const nextMs = faults[nth + 1]?.atMs ?? Infinity;
+    const isDuring = (ms: number): boolean => ms >= atMs && ms < nextMs;
+    const latest = (all: readonly Done[], hindrances: readonly Hindrance[]): string => {
+      const during = all.filter(({ sinceMs }) => isDuring(sinceMs));
+      return seconds(during.reduce((most, one) => Math.max(most, latenessOf(one, hindrances)), 0));
+    };
+    const failed = facts.pushes.filter((push) => isFailed(push) && isDuring(push.endedMs));
+    const lastMs = Math.max(0, ...failed.map(({ endedMs }) => endedMs - atMs));
+    const led = facts.leaders
+      .filter(({ lostMs }) => isDuring(lostMs))
+      .map(({ asset, lostMs, foundMs }) => `${asset} ${seconds(foundMs - lostMs)}`);
+    const parts = [
+      kind === 'roll' ? `${seconds(untilMs - atMs)} long` : `new leaders: ${led.join(', ') || 'none needed'}`,
+      failed.length === 0
+        ? 'no push failed'
+        : `${failed.length} pushes failed, the last after ${seconds(lastMs)}`,
+      `events at most ${latest(stored, [])} late (${latest(stored, withoutLeader)} after the leader)`,
+      `deliveries at most ${latest(delivered, [])} late`,
+    ];
+    return [`${kind} ${target}`, parts.join('; ')];
+  });
 }

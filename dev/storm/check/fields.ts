@@ -1,39 +1,32 @@
 // What an item makes of a record, written once more from the contract, in the plainest code: absent keeps,
 // null and empty text clear, country codes become upper case.
+import { Batch, Product, Supplier } from '@integration-sync/contracts';
 import type { Item, Plural } from '../lines.ts';
 
 /** The fields of a record that is there. */
 export type World = ReadonlyMap<string, string>;
 
-const fieldNames: Readonly<Record<Plural, readonly string[]>> = {
-  suppliers: [
-    'name',
-    'code',
-    'country',
-    'address',
-    'contactPerson',
-    'email',
-    'phone',
-    'certifications',
-    'isEuOrigin',
-  ],
-  products: ['name', 'category', 'country', 'hsCode', 'unit', 'code', 'supplierExternalId'],
-  batches: ['productExternalId', 'batchNumber', 'quantity', 'unit', 'receivedDate', 'expiryDate'],
+/** The fields of an item, with its key. */
+export const fieldNames: Readonly<Record<Plural, readonly string[]>> = {
+  suppliers: Object.keys(Supplier.properties),
+  products: Object.keys(Product.properties),
+  batches: Object.keys(Batch.properties),
 };
 
-export const nameFieldOf = (plural: Plural): string => (plural === 'batches' ? 'batchNumber' : 'name');
+const nameFieldOf = (plural: Plural): string => (plural === 'batches' ? 'batchNumber' : 'name');
 
 export const isItem = (value: unknown): value is Item =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-export function applyItem(plural: Plural, before: World | undefined, item: Item): World {
+function applyItem(plural: Plural, before: World | undefined, item: Item): World {
   const after = new Map(before);
   for (const name of fieldNames[plural]) {
     const value = item[name];
-    if (value === undefined) continue;
+    if (value === undefined || name === 'externalId') continue;
     if (value === null || value === '') after.delete(name);
     else after.set(name, textOf(name, value));
   }
+  if (!after.has('ddsReferenceNumber')) after.delete('ddsVerificationNumber');
   // A push makes an archived record a synced one.
   if (item['syncStatus'] === undefined) after.delete('syncStatus');
   else after.set('syncStatus', JSON.stringify(item['syncStatus']));
@@ -57,11 +50,11 @@ export const worldOf = (fields: Item): World =>
   new Map(Object.entries(fields).map(([name, value]) => [name, JSON.stringify(value)]));
 
 export const worldText = (world: World | undefined): string =>
-  world === undefined
-    ? 'nothing'
-    : JSON.stringify(
-        Object.fromEntries([...world].toSorted(([one], [other]) => (one < other ? -1 : 1))),
-      ).replaceAll('\\"', "'");
+  world === undefined ? 'nothing' : textInOrder(Object.fromEntries(world)).replaceAll('\\"', "'");
+
+/** The same text for each order of the keys. */
+export const textInOrder = (of: object): string =>
+  JSON.stringify(Object.entries(of).toSorted(([one], [other]) => (one < other ? -1 : 1)));
 
 /** What a listing shows of the record after the items. */
 export const shownName = (plural: Plural, items: readonly Item[]): string =>

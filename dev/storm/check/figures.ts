@@ -1,60 +1,44 @@
 // The figures of a storm for its report: counts of pushes, records, faults, events and deliveries.
-import type { DeliveryLine, EventLine, FaultLine, MemoryLine, PageLine, RunLine } from '../lines.ts';
-import type { History } from './history.ts';
+import type { DeliveryLine } from '../lines.ts';
+import { describeFaults } from './failovers.ts';
+import { isTaken, type Facts } from './facts.ts';
+import { mostMemory } from './floor.ts';
 import { isAcknowledged } from './push.ts';
-import { mostMemory } from './memory.ts';
 
 export interface Figures {
   acknowledgedItems: number;
   lines: readonly (readonly [what: string, figures: string])[];
 }
 
-interface Counted {
-  pages: readonly PageLine[];
-  deliveries: readonly DeliveryLine[];
-  faults: readonly FaultLine[];
-  memory: readonly MemoryLine[];
-  runs: readonly RunLine[];
-  events: readonly EventLine[];
-  /** The lines of the report on the faults of a cluster (failovers.ts). */
-  failovers: Figures['lines'];
-}
-
-export function figuresOf(history: History, ledger: Counted): Figures {
-  const { pushes, records } = history;
+export function figuresOf(facts: Facts): Figures {
+  const { pushes, records, faults, events, deliveries, pages, runs, memory } = facts;
   const acknowledged = pushes.filter(isAcknowledged);
   const acknowledgedItems = acknowledged.reduce((sum, { items }) => sum + items.length, 0);
   const refused = acknowledged.reduce((sum, { answer }) => sum + (answer?.errors.length ?? 0), 0);
   const hot = [...records.values()].filter(({ isPrivate }) => !isPrivate).length;
-  const polls = ledger.pages.filter(({ poll, isLast }) => poll !== null && isLast).length;
-  const answeredWell = ledger.deliveries.filter(({ status }) => status >= 200 && status < 300).length;
+  const polls = pages.filter(({ poll, isLast }) => poll !== null && isLast).length;
+  const taken = deliveries.filter(isTaken);
+  const ofMemory = [...mostMemory(memory)].map(([name, mb]) => `${name} ${mb.toFixed(0)} MB`);
   return {
     acknowledgedItems,
     lines: [
       ['pushes', `${pushes.length}: ${counts(pushes.map(({ outcome }) => String(outcome)))}`],
       ['acknowledged items', `${acknowledgedItems}, of which ${refused} were wrong and refused`],
       ['records', `${records.size}, of which ${hot} were pushed by several callers at once`],
-      [
-        'faults',
-        `${ledger.faults.length}: ${counts(ledger.faults.map(({ target, kind }) => `${kind} ${target}`))}`,
-      ],
-      ...ledger.failovers,
-      ['events', `${ledger.events.length}`],
-      ['deliveries', `${ledger.deliveries.length}, of which ${answeredWell} were answered 2xx`],
-      ['taken again', repeatsIn(ledger.deliveries)],
-      ['pages read', `${ledger.pages.length}, and ${polls} polls to their end`],
-      ['runs', `${ledger.runs.length}`],
-      [
-        'memory at most',
-        [...mostMemory(ledger.memory)].map(([name, mb]) => `${name} ${mb.toFixed(0)} MB`).join(', '),
-      ],
+      ['faults', `${faults.length}: ${counts(faults.map(({ target, kind }) => `${kind} ${target}`))}`],
+      ...describeFaults(facts),
+      ['events', `${events.length}`],
+      ['deliveries', `${deliveries.length}, of which ${taken.length} were answered 2xx`],
+      ['taken again', repeatsIn(taken)],
+      ['pages read', `${pages.length}, and ${polls} polls to their end`],
+      ['runs', `${runs.length}`],
+      ['memory at most', ofMemory.join(', ')],
     ],
   };
 }
 
 /** How many deliveries a receiver took more than once, replays included. */
-function repeatsIn(deliveries: readonly DeliveryLine[]): string {
-  const taken = deliveries.filter(({ status }) => status >= 200 && status < 300);
+function repeatsIn(taken: readonly DeliveryLine[]): string {
   const again = [...Map.groupBy(taken, ({ endpoint }) => endpoint).values()].map(
     (hits) => hits.length - new Set(hits.map(({ event }) => event)).size,
   );

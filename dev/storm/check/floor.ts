@@ -1,28 +1,14 @@
-// Checks that the service took and delivered a minimum: a service that refuses every push would break no other promise.
-import { plurals, type DeliveryLine, type EventLine } from '../lines.ts';
-import type { Floor } from '../profile.ts';
-import { isAcknowledged, type Push } from './push.ts';
-import type { Report } from './violations.ts';
+// Checks that the service took and delivered a minimum: a service that refuses every push would break no other promise. And that
+// no service held too much memory.
+import { plurals, type MemoryLine } from '../lines.ts';
+import { isTaken, type Check } from './facts.ts';
+import { isAcknowledged } from './push.ts';
 
-interface Seen {
-  floor: Floor;
-  seconds: number;
-  deliveries: readonly DeliveryLine[];
-  events: readonly EventLine[];
-}
-
-export function checkFloor(
-  pushes: readonly Push[],
-  { floor, seconds, deliveries, events }: Seen,
-  report: Report,
-): void {
+export const checkFloor: Check = ({ pushes, floor, seconds, deliveries, events }, report) => {
   const acknowledged = pushes.filter(isAcknowledged);
   const expect = (what: string, count: number, perSecond: number): void => {
-    if (count >= perSecond * seconds) return;
-    report({
-      class: 'floor',
-      what: `${count} ${what} in ${seconds} s; ${perSecond} in a second are the least`,
-    });
+    if (count < perSecond * seconds)
+      report('floor', `${count} ${what} in ${seconds} s; ${perSecond} in a second are the least`);
   };
   for (const plural of plurals) {
     const count = acknowledged.filter((push) => push.plural === plural).length;
@@ -31,6 +17,19 @@ export function checkFloor(
   const items = acknowledged.reduce((sum, push) => sum + push.items.length, 0);
   expect('acknowledged items', items, floor.acknowledgedItems);
   expect('events', events.length, floor.events);
-  const taken = deliveries.filter(({ status }) => status >= 200 && status < 300).length;
-  expect('deliveries that were answered 2xx', taken, floor.deliveries);
+  expect('deliveries that were answered 2xx', deliveries.filter(isTaken).length, floor.deliveries);
+};
+
+const memoryMbMax = 512;
+
+export function mostMemory(lines: readonly MemoryLine[]): Map<string, number> {
+  const most = new Map<string, number>();
+  for (const { service, mb } of lines) most.set(service, Math.max(mb, most.get(service) ?? 0));
+  return most;
 }
+
+export const checkMemory: Check = ({ memory }, report) => {
+  for (const [service, mb] of mostMemory(memory))
+    if (mb > memoryMbMax)
+      report('memory', `${service} held ${mb.toFixed(0)} MB; ${memoryMbMax} MB are allowed`);
+};

@@ -1,8 +1,7 @@
 // Reads from the ledger what callers did: every push, and for each record every push that wrote it.
-import type { BegunLine, EndedLine, Item, Plural, RunsReadLine } from '../lines.ts';
-import { isErased } from './erased.ts';
+import type { BegunLine, EndedLine, Item, Plural } from '../lines.ts';
 import { isItem } from './fields.ts';
-import { isAcknowledged, isUncertain, type Push } from './push.ts';
+import { isAcknowledged, isErased, isUncertain, keyOf, privatePrefix, pushOf, type Push } from './push.ts';
 import { openReferences } from './references.ts';
 
 /** What one push did, or may have done, to one record. */
@@ -30,20 +29,9 @@ export interface History {
   pushes: readonly Push[];
   bySync: ReadonlyMap<string, Push>;
   records: ReadonlyMap<string, RecordHistory>;
-  runsRead: readonly RunsReadLine[];
 }
 
-export const keyOf = (integration: string, plural: Plural, externalId: string): string =>
-  `${integration}/${plural}/${externalId}`;
-
-/** Private ids begin with it; all others may be pushed by several callers at once. */
-export const privatePrefix = 'p-';
-
-export function readHistory(
-  begun: readonly BegunLine[],
-  ended: readonly EndedLine[],
-  runsRead: readonly RunsReadLine[] = [],
-): History {
+export function readHistory(begun: readonly BegunLine[], ended: readonly EndedLine[]): History {
   const endById = new Map(ended.map((line) => [line.push, line]));
   const pushes = begun
     .map((line) => pushOf(line, endById.get(line.push)))
@@ -51,30 +39,7 @@ export function readHistory(
   const bySync = new Map(
     pushes.flatMap((push): [string, Push][] => (push.syncId === undefined ? [] : [[push.syncId, push]])),
   );
-  return { pushes, bySync, records: recordsOf(pushes), runsRead };
-}
-
-function pushOf(line: BegunLine, end: EndedLine | undefined): Push {
-  const { push: id, lane, integration, plural, items, drafting, action, gateway, begunMs, begunAt } = line;
-  return {
-    id,
-    lane,
-    integration,
-    plural,
-    items,
-    drafting,
-    action,
-    gateway,
-    begunMs,
-    begunAt,
-    wrong: new Map(line.wrong),
-    endedMs: end?.endedMs ?? Number.POSITIVE_INFINITY,
-    outcome: end?.outcome ?? 'silent',
-    retryAfter: end?.retryAfter,
-    problem: end?.problem,
-    syncId: end?.syncId,
-    answer: end?.answer,
-  };
+  return { pushes, bySync, records: recordsOf(pushes) };
 }
 
 function recordsOf(pushes: readonly Push[]): Map<string, RecordHistory> {

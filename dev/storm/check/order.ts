@@ -24,58 +24,45 @@ interface Proof {
   /** When the push has surely taken effect. */
   knownMs: number;
   push: string;
-  acknowledged: boolean;
 }
 
-export interface Order {
-  /** Undefined if a read of that time may show the value. */
-  judge(seen: Seen): Finding | undefined;
-}
+/** Undefined if a read of that time may show the value. */
+export type Judge = (seen: Seen) => Finding | undefined;
 
 /** `reads`: all that were made of the record, which show when cut-off pushes had taken effect. */
-export function openOrder({ plural, writes }: RecordHistory, reads: readonly Seen[]): Order {
+export function openOrder({ plural, writes }: RecordHistory, reads: readonly Seen[]): Judge {
   const byName = Map.groupBy(writes, ({ items }) => shownName(plural, items));
   const acknowledged = writes.filter((write) => write.acknowledged);
   const acks = inOrderKnown(
-    acknowledged.map(({ push }) => ({
-      begunMs: push.begunMs,
-      knownMs: push.endedMs,
-      push: push.id,
-      acknowledged: true,
-    })),
+    acknowledged.map(({ push: { begunMs, endedMs: knownMs, id: push } }) => ({ begunMs, knownMs, push })),
   );
   const sightings = inOrderKnown(proofsOf(byName, reads));
-
-  return {
-    judge(seen) {
-      const shown = byName.get(seen.name) ?? [];
-      if (!shown.some(({ push }) => push.begunMs <= seen.endedMs)) {
-        return { class: 'invented', shown: 'no push', newer: undefined, sinceMs: seen.begunMs };
-      }
-      const lastEndedMs = Math.max(...shown.map(({ push }) => push.endedMs));
-      const names = shown.map(({ push }) => push.id).join(', ');
-      const sinceMs = Math.min(...shown.map(({ push }) => push.begunMs));
-      const isCertain = shown.every((write) => write.acknowledged);
-      const ack = newerThan(acks, lastEndedMs, seen.begunMs);
-      if (ack !== undefined)
-        return { class: isCertain ? 'stale' : 'overwritten', shown: names, newer: ack.push, sinceMs };
-      // A cut-off push may still be replaced by another one that was cut off: neither was promised anything.
-      const sighting = isCertain ? newerThan(sightings, lastEndedMs, seen.begunMs) : undefined;
-      return sighting && { class: 'stale', shown: names, newer: sighting.push, sinceMs };
-    },
+  return (seen) => {
+    const shown = byName.get(seen.name) ?? [];
+    if (!shown.some(({ push }) => push.begunMs <= seen.endedMs))
+      return { class: 'invented', shown: 'no push', newer: undefined, sinceMs: seen.begunMs };
+    const lastEndedMs = Math.max(...shown.map(({ push }) => push.endedMs));
+    const names = shown.map(({ push }) => push.id).join(', ');
+    const sinceMs = Math.min(...shown.map(({ push }) => push.begunMs));
+    const isCertain = shown.every((write) => write.acknowledged);
+    const ack = newerThan(acks, lastEndedMs, seen.begunMs);
+    if (ack !== undefined)
+      return { class: isCertain ? 'stale' : 'overwritten', shown: names, newer: ack.push, sinceMs };
+    // A cut-off push may still be replaced by another one that was cut off: neither was promised anything.
+    const sighting = isCertain ? newerThan(sightings, lastEndedMs, seen.begunMs) : undefined;
+    return sighting && { class: 'stale', shown: names, newer: sighting.push, sinceMs };
   };
 }
 
 /** For each cut-off push with a name of its own, when a read first showed its value: it had taken effect by then. */
 function proofsOf(byName: ReadonlyMap<string, readonly Write[]>, reads: readonly Seen[]): Proof[] {
   const firstSeenMs = new Map<string, number>();
-  for (const { name, endedMs } of reads) {
+  for (const { name, endedMs } of reads)
     firstSeenMs.set(name, Math.min(endedMs, firstSeenMs.get(name) ?? Infinity));
-  }
   return [...firstSeenMs].flatMap(([name, knownMs]): Proof[] => {
     const [write, ...others] = byName.get(name) ?? [];
     if (write === undefined || others.length > 0 || write.acknowledged) return [];
-    return [{ begunMs: write.push.begunMs, knownMs, push: write.push.id, acknowledged: false }];
+    return [{ begunMs: write.push.begunMs, knownMs, push: write.push.id }];
   });
 }
 
@@ -96,12 +83,6 @@ function newerThan(
   endedMs: number,
   readBegunMs: number,
 ): Proof | undefined {
-  let [least, most] = [0, proofs.length];
-  while (least < most) {
-    const middle = (least + most) >> 1;
-    if ((proofs[middle]?.knownMs ?? Infinity) < readBegunMs) least = middle + 1;
-    else most = middle;
-  }
-  const known = proofs[least - 1];
+  const known = proofs.findLast(({ knownMs }) => knownMs < readBegunMs);
   return known !== undefined && known.latest.begunMs > endedMs ? known.latest : undefined;
 }

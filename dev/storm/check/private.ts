@@ -17,31 +17,23 @@ const explanations: readonly (readonly [ViolationClass, Leniency])[] = [
   ['event-wrong', { deaf: true, extra: true, untold: true }],
 ];
 
-export function checkPrivate(...[history, seen, circumstances]: Parameters<typeof checkPast>): void {
-  try {
-    checkPast(history, seen, circumstances);
-  } catch (error) {
-    if (!(error instanceof TooManyPasts)) throw error;
-    const what = `${history.key} was cut off too often for anything to be said about it`;
-    circumstances.report({ class: 'storm', what });
-  }
-}
-
-function checkPast(
-  history: RecordHistory,
-  { events, final }: Pick<PrivateRecord, 'events' | 'final'>,
+export function checkPrivate(
+  { key, plural, writes }: RecordHistory,
+  seen: Pick<PrivateRecord, 'events' | 'final'>,
   { isPending, faults, report }: { isPending: boolean; faults: readonly FaultLine[]; report: Report },
 ): void {
-  const record: PrivateRecord = { plural: history.plural, writes: history.writes, events, final };
-  // Recovery has not finished a push of a pending record: its change may be stored and not yet announced.
-  if (isExplained(record, isPending ? { untold: true } : {})) return;
-  const found = explanations.find(([, leniency]) => isExplained(record, leniency));
-  const isLost = final === undefined && history.writes.some(({ acknowledged }) => acknowledged);
-  report({
-    class: isLost ? 'lost' : diagnose(record, found?.[0] ?? 'fields'),
-    what: `${history.key}, pushed ${history.writes.length} times by one caller`,
-    timeline: timelineOf(record, faults),
-  });
+  const record: PrivateRecord = { plural, writes, ...seen };
+  try {
+    // Recovery has not finished a push of a pending record: its change may be stored and not yet announced.
+    if (isExplained(record, isPending ? { untold: true } : {})) return;
+    const found = explanations.find(([, leniency]) => isExplained(record, leniency));
+    const isLost = seen.final === undefined && writes.some(({ acknowledged }) => acknowledged);
+    const what = `${key}, pushed ${writes.length} times by one caller`;
+    report(isLost ? 'lost' : diagnose(record, found?.[0] ?? 'fields'), what, timelineOf(record, faults));
+  } catch (error) {
+    if (!(error instanceof TooManyPasts)) throw error;
+    report('storm', `${key} was cut off too often for anything to be said about it`);
+  }
 }
 
 /** The class of the violation: an acknowledged creation without any event counts as a missing event. */

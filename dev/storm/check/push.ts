@@ -1,30 +1,44 @@
 // One push, put together from its lines in the ledger.
-import type { BegunLine, Plural, PushAnswered, PushOutcome } from '../lines.ts';
+import type { BegunLine, EndedLine, Plural, PushAnswered } from '../lines.ts';
+import { erasedPrefix } from '../own-ids.ts';
 
-export interface Push {
+export interface Push extends Omit<BegunLine, 'push' | 'wrong'>, Omit<EndedLine, 'push'> {
   id: string;
-  lane: string;
-  integration: string;
-  plural: Plural;
-  items: readonly unknown[];
-  drafting: boolean;
-  action?: BegunLine['action'];
-  gateway: number;
   /** The items that are wrong on purpose: by position, the beginning of the expected reason. */
   wrong: ReadonlyMap<number, string>;
-  begunMs: number;
-  begunAt: string;
-  /** Infinity where the caller was cut off before it had an answer. */
-  endedMs: number;
-  outcome: PushOutcome;
-  retryAfter: string | undefined;
-  problem: string | undefined;
-  syncId: string | undefined;
-  answer: PushAnswered | undefined;
 }
 
+/** A push that was answered 200, with all that such an answer has. */
+export type Answered = Push & { answer: PushAnswered; syncId: string };
+
+/** A push whose caller was cut off before it had an answer ends never. */
+export const pushOf = ({ push: id, wrong, ...begun }: BegunLine, ended: Partial<EndedLine> = {}): Push => ({
+  ...begun,
+  endedMs: Infinity,
+  outcome: 'silent',
+  ...ended,
+  id,
+  wrong: new Map(wrong),
+});
+
 export const isAcknowledged = ({ outcome }: Push): boolean => outcome === 200;
+
+export const isAnswered = (push: Push): push is Answered =>
+  isAcknowledged(push) && push.answer !== undefined && push.syncId !== undefined;
 
 /** Whether the push may have taken effect, in part or wholly, without an answer that says so. */
 export const isUncertain = ({ outcome }: Push): boolean =>
   typeof outcome === 'number' ? outcome >= 500 : outcome !== 'refused';
+
+export const listingOf = ({ integration, plural }: { integration: string; plural: Plural }): string =>
+  `${integration}/${plural}`;
+
+export const keyOf = (integration: string, plural: Plural, externalId: string): string =>
+  `${integration}/${plural}/${externalId}`;
+
+/** Private ids begin with it; all others may be pushed by several callers at once. */
+export const privatePrefix = 'p-';
+
+/** Other checks pass over records that are erased, or may be. */
+export const isErased = (externalId: string): boolean =>
+  externalId === '' || externalId.startsWith(erasedPrefix);

@@ -1,12 +1,9 @@
 // Whether the target of a reference was there: surely, surely not, or unknown from outside.
 import type { Item, Plural } from '../lines.ts';
 import { isItem } from './fields.ts';
-import type { Push } from './push.ts';
-import type { Report } from './violations.ts';
+import { keyOf, type Push } from './push.ts';
 
-export type ReferenceVerdict = 'there' | 'absent' | 'unknown';
-
-const rules = {
+export const referenceRules = {
   suppliers: undefined,
   products: { field: 'supplierExternalId', plural: 'suppliers', noun: 'Supplier' },
   batches: { field: 'productExternalId', plural: 'products', noun: 'Product' },
@@ -14,7 +11,7 @@ const rules = {
 
 export interface References {
   /** Also `there` if the item has no reference. */
-  judge(push: Push, item: Item): ReferenceVerdict;
+  judge(push: Push, item: Item): 'there' | 'absent' | 'unknown';
 }
 
 interface Presence {
@@ -27,79 +24,41 @@ interface Presence {
   goneMs: number;
 }
 
+/** References to an erased record are refused by every replica after this. */
+const goneWithinMs = 1_000;
+
 export function openReferences(pushes: readonly Push[]): References {
   const presences = new Map<string, Presence>();
-  for (const push of pushes) notePresence(presences, push);
+  for (const push of pushes) if (push.outcome !== 'refused') notePresence(presences, push);
   return {
-    judge(push, item) {
-      const rule = rules[push.plural];
+    judge({ plural, integration, begunMs, endedMs }, item) {
+      const rule = referenceRules[plural];
       const id = rule === undefined ? undefined : item[rule.field];
       if (rule === undefined || typeof id !== 'string' || id === '') return 'there';
-      const presence = presences.get(`${push.integration}/${rule.plural}/${id}`);
-      if (presence === undefined || presence.possibleFromMs >= push.endedMs) return 'absent';
-      if (presence.goneMs <= push.begunMs) return 'absent';
-      return presence.thereFromMs <= push.begunMs && presence.goneFromMs >= push.endedMs
-        ? 'there'
-        : 'unknown';
+      const presence = presences.get(keyOf(integration, rule.plural, id));
+      if (presence === undefined || presence.possibleFromMs >= endedMs || presence.goneMs <= begunMs)
+        return 'absent';
+      return presence.thereFromMs <= begunMs && presence.goneFromMs >= endedMs ? 'there' : 'unknown';
     },
   };
 }
 
-/** References to an erased record are refused by every replica after this. */
-const goneWithinMs = 1_000;
-
 function notePresence(presences: Map<string, Presence>, push: Push): void {
-  if (push.outcome === 'refused') return;
+  const { integration, plural, begunMs, endedMs } = push;
   for (const [position, item] of push.items.entries()) {
     if (!isItem(item) || push.wrong.has(position)) continue;
-    const key = `${push.integration}/${push.plural}/${String(item['externalId'])}`;
+    const key = keyOf(integration, plural, String(item['externalId']));
     const never = { thereFromMs: Infinity, possibleFromMs: Infinity, goneFromMs: Infinity, goneMs: Infinity };
     const presence = presences.get(key) ?? never;
     if (push.action === 'erase') {
-      presence.goneFromMs = Math.min(presence.goneFromMs, push.begunMs);
-      if (push.outcome === 200) presence.goneMs = Math.min(presence.goneMs, push.endedMs + goneWithinMs);
+      presence.goneFromMs = Math.min(presence.goneFromMs, begunMs);
+      if (push.outcome === 200) presence.goneMs = Math.min(presence.goneMs, endedMs + goneWithinMs);
       continue;
     }
-    presence.possibleFromMs = Math.min(presence.possibleFromMs, push.begunMs);
+    presence.possibleFromMs = Math.min(presence.possibleFromMs, begunMs);
     const status = push.answer?.records[position]?.status;
-    if (status === 'CREATED' || status === 'UPDATED') {
-      presence.thereFromMs = Math.min(presence.thereFromMs, push.endedMs);
-    }
+    if (status === 'CREATED' || status === 'UPDATED')
+      presence.thereFromMs = Math.min(presence.thereFromMs, endedMs);
     presences.set(key, presence);
   }
-}
-
-/** The part of the refusal that is the same for every kind of target. */
-const refusal = ' not found. Sync ';
-
-/** Checks acknowledged pushes: existing targets are accepted, missing ones refused in the words of the contract. */
-export function checkReferences(pushes: readonly Push[], report: Report): void {
-  const references = openReferences(pushes);
-  for (const push of pushes) {
-    const rule = rules[push.plural];
-    if (rule === undefined || push.answer === undefined) continue;
-    const reasons = reasonsByPosition(push);
-    for (const [position, item] of push.items.entries()) {
-      if (!isItem(item)) continue;
-      const verdict = references.judge(push, item);
-      const words = `${rule.noun} with externalId "${String(item[rule.field])}" not found. Sync ${rule.plural} first.`;
-      const reason = reasons.get(position) ?? '';
-      const refused = verdict === 'absent' ? reason.includes(words) : reason.includes(refusal);
-      if (verdict === 'unknown' || refused === (verdict === 'absent')) continue;
-      report({
-        class: 'reference',
-        what: `push ${push.id}, item ${position}: ${String(item[rule.field])} was ${verdict}, and was ${refused ? 'refused' : 'accepted'}`,
-      });
-    }
-  }
-}
-
-/** `errors` has one entry for each record that is ERROR, in the same order. */
-export function reasonsByPosition({ answer }: Pick<Push, 'answer'>): Map<number, string> {
-  const reasons = new Map<number, string>();
-  let next = 0;
-  for (const [position, { status }] of (answer?.records ?? []).entries()) {
-    if (status === 'ERROR') reasons.set(position, answer?.errors[next++]?.error ?? '');
-  }
-  return reasons;
 }

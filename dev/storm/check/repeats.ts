@@ -1,10 +1,8 @@
 // Deliveries that a receiver took twice. A replica that is lost takes its acknowledgements with it, so some are sent again; but
 // none without a cause, and never many.
-import type { DeliveryLine, EndpointLine, EventLine, FaultLine, ReplayLine } from '../lines.ts';
-import type { Push } from './push.ts';
-import { seconds } from './story.ts';
-import { openDates, openStruck, touchesDeliveries } from './times.ts';
-import type { Report } from './violations.ts';
+import type { DeliveryLine, FaultLine, ReplayLine } from '../lines.ts';
+import { isTaken, nameOf, type Check } from './facts.ts';
+import { overMs, seconds, touchesDeliveries } from './times.ts';
 
 /** A delivery that is in doubt because of a fault is sent again within this time. */
 const causedWithinMs = 20_000;
@@ -38,45 +36,32 @@ const storedAgainMs = 3_000;
 /** Targets whose loss makes another replica take over partitions. */
 const ofOwner = new Set<string>(['webhooks', 'webhooks-nats']);
 
-interface Seen {
-  seconds: number;
-  deliveries: readonly DeliveryLine[];
-  events: readonly EventLine[];
-  endpoints: readonly EndpointLine[];
-  faults: readonly FaultLine[];
-  replays: readonly ReplayLine[];
-}
-
-export function checkRepeats(pushes: readonly Push[], seen: Seen, report: Report): void {
-  const toLedger = openDates(pushes);
-  const isStruck = openStruck(seen.faults);
-  const causes = seen.faults.filter(touchesDeliveries);
-  const isCaused = openStruck(causes);
-  const occurredMs = new Map(seen.events.map(({ id, body }) => [id, toLedger(body.timestamp)]));
-  const taken = seen.deliveries.filter(({ status }) => status >= 200 && status < 300);
-  const repeats = repeatsOf(taken, seen.replays);
-  for (const { endpoint, event, atMs, firstMs } of repeats) {
+export const checkRepeats: Check = (facts, report) => {
+  const { faults, events, deliveries, replays, toLedger, isStruck, isDeliveryStruck } = facts;
+  const causes = faults.filter(touchesDeliveries);
+  const occurredMs = new Map(events.map(({ id, body }) => [id, toLedger(body.timestamp)]));
+  const taken = deliveries.filter(isTaken);
+  const repeats = repeatsOf(taken, replays);
+  const isCaused = ({ atMs }: Repeat): boolean => isDeliveryStruck(atMs - causedWithinMs, atMs);
+  for (const repeat of repeats) {
+    const { endpoint, event, atMs, firstMs } = repeat;
     const atEventMs = occurredMs.get(event) ?? 0;
-    if (isCaused(atMs - causedWithinMs, atMs) || isStruck(atEventMs - doubtMs, atEventMs + doubtMs)) continue;
-    const what = `${endpoint} took ${event} again ${seconds(atMs - firstMs)} after it, at ${seconds(atMs)}, though nothing had been struck`;
-    report({ class: 'delivery-twice', what });
+    if (isCaused(repeat) || isStruck(atEventMs - doubtMs, atEventMs + doubtMs)) continue;
+    const when = `${seconds(atMs - firstMs)} after it, at ${seconds(atMs)}`;
+    report('delivery-twice', `${endpoint} took ${event} again ${when}, though nothing had been struck`);
   }
-  const { length: endpoints } = seen.endpoints;
-  const wasUnstored = openUnstored(seen.faults);
-  const ofFaults = repeats.filter(
-    ({ atMs, firstMs }) => isCaused(atMs - causedWithinMs, atMs) && !wasUnstored(firstMs),
-  );
-  for (const [endpoint, { length }] of Map.groupBy(ofFaults, (repeat) => repeat.endpoint)) {
-    if (length <= mostOfEndpoint * causes.length) continue;
-    const what = `${endpoint} took ${length} deliveries again, with ${causes.length} faults`;
-    report({ class: 'delivery-twice', what });
-  }
+  const wasUnstored = openUnstored(faults);
+  const counted = repeats.filter(({ firstMs }) => !wasUnstored(firstMs));
+  const withFaults = `with ${causes.length} faults`;
+  for (const [endpoint, { length }] of Map.groupBy(counted.filter(isCaused), (repeat) => repeat.endpoint))
+    if (length > mostOfEndpoint * causes.length)
+      report('delivery-twice', `${endpoint} took ${length} deliveries again, ${withFaults}`);
+  const { length: endpoints } = facts.endpoints;
   const most = taken.length * shareMax + causes.reduce((sum, fault) => sum + mostOf(fault, endpoints), 0);
-  const counted = repeats.filter(({ firstMs }) => !wasUnstored(firstMs)).length;
-  if (seen.seconds < judgedFromSeconds || counted <= most) return;
-  const what = `${counted} of ${taken.length} deliveries were taken before; ${Math.floor(most)} may be, with ${causes.length} faults`;
-  report({ class: 'delivery-twice', what });
-}
+  if (facts.seconds < judgedFromSeconds || counted.length <= most) return;
+  const share = `${counted.length} of ${taken.length} deliveries were taken before`;
+  report('delivery-twice', `${share}; ${Math.floor(most)} may be, ${withFaults}`);
+};
 
 /**
  * Whether no owner could store at that time what it delivered, and an owner was lost before it could. So its deliveries since then
@@ -86,10 +71,7 @@ function openUnstored(faults: readonly FaultLine[]): (atMs: number) => boolean {
   const losses = faults.filter(({ target }) => ofOwner.has(target));
   const spans = faults
     .filter(({ target }) => ofStore.has(target))
-    .map(({ atMs, untilMs, wholeMs = 0 }) => ({
-      fromMs: atMs,
-      toMs: Math.max(untilMs, wholeMs) + storedAgainMs,
-    }))
+    .map((fault) => ({ fromMs: fault.atMs, toMs: overMs(fault) + storedAgainMs }))
     .filter(({ fromMs, toMs }) => losses.some(({ atMs }) => fromMs <= atMs && atMs <= toMs));
   return (atMs) => spans.some(({ fromMs, toMs }) => fromMs <= atMs && atMs <= toMs);
 }
@@ -103,9 +85,8 @@ function repeatsOf(taken: readonly DeliveryLine[], replays: readonly ReplayLine[
   return taken
     .toSorted((one, other) => one.atMs - other.atMs)
     .flatMap((hit): Repeat[] => {
-      const key = `${hit.endpoint} ${hit.event}`;
-      const firstMs = first.get(key);
-      if (firstMs === undefined) first.set(key, hit.atMs);
+      const firstMs = first.get(nameOf(hit));
+      if (firstMs === undefined) first.set(nameOf(hit), hit.atMs);
       const isReplayed = hit.atMs >= (replayedMs.get(hit.endpoint) ?? Infinity);
       return firstMs === undefined || isReplayed ? [] : [{ ...hit, firstMs }];
     });

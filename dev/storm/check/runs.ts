@@ -1,81 +1,55 @@
 // The history of runs: one for every answered push, completed and never changed again, with what its answer counted.
 import type { RunLine } from '../lines.ts';
-import type { History } from './history.ts';
-import { isAcknowledged, isUncertain } from './push.ts';
-import { entityPlurals } from './kinds.ts';
-import type { Report } from './violations.ts';
+import { entityPlurals, type Check } from './facts.ts';
+import { isAnswered, isUncertain, listingOf, type Answered } from './push.ts';
 
-type Run = RunLine['run'];
-
-export function checkRuns(
-  { pushes, bySync, runsRead }: History,
-  lines: readonly RunLine[],
-  { isPending, report }: { isPending: (syncId: string) => boolean; report: Report },
-): void {
-  const runs = new Map<string, Run>();
-  for (const { run } of lines) {
-    if (runs.has(run.syncId)) report({ class: 'run', what: `${run.syncId} is listed twice` });
-    runs.set(run.syncId, run);
+export const checkRuns: Check = ({ pushes, runs }, report) => {
+  const found = new Map<string, RunLine['run']>();
+  for (const { run } of runs) {
+    if (found.has(run.syncId)) report('run', `${run.syncId} is listed twice`);
+    found.set(run.syncId, run);
   }
-  for (const push of pushes) {
-    if (!isAcknowledged(push) || push.answer === undefined || push.syncId === undefined) continue;
-    const { created, updated, errors } = push.answer;
-    const expected = `${push.plural} completed ${created} ${updated} ${errors.length}`;
-    const found = wordsOf(runs.get(push.syncId));
-    if (found !== expected) {
-      const what = `push ${push.id} (${push.syncId}): "${found}" instead of "${expected}"`;
-      report({ class: 'run', what });
-    }
+  for (const push of pushes.filter(isAnswered)) {
+    const [words, expected] = [wordsOf(found.get(push.syncId)), expectedOf(push)];
+    if (words !== expected)
+      report('run', `push ${push.id} (${push.syncId}): "${words}" instead of "${expected}"`);
   }
-  checkOthers({ pushes, bySync }, lines, { isPending, report });
-  checkRightAfter({ bySync, runsRead }, report);
-}
+};
 
-const wordsOf = (run: Run | undefined): string =>
+const expectedOf = ({ plural, answer: { created, updated, errors } }: Answered): string =>
+  `${plural} completed ${created} ${updated} ${errors.length}`;
+
+const wordsOf = (run: RunLine['run'] | undefined): string =>
   run === undefined
     ? 'no run'
     : `${entityPlurals[run.entityType]} ${run.state} ${run.created} ${run.updated} ${run.failed}`;
 
-/** Checks runs without an answered push: at most one for each cut-off push, and none that is still running. */
-function checkOthers(
-  { pushes, bySync }: Pick<History, 'pushes' | 'bySync'>,
-  lines: readonly RunLine[],
-  { isPending, report }: { isPending: (syncId: string) => boolean; report: Report },
-): void {
-  const others = lines.filter(({ run }) => !bySync.has(run.syncId));
-  for (const { run } of others) {
-    if (run.state !== 'completed' && !isPending(run.syncId)) {
-      report({ class: 'run', what: `${run.syncId} of a push that was cut off is still ${run.state}` });
-    }
-  }
-  const cutOff = Map.groupBy(
-    pushes.filter(isUncertain),
-    ({ integration, plural }) => `${integration}/${plural}`,
+/** Runs without an answered push: at most one for each cut-off push, and none that is still running. */
+export const checkOtherRuns: Check = ({ pushes, bySync, runs, pendingRuns }, report) => {
+  const others = runs.filter(({ run }) => !bySync.has(run.syncId));
+  for (const { run } of others)
+    if (run.state !== 'completed' && !pendingRuns.has(run.syncId))
+      report('run', `${run.syncId} of a push that was cut off is still ${run.state}`);
+  const cutOff = Map.groupBy(pushes.filter(isUncertain), listingOf);
+  const byListing = Map.groupBy(others, ({ integration, run }) =>
+    listingOf({ integration, plural: entityPlurals[run.entityType] }),
   );
-  const found = Map.groupBy(
-    others,
-    ({ integration, run }) => `${integration}/${entityPlurals[run.entityType]}`,
-  );
-  for (const [listing, runs] of found) {
+  for (const [listing, { length }] of byListing) {
     const most = cutOff.get(listing)?.length ?? 0;
-    if (runs.length <= most) continue;
-    report({ class: 'run', what: `${listing}: ${runs.length} runs of ${most} pushes that were cut off` });
+    if (length > most) report('run', `${listing}: ${length} runs of ${most} pushes that were cut off`);
   }
-}
+};
 
 /** A caller that asks right after its answer finds its run completed, as it will always be. */
-function checkRightAfter({ bySync, runsRead }: Pick<History, 'bySync' | 'runsRead'>, report: Report): void {
+export const checkRightAfter: Check = ({ bySync, runsRead }, report) => {
   for (const { begunMs, runs } of runsRead) {
     for (const run of runs) {
       const push = bySync.get(run.syncId);
-      if (push?.answer === undefined || push.endedMs >= begunMs) continue;
-      const { created, updated, errors } = push.answer;
-      const expected = `${push.plural} completed ${created} ${updated} ${errors.length}`;
-      if (wordsOf(run) === expected) continue;
-      report({
-        class: 'run',
-        what: `push ${push.id} (${run.syncId}) was shown as "${wordsOf(run)}" after it had been answered as "${expected}"`,
-      });
+      if (push === undefined || !isAnswered(push) || push.endedMs >= begunMs) continue;
+      const [words, expected] = [wordsOf(run), expectedOf(push)];
+      if (words === expected) continue;
+      const shown = `was shown as "${words}" after it had been answered as "${expected}"`;
+      report('run', `push ${push.id} (${run.syncId}) ${shown}`);
     }
   }
-}
+};

@@ -2,11 +2,7 @@
 import type { FaultLine, Plural } from '../lines.ts';
 import { shownName } from './fields.ts';
 import type { Write } from './history.ts';
-
-export interface Around {
-  fromMs: number;
-  toMs: number;
-}
+import { seconds } from './times.ts';
 
 const linesMax = 24;
 /** A fault that ended this long before may still have had an effect. */
@@ -14,25 +10,20 @@ const aftermathMs = 3_000;
 
 export function tellStory(
   { writes, plural }: { writes: readonly Write[]; plural: Plural },
-  { fromMs, toMs }: Around,
+  { fromMs, toMs }: { fromMs: number; toMs: number },
   faults: readonly FaultLine[] = [],
 ): string[] {
   const pushes = writes
     .filter(({ push }) => push.endedMs >= fromMs && push.begunMs <= toMs)
-    .map((write) => ({ atMs: write.push.begunMs, line: lineOf(write, shownName(plural, write.items)) }));
+    .map(({ push: { id, outcome, syncId = '', begunMs, endedMs }, statuses, items }) => {
+      const said = `${outcome} ${statuses.filter(Boolean).join('+')}, "${shownName(plural, items)}" ${syncId}`;
+      return { atMs: begunMs, untilMs: endedMs, what: `push ${id}: ${said}` };
+    });
   const strikes = faults
     .filter(({ atMs, untilMs }) => untilMs >= fromMs - aftermathMs && atMs <= toMs)
-    .map(({ atMs, untilMs, kind, target, pid }) => ({
-      atMs,
-      line: `${seconds(atMs)} to ${seconds(untilMs)} ${kind} ${target} (${pid})`,
-    }));
-  const all = [...pushes, ...strikes].toSorted((one, other) => one.atMs - other.atMs);
-  return all.slice(0, linesMax).map(({ line }) => line);
+    .map(({ atMs, untilMs, kind, target, pid }) => ({ atMs, untilMs, what: `${kind} ${target} (${pid})` }));
+  return [...pushes, ...strikes]
+    .toSorted((one, other) => one.atMs - other.atMs)
+    .slice(0, linesMax)
+    .map(({ atMs, untilMs, what }) => `${seconds(atMs)} to ${seconds(untilMs)} ${what}`);
 }
-
-function lineOf({ push, statuses }: Write, name: string): string {
-  const said = statuses.filter(Boolean).join('+');
-  return `${seconds(push.begunMs)} to ${seconds(push.endedMs)} push ${push.id}: ${push.outcome} ${said}, "${name}" ${push.syncId ?? ''}`;
-}
-
-export const seconds = (ms: number): string => (Number.isFinite(ms) ? `${(ms / 1_000).toFixed(3)} s` : '–');

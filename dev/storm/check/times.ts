@@ -2,10 +2,8 @@
 import type { FaultLine } from '../lines.ts';
 import type { Push } from './push.ts';
 
-export type ToLedger = (date: string) => number;
-
 /** Converts dates of the machine's clock, which events, attempt logs and callers have, to the clock of the ledger. */
-export function openDates(pushes: readonly Pick<Push, 'begunAt' | 'begunMs'>[]): ToLedger {
+export function openDates(pushes: readonly Pick<Push, 'begunAt' | 'begunMs'>[]): (date: string) => number {
   const offsets = pushes.map(({ begunAt, begunMs }) => Date.parse(begunAt) - begunMs);
   const offset = offsets.toSorted((one, other) => one - other)[Math.floor(offsets.length / 2)] ?? 0;
   return (date) => Date.parse(date) - offset;
@@ -14,17 +12,17 @@ export function openDates(pushes: readonly Pick<Push, 'begunAt' | 'begunMs'>[]):
 /** Whether a fault lasted in that span. */
 export type IsStruck = (fromMs: number, toMs: number) => boolean;
 
-export function openStruck(faults: readonly FaultLine[]): IsStruck {
-  const spans = faults.map(({ atMs, untilMs, wholeMs }) => ({
-    atMs,
-    overMs: Math.max(untilMs, wholeMs ?? 0),
-  }));
-  return (fromMs, toMs) => spans.some(({ atMs, overMs }) => atMs <= toMs && overMs >= fromMs);
-}
+/** When the fault was over, and the cluster was whole again. */
+export const overMs = ({ untilMs, wholeMs = 0 }: FaultLine): number => Math.max(untilMs, wholeMs);
+
+export const openStruck =
+  (faults: readonly FaultLine[]): IsStruck =>
+  (fromMs, toMs) =>
+    faults.some((fault) => fault.atMs <= toMs && overMs(fault) >= fromMs);
 
 const elsewhere = new Set<string>(['gateway', 'gateway-2', 'catalog', 'batches']);
 
-/**
- * Whether a fault strikes something that deliveries need: webhooks, NATS, or the database with the endpoints' state.
- */
+/** Whether a fault strikes something that deliveries need: webhooks, NATS, or the database with the endpoints' state. */
 export const touchesDeliveries = ({ target }: Pick<FaultLine, 'target'>): boolean => !elsewhere.has(target);
+
+export const seconds = (ms: number): string => (Number.isFinite(ms) ? `${(ms / 1_000).toFixed(3)} s` : '–');

@@ -36,6 +36,8 @@ export const violationClasses = {
   change: 'an event was not delivered as the endpoint was when it occurred',
   registration: 'one Idempotency-Key registered two webhooks',
   'in-flight': 'an endpoint had more deliveries under way than its caller allows',
+  drill: 'a drill counted for its endpoint, or left a trace',
+  overdue: '`sync.overdue` is missing, false, late, or came more than once for a due time',
   key: 'a removed key still served, or a written one did not',
   erased: 'an erased record is still there, or was not announced once',
   'event-late':
@@ -60,13 +62,12 @@ export function classOf(name: string): ViolationClass {
 }
 
 export interface Violation {
-  class: ViolationClass;
   what: string;
   /** The lines of the ledger about the violation, oldest first. */
-  timeline?: readonly string[];
+  timeline: readonly string[];
 }
 
-export type Report = (violation: Violation) => void;
+export type Report = (found: ViolationClass, what: string, timeline?: readonly string[]) => void;
 
 export interface Tally {
   count: number;
@@ -78,13 +79,11 @@ const examplesKept = 5;
 /** Counts all and keeps a few of each class. */
 export function openTally(): { report: Report; tallies: ReadonlyMap<ViolationClass, Tally> } {
   const tallies = new Map<ViolationClass, Tally>();
-  return {
-    tallies,
-    report(violation) {
-      const tally = tallies.get(violation.class) ?? { count: 0, examples: [] };
-      tally.count += 1;
-      if (tally.examples.length < examplesKept) tally.examples.push(violation);
-      tallies.set(violation.class, tally);
-    },
+  const report: Report = (found, what, timeline = []) => {
+    const tally = tallies.get(found) ?? { count: 0, examples: [] };
+    tally.count += 1;
+    if (tally.examples.length < examplesKept) tally.examples.push({ what, timeline });
+    tallies.set(found, tally);
   };
+  return { tallies, report };
 }

@@ -6,9 +6,9 @@ import { sendSignal } from '../../process/identity.ts';
 import { readFacts } from '../../stack/facts.ts';
 import { askReadiness } from '../../stack/readiness.ts';
 import { serviceNames, type Service } from '../../stack/services.ts';
-import { stackFolderOf } from '../plan.ts';
-import { readSecondGateway } from '../second-gateway.ts';
-import { isWhole, readNodes } from './nodes.ts';
+import { readLive, stackFolderOf } from '../plan.ts';
+import { pidsOf } from '../strike.ts';
+import { isWhole } from './nodes.ts';
 
 const lookEveryMs = 100;
 /** How long a restart may take: a node waits for its clients to leave, webhooks for a receiver that answers late. */
@@ -22,12 +22,12 @@ export interface RollOptions {
 }
 
 export async function rollNodes({ folder, signal }: RollOptions): Promise<void> {
-  for (const { name, pid } of readNodes(folder)) {
+  for (const { name, pid } of readLive(folder).nodes) {
     if (pid === undefined || signal.aborted) continue;
     // Lame duck mode: its leaders and its clients go to other nodes before it ends.
     sendSignal(pid, 'SIGUSR2');
     await until(signal, `node ${name} is back`, async () => {
-      const nodes = readNodes(folder);
+      const nodes = readLive(folder).nodes;
       const isBack = nodes.some((node) => node.name === name && (node.pid ?? pid) !== pid);
       return isBack && (await Promise.all(nodes.map(isWhole))).every(Boolean);
     });
@@ -38,29 +38,28 @@ export async function rollServices(options: RollOptions): Promise<void> {
   const { folder, signal } = options;
   // The gateways last: no route leads to a service that does not know it.
   for (const service of serviceNames.toReversed()) {
-    for (const pid of pidsOf(folder, service)) {
+    for (const pid of replicasOf(folder, service)) {
       if (signal.aborted) return;
       sendSignal(pid, 'SIGTERM');
       await until(signal, `${service} has two replicas again`, async () => {
-        const pids = pidsOf(folder, service);
+        const pids = replicasOf(folder, service);
         return pids.length === replicasOfEach && !pids.includes(pid) && (await isServing(service, options));
       });
     }
   }
 }
 
-function pidsOf(folder: string, service: Service): number[] {
-  const pids = readFacts(stackFolderOf(folder))?.pids[service] ?? [];
-  const second = service === 'gateway' ? readSecondGateway(folder)?.pid : undefined;
-  return second === undefined ? pids : [...pids, second];
-}
+const replicasOf = (folder: string, service: Service): number[] => [
+  ...pidsOf(folder, service),
+  ...(service === 'gateway' ? pidsOf(folder, 'gateway-2') : []),
+];
 
 const pingMs = 300;
 
 /** Whether both replicas answer, and both gateways are ready. */
 async function isServing(service: Service, { bus, folder }: RollOptions): Promise<boolean> {
   if ((await bus.askAll(`$SRV.PING.${service}`, pingMs)).length < replicasOfEach) return false;
-  const gateways = [readFacts(stackFolderOf(folder))?.gateway, readSecondGateway(folder)?.url];
+  const gateways = [readFacts(stackFolderOf(folder))?.gateway, readLive(folder).second?.url];
   const states = await Promise.all(gateways.map((url) => askReadiness(url ?? '')));
   return states.every(({ ready }) => ready);
 }

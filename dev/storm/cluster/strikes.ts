@@ -3,13 +3,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Bus } from '@integration-sync/runtime/bus';
 import { sendSignal } from '../../process/identity.ts';
-import { clockMs } from '../clock.ts';
-import type { LedgerFile } from '../ledger.ts';
+import type { ClusterFault, ClusterTarget } from '../fault.ts';
+import { clockMs, type LedgerFile } from '../ledger.ts';
 import type { FaultLine, LeaderLine } from '../lines.ts';
+import { readLive, type Node } from '../plan.ts';
 import { isChildOf } from '../strike.ts';
-import type { ClusterFault, ClusterTarget } from './fault.ts';
-import { assets, findLeaders, type Asset, type Leaders } from './leaders.ts';
-import { isWhole, readNodes, type Node } from './nodes.ts';
+import { assets, findLeaders, isWhole, type Asset, type Leaders } from './nodes.ts';
 import { rollNodes, rollServices } from './rolls.ts';
 
 export interface StrikesOptions {
@@ -37,8 +36,8 @@ export async function carryOut(fault: ClusterFault, options: StrikesOptions): Pr
 async function strike({ target, kind, forMs }: ClusterFault, options: StrikesOptions): Promise<FaultLine> {
   const { folder, signal } = options;
   const before = await findAllLeaders(options);
-  const struck = new Set(chooseNodes(target, before, readNodes(folder)));
-  const own = (): Node[] => readNodes(folder).filter(({ name }) => struck.has(name));
+  const struck = new Set(chooseNodes(target, before, readLive(folder).nodes));
+  const own = (): Node[] => readLive(folder).nodes.filter(({ name }) => struck.has(name));
   const [first] = own();
   const atMs = clockMs();
   const watch = openWatch(before, struck, { ...options, lostMs: atMs });
@@ -51,7 +50,7 @@ async function strike({ target, kind, forMs }: ClusterFault, options: StrikesOpt
   try {
     while (!signal.aborted && clockMs() < atMs + forMs) {
       if (kind === 'kill') signalAll('SIGKILL');
-      const others = readNodes(folder).filter(({ name }) => !struck.has(name));
+      const others = readLive(folder).nodes.filter(({ name }) => !struck.has(name));
       await Promise.all([watch.look(others), wait(lookEveryMs)]);
     }
   } finally {
@@ -61,7 +60,7 @@ async function strike({ target, kind, forMs }: ClusterFault, options: StrikesOpt
   // Also where the storm is to end meanwhile: what is late then is judged by these leaders, too. A starter that is gone has
   // taken the cluster with it.
   while (process.connected && clockMs() < untilMs + wholeWithinMs) {
-    const nodes = readNodes(folder);
+    const nodes = readLive(folder).nodes;
     await watch.look(nodes);
     if (watch.isDone() && (await Promise.all(nodes.map(isWhole))).every(Boolean)) break;
     await wait(lookEveryMs);
@@ -73,7 +72,7 @@ async function strike({ target, kind, forMs }: ClusterFault, options: StrikesOpt
 async function findAllLeaders({ folder, signal }: StrikesOptions): Promise<Leaders> {
   const endMs = clockMs() + wholeWithinMs;
   for (;;) {
-    const { leaders } = await findLeaders(readNodes(folder));
+    const { leaders } = await findLeaders(readLive(folder).nodes);
     if (signal.aborted || assets.every((asset) => leaders.has(asset))) return leaders;
     if (clockMs() > endMs) {
       const missing = assets.filter((asset) => !leaders.has(asset));
@@ -97,15 +96,15 @@ function chooseNodes(target: ClusterTarget, leaders: Leaders, nodes: readonly No
   return target === 'two-nodes' ? [led, ...names.filter((name) => name !== led).slice(0, 1)] : [led];
 }
 
-interface WatchOptions extends Pick<StrikesOptions, 'leaders'> {
-  lostMs: number;
-}
-
 /**
  * Notes when something has no leader, and when it has one again: at once what struck nodes led, later what a node
  * that is back takes from the others by calling for an election.
  */
-function openWatch(before: Leaders, struck: ReadonlySet<string>, { leaders, lostMs }: WatchOptions) {
+function openWatch(
+  before: Leaders,
+  struck: ReadonlySet<string>,
+  { leaders, lostMs }: Pick<StrikesOptions, 'leaders'> & { lostMs: number },
+) {
   const led = new Map(before);
   const lost = new Map<Asset, number>();
   for (const [asset, leader] of before) if (struck.has(leader)) lost.set(asset, lostMs);

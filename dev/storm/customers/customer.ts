@@ -20,6 +20,8 @@ export interface CustomerOptions {
 /** What the log keeps of an answer; `next` is the path of the next page, and `nextSince` the header X-Next-Since. */
 export type Keep<Body, Kept> = (body: Body, next: string | undefined, nextSince: string) => Kept;
 
+export const keepAll = (answer: object): object => answer;
+
 export type Customer = ReturnType<typeof openCustomer>;
 
 const againMs = [200, 800] as const;
@@ -65,6 +67,12 @@ export function openCustomer({ by, integration, caller, random, log, stopped }: 
   };
 }
 
-/** A replay is 409 while an earlier one is under way, such as that of a request whose answer was lost. */
+/**
+ * A replay is 409 while an earlier one is under way, and a drill 429 for a minute after an earlier one, such as that of a request whose
+ * answer was lost.
+ */
 const asksAgain = ({ outcome, path }: Pick<AskLine, 'outcome' | 'path'>): boolean =>
-  typeof outcome !== 'number' || outcome >= 500 || (outcome === 409 && path.endsWith('/replay'));
+  typeof outcome !== 'number' ||
+  outcome >= 500 ||
+  (outcome === 409 && path.endsWith('/replay')) ||
+  (outcome === 429 && path.endsWith('/drill'));

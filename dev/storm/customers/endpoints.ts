@@ -1,9 +1,9 @@
 // Customers that change their endpoints while events occur: each registers one, three times concurrently with one
 // Idempotency-Key, and then changes its kinds, url and secret; or disables, enables and replays; or deletes it.
 import { setTimeout as wait } from 'node:timers/promises';
-import type { RegisteredWebhook, Webhook } from '@integration-sync/contracts';
+import type { DeliveryAttempt, Listing, RegisteredWebhook, Webhook } from '@integration-sync/contracts';
 import type { Receiving } from '../receiver.ts';
-import type { Customer } from './customer.ts';
+import { keepAll, type Customer } from './customer.ts';
 
 export interface Hooks {
   /** The address of the receiver. */
@@ -54,12 +54,28 @@ export const disableIt: Live = async (customer, { path, change }) => {
   }
 };
 
+const keepLogged = ({ entities }: Listing<DeliveryAttempt>) => ({
+  logged: entities.map(({ eventId }) => eventId),
+});
+
+/** Its receiver refuses all that a drill sends. A drill may come once a minute. */
+export const drillIt: Live = async (customer, { path }) => {
+  while (!customer.stopped.aborted) {
+    await customer.insist({ method: 'POST', path: `${path}/drill` }, () => ({}));
+    await customer.insist({ path }, ({ active, consecutiveFailures }: Webhook) => ({
+      active,
+      consecutiveFailures,
+    }));
+    await customer.insist({ path: `${path}/deliveries?limit=100` }, keepLogged);
+    await customer.pause([61_000, 61_000]);
+  }
+};
+
 export const deleteIt: Live = async (customer, { path }) => {
   await customer.insist({ method: 'DELETE', path }, keepAll);
   await customer.pause(pauseMs);
 };
 
-const keepAll = (answer: object): object => answer;
 const keepKeys = ({ id, secret }: RegisteredWebhook) => ({ id, secret });
 const keepTime = ({ disabledAt }: Webhook) => ({ disabledAt });
 

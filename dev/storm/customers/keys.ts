@@ -3,7 +3,7 @@
 import { allScopes } from '@integration-sync/contracts';
 import { hashOf, makeSecret } from '@integration-sync/gateway/operating';
 import { writeJson } from '../../process/files.ts';
-import { clockMs } from '../clock.ts';
+import { clockMs } from '../ledger.ts';
 import type { Customer } from './customer.ts';
 
 const askEveryMs = [300, 700] as const;

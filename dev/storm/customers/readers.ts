@@ -1,6 +1,8 @@
 // Customers that read: the feed, page by page with odd limits and filters; and a mirror, which follows `changedSince`.
 import type { EventPage, Listing, ListingEntity, RecordDetails } from '@integration-sync/contracts';
-import type { Plural } from '../lines.ts';
+import { sightingsOf } from '../caller.ts';
+import type { LedgerFile } from '../ledger.ts';
+import type { PageLine, Plural, Sighting } from '../lines.ts';
 import type { Customer } from './customer.ts';
 
 export interface FeedPage {
@@ -11,6 +13,8 @@ export interface FeedPage {
 
 const limits = [1, 2, 3, 7, 13, 33, 100] as const;
 const pauseMs = [50, 600] as const;
+const pollEveryMs = [300, 1_500] as const;
+const triesMax = 20;
 
 /** Reads on until the storm is over and the feed has no more events. `since`: from then on, else from now on. */
 export async function readFeed(customer: Customer, kinds: readonly string[], since?: string): Promise<void> {
@@ -53,5 +57,40 @@ export async function mirror(customer: Customer, plural: Plural, begunAt: string
       path = page.next;
     }
     await customer.pause(pauseMs);
+  }
+}
+
+const keepPage = ({ entities }: Listing<ListingEntity>, next: string | undefined, nextSince: string) => {
+  const seen: Sighting[] = sightingsOf(entities);
+  return { entities: seen, next, nextSince };
+};
+
+/**
+ * Polls a listing by the last X-Next-Since, and now and then looks at a page from its beginning. After a failed page the next poll begins
+ * at the same `since`. The last poll begins after the storm, and shows every record that no other has shown.
+ */
+export async function poll(customer: Customer, plural: Plural, pages: LedgerFile<PageLine>): Promise<void> {
+  const { by: reader, integration, random, stopped } = customer;
+  const readPage = async (path: string, nth: number | null) => {
+    const { begunMs, endedMs, answer } = await customer.ask({ path }, keepPage);
+    if (answer === undefined) return undefined;
+    const { entities, next } = answer;
+    const isLast = next === undefined;
+    pages.write({ reader, poll: nth, integration, plural, begunMs, endedMs, isLast, entities });
+    return answer;
+  };
+  const all = `/${plural}?limit=100`;
+  let since = '';
+  for (let [nth, tries, isLast] = [1, 0, false]; !isLast; nth += 1) {
+    const isOver = stopped.aborted;
+    const first = await readPage(`${all}${since}`, nth);
+    let page = first;
+    while (page?.next !== undefined) page = await readPage(page.next, nth);
+    if (page !== undefined) since = `&since=${first?.nextSince}`;
+    isLast = isOver && page !== undefined;
+    if (isOver && !isLast && (tries += 1) === triesMax)
+      throw new Error(`${reader} was refused though the storm is over`);
+    if (!isOver && random.chance(0.5)) await readPage(all, null);
+    await customer.pause(pollEveryMs);
   }
 }

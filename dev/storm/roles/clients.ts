@@ -5,21 +5,19 @@ import { runFloodLane, runHotLane, runPrivateLane, type LaneOptions } from '../l
 import { openLedgerFile } from '../ledger.ts';
 import { readPlan } from '../plan.ts';
 import { openPusher } from '../pusher.ts';
-import { folderOfRole, takeRole } from '../role.ts';
+import { folder, stop, stopped, takeRole } from '../role.ts';
 
-const folder = folderOfRole();
-const stop = new AbortController();
 const files = {
   begun: openLedgerFile(folder, 'begun'),
   ended: openLedgerFile(folder, 'ended'),
-  runsRead: openLedgerFile(folder, 'runs-read'),
+  runsRead: openLedgerFile(folder, 'runsRead'),
 };
 let accepted = 0;
 let lanes: Promise<unknown> = Promise.resolve();
 
 const count = (more: number): void => void (accepted += more);
 
-function startLanes(): void {
+async function start(): Promise<void> {
   const plan = readPlan(folder);
   const { rules, seed } = plan;
   const isFull = (): boolean => accepted >= rules.itemsMax;
@@ -33,7 +31,7 @@ function startLanes(): void {
       const random = openRandom(seed * 1_000 + place * 100 + nth);
       const lane = `${integration.split('-').at(-1)}${letter}${nth}`;
       const pusher = openPusher({ lane, integration, caller, random, files });
-      const options: LaneOptions = { pusher, random, rules, stopped: stop.signal, count, isFull };
+      const options: LaneOptions = { pusher, random, rules, stopped, count, isFull };
       if (letter === 'f' && flood !== undefined) await runFloodLane(options, flood);
       else await (letter === 'p' ? runPrivateLane : runHotLane)(options);
     });
@@ -42,9 +40,7 @@ function startLanes(): void {
 }
 
 takeRole({
-  async start() {
-    startLanes();
-  },
+  start,
   count: async () => accepted,
   async stop() {
     stop.abort();

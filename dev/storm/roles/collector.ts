@@ -1,123 +1,189 @@
-// Comes when the storm is over: it waits until nothing moves, replays missed deliveries, and writes down the
-// end state.
-import { openBus } from '@integration-sync/runtime/bus';
-import { openLog } from '@integration-sync/runtime/log';
-import { openStore } from '@integration-sync/runtime/store';
-import type { DeliveryAttempt, Webhook } from '@integration-sync/contracts';
-import { openCaller, type Caller } from '../caller.ts';
-import { clockMs } from '../clock.ts';
+// Comes when the storm is over: it waits until nothing moves, replays missed deliveries, and writes down the end state, by the
+// interface that callers have and from the engines themselves.
 import {
-  collectAttempts,
-  collectEvents,
-  collectListings,
-  collectStored,
-  readEvents,
-  walk,
-} from '../collecting.ts';
-import { openLedgerFile, readLedger } from '../ledger.ts';
+  attemptDelaysMs,
+  eventsStream,
+  type DdsEntry,
+  type DeliveryAttempt,
+  type Listing,
+  type ListingEntity,
+  type SyncRun,
+  type Webhook,
+} from '@integration-sync/contracts';
+import { openBus } from '@integration-sync/runtime/bus';
+import { openStore } from '@integration-sync/runtime/store';
+import { nextOf, openCaller, sightingsOf, type Caller } from '../caller.ts';
+import { clockMs, openLedgerFile, readLedger } from '../ledger.ts';
+import { plurals, type EndpointLine, type EventLine, type Item } from '../lines.ts';
 import { readPlan } from '../plan.ts';
-import { folderOfRole, takeRole } from '../role.ts';
-import { untilAnnounced, untilDelivered } from '../settling.ts';
+import { folder, log, note, takeRole } from '../role.ts';
+import { journals, untilAnnounced, untilDelivered } from '../settling.ts';
+import { bodyHashOf } from '../signed.ts';
 
-const folder = folderOfRole();
 const ending = new AsyncDisposableStack();
-const notes = ending.use(openLedgerFile(folder, 'notes'));
-const replays = ending.use(openLedgerFile(folder, 'replays'));
+const plan = readPlan(folder);
+const bus = ending.use(await openBus({ url: plan.nats, name: 'storm', log }));
+const store = ending.use(await openStore({ url: plan.mongodb, database: plan.database, log }));
+const callers = new Map(plan.rules.integrations.map((name) => [name, openCaller(plan, name)]));
 
-async function connect() {
-  const { nats, mongodb, database } = readPlan(folder);
-  const log = openLog({ service: 'storm', level: 'silent' });
-  return {
-    bus: ending.use(await openBus({ url: nats, name: 'storm', log })),
-    store: ending.use(await openStore({ url: mongodb, database, log })),
-  };
+const triesMax = 20;
+
+/** Reads a listing page by page, by its links. */
+async function* walk<Page>(caller: Caller, path: string): AsyncGenerator<Page> {
+  for (let next: string | undefined = path, tries = 1; next !== undefined;) {
+    const answer = await caller.ask({ path: next });
+    if (answer.outcome === 200) {
+      const page: Page = JSON.parse(answer.body);
+      yield page;
+      [next, tries] = [nextOf(answer), 1];
+    } else if ((tries += 1) > triesMax) {
+      throw new Error(`GET ${next} was answered ${answer.outcome} though the storm is over: ${answer.body}`);
+    }
+  }
 }
 
-const engines = connect();
-
-function openCallers(): Map<string, Caller> {
-  const plan = readPlan(folder);
-  return new Map(plan.rules.integrations.map((name) => [name, openCaller(plan, name)]));
+/** Each endpoint with its path and a caller of its integration. */
+async function* allEndpoints(): AsyncGenerator<EndpointLine & { caller: Caller; path: string }> {
+  for (const line of await readLedger(folder, 'endpoints')) {
+    const caller = callers.get(line.integration);
+    if (caller !== undefined) yield { ...line, caller, path: `/webhook-events/${line.endpoint}` };
+  }
 }
 
 /** Enables disabled webhooks again, and replays what they missed. */
-async function replayMissed(): Promise<string[]> {
-  const callers = openCallers();
-  const replayed: string[] = [];
-  for (const { endpoint, integration } of await readLedger(folder, 'endpoints')) {
-    const caller = callers.get(integration);
-    const path = `/webhook-events/${endpoint}`;
-    const found = await caller?.ask({ path });
-    const webhook: Webhook = JSON.parse(found?.body ?? '{}');
-    if (caller === undefined || webhook.active) continue;
+async function replayMissed(): Promise<void> {
+  using replays = openLedgerFile(folder, 'replays');
+  for await (const { endpoint, caller, path } of allEndpoints()) {
+    const webhook: Webhook = JSON.parse((await caller.ask({ path })).body || '{}');
+    if (webhook.active) continue;
     const enabled = await caller.ask({ method: 'PATCH', path, body: { active: true } });
-    const body = { since: webhook.disabledAt };
     replays.write({ endpoint, atMs: clockMs() });
-    const answer = await caller.ask({ method: 'POST', path: `${path}/replay`, body });
-    const note = `${endpoint} had been disabled (${webhook.disabledReason}); enabled: ${enabled.outcome}, replayed: ${answer.outcome} ${answer.body}`;
-    const isDone = enabled.outcome === 200 && answer.outcome === 202;
-    notes.write({ atMs: clockMs(), note, ...(isDone ? {} : { isViolation: true }) });
-    replayed.push(note);
+    const body = { since: webhook.disabledAt };
+    const replayed = await caller.ask({ method: 'POST', path: `${path}/replay`, body });
+    const isDone = enabled.outcome === 200 && replayed.outcome === 202;
+    const did = `enabled: ${enabled.outcome}, replayed: ${replayed.outcome} ${replayed.body}`;
+    note(`${endpoint} had been disabled (${webhook.disabledReason}); ${did}`, !isDone);
   }
-  return replayed;
 }
 
-const attemptsMax = 4;
+type Attempts = Listing<DeliveryAttempt>;
 
 /** What has been seen in the attempt logs so far: each keeps its last entries only, and a replay makes thousands. */
 const given = new Set<string>();
 
 /** By the attempt logs: `endpoint event` of what failed for the fourth time. */
 async function readGivenUp(): Promise<ReadonlySet<string>> {
-  const callers = openCallers();
-  for (const { endpoint, integration, behaviour } of await readLedger(folder, 'endpoints')) {
-    const caller = callers.get(integration);
-    if (caller === undefined || behaviour === 'steady') continue;
-    for await (const { body } of walk(
-      caller,
-      `/webhook-events/${endpoint}/deliveries?limit=100&outcome=failed`,
-    )) {
-      const { entities }: { entities: DeliveryAttempt[] } = JSON.parse(body);
+  for await (const { endpoint, behaviour, caller, path } of allEndpoints()) {
+    if (behaviour === 'steady') continue;
+    for await (const { entities } of walk<Attempts>(caller, `${path}/deliveries?limit=100&outcome=failed`))
       for (const { eventId, attempt } of entities)
-        if (attempt >= attemptsMax) given.add(`${endpoint} ${eventId}`);
-    }
+        if (attempt >= attemptDelaysMs.length) given.add(`${endpoint} ${eventId}`);
   }
   return given;
 }
 
-async function collect(): Promise<void> {
-  const { bus, store } = await engines;
-  for (const [integration, caller] of openCallers()) await collectListings(folder, integration, caller);
-  await collectStored(folder, store);
-  await collectEvents(folder, bus);
-  for (const { endpoint, integration } of await readLedger(folder, 'endpoints')) {
-    const caller = openCallers().get(integration);
-    if (caller !== undefined) await collectAttempts(folder, endpoint, caller);
+async function collectListings(integration: string, caller: Caller): Promise<void> {
+  using listed = openLedgerFile(folder, 'listed');
+  using runs = openLedgerFile(folder, 'runs');
+  using drafts = openLedgerFile(folder, 'drafts');
+  for (const plural of plurals)
+    for await (const { total, entities } of walk<Listing<ListingEntity>>(caller, `/${plural}?limit=100`))
+      listed.write({ integration, plural, total, entities: sightingsOf(entities) });
+  for await (const { entities } of walk<Listing<SyncRun>>(caller, '/sync-runs?limit=100'))
+    for (const run of entities) runs.write({ integration, run });
+  for await (const { entities, total } of walk<Listing<DdsEntry>>(caller, '/dds?limit=100'))
+    for (const entry of entities) drafts.write({ integration, total, entry });
+}
+
+/** How many pages of an attempt log are read: it surely keeps its newest 1,000 entries, and a replay may add many more. */
+const newestPages = 20;
+
+async function collectAttempts(): Promise<void> {
+  using attempts = openLedgerFile(folder, 'attempts');
+  for await (const { endpoint, caller, path: of } of allEndpoints()) {
+    const path = `${of}/deliveries?limit=100`;
+    const readMs = clockMs();
+    const newest: DeliveryAttempt[] = [];
+    const failed: DeliveryAttempt[] = [];
+    let [total, pages] = [0, 0];
+    for await (const page of walk<Attempts>(caller, path)) {
+      newest.push(...page.entities);
+      total = page.total;
+      if ((pages += 1) === newestPages) break;
+    }
+    for await (const { entities } of walk<Attempts>(caller, `${path}&outcome=failed`))
+      failed.push(...entities);
+    attempts.write({ endpoint, readMs, newest, total, failed });
   }
-  using givenUp = openLedgerFile(folder, 'given-up');
-  for (const name of await readGivenUp()) {
-    const [endpoint = '', event = ''] = name.split(' ');
-    givenUp.write({ endpoint, event });
+}
+
+interface StoredDocument {
+  _id: string;
+  integration: string;
+  externalId: string;
+  push: string;
+  fields: Item;
+}
+
+interface JournalDocument {
+  _id: string;
+  due?: Date;
+  ids?: { buffer: Uint8Array };
+}
+
+async function collectStored(): Promise<void> {
+  using stored = openLedgerFile(folder, 'stored');
+  using pending = openLedgerFile(folder, 'pending');
+  for (const plural of plurals)
+    for await (const document of store.collection<StoredDocument>(plural).find({})) {
+      const { _id: internalId, integration, externalId, push, fields } = document;
+      stored.write({ integration, plural, externalId, internalId, push, fields });
+    }
+  for (const name of journals)
+    for await (const { _id: syncId, ids } of store
+      .collection<JournalDocument>(name)
+      .find({ due: { $exists: true } })) {
+      // The hashes of `ids`, 16 bytes each, by which internal ids end.
+      const hashes = Buffer.from(ids?.buffer ?? []).toString('hex').match(/.{32}/g); // prettier-ignore
+      pending.write({ syncId, hashes: hashes ?? [] });
+    }
+}
+
+async function readEvents(): Promise<EventLine[]> {
+  const lines: EventLine[] = [];
+  const all = bus.readStream(eventsStream, { subject: 'events.>', from: { sequence: 1 }, exact: true });
+  for await (const { body, storedAt, ...message } of all) {
+    const { sequence, id, subject } = message;
+    const text = Buffer.from(body).toString();
+    const of = { body: JSON.parse(text), bodyHash: bodyHashOf(text), storedAt: storedAt.toISOString() };
+    lines.push({ sequence, id, subject, ...of });
   }
+  return lines;
 }
 
 takeRole(
   {
     async settle() {
-      const { store } = await engines;
-      if (await untilAnnounced(store, readPlan(folder).rules.waitsForLateWrites)) return;
-      const note = 'pushes that were cut off were not settled and announced in time';
-      notes.write({ atMs: clockMs(), note, isViolation: true });
+      if (!(await untilAnnounced(store, plan.rules.waitsForLateWrites)))
+        note('pushes that were cut off were not settled and announced in time');
     },
     async replay() {
       await readGivenUp();
-      return replayMissed();
+      await replayMissed();
     },
-    async deliver() {
-      const { bus } = await engines;
-      await untilDelivered({ bus, folder, readEvents, readGivenUp });
+    deliver: () => untilDelivered({ bus, folder, readEvents, readGivenUp }),
+    async collect() {
+      for (const [integration, caller] of callers) await collectListings(integration, caller);
+      await collectStored();
+      using events = openLedgerFile(folder, 'events');
+      for (const line of await readEvents()) events.write(line);
+      await collectAttempts();
+      using givenUp = openLedgerFile(folder, 'givenUp');
+      for (const name of await readGivenUp()) {
+        const [endpoint = '', event = ''] = name.split(' ');
+        givenUp.write({ endpoint, event });
+      }
     },
-    collect,
   },
   () => ending.disposeAsync(),
 );

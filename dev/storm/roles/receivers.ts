@@ -1,29 +1,23 @@
 // The receivers of webhooks: all in one process, each with a path of its own.
-import { openLog } from '@integration-sync/runtime/log';
 import { openStore } from '@integration-sync/runtime/store';
 import { openRandom } from '../../fuzz/random.ts';
 import { openCaller } from '../caller.ts';
-import { clockMs } from '../clock.ts';
 import { planEndpoints } from '../endpoints.ts';
 import { openLedgerFile } from '../ledger.ts';
 import { readPlan } from '../plan.ts';
 import { startReceiver, type Receiving } from '../receiver.ts';
 import { letRecover } from '../recovering.ts';
-import { folderOfRole, takeRole } from '../role.ts';
+import { folder, log, noteFailure, stop, takeRole } from '../role.ts';
 
-const folder = folderOfRole();
 const endpoints = openLedgerFile(folder, 'endpoints');
 const replays = openLedgerFile(folder, 'replays');
-const notes = openLedgerFile(folder, 'notes');
 const receiving = new Map<string, Receiving>();
 const ending = new AsyncDisposableStack();
-const stop = new AbortController();
 const recovering: Promise<void>[] = [];
 
 async function start(): Promise<void> {
   const plan = readPlan(folder);
   const random = openRandom(plan.seed * 1_000 + 900);
-  const log = openLog({ service: 'storm', level: 'silent' });
   const { mongodb: url, database } = plan;
   const store = ending.use(await openStore({ url, database, log }));
   const address = await startReceiver(openLedgerFile(folder, 'deliveries'), receiving, random);
@@ -40,13 +34,10 @@ async function start(): Promise<void> {
     resolve();
     endpoints.write({ endpoint: id, integration, behaviour, events });
     if (behaviour !== 'recovering') continue;
-    const of = { endpoint: id, receiving: one, caller, store, replays, random, stopped: stop.signal };
+    const of = { endpoint: id, receiving: one, caller, store, replays, random };
     recovering.push(letRecover(of).catch(noteFailure));
   }
 }
-
-const noteFailure = (error: unknown): void =>
-  notes.write({ atMs: clockMs(), note: String(error), isViolation: true });
 
 takeRole(
   {

@@ -1,103 +1,110 @@
 // The stack under the storm: two replicas of each service, the second gateway beside it, and a look at their memory; for a
 // storm on a cluster three nats-servers, and a proxy before the gateways.
+import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { startNatsCluster, type NatsCluster } from '../../engines/nats-cluster.ts';
 import { openLedger as openPids, endLeftovers } from '../../process/ledger.ts';
 import { withDescendants } from '../../process/family.ts';
-import { writeJson } from '../../process/files.ts';
 import { sendSignal } from '../../process/identity.ts';
 import { findPort } from '../../process/port.ts';
 import { readFacts } from '../../stack/facts.ts';
 import { startStack, type Stack } from '../../stack/index.ts';
 import { waitUntilReady } from '../../stack/readiness.ts';
-import { startReplica, type Replica } from '../../stack/replica.ts';
-import { clockMs } from '../clock.ts';
-import { writeNodes } from '../cluster/nodes.ts';
+import { startReplica, type Replica, type ReplicaOptions } from '../../stack/replica.ts';
 import { startProxy } from '../cluster/proxy.ts';
-import { openLedgerFile } from '../ledger.ts';
+import { clockMs, openLedgerFile } from '../ledger.ts';
+import { startOwners } from '../owners.ts';
+import { readChosen, stackFolderOf, writeLive, writePlan, type Live } from '../plan.ts';
 import { profiles } from '../profile.ts';
 import { programOf } from '../programs.ts';
-import { residentByPid } from '../memory-of.ts';
-import { folderOfRole, say, takeRole } from '../role.ts';
-import { pidsOfOwners, startOwners, type Owners } from '../owners.ts';
-import { stackFolderOf } from '../plan.ts';
-import { secondGatewayOf } from '../second-gateway.ts';
+import { folder, say, takeRole } from '../role.ts';
 
-const folder = folderOfRole();
 const running = new AsyncDisposableStack();
 const memory = running.use(openLedgerFile(folder, 'memory'));
+const live: Live = { owners: {}, nodes: [] };
 let stack: Stack | undefined;
-let second: Replica | undefined;
-let cluster: NatsCluster | undefined;
-let owners: Owners | undefined;
 /** A start that fails says so at once; a machine with a load of 40 takes minutes. */
 const readyWithinMs = 15 * 60_000;
-const two = { catalog: 2, batches: 2 };
+
+const note = (change: Partial<Live>): void => writeLive(folder, Object.assign(live, change));
 
 /** Leaves out log lines of services, whose complaints during faults are expected; their log files have them. */
 const sayUnlessTrouble = (line: string): void => {
   if (/^[^\n]*\bdied \(/.test(line) || !/: (?:warn|error|fatal): /.test(line)) say(line);
 };
 
-async function start(settings: Record<string, string> = {}, ownersCount = 0) {
-  const environment = { ...environmentOfStorm(), ...settings };
-  const options = {
-    folder: stackFolderOf(folder),
-    fresh: true,
-    temporary: true,
-    environment,
-    mainOf: programOf,
-    say: sayUnlessTrouble,
-    readyWithinMs,
-  };
+async function start(): Promise<void> {
+  const chosen = readChosen(folder);
+  const { cluster, owners: count = 0 } = profiles[chosen.profile];
+  note({});
+  const ofCluster = cluster === undefined ? {} : { NATS_URL: (await startNodes()).url, STREAM_REPLICAS: '3' };
+  const environment = { ...environmentOfStorm(), ...ofCluster };
   stack = running.use(
-    await startStack({ ...options, replicas: { ...two, webhooks: ownersCount > 0 ? 1 : 2 } }),
+    await startStack({
+      folder: stackFolderOf(folder),
+      fresh: true,
+      temporary: true,
+      environment,
+      mainOf: programOf,
+      say: sayUnlessTrouble,
+      readyWithinMs,
+      replicas: { catalog: 2, batches: 2, webhooks: count > 0 ? 1 : 2 },
+    }),
   );
   // Before the engines stop: a frozen process can neither end nor answer.
   running.defer(async () => letEverythingGoOn());
-  const gateway = await startSecondGateway(stack, environment);
-  if (ownersCount > 0) await startOwnersOf(stack, environment, ownersCount);
+  const { gateway, nats, mongodb, database, authSecret = '', logFolder } = stack;
+  const pidsFile = join(folder, 'live.pids');
+  await endLeftovers(pidsFile);
+  const ledger = openPids(pidsFile);
+  running.defer(() => ledger.close());
+  const ofReplica = {
+    environment,
+    ledger,
+    logFolder,
+    stopWithinMs: 10_000,
+    onTrouble: () => undefined,
+    onDeath: (name: string, how: string): void => say(`${name} died (${how})`),
+  };
+  const gateways: [string, string] = [gateway, await startSecondGateway(ofReplica)];
+  if (count > 0) {
+    const onChange = (owners: Live['owners']): void => note({ owners });
+    running.use(await startOwners({ folder, stack, count, ofReplica, onChange }));
+    running.defer(async () => letEverythingGoOn());
+  }
   const timer = setInterval(lookAtMemory, memoryEveryMs);
   running.defer(() => clearInterval(timer));
-  const { nats, mongodb, database, authSecret } = stack;
-  return { gateways: [stack.gateway, gateway], nats, mongodb, database, authSecret };
+  if (cluster !== undefined) gateways.fill(running.use(await startProxy(gateways)).url);
+  const facts = { gateways, nats, mongodb, database, authSecret, stackPid: process.pid };
+  writePlan(folder, { ...chosen, ...facts });
 }
 
 async function startNodes(): Promise<NatsCluster> {
+  let cluster: NatsCluster | undefined;
   const onChange = (): void => {
-    if (cluster !== undefined) writeNodes(folder, cluster);
+    const nodes = cluster?.nodes.map(({ name, engine }) => {
+      return { name, monitorUrl: engine.monitorUrl ?? '', pid: engine.pids()[0] };
+    });
+    note({ nodes: nodes ?? [] });
   };
   const dataFolder = join(folder, 'nats');
-  cluster = await startNatsCluster({ dataFolder, fresh: true, temporary: true, onChange });
+  cluster = running.use(await startNatsCluster({ dataFolder, fresh: true, temporary: true, onChange }));
   onChange();
   return cluster;
 }
 
 takeRole(
   {
-    start: () => start(),
-    'start-with-owners': () => start({}, profiles.owners.owners),
-    async 'start-on-cluster'() {
-      const nats = running.use(await startNodes()).url;
-      const facts = await start({ NATS_URL: nats, STREAM_REPLICAS: '3' });
-      const { url } = running.use(await startProxy(facts.gateways));
-      return { ...facts, gateways: [url, url] };
-    },
+    start,
     async ready() {
       await stack?.ready(readyWithinMs);
     },
-    end: () => running.disposeAsync(),
   },
   () => running.disposeAsync(),
 );
 
-const ofSystems = new Set([
-  'MONGODB_URL',
-  'MONGODB_DATABASE',
-  'NATS_URL',
-  'NATS_MONITOR_URL',
-  'AUTH_JWKS_URL',
-]);
+/** Engines of the storm's own: it does not touch those of a system in use. */
+const ofSystems = /^(?:MONGODB_URL|MONGODB_DATABASE|NATS_URL|NATS_MONITOR_URL|AUTH_JWKS_URL)$/;
 
 /**
  * All receivers share one process, and the processors with the system. With more deliveries in flight at once, a backlog of
@@ -105,81 +112,64 @@ const ofSystems = new Set([
  */
 const inFlightMax = 192;
 
-/** Engines of the storm's own: it does not touch those of a system in use. */
-function environmentOfStorm(): Record<string, string | undefined> {
-  const kept = Object.entries(process.env).filter(([name]) => !ofSystems.has(name));
-  return {
-    ...Object.fromEntries(kept),
-    GATEWAY_HOST: '127.0.0.1',
-    GATEWAY_PORT: '0',
-    WEBHOOK_IN_FLIGHT_MAX: String(inFlightMax),
-  };
-}
+const environmentOfStorm = (): Record<string, string | undefined> => ({
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !ofSystems.test(name))),
+  GATEWAY_HOST: '127.0.0.1',
+  GATEWAY_PORT: '0',
+  WEBHOOK_IN_FLIGHT_MAX: String(inFlightMax),
+});
 
-async function startSecondGateway(of: Stack, environment: NodeJS.ProcessEnv): Promise<string> {
+type OfReplica = Omit<ReplicaOptions, 'service' | 'number' | 'settings' | 'main' | 'onChange'>;
+
+async function startSecondGateway(ofReplica: OfReplica): Promise<string> {
   const port = await findPort();
   const url = `http://127.0.0.1:${port}`;
-  await endLeftovers(`${secondGatewayOf(folder)}.pids`);
-  const ledger = openPids(`${secondGatewayOf(folder)}.pids`);
-  const note = (): void => writeJson(secondGatewayOf(folder), { url, pid: second?.child.pid() });
+  let second: Replica | undefined;
+  const noteSecond = (): void => note({ second: { url, pid: second?.child.pid() } });
   second = await startReplica({
+    ...ofReplica,
     service: 'gateway',
     number: 2,
     settings: { ...readFacts(stackFolderOf(folder))?.settings.gateway, GATEWAY_PORT: String(port) },
-    environment,
     main: programOf('gateway'),
-    logFolder: of.logFolder,
-    ledger,
-    stopWithinMs: 10_000,
-    onTrouble: () => undefined,
-    onChange: note,
-    onDeath: (name, how) => say(`${name} died (${how})`),
+    onChange: noteSecond,
   });
-  const replica = second;
-  running.defer(async () => {
-    await replica.child.stop();
-    ledger.close();
-  });
-  note();
+  const { child } = second;
+  running.defer(() => child.stop());
+  noteSecond();
   await waitUntilReady(url, { withinMs: readyWithinMs });
   return url;
 }
 
-const onDeath = (name: string, how: string): void => say(`${name} died (${how})`);
-
-async function startOwnersOf(of: Stack, environment: NodeJS.ProcessEnv, count: number): Promise<void> {
-  const file = join(folder, 'owners.pids');
-  await endLeftovers(file);
-  const ledger = openPids(file);
-  running.defer(() => ledger.close());
-  owners = running.use(await startOwners({ folder, stack: of, count, environment, ledger, onDeath }));
-  running.defer(async () => letEverythingGoOn());
-}
+const pidOfSecond = (): number[] => (live.second?.pid === undefined ? [] : [live.second.pid]);
 
 function letEverythingGoOn(): void {
-  const pids = [
-    ...Object.values(stack?.pids() ?? {}).flat(),
-    ...(second?.child.pid() === undefined ? [] : [second.child.pid() ?? 0]),
-    ...(owners?.pids() ?? []),
-    ...(cluster?.servers.flatMap((server) => server.pids()) ?? []),
-  ];
-  for (const pid of withDescendants(pids)) sendSignal(pid, 'SIGCONT');
+  const ofStack = Object.values(stack?.pids() ?? {}).flat();
+  const ofLive = [...Object.values(live.owners).flat(), ...live.nodes.flatMap(({ pid }) => pid ?? [])];
+  for (const pid of withDescendants([...ofStack, ...pidOfSecond(), ...ofLive])) sendSignal(pid, 'SIGCONT');
 }
 
 const memoryEveryMs = 2_000;
 
 function lookAtMemory(): void {
   const { nats: _nats, mongodb: _mongodb, ...services } = stack?.pids() ?? {};
-  const pids = {
-    ...services,
-    'webhooks-2': pidsOfOwners(folder).webhooks ?? [],
-    'gateway-2': second?.child.pid() === undefined ? [] : [second.child.pid() ?? 0],
-  };
-  const resident = residentByPid(Object.values(pids).flat());
-  for (const [service, ofService] of Object.entries(pids)) {
-    for (const pid of ofService) {
-      const mb = resident.get(pid);
-      if (mb !== undefined) memory.write({ service, pid, atMs: clockMs(), mb });
-    }
+  const all = { ...services, 'webhooks-2': live.owners.webhooks ?? [], 'gateway-2': pidOfSecond() };
+  const named = Object.entries(all).flatMap(([service, pids]) => pids.map((pid) => ({ service, pid })));
+  const resident = residentByPid(named.map(({ pid }) => pid));
+  for (const { service, pid } of named) {
+    const mb = resident.get(pid);
+    if (mb !== undefined) memory.write({ service, pid, atMs: clockMs(), mb });
+  }
+}
+
+/** Resident memory by pid, in megabytes; a process that has ended is left out. */
+function residentByPid(pids: readonly number[]): Map<number, number> {
+  try {
+    const table = execFileSync('ps', ['-o', 'pid=,rss=', '-p', pids.join(',')], { encoding: 'utf8' });
+    const rows = table.trim().split('\n').map((line) => line.trim().split(/\s+/).map(Number)); // prettier-ignore
+    return new Map(rows.map(([pid = 0, kilobytes = 0]) => [pid, kilobytes / 1_024]));
+  } catch {
+    // ps exits with 1 where none of them runs.
+    return new Map();
   }
 }

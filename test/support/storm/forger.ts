@@ -1,10 +1,9 @@
 // A made-up ledger: what callers, receivers and the service would have written in a storm in which every promise is
 // kept. Tests change it, and a check has to find the change.
 import type { DeliveryAttempt } from '@integration-sync/contracts';
-import type { Ledger } from '../../../dev/storm/check/verify.ts';
 import { bodyHashOf } from '../../../dev/storm/signed.ts';
 import { profiles } from '../../../dev/storm/profile.ts';
-import type { EventLine, Item, Plural, PushOutcome, Sighting } from '../../../dev/storm/lines.ts';
+import type { EventLine, Item, Ledger, Plural, PushOutcome, Sighting } from '../../../dev/storm/lines.ts';
 
 export const integration = 'storm-a';
 const dayMs = Date.parse('2026-03-01T00:00:00.000Z');

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openRandom } from '../../../dev/fuzz/random.ts';
 import { repositoryFolder } from '../../../dev/stack/services.ts';
+import { fieldNames } from '../../../dev/storm/check/fields.ts';
 import { brokenText } from '../../../dev/storm/breakages/broken-tree.ts';
 import { breakages } from '../../../dev/storm/breakages/list.ts';
 import { planEndpoints, react } from '../../../dev/storm/endpoints.ts';
@@ -137,6 +138,13 @@ it('a storm sends wrong items whose error is known', () => {
       expect(reason).toMatch(/required$|expected /);
     }
   }
+});
+
+it.each(plurals)('a storm draws an item of %s with each field of the contract', (plural) => {
+  const draft = { externalId: 'x', name: 'n', reference: 'r', whole: true };
+  expect(Object.keys(drawItem(openRandom(1), plural, draft)).toSorted()).toEqual(
+    fieldNames[plural].toSorted(),
+  );
 });
 
 it('a storm has receivers of each behaviour, and a flaky receiver mostly succeeds', () => {

@@ -4,7 +4,6 @@ import type { Write } from '../../../dev/storm/check/history.ts';
 import type { Push } from '../../../dev/storm/check/push.ts';
 import { checkPrivate } from '../../../dev/storm/check/private.ts';
 import { isExplained, type PrivateRecord, type SeenEvent } from '../../../dev/storm/check/worlds.ts';
-import type { Violation } from '../../../dev/storm/check/violations.ts';
 import type { Item, PushOutcome } from '../../../dev/storm/lines.ts';
 
 const write = (id: string, outcome: PushOutcome, item: Item, status = ''): Write => {
@@ -113,7 +112,7 @@ it('the model of a storm lets either push create the record where the first one 
 it('the model of a storm reports a record that was cut off too often to be judged', () => {
   const cutOff = Array.from({ length: 20 }, (_, nth) => write(`c${nth}`, 504, { name: `N${nth}` }));
   const events = cutOff.map(() => updated(undefined, 'name'));
-  const violations: Violation[] = [];
+  const violations: object[] = [];
   checkPrivate(
     {
       key: 'k',
@@ -124,7 +123,7 @@ it('the model of a storm reports a record that was cut off too often to be judge
       writes: [one, ...cutOff],
     },
     { events: [created('1'), ...events], final: worldOf({ name: 'none of them' }) },
-    { isPending: false, faults: [], report: (violation) => violations.push(violation) },
+    { isPending: false, faults: [], report: (found, what) => violations.push({ class: found, what }) },
   );
   expect(violations).toMatchObject([{ class: 'storm', what: expect.stringContaining('too often') }]);
 });

@@ -7,6 +7,7 @@ import { forgedCustomers, permittedCustomers } from '../../support/storm/of-cust
 import { forgedAnswers } from '../../support/storm/of-answers.ts';
 import { forgedDeliveries, permittedDeliveries } from '../../support/storm/of-deliveries.ts';
 import { forgedFailovers, permittedFailovers } from '../../support/storm/of-failovers.ts';
+import { forgedNumbers, permittedNumbers } from '../../support/storm/of-numbers.ts';
 import { forgedRecords } from '../../support/storm/of-records.ts';
 import { permitted } from '../../support/storm/permitted.ts';
 import { forge } from '../../support/storm/story.ts';
@@ -17,6 +18,7 @@ const forgeries = [
   ...forgedDeliveries,
   ...forgedFailovers,
   ...forgedCustomers,
+  ...forgedNumbers,
 ];
 
 it('the check of a storm finds no violation in a correct history', () => {
@@ -39,12 +41,15 @@ it('each class of violations has a forged history', () => {
 });
 
 describe('the check of a storm finds no violation when', () => {
-  it.each([...permitted, ...permittedDeliveries, ...permittedFailovers, ...permittedCustomers])(
-    '%s',
-    (_what, change) => {
-      const forger = forge();
-      change(forger);
-      expect([...judge(forger.ledger).tallies]).toEqual([]);
-    },
-  );
+  it.each([
+    ...permitted,
+    ...permittedDeliveries,
+    ...permittedFailovers,
+    ...permittedCustomers,
+    ...permittedNumbers,
+  ])('%s', (_what, change) => {
+    const forger = forge();
+    change(forger);
+    expect([...judge(forger.ledger).tallies]).toEqual([]);
+  });
 });
