@@ -786,6 +786,8 @@ describe.each(browsers)('the console in %s', (chromium) => {
         .map((line) => line.split(',')[2]);
       expect(listed).toEqual(Array.from({ length: rows }, (_, at) => `S-${at}`));
       expect(await page.evaluate<unknown[]>('indexedDB.databases()')).toHaveLength(1);
+      await press(button(page, 'Sign out'));
+      await expect.poll(() => page.evaluate<unknown[]>('indexedDB.databases()')).toEqual([]);
       await page.context().close();
     },
   );

@@ -45,8 +45,10 @@ export function declineOffer(): void {
   session.set({ ...session.get(), offered: undefined });
 }
 
+/** Forgets what the browser keeps of loads too (load/worker/keeping.ts): the next person may have another integration. */
 export function signOut(): void {
   sessionStorage.removeItem(place);
+  indexedDB.deleteDatabase('integration-sync');
   session.set(of(undefined));
 }
 
