@@ -54,12 +54,20 @@ async function startLoad(): Promise<RollingLoad> {
 
 async function register(integration: string, path: string, kindsOf: readonly string[]): Promise<string> {
   const url = new URL(path, receiver.url).href;
-  const { status, body } = await system.call(integration, 'POST', '/webhook-events', {
-    url,
-    events: kindsOf,
-  });
-  expect(status).toBe(201);
-  return body.id;
+  const asked = { url, events: kindsOf };
+  const found = await eventually(
+    async () => {
+      const made = await system.call(integration, 'POST', '/webhook-events', asked);
+      if (made.status === 201) return made.body.id;
+      // A service that has just started may answer too late, though it has registered the webhook.
+      const listed = await system.call(integration, 'GET', '/webhook-events');
+      const all: { id: string; url: string }[] = listed.body.entities ?? [];
+      return all.find((one) => one.url === url)?.id;
+    },
+    (id) => id !== undefined,
+    30_000,
+  );
+  return found ?? '';
 }
 
 const hitsOn = (path: string): Hit[] => receiver.hits.filter((hit) => hit.path === path);
