@@ -7,7 +7,6 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** Files that take more than ten seconds each. All other files follow them, layer by layer. */
 export const longest: readonly string[] = [
   'system/storm',
-  'system/mixed-releases',
   'component/bus/failover',
   'system/cluster',
   'component/sync/outages',
@@ -20,6 +19,7 @@ export const longest: readonly string[] = [
   'component/ops/purge',
   'system/outages',
   'system/receivers',
+  'system/mixed-releases',
   'system/path',
   'system/tail',
   'system/answers',
