@@ -1,13 +1,14 @@
 // A proxy that puts a distance between a caller and a service on the same machine: bytes arrive half of it later, each way.
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
+import { listenOnLoopback } from '../process/port.ts';
 
 export interface Distance extends AsyncDisposable {
   readonly url: string;
 }
 
 export async function openDistance(to: string, roundTripMs: number): Promise<Distance> {
-  const { hostname, port } = new URL(to);
+  const service = new URL(to);
   const sockets = new Set<Socket>();
   // Timers of one length go off in the order in which they were set.
   const later = (act: () => unknown): void => void setTimeout(act, roundTripMs / 2);
@@ -22,16 +23,14 @@ export async function openDistance(to: string, roundTripMs: number): Promise<Dis
     });
   };
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (caller) => {
-    const service = connect({ host: hostname, port: Number(port), noDelay: true, allowHalfOpen: true });
-    carry(caller, service);
-    carry(service, caller);
+    const { hostname: host, port: at } = service;
+    const called = connect({ host, port: Number(at), noDelay: true, allowHalfOpen: true });
+    carry(caller, called);
+    carry(called, caller);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the proxy has no port');
+  const port = await listenOnLoopback(server);
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    url: `http://127.0.0.1:${port}`,
     async [Symbol.asyncDispose]() {
       server.close();
       for (const socket of sockets) socket.destroy();

@@ -1,7 +1,7 @@
 // Ports on this machine: of 127.0.0.1, unless another address is named.
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
+import { connect, createServer, type Server } from 'node:net';
 
 const loopback = '127.0.0.1';
 
@@ -43,6 +43,15 @@ export async function findPort(wished?: number): Promise<number> {
     if (await isPortFree(port).catch(() => false)) return port;
   }
   throw new Error(`no port of ${among} was found free`);
+}
+
+/** Has the server listen on loopback; resolves with its port. */
+export async function listenOnLoopback(server: Server, port = 0): Promise<number> {
+  server.listen(port, loopback);
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the server has no port');
+  return address.port;
 }
 
 export async function isListening(port: number, host = loopback, withinMs = 2_000): Promise<boolean> {

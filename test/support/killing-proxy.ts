@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import type { Engine } from '@integration-sync/dev/engines';
+import { listenOnLoopback } from '../../dev/process/port.ts';
 
 export interface KillingProxy extends AsyncDisposable {
   readonly url: string;
@@ -42,12 +43,9 @@ export async function openKillingProxy(nats: Engine, { says, times = 1 }: KillsA
     behind.on('data', (bytes: Buffer) => client.write(bytes));
     behind.on('close', () => client.destroy());
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new TypeError('the proxy has no port');
+  const port = await listenOnLoopback(server);
   return {
-    url: `nats://127.0.0.1:${address.port}`,
+    url: `nats://127.0.0.1:${port}`,
     hasKilled: hasKilled.promise,
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();

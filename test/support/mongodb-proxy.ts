@@ -1,6 +1,7 @@
 // A proxy before MongoDB that can hold one message back: it arrives late, or after its sender has gone.
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
+import { listenOnLoopback } from '../../dev/process/port.ts';
 
 export interface MongodbProxy extends AsyncDisposable {
   readonly url: string;
@@ -51,13 +52,10 @@ export async function openMongodbProxy(mongodb: string): Promise<MongodbProxy> {
   const cut = (): void => {
     for (const socket of sockets) socket.destroy();
   };
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the proxy has no port');
+  const port = await listenOnLoopback(server);
   const url = new URL(mongodb);
   url.hostname = '127.0.0.1';
-  url.port = String(address.port);
+  url.port = String(port);
   return {
     url: url.href,
     holdNext(command, collection, mentions = []) {

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { BSON } from 'mongodb';
+import { listenOnLoopback } from '../../dev/process/port.ts';
 
 export interface Mongos extends AsyncDisposable {
   readonly url: string;
@@ -34,14 +35,10 @@ export async function openMongos(mongodb: string): Promise<Mongos> {
       }
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string')
-    throw new Error('the stand-in for a mongos has no port');
+  const port = await listenOnLoopback(server);
   const url = new URL(mongodb);
   url.hostname = '127.0.0.1';
-  url.port = String(address.port);
+  url.port = String(port);
   // The driver refuses a mongos if the address names a replica set.
   url.searchParams.delete('replicaSet');
   // The driver assumes that every mongos has retryable writes, but FerretDB has none.

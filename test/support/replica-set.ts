@@ -4,6 +4,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { BSON, type Document, ObjectId } from 'mongodb';
+import { listenOnLoopback } from '../../dev/process/port.ts';
 
 export type Member = 'first' | 'second';
 
@@ -131,11 +132,8 @@ export async function openReplicaSet(mongodb: string): Promise<ReplicaSet> {
         else if (!client.destroyed) client.write(asMember(message, seat, seats));
       });
     });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const address = server.address();
-    if (address === null || typeof address === 'string') throw new TypeError('a member has no port');
-    seat.port = address.port;
+    const port = await listenOnLoopback(server);
+    seat.port = port;
     const close = async (): Promise<void> => {
       for (const socket of seat.sockets) socket.destroy();
       server.close();

@@ -3,6 +3,7 @@
 // to refuse with, so this file speaks the few words of the protocol itself.
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
+import { listenOnLoopback } from '../../dev/process/port.ts';
 
 const info = { server_id: 'strict', version: '2.12.0', proto: 1, headers: true, max_payload: 1_048_576 };
 
@@ -47,12 +48,9 @@ export async function startStrictNats({
       }
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new TypeError('the server has no port');
+  const port = await listenOnLoopback(server);
   return {
-    url: `nats://127.0.0.1:${address.port}`,
+    url: `nats://127.0.0.1:${port}`,
     turnAway(times) {
       turningAway = times;
       for (const socket of sockets) socket.destroy();

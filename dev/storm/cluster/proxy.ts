@@ -2,6 +2,7 @@
 // where that server refuses it. The proxy passes bytes on unread.
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
+import { listenOnLoopback } from '../../process/port.ts';
 
 export interface Proxy extends AsyncDisposable {
   readonly url: string;
@@ -42,12 +43,9 @@ export async function startProxy(gateways: readonly string[], port = 0): Promise
     caller.on('error', () => undefined);
     void pass(caller);
   });
-  server.listen(port, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the proxy has no port');
+  const listening = await listenOnLoopback(server, port);
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    url: `http://127.0.0.1:${listening}`,
     async [Symbol.asyncDispose]() {
       server.close();
       for (const socket of open) socket.destroy();
