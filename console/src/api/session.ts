@@ -1,5 +1,6 @@
 // The session: the token or API key that the page sends with its requests. A person pastes it, or it comes in the URL's
 // fragment, which browsers do not send. The page removes it from the URL at once, and keeps it in sessionStorage alone.
+import { forgetLoads } from './kept-loads.ts';
 import { createStore } from '../store.ts';
 import type { TokenDescription } from './shapes.ts';
 
@@ -45,11 +46,12 @@ export function declineOffer(): void {
   session.set({ ...session.get(), offered: undefined });
 }
 
-/** Forgets what the browser keeps of loads too (load/worker/keeping.ts): the next person may have another integration. */
+/** Also forgets the loads of the integration: the next person may have another one. */
 export function signOut(): void {
+  const { described } = session.get();
   sessionStorage.removeItem(place);
-  indexedDB.deleteDatabase('integration-sync');
   session.set(of(undefined));
+  if (described !== undefined) forgetLoads(described.integrationId);
 }
 
 /** Keeps the token until the person gives another one: without a token the page would show nothing more. */

@@ -3,6 +3,7 @@ import { hashOf, useFiles } from 'integration-sync/browser';
 import {
   changed,
   isRejectsOf,
+  kinds,
   markOf,
   inWords,
   newFile,
@@ -18,7 +19,7 @@ import {
 } from 'integration-sync/core';
 import type { Access, Answer, Command, Kind, Rules, Shown } from '../protocol.ts';
 import { Keeping, type Kept } from './keeping.ts';
-import { hold, holdFile, mapOf, type Held } from './looking.ts';
+import { hold, holdFile, idOf, mapOf, type Held } from './looking.ts';
 import { KeptOutputs, PlanOutputs, ReasonCounts, rejectsLog, resultsLog } from './outputs.ts';
 import { Pruning } from './pruning.ts';
 import { Course } from './running.ts';
@@ -141,11 +142,8 @@ export class Desk {
 
   #showKept(): void {
     const state = this.#kept?.state;
-    const loaded = Object.entries(this.#history).flatMap(([kind, one]) =>
-      one.finishedAt === undefined ? [] : [kind],
-    );
     this.#show({
-      loaded: loaded.filter((kind): kind is Kind => kind in this.#history),
+      loaded: kinds.filter((kind) => this.#history[kind]?.finishedAt !== undefined),
       kept:
         state === undefined || state.phase === 'finished'
           ? undefined
@@ -209,7 +207,7 @@ export class Desk {
     const before = this.#held[at];
     if (before === undefined) return;
     this.#show({ busy: `Reading ${before.entry.file} …` });
-    // As a map that is opened would say it, so that what is refused is refused in the same words.
+    // Rules that no map may have are refused in the words for a map.
     parseMap({ [id]: rules }, 'of this page');
     const input = { ...before.input, kind: kind ?? before.input.kind, rules };
     this.#held[at] = await hold(input, kind);
@@ -235,12 +233,11 @@ export class Desk {
 
   /** What can be loaded, in the order of loading. */
   #ready(): { input: Held['input']; source: Source }[] {
-    const order: readonly Kind[] = ['suppliers', 'products', 'batches'];
     return this.#held
       .flatMap(({ entry, input, source }) =>
         entry.kind === undefined || source === undefined ? [] : [{ input, source }],
       )
-      .toSorted((one, other) => order.indexOf(one.input.kind) - order.indexOf(other.input.kind));
+      .toSorted((one, other) => kinds.indexOf(one.input.kind) - kinds.indexOf(other.input.kind));
   }
 
   async #newState(autoCreateDDS: boolean, isPlan: boolean): Promise<LoadState> {
@@ -365,9 +362,7 @@ export class Desk {
       return;
     }
     const files = (await this.#on.keeping.kept())?.state.files ?? [];
-    const at = files.findIndex(
-      ({ path, sheet }) => (sheet === undefined ? path : `${path}#${sheet}`) === file,
-    );
+    const at = files.findIndex((one) => idOf(one) === file);
     const pieces = await this.#on.keeping.log(what === 'results' ? resultsLog : rejectsLog(at));
     const name = what === 'results' ? 'results.csv' : (files[at]?.rejects?.path ?? 'rejects.csv');
     this.#post({ saved: new Blob(pieces), name });

@@ -1,6 +1,7 @@
 // What the browser keeps of loads, in IndexedDB, by integration: how far a load is, the rows that it has rejected or deferred,
 // results, and the history for prune. Files themselves are not kept, and neither is the token.
 import type { History, LoadState } from 'integration-sync/core';
+import { database, piecesOf, stores } from '../../api/kept-loads.ts';
 
 export interface Kept {
   state: LoadState;
@@ -13,9 +14,6 @@ export interface Piece {
   log: string;
   bytes: Uint8Array;
 }
-
-const database = 'integration-sync';
-const stores = ['loads', 'pieces', 'history'] as const;
 
 function opened(): Promise<IDBDatabase> {
   const request = indexedDB.open(database, 1);
@@ -41,11 +39,6 @@ const written = (transaction: IDBTransaction): Promise<void> =>
     transaction.addEventListener('abort', fail);
     transaction.addEventListener('error', fail);
   });
-
-const piecesOf = (integration: string, log?: string): IDBKeyRange => {
-  const key = log === undefined ? [integration] : [integration, log];
-  return IDBKeyRange.bound(key, [...key, []]);
-};
 
 export class Keeping implements Disposable {
   readonly #database: IDBDatabase;

@@ -30,7 +30,8 @@ export interface Held {
 const valuesShown = 5;
 const charactersShown = 60;
 
-const idOf = ({ path, sheet }: Pick<Input, 'path' | 'sheet'>): string =>
+/** Names a file, or a sheet of it, as a map does. */
+export const idOf = ({ path, sheet }: Pick<Input, 'path' | 'sheet'>): string =>
   sheet === undefined ? path : `${path}#${sheet}`;
 
 /** The sheets of a file that are loaded, and its other visible ones, without a kind. */

@@ -12,6 +12,7 @@ import {
   type Source,
 } from 'integration-sync/core';
 import type { Run } from '../protocol.ts';
+import { idOf } from './looking.ts';
 import type { ReasonCounts } from './outputs.ts';
 import type { Service } from './service.ts';
 
@@ -120,7 +121,7 @@ export class Course {
       perSecond: first === undefined || ms < 1_000 ? undefined : ((rows - first.rows) * 1_000) / ms,
       seconds: (now - this.#begunAt) / 1_000,
       files: state.files.map((file) => ({
-        file: file.sheet === undefined ? file.path : `${file.path}#${file.sheet}`,
+        file: idOf(file),
         place: placeOf(file),
         counts: { ...file.counts },
         hasRejects: file.rejects !== undefined,
