@@ -71,7 +71,8 @@ export function openFindPage(documents: Collection<ListedDocument>) {
     const end = ends.before(query);
     const skip = end === undefined ? skipOf(asked) : 0;
     const isPlanned = isTimed(query) && end === undefined;
-    const { begin, created } = (isPlanned && (await findBegin(query, matching ?? {}, total))) || fromStart;
+    const { begin, created } =
+      isPlanned && matching !== undefined ? await findBegin(query, matching, total) : fromStart;
     const plan =
       !isPlanned || begin !== undefined
         ? 'in-order'
