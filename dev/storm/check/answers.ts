@@ -1,4 +1,4 @@
-// Each answer by itself: its status, and for 200, whether it gives the right outcome of each item, and refers to what is there.
+// Checks each answer alone: its status, and of a 200 the outcome of each item and the ids that it names, which must be stored.
 import type { FaultLine } from '../lines.ts';
 import type { Check } from './facts.ts';
 import { isItem } from './fields.ts';

@@ -169,7 +169,7 @@ export async function openWorld({ store, inFlightMax }: WorldOptions) {
           else resolve(attemptedOf(answer, at));
         };
         const timer = setTimeout(() => end('failed'), deadlineMs);
-        // An owner that stops cuts off what is in flight, which does not use up an attempt.
+        // A replica that gives back a partition aborts its attempts in flight, which do not count as attempts.
         signal.addEventListener('abort', () => end('not sent'), { once: true });
         const one: Attempt = {
           replica: replica(),

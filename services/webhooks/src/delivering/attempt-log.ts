@@ -1,6 +1,6 @@
 // The attempt log: an entry per attempt, the last 1,000 of each endpoint and often more, in the stream ATTEMPTS.
-// What receivers answered stands beside it (answers.ts). A message has several entries of one endpoint, and nats-server syncs its disk once for a batch of messages.
-// A killed process loses only the entries of its last tenth of a second.
+// What receivers answered stands beside it (answers.ts). A message has several entries of one endpoint, and nats-server syncs its
+// disk once for a batch of messages. A killed process loses only the entries of its last tenth of a second.
 import { type DeliveryAttempt, Failure } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
