@@ -4,6 +4,7 @@
 import { join } from 'node:path';
 import { openLog } from '@integration-sync/runtime/log';
 import { openStore } from '@integration-sync/runtime/store';
+import { writeJson } from '../process/files.ts';
 import { startStack } from '../stack/index.ts';
 import { openBare } from './bare.ts';
 import { openClient } from './client.ts';
@@ -44,12 +45,21 @@ async function bench(options: BenchOptions, start: Start): Promise<void> {
   const environment = {
     ...process.env,
     GATEWAY_PORT: '0',
+    // No benchmark asks for the console, and another checkout may not have built its own.
+    CONSOLE: 'off',
     ...(options.engines === undefined ? {} : { ENGINES: options.engines }),
   };
   const startOne: Setting['startBeside'] = async (programs) => {
     const { folder } = await start(temporaryFolder);
-    // A cache of its own: compiled code of an earlier run would help this checkout and not the other one.
-    const alone = { ...environment, NODE_COMPILE_CACHE: join(folder, 'compiled') };
+    // No clients, because a checkout of another release may not know each scope of this one.
+    const clientsFile = join(folder, 'no-clients.json');
+    writeJson(clientsFile, []);
+    const alone = {
+      ...environment,
+      // A cache of its own: compiled code of an earlier run would help this checkout and not the other one.
+      NODE_COMPILE_CACHE: join(folder, 'compiled'),
+      AUTH_CLIENTS_FILE: clientsFile,
+    };
     return start((signal) =>
       startStack({ folder, temporary: true, say, environment: alone, signal, ...programs }),
     );
