@@ -163,7 +163,7 @@ def handler_of(service: ScriptedService) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             self.wfile.write(text.encode())
 
-        do_GET = do_POST = _answer
+        do_GET = do_POST = do_PUT = _answer
 
         def log_message(self, *_: object) -> None:
             pass

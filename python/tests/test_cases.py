@@ -53,6 +53,8 @@ def make(client: Client, call: Json) -> Any:
         return list(client.runs(**in_snake(call["runs"])))
     if "run" in call:
         return client.run(call["run"])
+    if "expect" in call:
+        return client.set_expectations(call["expect"]) if call["expect"] else client.expectations()
     return client.archive(call["archive"], (f"S-{index}" for index in range(call["count"])))
 
 

@@ -2,7 +2,7 @@
 // these cases; python/tests/cases.py is the same service for the Python client.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Client, ClientOptions, Kind, PushOutcome } from '@integration-sync/client';
+import type { Client, ClientOptions, Kind, PushOutcome, SetExpectations } from '@integration-sync/client';
 import { pause } from './pause.ts';
 
 type Json = Record<string, unknown>;
@@ -39,6 +39,8 @@ export interface CaseCall {
   events?: Json;
   runs?: Json;
   run?: string;
+  /** What to set of the expectations; null reads them. */
+  expect?: SetExpectations | null;
   items?: Items;
   count?: number;
   options?: Json;
@@ -254,6 +256,8 @@ export async function make(client: Client, call: CaseCall): Promise<unknown> {
   if (call.events !== undefined) return take(client.poll('events', call.events), call.pages);
   if (call.runs !== undefined) return take(client.runs(call.runs));
   if (call.run !== undefined) return client.run(call.run);
+  if (call.expect === null) return client.expectations.get();
+  if (call.expect !== undefined) return client.expectations.set(call.expect);
   const ids = Array.from({ length: call.count ?? 0 }, (_, index) => `S-${index}`);
   return client.archive(call.archive ?? 'suppliers', ids);
 }

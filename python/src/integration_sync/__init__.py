@@ -5,12 +5,24 @@ from .errors import ProblemEntry, RequestFailed, Unreachable
 from .listing import Page, PollPage
 from .pushing import Kind, PushOutcome
 from .rows import Item, Items
-from .types import Event, FeedEvent, ItemDetails, ListedBatch, ListedProduct, ListedSupplier, SyncRun, SyncRunInFull
+from .types import (
+    Event,
+    Expectations,
+    FeedEvent,
+    ItemDetails,
+    ListedBatch,
+    ListedProduct,
+    ListedSupplier,
+    SetExpectations,
+    SyncRun,
+    SyncRunInFull,
+)
 from .verifying import TestDelivery, WebhookRefusal, WebhookRefused, key_of, verify_webhook
 
 __all__ = [
     "Client",
     "Event",
+    "Expectations",
     "FeedEvent",
     "Item",
     "ItemDetails",
@@ -24,6 +36,7 @@ __all__ = [
     "ProblemEntry",
     "PushOutcome",
     "RequestFailed",
+    "SetExpectations",
     "SyncRun",
     "SyncRunInFull",
     "TestDelivery",

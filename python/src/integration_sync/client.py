@@ -18,10 +18,12 @@ from .pushing import Kind, Pushing, PushOutcome, sum_of
 from .rows import Items
 from .types import (
     ArchiveAnswer,
+    Expectations,
     FeedEvent,
     ListedBatch,
     ListedProduct,
     ListedSupplier,
+    SetExpectations,
     SyncRun,
     SyncRunInFull,
 )
@@ -142,6 +144,16 @@ class Client:
     def run(self, sync_id: str) -> SyncRunInFull:
         run: SyncRunInFull = json.loads(self._send(Call("GET", f"sync-runs/{quote(sync_id, safe='')}")).text)
         return run
+
+    def expectations(self) -> Expectations:
+        """How often each kind of record is to be pushed, and whether a push is overdue."""
+        read: Expectations = json.loads(self._send(Call("GET", "expectations")).text)
+        return read
+
+    def set_expectations(self, change: SetExpectations) -> Expectations:
+        """A kind that is left out stays as it is; None ends the expectation of a kind."""
+        now: Expectations = json.loads(self._send(Call("PUT", "expectations", json.dumps(change).encode())).text)
+        return now
 
     # Below this method `list` is no longer the built-in type.
     @overload
