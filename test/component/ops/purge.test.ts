@@ -120,8 +120,8 @@ async function placesOf(...words: string[]): Promise<string[]> {
 }
 
 const everywhere = [
-  'ATTEMPTS', 'EVENTS', 'EVENT_BATCHES', 'batches', 'batches_heads', 'batches_journal', 'catalog_heads', 'catalog_journal', 'dds',
-  'products', 'suppliers', 'webhook_endpoints', 'webhook_revisions',
+  'ATTEMPTS', 'EVENTS', 'EVENT_BATCHES', 'batches', 'batches_heads', 'batches_journal', 'catalog_expectations', 'catalog_heads',
+  'catalog_journal', 'dds', 'products', 'suppliers', 'webhook_endpoints', 'webhook_revisions',
 ]; // prettier-ignore
 
 /** What does not change by itself, sorted: attempts at a broken endpoint go on until it is disabled. */
@@ -150,7 +150,7 @@ describe.concurrent('beside other integrations', () => {
     expect(found).toMatchObject({
     'MongoDB suppliers': 499, 'MongoDB products': 1, 'MongoDB batches': 1, 'MongoDB dds': 1,
     'MongoDB catalog_journal': 2, 'MongoDB batches_journal': 1, 'MongoDB catalog_heads': 2, 'MongoDB batches_heads': 2,
-    'MongoDB webhook_endpoints': 3, 'MongoDB webhook_revisions': 1,
+    'MongoDB webhook_endpoints': 3, 'MongoDB webhook_revisions': 1, 'MongoDB catalog_expectations': 2,
   }); // prettier-ignore
     expect(found['NATS EVENTS']).toBeGreaterThan(500);
     expect(found['NATS EVENT_BATCHES']).toBeGreaterThan(2);
