@@ -1,5 +1,5 @@
 // What tests of due-diligence statements push, read and expect.
-import type { DdsEntry } from '@integration-sync/contracts';
+import type { DdsAnnounced, DdsEntry } from '@integration-sync/contracts';
 import { expect } from 'vitest';
 import { eventually } from './eventually.ts';
 import { settledWithinMs } from './left-behind.ts';
@@ -68,20 +68,26 @@ export async function expectAgreement(
   expect(listed.map(shownOf).toSorted()).toEqual(expected.toSorted());
 }
 
-/** Each statement was made once, and what its events say in all leads to what is listed. */
+/**
+ * Each statement was made once, and its events lead to what is listed: none is missing where the status turns as often as it must, and
+ * none is a second one where each number comes once. The tests push each number once.
+ */
 export function expectChain(told: readonly SeenEvent[], listed: readonly DdsEntry[]): void {
   expect(new Set(told.map(({ id }) => id)).size).toBe(told.length);
   for (const entry of listed) {
-    const of = told.filter(({ body: { data } }) => 'ddsId' in data && data.ddsId === entry.ddsId).map(textOf);
-    expect(of.filter((text) => text.startsWith('dds.created'))).toHaveLength(1);
-    expect(
-      of.map((text) =>
-        text
-          .replace(/^dds\.\w+ /, '')
-          .split(' ')
-          .slice(0, 4)
-          .join(' '),
-      ),
-    ).toContain(shownOf(entry));
+    const of = told.flatMap(({ body: { data } }) =>
+      'ddsId' in data && data.ddsId === entry.ddsId ? [data] : [],
+    );
+    const made = of.filter((data) => !('changedFields' in data));
+    expect(made).toHaveLength(1);
+    expect(of.map(shownOf)).toContain(shownOf(entry));
+    const changing = (field: DdsAnnounced) =>
+      of.filter((data) => !('changedFields' in data) || data.changedFields.includes(field));
+    const given = changing('referenceNumber').flatMap(({ referenceNumber }) => referenceNumber ?? []);
+    expect(given).toEqual([...new Set(given)]);
+    const turns = changing('status').map(({ status }): number => (status === 'REFERENCED' ? 1 : -1));
+    // That a draft is made is no turn.
+    const balance = turns.reduce((sum, turn) => sum + turn, made[0]?.status === 'DRAFT' ? 1 : 0);
+    expect([entry.ddsId, balance]).toEqual([entry.ddsId, entry.status === 'REFERENCED' ? 1 : 0]);
   }
 }

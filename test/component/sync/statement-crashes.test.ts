@@ -97,6 +97,7 @@ it(
   },
 );
 
+/** STATEMENT_KILLS=40 kills more often. */
 const kills = Number(process.env['STATEMENT_KILLS'] ?? 8);
 
 it('kills at random moments leave no statement apart from its batch', { timeout: 300_000 }, async () => {
@@ -116,10 +117,15 @@ it('kills at random moments leave no statement apart from its batch', { timeout:
       await patient.push('batches', items, { autoCreateDDS: turn % 5 === 0 }).catch(() => wait(50));
     }
   };
+  const journal = world.store.collection<{ _id: string; integration: string }>('batches_journal');
+  const begun = () => journal.countDocuments({ integration: caller.integration });
   const kill = async (): Promise<void> => {
     for (; !isOver(); killed += 1) {
+      const before = await begun();
       await using service = await startStoppingService('batches', 'none', world.environment);
-      await wait(Math.random() * 600);
+      // A replica that has begun no push yet leaves nothing behind.
+      await eventually(begun, (count) => count > before);
+      await wait(Math.random() * 300);
       await service.kill();
     }
   };
@@ -134,4 +140,6 @@ it('kills at random moments leave no statement apart from its batch', { timeout:
   await expectAgreement(world, caller, listed);
   expect(listed.length).toBe((await caller.dds('limit=1')).total);
   expectChain(told, listed);
+  if (kills > 8)
+    process.stderr.write(`${kills} kills, ${runs} pushes, ${told.length} events of statements\n`);
 });
