@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { findPort } from '../process/port.ts';
-import { openDistance } from './distance.ts';
+import { openProxy } from '../process/proxy.ts';
 
 const marker = '"externalId"';
 const answers = new Map<number, string>();
@@ -56,4 +56,6 @@ await once(server, 'listening');
 process.on('disconnect', () => process.exit());
 const url = `http://127.0.0.1:${port}`;
 const [distanceMs] = process.argv.slice(2);
-process.send?.(distanceMs === undefined ? url : (await openDistance(url, Number(distanceMs))).url);
+process.send?.(
+  distanceMs === undefined ? url : (await openProxy([url], { roundTripMs: Number(distanceMs) })).url,
+);

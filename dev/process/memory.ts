@@ -1,14 +1,21 @@
 // How much memory processes hold.
 import { execFileSync } from 'node:child_process';
 
+/** Resident memory by pid, in megabytes; a process that has ended is left out. */
+export function residentByPid(pids: readonly number[]): Map<number, number> {
+  try {
+    const table = execFileSync('ps', ['-o', 'pid=,rss=', '-p', pids.join(',')], { encoding: 'utf8' });
+    const rows = table.trim().split('\n').map((line) => line.trim().split(/\s+/).map(Number)); // prettier-ignore
+    return new Map(rows.map(([pid = 0, kilobytes = 0]) => [pid, kilobytes / 1_024]));
+  } catch {
+    // ps exits with 1 where none of them runs.
+    return new Map();
+  }
+}
+
 /** Resident memory of all of them, in megabytes. */
 export function residentMb(pids: readonly number[]): number {
-  const kilobytes = execFileSync('ps', ['-o', 'rss=', '-p', pids.join(',')], { encoding: 'utf8' });
-  return (
-    kilobytes
-      .trim()
-      .split(/\s+/)
-      .map(Number)
-      .reduce((sum, part) => sum + part, 0) / 1_024
-  );
+  const resident = residentByPid(pids);
+  if (resident.size === 0) throw new RangeError(`no process of ${pids.join(', ')} runs`);
+  return [...resident.values()].reduce((sum, mb) => sum + mb, 0);
 }

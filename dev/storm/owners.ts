@@ -1,91 +1,64 @@
 // Replicas of webhooks that reach NATS and MongoDB through proxy processes of their own ("ways"): freezing a way
 // partitions its replica from that engine, and killing it breaks the connections.
-import { fork, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
-import { readFacts } from '../stack/facts.ts';
+import { startChild, type Child } from '../process/child.ts';
+import { findPort } from '../process/port.ts';
 import type { Stack } from '../stack/index.ts';
-import { startReplica, type Replica, type ReplicaOptions } from '../stack/replica.ts';
+import type { Replica } from '../stack/replica.ts';
+import type { Settings } from '../stack/services.ts';
 import type { Target } from './fault.ts';
-import { stackFolderOf, type Live } from './plan.ts';
-import { programOf } from './programs.ts';
+import type { Live } from './plan.ts';
 
 export interface OwnersOptions {
-  folder: string;
-  stack: Stack;
+  stack: Pick<Stack, 'nats' | 'mongodb'>;
   count: number;
-  ofReplica: Omit<ReplicaOptions, 'service' | 'number' | 'settings' | 'main' | 'onChange'>;
+  start: (number: number, own: Settings, onChange: () => void) => Promise<Replica>;
   /** Gets the pids of the replicas and of their ways. */
   onChange: (owners: Live['owners']) => void;
 }
 
-export async function startOwners(options: OwnersOptions): Promise<AsyncDisposable> {
-  const { folder, stack, count, ofReplica, onChange } = options;
+export async function startOwners({
+  stack,
+  count,
+  start,
+  onChange,
+}: OwnersOptions): Promise<AsyncDisposable> {
   await using starting = new AsyncDisposableStack();
-  const replicas: Replica[] = [];
-  const ways: { target: Target; way: Way }[] = [];
+  const children: { target: Target; child: Child }[] = [];
   const note = (): void => {
-    const pids: Live['owners'] = { webhooks: replicas.flatMap(({ child }) => child.pid() ?? []) };
-    for (const { target, way } of ways) (pids[target] ??= []).push(...way.pids());
+    const pids: Live['owners'] = {};
+    for (const { target, child } of children) (pids[target] ??= []).push(...[child.pid() ?? []].flat());
     onChange(pids);
   };
-  const wayTo = async (target: Target, url: string): Promise<string> => {
-    const to = new URL(url);
-    const way = starting.use(await startWay(Number(to.port), note));
-    ways.push({ target, way });
-    to.port = String(way.port);
-    return to.href;
+  const keep = (target: Target, child: Child): void => {
+    children.push({ target, child: starting.use(child) });
+    note();
   };
-  const settings = readFacts(stackFolderOf(folder))?.settings.webhooks;
+  const wayTo = async (target: Target, url: string): Promise<string> => {
+    const way = new URL(url);
+    way.port = String(await findPort());
+    keep(target, await startWay(url, way.port, note));
+    return way.href;
+  };
   for (let nth = 0; nth < count; nth += 1) {
-    const replica = await startReplica({
-      ...ofReplica,
-      service: 'webhooks',
-      number: nth + 2,
-      settings: {
-        ...settings,
-        NATS_URL: await wayTo('webhooks-nats', stack.nats),
-        MONGODB_URL: await wayTo('webhooks-mongodb', stack.mongodb),
-      },
-      main: programOf('webhooks'),
-      onChange: note,
-    });
-    replicas.push(replica);
-    starting.defer(() => replica.child.stop());
+    const own = {
+      NATS_URL: await wayTo('webhooks-nats', stack.nats),
+      MONGODB_URL: await wayTo('webhooks-mongodb', stack.mongodb),
+    };
+    keep('webhooks', (await start(nth + 2, own, note)).child);
   }
-  note();
   return starting.move();
 }
 
-interface Way extends AsyncDisposable {
-  readonly port: number;
-  pids(): number[];
-}
-
-/** Starts a proxy to a port; a proxy that dies is started again on the same port. */
-async function startWay(to: number, onChange: () => void): Promise<Way> {
-  let isEnding = false;
-  let child: ChildProcess;
-  const start = async (port: number): Promise<number> => {
-    child = fork(join(import.meta.dirname, 'way.ts'), [String(to), String(port)]);
-    child.once('exit', () => {
-      if (!isEnding) void start(listening);
-    });
-    const [taken]: unknown[] = await once(child, 'message');
-    onChange();
-    return Number(taken);
-  };
-  let listening = 0;
-  listening = await start(0);
-  return {
-    port: listening,
-    pids: () => (child.pid === undefined || child.exitCode !== null ? [] : [child.pid]),
-    async [Symbol.asyncDispose]() {
-      isEnding = true;
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      const ended = once(child, 'exit');
-      child.kill('SIGKILL');
-      await ended;
-    },
-  };
-}
+/** A way that dies is started again on the same port. */
+const startWay = (to: string, port: string, note: () => void): Promise<Child> =>
+  startChild({
+    name: `way to ${to}`,
+    command: process.execPath,
+    args: [join(import.meta.dirname, 'way.ts'), to, port],
+    backoff: { firstMs: 100, maxMs: 100, settledAfterMs: 0 },
+    readyWhen: /^open$/,
+    stopWithinMs: 1_000,
+    onStart: note,
+    onDeath: note,
+  });

@@ -1,7 +1,6 @@
-// A way to an engine: hands on every byte between its own port and another one of this machine, until it is ended.
-import { startProxy } from './cluster/proxy.ts';
+// A way to an engine: hands on every byte between its own port and the engine, until it is ended.
+import { openProxy } from '../process/proxy.ts';
 
-const [to, port] = process.argv.slice(2);
-const { url } = await startProxy([`http://127.0.0.1:${to}`], Number(port));
-process.on('disconnect', () => process.exit(0));
-process.send?.(Number(new URL(url).port));
+const [to = '', port] = process.argv.slice(2);
+await openProxy([to], { port: Number(port) });
+process.stdout.write('open\n');

@@ -1,17 +1,18 @@
 // The stack under the storm: two replicas of each service, the second gateway beside it, and a look at their memory; for a
 // storm on a cluster three nats-servers, and a proxy before the gateways.
-import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { startNatsCluster, type NatsCluster } from '../../engines/nats-cluster.ts';
 import { openLedger as openPids, endLeftovers } from '../../process/ledger.ts';
 import { withDescendants } from '../../process/family.ts';
 import { sendSignal } from '../../process/identity.ts';
+import { residentByPid } from '../../process/memory.ts';
 import { findPort } from '../../process/port.ts';
+import { openProxy } from '../../process/proxy.ts';
 import { readFacts } from '../../stack/facts.ts';
 import { startStack, type Stack } from '../../stack/index.ts';
 import { waitUntilReady } from '../../stack/readiness.ts';
-import { startReplica, type Replica, type ReplicaOptions } from '../../stack/replica.ts';
-import { startProxy } from '../cluster/proxy.ts';
+import { startReplica, type Replica } from '../../stack/replica.ts';
+import type { Service, Settings } from '../../stack/services.ts';
 import { clockMs, openLedgerFile } from '../ledger.ts';
 import { startOwners } from '../owners.ts';
 import { readChosen, stackFolderOf, writeLive, writePlan, type Live } from '../plan.ts';
@@ -25,6 +26,7 @@ const live: Live = { owners: {}, nodes: [] };
 let stack: Stack | undefined;
 /** A start that fails says so at once; a machine with a load of 40 takes minutes. */
 const readyWithinMs = 15 * 60_000;
+const memoryEveryMs = 2_000;
 
 const note = (change: Partial<Live>): void => writeLive(folder, Object.assign(live, change));
 
@@ -58,23 +60,48 @@ async function start(): Promise<void> {
   await endLeftovers(pidsFile);
   const ledger = openPids(pidsFile);
   running.defer(() => ledger.close());
-  const ofReplica = {
-    environment,
-    ledger,
-    logFolder,
-    stopWithinMs: 10_000,
-    onTrouble: () => undefined,
-    onDeath: (name: string, how: string): void => say(`${name} died (${how})`),
-  };
-  const gateways: [string, string] = [gateway, await startSecondGateway(ofReplica)];
-  if (count > 0) {
-    const onChange = (owners: Live['owners']): void => note({ owners });
-    running.use(await startOwners({ folder, stack, count, ofReplica, onChange }));
-    running.defer(async () => letEverythingGoOn());
-  }
+  /** Starts a replica beside those of the stack. */
+  const startFurther = (
+    service: Service,
+    number: number,
+    own: Settings,
+    onChange: () => void,
+  ): Promise<Replica> =>
+    startReplica({
+      environment,
+      ledger,
+      logFolder,
+      stopWithinMs: 10_000,
+      service,
+      number,
+      settings: { ...readFacts(stackFolderOf(folder))?.settings[service], ...own },
+      main: programOf(service),
+      onChange,
+      onTrouble: () => undefined,
+      onDeath: (name, how) => say(`${name} died (${how})`),
+    });
+
+  const port = String(await findPort());
+  const url = `http://127.0.0.1:${port}`;
+  let second: Replica | undefined;
+  const noteSecond = (): void => note({ second: { url, pid: second?.child.pid() } });
+  second = await startFurther('gateway', 2, { GATEWAY_PORT: port }, noteSecond);
+  running.use(second.child);
+  noteSecond();
+  await waitUntilReady(url, { withinMs: readyWithinMs });
+  running.use(
+    await startOwners({
+      stack,
+      count,
+      start: (number, own, onChange) => startFurther('webhooks', number, own, onChange),
+      onChange: (owners) => note({ owners }),
+    }),
+  );
+  running.defer(async () => letEverythingGoOn());
   const timer = setInterval(lookAtMemory, memoryEveryMs);
   running.defer(() => clearInterval(timer));
-  if (cluster !== undefined) gateways.fill(running.use(await startProxy(gateways)).url);
+  const gateways: [string, string] = [gateway, url];
+  if (cluster !== undefined) gateways.fill(running.use(await openProxy(gateways)).url);
   const facts = { gateways, nats, mongodb, database, authSecret, stackPid: process.pid };
   writePlan(folder, { ...chosen, ...facts });
 }
@@ -119,28 +146,6 @@ const environmentOfStorm = (): Record<string, string | undefined> => ({
   WEBHOOK_IN_FLIGHT_MAX: String(inFlightMax),
 });
 
-type OfReplica = Omit<ReplicaOptions, 'service' | 'number' | 'settings' | 'main' | 'onChange'>;
-
-async function startSecondGateway(ofReplica: OfReplica): Promise<string> {
-  const port = await findPort();
-  const url = `http://127.0.0.1:${port}`;
-  let second: Replica | undefined;
-  const noteSecond = (): void => note({ second: { url, pid: second?.child.pid() } });
-  second = await startReplica({
-    ...ofReplica,
-    service: 'gateway',
-    number: 2,
-    settings: { ...readFacts(stackFolderOf(folder))?.settings.gateway, GATEWAY_PORT: String(port) },
-    main: programOf('gateway'),
-    onChange: noteSecond,
-  });
-  const { child } = second;
-  running.defer(() => child.stop());
-  noteSecond();
-  await waitUntilReady(url, { withinMs: readyWithinMs });
-  return url;
-}
-
 const pidOfSecond = (): number[] => (live.second?.pid === undefined ? [] : [live.second.pid]);
 
 function letEverythingGoOn(): void {
@@ -149,27 +154,12 @@ function letEverythingGoOn(): void {
   for (const pid of withDescendants([...ofStack, ...pidOfSecond(), ...ofLive])) sendSignal(pid, 'SIGCONT');
 }
 
-const memoryEveryMs = 2_000;
-
 function lookAtMemory(): void {
   const { nats: _nats, mongodb: _mongodb, ...services } = stack?.pids() ?? {};
   const all = { ...services, 'webhooks-2': live.owners.webhooks ?? [], 'gateway-2': pidOfSecond() };
-  const named = Object.entries(all).flatMap(([service, pids]) => pids.map((pid) => ({ service, pid })));
-  const resident = residentByPid(named.map(({ pid }) => pid));
-  for (const { service, pid } of named) {
-    const mb = resident.get(pid);
-    if (mb !== undefined) memory.write({ service, pid, atMs: clockMs(), mb });
-  }
-}
-
-/** Resident memory by pid, in megabytes; a process that has ended is left out. */
-function residentByPid(pids: readonly number[]): Map<number, number> {
-  try {
-    const table = execFileSync('ps', ['-o', 'pid=,rss=', '-p', pids.join(',')], { encoding: 'utf8' });
-    const rows = table.trim().split('\n').map((line) => line.trim().split(/\s+/).map(Number)); // prettier-ignore
-    return new Map(rows.map(([pid = 0, kilobytes = 0]) => [pid, kilobytes / 1_024]));
-  } catch {
-    // ps exits with 1 where none of them runs.
-    return new Map();
-  }
+  const serviceOf = new Map(
+    Object.entries(all).flatMap(([service, pids]) => pids.map((pid) => [pid, service] as const)),
+  );
+  for (const [pid, mb] of residentByPid([...serviceOf.keys()]))
+    memory.write({ service: serviceOf.get(pid) ?? '', pid, atMs: clockMs(), mb });
 }
