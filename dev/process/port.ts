@@ -46,8 +46,8 @@ export async function findPort(wished?: number): Promise<number> {
 }
 
 /** Has the server listen on loopback; resolves with its port. */
-export async function listenOnLoopback(server: Server, port = 0): Promise<number> {
-  server.listen(port, loopback);
+export async function listenOnLoopback(server: Server, port = 0, backlog?: number): Promise<number> {
+  server.listen(port, loopback, backlog);
   await once(server, 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the server has no port');

@@ -1,6 +1,8 @@
 // A caller of the public interface that tells apart how a request can fail. Each request has a connection of its own: a
 // kept connection that the gateway closes while it is idle would look like a failure.
+import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
+import { text as readText } from 'node:stream/consumers';
 import { basePath, type ListingEntity } from '@integration-sync/contracts';
 import { issueAccessToken } from '../access-token.ts';
 import { clockMs } from './ledger.ts';
@@ -37,38 +39,32 @@ const tokenSeconds = 24 * 60 * 60;
 export function openCaller({ gateways, authSecret }: StormPlan, integration: string): Caller {
   const token = issueAccessToken({ secret: authSecret, integration, ttlSeconds: tokenSeconds });
   return {
-    ask({ method = 'GET', path, body, headers: given, key, gateway = 0, hangUpAfterMs }) {
+    async ask({ method = 'GET', path, body, headers: given, key, gateway = 0, hangUpAfterMs }) {
       const text = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
       const url = new URL(/^\/(?:api|token)/.test(path) ? path : `${basePath}${path}`, gateways[gateway]);
       const ofBody = text && { 'content-type': 'application/json', 'content-length': text.length };
       const headers = { ...given, authorization: `Bearer ${key ?? token}`, ...ofBody };
-      const { promise, resolve } = Promise.withResolvers<Answer>();
       const begunMs = clockMs();
-      const end = (outcome: PushOutcome, ofAnswer = {}, answered = ''): void => {
-        for (const timer of timers) clearTimeout(timer);
-        resolve({ outcome, begunMs, endedMs: clockMs(), headers: ofAnswer, body: answered });
+      const end = (outcome: PushOutcome, ofAnswer = {}, answered = ''): Answer => {
+        return { outcome, begunMs, endedMs: clockMs(), headers: ofAnswer, body: answered };
       };
-      const asking = request(url, { method, agent: false, headers });
-      const giveUp = (outcome: PushOutcome, afterMs: number): NodeJS.Timeout =>
-        setTimeout(() => {
-          asking.destroy();
-          end(outcome);
-        }, afterMs);
-      const timers = [giveUp('silent', silentAfterMs)];
-      if (hangUpAfterMs !== undefined) timers.push(giveUp('hung-up', hangUpAfterMs));
-      asking.on('error', (error) =>
-        end('code' in error && error.code === 'ECONNREFUSED' ? 'refused' : 'broken'),
-      );
-      asking.on('response', (response) => {
-        const chunks: Buffer[] = [];
-        response.on('data', (chunk: Buffer) => chunks.push(chunk));
-        response.on('error', () => end('broken'));
-        response.on('end', () =>
-          end(response.statusCode ?? 0, response.headers, Buffer.concat(chunks).toString()),
+      const signal = AbortSignal.timeout(hangUpAfterMs ?? silentAfterMs);
+      const asking = request(url, { method, agent: false, headers, signal });
+      // An error after the head of the answer is of its body, too.
+      asking.on('error', () => undefined);
+      try {
+        const responded: Promise<IncomingMessage[]> = once(asking, 'response');
+        asking.end(text);
+        const [response] = await responded;
+        return response === undefined
+          ? end('broken')
+          : end(response.statusCode ?? 0, response.headers, await readText(response));
+      } catch (error) {
+        if (signal.aborted) return end(hangUpAfterMs === undefined ? 'silent' : 'hung-up');
+        return end(
+          error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED' ? 'refused' : 'broken',
         );
-      });
-      asking.end(text);
-      return promise;
+      }
     },
   };
 }
@@ -79,9 +75,4 @@ export const nextOf = ({ headers }: Answer): string | undefined =>
 
 /** What goes into the ledger of a page of a listing. */
 export const sightingsOf = (entities: readonly ListingEntity[]): Sighting[] =>
-  entities.map(({ externalId, name, internalId, lastSyncedAt }) => [
-    externalId,
-    name,
-    internalId,
-    lastSyncedAt,
-  ]);
+  entities.map((one) => [one.externalId, one.name, one.internalId, one.lastSyncedAt]);

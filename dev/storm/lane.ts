@@ -1,12 +1,12 @@
 // What the callers of a storm do, one push after the other. On a private lane no other caller pushes the ids, and what an
-// item points at is surely there or surely not. On a hot lane several callers push the same few ids at the same time, and on
-// a flood lane the same ids each time, many times without a pause.
+// item points at is surely there or surely not. On a hot lane several callers push the same few ids at the same time, on a
+// flood lane many times without a pause, and on a growing lane one caller pushes new records alone.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Random } from '../fuzz/random.ts';
 import { within } from './faults.ts';
 import { drawItem, spoilItem } from './items.ts';
 import { plurals, type EndedLine, type Item, type Plural } from './lines.ts';
-import type { Flood, Profile } from './profile.ts';
+import type { Profile } from './profile.ts';
 import type { Batch, Pusher } from './pusher.ts';
 import { erasedPrefix, openOwnIds, type OwnIds } from './own-ids.ts';
 
@@ -25,7 +25,9 @@ export interface LaneOptions {
 const againMax = 2;
 const againChance = 0.5;
 
-export async function runPrivateLane(options: LaneOptions): Promise<void> {
+export type Lane = (options: LaneOptions) => Promise<void>;
+
+export const runPrivateLane: Lane = async (options) => {
   const { pusher, random } = options;
   const ownIds = openOwnIdsByKind((plural) => openOwnIds(`p-${plural.slice(0, 1)}-${pusher.lane}`));
   await runLane(options, async () => {
@@ -45,7 +47,7 @@ export async function runPrivateLane(options: LaneOptions): Promise<void> {
     }
     return ended;
   });
-}
+};
 
 const eraseChance = 0.05;
 
@@ -143,45 +145,64 @@ function drawReference(random: Random, plural: Plural, ownIds: OwnIdsByKind): st
 }
 
 /** So few that callers meet all the time. */
-const hotIds = 24;
+const sharedIds = 24;
 
-export async function runHotLane(options: LaneOptions): Promise<void> {
-  const { pusher, random } = options;
-  await runLane(options, async () => {
-    const plural = random.pick(plurals);
-    const name = pusher.nextName();
-    const least = random.integer(hotIds);
-    const count = options.isFull() ? 1 : 1 + random.integer(hotIds);
-    const items = Array.from({ length: count }, (_, place): Item => {
-      const externalId = `h-${plural.slice(0, 1)}-${(least + place) % hotIds}`;
-      const parent = plural === 'products' ? 's' : 'p';
-      const reference = plural === 'suppliers' ? null : `h-${parent}-${random.integer(hotIds)}`;
-      return drawItem(random, plural, { externalId, name: `${name}/${place}`, reference, whole: true });
-    });
-    const drafting = plural === 'batches' && random.chance(0.3);
-    return pusher.push(name, { plural, items, wrong: [], drafting });
+/** Pushes some of the ids that all lanes of this letter share. */
+async function pushShared(
+  { pusher, random, isFull }: LaneOptions,
+  letter: string,
+  plural: Plural,
+): Promise<EndedLine> {
+  const name = pusher.nextName();
+  const least = random.integer(sharedIds);
+  const count = isFull() ? 1 : 1 + random.integer(sharedIds);
+  const items = Array.from({ length: count }, (_, place): Item => {
+    const externalId = `${letter}-${plural.slice(0, 1)}-${(least + place) % sharedIds}`;
+    const parent = plural === 'products' ? 's' : 'p';
+    const reference = plural === 'suppliers' ? null : `${letter}-${parent}-${random.integer(sharedIds)}`;
+    return drawItem(random, plural, { externalId, name: `${name}/${place}`, reference, whole: true });
+  });
+  return pusher.push(name, {
+    plural,
+    items,
+    wrong: [],
+    drafting: plural === 'batches' && random.chance(0.3),
   });
 }
 
-/** The same suppliers each time, by several callers. */
-export async function runFloodLane(options: LaneOptions, { records, burst, pauseMs }: Flood): Promise<void> {
-  const { pusher, random, stopped } = options;
-  const push = async (): Promise<EndedLine> => {
-    const name = pusher.nextName();
-    const items = Array.from({ length: records }, (_, place): Item => {
-      const draft = { externalId: `f-s-${place}`, name: `${name}/${place}`, reference: null, whole: true };
-      return drawItem(random, 'suppliers', draft);
-    });
-    return pusher.push(name, { plural: 'suppliers', items, wrong: [], drafting: false });
-  };
-  while (!stopped.aborted) {
-    for (let nth = 0; nth < burst && !stopped.aborted; nth += 1) {
-      const ended = await push();
+export const runHotLane: Lane = (options) =>
+  runLane(options, () => pushShared(options, 'h', options.random.pick(plurals)));
+
+const burst = 8;
+const burstPauseMs = [1_500, 4_000] as const;
+
+export const runFloodLane: Lane = async (options) => {
+  while (!options.stopped.aborted) {
+    for (let nth = 0; nth < burst && !options.stopped.aborted; nth += 1) {
+      const ended = await pushShared(options, 'f', 'suppliers');
       if (isAway(ended)) await pause(options, ended);
     }
-    await waitFor(within(random, pauseMs), stopped);
+    await waitFor(within(options.random, burstPauseMs), options.stopped);
   }
-}
+};
+
+/** Two pushes that a poll sees together have more records than a listing sorts, so that the walk begins at the first of them. */
+const grownAtOnce = 300;
+
+export const runGrowingLane: Lane = async ({ pusher, random, stopped, isFull }) => {
+  while (!stopped.aborted && !isFull()) {
+    const names = [pusher.nextName(), pusher.nextName()];
+    const pushes = names.map((name) => {
+      const items = Array.from({ length: grownAtOnce }, (_, place): Item => {
+        const draft = { externalId: `p-s-${name}-${place}`, name: `${name}/${place}`, reference: null };
+        return drawItem(random, 'suppliers', { ...draft, whole: false });
+      });
+      return pusher.push(name, { plural: 'suppliers', items, wrong: [], drafting: false });
+    });
+    await Promise.all(pushes);
+    await waitFor(within(random, burstPauseMs), stopped);
+  }
+};
 
 async function runLane(options: LaneOptions, turn: () => Promise<EndedLine>): Promise<void> {
   while (!options.stopped.aborted) {
@@ -193,11 +214,13 @@ async function runLane(options: LaneOptions, turn: () => Promise<EndedLine>): Pr
 
 /** A caller that got a 503 comes back later. */
 const awayMs = [400, 1_500] as const;
+/** The pause between pushes of one item. */
+const trickleMs = [800, 2_000] as const;
 
 const isAway = ({ outcome }: EndedLine): boolean => outcome === 503 || outcome === 'refused';
 
 async function pause({ random, rules, stopped, isFull }: LaneOptions, ended: EndedLine): Promise<void> {
-  const usualMs = isFull() ? rules.tricklePauseMs : rules.pauseMs;
+  const usualMs = isFull() ? trickleMs : rules.pauseMs;
   await waitFor(within(random, isAway(ended) ? awayMs : usualMs), stopped);
 }
 

@@ -1,4 +1,4 @@
-// The ledger of a storm: append-only files of JSON lines, one writer each, and notes. A line is in the file before what it
+// The ledger of a storm: append-only files of JSON lines. All but notes and asks have one writer each. A line is in the file before what it
 // announces is done, so that a writer that is cut off has said what it was about to do.
 import { closeSync, createReadStream, existsSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';

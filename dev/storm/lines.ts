@@ -101,6 +101,8 @@ export interface DeliveryLine {
   /** What the receiver answered; 0 where it broke the connection. */
   status: number;
   genuine: boolean;
+  /** Its sender was gone before the answer. An attempt that a replica cuts off, as it gives its partition back, is in no log. */
+  unheard?: true;
   /** Whether it is of a drill. */
   drill?: boolean;
   /** The index of the secret that made the plain signature, among those that the receiver had by then; -1: none. */
@@ -217,8 +219,6 @@ export interface Lines {
   endpoints: EndpointLine[];
   deliveries: DeliveryLine[];
   asks: AskLine[];
-  /** Deliveries to endpoints that customers change. */
-  hits: DeliveryLine[];
   /** Events whose fourth attempt failed, by the service's own attempt log. */
   givenUp: { endpoint: string; event: string }[];
   replays: ReplayLine[];
@@ -239,7 +239,7 @@ export interface Lines {
 export type LedgerName = keyof Lines;
 
 export const ledgerNames: readonly LedgerName[] = [
-  ...(['begun', 'ended', 'pages', 'runsRead', 'endpoints', 'deliveries', 'asks', 'hits', 'givenUp'] as const),
+  ...(['begun', 'ended', 'pages', 'runsRead', 'endpoints', 'deliveries', 'asks', 'givenUp'] as const),
   ...(['replays', 'attempts', 'faults', 'leaders', 'memory', 'listed', 'runs', 'drafts', 'stored'] as const),
   ...(['pending', 'events', 'notes'] as const),
 ];

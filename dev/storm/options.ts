@@ -1,7 +1,7 @@
 // The options of `npm run storm` after its `--`.
 import { parseArgs } from 'node:util';
 import { readCount } from '../process/words.ts';
-import { profileNames, type ProfileName } from './profile.ts';
+import { profileNames } from './profile.ts';
 
 export const usage = `Usage: npm run storm -- [--seed 7] [--seconds 300] [--profile NAME] [--folder PATH]
        npm run storm -- --verify FOLDER
@@ -21,20 +21,9 @@ breakages breaks a copy of the services in one way after the other, and tells wh
   --profile brief, cluster-brief   what npm test runs
 `;
 
-export interface StormChoice {
-  seed: number;
-  seconds: number;
-  profile: ProfileName;
-  /** Undefined: the one that is named after the seed. */
-  folder: string | undefined;
-  /** The folder of a former run, which this run only checks. */
-  verify: string | undefined;
-  /** Breakages to try; none are all. Undefined: a storm on the product as it is. */
-  breakages: readonly string[] | undefined;
-  help: boolean;
-}
+export type StormChoice = ReturnType<typeof parseStormOptions>;
 
-export function parseStormOptions(args: readonly string[]): StormChoice {
+export function parseStormOptions(args: readonly string[]) {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
@@ -58,8 +47,11 @@ export function parseStormOptions(args: readonly string[]): StormChoice {
     seed: readCount('--seed', values.seed, [0, 999_999_999]),
     seconds: readCount('--seconds', values.seconds, [5, 3_600]),
     profile,
+    /** Undefined: the one that is named after the seed. */
     folder: values.folder,
+    /** The folder of a former run, which this run only checks. */
     verify: values.verify,
+    /** Breakages to try; none are all. Undefined: a storm on the product as it is. */
     breakages: command === undefined ? undefined : names,
     help: values.help,
   };

@@ -20,12 +20,10 @@ export interface Profile {
   receivers: 'mixed' | 'steady' | 'many';
   /** The pause between an answer and the caller's next push. */
   pauseMs: Span;
-  /** Callers that push the same records over and over, many times without a pause. */
-  flood?: Flood;
+  /** Callers push some records over and over, many times without a pause, and one pushes new records alone. */
+  isFlooded: boolean;
   /** Accepted items after which callers push one item at a time. */
   itemsMax: number;
-  /** The pause between pushes of one item. */
-  tricklePauseMs: Span;
   /** The pause between one fault and the next. */
   faultEveryMs: Span;
   stopMs: Span;
@@ -41,14 +39,6 @@ export interface Profile {
   waitsForLateWrites: boolean;
   /** What the service takes and hands on in each second at least, over the whole storm. */
   floor: Floor;
-}
-
-export interface Flood {
-  callers: number;
-  records: number;
-  /** Pushes of a caller without a pause. */
-  burst: number;
-  pauseMs: Span;
 }
 
 /** The least counts in each second. */
@@ -71,6 +61,18 @@ export interface FailoverBounds {
   deliveriesMs: number;
 }
 
+/** The integration of the caller that pushes new records alone. */
+export const growing = 'storm-growing';
+
+export const integrationsOf = ({ integrations, isFlooded }: Profile): readonly string[] =>
+  isFlooded ? [...integrations, growing] : integrations;
+
+/** Most customers are of these two, so that a large storm has no more of them than a small one. */
+export const endsOf = ({ integrations }: Profile): readonly [string, string] => [
+  integrations[0] ?? '',
+  integrations.at(-1) ?? '',
+];
+
 const [one, few, many] = [[1, 1] as const, [2, 20] as const, [101, 500] as const];
 
 const usual: Profile = {
@@ -80,9 +82,8 @@ const usual: Profile = {
   sizes: [one, one, few, few, [21, 100], many, many, many],
   receivers: 'mixed',
   pauseMs: [20, 250],
-  flood: { callers: 3, records: 30, burst: 10, pauseMs: [2_000, 5_000] },
+  isFlooded: true,
   itemsMax: 250_000,
-  tricklePauseMs: [800, 2_000],
   faultEveryMs: [1_500, 4_500],
   stopMs: [1_000, 20_000],
   within: { pushesMs: 8_000, eventsMs: 5_000, deliveriesMs: 10_000 },
@@ -118,9 +119,9 @@ const clusterScript: readonly ClusterFault[] = [
  * Some 15 small pushes a second: two processors have time left beside three nodes, so that what comes late is late because
  * of the cluster and not because of a queue.
  */
-const { flood: _flood, ...unflooded } = usual;
 const cluster: Profile = {
-  ...unflooded,
+  ...usual,
+  isFlooded: false,
   sizes: [one, [2, 5]],
   receivers: 'steady',
   pauseMs: [700, 1_300],
@@ -140,7 +141,8 @@ const rolls: Profile = {
 
 /** Partitions move between three replicas of webhooks, which are killed, frozen and cut off from their engines. */
 const owners: Profile = {
-  ...unflooded,
+  ...usual,
+  isFlooded: false,
   integrations: Array.from({ length: 40 }, (_, n) => `storm-${n}`),
   privateLanes: 1,
   hotLanes: 0,
@@ -160,7 +162,6 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     ...usual,
     integrations: ['storm-a', 'storm-b'],
     privateLanes: 1,
-    flood: { callers: 2, records: 30, burst: 5, pauseMs: [1_500, 4_000] },
     itemsMax: 6_000,
     // It shares the machine with other tests.
     pauseMs: [60, 500],

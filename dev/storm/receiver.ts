@@ -1,8 +1,8 @@
 // A server of receivers, each with a path of its own, which notes every delivery.
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Random } from '../fuzz/random.ts';
+import { listenOnLoopback } from '../process/port.ts';
 import { openDescribed } from './described.ts';
 import { react, type Behaviour } from './endpoints.ts';
 import { talkOn } from './hostile.ts';
@@ -52,6 +52,7 @@ export async function startReceiver(
       atMs: clockMs(),
       status: isHeard ? status : 0,
       ...readSignature(headers, body, endpoint.secrets),
+      ...(isHeard ? {} : { unheard: true }),
       ...(drill ? { drill } : {}),
       undescribed: described.faultOfDelivery(kind, headers, body),
       bodyHash: bodyHashOf(body),
@@ -66,9 +67,5 @@ export async function startReceiver(
     take(request, response).catch(() => response.destroy());
   });
   // 500 receivers share this queue of new connections. If it is full, the kernel drops connections, and attempts time out.
-  server.listen({ port: 0, host: '127.0.0.1', backlog: 4_096 });
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the receivers have no port');
-  return `http://127.0.0.1:${address.port}`;
+  return `http://127.0.0.1:${await listenOnLoopback(server, 0, 4_096)}`;
 }

@@ -7,8 +7,7 @@ import { startMember, type Member } from './members.ts';
 import { readChosen, writePlan, type Chosen } from './plan.ts';
 
 /** Parts that a storm for one breakage may leave out: faults, or waiting until everything is delivered. */
-export const parts = ['faults', 'last deliveries'] as const;
-export type Without = readonly (typeof parts)[number][];
+export type Without = readonly ('faults' | 'last deliveries')[];
 
 export interface RunOptions extends Chosen {
   folder: string;
@@ -27,55 +26,36 @@ export async function runStorm(options: RunOptions): Promise<void> {
     await rm(`${folder}/${name}`, { recursive: true, force: true });
   writePlan(folder, { seed, seconds, profile });
   await using company = new AsyncDisposableStack();
-  const start = (name: string): Member => company.use(startMember(name, folder, say));
-  /** Sends an order, unless the storm is to end. */
-  const tell = async (member: Member, deed: string): Promise<unknown> => {
-    signal.throwIfAborted();
-    return untilAborted(member.tell(deed), signal);
-  };
-
+  const start = (name: string): Member => company.use(startMember(name, { folder, say, signal }));
   const stack = start('stack');
-  await tell(stack, 'start');
+  await stack.tell('start');
   const [receivers, customers, clients] = [start('receivers'), start('customers'), start('clients')];
-  for (const member of [receivers, customers, clients]) await tell(member, 'start');
+  for (const member of [receivers, customers, clients]) await member.tell('start');
   const chaos = start('chaos');
-  if (!without.includes('faults')) await tell(chaos, 'start');
+  if (!without.includes('faults')) await chaos.tell('start');
   say(`the storm blows for ${seconds} s`);
   const end = performance.now() + seconds * 1_000;
   while (performance.now() < end) {
     const leftMs = end - performance.now();
     await wait(Math.min(progressEveryMs, Math.max(leftMs, 1)), undefined, { signal });
-    const [items, faults] = [await tell(clients, 'count'), await tell(chaos, 'count')];
+    const [items, faults] = [await clients.tell('count'), await chaos.tell('count')];
     const left = Math.max(0, Math.round((end - performance.now()) / 1_000));
     say(`${left} s left: ${String(items)} items accepted, ${String(faults)} faults`);
   }
 
-  await tell(chaos, 'stop');
-  await tell(clients, 'stop');
+  await chaos.tell('stop');
+  await clients.tell('stop');
   say('the storm is over; waiting until everything is settled');
-  await tell(receivers, 'heal');
-  await tell(stack, 'ready');
+  await receivers.tell('heal');
+  await stack.tell('ready');
   const collector = start('collector');
-  await tell(collector, 'settle');
-  await tell(customers, 'stop');
+  await collector.tell('settle');
+  await customers.tell('stop');
   if (!without.includes('last deliveries')) {
     say('waiting until everything is delivered');
-    await tell(collector, 'replay');
-    await tell(collector, 'deliver');
+    await collector.tell('replay');
+    await collector.tell('deliver');
   }
   say('writing down what is there');
-  await tell(collector, 'collect');
-}
-
-async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = (): void => aborted.reject(new Error('interrupted'));
-  signal.addEventListener('abort', onAbort);
-  try {
-    return await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-    // The order may still fail when its process is ended; no code waits for it any more.
-    work.catch(() => undefined);
-  }
+  await collector.tell('collect');
 }

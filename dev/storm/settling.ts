@@ -1,14 +1,14 @@
 // Waits until nothing moves any more: replicas have settled and announced every cut-off push, and every receiver has its
-// deliveries. A wait is bound by how often it looks, not by a clock: each look asks engines that a slow machine slows as well.
+// deliveries.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Store } from '@integration-sync/runtime/store';
 import { eventsStream } from '@integration-sync/contracts';
-
 import { isMeantFor } from './check/deliveries.ts';
 import { isTaken, nameOf } from './check/facts.ts';
 import { readLedger } from './ledger.ts';
 import type { EventLine } from './lines.ts';
+import { until } from './until.ts';
 
 export const journals = ['catalog_journal', 'batches_journal'] as const;
 
@@ -16,7 +16,6 @@ export const journals = ['catalog_journal', 'batches_journal'] as const;
 const takenOverLooks = 240;
 /** A replica looks at a settled push once more, 150 s after taking it over. */
 const settledLooks = 600;
-const everyMs = 500;
 
 const unannounced = { due: { $exists: true }, $or: [{ watched: { $exists: false } }, { state: 'written' }] };
 const undecided = { due: { $exists: true } };
@@ -28,18 +27,15 @@ export async function unannouncedIn(store: Store): Promise<string[]> {
 }
 
 /** Waits until cut-off pushes are settled; resolves with false if that took too long. */
-export async function untilAnnounced(store: Store, waitsForLateWrites: boolean): Promise<boolean> {
-  for (let looks = waitsForLateWrites ? settledLooks : takenOverLooks; looks > 0; looks -= 1) {
-    const counts = await Promise.all(
-      journals.map((name) =>
-        store.collection(name).countDocuments(waitsForLateWrites ? undecided : unannounced),
-      ),
-    );
-    if (counts.every((count) => count === 0)) return true;
-    await wait(everyMs);
-  }
-  return false;
-}
+export const untilAnnounced = (store: Store, waitsForLateWrites: boolean): Promise<boolean> =>
+  until(
+    async () => {
+      const of = waitsForLateWrites ? undecided : unannounced;
+      const counts = await Promise.all(journals.map((name) => store.collection(name).countDocuments(of)));
+      return counts.every((count) => count === 0);
+    },
+    { looksMax: waitsForLateWrites ? settledLooks : takenOverLooks, everyMs: 500 },
+  );
 
 /** Receivers that failed are tried again after 30 s at the latest. */
 const quietLooks = 50;
@@ -67,8 +63,7 @@ export async function untilDelivered({ bus, folder, readEvents, readGivenUp }: A
         return meant.map(({ id }) => nameOf({ endpoint: of.endpoint, event: id }));
       });
     }
-    const lines = [...(await readLedger(folder, 'deliveries')), ...(await readLedger(folder, 'hits'))];
-    const taken = new Set(lines.filter(isTaken).map(nameOf));
+    const taken = new Set((await readLedger(folder, 'deliveries')).filter(isTaken).map(nameOf));
     if (taken.size > count) quiet = 0;
     count = taken.size;
     const missing = wanted.filter((name) => !taken.has(name));

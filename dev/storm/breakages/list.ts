@@ -1,6 +1,6 @@
 // Ways to break the service, each in one place of its source, and the class of violations by which a storm has to name it.
 import { classOf, type ViolationClass } from '../check/violations.ts';
-import { parts, type Without } from '../run.ts';
+import type { Without } from '../run.ts';
 
 export interface Breakage {
   name: string;
@@ -16,7 +16,7 @@ export interface Breakage {
   without: Without;
 }
 
-/** Name, class, seconds, and the parts that its storm leaves out; what it does; the file; and its lines, as in a patch. */
+/** Name, class, seconds, and whether its storm leaves out faults; what it does; the file; and its lines, as in a patch. */
 const texts = `
 push-504 floor 16
 batches answers every push 504
@@ -25,7 +25,7 @@ shared/sync/src/items/body.ts
 +  if (kind.plural === 'batches') throw new Failure('timeout', 'Broken on purpose.');
 +  const body = readObject(bytes, kind.plural, errors);
 
-delivery-twice delivery-twice 60
+delivery-twice delivery-twice 20
 one delivery in twenty is sent twice
 services/webhooks/src/sending/send.ts
 -    const durationMs = Math
@@ -62,7 +62,7 @@ shared/contracts/src/limits.ts
 -attemptDelaysMs = [0, 1_000,
 +attemptDelaysMs = [0, 100,
 
-disabling-25 disabling 83 without faults, last deliveries
+disabling-25 disabling 83 without faults
 an endpoint is disabled after 25 failures
 shared/contracts/src/limits.ts
 -failuresBeforeDisabling: 10,
@@ -97,6 +97,13 @@ changedAt of a changed record is an hour early
 shared/sync/src/records/record-writes.ts
 -      $max: { lastSyncedAt: at, changedAt: at },
 +      $max: { lastSyncedAt: at, changedAt: new Date(at.getTime() - 3_600_000) },
+
+walks-begin-late poll 25
+a walk among many matches begins one record too late
+shared/sync/src/listing/find-page.ts
+-    const found = isBegin ? { begin, created }
++    const [first] = await documents.find({ integration, order: { $gt: begin } }).sort({ order: 1 }).limit(1).toArray();
++    const found = isBegin ? { begin: first?.order, created }
 
 recovers-from-now delivery-missing 20
 an endpoint that recovers misses what occurred while it was disabled
@@ -198,6 +205,9 @@ services/webhooks/src/endpoints/store.ts
 +      { $set: { drilledAt: at, failures: 1 } },
 `;
 
+/** The classes that a storm names only where it waits for the last deliveries. */
+const ofLastDeliveries = new Set(['delivery-missing', 'change']);
+
 export const breakages: readonly Breakage[] = texts.trim().split('\n\n').map(readBreakage);
 
 function readBreakage(text: string): Breakage {
@@ -205,7 +215,10 @@ function readBreakage(text: string): Breakage {
   const [name = '', found = '', seconds] = head.split(' ');
   const of = (sign: string): string =>
     lines.flatMap((line) => (line.startsWith(sign) ? line.slice(1) : [])).join('\n');
-  const without = parts.filter((part) => head.includes(part));
+  const without: Without = [
+    ...(head.endsWith('without faults') ? ['faults' as const] : []),
+    ...(ofLastDeliveries.has(found) ? [] : ['last deliveries' as const]),
+  ];
   const [search, replace] = [of('-'), of('+')];
   return { name, says, file, search, replace, found: classOf(found), seconds: Number(seconds), without };
 }

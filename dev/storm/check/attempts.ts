@@ -90,8 +90,9 @@ function checkKept(
         atMs <= readMs - writtenWithinMs &&
         !isStruck(atMs - lostAfterMs, atMs + lostBeforeMs),
     );
-    if (!isJudged || logged.length >= ofEvent.length) continue;
-    const what = `${name}: ${logged.length} entries of ${event}, which came ${ofEvent.length} times, last at ${seconds(ofEvent.at(-1)?.atMs ?? 0)}`;
+    const heard = ofEvent.filter(({ unheard }) => unheard !== true);
+    if (!isJudged || logged.length >= heard.length) continue;
+    const what = `${name}: ${logged.length} entries of ${event}, which came ${heard.length} times, last at ${seconds(ofEvent.at(-1)?.atMs ?? 0)}`;
     report('attempt-log', what);
   }
 }

@@ -20,10 +20,8 @@ interface State {
 
 const datesMs = 50;
 
-export const checkChanges: Check = ({ bySync, toLedger, asks, hits, events }, report) => {
-  const hitsOf = Map.groupBy(hits, nameOf);
-  for (const { genuine, endpoint, event, drill } of hits)
-    if (!genuine && !drill) report('delivery-false', `${endpoint}: ${event} has a wrong signature`);
+export const checkChanges: Check = ({ bySync, toLedger, asks, deliveries, events }, report) => {
+  const hitsOf = Map.groupBy(deliveries, nameOf);
   for (const [endpoint, own] of livesOf(asks, report)) {
     const states = statesOf(own);
     const replays = own.filter(({ path }) => path.endsWith('/replay'));
@@ -114,3 +112,24 @@ function statesOf(asks: readonly AskLine[]): State[] {
   }
   return states;
 }
+
+/** An attempt that a fault cut off may have failed so long before. */
+const failedBeforeMs = 60_000;
+
+/** A drill, whose deliveries its receiver refuses, counts for no endpoint, and is on no stream and in no attempt log. */
+export const checkDrills: Check = ({ asks, deliveries, eventById, isDeliveryStruck }, report) => {
+  const ids = new Set(deliveries.filter(({ drill }) => drill).map(({ event }) => event));
+  for (const id of ids) if (eventById.has(id)) report('drill', `${id} of a drill is on the stream`);
+  for (const { path, begunMs, endedMs, answer } of asks.filter(({ by }) => by === 'endpoint 5')) {
+    const {
+      active,
+      consecutiveFailures: failures,
+      logged = [],
+    }: Partial<Webhook> & { logged?: string[] } = Object(answer);
+    const found = logged.find((id) => ids.has(id));
+    if (found !== undefined) report('drill', `${path}: ${found} of a drill is in the attempt log`);
+    if (failures === undefined || (active && failures === 0)) continue;
+    if (isDeliveryStruck(begunMs - failedBeforeMs, endedMs)) continue;
+    report('drill', `${path} is ${active ? 'active' : 'disabled'} with ${failures} failures after a drill`);
+  }
+};

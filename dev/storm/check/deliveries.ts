@@ -1,5 +1,6 @@
 // The deliveries that receivers got, beside the events on the stream EVENTS.
 import { attemptDelaysMs, testKind } from '@integration-sync/contracts';
+import { openDescribed } from '../described.ts';
 import type { DeliveryLine, EndpointLine, EventLine } from '../lines.ts';
 import { isTaken, nameOf, type Check } from './facts.ts';
 import { seconds } from './times.ts';
@@ -8,6 +9,8 @@ import { seconds } from './times.ts';
 const mayGiveUp = new Set(['flaky', 'dead', 'hostile', 'recovering']);
 
 export const checkDeliveries: Check = ({ endpoints, deliveries, givenUp, events, eventById }, report) => {
+  for (const { genuine, endpoint, event, drill } of deliveries)
+    if (!genuine && !drill) report('delivery-false', `${endpoint}: ${event} has a wrong signature`);
   const byEndpoint = Map.groupBy(deliveries, (hit) => hit.endpoint);
   const givenUpNames = new Set(givenUp.map(nameOf));
   for (const of of endpoints) {
@@ -39,7 +42,6 @@ export function isMeantFor({ body }: Pick<EventLine, 'body'>, endpoint: Endpoint
 }
 
 function faultOf(hit: DeliveryLine, event: EventLine | undefined, of: EndpointLine): string | undefined {
-  if (!hit.genuine) return 'has a wrong signature';
   if (event === undefined) return 'does not stand on the stream';
   if (!isMeantFor(event, of)) return 'is not meant for it';
   if (hit.kind !== event.body.event) return `says that it is ${hit.kind}`;
@@ -59,4 +61,16 @@ export const checkInFlight: Check = ({ endpoints, deliveries }, report) => {
       report('in-flight', `${endpoint} was sent ${event} at ${seconds(begunMs)}, ${meanwhile}`);
     }
   }
+};
+
+const described = openDescribed();
+
+/** Each event and delivery beside its description in docs/asyncapi.json. */
+export const checkDescribed: Check = ({ events, deliveries }, report) => {
+  for (const event of events) {
+    const fault = described.faultOfEvent(event);
+    if (fault !== undefined) report('undescribed', `${event.id} on the stream: ${fault}`);
+  }
+  for (const { endpoint, event, undescribed } of deliveries)
+    if (undescribed !== undefined) report('undescribed', `${event} to ${endpoint}: ${undescribed}`);
 };

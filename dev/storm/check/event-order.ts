@@ -1,4 +1,5 @@
-// The order of a push's events on the stream: records in the order of the push, then drafts, and `sync.completed` last.
+// The order of a push's events on the stream, and their times: records in the order of the push, then drafts, and
+// `sync.completed` last.
 // Receivers are promised no order, so it is judged on the stream.
 import { clusterTargets } from '../fault.ts';
 import type { EventLine } from '../lines.ts';
@@ -40,3 +41,17 @@ function openPlaces({ items, answer }: Push): (event: EventLine | undefined) => 
     return 'externalId' in data ? (places.get(String(data.externalId)) ?? 0) : 0;
   };
 }
+
+/** The time of an event beside those of its run: it occurred within the run, and after its push began. */
+export const checkEventTimes: Check = ({ bySync, events, runs }, report) => {
+  const runById = new Map(runs.map(({ run }) => [run.syncId, run]));
+  for (const { id, body, storedAt } of events) {
+    const run = runById.get(syncIdOf(id));
+    if (run === undefined) continue;
+    const begunAt = bySync.get(run.syncId)?.begunAt ?? run.startedAt;
+    const isWithin = body.timestamp >= run.startedAt && body.timestamp <= (run.completedAt ?? storedAt);
+    if (isWithin && run.startedAt >= begunAt) continue;
+    const of = `its push began at ${begunAt}, its run lasted from ${run.startedAt} to ${run.completedAt}`;
+    report('event-time', `${id} is dated ${body.timestamp}; ${of}`);
+  }
+};

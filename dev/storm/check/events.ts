@@ -1,7 +1,6 @@
 // The stream EVENTS beside the answers that callers got: each event once, each answered push announced as it was answered, and no
 // event of a run that no caller began.
-import { openDescribed } from '../described.ts';
-import { entityPlurals, syncIdOf, type Check } from './facts.ts';
+import { entityPlurals, type Check } from './facts.ts';
 import { isItem } from './fields.ts';
 import { isAcknowledged, isAnswered, isUncertain, keyOf, privatePrefix } from './push.ts';
 
@@ -57,32 +56,6 @@ export const checkCompleted: Check = ({ pushes, events }, report) => {
     if (found !== expected || entityPlurals[said?.entityType ?? 'supplier'] !== plural)
       report('completed', `push ${id} (${syncId}): ${found ?? 'not announced'} instead of ${expected}`);
   }
-};
-
-/** The time of an event beside those of its run: it occurred within the run, and after its push began. */
-export const checkEventTimes: Check = ({ bySync, events, runs }, report) => {
-  const runById = new Map(runs.map(({ run }) => [run.syncId, run]));
-  for (const { id, body, storedAt } of events) {
-    const run = runById.get(syncIdOf(id));
-    if (run === undefined) continue;
-    const begunAt = bySync.get(run.syncId)?.begunAt ?? run.startedAt;
-    const isWithin = body.timestamp >= run.startedAt && body.timestamp <= (run.completedAt ?? storedAt);
-    if (isWithin && run.startedAt >= begunAt) continue;
-    const of = `its push began at ${begunAt}, its run lasted from ${run.startedAt} to ${run.completedAt}`;
-    report('event-time', `${id} is dated ${body.timestamp}; ${of}`);
-  }
-};
-
-const described = openDescribed();
-
-/** Each event and delivery beside its description in docs/asyncapi.json. */
-export const checkDescribed: Check = ({ events, deliveries }, report) => {
-  for (const event of events) {
-    const fault = described.faultOfEvent(event);
-    if (fault !== undefined) report('undescribed', `${event.id} on the stream: ${fault}`);
-  }
-  for (const { endpoint, event, undescribed } of deliveries)
-    if (undescribed !== undefined) report('undescribed', `${event} to ${endpoint}: ${undescribed}`);
 };
 
 /** Records that were pushed to be erased: what remains of each is its internal id, announced once. */

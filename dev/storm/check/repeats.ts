@@ -37,10 +37,11 @@ const storedAgainMs = 3_000;
 const ofOwner = new Set<string>(['webhooks', 'webhooks-nats']);
 
 export const checkRepeats: Check = (facts, report) => {
-  const { faults, events, deliveries, replays, toLedger, isStruck, isDeliveryStruck } = facts;
+  const { faults, events, endpoints, deliveries, replays, toLedger, isStruck, isDeliveryStruck } = facts;
   const causes = faults.filter(touchesDeliveries);
   const occurredMs = new Map(events.map(({ id, body }) => [id, toLedger(body.timestamp)]));
-  const taken = deliveries.filter(isTaken);
+  const planned = new Set(endpoints.map(({ endpoint }) => endpoint));
+  const taken = deliveries.filter((hit) => isTaken(hit) && planned.has(hit.endpoint));
   const repeats = repeatsOf(taken, replays);
   const isCaused = ({ atMs }: Repeat): boolean => isDeliveryStruck(atMs - causedWithinMs, atMs);
   for (const repeat of repeats) {
@@ -56,8 +57,8 @@ export const checkRepeats: Check = (facts, report) => {
   for (const [endpoint, { length }] of Map.groupBy(counted.filter(isCaused), (repeat) => repeat.endpoint))
     if (length > mostOfEndpoint * causes.length)
       report('delivery-twice', `${endpoint} took ${length} deliveries again, ${withFaults}`);
-  const { length: endpoints } = facts.endpoints;
-  const most = taken.length * shareMax + causes.reduce((sum, fault) => sum + mostOf(fault, endpoints), 0);
+  const most =
+    taken.length * shareMax + causes.reduce((sum, fault) => sum + mostOf(fault, endpoints.length), 0);
   if (facts.seconds < judgedFromSeconds || counted.length <= most) return;
   const share = `${counted.length} of ${taken.length} deliveries were taken before`;
   report('delivery-twice', `${share}; ${Math.floor(most)} may be, ${withFaults}`);

@@ -4,19 +4,11 @@ import type { Ledger } from '../lines.ts';
 import { readPlan } from '../plan.ts';
 import { checkAnswers, checkReferences, checkStatuses } from './answers.ts';
 import { checkAttempts } from './attempts.ts';
-import { checkChanges } from './changes.ts';
-import { checkDeliveries, checkInFlight } from './deliveries.ts';
+import { checkChanges, checkDrills } from './changes.ts';
+import { checkDeliveries, checkDescribed, checkInFlight } from './deliveries.ts';
 import { checkDrafts } from './drafts.ts';
-import { checkEventOrder } from './event-order.ts';
-import {
-  checkCompleted,
-  checkDescribed,
-  checkErased,
-  checkEvents,
-  checkEventTimes,
-  checkTwice,
-} from './events.ts';
-import { checkDrills } from './drills.ts';
+import { checkEventOrder, checkEventTimes } from './event-order.ts';
+import { checkCompleted, checkErased, checkEvents, checkTwice } from './events.ts';
 import { checkOverdue } from './expectations.ts';
 import { readFacts, type Check } from './facts.ts';
 import { checkAway, checkLate, checkRolls } from './failovers.ts';
@@ -26,10 +18,9 @@ import { figuresOf, type Figures } from './figures.ts';
 import { checkFloor, checkMemory } from './floor.ts';
 import { checkKeys } from './keys.ts';
 import { checkHotFields, checkIdentities, checkListings } from './listings.ts';
-import { checkMirror } from './mirror.ts';
 import { checkPrivate } from './private.ts';
 import { keyOf, listingOf } from './push.ts';
-import { checkPolls, checkReads, completedPolls, seenByRecord } from './reads.ts';
+import { checkMirror, checkPolls, checkReads, completedPolls, seenByRecord } from './reads.ts';
 import { checkRepeats } from './repeats.ts';
 import { checkOtherRuns, checkRightAfter, checkRuns } from './runs.ts';
 import { openTally, type Report, type Tally, type ViolationClass } from './violations.ts';
@@ -49,40 +40,14 @@ const checkNotes: Check = ({ notes }, report) => {
 };
 
 const checks: readonly Check[] = [
-  checkNotes,
-  checkAnswers,
-  checkStatuses,
-  checkReferences,
-  checkMemory,
-  checkListings,
-  checkIdentities,
-  checkDrafts,
-  checkRuns,
-  checkOtherRuns,
-  checkRightAfter,
-  checkDeliveries,
-  checkDescribed,
-  checkRepeats,
-  checkFloor,
-  checkInFlight,
-  checkFeed,
-  checkMirror,
-  checkChanges,
-  checkKeys,
-  checkErased,
-  checkEventTimes,
-  checkRolls,
-  checkAway,
-  checkLate,
-  checkTwice,
-  checkEvents,
-  checkCompleted,
-  checkEventOrder,
-  checkRecords,
-  checkDrills,
-  checkOverdue,
-  checkAttempts,
-];
+  [checkNotes, checkAnswers, checkStatuses, checkReferences, checkMemory, checkFloor],
+  [checkListings, checkIdentities, checkDrafts, checkErased, checkRecords],
+  [checkRuns, checkOtherRuns, checkRightAfter],
+  [checkTwice, checkEvents, checkCompleted, checkEventOrder, checkEventTimes, checkOverdue],
+  [checkDeliveries, checkDescribed, checkRepeats, checkInFlight, checkAttempts],
+  [checkFeed, checkMirror, checkChanges, checkDrills, checkKeys],
+  [checkRolls, checkAway, checkLate],
+].flat();
 
 export function judge(ledger: Ledger): Verdict {
   const { report, tallies } = openTally();

@@ -1,6 +1,5 @@
 // What an operator does to a system that runs: ends each node, or each replica of each service, in good order and has it
 // started again, one after the other.
-import { setTimeout as wait } from 'node:timers/promises';
 import type { Bus } from '@integration-sync/runtime/bus';
 import { sendSignal } from '../../process/identity.ts';
 import { readFacts } from '../../stack/facts.ts';
@@ -8,11 +7,11 @@ import { askReadiness } from '../../stack/readiness.ts';
 import { serviceNames, type Service } from '../../stack/services.ts';
 import { readLive, stackFolderOf } from '../plan.ts';
 import { pidsOf } from '../strike.ts';
+import { until } from '../until.ts';
 import { isWhole } from './nodes.ts';
 
-const lookEveryMs = 100;
-/** How long a restart may take: a node waits for its clients to leave, webhooks for a receiver that answers late. */
-const backWithinMs = 90_000;
+/** A node waits for its clients to leave, webhooks for a receiver that answers late. */
+const backLooks = { looksMax: 900, everyMs: 100 };
 const replicasOfEach = 2;
 
 export interface RollOptions {
@@ -26,7 +25,7 @@ export async function rollNodes({ folder, signal }: RollOptions): Promise<void> 
     if (pid === undefined || signal.aborted) continue;
     // Lame duck mode: its leaders and its clients go to other nodes before it ends.
     sendSignal(pid, 'SIGUSR2');
-    await until(signal, `node ${name} is back`, async () => {
+    await untilBack(signal, `node ${name}`, async () => {
       const nodes = readLive(folder).nodes;
       const isBack = nodes.some((node) => node.name === name && (node.pid ?? pid) !== pid);
       return isBack && (await Promise.all(nodes.map(isWhole))).every(Boolean);
@@ -41,7 +40,7 @@ export async function rollServices(options: RollOptions): Promise<void> {
     for (const pid of replicasOf(folder, service)) {
       if (signal.aborted) return;
       sendSignal(pid, 'SIGTERM');
-      await until(signal, `${service} has two replicas again`, async () => {
+      await untilBack(signal, `a replica of ${service}`, async () => {
         const pids = replicasOf(folder, service);
         return pids.length === replicasOfEach && !pids.includes(pid) && (await isServing(service, options));
       });
@@ -65,10 +64,7 @@ async function isServing(service: Service, { bus, folder }: RollOptions): Promis
 }
 
 /** Returns early where the storm is to end. */
-async function until(signal: AbortSignal, what: string, isTrue: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + backWithinMs;
-  while (!signal.aborted && !(await isTrue())) {
-    if (performance.now() > end) throw new Error(`${what}: not within ${backWithinMs / 1_000} s`);
-    await wait(lookEveryMs);
-  }
+async function untilBack(signal: AbortSignal, what: string, isBack: () => Promise<boolean>): Promise<void> {
+  if (!(await until(isBack, { ...backLooks, signal })) && !signal.aborted)
+    throw new Error(`${what} is not back after ${backLooks.looksMax} looks`);
 }

@@ -8,6 +8,7 @@ import { clockMs, type LedgerFile } from '../ledger.ts';
 import type { FaultLine, LeaderLine } from '../lines.ts';
 import { readLive, type Node } from '../plan.ts';
 import { isChildOf } from '../strike.ts';
+import { until } from '../until.ts';
 import { assets, findLeaders, isWhole, type Asset, type Leaders } from './nodes.ts';
 import { rollNodes, rollServices } from './rolls.ts';
 
@@ -20,7 +21,7 @@ export interface StrikesOptions {
 }
 
 const lookEveryMs = 50;
-const wholeWithinMs = 30_000;
+const wholeLooks = { looksMax: 600, everyMs: lookEveryMs };
 
 /** Carries out a fault; resolves when the cluster is whole again, or when the storm is to end. */
 export async function carryOut(fault: ClusterFault, options: StrikesOptions): Promise<FaultLine> {
@@ -59,27 +60,27 @@ async function strike({ target, kind, forMs }: ClusterFault, options: StrikesOpt
   const untilMs = clockMs();
   // Also where the storm is to end meanwhile: what is late then is judged by these leaders, too. A starter that is gone has
   // taken the cluster with it.
-  while (process.connected && clockMs() < untilMs + wholeWithinMs) {
+  await until(async () => {
     const nodes = readLive(folder).nodes;
     await watch.look(nodes);
-    if (watch.isDone() && (await Promise.all(nodes.map(isWhole))).every(Boolean)) break;
-    await wait(lookEveryMs);
-  }
+    const isWholeAgain = watch.isDone() && (await Promise.all(nodes.map(isWhole))).every(Boolean);
+    return isWholeAgain || !process.connected;
+  }, wholeLooks);
   return { target, kind, pid: first?.pid ?? 0, atMs, untilMs, wholeMs: clockMs() };
 }
 
 /** Waits until everything has a leader, as it must before the next strike. */
 async function findAllLeaders({ folder, signal }: StrikesOptions): Promise<Leaders> {
-  const endMs = clockMs() + wholeWithinMs;
-  for (;;) {
-    const { leaders } = await findLeaders(readLive(folder).nodes);
-    if (signal.aborted || assets.every((asset) => leaders.has(asset))) return leaders;
-    if (clockMs() > endMs) {
-      const missing = assets.filter((asset) => !leaders.has(asset));
-      throw new Error(`the cluster has no leader for ${missing.join(', ')}`);
-    }
-    await wait(lookEveryMs);
-  }
+  let leaders: Leaders = new Map();
+  const isLed = await until(
+    async () => {
+      ({ leaders } = await findLeaders(readLive(folder).nodes));
+      return assets.every((asset) => leaders.has(asset));
+    },
+    { ...wholeLooks, signal },
+  );
+  if (isLed || signal.aborted) return leaders;
+  throw new Error(`the cluster has leaders only for ${[...leaders.keys()].join(', ')}`);
 }
 
 const ledAssets: Partial<Record<ClusterTarget, Asset>> = {

@@ -28,7 +28,7 @@ export async function own(customer: Customer, hooks: Hooks, live: Live): Promise
   }
 }
 
-type Live = (customer: Customer, owned: Owned) => Promise<void>;
+export type Live = (customer: Customer, owned: Owned) => Promise<void>;
 type Owned = Awaited<ReturnType<typeof registerThrice>>;
 
 export const changeIt: Live = async (customer, { path, change, move, secrets }) => {

@@ -3,6 +3,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Store } from '@integration-sync/runtime/store';
 import { clockMs } from '../ledger.ts';
+import { until } from '../until.ts';
 import { keepAll, type Customer } from './customer.ts';
 
 interface Stored {
@@ -14,16 +15,10 @@ interface Stored {
 
 const hourMs = 60 * 60 * 1_000;
 const dueInMs = 3_000;
-const lookEveryMs = 300;
 /** An event comes within 60 s; faults last for a minute at most. */
-const looksMax = 600;
+const looks = { looksMax: 600 };
 /** A false event would come by then: replicas wait for 10 s. */
 const silentMs = 15_000;
-
-const until = async (isSo: () => Promise<boolean>): Promise<void> => {
-  for (let looks = 0; looks < looksMax && !(await isSo().catch(() => false)); looks += 1)
-    await wait(lookEveryMs);
-};
 
 /** `open` opens the customer of a further integration. */
 export async function expectPushes(open: (nth: number) => Customer, store: Store, pushes: boolean) {
@@ -38,9 +33,8 @@ export async function expectPushes(open: (nth: number) => Customer, store: Store
     );
     const [dueMs, begunMs] = [Date.now() + dueInMs, clockMs()];
     const [setAt, checkAt] = [new Date(dueMs - hourMs), new Date(dueMs)];
-    await until(
-      async () => (await collection.updateOne({ _id }, { $set: { setAt, checkAt } })).matchedCount > 0,
-    );
+    const setBack = { $set: { setAt, checkAt } };
+    await until(async () => (await collection.updateOne({ _id }, setBack)).matchedCount > 0, looks);
     const sent = { dueAt: checkAt.toISOString() };
     note({ method: 'WRITE', path: '/expectations', sent, begunMs, endedMs: clockMs(), outcome: 200 });
     if (pushes) {
@@ -49,7 +43,7 @@ export async function expectPushes(open: (nth: number) => Customer, store: Store
       note(await ask({ method: 'POST', path: '/suppliers', body: { suppliers: [{}] } }, keepAll));
       await customer.pause([silentMs, silentMs]);
     } else {
-      await until(async () => (await collection.findOne({ _id }))?.overdue?.isAnnounced === true);
+      await until(async () => (await collection.findOne({ _id }))?.overdue?.isAnnounced === true, looks);
     }
     customer = open(nth);
   }

@@ -1,9 +1,10 @@
 // The callers that push during a storm.
 import { openRandom } from '../../fuzz/random.ts';
 import { openCaller } from '../caller.ts';
-import { runFloodLane, runHotLane, runPrivateLane, type LaneOptions } from '../lane.ts';
+import { runFloodLane, runGrowingLane, runHotLane, runPrivateLane } from '../lane.ts';
 import { openLedgerFile } from '../ledger.ts';
 import { readPlan } from '../plan.ts';
+import { growing, integrationsOf } from '../profile.ts';
 import { openPusher } from '../pusher.ts';
 import { folder, stop, stopped, takeRole } from '../role.ts';
 
@@ -12,6 +13,7 @@ const files = {
   ended: openLedgerFile(folder, 'ended'),
   runsRead: openLedgerFile(folder, 'runsRead'),
 };
+const floodLanes = 2;
 let accepted = 0;
 let lanes: Promise<unknown> = Promise.resolve();
 
@@ -21,19 +23,21 @@ async function start(): Promise<void> {
   const plan = readPlan(folder);
   const { rules, seed } = plan;
   const isFull = (): boolean => accepted >= rules.itemsMax;
-  const all = rules.integrations.flatMap((integration, place) => {
+  const all = integrationsOf(rules).flatMap((integration, place) => {
     const caller = openCaller(plan, integration);
-    const { privateLanes, hotLanes, flood } = rules;
     // The flood comes from one integration.
-    const floodLanes = place === 0 ? (flood?.callers ?? 0) : 0;
-    return Array.from({ length: privateLanes + hotLanes + floodLanes }, async (_, nth) => {
-      const letter = nth < privateLanes ? 'p' : nth < privateLanes + hotLanes ? 'h' : 'f';
+    const floods = rules.isFlooded && place === 0 ? floodLanes : 0;
+    const ofUsual = [
+      ...Array.from({ length: rules.privateLanes }, () => ['p', runPrivateLane] as const),
+      ...Array.from({ length: rules.hotLanes }, () => ['h', runHotLane] as const),
+      ...Array.from({ length: floods }, () => ['f', runFloodLane] as const),
+    ];
+    const own = integration === growing ? [['g', runGrowingLane] as const] : ofUsual;
+    return own.map(([letter, run], nth) => {
       const random = openRandom(seed * 1_000 + place * 100 + nth);
       const lane = `${integration.split('-').at(-1)}${letter}${nth}`;
       const pusher = openPusher({ lane, integration, caller, random, files });
-      const options: LaneOptions = { pusher, random, rules, stopped, count, isFull };
-      if (letter === 'f' && flood !== undefined) await runFloodLane(options, flood);
-      else await (letter === 'p' ? runPrivateLane : runHotLane)(options);
+      return run({ pusher, random, rules, stopped, count, isFull });
     });
   });
   lanes = Promise.all(all);

@@ -16,6 +16,7 @@ import { nextOf, openCaller, sightingsOf, type Caller } from '../caller.ts';
 import { clockMs, openLedgerFile, readLedger } from '../ledger.ts';
 import { plurals, type EndpointLine, type EventLine, type Item } from '../lines.ts';
 import { readPlan } from '../plan.ts';
+import { integrationsOf } from '../profile.ts';
 import { folder, log, note, takeRole } from '../role.ts';
 import { journals, untilAnnounced, untilDelivered } from '../settling.ts';
 import { bodyHashOf } from '../signed.ts';
@@ -24,7 +25,7 @@ const ending = new AsyncDisposableStack();
 const plan = readPlan(folder);
 const bus = ending.use(await openBus({ url: plan.nats, name: 'storm', log }));
 const store = ending.use(await openStore({ url: plan.mongodb, database: plan.database, log }));
-const callers = new Map(plan.rules.integrations.map((name) => [name, openCaller(plan, name)]));
+const callers = new Map(integrationsOf(plan.rules).map((name) => [name, openCaller(plan, name)]));
 
 const triesMax = 20;
 

@@ -1,17 +1,16 @@
-// The customers of a storm: what each does stands in `customers/`.
+// The customers of a storm who read, rotate keys or expect pushes; `customers/` says what each does.
 import { openStore } from '@integration-sync/runtime/store';
 import { openRandom } from '../../fuzz/random.ts';
 import { clientsFileOf } from '../../stack/key.ts';
 import { openCaller } from '../caller.ts';
 import { openCustomer, type Customer } from '../customers/customer.ts';
-import { changeIt, deleteIt, disableIt, drillIt, own, type Hooks } from '../customers/endpoints.ts';
 import { expectPushes } from '../customers/expectations.ts';
 import { rotateKeys } from '../customers/keys.ts';
 import { mirror, poll, readFeed } from '../customers/readers.ts';
 import { openLedgerFile } from '../ledger.ts';
 import { plurals } from '../lines.ts';
 import { readPlan, stackFolderOf } from '../plan.ts';
-import { startReceiver } from '../receiver.ts';
+import { endsOf, integrationsOf } from '../profile.ts';
 import { folder, log as silent, noteFailure, stop, stopped, takeRole } from '../role.ts';
 
 const [log, pages] = [openLedgerFile(folder, 'asks'), openLedgerFile(folder, 'pages')];
@@ -32,35 +31,24 @@ async function start(): Promise<void> {
   const random = openRandom(plan.seed * 1_000 + 800);
   const { mongodb: url, database } = plan;
   const store = ending.use(await openStore({ url, database, log: silent }));
-  const hits = openLedgerFile(folder, 'hits');
-  const receiving: Hooks['receiving'] = new Map();
-  const hooks: Hooks = { address: await startReceiver(hits, receiving, random), receiving };
-  // All but those that poll are customers of two integrations, so that a large storm has no more of them than a small one.
-  const { integrations: every } = plan.rules;
-  const integrations = [every[0] ?? '', every.at(-1) ?? ''] as const;
-  const open = (by: string, integration: string = random.pick(integrations)): Customer => {
+  const ends = endsOf(plan.rules);
+  const open = (by: string, integration: string = random.pick(ends)): Customer => {
     const caller = openCaller(plan, integration);
     return openCustomer({ by, integration, caller, random, log, stopped });
   };
   const done = [
-    ...every.flatMap((integration) =>
+    ...integrationsOf(plan.rules).flatMap((integration) =>
       plurals.map((plural) => poll(open(`poller of ${integration}/${plural}`, integration), plural, pages)),
     ),
     ...filters.map((kinds, nth) => readFeed(open(`feed ${nth}`), kinds)),
     ...plurals.map((plural) => mirror(open(`mirror ${plural}`), plural, begunAt)),
-    own(open('endpoint 1', integrations[0]), hooks, changeIt),
-    own(open('endpoint 2', integrations[1]), hooks, changeIt),
-    own(open('endpoint 3'), hooks, disableIt),
-    own(open('endpoint 4'), hooks, deleteIt),
-    own(open('endpoint 5'), hooks, drillIt),
     ...[true, false, false].map((pushes, n) =>
       expectPushes((nth) => open(`expects ${n}`, `expects-${n}-${nth}`), store, pushes),
     ),
     rotateKeys(open('keys'), clientsFileOf(stackFolderOf(folder))),
   ];
   all = Promise.all(done.map((one) => one.catch(noteFailure)));
-  readWhole = () =>
-    Promise.all(integrations.map((integration) => readFeed(open('whole', integration), [], begunAt)));
+  readWhole = () => Promise.all(ends.map((integration) => readFeed(open('whole', integration), [], begunAt)));
 }
 
 takeRole(

@@ -1,19 +1,23 @@
-// The receivers of webhooks: all in one process, each with a path of its own.
+// The receivers of webhooks, each with a path of its own, and the customers who change their endpoints.
 import { openStore } from '@integration-sync/runtime/store';
 import { openRandom } from '../../fuzz/random.ts';
 import { openCaller } from '../caller.ts';
+import { openCustomer, type Customer } from '../customers/customer.ts';
+import { changeIt, deleteIt, disableIt, drillIt, own } from '../customers/endpoints.ts';
+import { letRecover } from '../customers/recovering.ts';
 import { planEndpoints } from '../endpoints.ts';
 import { openLedgerFile } from '../ledger.ts';
 import { readPlan } from '../plan.ts';
+import { endsOf } from '../profile.ts';
 import { startReceiver, type Receiving } from '../receiver.ts';
-import { letRecover } from '../recovering.ts';
-import { folder, log, noteFailure, stop, takeRole } from '../role.ts';
+import { folder, log, noteFailure, stop, stopped, takeRole } from '../role.ts';
 
 const endpoints = openLedgerFile(folder, 'endpoints');
 const replays = openLedgerFile(folder, 'replays');
+const asks = openLedgerFile(folder, 'asks');
 const receiving = new Map<string, Receiving>();
 const ending = new AsyncDisposableStack();
-const recovering: Promise<void>[] = [];
+const changing: Promise<void>[] = [];
 
 async function start(): Promise<void> {
   const plan = readPlan(folder);
@@ -21,22 +25,35 @@ async function start(): Promise<void> {
   const { mongodb: url, database } = plan;
   const store = ending.use(await openStore({ url, database, log }));
   const address = await startReceiver(openLedgerFile(folder, 'deliveries'), receiving, random);
+  const open = (by: string, integration: string): Customer =>
+    openCustomer({ by, integration, caller: openCaller(plan, integration), random, log: asks, stopped });
   for (const [nth, { integration, behaviour, events, settings }] of planEndpoints(plan.rules).entries()) {
-    const caller = openCaller(plan, integration);
     const { promise: registered, resolve } = Promise.withResolvers<void>();
     const one: Receiving = { behaviour, secrets: [], registered };
     receiving.set(`/${nth}`, one);
+    const customer = open(behaviour, integration);
     const body = { url: `${address}/${nth}`, events, ...settings };
-    const answer = await caller.ask({ method: 'POST', path: '/webhook-events', body });
-    if (answer.outcome !== 201) throw new Error(`a webhook was answered ${answer.outcome}: ${answer.body}`);
-    const { id, secret }: { id: string; secret: string } = JSON.parse(answer.body);
+    const { id: endpoint, secret } = await customer.insist(
+      { method: 'POST', path: '/webhook-events', body },
+      ({ id, secret: made }: { id: string; secret: string }) => ({ id, secret: made }),
+    );
     one.secrets.push(secret);
     resolve();
-    endpoints.write({ endpoint: id, integration, behaviour, events });
-    if (behaviour !== 'recovering') continue;
-    const of = { endpoint: id, receiving: one, caller, store, replays, random };
-    recovering.push(letRecover(of).catch(noteFailure));
+    endpoints.write({ endpoint, integration, behaviour, events });
+    if (behaviour === 'recovering')
+      changing.push(letRecover(customer, { endpoint, receiving: one, store, replays }));
   }
+  const [first, last] = endsOf(plan.rules);
+  const hooks = { address, receiving };
+  for (const [nth, [integration, live]] of [
+    [first, changeIt] as const,
+    [last, changeIt] as const,
+    [random.pick([first, last]), disableIt] as const,
+    [random.pick([first, last]), deleteIt] as const,
+    [random.pick([first, last]), drillIt] as const,
+  ].entries())
+    changing.push(own(open(`endpoint ${nth + 1}`, integration), hooks, live));
+  for (const one of changing) one.catch(noteFailure);
 }
 
 takeRole(
@@ -45,7 +62,7 @@ takeRole(
     /** The storm is over: every receiver takes all deliveries. */
     async heal() {
       stop.abort();
-      await Promise.all(recovering);
+      await Promise.allSettled(changing);
       for (const one of receiving.values()) one.behaviour = 'steady';
     },
   },

@@ -59,7 +59,6 @@ export class Forger {
     ],
     deliveries: [],
     asks: [],
-    hits: [],
     givenUp: [],
     replays: [],
     attempts: [{ endpoint: 'wh_1', readMs: 500_000, newest: [], total: 0, failed: [] }],

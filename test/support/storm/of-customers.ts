@@ -54,7 +54,7 @@ export function addCustomers(forger: Forger): void {
       begunMs: 1_900,
       atMs: 1_900,
     };
-    ledger.hits.push({ ...line, status: 204, genuine: true, signer: 0, bodyHash });
+    ledger.deliveries.push({ ...line, status: 204, genuine: true, signer: 0, bodyHash });
   }
   const write = (begunMs: number, ...keys: string[]): object =>
     ask(forger, { by: 'keys', method: 'WRITE', sent: keys, begunMs });
@@ -83,7 +83,13 @@ const change = (forger: Forger, line: Partial<AskLine>): object =>
   ask(forger, { by: 'endpoint 1', method: 'PATCH', path: '/webhook-events/wh_own', begunMs: 3_000, ...line });
 const again = ({ sent }: AskLine): object => ({ ...Object(sent), events: ['sync.completed'] });
 const hit = ({ ledger }: Forger, event: string, line: Partial<DeliveryLine> = {}): unknown =>
-  ledger.hits.push({ ...ledger.hits[0]!, event, begunMs: 6_000, atMs: 6_000, ...line });
+  ledger.deliveries.push({
+    ...ledger.deliveries.find(({ endpoint }) => endpoint === 'wh_own')!,
+    event,
+    begunMs: 6_000,
+    atMs: 6_000,
+    ...line,
+  });
 
 /** The endpoint wants the events of c1 and b2, and gets them. */
 function wantAgain(forger: Forger, line: Partial<DeliveryLine> = {}): void {
@@ -118,7 +124,7 @@ export const forgedCustomers: readonly Forgery[] = [
     'mirror',
     (forger) => shown(forger, 'mirror suppliers', (one) => (one[2] = dateOf(-3_600_000))),
   ],
-  ['a wanted event never comes', 'change', ({ ledger }) => ledger.hits.pop()],
+  ['a wanted event never comes', 'change', ({ ledger }) => ledger.deliveries.pop()],
   [
     'a kind that is wanted no more still comes',
     'change',
@@ -168,7 +174,7 @@ export const forgedCustomers: readonly Forgery[] = [
   [
     'a delivery to a changed endpoint is not genuine',
     'delivery-false',
-    ({ ledger }) => (ledger.hits[0]!.genuine = false),
+    ({ ledger }) => (ledger.deliveries.at(-1)!.genuine = false),
   ],
   [
     'one Idempotency-Key registers two webhooks',
@@ -241,7 +247,7 @@ export const permittedCustomers: readonly Permitted[] = [
     'an event that came to the stream after a change may be either',
     (forger) => {
       forger.ledger.events.find(({ id }) => id === `${syncOf('z2')}-completed`)!.storedAt = dateOf(changedMs);
-      forger.ledger.hits.pop();
+      forger.ledger.deliveries.pop();
     },
   ],
   [

@@ -167,6 +167,16 @@ export const forgedDeliveries: readonly Forgery[] = [
 
 export const permittedDeliveries: readonly Permitted[] = [
   [
+    'an attempt that its replica cut off, as it gave its partition back, is not in the log',
+    ({ ledger }) => {
+      ledger.faults.push(fault('webhooks', 0));
+      const [first] = ledger.deliveries;
+      ledger.deliveries.unshift({ ...first!, begunMs: 9_000, atMs: 9_500, status: 0, unheard: true });
+      Object.assign(first!, { begunMs: 10_000, atMs: 10_001 });
+      Object.assign(ledger.attempts[0]!.newest.at(-1)!, { at: dateOf(10_000), durationMs: 1 });
+    },
+  ],
+  [
     'a replica of webhooks that stood still has a delivery come again',
     (forger) => {
       forger.ledger.faults.push(fault('webhooks', 30_000, 45_000));

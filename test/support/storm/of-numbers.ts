@@ -61,8 +61,14 @@ const drilled = {
 };
 
 function drill({ ledger }: Forger, answer: object): void {
-  const hit = { ...ledger.hits[0]!, endpoint: 'wh_drilled', event: 'evt_drill', genuine: false, drill: true };
-  ledger.hits.push(hit);
+  const hit = {
+    ...ledger.deliveries.at(-1)!,
+    endpoint: 'wh_drilled',
+    event: 'evt_drill',
+    genuine: false,
+    drill: true,
+  };
+  ledger.deliveries.push(hit);
   ledger.asks.push({ ...drilled, path: '/webhook-events/wh_drilled', answer });
 }
 

@@ -40,7 +40,6 @@ export const permitted: readonly Permitted[] = [
       drop(forger.ledger.runs, ({ run }) => run.syncId === syncOf('a3'));
       drop(forger.ledger.events, ({ id }) => id.includes('a3'));
       drop(forger.ledger.deliveries, ({ event }) => event.includes('a3'));
-      drop(forger.ledger.hits, ({ event }) => event.includes('a3'));
       drop(forger.ledger.asks, ({ answer }) => /"ids":.*a3/.test(JSON.stringify(answer ?? '')));
       renamed(forger, 'p-s-1', 'a2/0');
       forger.ledger.pending.push({ syncId: 'sync_x', hashes: ['of-p-s-1'] });
