@@ -1,4 +1,4 @@
-// The tables that the code knows better than a person does: routes, fields and error codes of docs/api.md, settings of
+// The tables and lists that the code knows better than a person does: routes, fields and error codes of docs/api.md, settings of
 // docs/settings.md, metrics and alerts of docs/monitoring.md, streams of docs/operating.md. Each stands between two
 // marks, and is written again from the contracts, the services' own schemas, and the files of operating/.
 import { basePath, Batch, codes, Product, routes, Supplier } from '@integration-sync/contracts';
@@ -16,12 +16,12 @@ export type Tables = Readonly<Record<string, string>>;
 
 export const tablesOf = {
   'api.md': () => ({
-    routes: routeTable(),
-    fields: fieldTable({ suppliers: Supplier, products: Product, batches: Batch }),
-    codes: codeTable(),
+    routes: routeList(),
+    fields: fieldLists({ suppliers: Supplier, products: Product, batches: Batch }),
+    codes: codeList(),
   }),
-  'settings.md': () => ({ settings: settingsTables() }),
-  'monitoring.md': () => ({ metrics: metricTable(), alerts: alertTables() }),
+  'settings.md': () => ({ settings: settingsLists() }),
+  'monitoring.md': () => ({ metrics: metricList(), alerts: alertLists() }),
   'operating.md': () => ({ streams: streamTable() }),
 } as const satisfies Record<string, () => Tables>;
 
@@ -40,12 +40,12 @@ function fill(document: Document, text: string, name: string, rows: string): str
   return `${text.slice(0, from + begin.length)}\n\n${rows}\n\n${text.slice(to)}`;
 }
 
-/** Routes that differ by the kind of records alone have one row. */
-function routeTable(): string {
+/** Routes that differ by the kind of records alone have one entry, with the scope at its end. */
+function routeList(): string {
   const alike = Map.groupBy(routes, ({ method, path, scope }) =>
     [method, path, scope].join(' ').replaceAll(recordKind, '<kind>'),
   );
-  const rows = Array.from(alike.values(), (same) => {
+  const entries = Array.from(alike.values(), (same): Entry => {
     const [first] = same;
     const paths = same.map(({ method, path }, index) =>
       [...(index === 0 ? [method] : []), path.replace(basePath, '')].join(' '),
@@ -54,43 +54,44 @@ function routeTable(): string {
       same.length === 1
         ? [first?.summary, first?.scope]
         : [first?.summary.replace(recordKind, 'records'), first?.scope.replace(recordKind, '<kind>')];
-    return [paths.map((path) => `\`${path}\``).join(', '), summary, `\`${scope}\``];
+    return [paths.map((path) => `\`${path}\``).join(', '), `${summary} (\`${scope}\`)`];
   });
-  return table(['Route', 'What it does', 'Scope'], rows);
+  return list(entries);
 }
 
-/** Fields of a kind that take the same have one row. The document says of all texts what none may have. */
-function fieldTable(kinds: Readonly<Record<string, TObject>>): string {
-  const rows = Object.entries(kinds).flatMap(([plural, { properties }]) => {
+/** A list for each kind. Fields that take the same have one entry; the document says of all texts what none may have. */
+function fieldLists(kinds: Readonly<Record<string, TObject>>): string {
+  const lists = Object.entries(kinds).map(([plural, { properties }]) => {
     const fields = Object.entries<TSchema & { 'x-expected'?: string; 'x-required'?: string }>(properties);
     const alike = Map.groupBy(fields, ([, field]) =>
       JSON.stringify([field['x-required'] !== undefined, field['x-expected']]),
     );
-    return Array.from(alike.values(), (same) => {
+    const entries = Array.from(alike.values(), (same): Entry => {
       const names = same.map(([name]) => `\`${name}\``).join(', ');
       const { 'x-expected': expected = '', 'x-required': required } = same[0]?.[1] ?? {};
       return [
-        plural,
         required === undefined ? names : `${names} (needed)`,
         expected.replace(', without NUL or lone surrogates', ''),
       ];
     });
+    return `Of ${plural}:\n\n${list(entries)}`;
   });
-  return table(['Of', 'Field', 'What it takes'], rows);
+  return lists.join('\n\n');
 }
 
-/** The codes of a status have one row: their names say what they are. */
-function codeTable(): string {
+/** The codes of a status have one entry: their names say what they are. */
+function codeList(): string {
   const byStatus = Map.groupBy(Object.entries(codes), ([, { status }]) => status);
-  const rows = Array.from(byStatus, ([status, same]) => [
-    String(status),
-    same.map(([code]) => `\`${code}\``).join(', '),
-  ]);
-  return table(['Status', '`code`'], rows);
+  return list(
+    Array.from(byStatus, ([status, same]) => [
+      String(status),
+      same.map(([code]) => `\`${code}\``).join(', '),
+    ]),
+  );
 }
 
-/** A table for each group of services that share settings. */
-function settingsTables(): string {
+/** A list for each group of services that share settings. */
+function settingsLists(): string {
   const settings = new Map<string, Setting & { of: string[] }>();
   for (const [service, schema] of Object.entries(configs)) {
     for (const setting of listSettings(schema)) {
@@ -104,34 +105,32 @@ function settingsTables(): string {
     of.length === all ? 'all services' : of.join(', '),
   );
   return Array.from(byServices, ([services, same]) => {
-    const rows = same.map(({ name, default: value, required, description, inFile }) => [
-      `\`${name}\`${inFile ? ' `_FILE`' : ''}`,
-      value === undefined ? (required ? 'needed' : '') : `\`${value === '' ? '""' : value}\``,
-      description,
-    ]);
-    return `### Of ${services}\n\n${table(['Variable', 'Default', 'What it is'], rows)}`;
+    const entries = same.map(({ name, default: value = '', required, description, inFile }): Entry => {
+      const given = value === '' ? (required ? ' (needed)' : '') : ` (\`${value}\`)`;
+      return [`\`${name}\`${inFile ? ' `_FILE`' : ''}${given}`, description];
+    });
+    return `### Of ${services}\n\n${list(entries)}`;
   }).join('\n\n');
 }
 
-function metricTable(): string {
-  const rows = metricRows.map(({ metrics, says }) => {
+function metricList(): string {
+  const entries = metricRows.map(({ metrics, says }): Entry => {
     const names = metrics.map(({ name, labels = [] }) =>
       labels.length === 0 ? `\`${name}\`` : `\`${name}{${labels.join(',')}}\``,
     );
     return [names.join(', '), says];
   });
-  return table(['Metric', 'What it is'], [...rows, [rowOfNode.name, rowOfNode.says]]);
+  return list([...entries, [rowOfNode.name, rowOfNode.says]]);
 }
 
 /** The alerts of each severity; their expressions are in deploy/prometheus/rules.yaml. */
-const alertTables = (): string =>
+const alertLists = (): string =>
   Array.from(
     Map.groupBy(alerts, ({ severity }) => severity),
-    ([severity, same]) =>
-      table(
-        [severity === 'critical' ? 'Critical' : 'Warning', 'What to do first'],
-        same.map(({ title, advice }) => [title, advice]),
-      ),
+    ([severity, same]) => {
+      const entries = same.map(({ title, advice }): Entry => [title, advice]);
+      return `${severity === 'critical' ? 'Critical' : 'Warnings'}:\n\n${list(entries)}`;
+    },
   ).join('\n\n');
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -156,3 +155,9 @@ const line = (cells: readonly string[]): string =>
 
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+
+/** What an entry of a list names, and what it says of that. */
+type Entry = readonly [name: string, text: string];
+
+const list = (entries: readonly Entry[]): string =>
+  entries.map(([name, text]) => `- ${name.startsWith('`') ? name : `**${name}**`}: ${text}`).join('\n');
