@@ -3,6 +3,7 @@ import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, expect, it } from 'vitest';
+import { houses } from '../../oxlint.config.ts';
 import { temporaryFolder } from '../support/folder.ts';
 
 // The borders of the architecture are lint rules. These tests cross each one in a folder that has the layout
@@ -117,68 +118,8 @@ const ofCommonBorders: [file: string, open: (keyof typeof common)[]][] = [
   ['services/webhooks/src/api/one.ts', []],
 ];
 
-// So is each room of webhooks and of shared/sync, for each of its other rooms. A name that ends in .ts is a single file.
-interface House {
-  folder: string;
-  /** In the words of the linter. */
-  name: string;
-  /** What each may import. */
-  rooms: Readonly<Record<string, readonly string[]>>;
-  /** Files that no room imports. */
-  top: readonly string[];
-}
-
-const belowTheApi = [
-  'secrets',
-  'streams.ts',
-  'endpoints',
-  'sending',
-  'metrics.ts',
-  'owning',
-  'matching',
-  'log',
-  'delivering',
-];
-
-const houses: readonly House[] = [
-  {
-    folder: 'services/webhooks/src',
-    name: 'webhooks',
-    rooms: {
-      secrets: [],
-      'streams.ts': [],
-      log: [],
-      endpoints: ['secrets', 'log'],
-      sending: ['secrets', 'endpoints'],
-      'metrics.ts': ['sending'],
-      matching: ['log', 'endpoints'],
-      owning: ['log'],
-      delivering: ['streams.ts', 'log', 'endpoints', 'sending', 'metrics.ts', 'matching', 'owning'],
-      api: belowTheApi,
-      'config.ts': ['secrets', 'sending'],
-      'pipeline.ts': belowTheApi,
-      operating: ['secrets', 'streams.ts', 'log', 'endpoints'],
-    },
-    top: ['service.ts', 'main.ts'],
-  },
-  {
-    folder: 'shared/sync/src',
-    name: 'sync',
-    rooms: {
-      items: [],
-      records: ['items'],
-      journal: ['items'],
-      announcing: ['items', 'records', 'journal'],
-      'engine.ts': ['items', 'records', 'journal', 'announcing'],
-      pushing: ['items', 'records', 'journal', 'announcing', 'engine.ts'],
-      listing: ['items', 'records', 'journal', 'engine.ts'],
-      recovery: ['records', 'journal', 'announcing', 'engine.ts', 'pushing'],
-    },
-    top: ['record-service.ts', 'index.ts'],
-  },
-];
-
-const isFile = (room: string): boolean => room.endsWith('.ts');
+// So is each room of each house, for each of its other rooms. A name that ends in .ts or .tsx is a single file.
+const isFile = (room: string): boolean => /\.tsx?$/.test(room);
 
 interface RoomOfHouse {
   house: string;
@@ -265,7 +206,7 @@ it('each refusal of the linter names an allowed import that exists', async () =>
 });
 
 const betweenRooms =
-  / of (webhooks|sync) may import .+: move what both need there, or have [\w-]+\.ts hand it over|ask `#platform`/;
+  / of \w+ may import .+: move what both need there, or have [\w-]+\.tsx? hand it over|ask `#platform`/;
 
 async function doorsOf(room: string): Promise<string[]> {
   const manifest = join(root, 'node_modules/@integration-sync', room, 'package.json');

@@ -3,6 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { houses } from '../../oxlint.config.ts';
 import { arrowsOf, circleIn } from '../support/import-graph.ts';
 import { temporaryFolder } from '../support/folder.ts';
 
@@ -15,6 +16,18 @@ const packages = ['services', 'shared']
 
 it.each(packages)('the rooms of %s import each other in one direction', (folder) => {
   expect(circleIn(arrowsOf(join(root, folder)))).toBeUndefined();
+});
+
+const foldersOf = (folder: string): string[] =>
+  readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && hasCode(join(folder, entry.name)))
+    .map(({ name }) => name);
+const hasCode = (folder: string): boolean =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' }).some((name) => /\.tsx?$/.test(name));
+
+it.each(packages)('the linter has a line for each folder of %s', (folder) => {
+  const rooms = houses.find((house) => house.folder === folder)?.rooms ?? {};
+  expect(foldersOf(join(root, folder)).filter((room) => rooms[room] === undefined)).toEqual([]);
 });
 
 it('a circle is found, and named', async () => {
