@@ -205,11 +205,17 @@ function withoutRepetitions(rows: readonly Row[]): Row[] {
 if (import.meta.main) {
   await writeFile(schemaFile, await schemaWithSettings());
   await writeFile(readmeFile, await readme());
+  const outdated: string[] = [];
   for (const name of renderings) {
     const text = await render(name);
-    if (text === undefined) throw new Error('there is no helm on PATH, and HELM names none');
-    await writeFile(renderedFile(name), text);
+    if (text !== undefined) await writeFile(renderedFile(name), text);
+    else if (!(await readFile(renderedFile(name), 'utf8')).startsWith(`${await firstLineOf(name)}\n`))
+      outdated.push(renderedFile(name));
   }
-  await writeFile(notesFile, (await renderNotes()) ?? '');
-  process.stdout.write('Written: deploy/helm, test/chart/rendered.\n');
+  const notes = await renderNotes();
+  if (notes !== undefined) await writeFile(notesFile, notes);
+  // A chart that did not change renders what it rendered before, so that most changes need no helm.
+  if (outdated.length > 0)
+    throw new Error(`there is no helm on PATH, and HELM names none, to render ${outdated.join(', ')} again`);
+  process.stdout.write(`Written: deploy/helm${notes === undefined ? '' : ', test/chart/rendered'}.\n`);
 }
