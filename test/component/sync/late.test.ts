@@ -1,7 +1,7 @@
 // What reaches the database after survivors took its push for dead and settled it: they find it, announce it
 // and count it later.
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { watermarkKey, openWatermarks, settledUntil } from '../../../shared/sync/src/watermarks.ts';
+import { watermarkKey, openWatermarks, completeUntil } from '../../../shared/sync/src/watermarks.ts';
 import { watchMs } from '../../../shared/sync/src/journal/journal-times.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openMongodbProxy } from '../../support/mongodb-proxy.ts';
@@ -227,7 +227,7 @@ it('is found although an interrupted recovery had closed the push as empty', asy
   const watermarks = openWatermarks(world.store, 'catalog_heads', Date.now);
   const key = watermarkKey(caller.integration, 'suppliers');
   await watermarks.settle(key, entry?._id ?? '', 0, 0);
-  const before = settledUntil(await watermarks.read(key)).toISOString();
+  const before = completeUntil(await watermarks.read(key)).toISOString();
 
   await using _survivor = await world.startCatalog({ now: openClock().now });
   expect(await told(caller, 2, { [syncId]: 'bystander' })).toEqual([

@@ -218,7 +218,7 @@ const record = (externalId: string, positions: number[]) => ({
 const reason = (detail: string) => ({ field: 'name', detail });
 
 describe('the answer', () => {
-  const settled = [
+  const applied = [
     { record: record('a', [0, 4]), created: true, idle: 1 },
     { record: record('b', [2]), created: false, idle: 0 },
     { record: record('c', [5, 6]), created: false, idle: 1 },
@@ -229,12 +229,12 @@ describe('the answer', () => {
   ];
 
   it('counts items, not records', () => {
-    expect(countItems(settled, rejected)).toEqual({ created: 1, updated: 4, unchanged: 2, failed: 2 });
+    expect(countItems(applied, rejected)).toEqual({ created: 1, updated: 4, unchanged: 2, failed: 2 });
     expect(countItems([], [])).toEqual({ created: 0, updated: 0, unchanged: 0, failed: 0 });
   });
 
   it('has an entry for each item, and the errors, both in the pushed order', () => {
-    expect(answerItems(settled, rejected, 'UPDATED')).toEqual({
+    expect(answerItems(applied, rejected, 'UPDATED')).toEqual({
       success: false,
       errors: [
         { externalId: '', error: 'three' },
@@ -258,7 +258,7 @@ describe('the answer', () => {
 
   it('has the drafts under the key of the kind, and none for a kind without drafts', () => {
     const counts = { created: 0, updated: 0, unchanged: 0, failed: 0 };
-    const answered = { settled: [], rejected: [], counts, drafts: [{ entry: draft }] };
+    const answered = { applied: [], rejected: [], counts, drafts: [{ entry: draft }] };
     const withDrafts: Kind = {
       ...plainKind,
       drafting: {

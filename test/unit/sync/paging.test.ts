@@ -3,7 +3,7 @@ import { seal, unseal } from '@integration-sync/runtime/seal';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { openCursor, sealCursor, type Cursor } from '../../../shared/sync/src/listing/cursor.ts';
-import { settledUntil } from '../../../shared/sync/src/watermarks.ts';
+import { completeUntil } from '../../../shared/sync/src/watermarks.ts';
 import { choosePlan } from '../../../shared/sync/src/listing/find-page.ts';
 import { linkToNext, readPageAsked } from '../../../shared/sync/src/listing/listing-request.ts';
 
@@ -254,15 +254,15 @@ describe('the plan for a page under since', () => {
 
 describe('the time up to which a listing is complete', () => {
   it('is the last stamp while no push writes', () => {
-    expect(settledUntil({ stamp: 1_000, open: {} })).toEqual(new Date(1_000));
+    expect(completeUntil({ stamp: 1_000, open: {} })).toEqual(new Date(1_000));
   });
 
   it('is before the beginning of a push that writes', () => {
-    expect(settledUntil({ stamp: 1_000, open: { a: 990, b: 980 } })).toEqual(new Date(979));
-    expect(settledUntil({ stamp: 1_000, open: { a: 1_000 } })).toEqual(new Date(999));
+    expect(completeUntil({ stamp: 1_000, open: { a: 990, b: 980 } })).toEqual(new Date(979));
+    expect(completeUntil({ stamp: 1_000, open: { a: 1_000 } })).toEqual(new Date(999));
   });
 
   it('is 1970 where no push has written yet', () => {
-    expect(settledUntil({ stamp: 0, open: {} }).toISOString()).toBe('1970-01-01T00:00:00.000Z');
+    expect(completeUntil({ stamp: 0, open: {} }).toISOString()).toBe('1970-01-01T00:00:00.000Z');
   });
 });

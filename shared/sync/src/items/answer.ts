@@ -22,7 +22,7 @@ export interface Reason {
   unknown?: true;
 }
 
-export interface Settled {
+export interface Applied {
   record: PushedRecord;
   created: boolean;
   /** How many items of the record changed nothing. */
@@ -37,9 +37,9 @@ export interface Counts {
   failed: number;
 }
 
-export function countItems(settled: readonly Settled[], rejected: readonly Rejected[]): Counts {
+export function countItems(applied: readonly Applied[], rejected: readonly Rejected[]): Counts {
   const counts = { created: 0, updated: 0, unchanged: 0, failed: rejected.length };
-  for (const { record, created, idle } of settled) {
+  for (const { record, created, idle } of applied) {
     const ofExisting = record.items.length - (created ? 1 : 0);
     counts.created += created ? 1 : 0;
     counts.updated += ofExisting;
@@ -49,7 +49,7 @@ export function countItems(settled: readonly Settled[], rejected: readonly Rejec
 }
 
 export interface Answered {
-  settled: readonly Settled[];
+  applied: readonly Applied[];
   rejected: readonly Rejected[];
   counts: Counts;
   /** The drafts that the push made. */
@@ -57,8 +57,8 @@ export interface Answered {
 }
 
 /** For a kind with drafts, the answer has them under the kind's `answerKey`. */
-export function answerOf({ drafting }: Kind, { settled, rejected, counts, drafts }: Answered) {
-  const { success, errors, records } = answerItems(settled, rejected, 'UPDATED');
+export function answerOf({ drafting }: Kind, { applied, rejected, counts, drafts }: Answered) {
+  const { success, errors, records } = answerItems(applied, rejected, 'UPDATED');
   const { created, updated } = counts;
   const ofDrafts = drafting === undefined ? {} : { [drafting.answerKey]: drafts.map(({ entry }) => entry) };
   return { success, created, updated, errors, records, ...ofDrafts };
@@ -70,12 +70,12 @@ interface AnsweredRecord<Status> extends Omit<PushRecord, 'status'> {
 
 /** `done` is the status of items of existing records. */
 export function answerItems<Done extends string>(
-  settled: readonly Settled[],
+  applied: readonly Applied[],
   rejected: readonly Rejected[],
   done: Done,
 ): { success: boolean; errors: PushError[]; records: AnsweredRecord<Done | 'CREATED' | 'ERROR'>[] } {
   const records: AnsweredRecord<Done | 'CREATED' | 'ERROR'>[] = [];
-  for (const { record, created } of settled) {
+  for (const { record, created } of applied) {
     const { externalId, internalId } = record;
     for (const [nth, position] of record.positions.entries()) {
       records[position] = { externalId, internalId, status: created && nth === 0 ? 'CREATED' : done };

@@ -5,7 +5,7 @@ import type { Store } from '@integration-sync/runtime/store';
 import { LRUCache } from 'lru-cache';
 import type { Engine, KindEngine } from '../engine.ts';
 import { syncIdsFrom } from '../ids.ts';
-import { isNoneOpen, settledUntil, watermarkKey, type Watermark, type Watermarks } from '../watermarks.ts';
+import { isNoneOpen, completeUntil, watermarkKey, type Watermark, type Watermarks } from '../watermarks.ts';
 import { openFindPage, skipOf, type Projection } from './find-page.ts';
 import {
   linkToNext,
@@ -113,8 +113,8 @@ async function timeAsked(
 
 /** `X-Next-Since`: the next poll begins at `until`, or earlier if records up to `until` may still appear. */
 function nextSinceOf(watermark: Watermark, { until }: Narrowing): Date {
-  const settled = settledUntil(watermark);
-  return until === undefined || until > settled ? settled : until;
+  const complete = completeUntil(watermark);
+  return until === undefined || until > complete ? complete : until;
 }
 
 /** Bytes of the NATS message that are kept for everything but the entities. */

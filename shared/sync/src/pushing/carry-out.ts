@@ -52,7 +52,7 @@ export async function carryOut(
     elapsedMs: () => performance.now() - began,
     permission,
   };
-  const written = records.length === 0 ? { settled: [], drafts: [] } : await writeRecords(engine, run, known);
+  const written = records.length === 0 ? { applied: [], drafts: [] } : await writeRecords(engine, run, known);
   if (action === 'erase') await forgetErrors(engine, run);
   const announcement = await completeRun(engine, run, written);
   await engine.reach('before-answer');

@@ -43,9 +43,9 @@ export const isFollowed = ({ drafting }: Kind, item: Item): boolean =>
 
 export function followedOf(
   { drafting }: Kind,
-  settled: readonly (Omit<Followed, 'isChanged'> & { created: boolean; changed: readonly string[] })[],
+  applied: readonly (Omit<Followed, 'isChanged'> & { created: boolean; changed: readonly string[] })[],
 ): Followed[] {
-  return settled.map(({ record, fields, created, changed }) => ({
+  return applied.map(({ record, fields, created, changed }) => ({
     record,
     fields,
     isChanged:

@@ -18,7 +18,7 @@ export const wantsDetails = (request: Pick<BusRequest, 'headers'>, errors: Failu
 interface Facts {
   /** The items as the caller sent them. */
   items: readonly unknown[];
-  settled: readonly WrittenRecord[];
+  applied: readonly WrittenRecord[];
   rejected: readonly Rejected[];
   counts: Pick<Counts, 'unchanged'>;
 }
@@ -27,14 +27,14 @@ interface Facts {
 export function itemDetailsOf(
   { kind, readers }: KindEngine,
   request: Pick<BusRequest, 'headers'>,
-  { items, settled, rejected, counts: { unchanged } }: Facts,
+  { items, applied, rejected, counts: { unchanged } }: Facts,
 ): { unchanged: number; details: ItemDetails[] } {
   const ignoredOf = isStrict(request) ? () => [] : pointersToUnknown(kind);
   const details: ItemDetails[] = [];
   const tell = (index: number, told: Pick<ItemDetails, 'action' | 'changedFields' | 'problems'>): void => {
     details[index] = { index, ...told, ignored: ignoredOf(items[index], index) };
   };
-  for (const record of settled) tellItems(readers.push, record, tell);
+  for (const record of applied) tellItems(readers.push, record, tell);
   for (const { position, reasons } of rejected) {
     const problems = reasons.map((reason) => ({
       pointer: pointerTo(kind, position, reason),

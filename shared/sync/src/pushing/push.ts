@@ -18,7 +18,7 @@ import { draftWrites, followedOf } from './drafting.ts';
 import { afterEarlierPushes } from './await-earlier-pushes.ts';
 import { itemDetailsOf, wantsDetails } from './item-details.ts';
 import { prepare, prepareNamed } from './prepare.ts';
-import { settledOf } from './write.ts';
+import { appliedOf } from './write.ts';
 
 export async function push(engine: Engine, of: KindEngine, request: BusRequest): Promise<BusReply> {
   const ofQuery = queryErrorsOf(request);
@@ -28,10 +28,10 @@ export async function push(engine: Engine, of: KindEngine, request: BusRequest):
     const prepared = await prepare(of, request, { items, drafting: asked });
     const { rejected } = prepared;
     const task = { action: 'push', asked, ...prepared } as const;
-    const { syncId, settled, counts, drafts: written } = await carryOut(engine, of, request, task);
+    const { syncId, applied, counts, drafts: written } = await carryOut(engine, of, request, task);
     const drafts = asked ? written.filter(({ made }) => made) : [];
-    const answer = answerOf(of.kind, { settled, rejected, counts, drafts });
-    const more = isDetailed ? itemDetailsOf(of, request, { items, settled, rejected, counts }) : {};
+    const answer = answerOf(of.kind, { applied, rejected, counts, drafts });
+    const more = isDetailed ? itemDetailsOf(of, request, { items, applied, rejected, counts }) : {};
     return {
       headers: { 'x-sync-id': syncId },
       body: JSON.stringify({ ...answer, ...more }),
@@ -63,21 +63,21 @@ export async function plan(_engine: Engine, of: KindEngine, request: BusRequest)
   ]);
   await giveWay(records.length);
   const { fresh, changed, unchanged } = sortRecords(readers.push, records, stored);
-  const settled = [...fresh, ...changed, ...unchanged]
-    .map((one) => settledOf(one))
+  const applied = [...fresh, ...changed, ...unchanged]
+    .map((one) => appliedOf(one))
     .toSorted((one, other) => one.record.place - other.record.place);
-  const { makes } = draftWrites(kind, followedOf(kind, settled), {
+  const { makes } = draftWrites(kind, followedOf(kind, applied), {
     found,
     before: before ?? new Map(),
     asked,
   });
   const drafts = asked ? makes : [];
-  const counts = countItems(settled, rejected);
+  const counts = countItems(applied, rejected);
   return {
     headers: {},
     body: JSON.stringify({
-      ...answerOf(kind, { settled, rejected, counts, drafts }),
-      ...itemDetailsOf(of, request, { items: body.items, settled, rejected, counts }),
+      ...answerOf(kind, { applied, rejected, counts, drafts }),
+      ...itemDetailsOf(of, request, { items: body.items, applied, rejected, counts }),
     }),
     logFields: { items: body.items.length, ...counts },
   };
@@ -97,12 +97,12 @@ export const changeStatus =
     return afterEarlierPushes(engine, of, request, { read, idsOf: (ids) => ids }, async (externalIds) => {
       const prepared = await prepareNamed(of, request.integration, externalIds, action);
       const task = { action, asked: false, ...prepared };
-      const { syncId, settled, counts } = await carryOut(engine, of, request, task);
+      const { syncId, applied, counts } = await carryOut(engine, of, request, task);
       const { counted, status } = words[action];
-      const { success, errors, records } = answerItems(settled, prepared.rejected, status);
+      const { success, errors, records } = answerItems(applied, prepared.rejected, status);
       return {
         headers: { 'x-sync-id': syncId },
-        body: JSON.stringify({ success, [counted]: settled.length, errors, records }),
+        body: JSON.stringify({ success, [counted]: applied.length, errors, records }),
         logFields: { syncId, items: externalIds.length, ...counts },
       };
     });

@@ -63,8 +63,8 @@ async function closeWatermarks(engine: Engine, run: Run, { created, drafted }: C
 }
 
 /** Another replica took the entry over and settled the writes that it found: the entry must be settled again. */
-async function giveBack(engine: Engine, run: Run, { settled }: Written, counted: Counted): Promise<never> {
-  const changed = settled.filter((one) => one.changed.length > 0);
+async function giveBack(engine: Engine, run: Run, { applied }: Written, counted: Counted): Promise<never> {
+  const changed = applied.filter((one) => one.changed.length > 0);
   const evidence = Object.fromEntries(
     changed.map(({ record, changed: names }) => [record.internalId, names]),
   );

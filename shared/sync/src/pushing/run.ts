@@ -1,7 +1,7 @@
 // The state of one push: what is known at its start, what it has written, and the completion and announcement made from both.
 import type { Action } from '../action.ts';
 import type { Announcement } from '../announcing/announcement.ts';
-import { countItems, keptErrors, type Rejected, type Settled } from '../items/answer.ts';
+import { countItems, keptErrors, type Rejected, type Applied } from '../items/answer.ts';
 import type { Engine, KindEngine } from '../engine.ts';
 import type { PushedRecord } from '../items/fold.ts';
 import type { Fields } from '../kind.ts';
@@ -38,7 +38,7 @@ export interface Run {
 }
 
 /** A record that the push has written or has found unchanged. */
-export interface WrittenRecord extends Settled {
+export interface WrittenRecord extends Applied {
   changed: readonly string[];
   /** The fields before the push; undefined for a new record. */
   before: Fields | undefined;
@@ -48,7 +48,7 @@ export interface WrittenRecord extends Settled {
 
 export interface Written {
   /** The records in the order of their places. */
-  settled: readonly WrittenRecord[];
+  applied: readonly WrittenRecord[];
   drafts: readonly WrittenDraft[];
 }
 
@@ -86,12 +86,12 @@ export const entryOf = (engine: Engine, run: Run): Entry => ({
 /** The completion of the journal entry of a push that has written, and its announcement. */
 export function concludeRun(
   run: Run,
-  { settled, drafts }: Written,
+  { applied, drafts }: Written,
   completedAt: Date,
 ): { completion: Completion; announcement: Announcement } {
-  const counts = countItems(settled, run.rejected);
+  const counts = countItems(applied, run.rejected);
   const draftByPlace = new Map(drafts.map((draft) => [draft.place, draft]));
-  const records = settled.map(({ record: { place, internalId, externalId }, created, changed }) => {
+  const records = applied.map(({ record: { place, internalId, externalId }, created, changed }) => {
     const draft = draftByPlace.get(place);
     const outcome: Outcome = { created, changed, drafted: draft?.made === true };
     return { place, internalId, externalId, outcome, ...(draft === undefined ? {} : { draft }) };

@@ -28,14 +28,14 @@ export async function writeRecords(
   ]);
   await engine.reach('after-entry');
   const precedence = openPrecedence(engine, run, begun);
-  const settled = await settleRecords(engine, run, { begun, precedence, stored }).catch((error: unknown) => {
+  const applied = await applyItems(engine, run, { begun, precedence, stored }).catch((error: unknown) => {
     precedence.abandon();
     throw error;
   });
   await engine.reach('before-drafts');
-  const drafts = await followDrafts(engine, run, begun, settled, { found, before, asked: run.asked });
+  const drafts = await followDrafts(engine, run, begun, applied, { found, before, asked: run.asked });
   await engine.reach('after-writes');
-  return { settled, drafts };
+  return { applied, drafts };
 }
 
 /** Asks, after the stamp is taken, whether the caller waits: a push that it sends after giving up has a later stamp. */
@@ -65,7 +65,7 @@ async function readStored(engine: Engine, run: Run): Promise<ReadonlyMap<string,
 const sampleMax = 8;
 
 /** The result for a record that is written, or that a plan would write. */
-export function settledOf({ record, folded, stored }: Fresh & Partial<Known>): WrittenRecord {
+export function appliedOf({ record, folded, stored }: Fresh & Partial<Known>): WrittenRecord {
   const { fields, idle } = folded;
   const changed = [...folded.changes.keys()];
   return { record, created: stored === undefined, idle, fields, changed, before: stored?.fields };
@@ -77,7 +77,7 @@ interface Beginning {
   stored: ReadonlyMap<string, Stored>;
 }
 
-async function settleRecords(
+async function applyItems(
   engine: Engine,
   run: Run,
   { begun, precedence, stored }: Beginning,
@@ -88,9 +88,9 @@ async function settleRecords(
   const parts = engine.semaphore.held === 1 ? 2 : 1;
   const confirm = (): Promise<void> => run.permission.confirm();
   const writing: Writing = { integration, syncId, at: begun.records, parts, confirm };
-  const settled: WrittenRecord[] = [];
-  const settle = (one: Fresh | Known): void => {
-    settled[one.record.place] = settledOf(one);
+  const applied: WrittenRecord[] = [];
+  const apply = (one: Fresh | Known): void => {
+    applied[one.record.place] = appliedOf(one);
   };
   const insert = async (fresh: readonly Fresh[]): Promise<Fresh[]> => {
     const foundThere = await records.insert(fresh, writing);
@@ -116,7 +116,7 @@ async function settleRecords(
       changeRecords(engine, run, changed, writing),
       records.touch(unchanged, writing),
     ]);
-    for (const one of [...fresh, ...changed, ...unchanged]) settle(one);
+    for (const one of [...fresh, ...changed, ...unchanged]) apply(one);
     if (foundThere.length > 0) engine.pushedAgain.set(watermarkKeys(run).records, true);
     open = [...foundThere, ...changedMeanwhile, ...touchedMeanwhile].map(({ record }) => record);
     if (open.length === 0) break;
@@ -124,7 +124,7 @@ async function settleRecords(
     await precedence.yield();
     await readAgain();
   }
-  return settled;
+  return applied;
 }
 
 /** Whether a later push has written one of the records, so that the caller of this push may have given up. */
@@ -189,7 +189,7 @@ async function followDrafts(
   engine: Engine,
   run: Run,
   begun: Begun,
-  settled: readonly WrittenRecord[],
+  applied: readonly WrittenRecord[],
   facts: DraftFacts,
 ): Promise<readonly WrittenDraft[]> {
   const { of, integration, syncId, permission } = run;
@@ -200,8 +200,8 @@ async function followDrafts(
     return permission.confirm();
   };
   const named = run.asked
-    ? settled
-    : settled.filter(({ record }) => record.items.some((item) => isFollowed(kind, item)));
+    ? applied
+    : applied.filter(({ record }) => record.items.some((item) => isFollowed(kind, item)));
   const writing = { integration, syncId, at: begun.drafts, confirm };
   return followRecords(engine, { ...of, drafts }, writing, followedOf(kind, named), facts);
 }
