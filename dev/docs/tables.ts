@@ -1,7 +1,7 @@
 // The tables and lists that the code knows better than a person does: routes, fields and error codes of docs/api.md, settings of
 // docs/settings.md, metrics and alerts of docs/monitoring.md, streams of docs/operating.md. Each stands between two
 // marks, and is written again from the contracts, the services' own schemas, and the files of operating/.
-import { basePath, Batch, codes, Product, routes, Supplier } from '@integration-sync/contracts';
+import { basePath, Batch, codes, Product, routes, scopesOf, Supplier } from '@integration-sync/contracts';
 import { listSettings, type Setting } from '@integration-sync/runtime/config';
 import { expectedStreams } from '@integration-sync/webhooks/operating';
 import type { TObject, TSchema } from 'typebox';
@@ -42,19 +42,20 @@ function fill(document: Document, text: string, name: string, rows: string): str
 
 /** Routes that differ by the kind of records alone have one entry, with the scope at its end. */
 function routeList(): string {
-  const alike = Map.groupBy(routes, ({ method, path, scope }) =>
-    [method, path, scope].join(' ').replaceAll(recordKind, '<kind>'),
+  const alike = Map.groupBy(routes, (route) =>
+    [route.method, route.path, ...scopesOf(route)].join(' ').replaceAll(recordKind, '<kind>'),
   );
   const entries = Array.from(alike.values(), (same): Entry => {
     const [first] = same;
     const paths = same.map(({ method, path }, index) =>
       [...(index === 0 ? [method] : []), path.replace(basePath, '')].join(' '),
     );
-    const [summary = '', scope = ''] =
-      same.length === 1
-        ? [first?.summary, first?.scope]
-        : [first?.summary.replace(recordKind, 'records'), first?.scope.replace(recordKind, '<kind>')];
-    return [paths.map((path) => `\`${path}\``).join(', '), `${summary} (\`${scope}\`)`];
+    const isOfKinds = same.length > 1;
+    const summary = first?.summary ?? '';
+    const scopes = first === undefined ? [] : scopesOf(first);
+    const named = scopes.map((one) => `\`${isOfKinds ? one.replace(recordKind, '<kind>') : one}\``);
+    const said = isOfKinds ? summary.replace(recordKind, 'records') : summary;
+    return [paths.map((path) => `\`${path}\``).join(', '), `${said} (${named.join(' or ')})`];
   });
   return list(entries);
 }

@@ -54,7 +54,7 @@ export async function forward(
   const answer = await ask(route, request, reply, options);
   // A caller of the feed may wait for longer than its credential is good.
   if (route.subject === subjects.eventsRead && performance.now() - begunAt > authorizedForMs)
-    await authorizeAgain(request, reply, options.verify, route.scope);
+    await authorizeAgain(request, reply, options.verify, route);
   // A service of an earlier release does not know these errors.
   refuseIfAny(exchange.queryErrors);
   for (const [name, value] of answer.headers) {

@@ -71,7 +71,7 @@ describe('/llms.txt', () => {
       Object.entries(operations).map(([operation, { security }]) => ({
         path,
         operation,
-        scope: security[0]?.['accessToken']?.[0],
+        scope: security.flatMap(({ accessToken = [] }) => accessToken).join('` or `') || undefined,
       })),
     );
     expect(linked).toHaveLength(described.length);
@@ -93,11 +93,15 @@ describe('/openapi.json', () => {
   });
 
   it('has every route with its scope, and no other', async () => {
-    for (const { method, path, operationId, scope } of routes) {
+    for (const { method, path, operationId, scope, orScope } of routes) {
+      const scopes = [scope, ...(orScope === undefined ? [] : [orScope])];
       const operation = description.paths[path]?.[method.toLowerCase()];
       expect(operation).toMatchObject({
         operationId,
-        security: [{ accessToken: [scope] }, { oauth2: [scope] }],
+        security: [
+          ...scopes.map((one) => ({ accessToken: [one] })),
+          ...scopes.map((one) => ({ oauth2: [one] })),
+        ],
       });
     }
     for (const [path, operations] of Object.entries(description.paths)) {

@@ -1,17 +1,23 @@
 // One row of the route table as an operation of the document.
-import { limits, type Route } from '@integration-sync/contracts';
+import { limits, scopesOf, type Route } from '@integration-sync/contracts';
 import { rateHeaders } from './headers.ts';
 import { answerOf, contentOf, reference, type JsonObject, type Operation } from './model.ts';
 import { refusalResponses, type RefusalName } from './refusals.ts';
 import type { SchemaCollection } from './schemas.ts';
 
 export function describeRoute(route: Route, schemas: SchemaCollection, hasOAuth2: boolean): Operation {
+  const scopes = scopesOf(route);
   return {
     operationId: route.operationId,
     tags: [route.tag],
     summary: route.summary,
-    description: [route.description, `Needs the scope \`${route.scope}\`.`].filter(Boolean).join('\n\n'),
-    security: [{ accessToken: [route.scope] }, ...(hasOAuth2 ? [{ oauth2: [route.scope] }] : [])],
+    description: [route.description, `Needs the scope ${scopes.map((one) => `\`${one}\``).join(' or ')}.`]
+      .filter(Boolean)
+      .join('\n\n'),
+    security: [
+      ...scopes.map((one) => ({ accessToken: [one] })),
+      ...(hasOAuth2 ? scopes.map((one) => ({ oauth2: [one] })) : []),
+    ],
     parameters: [
       ...(route.names === undefined ? [] : idParameters[route.names]),
       ...(route.query ?? []).map(({ name, schema, description }) => ({

@@ -30,7 +30,7 @@ export function requestChecks(route: Route, { verify, collect, bytesMax }: Check
   return {
     async onRequest(request: FastifyRequest, reply: FastifyReply): Promise<void> {
       const { exchange } = request;
-      exchange.caller = await timed(exchange, 'token', () => authorize(request, reply, verify, route.scope));
+      exchange.caller = await timed(exchange, 'token', () => authorize(request, reply, verify, route));
       checkQuery(request);
       if (prefersStrict(request.headers['prefer'])) beStrict(request, reply, route, parameters);
       if (takesBody) checkBodyHeaders(request, reply, bytesMax());

@@ -2,25 +2,26 @@
 // gateway checks both before it reads a byte of the body, so that a caller without a token learns nothing about the
 // body.
 import type { IncomingMessage } from 'node:http';
-import { Failure, type Scope } from '@integration-sync/contracts';
+import { Failure, scopesOf, type Route } from '@integration-sync/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { TokenRefused, type Caller } from './claims.ts';
 import { countHeader } from '../raw-request.ts';
 import type { VerifyToken } from './tokens.ts';
+
+type NeededScope = Pick<Route, 'scope' | 'orScope'>;
 
 /** Throws the failure that the gateway answers. The reply then has the challenge (`WWW-Authenticate`). */
 export async function authorize(
   request: FastifyRequest,
   reply: FastifyReply,
   verify: VerifyToken,
-  scope: Scope,
+  needed: NeededScope,
 ): Promise<Caller> {
   const caller = await authenticate(request, reply, verify);
-  if (!caller.scopes.has(scope)) {
-    reply.header('www-authenticate', `Bearer error="insufficient_scope", scope="${scope}"`);
-    throw new Failure('insufficient_scope', `The access token does not carry the scope ${scope}.`);
-  }
-  return caller;
+  if (scopesOf(needed).some((scope) => caller.scopes.has(scope))) return caller;
+  const { scope } = needed;
+  reply.header('www-authenticate', `Bearer error="insufficient_scope", scope="${scope}"`);
+  throw new Failure('insufficient_scope', `The access token does not carry the scope ${scope}.`);
 }
 
 /**
@@ -31,9 +32,9 @@ export async function authorizeAgain(
   request: FastifyRequest,
   reply: FastifyReply,
   verify: VerifyToken,
-  scope: Scope,
+  needed: NeededScope,
 ): Promise<void> {
-  const { integration } = await authorize(request, reply, (token) => verify(token, 'again'), scope);
+  const { integration } = await authorize(request, reply, (token) => verify(token, 'again'), needed);
   if (integration === request.exchange.caller?.integration) return;
   throw refused(request, reply, new TokenRefused('the key belongs to another integration now'));
 }

@@ -7,7 +7,7 @@ import type { Route } from './route.ts';
 import { runRoutes } from './runs.ts';
 import { webhookRoutes } from './webhooks.ts';
 
-export { basePath } from './route.ts';
+export { basePath, scopesOf } from './route.ts';
 export type { AnswerHeader, Method, QueryParameter, Route } from './route.ts';
 
 export const routes: readonly Route[] = [

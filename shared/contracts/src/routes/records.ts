@@ -139,7 +139,9 @@ function planRoute(kind: RecordKind): Route {
     description:
       'Takes the body of the push and answers what the push would answer now, and what would become of each item. ' +
       'Nothing is written, counted or announced.',
-    scope: scopes[`${kind.plural}Write` as const],
+    // A plan changes nothing, so it asks no more than a listing.
+    scope: scopes[`${kind.plural}Read` as const],
+    orScope: scopes[`${kind.plural}Write` as const],
     subject: subjects[`${kind.plural}Plan` as const],
     body: {
       schema: Type.Object(properties, { title: `Plan${kind.tag}` }),

@@ -22,6 +22,8 @@ export interface Route {
   summary: string;
   description?: string;
   scope: Scope;
+  /** A token with this scope instead may use the route, too. */
+  orScope?: Scope;
   subject: RequestSubject;
   /** The JSON body that the route takes. Without `body`, the gateway reads no body. */
   body?: { schema: TObject; example: unknown; optional?: true };
@@ -43,6 +45,10 @@ export interface Route {
   /** How long the service may take before the gateway answers 504. */
   timeoutMs: number;
 }
+
+/** The scopes of which a token needs one. */
+export const scopesOf = ({ scope, orScope }: Pick<Route, 'scope' | 'orScope'>): readonly Scope[] =>
+  orScope === undefined ? [scope] : [scope, orScope];
 
 export type AnswerHeader = 'X-Sync-Id' | 'X-Next-Since' | 'Link' | 'Location' | 'X-Dropped-Headers';
 
