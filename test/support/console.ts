@@ -1,6 +1,12 @@
 // The console in a browser, as a person without a mouse uses it.
 import { readFile } from 'node:fs/promises';
-import { createServer, request as forward, type IncomingMessage } from 'node:http';
+import {
+  createServer,
+  request as forward,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type ServerResponse,
+} from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -79,21 +85,28 @@ export async function takePicture(page: Page, name: string, height = 720): Promi
   await page.setViewportSize(before);
 }
 
-/** A proxy that takes a prefix off the path, as an ingress does. It answers 401 to what `refuses` names. */
+/** What a proxy answers itself. */
+export interface Refusal {
+  status: number;
+  headers?: OutgoingHttpHeaders;
+}
+
+/** A proxy that takes a prefix off the path, as an ingress does. It refuses, delays or changes what `meet` names. */
 export async function openPrefix(
   gateway: string,
   prefix: string,
-  refuses: (asked: IncomingMessage) => boolean = () => false,
+  meet?: (asked: IncomingMessage) => Refusal | undefined | Promise<undefined>,
 ): Promise<AsyncDisposable & { url: string }> {
-  const server = createServer((incoming, outgoing) => {
+  const pass = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
     const { method, url = '', headers } = incoming;
     if (!url.startsWith(prefix)) {
       outgoing.writeHead(404).end();
       return;
     }
-    if (refuses(incoming)) {
+    const refusal = await meet?.(incoming);
+    if (refusal !== undefined) {
       incoming.resume();
-      outgoing.writeHead(401).end();
+      outgoing.writeHead(refusal.status, refusal.headers).end();
       return;
     }
     const asked = forward(new URL(url.slice(prefix.length), gateway), { method, headers }, (answer) => {
@@ -103,7 +116,9 @@ export async function openPrefix(
     asked.on('error', () => outgoing.destroy());
     outgoing.on('close', () => asked.destroy());
     incoming.pipe(asked);
-  }).listen(0, '127.0.0.1');
+  };
+  const server = createServer((incoming, outgoing) => void pass(incoming, outgoing));
+  server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return {
@@ -114,4 +129,17 @@ export async function openPrefix(
       await once(server, 'close');
     },
   };
+}
+
+/** Drops files and folders of this machine on an element, as a person does with the mouse. */
+export async function drop(target: Locator, paths: readonly string[]): Promise<void> {
+  const page = target.page();
+  await target.scrollIntoViewIfNeeded();
+  const box = await target.boundingBox();
+  const at = { x: (box?.x ?? 0) + 10, y: (box?.y ?? 0) + 10 };
+  const session = await page.context().newCDPSession(page);
+  const data = { items: [], files: [...paths], dragOperationsMask: 1 };
+  for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
+    await session.send('Input.dispatchDragEvent', { type, ...at, data });
+  await session.detach();
 }

@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import type { Stack } from '@integration-sync/dev/stack';
-import type { Locator, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { browsers, openBrowser, type Browser, type OpenedPage } from '../support/browser.ts';
 import { choose, expectNoFindings, goTo, openPrefix, press, takePicture } from '../support/console.ts';
@@ -36,19 +36,6 @@ async function register(client: Client, receiver: Receiver): Promise<string> {
   return String(body['id']);
 }
 
-const csv = (name: string, text: string | Buffer) => ({
-  name,
-  mimeType: 'text/csv',
-  buffer: Buffer.from(text),
-});
-
-async function savedBy(page: Page, pressed: Locator): Promise<{ name: string; text: string }> {
-  const downloading = page.waitForEvent('download');
-  await press(pressed);
-  const download = await downloading;
-  return { name: download.suggestedFilename(), text: await readFile(await download.path(), 'latin1') };
-}
-
 /** What the dying receiver answers. */
 const closed = 'closed <b>today</b>';
 
@@ -57,24 +44,6 @@ interface Dying {
   receiver: Receiver;
   id: string;
 }
-
-const inKeptLoads = (work: string): string => `new Promise((resolve) => {
-  const opening = indexedDB.open('integration-sync');
-  opening.onsuccess = () => {
-    const transaction = opening.result.transaction(['loads', 'pieces', 'history'], 'readwrite');
-    ${work}
-  };
-})`;
-/** Leaves the database open. */
-const keepAnother = inKeptLoads(`
-    transaction.objectStore('loads').put({}, 'another');
-    transaction.oncomplete = () => resolve();`);
-const keptKeys = inKeptLoads(`
-    const all = ['loads', 'pieces', 'history'].map((store) => transaction.objectStore(store).getAllKeys());
-    transaction.oncomplete = () => {
-      opening.result.close();
-      resolve(all.flatMap(({ result }) => result));
-    };`);
 
 describe.each(browsers)('the console in %s', (chromium) => {
   const stack = new AsyncDisposableStack();
@@ -631,225 +600,6 @@ describe.each(browsers)('the console in %s', (chromium) => {
     await expectNoFindings(page);
     expect(complaints).toEqual([]);
     await page.context().close();
-  });
-
-  // Setup: a list of suppliers as a German system exports it, whose headers fit nothing, and products that name them, dropped first.
-  // Timeline: a person corrects how a file was read, checks and loads it, loads the repaired row, archives what no file has.
-  // What this proves: a person without a terminal loads files by the keyboard, with what the loader reads and says.
-  it('loads files of a German system, and their repaired rejects', { timeout: 120_000 }, async () => {
-    const { page, client, complaints, requested } = await open({ hash: '#/load' });
-    await client.post('/suppliers', { suppliers: [supplier('OLD-1')] });
-    const files = page.getByLabel('Files', { exact: true });
-    await files.setInputFiles([
-      csv('products.csv', 'externalId,name,supplierExternalId\nP-1,Oak,L-1\nP-2,Ash,L-9\n'),
-      csv(
-        'lieferanten.csv',
-        Buffer.from('Nummer;Firma;Land\r\nL-1;S\u00e4ge =1;DE\r\nL-2;Holz;Nirgendwo\r\n', 'latin1'),
-      ),
-      csv('notes.ods', 'x'),
-    ]);
-    await page.getByText(/^lieferanten\.csv: its name begins with none of suppliers/).waitFor();
-    await page.getByText(/^notes\.ods/).waitFor();
-    const list = page.getByRole('region', { name: 'lieferanten.csv', exact: true });
-    await choose(list.getByRole('combobox', { name: 'Kind (--kind)' }), 'suppliers');
-    await list.getByText('No column is “externalId” and “name”, which suppliers need').waitFor();
-    expect(await button(page, 'Load').isDisabled()).toBe(true);
-    for (const [column, field] of [
-      ['column 1, Nummer', 'externalId'],
-      ['column 2, Firma', 'name'],
-      ['column 3, Land', 'country'],
-    ] as const) {
-      await choose(list.getByRole('combobox', { name: `The field of ${column}` }), field);
-      await expect
-        .poll(() => list.getByRole('combobox', { name: `The field of ${column}` }).inputValue())
-        .toBe(field);
-    }
-    await list.getByText(/windows-1252, as in "L-1;Säge =1;DE"/).waitFor();
-    await list.getByText('2 rows', { exact: true }).waitFor();
-    await takePicture(page, 'console-load', 960);
-    await expectNoFindings(page);
-    await press(button(page, 'Check'));
-    await page.getByText(/^Checked: 4 of 4 rows in/).waitFor();
-    const planned = page.getByRole('region', { name: 'What would become of the rows' });
-    await planned.getByRole('row', { name: 'lieferanten.csv 1 0 0 1' }).waitFor();
-    await planned.getByRole('row', { name: 'products.csv 1 0 0 1' }).waitFor();
-    expect((await client.get('/suppliers')).body['total']).toBe(1);
-
-    await press(button(page, 'Load'));
-    await page.getByText(/^Loaded: 4 of 4 rows in/).waitFor();
-    const why = page.getByRole('region', { name: 'Why rows are rejected' });
-    await why.getByRole('row', { name: /got "Nirgendwo" lieferanten\.csv: row 3$/ }).waitFor();
-    await why.getByRole('row', { name: /"L-9" not found.* products\.csv: row 3$/ }).waitFor();
-    await expectNoFindings(page);
-    await takePicture(page, 'console-loaded', 960);
-    const results = await savedBy(page, button(page, 'Save the results, with internalId'));
-    expect(results.text.split('\r\n').map((line) => line.replace(/,[^,]+,(?=created)/, ',id,'))).toEqual([
-      'file,row,externalId,internalId,status',
-      'lieferanten.csv,2,L-1,id,created',
-      'lieferanten.csv,3,L-2,,rejected',
-      'products.csv,2,P-1,id,created',
-      'products.csv,3,P-2,,rejected',
-      '',
-    ]);
-    const rejects = await savedBy(
-      page,
-      page.getByRole('row', { name: /^lieferanten/ }).getByRole('button', { name: 'Save its rejected rows' }),
-    );
-    expect(rejects).toEqual({
-      name: 'lieferanten-rejects.csv',
-      text: expect.stringMatching(/^Nummer;Firma;Land;#row;#reason\r\nL-2;Holz;Nirgendwo;3;/),
-    });
-    for (const name of ['lieferanten.csv', 'products.csv']) await press(button(page, `Leave out ${name}`));
-    await files.setInputFiles([
-      csv(rejects.name, Buffer.from(rejects.text.replace('Nirgendwo', 'SE'), 'latin1')),
-    ]);
-    await page.getByText('rejected rows', { exact: true }).waitFor();
-    await press(button(page, 'Load'));
-    await page.getByText(/^Loaded: 1 of 1 row in/).waitFor();
-
-    await press(button(page, 'Show them'));
-    await page.getByText('suppliers: 1 of 3 records were not in the last load.').waitFor();
-    await page.getByText('suppliers: OLD-1').first().waitFor();
-    const archiving = page.getByRole('button', { name: 'Archive 1 record …' });
-    const dialog = page.getByRole('dialog');
-    await press(archiving);
-    await expectNoFindings(page);
-    await press(dialog.getByRole('button', { name: 'Archive 1 record', exact: true }));
-    await page.getByText(/1 of 3 records were not in the last load, more than 10 %/).waitFor();
-    await press(archiving);
-    await dialog.getByRole('spinbutton').fill('40');
-    await press(dialog.getByRole('button', { name: 'Archive 1 record', exact: true }));
-    await page.getByText(/were not in the last load, and are archived now/).waitFor();
-    const { body } = await client.get('/suppliers?details=true');
-    expect(
-      (body['entities'] as { externalId: string; syncStatus: string; name: string }[]).map(
-        ({ externalId, syncStatus, name }) => [externalId, syncStatus, name],
-      ),
-    ).toEqual(
-      expect.arrayContaining([
-        ['OLD-1', 'ARCHIVED', 'OLD-1'],
-        ['L-1', 'SYNCED', 'Säge =1'],
-        ['L-2', 'SYNCED', 'Holz'],
-      ]),
-    );
-    expect(complaints).toEqual([]);
-    expect(new Set(requested.map((url) => new URL(url).origin))).toEqual(new Set([system.gateway]));
-    await page.context().close();
-  });
-
-  // Setup: a file of 12,000 rows.
-  // Timeline: loaded, stopped, gone on with, cut off by a new load of the page, chosen again, gone on with under another token.
-  // What this proves: a page that is closed on the way asks first, and loses and doubles no row.
-  it(
-    'goes on with a load after a stop, and after the page was loaded again',
-    { timeout: 120_000 },
-    async () => {
-      const { page, client } = await open({ hash: '#/load' });
-      const asked: string[] = [];
-      page.on('dialog', (dialog) => {
-        asked.push(dialog.type());
-        void dialog.accept();
-      });
-      const rows = 12_000;
-      const lines = Array.from(
-        { length: rows },
-        (_, at) => `S-${at},Name ${at}${at % 1_000 === 7 ? ',x' : ''}`,
-      );
-      const file = csv('suppliers.csv', ['externalId,name', ...lines, ''].join('\n'));
-      const files = page.getByLabel('Files', { exact: true });
-      await files.setInputFiles([file]);
-      await press(button(page, 'Load'));
-      const progress = page.getByRole('progressbar');
-      const moved = async (from = 0): Promise<number> => {
-        await expect
-          .poll(async () => Number(await progress.getAttribute('value')), { interval: 20 })
-          .toBeGreaterThan(from);
-        return Number(await progress.getAttribute('value'));
-      };
-      await moved();
-      await press(button(page, 'Stop'));
-      await page.getByText(/^Stopped after/).waitFor();
-      const before = Number(await progress.getAttribute('value'));
-      expect(before).toBeLessThan(rows);
-      await press(button(page, 'Go on'));
-      await moved(before);
-      await page.reload();
-      expect(asked).toEqual(['beforeunload']);
-      await page.getByRole('heading', { name: 'A load was interrupted' }).waitFor();
-      expect(await button(page, 'Go on').isDisabled()).toBe(true);
-      await files.setInputFiles([csv('suppliers.csv', 'externalId,name\nS-1,One\n')]);
-      await page
-        .getByText('suppliers.csv is not what it was when the load began: Load begins anew.')
-        .waitFor();
-      expect(await button(page, 'Go on').isDisabled()).toBe(true);
-      await files.setInputFiles([file]);
-      await expect.poll(() => button(page, 'Go on').isEnabled()).toBe(true);
-      await press(button(page, 'Go on'));
-      await page.getByText(/^Loaded: 12,000 of 12,000 rows in/).waitFor({ timeout: 60_000 });
-      const { body } = await client.get('/suppliers?limit=1');
-      expect(body['total']).toBe(rows - 12);
-      const rejects = await savedBy(page, page.getByRole('button', { name: 'Save its rejected rows' }));
-      expect(
-        rejects.text
-          .trimEnd()
-          .split('\r\n')
-          .slice(1)
-          .map((line) => line.split(',')[0]),
-      ).toEqual(Array.from({ length: 12 }, (_, at) => `S-${at * 1_000 + 7}`));
-      const results = await savedBy(page, button(page, 'Save the results, with internalId'));
-      const listed = results.text
-        .trimEnd()
-        .split('\r\n')
-        .slice(1)
-        .map((line) => line.split(',')[2]);
-      expect(listed).toEqual(Array.from({ length: rows }, (_, at) => `S-${at}`));
-      expect(await page.evaluate<unknown[]>('indexedDB.databases()')).toHaveLength(1);
-      // A load of another integration, which another tab has open, stays.
-      await page.evaluate(keepAnother);
-      await press(button(page, 'Sign out'));
-      await expect.poll(() => page.evaluate<unknown[]>(keptKeys)).toEqual(['another']);
-      await page.context().close();
-    },
-  );
-
-  it('goes on with a load under the next token, and without the scope of writing has it off', async () => {
-    const client = openClient(system);
-    const former = system.token({ integration: client.integration, ttlSeconds: 600 });
-    // After four pushes the token of the page is refused.
-    let pushes = 0;
-    const pushed: string[] = [];
-    await using behind = await openPrefix(system.gateway, '', ({ method, url = '', headers }) => {
-      if (method !== 'POST' || !url.includes('/suppliers')) return false;
-      pushes += 1;
-      pushed.push(String(headers.authorization));
-      return pushes > 4 && headers.authorization === `Bearer ${former}`;
-    });
-    const { page } = await browser.open({ viewport: { width: 1280, height: 900 } });
-    await page.goto(`${behind.url}/console#token=${former}`);
-    await goTo(page, '#/load');
-    const rows = 12_000;
-    const lines = Array.from({ length: rows }, (_, at) => `S-${at},Name ${at}`);
-    const file = csv('suppliers.csv', ['externalId,name', ...lines, ''].join('\n'));
-    await page.getByLabel('Files', { exact: true }).setInputFiles([file]);
-    await press(button(page, 'Load'));
-    const key = page.locator('input[type=password]');
-    await key.waitFor({ timeout: 30_000 });
-    await page.getByText(/needs another one\.$/).waitFor({ timeout: 30_000 });
-    const next = system.token({ integration: client.integration });
-    await key.fill(next);
-    await key.press('Enter');
-    await page.getByText(/^Loaded: 12,000 of 12,000 rows in/).waitFor({ timeout: 60_000 });
-    const { body } = await client.get('/suppliers?limit=1');
-    expect(body['total']).toBe(rows);
-    // 24 pushes have 500 rows each: none is sent twice but those that were refused.
-    expect(pushed.filter((one) => one === `Bearer ${next}`)).toHaveLength(20);
-    await page.context().close();
-
-    const reader = await openFor(client, { hash: '#/load', scope: 'integration:suppliers:read' });
-    await reader.page.getByLabel('Files', { exact: true }).setInputFiles([file]);
-    await reader.page.getByText('needs integration:suppliers:write').waitFor();
-    expect(await button(reader.page, 'Load').isDisabled()).toBe(true);
-    await reader.page.context().close();
   });
 
   // Setup: a webhook with a header.

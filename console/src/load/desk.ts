@@ -10,6 +10,7 @@ const nothing: Shown = {
   refused: [],
   run: undefined,
   kept: undefined,
+  isElsewhere: false,
   loaded: [],
   gone: undefined,
 };

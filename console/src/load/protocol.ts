@@ -88,6 +88,8 @@ export interface Shown {
   refused: readonly string[];
   run: Run | undefined;
   kept: Kept | undefined;
+  /** Another tab loads files of this integration. */
+  isElsewhere: boolean;
   /** The kinds of the last load that has finished. */
   loaded: readonly Kind[];
   gone: Gone | undefined;
@@ -104,7 +106,7 @@ export type Command =
   | { do: 'choose'; files: readonly File[] }
   | { do: 'change'; id: string; kind: Kind | undefined; rules: Rules }
   | { do: 'remove'; id: string }
-  | { do: 'map'; name: string; text: string }
+  | { do: 'map'; file: File }
   | { do: 'check' }
   | { do: 'load'; autoCreateDDS: boolean }
   | { do: 'go on' }

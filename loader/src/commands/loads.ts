@@ -21,7 +21,7 @@ import type { LoadState } from '../core/sending/state.ts';
 import { integrationOf, isSameTarget, targetText } from '../core/sending/target.ts';
 import { readJson, stateFile } from '../sending/state.ts';
 import { insteadOf, newState, resumedState } from './load-state.ts';
-import { readMap } from './map-file.ts';
+import { readMapFile } from './map-file.ts';
 import { printSample } from './sample.ts';
 
 export const loadOptions = {
@@ -93,7 +93,7 @@ const workOf = (args: readonly string[]): string => ['load', ...args].join(' ').
 
 async function inputsOf(values: Values, files: readonly string[], usage: string): Promise<Input[]> {
   if (files.length === 0) throw new Stop(`Which files?\n\n${usage}`);
-  const map = values.map === undefined ? new Map() : await readMap(values.map);
+  const map = values.map === undefined ? new Map() : await readMapFile(values.map);
   return resolveInputs({ files, map, rules: rulesOf(values) });
 }
 

@@ -5,7 +5,7 @@ export { messageOf, Stop } from './exit.ts';
 export { fieldsOf, kinds, neededOf, rowColumn, reasonColumn } from './kinds.ts';
 export { fieldsOfHeader } from './mapping/columns.ts';
 export { textOf } from './mapping/convert.ts';
-export { parseMap, type LoadMap, type Rules } from './mapping/map.ts';
+export { parseMap, readMap, unreadableMap, type LoadMap, type Rules } from './mapping/map.ts';
 export { lookAtTable, openSource, otherSheets, resolveInputs } from './reading/inputs.ts';
 export {
   changed,

@@ -20,7 +20,7 @@ function blobOf(path: string): Blob {
 }
 
 /** A file that was changed or removed since it was chosen cannot be read any more. */
-async function bytesOf(path: string, blob: Blob): Promise<Uint8Array> {
+async function bytesOf(path: string, blob: Blob): Promise<Uint8Array<ArrayBuffer>> {
   try {
     return new Uint8Array(await blob.arrayBuffer());
   } catch (error) {
@@ -158,13 +158,13 @@ export const platform: Platform = {
 };
 
 /** SHA-256 over the digests of each MiB, as browsers digest only what is in memory. Undefined where the page is not of https. */
-export async function hashOf(blob: Blob): Promise<string | undefined> {
+export async function hashOf(path: string, blob: Blob): Promise<string | undefined> {
   const { subtle }: { subtle?: SubtleCrypto } = crypto;
   if (subtle === undefined) return undefined;
   const digests: Uint8Array[] = [];
   const pieceBytes = 1024 * 1024;
   for (let at = 0; at < blob.size; at += pieceBytes) {
-    const piece = await blob.slice(at, at + pieceBytes).arrayBuffer();
+    const piece = await bytesOf(path, blob.slice(at, at + pieceBytes));
     digests.push(new Uint8Array(await subtle.digest('SHA-256', piece)));
   }
   const all = new Uint8Array(await subtle.digest('SHA-256', ownMemory(joined(digests))));

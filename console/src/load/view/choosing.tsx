@@ -76,8 +76,7 @@ function Map({ isBusy }: { isBusy: boolean }) {
           disabled={isBusy}
           onChange={({ currentTarget }) => {
             const [file] = currentTarget.files ?? [];
-            if (file !== undefined)
-              void file.text().then((text) => tell({ do: 'map', name: file.name, text }));
+            if (file !== undefined) tell({ do: 'map', file });
             currentTarget.value = '';
           }}
         />

@@ -1,23 +1,26 @@
 // The view *Load a file*, in a bundle of its own: the page fetches it when a person opens it.
 import { useEffect, useId } from 'preact/hooks';
+import { kinds } from 'integration-sync/kinds';
 import { session } from '../../api/session.ts';
 import { shortTime } from '../../text/time.ts';
 import { counted } from '../../text/count.ts';
 import { useStore } from '../../store.ts';
 import { isUnderWay, openDesk, shown, tell } from '../desk.ts';
+import type { Kind } from '../protocol.ts';
 import { Choosing } from './choosing.tsx';
 import { EntryCard } from './entry.tsx';
 import { Outcome } from './outcome.tsx';
 import { NotInFile } from './gone.tsx';
 
 export function LoadFile() {
-  const { entries, refused, busy, run, kept } = useStore(shown);
+  const { entries, refused, busy, run, kept, isElsewhere } = useStore(shown);
   useEffect(openDesk, []);
   // While files are read, a person goes on correcting: a control that were off would lose the focus.
   const isRunning = run?.state === 'under way' || run?.state === 'stopping';
   const isBusy = busy !== undefined || isRunning;
   return (
     <>
+      {isElsewhere && <p role="status">Another tab loads files of this integration.</p>}
       {kept !== undefined && !isUnderWay(run) && <Interrupted isBusy={isBusy} />}
       <Choosing isBusy={isBusy} />
       {refused.map((words) => (
@@ -82,10 +85,12 @@ function Steps({ isBusy }: { isBusy: boolean }) {
   const loaded = entries.filter(({ kind }) => kind !== undefined);
   const left = entries.length - loaded.length;
   const isWrong = loaded.some(({ problem }) => problem !== undefined);
-  const lacking = [...new Set(loaded.map(({ kind }) => `integration:${kind}:write`))].filter(
-    (scope) => described?.scopes.includes(scope) === false,
-  );
-  const isOff = isBusy || isWrong || loaded.length === 0 || lacking.length > 0 || ended !== undefined;
+  const has = (kind: Kind | undefined, verb: 'read' | 'write'): boolean =>
+    described?.scopes.includes(`integration:${kind}:${verb}`) !== false;
+  const lacking = kinds.filter((one) => loaded.some(({ kind }) => kind === one) && !has(one, 'write'));
+  // A check takes either scope.
+  const unread = lacking.filter((kind) => !has(kind, 'read'));
+  const isOff = isBusy || isWrong || loaded.length === 0 || ended !== undefined;
   const load = (): void => {
     const box = document.getElementById(id);
     tell({ do: 'load', autoCreateDDS: box instanceof HTMLInputElement && box.checked });
@@ -93,10 +98,10 @@ function Steps({ isBusy }: { isBusy: boolean }) {
   return (
     <section aria-label="Steps">
       <div class="row">
-        <button type="button" disabled={isOff} onClick={() => tell({ do: 'check' })}>
+        <button type="button" disabled={isOff || unread.length > 0} onClick={() => tell({ do: 'check' })}>
           Check
         </button>
-        <button type="button" class="main" disabled={isOff} onClick={load}>
+        <button type="button" class="main" disabled={isOff || lacking.length > 0} onClick={load}>
           Load
         </button>
         {loaded.some(({ kind }) => kind === 'batches') && (
@@ -105,9 +110,14 @@ function Steps({ isBusy }: { isBusy: boolean }) {
             Draft a due-diligence statement for each batch that has none
           </label>
         )}
-        {lacking.map((scope) => (
-          <span key={scope} class="off">
-            needs <code>{scope}</code>
+        {lacking.map((kind) => (
+          <span key={kind} class="off">
+            {unread.includes(kind) && (
+              <>
+                Check needs <code>integration:{kind}:read</code>,{' '}
+              </>
+            )}
+            Load needs <code>integration:{kind}:write</code>
           </span>
         ))}
       </div>

@@ -19,7 +19,7 @@ import {
 } from 'integration-sync/core';
 import type { Access, Answer, Command, Kind, Rules, Shown } from '../protocol.ts';
 import { Keeping, type Kept } from './keeping.ts';
-import { hold, holdFile, idOf, mapOf, type Held } from './looking.ts';
+import { hold, holdFile, idOf, mapIn, mapOf, type Held } from './looking.ts';
 import { KeptOutputs, PlanOutputs, ReasonCounts, rejectsLog, resultsLog } from './outputs.ts';
 import { Pruning } from './pruning.ts';
 import { Course } from './running.ts';
@@ -44,6 +44,7 @@ export class Desk {
   #course: Course | undefined;
   #kept: Kept | undefined;
   #history: History = {};
+  #isElsewhere = false;
   /** The files of the interrupted load that were chosen again, by their names in it. */
   #again = new Map<string, File>();
   #pruning: Pruning | undefined;
@@ -88,7 +89,7 @@ export class Desk {
         this.#remove(command.id);
         return;
       case 'map':
-        this.#map = parseMap(JSON.parse(command.text), command.name);
+        this.#map = await mapIn(command.file);
         await this.#lookAgain();
         return;
       case 'check':
@@ -131,6 +132,23 @@ export class Desk {
     });
     this.#opened = { access, keeping, service };
     await this.#readKept();
+    void this.#attempt(() => this.#waitForOthers());
+  }
+
+  /** What another tab loads is not interrupted, until that tab has ended or is closed. */
+  async #waitForOthers(): Promise<void> {
+    const { locks }: { locks?: LockManager } = navigator;
+    if (locks === undefined || (await locks.request(this.#lock, { ifAvailable: true }, Boolean))) return;
+    this.#isElsewhere = true;
+    this.#showKept();
+    await locks.request(this.#lock, () => {
+      this.#isElsewhere = false;
+      return this.#readKept();
+    });
+  }
+
+  get #lock(): string {
+    return `load of ${this.#on.access.integration}`;
   }
 
   async #readKept(): Promise<void> {
@@ -143,9 +161,10 @@ export class Desk {
   #showKept(): void {
     const state = this.#kept?.state;
     this.#show({
+      isElsewhere: this.#isElsewhere,
       loaded: kinds.filter((kind) => this.#history[kind]?.finishedAt !== undefined),
       kept:
-        state === undefined || state.phase === 'finished'
+        state === undefined || state.phase === 'finished' || this.#isElsewhere
           ? undefined
           : {
               startedAt: state.startedAt,
@@ -159,7 +178,13 @@ export class Desk {
   }
 
   async #choose(files: readonly File[]): Promise<void> {
+    const names = new Set<string>();
     for (const file of files) {
+      if (names.has(file.name)) {
+        this.#refused.push(`Two files are named ${file.name}: rename one of them.`);
+        continue;
+      }
+      names.add(file.name);
       this.#show({ busy: `Reading ${file.name} …` });
       this.#files.set(file.name, file);
       useFiles(this.#files);
@@ -197,7 +222,9 @@ export class Desk {
     const known = this.#hashes.get(file);
     if (known !== undefined) return known;
     // A page without https has no digests: a file of the same size and time is taken for the same.
-    const hashing = hashOf(file).then((hash) => hash ?? `${file.size} bytes of ${file.lastModified}`);
+    const hashing = hashOf(file.name, file).then(
+      (hash) => hash ?? `${file.size} bytes of ${file.lastModified}`,
+    );
     this.#hashes.set(file, hashing);
     return hashing;
   }
@@ -345,12 +372,11 @@ export class Desk {
   async #locked(work: () => Promise<void>): Promise<void> {
     const { locks }: { locks?: LockManager } = navigator;
     if (locks === undefined) return work();
-    const name = `load of ${this.#on.access.integration}`;
-    return locks.request(name, { ifAvailable: true }, async (lock) => {
+    return locks.request(this.#lock, { ifAvailable: true }, async (lock) => {
       if (lock === null)
         throw new Error('Another tab loads files of this integration: wait until it has ended.');
       // The other tab may have kept more since.
-      this.#kept = await this.#on.keeping.kept();
+      await this.#readKept();
       await work();
     });
   }

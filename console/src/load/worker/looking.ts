@@ -7,11 +7,13 @@ import {
   messageOf,
   neededOf,
   openSource,
+  readMap,
   otherSheets,
   reasonColumn,
   resolveInputs,
   rowColumn,
   textOf,
+  unreadableMap,
   type Input,
   type LoadMap,
   type Rules,
@@ -113,6 +115,13 @@ function columnsOf({ header, sample }: TableLook, { kind, rules }: Input): Colum
       },
     ];
   });
+}
+
+export async function mapIn(file: File): Promise<LoadMap> {
+  const text = await file.text().catch((cause: unknown) => {
+    throw unreadableMap(file.name, cause);
+  });
+  return readMap(text, file.name);
 }
 
 /** The map that `--map` takes. */

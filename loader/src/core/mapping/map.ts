@@ -1,6 +1,6 @@
 // A map (--map): the kind of records in each file or sheet, the field of each column, and how cells are to be read.
 import type { Kind } from '@integration-sync/client';
-import { Stop } from '../exit.ts';
+import { messageOf, Stop } from '../exit.ts';
 import { isKind, kinds } from '../kinds.ts';
 import type { Columns } from './columns.ts';
 import { dateFormat } from './dates.ts';
@@ -80,6 +80,19 @@ const rules: Readonly<Record<keyof Rules, Rule>> = {
   emptyClears: { expected: 'true or false', holds: (value) => typeof value === 'boolean' },
   trim: { expected: 'true or false', holds: (value) => typeof value === 'boolean' },
 };
+
+/** The map of a file, whose text is JSON. */
+export function readMap(text: string, file: string): LoadMap {
+  try {
+    return parseMap(JSON.parse(text), file);
+  } catch (error) {
+    if (error instanceof Stop) throw error;
+    throw new Stop(`The map ${file} is no JSON: ${messageOf(error)}`, undefined, { cause: error });
+  }
+}
+
+export const unreadableMap = (file: string, cause: unknown): Stop =>
+  new Stop(`The map ${file} cannot be read: ${messageOf(cause)}`);
 
 export function parseMap(json: unknown, file: string): LoadMap {
   if (!isObject(json)) throw new Stop(`The map ${file} is no object of file names.`);

@@ -1,0 +1,532 @@
+// The console's view *Load a file* in a real browser, on real processes: by roles and keys alone, as a person has it.
+import { mkdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { join } from 'node:path';
+import type { Stack } from '@integration-sync/dev/stack';
+import type { Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { browsers, openBrowser, type Browser, type OpenedPage } from '../support/browser.ts';
+import {
+  choose,
+  drop,
+  expectNoFindings,
+  goTo,
+  openPrefix,
+  press,
+  takePicture,
+  type Refusal,
+} from '../support/console.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { openClient, startTestStack, type Client } from '../support/stack.ts';
+
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+const supplier = (externalId: string, name = externalId) => ({ externalId, name });
+
+const csv = (name: string, text: string | Buffer) => ({
+  name,
+  mimeType: 'text/csv',
+  buffer: Buffer.from(text),
+});
+
+/** Suppliers by number. */
+const numbered = (rows: number) =>
+  csv(
+    'suppliers.csv',
+    ['externalId,name', ...Array.from({ length: rows }, (_, at) => `S-${at},Name ${at}`), ''].join('\n'),
+  );
+
+const isPush = ({ method, url = '' }: IncomingMessage): boolean =>
+  method === 'POST' && /\/(?:suppliers|products|batches)(?:\?|$)/.test(url);
+
+const totalOf = async (client: Client): Promise<unknown> =>
+  (await client.get('/suppliers?limit=1')).body['total'];
+
+async function savedBy(page: Page, pressed: Locator): Promise<{ name: string; text: string }> {
+  const downloading = page.waitForEvent('download');
+  await press(pressed);
+  const download = await downloading;
+  return { name: download.suggestedFilename(), text: await readFile(await download.path(), 'latin1') };
+}
+
+const inKeptLoads = (work: string): string => `new Promise((resolve) => {
+  const opening = indexedDB.open('integration-sync');
+  opening.onsuccess = () => {
+    const transaction = opening.result.transaction(['loads', 'pieces', 'history'], 'readwrite');
+    ${work}
+  };
+})`;
+/** Leaves the database open. */
+const keepAnother = inKeptLoads(`
+    transaction.objectStore('loads').put({}, 'another');
+    transaction.oncomplete = () => resolve();`);
+const keptKeys = inKeptLoads(`
+    const all = ['loads', 'pieces', 'history'].map((store) => transaction.objectStore(store).getAllKeys());
+    transaction.oncomplete = () => {
+      opening.result.close();
+      resolve(all.flatMap(({ result }) => result));
+    };`);
+
+describe.each(browsers)('the view "Load a file" in %s', (chromium) => {
+  const stack = new AsyncDisposableStack();
+  let system: Stack;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    system = stack.use(await startTestStack({ environment: { CONSOLE: 'on' } }));
+    browser = stack.use(await openBrowser(chromium));
+  });
+  afterAll(() => stack.disposeAsync());
+
+  interface Opened extends OpenedPage {
+    client: Client;
+    files: Locator;
+  }
+
+  interface Opening {
+    client?: Client;
+    scope?: string;
+    at?: string;
+    /** Opens a tab beside this one. */
+    beside?: Page;
+  }
+
+  /** The view, of an integration that no other test knows. */
+  async function open({
+    client = openClient(system),
+    scope,
+    at = system.gateway,
+    beside,
+  }: Opening = {}): Promise<Opened> {
+    const token = system.token({
+      integration: client.integration,
+      ...(scope === undefined ? {} : { scope }),
+    });
+    const opened =
+      beside === undefined
+        ? await browser.open({ viewport: { width: 1280, height: 900 } })
+        : await browser.openTab(beside);
+    await opened.page.goto(`${at}/console#token=${token}`);
+    await goTo(opened.page, '#/load');
+    return { ...opened, client, files: opened.page.getByLabel('Files', { exact: true }) };
+  }
+
+  // Setup: a list of suppliers as a German system exports it, whose headers fit nothing, and products that name them, dropped first.
+  // Timeline: a person corrects how a file was read, checks and loads it, loads the repaired row, archives what no file has.
+  // What this proves: a person without a terminal loads files by the keyboard, with what the loader reads and says.
+  it('loads files of a German system, and their repaired rejects', { timeout: 120_000 }, async () => {
+    const { page, client, complaints, requested, files } = await open();
+    await client.post('/suppliers', { suppliers: [supplier('OLD-1')] });
+    await files.setInputFiles([
+      csv('products.csv', 'externalId,name,supplierExternalId\nP-1,Oak,L-1\nP-2,Ash,L-9\n'),
+      csv(
+        'lieferanten.csv',
+        Buffer.from('Nummer;Firma;Land\r\nL-1;S\u00e4ge =1;DE\r\nL-2;Holz;Nirgendwo\r\n', 'latin1'),
+      ),
+      csv('notes.ods', 'x'),
+    ]);
+    await page.getByText(/^lieferanten\.csv: its name begins with none of suppliers/).waitFor();
+    await page.getByText(/^notes\.ods/).waitFor();
+    const list = page.getByRole('region', { name: 'lieferanten.csv', exact: true });
+    await choose(list.getByRole('combobox', { name: 'Kind (--kind)' }), 'suppliers');
+    await list.getByText('No column is “externalId” and “name”, which suppliers need').waitFor();
+    expect(await button(page, 'Load').isDisabled()).toBe(true);
+    for (const [column, field] of [
+      ['column 1, Nummer', 'externalId'],
+      ['column 2, Firma', 'name'],
+      ['column 3, Land', 'country'],
+    ] as const) {
+      await choose(list.getByRole('combobox', { name: `The field of ${column}` }), field);
+      await expect
+        .poll(() => list.getByRole('combobox', { name: `The field of ${column}` }).inputValue())
+        .toBe(field);
+    }
+    await list.getByText(/windows-1252, as in "L-1;Säge =1;DE"/).waitFor();
+    await list.getByText('2 rows', { exact: true }).waitFor();
+    await takePicture(page, 'console-load', 960);
+    await expectNoFindings(page);
+    await press(button(page, 'Check'));
+    await page.getByText(/^Checked: 4 of 4 rows in/).waitFor();
+    const planned = page.getByRole('region', { name: 'What would become of the rows' });
+    await planned.getByRole('row', { name: 'lieferanten.csv 1 0 0 1' }).waitFor();
+    await planned.getByRole('row', { name: 'products.csv 1 0 0 1' }).waitFor();
+    expect((await client.get('/suppliers')).body['total']).toBe(1);
+
+    await press(button(page, 'Load'));
+    await page.getByText(/^Loaded: 4 of 4 rows in/).waitFor();
+    const why = page.getByRole('region', { name: 'Why rows are rejected' });
+    await why.getByRole('row', { name: /got "Nirgendwo" lieferanten\.csv: row 3$/ }).waitFor();
+    await why.getByRole('row', { name: /"L-9" not found.* products\.csv: row 3$/ }).waitFor();
+    await expectNoFindings(page);
+    await takePicture(page, 'console-loaded', 960);
+    const results = await savedBy(page, button(page, 'Save the results, with internalId'));
+    expect(results.text.split('\r\n').map((line) => line.replace(/,[^,]+,(?=created)/, ',id,'))).toEqual([
+      'file,row,externalId,internalId,status',
+      'lieferanten.csv,2,L-1,id,created',
+      'lieferanten.csv,3,L-2,,rejected',
+      'products.csv,2,P-1,id,created',
+      'products.csv,3,P-2,,rejected',
+      '',
+    ]);
+    const rejects = await savedBy(
+      page,
+      page.getByRole('row', { name: /^lieferanten/ }).getByRole('button', { name: 'Save its rejected rows' }),
+    );
+    expect(rejects).toEqual({
+      name: 'lieferanten-rejects.csv',
+      text: expect.stringMatching(/^Nummer;Firma;Land;#row;#reason\r\nL-2;Holz;Nirgendwo;3;/),
+    });
+    for (const name of ['lieferanten.csv', 'products.csv']) await press(button(page, `Leave out ${name}`));
+    await files.setInputFiles([
+      csv(rejects.name, Buffer.from(rejects.text.replace('Nirgendwo', 'SE'), 'latin1')),
+    ]);
+    await page.getByText('rejected rows', { exact: true }).waitFor();
+    await press(button(page, 'Load'));
+    await page.getByText(/^Loaded: 1 of 1 row in/).waitFor();
+
+    await press(button(page, 'Show them'));
+    await page.getByText('suppliers: 1 of 3 records were not in the last load.').waitFor();
+    await page.getByText('suppliers: OLD-1').first().waitFor();
+    const archiving = page.getByRole('button', { name: 'Archive 1 record …' });
+    const dialog = page.getByRole('dialog');
+    await press(archiving);
+    await expectNoFindings(page);
+    await press(dialog.getByRole('button', { name: 'Archive 1 record', exact: true }));
+    await page.getByText(/1 of 3 records were not in the last load, more than 10 %/).waitFor();
+    await press(archiving);
+    await dialog.getByRole('spinbutton').fill('40');
+    await press(dialog.getByRole('button', { name: 'Archive 1 record', exact: true }));
+    await page.getByText(/were not in the last load, and are archived now/).waitFor();
+    const { body } = await client.get('/suppliers?details=true');
+    expect(
+      (body['entities'] as { externalId: string; syncStatus: string; name: string }[]).map(
+        ({ externalId, syncStatus, name }) => [externalId, syncStatus, name],
+      ),
+    ).toEqual(
+      expect.arrayContaining([
+        ['OLD-1', 'ARCHIVED', 'OLD-1'],
+        ['L-1', 'SYNCED', 'Säge =1'],
+        ['L-2', 'SYNCED', 'Holz'],
+      ]),
+    );
+    expect(complaints).toEqual([]);
+    expect(new Set(requested.map((url) => new URL(url).origin))).toEqual(new Set([system.gateway]));
+    await page.context().close();
+  });
+
+  // Setup: a file of 12,000 rows.
+  // Timeline: loaded, stopped, gone on with, cut off by a new load of the page, chosen again, gone on with under another token.
+  // What this proves: a page that is closed on the way asks first, and loses and doubles no row.
+  it(
+    'goes on with a load after a stop, and after the page was loaded again',
+    { timeout: 120_000 },
+    async () => {
+      const { page, client, files } = await open();
+      const asked: string[] = [];
+      page.on('dialog', (dialog) => {
+        asked.push(dialog.type());
+        void dialog.accept();
+      });
+      const rows = 12_000;
+      const lines = Array.from(
+        { length: rows },
+        (_, at) => `S-${at},Name ${at}${at % 1_000 === 7 ? ',x' : ''}`,
+      );
+      const file = csv('suppliers.csv', ['externalId,name', ...lines, ''].join('\n'));
+      await files.setInputFiles([file]);
+      await press(button(page, 'Load'));
+      const progress = page.getByRole('progressbar');
+      const moved = async (from = 0): Promise<number> => {
+        await expect
+          .poll(async () => Number(await progress.getAttribute('value')), { interval: 20 })
+          .toBeGreaterThan(from);
+        return Number(await progress.getAttribute('value'));
+      };
+      await moved();
+      await press(button(page, 'Stop'));
+      await page.getByText(/^Stopped after/).waitFor();
+      const before = Number(await progress.getAttribute('value'));
+      expect(before).toBeLessThan(rows);
+      await press(button(page, 'Go on'));
+      await moved(before);
+      await page.reload();
+      expect(asked).toEqual(['beforeunload']);
+      await page.getByRole('heading', { name: 'A load was interrupted' }).waitFor();
+      expect(await button(page, 'Go on').isDisabled()).toBe(true);
+      await files.setInputFiles([csv('suppliers.csv', 'externalId,name\nS-1,One\n')]);
+      await page
+        .getByText('suppliers.csv is not what it was when the load began: Load begins anew.')
+        .waitFor();
+      expect(await button(page, 'Go on').isDisabled()).toBe(true);
+      await files.setInputFiles([file]);
+      await expect.poll(() => button(page, 'Go on').isEnabled()).toBe(true);
+      await press(button(page, 'Go on'));
+      await page.getByText(/^Loaded: 12,000 of 12,000 rows in/).waitFor({ timeout: 60_000 });
+      const { body } = await client.get('/suppliers?limit=1');
+      expect(body['total']).toBe(rows - 12);
+      const rejects = await savedBy(page, page.getByRole('button', { name: 'Save its rejected rows' }));
+      expect(
+        rejects.text
+          .trimEnd()
+          .split('\r\n')
+          .slice(1)
+          .map((line) => line.split(',')[0]),
+      ).toEqual(Array.from({ length: 12 }, (_, at) => `S-${at * 1_000 + 7}`));
+      const results = await savedBy(page, button(page, 'Save the results, with internalId'));
+      const listed = results.text
+        .trimEnd()
+        .split('\r\n')
+        .slice(1)
+        .map((line) => line.split(',')[2]);
+      expect(listed).toEqual(Array.from({ length: rows }, (_, at) => `S-${at}`));
+      expect(await page.evaluate<unknown[]>('indexedDB.databases()')).toHaveLength(1);
+      // A load of another integration, which another tab has open, stays.
+      await page.evaluate(keepAnother);
+      await press(button(page, 'Sign out'));
+      await expect.poll(() => page.evaluate<unknown[]>(keptKeys)).toEqual(['another']);
+      await page.context().close();
+    },
+  );
+
+  it('goes on with a load under the next token, and sends no accepted row twice', async () => {
+    const client = openClient(system);
+    // After four pushes the token of the page is refused.
+    let former: string | undefined;
+    let pushes = 0;
+    const pushed: string[] = [];
+    await using behind = await openPrefix(system.gateway, '', (asked) => {
+      if (!isPush(asked)) return undefined;
+      const { authorization = '' } = asked.headers;
+      former ??= authorization;
+      pushes += 1;
+      pushed.push(authorization);
+      return pushes > 4 && authorization === former ? { status: 401 } : undefined;
+    });
+    const { page, files } = await open({ client, at: behind.url });
+    await files.setInputFiles([numbered(12_000)]);
+    await press(button(page, 'Load'));
+    const key = page.locator('input[type=password]');
+    await key.waitFor({ timeout: 30_000 });
+    await page.getByText(/needs another one\.$/).waitFor({ timeout: 30_000 });
+    const next = system.token({ integration: client.integration, ttlSeconds: 600 });
+    await key.fill(next);
+    await key.press('Enter');
+    await page.getByText(/^Loaded: 12,000 of 12,000 rows in/).waitFor({ timeout: 60_000 });
+    expect(await totalOf(client)).toBe(12_000);
+    // 24 pushes have 500 rows each: none is sent twice but those that were refused.
+    expect(pushed.filter((one) => one === `Bearer ${next}`)).toHaveLength(20);
+    await page.context().close();
+  });
+
+  it('waits while the service is down, refuses more requests or cannot be reached, and sends no accepted row twice', async () => {
+    let refusal: Refusal | undefined = { status: 503 };
+    let accepted = 0;
+    await using behind = await openPrefix(system.gateway, '', (asked) => {
+      if (!isPush(asked)) return undefined;
+      // The first push of a load goes alone.
+      const answer = accepted === 0 ? undefined : refusal;
+      if (answer === undefined) accepted += 1;
+      return answer;
+    });
+    const { page, client, files } = await open({ at: behind.url });
+    await files.setInputFiles([numbered(3_000)]);
+    await press(button(page, 'Load'));
+    await page.getByText('The service answers 503. The load asks again for five minutes.').waitFor();
+    refusal = { status: 429, headers: { 'retry-after': '1' } };
+    await page.getByText('The service answers 429. The load asks again for five minutes.').waitFor();
+    await page.context().setOffline(true);
+    await page.getByText('The service does not answer. The load asks again for five minutes.').waitFor();
+    refusal = undefined;
+    await page.context().setOffline(false);
+    await page.getByText(/^Loaded: 3,000 of 3,000 rows in/).waitFor({ timeout: 30_000 });
+    expect(accepted).toBe(6);
+    expect(await totalOf(client)).toBe(3_000);
+    await page.context().close();
+  });
+
+  it('names the scope that a token has lost during a load, and goes on once the token has it', async () => {
+    const client = openClient(system);
+    const reading = system.token({ integration: client.integration, scope: 'integration:suppliers:read' });
+    let pushes = 0;
+    let isNarrowed = true;
+    await using behind = await openPrefix(system.gateway, '', (asked) => {
+      if (!isPush(asked)) return undefined;
+      pushes += 1;
+      if (isNarrowed && pushes > 1) asked.headers.authorization = `Bearer ${reading}`;
+      return undefined;
+    });
+    const { page, files } = await open({ client, at: behind.url });
+    await files.setInputFiles([numbered(2_000)]);
+    await press(button(page, 'Load'));
+    await page.getByText('403: the key lacks the scope integration:suppliers:write.').waitFor();
+    await page.getByText(/^Stopped after 500 of 2,000 rows\./).waitFor();
+    isNarrowed = false;
+    await press(button(page, 'Go on'));
+    await page.getByText(/^Loaded: 2,000 of 2,000 rows in/).waitFor();
+    expect(await totalOf(client)).toBe(2_000);
+    await page.context().close();
+  });
+
+  it('says that a file was changed or has gone since it was chosen, and loads the one that is chosen next', async () => {
+    await using folder = await temporaryFolder();
+    const path = join(folder.path, 'suppliers.csv');
+    const { page, client, files } = await open();
+    await writeFile(path, 'externalId,name\nS-1,One\n');
+    await files.setInputFiles(path);
+    await press(button(page, 'Check'));
+    await page.getByText(/^Checked: 1 of 1 row in/).waitFor();
+    await writeFile(path, 'externalId,name\nS-1,Two\n');
+    // Browsers compare whole seconds.
+    await utimes(path, 0, 1_700_000_000);
+    const words = page.getByText(
+      'suppliers.csv cannot be read: it is not what it was, or has gone. Choose it once more.',
+    );
+    await press(button(page, 'Load'));
+    await words.waitFor();
+    await rm(path);
+    await press(button(page, 'Check'));
+    await page.getByText(/^Stopped after/).waitFor();
+    await words.waitFor();
+    expect(await totalOf(client)).toBe(0);
+    await writeFile(path, 'externalId,name\nS-1,Two\n');
+    await files.setInputFiles(path);
+    await press(button(page, 'Load'));
+    await page.getByText(/^Loaded: 1 of 1 row in/).waitFor();
+    expect((await client.get('/suppliers')).body['entities']).toMatchObject([{ name: 'Two' }]);
+    await page.context().close();
+  });
+
+  // Setup: two tabs of one integration, of which the first loads, and its pushes wait at a proxy.
+  // What this proves: the second tab says that the first one loads, and neither of them loses what the other has loaded.
+  it('loads in one tab at a time, and another tab says so', async () => {
+    const client = openClient(system);
+    const held = Promise.withResolvers<undefined>();
+    await using behind = await openPrefix(system.gateway, '', (asked) =>
+      isPush(asked) ? held.promise : undefined,
+    );
+    const first = await open({ client, at: behind.url });
+    const early = await open({ client, at: behind.url, beside: first.page });
+    await early.files.setInputFiles([csv('products.csv', 'externalId,name\nP-1,Oak\n')]);
+    await first.files.setInputFiles([numbered(600)]);
+    await press(button(first.page, 'Load'));
+    await first.page.getByRole('progressbar').waitFor();
+    const second = await open({ client, at: behind.url, beside: first.page });
+    await second.page.getByText('Another tab loads files of this integration.', { exact: true }).waitFor();
+    await second.files.setInputFiles([numbered(600)]);
+    await press(button(second.page, 'Load'));
+    await second.page
+      .getByText('Another tab loads files of this integration: wait until it has ended.')
+      .waitFor();
+    expect(await second.page.getByRole('heading', { name: 'A load was interrupted' }).count()).toBe(0);
+    held.resolve(undefined);
+    await first.page.getByText(/^Loaded: 600 of 600 rows in/).waitFor();
+    await second.page
+      .getByText('Another tab loads files of this integration.', { exact: true })
+      .waitFor({ state: 'detached' });
+    await press(button(second.page, 'Load'));
+    await second.page.getByText(/^Loaded: 600 of 600 rows in/).waitFor();
+    await second.page.getByRole('row', { name: 'suppliers.csv 0 0 600 0' }).waitFor();
+    expect(await second.page.getByText('Another tab loads files of this integration').count()).toBe(0);
+    await press(button(early.page, 'Load'));
+    await early.page.getByText(/^Loaded: 1 of 1 row in/).waitFor();
+    await early.page.getByText(/no row of the last load of suppliers, products named/).waitFor();
+    await first.page.context().close();
+  });
+
+  it('takes forty dropped files, and says of a folder that its files are to be dropped', async () => {
+    await using folder = await temporaryFolder();
+    const exports = join(folder.path, 'exports');
+    await mkdir(exports);
+    const paths = Array.from({ length: 40 }, (_, at) => join(folder.path, `suppliers-${at}.csv`));
+    await Promise.all(paths.map((path, at) => writeFile(path, `externalId,name\nS-${at},One\n`)));
+    const { page, client, complaints } = await open();
+    await drop(page.getByRole('region', { name: 'Choosing files' }), [exports, ...paths]);
+    await page.getByText('exports is a folder: drop its files.').waitFor();
+    await page.getByRole('region', { name: 'suppliers-39.csv', exact: true }).waitFor();
+    await expect.poll(() => button(page, 'Load').isEnabled()).toBe(true);
+    await press(button(page, 'Load'));
+    await page.getByText(/^Loaded: 40 of 40 rows in/).waitFor({ timeout: 20_000 });
+    expect(await totalOf(client)).toBe(40);
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  it('refuses files that cannot be loaded, each by its name, and loads the others', async () => {
+    const { page, client, files } = await open();
+    const compound = Buffer.from('d0cf11e0a1b11ae1', 'hex');
+    await files.setInputFiles([
+      csv('suppliers-empty.csv', ''),
+      csv('suppliers-password.xlsx', Buffer.concat([compound, Buffer.alloc(600)])),
+      csv('suppliers-old.xls', Buffer.concat([compound, Buffer.alloc(600)])),
+      csv('suppliers.csv', 'externalId,name\nS-1,One\n'),
+      csv('suppliers.csv', 'externalId,name\nS-2,Two\n'),
+    ]);
+    for (const words of [
+      'suppliers-empty.csv is empty.',
+      /^suppliers-password\.xlsx has a password, or is a workbook of Excel 97/,
+      /^suppliers-old\.xls is a workbook of Excel 97 \(\.xls\), or has a password/,
+      'Two files are named suppliers.csv: rename one of them.',
+    ])
+      await page.getByRole('alert').filter({ hasText: words }).waitFor();
+    await expect.poll(() => button(page, 'Load').isEnabled()).toBe(true);
+    await press(button(page, 'Load'));
+    await page.getByText(/^Loaded: 1 of 1 row in/).waitFor();
+    expect((await client.get('/suppliers')).body['entities']).toMatchObject([{ externalId: 'S-1' }]);
+    const map = page.getByLabel('Map', { exact: true });
+    await map.setInputFiles([csv('map.json', 'no map')]);
+    await page.getByRole('alert').filter({ hasText: 'The map map.json is no JSON' }).waitFor();
+    await page.context().close();
+  });
+
+  it('takes odd names of columns and cells as text, in the page and in what it saves', async () => {
+    const { page, client, complaints, files } = await open();
+    const markup = '<img src=x onerror=alert(1)>';
+    const command = "=cmd|' /C calc'!A0";
+    const odd = csv('suppliers.csv', `__proto__,${markup},constructor\n${command},${markup},x\nS-2,,y\n`);
+    await files.setInputFiles([odd]);
+    const list = page.getByRole('region', { name: 'suppliers.csv', exact: true });
+    const fieldOf = (column: string): Locator =>
+      list.getByRole('combobox', { name: `The field of ${column}`, exact: true });
+    for (const [column, field] of [
+      ['column 1, __proto__', 'externalId'],
+      [`column 2, ${markup}`, 'name'],
+    ] as const) {
+      await choose(fieldOf(column), field);
+      await expect.poll(() => fieldOf(column).inputValue()).toBe(field);
+    }
+    const map = await savedBy(page, button(page, 'Save the map'));
+    await press(button(page, 'Leave out suppliers.csv'));
+    await page.getByLabel('Map', { exact: true }).setInputFiles([csv(map.name, map.text)]);
+    await files.setInputFiles([odd]);
+    await expect.poll(() => fieldOf('column 1, __proto__').inputValue()).toBe('externalId');
+    await press(button(page, 'Load'));
+    await page.getByText(/^Loaded: 2 of 2 rows in/).waitFor();
+    expect((await client.get('/suppliers')).body['entities']).toMatchObject([
+      { externalId: command, name: markup },
+    ]);
+    const results = await savedBy(page, button(page, 'Save the results, with internalId'));
+    expect(results.text.split('\r\n')[1]).toMatch(/^suppliers\.csv,2,'=cmd/);
+    const rejects = await savedBy(page, button(page, 'Save its rejected rows'));
+    expect(rejects.text.split('\r\n')[0]).toBe(`__proto__,${markup},constructor,#row,#reason`);
+    expect(await page.locator('#console img').count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  it('checks a file with the scope of reading, and names the scope that a load needs', async () => {
+    const { page, client, files } = await open({ scope: 'integration:suppliers:read' });
+    await client.post('/suppliers', { suppliers: [supplier('S-1', 'Name 1')] });
+    await files.setInputFiles([numbered(3)]);
+    await page.getByText('Load needs integration:suppliers:write').waitFor();
+    expect(await button(page, 'Load').isDisabled()).toBe(true);
+    await press(button(page, 'Check'));
+    await page.getByText(/^Checked: 3 of 3 rows in/).waitFor();
+    await page.getByRole('row', { name: 'suppliers.csv 2 0 1 0' }).waitFor();
+    expect(await totalOf(client)).toBe(1);
+    await page.context().close();
+    const other = await open({ client, scope: 'integration:products:read' });
+    await other.files.setInputFiles([numbered(3)]);
+    await other.page.getByText('Check needs integration:suppliers:read').waitFor();
+    expect(await button(other.page, 'Check').isDisabled()).toBe(true);
+    await other.page.context().close();
+  });
+});
