@@ -103,7 +103,7 @@ const ofWebhooks: readonly MetricRow[] = [
   },
   {
     metrics: [counter('webhook_partitions_lost_total'), gauge('webhook_silence_seconds')],
-    says: 'Partitions that others took from this living replica, and after which silence they do: 2.5 s, up to 20 s within 10 min of such a takeover.',
+    says: 'Partitions that others took from this living replica, and after which silence they do: 2.5 s, and 20 s within 10 min of such a takeover.',
   },
   {
     metrics: [counter('webhook_disabled_total', 'reason'), gauge('webhook_endpoints_disabled')],
