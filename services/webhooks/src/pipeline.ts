@@ -92,6 +92,8 @@ interface PipelineOptions extends Pick<Resources, 'bus' | 'store' | 'metrics' | 
   streamReset: Pick<StreamReset, 'lower'>;
   vault: Vault;
   send: Send;
+  /** The id of this replica; random, except in tests. */
+  self?: string;
   /** Ends writes of outcomes that wait for MongoDB. */
   signal: AbortSignal;
   log: Log;
@@ -157,7 +159,7 @@ async function openParts(options: PipelineOptions, starting: AsyncDisposableStac
   const stream = new LogStream({ bus, store, beforeReading: options.streamReset.lower, log });
   await stream.refresh();
   options.addNotes(() => stream.restores.notes());
-  const replicas = starting.use(openReplicas(bus));
+  const replicas = starting.use(openReplicas(bus, options.self));
   const offsets = await openOffsets(store, stream);
   const cache = openEndpointCache(endpoints, vault, config.WEBHOOK_ENDPOINTS_REMEMBERED);
   return {

@@ -29,13 +29,13 @@ const operations = new Set([
 const chained = new Set(['sort', 'skip', 'limit', 'hint', 'project']);
 
 export interface Gates {
-  /** The operations that wait. */
+  /** The operations that wait until a test lets them run. */
   readonly waiting: Operation[];
-  /** How many operations run. */
-  running: number;
+  /** Operations that wait for no test, in the order in which they run: one at a time, so that their answers come in the same order. */
+  readonly free: Operation[];
   /** What a query finds, if the test knows that without MongoDB: periodic checks mostly find nothing. */
   known: (name: string, args: readonly unknown[]) => unknown[] | undefined;
-  /** Operations that wait for no test, such as periodic checks. */
+  /** Whether an operation waits for no test, such as that of a periodic check. */
   isFree: (name: string, args: readonly unknown[]) => boolean;
 }
 
@@ -50,21 +50,16 @@ export function gatedStore(store: Store, client: Client, gates: Gates, other: Ot
   const gate = <T>(name: string, args: readonly unknown[], work: () => Promise<T>): Promise<T> =>
     new Promise((resolve, reject) => {
       const run = async (isLost: boolean): Promise<void> => {
-        gates.running += 1;
         try {
           const answer = await work();
           if (isLost) reject(new Error('the connection to MongoDB broke'));
           else resolve(answer);
         } catch (error) {
           reject(error instanceof Error ? error : new Error('MongoDB failed', { cause: error }));
-        } finally {
-          gates.running -= 1;
         }
       };
-      const operation = { client, name, run };
-      if (gates.isFree(name, args) && !client.isCut) {
-        void run(false);
-      } else gates.waiting.push(operation);
+      const isFree = gates.isFree(name, args) && !client.isCut;
+      (isFree ? gates.free : gates.waiting).push({ client, name, run });
     });
 
   const cursorOf = (name: string, args: readonly unknown[], cursor: object): object =>

@@ -60,7 +60,14 @@ const troubling: ReadonlySet<Kind> = new Set([
   'a replica is cut off from MongoDB',
 ] as const);
 
-export async function play(store: Store, { inFlightMax, calm, isDead, steps }: Choices): Promise<string[]> {
+export interface Played {
+  /** The promises that were broken. */
+  broken: string[];
+  /** All that happened, without the names that a world draws for itself. */
+  history: string[];
+}
+
+export async function play(store: Store, { inFlightMax, calm, isDead, steps }: Choices): Promise<Played> {
   await using world = await openWorld({ store, inFlightMax });
   const troubles: Troubles = { cuts: 0, lostAnswers: 0, stops: 0 };
   await world.push(3);
@@ -77,9 +84,7 @@ export async function play(store: Store, { inFlightMax, calm, isDead, steps }: C
     if (then === 'in order') await world.flow();
   }
   const left = await settle(world);
-  const trace = process.env['TRACE'] === undefined ? [] : [JSON.stringify(steps), ...traceOf(world)];
-  const all = [...left, ...broken(world, troubles)];
-  return all.length === 0 ? [] : [...all, ...trace];
+  return { broken: [...left, ...broken(world, troubles)], history: historyOf(world) };
 }
 
 /** Runs what replicas have sent to MongoDB, and breaks their connections before the answers come. */
@@ -197,7 +202,7 @@ async function isAtRest({ offsets, integration, endpoints, endpointId }: World):
   return stored?.isBehind !== true || endpoint?.active !== true;
 }
 
-const traceOf = ({ attempts, stored, asked }: World): string[] => [
+const historyOf = ({ attempts, stored, asked }: World): string[] => [
   ...attempts.map(
     ({ replica, eventId, number, begunAt, endedAt, answer, url }) =>
       `${begunAt}–${endedAt ?? ''} ${replica.name} ${eventId} ${number} ${answer ?? 'in flight'} ${url}`,

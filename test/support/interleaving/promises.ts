@@ -132,7 +132,7 @@ function wrongEvents(world: World): string[] {
     const wrong = disablings.flatMap(({ epoch, at: disabledAt, owners: [first, last] }) => {
       const twice = deliveredBefore(disabledAt).filter(
         ({ replica, wasClosed, endedAt = 0 }) =>
-          wasClosed && replica.id === first && first === last && endedAt > world.ownedSince(disabledAt),
+          wasClosed && replica.name === first && first === last && endedAt > world.ownedSince(disabledAt),
       );
       return twice.length > 0 && isMissed(epoch)
         ? [`${id} counts as missed, though its owner delivered it`]

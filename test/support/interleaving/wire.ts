@@ -40,12 +40,6 @@ export class Wire {
   readonly #streams = new Map<string, StoredMessage[]>();
   readonly #listeners = new Set<Listener>();
   readonly #readers = new Set<() => void>();
-  #madeAt: Date;
-
-  /** `number` tells the streams of one wire from those of another. */
-  constructor(number: number) {
-    this.#madeAt = new Date(madeAt.getTime() + number);
-  }
 
   messages(stream: string): StoredMessage[] {
     return this.#streams.getOrInsertComputed(stream, () => []);
@@ -98,7 +92,7 @@ export class Wire {
       await connected();
       const messages = this.messages(stream);
       const lastAt = messages.at(-1)?.storedAt ?? new Date(0);
-      return { madeAt: this.#madeAt, firstSequence: 1, lastSequence: messages.length, lastAt };
+      return { madeAt, firstSequence: 1, lastSequence: messages.length, lastAt };
     };
     const bus = {
       get reconnects() {

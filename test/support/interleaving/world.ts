@@ -1,6 +1,5 @@
 // Two replicas of webhooks, whose partition one of them owns, and the callers of one endpoint. Time, MongoDB's answers, NATS and the
 // receiver do nothing until a test lets them, so that a test draws the interleaving. MongoDB is real.
-import { randomBytes } from 'node:crypto';
 import {
   type EventKind,
   eventBatchesStream,
@@ -23,6 +22,8 @@ import { openVault } from '../../../services/webhooks/src/secrets/vault.ts';
 import type { Attempted, Send } from '../../../services/webhooks/src/sending/send.ts';
 import { secretKey } from '../webhooks.ts';
 import { type Client, type Gates, gatedStore, type Operation } from './gates.ts';
+import { rememberReads } from './reads.ts';
+import { openTurns } from './turns.ts';
 import { type Link, Wire } from './wire.ts';
 
 export type Answer = 'succeeded' | 'failed' | 'gone' | 'not sent';
@@ -45,7 +46,6 @@ export interface Attempt {
 
 export interface Replica {
   readonly name: string;
-  readonly id: string;
   readonly link: Link;
   readonly client: Client;
   isGone: boolean;
@@ -86,30 +86,35 @@ const config = {
 };
 const rest = 'rest';
 const deadlineMs = 10_000;
-const turns = 4;
-let worlds = 0;
+/** The replicas' ids. The first owns the partition of the integration, as long as both live. */
+const names = ['A', 'B'];
+const endpointId = 'wh_000000000001';
+const integration = firstOwned();
+const partition = partitionOf(integration);
+const collections = ['endpoints', 'offsets', 'partitions', 'replicas', 'revisions', 'streams'].map(
+  (name) => `webhook_${name}`,
+);
 
 export interface WorldOptions {
   store: Store;
   inFlightMax?: number | undefined;
 }
 
-export async function openWorld({ store, inFlightMax }: WorldOptions) {
-  worlds += 1;
-  const wire = new Wire(worlds);
+export async function openWorld({ store: database, inFlightMax }: WorldOptions) {
+  const store = rememberReads(database);
+  const turns = openTurns();
+  const wire = new Wire();
   const stop = new AbortController();
   /** The sweep of unannounced disablings finds nothing unless the endpoint has one. */
   const known = (name: string, args: readonly unknown[]): unknown[] | undefined =>
     isSweep(name, args) && (stored.at(-1)?.endpoint?.unannounced.length ?? 0) === 0 ? [] : undefined;
-  const gates: Gates = { waiting: [], running: 0, isFree, known };
+  const gates: Gates = { waiting: [], free: [], isFree, known };
   const replicas: Replica[] = [];
   const attempts: Attempt[] = [];
   const pushed: { id: string; at: number; point: LogPoint }[] = [];
   const owners: { at: number; owner: string | null; term: number }[] = [];
   const asked: Asked[] = [];
   const stored: Stored[] = [];
-  const endpointId = `wh_${randomBytes(6).toString('hex')}`;
-  let integration = '';
   let step = 0;
   let lastStored = '';
   const endpoints = store.collection<Endpoint>('webhook_endpoints');
@@ -118,17 +123,21 @@ export async function openWorld({ store, inFlightMax }: WorldOptions) {
     wire.broadcast({ name: rest, isCut: false, reconnects: 0 }, 'webhooks.replica.alive', rest, {});
   }, 500);
 
+  /** Lets replicas work until all of them wait. */
   const quiet = async (): Promise<void> => {
-    for (let still = 0; still < turns; still += 1) {
-      await new Promise((resolve) => setImmediate(resolve));
-      if (gates.running > 0) still = -1;
+    await turns.ended();
+    for (let free = gates.free.shift(); free !== undefined; free = gates.free.shift()) {
+      await free.run(false);
+      await turns.ended();
     }
   };
 
+  /** Runs one timer after another. What follows from a timer ends before the next timer, however long MongoDB takes. */
   const pass = async (ms: number): Promise<void> => {
-    const part = Math.max(500, ms / 5);
-    for (let left = ms; left > 0; left -= part) {
-      await vi.advanceTimersByTimeAsync(Math.min(left, part));
+    const passing = { isOver: false };
+    setTimeout(() => (passing.isOver = true), ms);
+    while (!passing.isOver) {
+      vi.advanceTimersToNextTimer();
       await quiet();
     }
   };
@@ -148,7 +157,7 @@ export async function openWorld({ store, inFlightMax }: WorldOptions) {
     const text = JSON.stringify(endpoint);
     if (text === lastStored) return;
     lastStored = text;
-    const claim = await claims.findOne({ _id: partitionOf(integration) });
+    const claim = await claims.findOne({ _id: partition });
     const owner = claim?.owner ?? null;
     if (claim !== null && owners.at(-1)?.term !== claim.term) owners.push({ at, owner, term: claim.term });
     stored.push({ at, by: client.name, endpoint, owner });
@@ -189,18 +198,12 @@ export async function openWorld({ store, inFlightMax }: WorldOptions) {
   const openReplica = async (name: string): Promise<Replica> => {
     const client = { name, isCut: false };
     const link = { name, isCut: false, reconnects: 0 };
-    const other = {
-      get partition() {
-        return partitionOf(integration);
-      },
-      owner: rest,
-      stream: '',
-    };
-    const gated = gatedStore(store, client, gates, other);
+    const gated = gatedStore(store, client, gates, { partition, owner: rest, stream: '' });
     const revisions = openRevisions(gated);
     let replica: Replica | undefined;
     const { promise: opened, resolve } = Promise.withResolvers<Replica>();
     const starting = startPipeline({
+      self: name,
       bus: wire.busOf(link),
       store: gated,
       metrics: { registry: new Registry() } as never,
@@ -219,7 +222,6 @@ export async function openWorld({ store, inFlightMax }: WorldOptions) {
     void starting.then((pipeline) => {
       replica = {
         name,
-        id: pipeline.replicas.self,
         link,
         client,
         isGone: false,
@@ -303,9 +305,7 @@ export async function openWorld({ store, inFlightMax }: WorldOptions) {
     wire,
     gates,
     endpointId,
-    get integration() {
-      return integration;
-    },
+    integration,
     get step() {
       return step;
     },
@@ -331,15 +331,12 @@ export async function openWorld({ store, inFlightMax }: WorldOptions) {
     async [Symbol.asyncDispose](): Promise<void> {
       clearInterval(beating);
       stop.abort(new Error('the test is over'));
-      await endpoints.deleteOne({ _id: endpointId });
+      turns[Symbol.dispose]();
+      // The next world begins with an empty database: it waits for no owner of this one.
+      await Promise.all(collections.map((name) => store.collection(name).deleteMany({})));
     },
   };
-  const opened = [await flowUntil(openReplica('A')), await flowUntil(openReplica('B'))];
-  const shared = assign(opened.map(({ id }) => id));
-  for (let n = 0; integration === ''; n += 1) {
-    const name = `acme-${worlds}-${n}-${randomBytes(3).toString('hex')}`;
-    if (shared[partitionOf(name)] === opened[0]?.id) integration = name;
-  }
+  for (const name of names) await flowUntil(openReplica(name));
   const endpoint = newEndpoint({
     id: endpointId,
     integration,
@@ -352,7 +349,7 @@ export async function openWorld({ store, inFlightMax }: WorldOptions) {
   await endpoints.insertOne(endpoint);
   await openRevisions(store).changed(integration);
   await look({ client: { name: 'test', isCut: false } }, step);
-  for (let tries = 0; tries < 40 && !(await isOwned(store, integration, opened[0]?.id)); tries += 1) {
+  for (let tries = 0; tries < 40 && !(await isOwned(store)); tries += 1) {
     await flow();
     await pass(500);
   }
@@ -361,6 +358,11 @@ export async function openWorld({ store, inFlightMax }: WorldOptions) {
 }
 
 export type World = Awaited<ReturnType<typeof openWorld>>;
+
+function firstOwned(): string {
+  const owners = assign(names);
+  for (let n = 0; ; n += 1) if (owners[partitionOf(`acme-${n}`)] === names[0]) return `acme-${n}`;
+}
 
 /** Checks, and the writes of floors and claims, run by themselves: what a test draws is about the endpoint. */
 const isFree = (name: string, args: readonly unknown[]): boolean =>
@@ -378,9 +380,9 @@ interface StoredClaim {
   term: number;
 }
 
-async function isOwned(store: Store, integration: string, owner: string | undefined): Promise<boolean> {
+async function isOwned(store: Store): Promise<boolean> {
   const claims = store.collection<StoredClaim>('webhook_partitions');
-  return (await claims.findOne({ _id: partitionOf(integration) }))?.owner === owner;
+  return (await claims.findOne({ _id: partition }))?.owner === names[0];
 }
 
 const attemptedOf = (answer: Exclude<Answer, 'not sent'>, at: Date): Attempted => ({

@@ -36,9 +36,8 @@ interface Heard extends Sign {
   opens: boolean;
 }
 
-export function openReplicas(bus: Pick<Bus, 'broadcast' | 'listen'>) {
-  /** The id of this process. */
-  const self: string = randomUUID();
+/** `self` is the id of this process. */
+export function openReplicas(bus: Pick<Bus, 'broadcast' | 'listen'>, self: string = randomUUID()) {
   const own = openOwnBeats();
   const takeovers = openTakeovers();
   let onChange: (() => void) | undefined;
