@@ -1,54 +1,22 @@
-// The wiring between the stream EVENT_BATCHES (the log) and the receivers:
+// The wiring between the stream EVENT_BATCHES (the log) and the receivers. One replica owns a partition of the log (owning/), and alone
+// delivers its events:
 //
-//   EVENT_BATCHES ──▶ reader ──▶ integrations ──▶ endpoint queues ──▶ scheduler ──▶ attempt ──▶ receiver
-//                        ▲       (one look-up of   (a cursor into      (fair among   │
-//                        │     changed endpoints)   the window each)   integrations) ▼
-//                    ownership                           │                        (failures) ─▶ webhook_endpoints
-//                        ▲                               ▼                        attempt log ──▶ ATTEMPTS
-//                        ▼                            progress ──▶ webhook_offsets (of endpoints that are behind),
-//        webhook_partitions (claims, each with a first floor)      webhook_replicas (floors)
+//   EVENT_BATCHES ──▶ LogReader ──▶ Integrations ──▶ EndpointQueue ──▶ Scheduler ──▶ Attempts ──▶ receiver
+//                                                          │                            └──▶ webhook_endpoints (failures), ATTEMPTS
+//                                                          └──▶ Progress ──▶ webhook_offsets, webhook_replicas (floors)
 //
-// One replica owns a partition of the log, and alone begins deliveries of its events. The owner gives the partition back when the owner
-// stops, or when the assignment over the living replicas names another replica. An owner that is silent on NATS for 2.5 s or more
-// (owning/silence.ts) loses the partition. The new owner reads webhook_offsets and webhook_replicas once. Its claim keeps the last
-// stored floor as its first floor, and it begins there. So receivers get the events that the old owner delivered after that floor a
-// second time (delivering/takeover.ts). After a silent owner, an endpoint whose caller set `inFlightMax` waits 10.5 s first, until no
-// attempt of that owner can be in flight. Floors and offsets are stored with the term of the owner's claim: a floor that an old owner
-// stores afterwards does not count, and its offset replaces none of a later term. No order of deliveries is promised.
-//
-//   a success   is stored only if it closes the circuit. After any other success only the floor moves past the event, or the offset
-//               of an endpoint that is behind.
-//   a failure   opens the circuit, and is stored in webhook_endpoints with the event's number of attempts and next time. Before
-//               that no attempt at the endpoint begins. The event is the trial: it alone is tried again, after 1, 5 and 30 s
-//               (later if the receiver asks with Retry-After), then given up. The next trial: delivering/endpoint-queue.ts.
-//               A failure does not count if another failure of the endpoint was counted while its attempt was in flight.
-//               It only uses up one of its event's four attempts, which the endpoint's offset stores. The event is due again
-//               after its own 1, 5 or 30 s, and waits for the trial to end while the circuit is open.
-//   the circuit is open from a registration, an enabling, a change of url or a counted failure to the next 2xx: one attempt at a time.
-//               While it is closed, 8 attempts are in flight, or as many as the endpoint's caller asks for.
-//   disabled    an endpoint is disabled by its caller, by ten counted failures in a row, or by a 410. Its undelivered
-//               events are missed, until a replay or a recovery (endpoints/recovery.ts) sends them. The same update
-//               notes the event `webhook.disabled`. If the replica dies before it publishes that event, another replica
-//               publishes it.
-//   a hand-back begins no attempt, waits 500 ms for those in flight, cuts the others off, and stores the floor and the offset of each
-//               endpoint with an undelivered event. An attempt that is cut off is not used up: the new owner makes it again, and
-//               a receiver that is slower than 500 ms may get the event twice.
-//   unheard     a replica that has not heard itself on NATS for 2 s begins no attempt, until it hears itself again and
-//               MongoDB confirms its claims.
-//   MongoDB     if MongoDB is away, deliveries go on, except at an endpoint whose failure waits to be stored. If an owner dies
-//               meanwhile, the next owner delivers the events again that were delivered since.
-//   killed      a killed process loses the attempt log of its last 0.1 s. The next owner delivers the events after the
-//               floor again.
-//
-//   step by step                               docs/architecture.md, The life of a delivery
-//   how a push becomes an event batch          docs/architecture.md, The life of a push
-//   which collection holds what                docs/architecture.md, What is durable
-//   which event is for which endpoint          matching/match.ts
-//   what an attempt means, and the schedule    delivering/delivery-state.ts
-//   what disables and enables an endpoint      endpoints/endpoint.ts
-//   how owners learn of a changed endpoint     delivering/integrations.ts (revisions), delivering/broadcasts.ts (sooner)
-//   a log that was created again or restored   log/stream.ts, log/restores.ts; delivering/endpoint-queue.ts (trials)
-//   what a test does, outside of all this      api/test-delivery.ts
+//   sequences    floors, offsets and trials are points of EVENT_BATCHES: the sequence of a batch, the index of an event. Cutoffs, after
+//                which an endpoint gets events, count in EVENTS: a batch names the sequence of its last event there (matching/cutoff.ts).
+//   matching     is done by the endpoint queue, once its cursor reaches a batch, and not by the reader (matching/match.ts).
+//   first        is, while the circuit is closed, the oldest due event, then the next event of the log; while it is open, the trial, else
+//                the oldest open event (endpoint-queue.ts). Integrations take turns, and so do endpoints of one (scheduler.ts).
+//   in flight    are 8 attempts at an endpoint, or as many as its caller asks for; 1 once its integration has half of its share, or half
+//                of the replica's bound, in flight (scheduler.ts). While the circuit is open: 1.
+//   replays      and recoveries add batches for one endpoint to EVENT_BATCHES. The reader reads these like others; cutoffs and kinds of
+//                events do not apply to them (api/replay-candidates.ts).
+//   an attempt   ends: delivery-state.ts decides what that means, attempt.ts stores a counted failure before another begins.
+//   a new owner  begins at the stored offset of an endpoint that is behind, else at the floor (takeover.ts, integrations.ts). So receivers
+//                get the events again that were delivered after the floor. No order of deliveries is promised.
 import { Failure, eventBatchesStream } from '@integration-sync/contracts';
 import type { Log } from '@integration-sync/runtime/log';
 import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';

@@ -8,7 +8,8 @@
 // Changes of one endpoint are recorded one after another. While one is being stored, no attempt at the endpoint begins. The owner
 // stores absolute values, on the condition that the endpoint is as the owner has applied it and that no later owner has stored a change.
 // So an update whose answer was lost is repeated without harm. If the condition fails, the owner reads the endpoint: it was deleted, or
-// has a later owner, or a newer version, which the owner applies and then decides again.
+// has a later owner, or a newer version, which the owner applies and then decides again. While MongoDB is away, deliveries go on, except at
+// an endpoint whose change waits to be stored.
 import type { Log } from '@integration-sync/runtime/log';
 import type { Retry } from '@integration-sync/runtime/retry';
 import { openSemaphore, type RunInTurn } from '@integration-sync/runtime/semaphore';

@@ -4,7 +4,8 @@
 //   ───────────────  ──────────────────────────────────────────────────────────────────────────────────────────────────
 //   taken            opens the queues of endpoints that are behind, at their offsets; reads from the floors on
 //   given back       stops reading, begins no attempt, waits 500 ms for attempts in flight, cuts the others off, and stores the
-//                    offsets
+//                    offsets. An attempt that is cut off is not used up: the new owner makes it again, and a receiver
+//                    that is slower than 500 ms may get the event twice
 //   lost             cuts attempts in flight off, and forgets the partitions
 import { setTimeout as wait } from 'node:timers/promises';
 import type { LogReader } from '../log/reader.ts';
