@@ -363,3 +363,21 @@ it('an event whose success waits for another change to be stored is not missed b
   });
   expect(missed).toEqual([]);
 });
+
+it.each([
+  ['is used up after a failure', failed, 0, [{ sequence: 1, index: 0, attempts: 1 }]],
+  ['is its event’s last after a fourth failure', failed, 3, []],
+  ['is its event’s last after a success', succeeded, 0, []],
+] as const)(
+  'an attempt whose outcome waits to be stored %s, for the next owner',
+  async (_, outcome, attempts, expected) => {
+    let open: readonly unknown[] | undefined;
+    await make({
+      outcome,
+      isCircuitClosed: false,
+      lookUp: ({ queue }) => Object.assign(queue.find({ sequence: 1, index: 0 }) ?? {}, { attempts }),
+      beforeStore: ({ queue }) => (open = queue.offset(0, 0).open),
+    });
+    expect(open).toMatchObject(expected);
+  },
+);

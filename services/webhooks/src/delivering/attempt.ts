@@ -155,8 +155,10 @@ export class Attempts {
   /** Undefined if the endpoint is deleted. */
   async #record(ended: EndedAttempt): Promise<Step | undefined> {
     const { queue, delivery, change, retryAfterMs } = ended;
-    // If the endpoint is disabled before this outcome has its turn, the event is not missed.
+    // MongoDB may not answer before the endpoint is disabled, or its partition is given back: a delivered event is not missed and is no
+    // event of the next owner, and a failed attempt is used up.
     delivery.isDelivered = change.verdict === 'succeeded';
+    if (!delivery.isDelivered) [delivery.attempts, delivery.dueAt] = [change.tried.attempts, ended.dueAt];
     if (retryAfterMs > 0) queue.restsUntil = Math.max(queue.restsUntil, performance.now() + retryAfterMs);
     while (queue.storing !== undefined) await queue.storing;
     let next = step(queue.state, change);

@@ -182,8 +182,10 @@ export class EndpointQueue {
     return next === 'end' ? first : Math.min(first, this.#cursor.sequence);
   }
 
+  /** For the next owner. The outcome of an attempt may still be being stored: its event may be delivered, or given up. */
   offset(nowMs: number, now: number): StoredOffset {
-    return this.#offsetOf(this.#open, nowMs, now);
+    const undelivered = this.#open.filter((one) => !one.isDelivered && !isGivenUp(one));
+    return this.#offsetOf(undelivered, nowMs, now);
   }
 
   #offsetOf(deliveries: readonly Delivery[], nowMs: number, now: number): StoredOffset {
