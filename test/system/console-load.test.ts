@@ -20,7 +20,10 @@ import { temporaryFolder } from '../support/folder.ts';
 import { openClient, startTestStack, type Client } from '../support/stack.ts';
 
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
-const supplier = (externalId: string, name = externalId) => ({ externalId, name });
+const supplier = (externalId: string, name = externalId) => ({
+  externalId,
+  name,
+});
 
 const csv = (name: string, text: string | Buffer) => ({
   name,
@@ -38,6 +41,31 @@ const numbered = (rows: number) =>
 const isPush = ({ method, url = '' }: IncomingMessage): boolean =>
   method === 'POST' && /\/(?:suppliers|products|batches)(?:\?|$)/.test(url);
 
+interface Stopping {
+  /** The number of the push with which it happens. */
+  at: number;
+  /** Whether that push reaches the service only after it, and else perhaps before it. */
+  isHeld: boolean;
+  reached: PromiseWithResolvers<void>;
+  over: PromiseWithResolvers<undefined>;
+}
+
+const stopAfter = (at: number, isHeld = true): Stopping => ({
+  at,
+  isHeld,
+  reached: Promise.withResolvers<void>(),
+  over: Promise.withResolvers<undefined>(),
+});
+
+/** Numbers from 0 to 1, the same ones for a seed. */
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
 const totalOf = async (client: Client): Promise<unknown> =>
   (await client.get('/suppliers?limit=1')).body['total'];
 
@@ -45,7 +73,10 @@ async function savedBy(page: Page, pressed: Locator): Promise<{ name: string; te
   const downloading = page.waitForEvent('download');
   await press(pressed);
   const download = await downloading;
-  return { name: download.suggestedFilename(), text: await readFile(await download.path(), 'latin1') };
+  return {
+    name: download.suggestedFilename(),
+    text: await readFile(await download.path(), 'latin1'),
+  };
 }
 
 const inKeptLoads = (work: string): string => `new Promise((resolve) => {
@@ -107,7 +138,11 @@ describe.each(browsers)('the view "Load a file" in %s', (chromium) => {
         : await browser.openTab(beside);
     await opened.page.goto(`${at}/console#token=${token}`);
     await goTo(opened.page, '#/load');
-    return { ...opened, client, files: opened.page.getByLabel('Files', { exact: true }) };
+    return {
+      ...opened,
+      client,
+      files: opened.page.getByLabel('Files', { exact: true }),
+    };
   }
 
   // Setup: a list of suppliers as a German system exports it, whose headers fit nothing, and products that name them, dropped first.
@@ -126,7 +161,10 @@ describe.each(browsers)('the view "Load a file" in %s', (chromium) => {
     ]);
     await page.getByText(/^lieferanten\.csv: its name begins with none of suppliers/).waitFor();
     await page.getByText(/^notes\.ods/).waitFor();
-    const list = page.getByRole('region', { name: 'lieferanten.csv', exact: true });
+    const list = page.getByRole('region', {
+      name: 'lieferanten.csv',
+      exact: true,
+    });
     await choose(list.getByRole('combobox', { name: 'Kind (--kind)' }), 'suppliers');
     await list.getByText('No column is “externalId” and “name”, which suppliers need').waitFor();
     expect(await button(page, 'Load').isDisabled()).toBe(true);
@@ -146,7 +184,9 @@ describe.each(browsers)('the view "Load a file" in %s', (chromium) => {
     await expectNoFindings(page);
     await press(button(page, 'Check'));
     await page.getByText(/^Checked: 4 of 4 rows in/).waitFor();
-    const planned = page.getByRole('region', { name: 'What would become of the rows' });
+    const planned = page.getByRole('region', {
+      name: 'What would become of the rows',
+    });
     await planned.getByRole('row', { name: 'lieferanten.csv 1 0 0 1' }).waitFor();
     await planned.getByRole('row', { name: 'products.csv 1 0 0 1' }).waitFor();
     expect((await client.get('/suppliers')).body['total']).toBe(1);
@@ -186,7 +226,9 @@ describe.each(browsers)('the view "Load a file" in %s', (chromium) => {
     await press(button(page, 'Show them'));
     await page.getByText('suppliers: 1 of 3 records were not in the last load.').waitFor();
     await page.getByText('suppliers: OLD-1').first().waitFor();
-    const archiving = page.getByRole('button', { name: 'Archive 1 record …' });
+    const archiving = page.getByRole('button', {
+      name: 'Archive 1 record …',
+    });
     const dialog = page.getByRole('dialog');
     await press(archiving);
     await expectNoFindings(page);
@@ -198,9 +240,13 @@ describe.each(browsers)('the view "Load a file" in %s', (chromium) => {
     await page.getByText(/were not in the last load, and are archived now/).waitFor();
     const { body } = await client.get('/suppliers?details=true');
     expect(
-      (body['entities'] as { externalId: string; syncStatus: string; name: string }[]).map(
-        ({ externalId, syncStatus, name }) => [externalId, syncStatus, name],
-      ),
+      (
+        body['entities'] as {
+          externalId: string;
+          syncStatus: string;
+          name: string;
+        }[]
+      ).map(({ externalId, syncStatus, name }) => [externalId, syncStatus, name]),
     ).toEqual(
       expect.arrayContaining([
         ['OLD-1', 'ARCHIVED', 'OLD-1'],
@@ -237,7 +283,9 @@ describe.each(browsers)('the view "Load a file" in %s', (chromium) => {
       const progress = page.getByRole('progressbar');
       const moved = async (from = 0): Promise<number> => {
         await expect
-          .poll(async () => Number(await progress.getAttribute('value')), { interval: 20 })
+          .poll(async () => Number(await progress.getAttribute('value')), {
+            interval: 20,
+          })
           .toBeGreaterThan(from);
         return Number(await progress.getAttribute('value'));
       };
@@ -307,7 +355,10 @@ describe.each(browsers)('the view "Load a file" in %s', (chromium) => {
     const key = page.locator('input[type=password]');
     await key.waitFor({ timeout: 30_000 });
     await page.getByText(/needs another one\.$/).waitFor({ timeout: 30_000 });
-    const next = system.token({ integration: client.integration, ttlSeconds: 600 });
+    const next = system.token({
+      integration: client.integration,
+      ttlSeconds: 600,
+    });
     await key.fill(next);
     await key.press('Enter');
     await page.getByText(/^Loaded: 12,000 of 12,000 rows in/).waitFor({ timeout: 60_000 });
@@ -345,7 +396,10 @@ describe.each(browsers)('the view "Load a file" in %s', (chromium) => {
 
   it('names the scope that a token has lost during a load, and goes on once the token has it', async () => {
     const client = openClient(system);
-    const reading = system.token({ integration: client.integration, scope: 'integration:suppliers:read' });
+    const reading = system.token({
+      integration: client.integration,
+      scope: 'integration:suppliers:read',
+    });
     let pushes = 0;
     let isNarrowed = true;
     await using behind = await openPrefix(system.gateway, '', (asked) => {
@@ -410,7 +464,11 @@ describe.each(browsers)('the view "Load a file" in %s', (chromium) => {
     await press(button(first.page, 'Load'));
     await first.page.getByRole('progressbar').waitFor();
     const second = await open({ client, at: behind.url, beside: first.page });
-    await second.page.getByText('Another tab loads files of this integration.', { exact: true }).waitFor();
+    await second.page
+      .getByText('Another tab loads files of this integration.', {
+        exact: true,
+      })
+      .waitFor();
     await second.files.setInputFiles([numbered(600)]);
     await press(button(second.page, 'Load'));
     await second.page
@@ -420,7 +478,9 @@ describe.each(browsers)('the view "Load a file" in %s', (chromium) => {
     held.resolve(undefined);
     await first.page.getByText(/^Loaded: 600 of 600 rows in/).waitFor();
     await second.page
-      .getByText('Another tab loads files of this integration.', { exact: true })
+      .getByText('Another tab loads files of this integration.', {
+        exact: true,
+      })
       .waitFor({ state: 'detached' });
     await press(button(second.page, 'Load'));
     await second.page.getByText(/^Loaded: 600 of 600 rows in/).waitFor();
@@ -483,9 +543,15 @@ describe.each(browsers)('the view "Load a file" in %s', (chromium) => {
     const command = "=cmd|' /C calc'!A0";
     const odd = csv('suppliers.csv', `__proto__,${markup},constructor\n${command},${markup},x\nS-2,,y\n`);
     await files.setInputFiles([odd]);
-    const list = page.getByRole('region', { name: 'suppliers.csv', exact: true });
+    const list = page.getByRole('region', {
+      name: 'suppliers.csv',
+      exact: true,
+    });
     const fieldOf = (column: string): Locator =>
-      list.getByRole('combobox', { name: `The field of ${column}`, exact: true });
+      list.getByRole('combobox', {
+        name: `The field of ${column}`,
+        exact: true,
+      });
     for (const [column, field] of [
       ['column 1, __proto__', 'externalId'],
       [`column 2, ${markup}`, 'name'],
@@ -512,8 +578,90 @@ describe.each(browsers)('the view "Load a file" in %s', (chromium) => {
     await page.context().close();
   });
 
+  // Setup: a file of 12,000 rows, twelve of which are wrong, behind a proxy that holds a push whenever the seed says so.
+  // Timeline: six times, with a push on the way, the page is loaded again, loses its network, or its tab is closed.
+  // What this proves: wherever a load stops, each row has its outcome once at the end, and each record what its row has.
+  it(
+    'loads each row once through reloads, losses of the network and closed tabs',
+    { timeout: 60_000 },
+    async () => {
+      const rows = 12_000;
+      const stops = 6;
+      const random = seeded(54);
+      let count = 0;
+      let stop = stopAfter(1);
+      await using behind = await openPrefix(system.gateway, '', (asked) => {
+        if (!isPush(asked)) return undefined;
+        count += 1;
+        if (count < stop.at) return undefined;
+        stop.reached.resolve();
+        return stop.isHeld ? stop.over.promise : undefined;
+      });
+      let opened = await open({ at: behind.url });
+      const { client } = opened;
+      const lines = Array.from(
+        { length: rows },
+        (_, at) => `S-${at},Name ${at}${at % 1_000 === 7 ? ',x' : ''}`,
+      );
+      const file = csv('suppliers.csv', ['externalId,name', ...lines, ''].join('\n'));
+      const goOn = async (): Promise<void> => {
+        await opened.files.setInputFiles([file]);
+        await expect.poll(() => button(opened.page, 'Go on').isEnabled()).toBe(true);
+        await press(button(opened.page, 'Go on'));
+      };
+      await opened.files.setInputFiles([file]);
+      await press(button(opened.page, 'Load'));
+      for (let done = 0; done < stops; done += 1) {
+        await stop.reached.promise;
+        const { over } = stop;
+        const { page } = opened;
+        if (done % 3 === 0) {
+          page.once('dialog', (dialog) => void dialog.accept());
+          await page.reload();
+          await goOn();
+        } else if (done % 3 === 1) {
+          await page.context().setOffline(true);
+          await page.getByText('The service does not answer.').waitFor();
+          await page.context().setOffline(false);
+        } else {
+          opened = await open({ client, at: behind.url, beside: page });
+          await page.close({ runBeforeUnload: false });
+          await opened.page.getByRole('heading', { name: 'A load was interrupted' }).waitFor();
+          await goOn();
+        }
+        // A lost network is seen by the pushes that go on.
+        const isHeld = done % 3 !== 0 && random() < 0.5;
+        const at = done + 1 < stops ? count + 1 + Math.floor(random() * 3) : Infinity;
+        stop = stopAfter(at, isHeld);
+        over.resolve(undefined);
+      }
+      await opened.page.getByText(/^Loaded: 12,000 of 12,000 rows in/).waitFor({ timeout: 30_000 });
+      const results = await savedBy(opened.page, button(opened.page, 'Save the results, with internalId'));
+      const found = results.text.trimEnd().split('\r\n').slice(1);
+      expect(found.map((line) => line.split(',')[2])).toEqual(lines.map((_, at) => `S-${at}`));
+      const names = new Map<unknown, unknown>();
+      for (let next: string | undefined = '/suppliers?limit=100'; next !== undefined;) {
+        const { body, headers } = await client.get(next);
+        for (const { externalId, name } of body['entities'] as {
+          externalId: string;
+          name: string;
+        }[]) {
+          expect(names.has(externalId)).toBe(false);
+          names.set(externalId, name);
+        }
+        next = /<([^>]*)>; rel="next"/.exec(headers.get('link') ?? '')?.[1];
+      }
+      const right = lines.filter((line) => !line.endsWith(',x')).map((line) => line.split(','));
+      expect(names.size).toBe(right.length);
+      expect(right.filter(([id, name]) => names.get(id) !== name)).toEqual([]);
+      await opened.page.context().close();
+    },
+  );
+
   it('checks a file with the scope of reading, and names the scope that a load needs', async () => {
-    const { page, client, files } = await open({ scope: 'integration:suppliers:read' });
+    const { page, client, files } = await open({
+      scope: 'integration:suppliers:read',
+    });
     await client.post('/suppliers', { suppliers: [supplier('S-1', 'Name 1')] });
     await files.setInputFiles([numbered(3)]);
     await page.getByText('Load needs integration:suppliers:write').waitFor();
