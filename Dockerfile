@@ -78,7 +78,7 @@ FROM application
 COPY --from=compiled --chown=0:0 /compiled /compiled
 COPY deploy/healthcheck.sh ./
 # Which build this is: the version of package.json, and the commit. Metrics and `nats micro info` show them too.
-ARG VERSION=1.1.0
+ARG VERSION=1.2.0
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="integration-sync-service" \
       org.opencontainers.image.version="${VERSION}" \
