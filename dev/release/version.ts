@@ -16,7 +16,9 @@ interface Manifest {
   devDependencies?: Record<string, string>;
 }
 
-const isOurs = (name: string): boolean => name.startsWith('@integration-sync/');
+/** The loader's package has the name of its command, without a scope. */
+const isOurs = (name: string): boolean =>
+  name === 'integration-sync' || name.startsWith('@integration-sync/');
 
 /** A package.json, or an entry of package-lock.json: its own version, and those of the project's packages that it needs. */
 export function withVersion<M extends Manifest>(manifest: M, version: string): M {

@@ -1,3 +1,5 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
   chartWithVersion,
@@ -7,7 +9,12 @@ import {
   notesOf,
   releasedChangelog,
   withVersion,
+  type Lock,
 } from '../../../dev/release/version.ts';
+
+const root = resolve(import.meta.dirname, '../../..');
+const manifestAt = (path: string): { version: string; workspaces?: string[] } =>
+  JSON.parse(readFileSync(join(root, path), 'utf8'));
 
 it.each([
   ['major', '2.0.0'],
@@ -22,13 +29,25 @@ describe('a version is written', () => {
     const manifest = {
       name: '@integration-sync/sync',
       version: '1.0.0',
-      dependencies: { '@integration-sync/runtime': '1.0.0', mongodb: '1.0.0' },
+      dependencies: { '@integration-sync/runtime': '1.0.0', 'integration-sync': '1.0.0', mongodb: '1.0.0' },
     };
     expect(withVersion(manifest, '1.1.0')).toEqual({
       name: '@integration-sync/sync',
       version: '1.1.0',
-      dependencies: { '@integration-sync/runtime': '1.1.0', mongodb: '1.0.0' },
+      dependencies: { '@integration-sync/runtime': '1.1.0', 'integration-sync': '1.1.0', mongodb: '1.0.0' },
     });
+  });
+
+  it('the same in each manifest and in the lock file', () => {
+    const { version, workspaces } = manifestAt('package.json');
+    const folders = globSync(workspaces ?? [], { cwd: root });
+    expect(folders).toContain('console');
+    for (const folder of folders) {
+      const manifest = manifestAt(join(folder, 'package.json'));
+      expect(withVersion(manifest, version)).toEqual(manifest);
+    }
+    const lock: Lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
+    expect(lockWithVersion(lock, version)).toEqual(lock);
   });
 
   it('into the lock file, but for packages in node_modules', () => {
