@@ -9,7 +9,7 @@ import {
   type NewestMessage,
   type Restore,
 } from '../../../services/webhooks/src/log/restores.ts';
-import { Claims } from '../../../services/webhooks/src/owning/claims.ts';
+import { Claims, type Claim } from '../../../services/webhooks/src/owning/claims.ts';
 
 const log = openLog({ service: 'test', level: 'silent' });
 const facts = { id: 'log', createdAt: 'log', firstSequence: 1, lastSequence: 1_000 };
@@ -28,11 +28,12 @@ const anHourAgo = (): Date => new Date(Date.now() - 61 * 60_000);
 
 let store: Store;
 let dead: Claims;
+let taken: Claim[];
 beforeEach(async () => {
   const database = `floors_${randomUUID().slice(0, 8)}`;
   store = await openStore({ url: inject('engines').mongodb, database, log });
   dead = new Claims(store, 'dead', stream);
-  const taken = await dead.take([0, 1], isDead);
+  taken = await dead.take([0, 1], isDead);
   await dead.saveFloors(taken.map(({ partition, term }) => ({ partition, term, floor: 900, stream: 'log' })));
 });
 afterEach(() => store[Symbol.asyncDispose]());
@@ -52,6 +53,27 @@ it('a new owner reads from the last floor where the owner died during the hand-b
   await dead.saveFloors([{ partition: 1, term: 1, floor: 950, stream: 'log' }]);
   expect(await floorsTaken('a', 0)).toEqual([900]);
   expect(await floorsTaken('a', 1)).toEqual([950]);
+});
+
+it('a new owner reads from the floor of the claim where the dead owner stored a later one under an earlier claim', async () => {
+  await dead.take([0], isDead);
+  await dead.saveFloors([{ partition: 0, term: 1, floor: 990, stream: 'log' }]);
+  expect(await floorsTaken('a', 0)).toEqual([900]);
+});
+
+it('a replica takes no partition that its owner gave back and took again meanwhile', async () => {
+  const refresh = async () => {
+    await dead.giveBack(taken);
+    await dead.take([0], isDead);
+    return facts;
+  };
+  expect(await new Claims(store, 'a', { ...stream, refresh }).take([0, 1], isDead)).toEqual([]);
+});
+
+it('an owner that gives an earlier claim back keeps the later one', async () => {
+  const later = await dead.take([0], isDead);
+  await dead.giveBack(taken);
+  expect(await dead.standing(later)).toEqual(later);
 });
 
 it('the floors of a replica without partitions are removed after an hour', async () => {

@@ -128,3 +128,15 @@ it.each([
   const after = await endpoints.change(before, { $set: { url: 'https://other.example/' } });
   expect(after).toEqual(taken ? { ...before, ...change, url: 'https://other.example/' } : null);
 });
+
+it('missed events that an owner has stored are replaced by those of a later owner alone', async () => {
+  const { id } = await insertWith({});
+  const store = async (of: number, sequence: number) => {
+    await endpoints.recordMissed(id, 0, { ...missed, term: of, sequence });
+    return (await endpoints.find(id))?.missed?.[0];
+  };
+  expect(await store(term, 1)).toMatchObject({ term, sequence: 1 });
+  expect(await store(term - 1, 2)).toMatchObject({ term, sequence: 1 });
+  expect(await store(term, 3)).toMatchObject({ term, sequence: 1 });
+  expect(await store(term + 1, 4)).toMatchObject({ term: term + 1, sequence: 4 });
+});
