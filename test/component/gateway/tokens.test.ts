@@ -161,6 +161,22 @@ describe('scopes', () => {
     expect(await statusOf('/wh_1/test', 'POST', writeOnly)).toBe(200);
     expect(await statusOf('/wh_1/test', 'POST', readOnly)).toBe(403);
   });
+
+  it.each([
+    ['integration:suppliers:read', 200],
+    ['integration:suppliers:write', 200],
+    ['integration:suppliers:erase', 403],
+    ['integration:products:read integration:products:write', 403],
+  ])('with %s a plan of suppliers is %d', async (scope, status) => {
+    const answer = await unlessBusy(() =>
+      fetch(`${gateway.url}/api/v1/integration/suppliers/plan`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token({ ...home, scope })}`, 'content-type': 'application/json' },
+        body: '{"suppliers":[]}',
+      }),
+    );
+    expect(answer.status).toBe(status);
+  });
 });
 
 describe('a cached token', () => {
