@@ -1,22 +1,15 @@
 // `/llms.txt`: what an agent may read here, in the order of an integrator's work. Made from the route table, as the OpenAPI
 // document is, whose places it links.
-import { placeInOpenapi, routes, scopesOf } from '@integration-sync/contracts';
+import { placeInOpenapi, routes } from '@integration-sync/contracts';
 import { introduction, tags } from './openapi/document.ts';
 import { gatewayPages, type GatewayPagesOptions } from './openapi/gateway-pages.ts';
+import { scopesInWords } from './openapi/operations.ts';
 
 export function describeForAgents(options: GatewayPagesOptions): string {
   const sections = tags.map(({ name, description }) => {
     const lines = routes
       .filter(({ tag }) => tag === name)
-      .map((route) =>
-        lineOf(
-          route.method,
-          route.path,
-          `${route.summary}. Scope ${scopesOf(route)
-            .map((one) => `\`${one}\``)
-            .join(' or ')}`,
-        ),
-      );
+      .map((route) => lineOf(route.method, route.path, `${route.summary}. Scope ${scopesInWords(route)}`));
     const pages = gatewayPages(options)
       .filter(({ operation }) => operation.tags.includes(name))
       .map(({ method, path, operation }) => lineOf(method, path, operation.summary));

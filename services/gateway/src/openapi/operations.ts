@@ -5,15 +5,19 @@ import { answerOf, contentOf, reference, type JsonObject, type Operation } from 
 import { refusalResponses, type RefusalName } from './refusals.ts';
 import type { SchemaCollection } from './schemas.ts';
 
+/** The scopes of which a token needs one, for a sentence. */
+export const scopesInWords = (route: Route): string =>
+  scopesOf(route)
+    .map((scope) => `\`${scope}\``)
+    .join(' or ');
+
 export function describeRoute(route: Route, schemas: SchemaCollection, hasOAuth2: boolean): Operation {
   const scopes = scopesOf(route);
   return {
     operationId: route.operationId,
     tags: [route.tag],
     summary: route.summary,
-    description: [route.description, `Needs the scope ${scopes.map((one) => `\`${one}\``).join(' or ')}.`]
-      .filter(Boolean)
-      .join('\n\n'),
+    description: [route.description, `Needs the scope ${scopesInWords(route)}.`].filter(Boolean).join('\n\n'),
     security: [
       ...scopes.map((one) => ({ accessToken: [one] })),
       ...(hasOAuth2 ? scopes.map((one) => ({ oauth2: [one] })) : []),
