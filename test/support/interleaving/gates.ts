@@ -26,7 +26,7 @@ const operations = new Set([
   'distinct',
   'countDocuments',
 ]);
-const chained = new Set(['sort', 'skip', 'limit', 'hint', 'project']);
+export const chained = ['sort', 'skip', 'limit', 'hint', 'project'];
 
 export interface Gates {
   /** The operations that wait until a test lets them run. */
@@ -73,7 +73,7 @@ export function gatedStore(store: Store, client: Client, gates: Gates, other: Ot
           return async () =>
             known ?? gate(name, args, async () => withOthers(name, args, other, (await call()) as unknown[]));
         }
-        if (chained.has(String(key)))
+        if (chained.includes(String(key)))
           return (...given: unknown[]) => cursorOf(name, args, Object(call(...given)));
         return call;
       },

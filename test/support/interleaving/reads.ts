@@ -1,9 +1,9 @@
 // A world alone writes to its database. So MongoDB answers a query as before until the next write to the collection: half of the time of a
 // world was such queries.
 import type { Store } from '@integration-sync/runtime/store';
+import { chained } from './gates.ts';
 
 const reads = new Set(['findOne', 'distinct', 'countDocuments']);
-const chained = ['sort', 'skip', 'limit', 'hint', 'project'];
 
 type Call = (...given: unknown[]) => unknown;
 type Answers = Map<string, unknown>;
