@@ -73,7 +73,7 @@ export const alerts: readonly Alert[] = [
     expression: `${sum('increase(sync_requests_total{subject="GET /readyz",outcome!="ok"}[5m])')} > 5`,
     for: '1m',
     severity: 'critical',
-    advice: 'Ask GET /readyz of the gateway: it names what is away.',
+    advice: 'Call GET /readyz of the gateway: the answer names each service and engine that does not answer.',
   },
   {
     title: 'Requests fail',

@@ -50,7 +50,7 @@ export const GatewayConfig = Type.Object(
     }),
     RATE_LIMIT_REQUESTS: Type.Integer({
       description:
-        'Requests that one integration may make to one replica of the gateway within the window. 0: no limit.',
+        'Requests of one integration that each replica of the gateway takes within `RATE_LIMIT_WINDOW_SECONDS`. 0: no limit.',
       default: 0,
       minimum: 0,
     }),

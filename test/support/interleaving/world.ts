@@ -178,7 +178,7 @@ export async function openWorld({ store: database, inFlightMax }: WorldOptions) 
           else resolve(attemptedOf(answer, at));
         };
         const timer = setTimeout(() => end('failed'), deadlineMs);
-        // A replica that gives back a partition aborts its attempts in flight, which do not count as attempts.
+        // A replica that hands a partition over cuts off its attempts in flight: none of them uses up an attempt of its event.
         signal.addEventListener('abort', () => end('not sent'), { once: true });
         const one: Attempt = {
           replica: replica(),

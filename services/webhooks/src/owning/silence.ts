@@ -7,6 +7,6 @@ const silenceMsAfterTakeover = 20_000;
 /** After this time a takeover no longer counts. */
 export const rememberedMs = 10 * 60_000;
 
-/** The silence for a replica from which others have taken partitions so often within 10 min, while it lived. */
+/** By how often others took partitions from the replica within 10 min, while it lived. */
 export const silenceMsAfter = (takeovers: number): number =>
   takeovers === 0 ? silenceMs : silenceMsAfterTakeover;
