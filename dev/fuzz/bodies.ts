@@ -3,6 +3,8 @@
 import { randomBytes } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Batch, Product, Supplier } from '@integration-sync/contracts';
+import type { TObject } from 'typebox';
 import { residentMb } from '../process/memory.ts';
 import type { Stack } from '../stack/index.ts';
 import { askAsNeighbour, refusalsOf, sayFelt } from './neighbour.ts';
@@ -31,6 +33,13 @@ const numbersTo = (count: number): number[] => Array.from({ length: count }, (_,
 /** Items with these keys. A mark in each key lets every request have names of its own. */
 const items = (named: readonly string[][]): string =>
   `{"suppliers":[${named.map((of) => `{${of.map((key) => `"${mark}${key}":1`).join(',')}}`).join(',')}]}`;
+/** As many items of `count` keys as a body may have. */
+const itemsOf = (count: number, draw: () => string[]): string[][] =>
+  numbersTo(Math.floor(204_000 / (2 * count + 1))).map(draw);
+function shuffled(names: readonly string[], random: Random): string[] {
+  const left = [...names];
+  return names.flatMap(() => left.splice(random.integer(left.length), 1));
+}
 const names = (name: string): string =>
   `{"suppliers":[${Array.from({ length: 500 }, (_, at) => `{"externalId":"S-${at}","name":"${name}"}`).join(',')}]}`;
 
@@ -45,10 +54,16 @@ const kinds: Readonly<Record<string, (random: Random) => string>> = {
     const own = (item: number): string[] => numbersTo(count).map((at) => `k${item}_${at}`);
     return items(numbersTo(500).map(own));
   },
-  'as many names as pass, in any order': (random) => {
+  'names in any order': (random) => {
     const count = random.pick([2, 15, 60, 120] as const);
-    const objects = Math.floor(204_000 / (2 * count + 1));
-    return items(numbersTo(objects).map(() => numbersTo(count).map(() => `k${random.integer(7_500)}`)));
+    const of = random.pick([7_500, 60_000] as const);
+    return items(itemsOf(count, () => numbersTo(count).map(() => `k${random.integer(of)}`)));
+  },
+  'names written as escapes': (random) =>
+    items(itemsOf(15, () => numbersTo(15).map(() => String.raw`\u0061${random.integer(7_500)}`))),
+  'known names in any order': (random) => {
+    const known = Object.keys(random.pick<TObject>([Supplier, Product, Batch]).properties);
+    return items(itemsOf(known.length, () => shuffled(known, random))).replaceAll(mark, '');
   },
   'columns that are absent at random': (random) => {
     const columns = numbersTo(200).map((at) => `c${at}`);

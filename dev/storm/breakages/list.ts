@@ -21,9 +21,9 @@ const texts = `
 push-504 floor 16
 batches answers every push 504
 shared/sync/src/items/body.ts
--  const body = readObject(bytes, kind.plural, errors);
+-  const body = readObject(bytes, { array: kind.plural, hide: hiderOf(kind) }, errors);
 +  if (kind.plural === 'batches') throw new Failure('timeout', 'Broken on purpose.');
-+  const body = readObject(bytes, kind.plural, errors);
++  const body = readObject(bytes, { array: kind.plural, hide: hiderOf(kind) }, errors);
 
 delivery-twice delivery-twice 40
 one delivery in twenty is sent twice

@@ -23,16 +23,13 @@ export const limits = {
   /** How deep arrays and objects in a body may be nested. A certification needs 4: body, array, item, array. */
   bodyDepthMax: 8,
   /**
-   * How many opening brackets, commas and colons a body may have outside of texts: 410 for each of 500 items. An item of
+   * How many opening brackets, commas and colons a body with items may have outside of texts: 410 for each of 500 items. An item of
    * 200 short fields has 402, an item with all fields and a hundred certifications some 130. These characters cost a
    * parser most of its time and memory.
    */
   bodyStructureMax: 205_000,
-  /**
-   * How many different names the keys of a body may have: 16 for each of 500 items. Items share their names, so an export
-   * of 200 columns has some 200. The order and the absence of keys count for nothing.
-   */
-  bodyKeyNamesMax: 8_000,
+  /** The same for a body without items: a webhook, a replay, expectations. */
+  otherBodyStructureMax: 10_000,
   deliveryDeadlineMs: 10_000,
   failuresBeforeDisabling: 10,
   runsKeptDays: 7,

@@ -1,23 +1,60 @@
 // Parses the bytes of a request as JSON in UTF-8. A byte order mark is tolerated, as RFC 8259 allows.
 import { isUtf8 } from 'node:buffer';
-import { Failure } from '@integration-sync/contracts';
+import { Failure, limits } from '@integration-sync/contracts';
+import type { HideNames } from './json-names.ts';
 import { checkStructure } from './json-structure.ts';
 
+const byteOrderMark = '\uFEFF';
+/** Items with fewer keys in all are parsed as they are: the time for their names is short in any order. */
+const keysMin = 25 * limits.itemsPerPushMax;
+
+/** Parses a body without items, which is small. */
 export function parseJson(bytes: Uint8Array): unknown {
+  checkText(bytes, limits.otherBodyStructureMax);
+  return parse(bytes, bytes);
+}
+
+/** Parses a body with items. `hide` may hide names of keys that are never read. */
+export function parseItems(bytes: Uint8Array, hide: HideNames): unknown {
+  const keys = checkText(bytes, limits.bodyStructureMax);
+  return parse(keys > keysMin ? hide(bytes) : bytes, bytes);
+}
+
+function checkText(bytes: Uint8Array, structureMax: number): number {
   if (!isUtf8(bytes)) throw new Failure('invalid_json', 'The body is not valid UTF-8.');
-  checkStructure(bytes);
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+  return checkStructure(bytes, structureMax);
+}
+
+function parse(bytes: Uint8Array, given: Uint8Array): unknown {
+  const text = textOf(bytes);
+  // The parser does not take the mark.
+  const from = text.startsWith(byteOrderMark) ? 1 : 0;
   try {
-    return JSON.parse(text.startsWith('\uFEFF') ? text.slice(1) : text);
+    return JSON.parse(text.slice(from));
   } catch (error) {
-    throw new Failure('invalid_json', `The body is not valid JSON${whereIn(error)}.`);
+    const words = error instanceof Error ? error.message : '';
+    const position = /at position (?<position>\d+)/.exec(words)?.groups?.['position'];
+    throw invalidJson(
+      position === undefined
+        ? tooEarly(words)
+        : whereIn(given, Buffer.byteLength(text.slice(0, from + Number(position)))),
+    );
   }
 }
 
-/** Only the position from the parser's message: the rest of the message quotes the body. */
-function whereIn(error: unknown): string {
-  const words = error instanceof Error ? error.message : '';
-  const { line, column } = /\(line (?<line>\d+) column (?<column>\d+)\)$/.exec(words)?.groups ?? {};
-  if (line !== undefined) return ` (line ${line}, column ${column})`;
-  return /end of JSON input/.test(words) ? ': it ends too early' : '';
+const textOf = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+
+// The rest of the parser's message quotes the body.
+
+const tooEarly = (words: string): string => (/end of JSON input/.test(words) ? ': it ends too early' : '');
+
+/** The line and column of a byte. The bytes before a hidden name are as many as the caller's, unlike the characters. */
+function whereIn(given: Uint8Array, at: number): string {
+  const before = textOf(given.subarray(0, at)).replace(byteOrderMark, '');
+  const line = before.split('\n').length;
+  return ` (line ${line}, column ${before.length - before.lastIndexOf('\n')})`;
 }
+
+const invalidJson = (where: string): Failure =>
+  new Failure('invalid_json', `The body is not valid JSON${where}.`);

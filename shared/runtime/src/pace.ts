@@ -26,6 +26,19 @@ export function giveWay(items: number): Promise<void> | undefined {
   return items > chunkItems ? nextTurn() : undefined;
 }
 
+/** A body of so many bytes is parsed in a turn of its own: the largest takes tens of milliseconds. */
+const largeBodyBytes = 128 * 1024;
+let bodiesWaiting = 0;
+
+/** Yields before a large body is parsed. A smaller body waits for earlier ones only, as bodies are read in the order in which they came. */
+export function turnToRead(bytes: number): Promise<void> | undefined {
+  if (bytes < largeBodyBytes && bodiesWaiting === 0) return undefined;
+  bodiesWaiting += 1;
+  return nextTurn().then(() => {
+    bodiesWaiting -= 1;
+  });
+}
+
 /** Calls `work` for each item in order, and yields after each chunk. */
 export async function inChunks<One>(
   all: readonly One[],

@@ -9,7 +9,8 @@ import {
   unknownKeys,
   type FailureEntry,
 } from '@integration-sync/contracts';
-import { parseJson } from '@integration-sync/runtime/json';
+import { parseItems } from '@integration-sync/runtime/json';
+import { nameHider, type HideNames } from '@integration-sync/runtime/json-names';
 import type { Item, Kind } from '../kind.ts';
 
 export interface PushBody {
@@ -36,6 +37,13 @@ export const readPush = (kind: Kind, bytes: Uint8Array, options: EnvelopeOptions
 
 const pushKeys = ({ plural, drafting }: Kind): Set<string> =>
   new Set([plural, ...(drafting === undefined ? [] : [drafting.flag])]);
+
+/** By kind, hides all names that neither an envelope nor an item has. */
+const hiders = new Map<Kind, HideNames>();
+const hiderOf = (kind: Kind): HideNames =>
+  hiders.getOrInsertComputed(kind, () =>
+    nameHider([...pushKeys(kind).add('assume'), ...Object.keys(kind.schema.properties)]),
+  );
 
 type IsId = (value: unknown) => value is string;
 
@@ -72,7 +80,7 @@ function readEnvelope(
   readMore?: (body: Item, errors: FailureEntry[]) => void,
 ): PushBody {
   const errors = [...ofQuery];
-  const body = readObject(bytes, kind.plural, errors);
+  const body = readObject(bytes, { array: kind.plural, hide: hiderOf(kind) }, errors);
   const items = readItems(body, kind.plural, errors);
   const drafting = readFlag(body, kind.drafting?.flag, errors);
   readMore?.(body, errors);
@@ -89,11 +97,15 @@ function refuseTooMany(request: string, what: string, count: number): void {
   throw new Failure('too_many_items', detail);
 }
 
-/** `name`: the array that the body must have, for the error. A body that is no object is refused with `errors` too. */
-function readObject(bytes: Uint8Array, name: string, errors: FailureEntry[]): Item {
-  const body = parseJson(bytes);
+/** `array`: the array that the body must have, for the error. A body that is no object is refused with `errors` too. */
+function readObject(
+  bytes: Uint8Array,
+  { array, hide }: { array: string; hide: HideNames },
+  errors: FailureEntry[],
+): Item {
+  const body = parseItems(bytes, hide);
   if (isObject(body)) return body;
-  errors.push({ pointer: '', detail: `The body must be a JSON object with an array "${name}".` });
+  errors.push({ pointer: '', detail: `The body must be a JSON object with an array "${array}".` });
   refuseIfAny(errors);
   return {};
 }
@@ -123,11 +135,12 @@ export const own = (from: Item, name: string): unknown =>
 
 const name = 'externalIds';
 const known: ReadonlySet<string> = new Set([name]);
+const hideOthers = nameHider(known);
 
 /** The ids as the caller sent them, not validated yet. Throws invalid_request with all errors of the query and of the body. */
 export function readIdsBody(bytes: Uint8Array, ofQuery: readonly FailureEntry[] = []): readonly unknown[] {
   const errors = [...ofQuery];
-  const body = readObject(bytes, name, errors);
+  const body = readObject(bytes, { array: name, hide: hideOthers }, errors);
   const given = readItems(body, name, errors);
   // An unknown key is refused, as the caller may mean it to exclude records.
   for (const key of unknownAmong(Object.keys(body), known)) {

@@ -2,6 +2,7 @@
 // externalId: items/fold.ts. The queues of this replica: records/record-queues.ts. Over replicas: precedence.ts.
 import { Failure } from '@integration-sync/contracts';
 import type { BusReply, BusRequest } from '@integration-sync/runtime/bus';
+import { turnToRead } from '@integration-sync/runtime/pace';
 import type { Engine, KindEngine } from '../engine.ts';
 import { watermarkKey } from '../watermarks.ts';
 
@@ -18,6 +19,7 @@ export async function afterEarlierPushes<Body>(
 ): Promise<BusReply> {
   const { integration } = request;
   refuseIfUnawaited(request);
+  await turnToRead(request.body.length);
   let body: Body | undefined = read();
   const ids = idsOf(body).filter((id) => typeof id === 'string');
   using queued = queues.join(watermarkKey(integration, kind.plural), ids, () => request.isGivenUp);
@@ -25,6 +27,7 @@ export async function afterEarlierPushes<Body>(
     body = undefined;
     await semaphore.releaseUntil(integration, request.body.length, queued.turn);
     refuseIfUnawaited(request);
+    await turnToRead(request.body.length);
   }
   return await work(body ?? read());
 }

@@ -5,7 +5,7 @@
 // A plan leaves out the step "carry out": it writes nothing.
 import { isStrict, queryErrorsOf } from '@integration-sync/contracts';
 import type { BusReply, BusRequest } from '@integration-sync/runtime/bus';
-import { giveWay } from '@integration-sync/runtime/pace';
+import { giveWay, turnToRead } from '@integration-sync/runtime/pace';
 import type { StatusChange } from '../action.ts';
 import type { Engine, KindEngine } from '../engine.ts';
 import { internalIdsOf } from '../ids.ts';
@@ -50,6 +50,7 @@ const externalIdOf = (item: unknown): unknown =>
 export async function plan(_engine: Engine, of: KindEngine, request: BusRequest): Promise<BusReply> {
   const { kind, readers } = of;
   const { integration } = request;
+  await turnToRead(request.body.length);
   const body = readPlan(kind, request.body, idCheck(of.validate), {
     strict: isStrict(request),
     ofQuery: queryErrorsOf(request),
