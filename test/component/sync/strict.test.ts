@@ -186,6 +186,43 @@ describe('a push that is not strict', () => {
   });
 });
 
+describe('a push of 500 items of 200 columns, of which half are absent', () => {
+  const columns = Array.from({ length: 200 }, (_, at) => `column ${at}`);
+  const present = (index: number): string[] => columns.filter((_, at) => (index * 7 + at * at) % 5 > 1);
+  const items = Array.from({ length: 500 }, (_, index) => ({
+    ...Object.fromEntries(present(index).map((column) => [column, index])),
+    externalId: `S-${index}`,
+    name: `Name ${index}`,
+    ...(index % 2 === 0 && { country: 'SE' }),
+  }));
+  const firstOf = (index: number): string[] => present(index).slice(0, 10);
+
+  it('stores each known field, and names the first ten others of each item', async () => {
+    const caller = world.caller();
+    const { created, details } = await caller.pushDetailed('suppliers', items);
+    expect(created).toBe(500);
+    expect(details.map(({ ignored }) => ignored)).toEqual(
+      items.map((_, index) => firstOf(index).map((column) => `/suppliers/${index}/${column}`)),
+    );
+    const again = await caller.push(
+      'suppliers',
+      items.map(({ externalId, name, country = null }) => ({ externalId, name, country })),
+      {},
+      { query: 'details=true' },
+    );
+    expect(again).toMatchObject({ unchanged: 500 });
+  });
+
+  it('in strict handling names the first ten others of each item as its errors', async () => {
+    const { created, errors } = await world.caller().push('suppliers', items, {}, strict);
+    expect({ created, errors: errors.length }).toEqual({ created: 0, errors: 500 });
+    for (const [index, { error }] of errors.entries())
+      expect(error.split('; ').map((one) => /"(?<name>.*?)"/.exec(one)?.groups?.['name'])).toEqual(
+        firstOf(index),
+      );
+  });
+});
+
 /** Ids of four bytes a character, which errors name whole. */
 const idOf = (index: number): string => `${'🌲'.repeat(252)}${String(index).padStart(3, '0')}`;
 

@@ -1,7 +1,17 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { chunkItems, giveWay, inChunks, nextChunkItems, noteShortWork } from '@integration-sync/runtime/pace';
+import {
+  chunkItems,
+  giveWay,
+  inChunks,
+  nextChunkItems,
+  noteShortWork,
+  turnToRead,
+} from '@integration-sync/runtime/pace';
 import { countTurns } from '../../support/turns.ts';
+
+/** The turn in `NAME in turn N`. */
+const turnOf = (line = ''): number => Number(line.split(' ').at(-1));
 
 /** How many items each turn of the event loop did. */
 async function chunkSizes<One>(
@@ -72,4 +82,21 @@ it('long work without items does nothing, and an error reaches the caller', asyn
     if (one === 2) throw new Error('no two');
   });
   await expect(failing).rejects.toThrow('no two');
+});
+
+it('one large body is read in each turn of the event loop, and small ones in the order in which they came', async () => {
+  const turns = countTurns();
+  const seen: string[] = [];
+  const read = async (name: string, bytes: number): Promise<void> => {
+    await turnToRead(bytes);
+    seen.push(`${name} in turn ${turns.count}`);
+  };
+  await read('first', 1_000);
+  expect(seen).toEqual(['first in turn 0']);
+  await Promise.all([read('second', 1e6), read('third', 1_000), read('fourth', 1e6)]);
+  expect(seen.map((line) => line.split(' ')[0])).toEqual(['first', 'second', 'third', 'fourth']);
+  expect(new Set(seen.map(turnOf)).size).toBe(4);
+  await read('last', 1_000);
+  expect(turnOf(seen.at(-1))).toBe(turnOf(seen.at(-2)));
+  turns.stop();
 });
