@@ -81,6 +81,7 @@ const may = [
   ['loader/src/core/one.ts', '@integration-sync/client'],
   ['loader/src/core/one.ts', '#platform'],
   ['loader/src/core/reading/one.ts', '../platform.ts'],
+  ['loader/src/core/reading/one.ts', '../sending/two.ts'],
   ['loader/src/one.ts', '@integration-sync/client'],
   ['loader/src/one.ts', 'csv-parse'],
   ['console/src/one.tsx', 'preact/hooks'],

@@ -7,8 +7,8 @@ import { connect } from '../connection.ts';
 import { exitCodes, Stop, type ExitCode } from '../core/exit.ts';
 import { isKind, kinds } from '../core/kinds.ts';
 import { connectionOptions, countOf, explained } from '../options.ts';
-import { Output } from '../sending/output.ts';
-import { readJson, writeJson } from '../sending/state.ts';
+import { Output } from '../disk/output.ts';
+import { readJson, writeJson } from '../disk/state-file.ts';
 
 const usage = `Usage: integration-sync export suppliers|products|batches... [options]
 

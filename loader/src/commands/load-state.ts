@@ -3,10 +3,10 @@ import { dirname, resolve } from 'node:path';
 import { Stop } from '../core/exit.ts';
 import { hashOf } from '../platform/node.ts';
 import { changed, placeOf, standardInput, type Source } from '../core/reading/source.ts';
-import { isBelowHere } from '../sending/own-files.ts';
+import { isBelowHere } from '../disk/own-files.ts';
 import { isRejectsOf, type History } from '../core/sending/history.ts';
 import { newFile, type FileState, type LoadState } from '../core/sending/state.ts';
-import { readJson, stateFile } from '../sending/state.ts';
+import { readJson, stateFile } from '../disk/state-file.ts';
 
 export interface StateValues {
   state: string;

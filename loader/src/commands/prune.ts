@@ -10,8 +10,8 @@ import { connectionOptions, countOf, explained } from '../options.ts';
 import { count } from '../core/count.ts';
 import { checked } from '../core/sending/history.ts';
 import { integrationOf } from '../core/sending/target.ts';
-import { readHistory } from '../sending/history.ts';
-import { lockFolder } from '../sending/lock.ts';
+import { readHistory } from '../disk/history-file.ts';
+import { lockFolder } from '../disk/lock.ts';
 import { find, refusal, tooMany, type Found } from '../core/sending/unnamed.ts';
 
 const usage = `Usage: integration-sync prune [suppliers|products|batches]... [options]

@@ -6,7 +6,7 @@ import { exitCodes, Stop, type ExitCode } from '../core/exit.ts';
 import { kinds } from '../core/kinds.ts';
 import type { Rules } from '../core/mapping/map.ts';
 import { ndjsonRejects } from '../core/reading/json-source.ts';
-import { Output } from '../sending/output.ts';
+import { Output } from '../disk/output.ts';
 import { PushQueue } from '../core/sending/push-queue.ts';
 import type { SendItems } from '../core/sending/loading.ts';
 import { Lanes } from '../core/sending/lanes.ts';

@@ -6,10 +6,10 @@ import { Wrong } from '../../../loader/src/core/mapping/convert.ts';
 import { ndjsonRejects } from '../../../loader/src/core/reading/json-source.ts';
 import type { Row, Source } from '../../../loader/src/core/reading/source.ts';
 import { Loading, type LoadingOptions } from '../../../loader/src/core/sending/loading.ts';
-import { keepState, readHistory } from '../../../loader/src/sending/history.ts';
-import { Outputs } from '../../../loader/src/sending/outputs.ts';
+import { keepState, readHistory } from '../../../loader/src/disk/history-file.ts';
+import { Outputs } from '../../../loader/src/disk/outputs.ts';
 import { noCounts, type LoadState } from '../../../loader/src/core/sending/state.ts';
-import { stateFile } from '../../../loader/src/sending/state.ts';
+import { stateFile } from '../../../loader/src/disk/state-file.ts';
 import { pause } from '../../support/pause.ts';
 import { useFolder } from '../../support/use-folder.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { systemCodeOf } from '../core/exit.ts';
 import { noteLoad, type History } from '../core/sending/history.ts';
 import type { LoadState } from '../core/sending/state.ts';
-import { readJson, rejectedIdsFile, stateFile, writeJson } from './state.ts';
+import { readJson, rejectedIdsFile, stateFile, writeJson } from './state-file.ts';
 
 const historyFile = 'history.json';
 

@@ -9,7 +9,7 @@ import { resultsHead, resultsLine } from '../core/sending/results.ts';
 import { Output } from './output.ts';
 import type { Slot } from '../core/sending/slots.ts';
 import type { FileState, LoadState } from '../core/sending/state.ts';
-import { deferredFile, rejectedIdsFile } from './state.ts';
+import { deferredFile, rejectedIdsFile } from './state-file.ts';
 
 export class Outputs implements LoadOutputs, AsyncDisposable {
   /** Undefined if no state is saved, as in a plan. */
