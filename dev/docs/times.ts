@@ -153,13 +153,13 @@ export const orders: readonly Order[] = [
   },
   {
     short: `${webhooks}/owning/replicas.ts beatMs`,
-    long: `${webhooks}/owning/silence.ts silenceMs`,
+    long: `${webhooks}/owning/replicas.ts silenceMs`,
     times: 4,
     why: 'a replica is taken for dead after some lost beats, not after one',
   },
   {
     short: `${webhooks}/owning/replicas.ts unheardMs`,
-    long: `${webhooks}/owning/silence.ts silenceMs`,
+    long: `${webhooks}/owning/replicas.ts silenceMs`,
     why: 'a replica that nobody hears begins nothing more before another takes what it owns',
   },
   {

@@ -19,14 +19,13 @@
 //                get the events again that were delivered after the floor. No order of deliveries is promised.
 import { Failure, eventBatchesStream } from '@integration-sync/contracts';
 import type { Log } from '@integration-sync/runtime/log';
-import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import type { Resources } from '@integration-sync/runtime/resources';
 import { openRetry, type Retry } from '@integration-sync/runtime/retry';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import type { SpanStart } from '@integration-sync/runtime/tracing';
 import { openErasing } from './delivering/answers.ts';
 import { openAttemptLog } from './delivering/attempt-log.ts';
-import { type Changed, listenForChanges, logged, openTellChanged } from './delivering/broadcasts.ts';
+import { listenForChanges, openChanged } from './delivering/broadcasts.ts';
 import { openReport } from './delivering/attempt-report.ts';
 import { Attempts } from './delivering/attempt.ts';
 import type { EndpointQueue } from './delivering/endpoint-queue.ts';
@@ -79,38 +78,21 @@ export async function startPipeline(options: PipelineOptions) {
   await using starting = new AsyncDisposableStack();
   const stopping = new AbortController();
   const parts = await openParts(options, starting);
-  const { replicas, cache, disabledEvents } = parts;
+  const { cache } = parts;
   const delivering = startDelivering(options, parts, openRetry(log, stopping.signal));
   const { integrations, scheduler, reader, progress, ownership } = delivering;
-  // A replica may have died before it announced that an endpoint is disabled.
-  const sweeping = { what: 'unannounced disablings', everyMs: 500, log };
-  starting.use(openPeriodicCheck(disabledEvents.sweep, sweeping));
-  starting.defer(() => disabledEvents.settled());
   starting.defer(() => scheduler.close());
   starting.use(reader);
   starting.use(progress);
+  starting.use(listenForChanges(bus, cache, integrations, log));
   starting.use(ownership);
-  starting.use(listenForChanges(bus, replicas.self, cache, integrations, log));
   // Disposal begins here.
-  starting.defer(async () => {
-    stopping.abort(new Error('the process stops'));
-    await ownership.end().catch((error: unknown) => {
-      log.warn(
-        { err: error },
-        'partitions could not be given back: another replica takes them in some seconds',
-      );
-    });
-  });
+  starting.defer(() => stopping.abort(new Error('the process stops')));
 
-  const changed: Changed = async (endpoint) => {
-    await revisions.changed(endpoint.integration);
-    parts.tellChanged(endpoint);
-    void integrations.refresh(endpoint.integration, endpoint._id).catch(logged(log, endpoint._id));
-  };
   const running = starting.move();
   return {
     ...parts,
-    changed,
+    changed: openChanged(bus, revisions),
     /** Throws if this replica has failed for 10 s to read the log or to check its partitions. */
     checkReading: (): void => {
       if (Math.max(reader.failingForMs, ownership.failingForMs) <= unreadMs) return;
@@ -138,9 +120,8 @@ async function openParts(options: PipelineOptions, starting: AsyncDisposableStac
     offsets,
     cache,
     attemptLog: starting.use(openAttemptLog(bus, log, replicas.self)),
-    disabledEvents: openDisabledEvents(endpoints, revisions, bus, log),
+    disabledEvents: starting.use(openDisabledEvents(endpoints, revisions, bus, log)),
     metrics: openMetrics(options.metrics.registry),
-    tellChanged: openTellChanged(bus, replicas.self, cache),
   };
 }
 
@@ -178,7 +159,7 @@ function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop:
     retry: retryUntilStop,
     log,
   });
-  const forgetErased = openErasing({ endpoints, forgetAnswers: attemptLog.forgetAnswers });
+  const forgetErased = openErasing(endpoints, attemptLog.forgetAnswers);
   const intake = openTake(options, integrations, metrics);
   const take = async (batches: readonly LoggedBatch[]): Promise<void> => {
     // Before the floor may pass the batches: the owner after a killed one takes them again.

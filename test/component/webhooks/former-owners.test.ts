@@ -37,8 +37,7 @@ async function openOwner({ store }: House, term: number, offset?: StoredOffset) 
     retry: openRetry(log, new AbortController().signal),
     log,
   });
-  if (offset !== undefined)
-    await integrations.begin([claim], new Map([['acme', new Map([['wh_1', offset]])]]));
+  if (offset !== undefined) await integrations.begin(new Map([['acme', new Map([['wh_1', offset]])]]));
   await integrations.take([1, 2, 3].map((sequence) => batchOf(sequence, 1, { partition })));
   return {
     hearOfChange: () => integrations.refresh('acme', 'wh_1'),

@@ -107,13 +107,13 @@ describe('the owner of an endpoint', () => {
   it.each(isTaken)('disables the endpoint once where it is %s: %o %s', async (_, change, taken) => {
     const { id, applied, before } = await insertWith(change);
     const how = { reason: 'failures', failures: 10, at: new Date(), missed } as const;
-    const after = await endpoints.disable(applied, how);
-    expect(after !== null).toBe(taken);
-    expect(await endpoints.find(id)).toEqual(taken ? after : before);
+    expect(await endpoints.disable(applied, how)).toBe(taken);
+    const after = await endpoints.find(id);
     const state = { failures: 10, open: false, trials: [], missed: { 0: missed }, term };
-    const expected = taken ? { ...state, active: false, version: 2, epoch: 1 } : {};
+    const expected = taken ? { ...state, active: false, version: 2, epoch: 1 } : (before ?? {});
     expect(after ?? {}).toMatchObject(expected);
-    expect(await endpoints.disable(applied, how)).toBeNull();
+    expect(await endpoints.disable(applied, how)).toBe(false);
+    expect(await endpoints.find(id)).toEqual(after);
   });
 });
 

@@ -111,10 +111,10 @@ async function make({
           version: version + 1,
           epoch: epoch + 1,
         };
-        return store(read, { ...change, missed: { [epoch]: how.missed } }) ? parts.stored : null;
+        return store(read, { ...change, missed: { [epoch]: how.missed } });
       },
     },
-    report: ({ step, nextAttemptAt }) =>
+    report: ({ nextAttemptAt }, step) =>
       void reported.push([step?.event, step?.disable, nextAttemptAt !== null]),
     onRead(of, found) {
       of.isDeleted = found === null;
@@ -314,7 +314,7 @@ it('an endpoint whose outcome cannot be stored delays no other', async () => {
         if (_id !== 'wh_5') throw new Error('MongoDB refuses the document');
         return true;
       },
-      disable: async () => null,
+      disable: async () => false,
     },
     report: () => undefined,
     onRead: () => undefined,

@@ -90,9 +90,9 @@ describe('where the circuit is open', () => {
 
 it('nothing is next while a failure is being stored, and where the endpoint is disabled or no longer this replica’s', () => {
   const { queue } = queueOf(closed, [batchOf(1, 3)]);
-  queue.pauses = 1;
+  queue.isPaused = true;
   expect(beginNext(queue)).toBe('nothing');
-  queue.pauses = 0;
+  queue.isPaused = false;
   queue.subscriber = { ...closed, active: false };
   expect([beginNext(queue), queue.firstUndelivered()]).toEqual(['nothing', Infinity]);
   queue.subscriber = closed;
@@ -254,9 +254,12 @@ describe('the limit of deliveries in flight', () => {
     expect(beginNext(queue)).toBe('nothing');
   });
 
-  it('makes a new owner wait until the attempts of a silent owner are over', () => {
-    const { queue } = queueOf(one, [batchOf(1, 3)], { quietUntil: 10_500 });
-    expect([beginNext(queue, 100), beginNext(queue, 10_500)]).toEqual(['wait 10400', '1-0']);
+  it('makes a new owner wait until the attempts of a silent owner are over, if the caller set a limit', () => {
+    const claim = { stream: 'now', term: 1, silentAt: 0 };
+    const { queue: limited } = queueOf(one, [batchOf(1, 3)], { claim });
+    expect([beginNext(limited, 100), beginNext(limited, 10_500)]).toEqual(['wait 10400', '1-0']);
+    const { queue } = queueOf(closed, [batchOf(1, 3)], { claim });
+    expect(beginNext(queue, 100)).toBe('1-0');
   });
 });
 

@@ -75,7 +75,7 @@ function changing(options: EndpointsOptions): BusHandler {
       await changed(after);
       if (endpoint.active && !after.active) {
         metrics.disabledBy('manual');
-        disabledEvents.announce(after);
+        disabledEvents.announce();
       }
       return {
         ...json(webhookOf(after)),

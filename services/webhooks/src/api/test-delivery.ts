@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { testKind } from '@integration-sync/contracts';
 import type { BusHandler } from '@integration-sync/runtime/bus';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
-import { answerOf, type AttemptLog, entryOf } from '../delivering/attempt-log.ts';
+import type { AttemptLog } from '../delivering/attempt-log.ts';
 import type { EndpointCache } from '../endpoints/cache.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
@@ -28,8 +28,7 @@ export const openTest =
   async (endpoint, traceparent) => {
     const test = testOf(endpoint);
     const attempted = await send(cache.prepare(endpoint), { ...test, attempt: 1, traceparent, signal });
-    const entry = entryOf({ ...test, attempt: 1 }, attempted, null);
-    attemptLog.append(endpoint._id, entry, answerOf(endpoint, test, 1, attempted));
+    attemptLog.append({ endpoint, event: test, number: 1, attempted, nextAttemptAt: null });
     return attempted;
   };
 

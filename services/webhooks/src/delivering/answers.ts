@@ -12,6 +12,7 @@ import { eventsStream, eventSubject } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import type { Endpoint } from '../endpoints/endpoint.ts';
+import type { Endpoints } from '../endpoints/store.ts';
 import { clockSkewMs, type LoggedBatch, readEvent } from '../log/batch.ts';
 import { answersSubject, attemptsStream } from '../streams.ts';
 
@@ -33,7 +34,8 @@ type AttemptKey = Pick<StoredAnswer, 'eventId' | 'attempt' | 'at'>;
 
 const keyOf = ({ eventId, attempt, at }: AttemptKey): string => `${eventId} ${attempt} ${at}`;
 
-const answersPerMessage = 16;
+/** ATTEMPTS keeps 1,000 messages of a subject, so this bounds the memory of reading an attempt log. */
+export const itemsPerMessage = 16;
 const answersPerWrite = 500;
 /** Beyond this, after a long outage of NATS, new answers are dropped. */
 const waitingMax = 5_000;
@@ -60,7 +62,7 @@ export function openAnswers(bus: AnswersBus, replica: string) {
       inTurn(async () => {
         while (waiting.length > 0) {
           const some = waiting.slice(0, answersPerWrite);
-          const messages = messagesOf(await ofLaterEvents(bus, some), nextId);
+          const messages = inMessages(byEndpoint(await ofLaterEvents(bus, some)), answersSubject, nextId);
           if (messages.length > 0) await bus.publishBatch(messages);
           waiting = waiting.slice(some.length);
         }
@@ -111,29 +113,32 @@ async function erasedAtMs(bus: Pick<Bus, 'lastOf'>, integration: string): Promis
   return Date.parse((last === undefined ? undefined : readEvent(last)?.timestamp) ?? '');
 }
 
-const messagesOf = (answered: readonly Answered[], nextId: () => string) =>
-  [...Map.groupBy(answered, ({ endpoint }) => endpoint._id)].flatMap(([endpointId, all]) =>
-    Array.from({ length: Math.ceil(all.length / answersPerMessage) }, (_, n) => ({
-      subject: answersSubject(endpointId),
+const byEndpoint = (answered: readonly Answered[]): [string, StoredAnswer[]][] =>
+  Array.from(
+    Map.groupBy(answered, ({ endpoint }) => endpoint._id),
+    ([id, all]) => [id, all.map(({ endpoint: _endpoint, occurredAt: _occurredAt, ...stored }) => stored)],
+  );
+
+/** Messages with up to 16 items of one endpoint each. */
+export const inMessages = (
+  items: Iterable<[endpointId: string, readonly object[]]>,
+  subjectOf: (endpointId: string) => string,
+  nextId: () => string,
+) =>
+  Array.from(items).flatMap(([endpointId, all]) =>
+    Array.from({ length: Math.ceil(all.length / itemsPerMessage) }, (_, n) => ({
+      subject: subjectOf(endpointId),
       id: nextId(),
-      body: JSON.stringify(
-        all
-          .slice(n * answersPerMessage, (n + 1) * answersPerMessage)
-          .map(({ eventId, attempt, at, responseBody }) => ({ eventId, attempt, at, responseBody })),
-      ),
+      body: JSON.stringify(all.slice(n * itemsPerMessage, (n + 1) * itemsPerMessage)),
     })),
   );
 
-interface ErasingOptions {
-  endpoints: {
-    subscribersOf(integrations: readonly string[]): Promise<Map<string, readonly Pick<Endpoint, '_id'>[]>>;
-  };
-  forgetAnswers: (endpointIds: readonly string[]) => Promise<void>;
-}
-
 /** Removes the answers of the integrations in which a supplier was erased. */
 export const openErasing =
-  ({ endpoints, forgetAnswers }: ErasingOptions) =>
+  (
+    endpoints: Pick<Endpoints, 'subscribersOf'>,
+    forgetAnswers: (endpointIds: readonly string[]) => Promise<void>,
+  ) =>
   async (batches: readonly LoggedBatch[]): Promise<void> => {
     const integrations = new Set(
       batches.filter(({ isErasing }) => isErasing).map(({ integration }) => integration),

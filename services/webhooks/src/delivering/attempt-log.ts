@@ -10,7 +10,7 @@ import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { StreamEvent } from '../log/batch.ts';
 import type { LogPoint } from '../log/offsets.ts';
 import type { Attempted } from '../sending/send.ts';
-import { type Answered, type AnswersBus, openAnswers } from './answers.ts';
+import { type Answered, type AnswersBus, inMessages, itemsPerMessage, openAnswers } from './answers.ts';
 import { attemptsStream, attemptsSubject } from '../streams.ts';
 
 export interface LoggedAttempt extends DeliveryAttempt {
@@ -18,41 +18,49 @@ export interface LoggedAttempt extends DeliveryAttempt {
   place: number;
 }
 
-export const entryOf = (
-  { eventId, event, attempt, point }: Pick<StoredAttempt, 'eventId' | 'event' | 'attempt' | 'point'>,
-  { verdict, at, responseStatus, durationMs, error }: Attempted,
-  nextAttemptAt: Date | null,
-): StoredAttempt => ({
-  eventId,
-  event,
-  attempt,
-  at: at.toISOString(),
-  outcome: verdict === 'succeeded' ? 'succeeded' : 'failed',
-  responseStatus,
-  durationMs,
-  error,
+/** An attempt that has ended. */
+export interface ReportedAttempt {
+  endpoint: Answered['endpoint'];
+  event: Pick<StreamEvent, 'eventId' | 'event' | 'timestamp'>;
+  /** 1 for an event's first attempt. */
+  number: number;
+  attempted: Attempted;
+  nextAttemptAt: Date | null;
+  /** The point of the event in the log of event batches; a test is not in that log. */
+  point?: LogPoint;
+}
+
+const entryOf = ({ event, number, attempted, nextAttemptAt, point }: ReportedAttempt): StoredAttempt => ({
+  eventId: event.eventId,
+  event: event.event,
+  attempt: number,
+  at: attempted.at.toISOString(),
+  outcome: attempted.verdict === 'succeeded' ? 'succeeded' : 'failed',
+  responseStatus: attempted.responseStatus,
+  durationMs: attempted.durationMs,
+  error: attempted.error,
   nextAttemptAt: nextAttemptAt?.toISOString() ?? null,
   ...(point === undefined ? {} : { point }),
 });
 
 /** What the receiver answered, unless the attempt succeeded or had no answer. */
-export const answerOf = (
-  endpoint: Answered['endpoint'],
-  { eventId, timestamp }: Pick<StreamEvent, 'eventId' | 'timestamp'>,
-  attempt: number,
-  { at, answer }: Attempted,
-): Answered | undefined =>
-  answer === undefined
-    ? undefined
-    : { endpoint, occurredAt: timestamp, eventId, attempt, at: at.toISOString(), responseBody: answer.body };
+function answerOf({ endpoint, event, number, attempted }: ReportedAttempt): Answered | undefined {
+  const { answer, at } = attempted;
+  if (answer === undefined) return undefined;
+  const { eventId, timestamp: occurredAt } = event;
+  return { endpoint, occurredAt, eventId, attempt: number, at: at.toISOString(), responseBody: answer.body };
+}
 
 type Answers = ReturnType<typeof openAnswers>;
 export type AttemptLog = ReturnType<typeof openAttemptLog>;
 
 export const openAttemptLog = (bus: AnswersBus, log: Log, replica: string) => {
   const answers = openAnswers(bus, replica);
+  const writer = openAttemptLogWriter(bus, log, replica, answers);
   return {
-    ...openAttemptLogWriter(bus, log, replica, answers),
+    append: (ended: ReportedAttempt): void =>
+      writer.append(ended.endpoint._id, entryOf(ended), answerOf(ended)),
+    [Symbol.asyncDispose]: writer[Symbol.asyncDispose],
     ...openReading(bus, answers),
     forgetAnswers: answers.forget,
     async removeEndpoint(endpointId: string): Promise<void> {
@@ -91,7 +99,7 @@ function openReading(bus: Pick<Bus, 'readStream'>, answers: Pick<Answers, 'join'
     const reading = { subject: attemptsSubject(endpointId), from: { sequence: 1 } };
     for await (const { body, sequence } of bus.readStream(attemptsStream, reading)) {
       const some: StoredAttempt[] = JSON.parse(Buffer.from(body).toString());
-      for (const [n, entry] of some.entries()) yield { entry, place: sequence * entriesPerMessage + n };
+      for (const [n, entry] of some.entries()) yield { entry, place: sequence * itemsPerMessage + n };
     }
   }
 
@@ -138,15 +146,12 @@ function openReading(bus: Pick<Bus, 'readStream'>, answers: Pick<Answers, 'join'
 }
 
 export interface StoredAttempt extends DeliveryAttempt {
-  /** The event in the log of event batches; a test is not in that log. */
   point?: LogPoint;
   /** The first bytes of a failed answer. A reader adds them (answers.ts); 1.1.0 stored them with the entry. */
   responseBody?: string;
 }
 
 const flushMs = 100;
-/** The stream keeps 1,000 messages of each endpoint, so this bounds the memory of reading an attempt log. */
-const entriesPerMessage = 16;
 const messagesPerBatch = 500;
 /** Beyond this, after a long outage of NATS, new entries are dropped, so that they do not exhaust memory. */
 const waitingMax = 20_000;
@@ -163,20 +168,15 @@ export function openAttemptLogWriter(
   let count = 0;
   /** Numbers the messages of this replica: their ids let nats-server drop a message that is published again. */
   let made = 0;
-  let messages: { subject: string; id: string; body: string }[] = [];
+  const nextId = (): string => `${replica}.${(made += 1)}`;
+  let messages: ReturnType<typeof inMessages> = [];
   let dropped = 0;
   let failures = 0;
   let writing: Promise<void> | undefined;
 
   /** Moves all entries into messages. */
   const pack = (): void => {
-    for (const [endpointId, all] of entries) {
-      for (let from = 0; from < all.length; from += entriesPerMessage) {
-        const body = JSON.stringify(all.slice(from, from + entriesPerMessage));
-        made += 1;
-        messages.push({ subject: attemptsSubject(endpointId), id: `${replica}.${made}`, body });
-      }
-    }
+    messages.push(...inMessages(entries, attemptsSubject, nextId));
     entries.clear();
     count = 0;
   };

@@ -52,7 +52,7 @@ interface AttemptsOptions {
   onRead: (queue: EndpointQueue, found: Endpoint | null) => void;
   /** Called after a failure that does not count, which the offset of the endpoint stores (progress.ts). */
   storeSoon: (queue: EndpointQueue) => void;
-  announce: (endpoint: Endpoint) => void;
+  announce: () => void;
   metrics: Pick<WebhookMetrics, 'disabledBy'>;
   /** False while another replica may have claimed the partitions of this replica. */
   mayBegin: () => boolean;
@@ -193,10 +193,9 @@ export class Attempts {
     } else {
       const { failures } = state;
       const how = { reason: disable, failures, at: new Date(), missed: queue.missed() };
-      const after = await endpoints.disable(read, how);
-      if (after !== null) {
+      if (await endpoints.disable(read, how)) {
         metrics.disabledBy(disable);
-        announce(after);
+        announce();
         return true;
       }
     }
@@ -216,18 +215,11 @@ export class Attempts {
     return next;
   }
 
-  #report({ known, event, number, attempted, change }: EndedAttempt, recorded: Step | undefined): void {
+  #report({ known: { endpoint }, event, number, attempted, change }: EndedAttempt, next?: Step): void {
     const { sequence, index, dueAtMs } = change.tried;
-    const nextAttemptAt = recorded?.event === 'again' ? new Date(dueAtMs) : null;
-    this.#options.report({
-      known,
-      event,
-      point: { sequence, index },
-      number,
-      attempted,
-      step: recorded,
-      nextAttemptAt,
-    });
+    const nextAttemptAt = next?.event === 'again' ? new Date(dueAtMs) : null;
+    const point = { sequence, index };
+    this.#options.report({ endpoint, event, number, attempted, nextAttemptAt, point }, next);
   }
 
   /** Makes an event due again whose attempt could not be sent, or was cut off. */

@@ -1,49 +1,39 @@
-// Broadcasts between replicas that an endpoint has changed. A broadcast may get lost.
+// Broadcasts between replicas that an endpoint has changed. A broadcast may get lost: the next look-up finds the change.
 import { endpointChangedSubject, requestHeaders } from '@integration-sync/contracts';
-import type { Broadcast, Bus } from '@integration-sync/runtime/bus';
+import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { EndpointCache } from '../endpoints/cache.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
+import type { Revisions } from '../endpoints/store.ts';
 import type { Integrations } from './integrations.ts';
 
-type Named = Pick<Endpoint, '_id' | 'integration'>;
+/** Resolves once each replica will hear of a stored change of the endpoint, or finds the change with its next look-up. */
+export type Changed = (endpoint: Pick<Endpoint, '_id' | 'integration'>) => Promise<void>;
 
-/** Tells all replicas, this replica included, that the endpoint has changed. */
-export type TellChanged = (endpoint: Named) => void;
-
-/** Resolves once each replica has heard of a stored change of the endpoint, or finds the change with its next look-up. */
-export type Changed = (endpoint: Named) => Promise<void>;
-
-export const openTellChanged =
-  (bus: Pick<Bus, 'broadcast'>, self: string, cache: Pick<EndpointCache, 'forget'>): TellChanged =>
-  ({ _id, integration }) => {
-    cache.forget(_id);
-    bus.broadcast(endpointChangedSubject, _id, {
-      replica: self,
-      [requestHeaders.integration]: integration,
-    });
+export const openChanged =
+  (bus: Pick<Bus, 'broadcast'>, revisions: Pick<Revisions, 'changed'>): Changed =>
+  async ({ _id, integration }) => {
+    await revisions.changed(integration);
+    bus.broadcast(endpointChangedSubject, _id, { [requestHeaders.integration]: integration });
   };
 
-/** Hears from other replicas which endpoints have changed. */
-export function listenForChanges(
+/** Hears from all replicas, this replica included, which endpoints have changed. */
+export const listenForChanges = (
   bus: Pick<Bus, 'listen'>,
-  self: string,
-  cache: Pick<EndpointCache, 'forget' | 'forgetAll'>,
+  cache: Pick<EndpointCache, 'forgetAll'>,
   integrations: Pick<Integrations, 'refresh'>,
   log: Log,
-): Disposable {
-  const onChanged = ({ body, headers }: Broadcast): void => {
-    if (headers.get('replica') === self) return;
-    const id = Buffer.from(body).toString();
-    cache.forget(id);
-    const integration = headers.get(requestHeaders.integration);
-    if (integration !== undefined) void integrations.refresh(integration, id).catch(logged(log, id));
-  };
-  return bus.listen(endpointChangedSubject, onChanged, cache.forgetAll);
-}
-
-/** A failed refresh needs no more than a log line: the next look-up finds the change. */
-export const logged =
-  (log: Log, endpoint: string) =>
-  (error: unknown): void =>
-    log.debug({ err: error, endpoint }, 'a changed endpoint was not read: the next look-up finds the change');
+): Disposable =>
+  bus.listen(
+    endpointChangedSubject,
+    ({ body, headers }) => {
+      const id = Buffer.from(body).toString();
+      const integration = headers.get(requestHeaders.integration) ?? '';
+      integrations
+        .refresh(integration, id)
+        .catch((error: unknown) =>
+          log.debug({ err: error, endpoint: id }, 'a changed endpoint was not read'),
+        );
+    },
+    cache.forgetAll,
+  );

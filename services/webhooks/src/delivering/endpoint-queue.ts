@@ -9,14 +9,7 @@
 //
 // An open event is in flight, or waits for its next attempt. Events before the cursor that are not open are finished.
 import { attemptDelaysMs, limits } from '@integration-sync/contracts';
-import {
-  inFlightMaxOf,
-  isTrialOf,
-  type Missed,
-  openMaxOf,
-  type Subscriber,
-  type Trial,
-} from '../endpoints/endpoint.ts';
+import { inFlightMaxOf, isTrialOf, type Missed, openMaxOf, type Subscriber } from '../endpoints/endpoint.ts';
 import type { LoggedBatch, StreamEvent } from '../log/batch.ts';
 import {
   isBefore,
@@ -53,21 +46,19 @@ type NextStep =
 type Again = Pick<Delivery, 'attempts' | 'dueAt' | 'isTrial' | 'retryAfterMs'>;
 
 /** After this time an attempt has ended for certain: its deadline, and half a second more. */
-export const deadlineMs = limits.deliveryDeadlineMs + 500;
+const deadlineMs = limits.deliveryDeadlineMs + 500;
 
 export interface QueueOptions {
   subscriber: Subscriber;
   integration: string;
-  /** This replica's claim of the partition: the creation time of the log, and the claim's term. */
-  claim: Pick<Claim, 'stream' | 'term'>;
+  /** This replica's claim of the partition. */
+  claim: Pick<Claim, 'stream' | 'term' | 'silentAt'>;
   window: Window;
   match: Match;
   /** Cuts the attempts off that are in flight when the partition is given back or lost. */
   attempts: { readonly signal: AbortSignal };
   /** The sequence, or the stored offset, at which the queue begins. */
   from: number | StoredOffset;
-  /** If the caller set `inFlightMax`, no attempt begins before this time: a silent former owner may have attempts in flight. */
-  quietUntil?: number;
   nowMs: number;
   now: number;
 }
@@ -85,8 +76,8 @@ export class EndpointQueue {
   storing: Promise<void> | undefined;
   /** Epochs of which this replica stores `missed`. */
   readonly toldMissed: number[] = [];
-  /** Above zero no attempt begins: the partition is being given back. */
-  pauses = 0;
+  /** No attempt begins, because the partition is being given back. */
+  isPaused = false;
   /** By the receiver's `Retry-After`, no attempt begins before this time of `performance.now()`. */
   restsUntil = 0;
   /** The endpoint is deleted, or this replica no longer has it in memory. */
@@ -96,7 +87,6 @@ export class EndpointQueue {
   /** How many deliveries have begun. */
   begun = 0;
   readonly #match: Match;
-  readonly #quietUntil: number;
   /** Trials at or after the cursor: their failures are newer than the offset. */
   readonly #triedLater: readonly Delivery[];
   #cursor: LogPoint;
@@ -106,7 +96,7 @@ export class EndpointQueue {
 
   constructor(options: QueueOptions) {
     const { subscriber, integration, claim, window, match, attempts } = options;
-    const { from, quietUntil = 0, nowMs, now } = options;
+    const { from, nowMs, now } = options;
     this.id = subscriber._id;
     this.integration = integration;
     this.claim = claim;
@@ -115,23 +105,27 @@ export class EndpointQueue {
     this.subscriber = subscriber;
     this.state = stateOf(subscriber);
     this.#match = match;
-    this.#quietUntil = quietUntil;
     const { sequence, index, open } =
       typeof from === 'number' ? { sequence: from, index: 0, open: [] } : from;
     this.#cursor = { sequence, index };
-    this.#open = open.map((one) => opened(one, subscriber, nowMs, now));
     const trials = this.state.trials.filter((one) => isTrialOf(claim.stream, one));
-    this.#triedLater = trials
-      .filter((trial) => !isBefore(trial, this.#cursor))
-      .map((trial) => opened(trial, subscriber, nowMs, now));
-    this.#resume(trials, nowMs, now);
+    // An offset may be older than a trial: the larger number of attempts is the right one.
+    const newest = open.map(
+      (one) => trials.find((trial) => isSame(trial, one) && trial.attempts > one.attempts) ?? one,
+    );
+    const read = (one: OpenEvent): Delivery => opened(one, subscriber, nowMs, now);
+    this.#open = newest.filter((one) => !isGivenUp(one)).map(read);
+    this.#triedLater = trials.filter((trial) => !isBefore(trial, this.#cursor)).map(read);
+    const [first] = trials;
+    const trial = first === undefined ? undefined : this.find(first);
+    if (trial !== undefined && !this.state.isCircuitClosed) this.#try(trial);
   }
 
   /** The next step, with at most `inFlightMax` attempts in flight. Begins no attempt. */
   next(now: number, inFlightMax: number): NextStep {
-    if (this.pauses > 0 || this.storing !== undefined || this.isEnded || !this.state.isActive)
+    if (this.isPaused || this.storing !== undefined || this.isEnded || !this.state.isActive)
       return { kind: 'nothing' };
-    const restsUntil = Math.max(this.restsUntil, this.#quietUntil);
+    const restsUntil = Math.max(this.restsUntil, this.#silentUntil);
     if (restsUntil > now) return waitFor(restsUntil, now);
     if (this.inFlight >= inFlightMaxOf(this.subscriber)) return { kind: 'nothing' };
     return this.state.isCircuitClosed ? this.#nextOfMany(now, inFlightMax) : this.#nextTrial(now);
@@ -201,28 +195,6 @@ export class EndpointQueue {
     return { sequence, index, open, stream, term };
   }
 
-  /**
-   * Goes on with the attempts that the former owner has stored, and puts the first of the endpoint's trials on trial.
-   * An offset may be older than a trial, so the larger number of attempts is the right one.
-   */
-  #resume(trials: readonly Trial[], nowMs: number, now: number): void {
-    for (const trial of trials) {
-      const known = this.find(trial);
-      if (known === undefined || known.attempts >= trial.attempts) continue;
-      if (isGivenUp(trial)) {
-        this.finish(known);
-        continue;
-      }
-      known.attempts = trial.attempts;
-      const { dueAt, retryAfterMs } = opened(trial, this.subscriber, nowMs, now);
-      known.dueAt = dueAt;
-      known.retryAfterMs = retryAfterMs;
-    }
-    const [last] = trials;
-    const trial = last === undefined ? undefined : this.find(last);
-    if (trial !== undefined && !this.state.isCircuitClosed) this.#try(trial);
-  }
-
   /** Drops all open events, and begins anew at the sequence. Attempts in flight count towards the limit until they end. */
   reset(sequence: number): void {
     this.#open = [];
@@ -234,6 +206,12 @@ export class EndpointQueue {
   forgetRetryAfter(): void {
     this.restsUntil = 0;
     for (const one of this.#open) withoutRetryAfter(one);
+  }
+
+  /** A limit that a caller sets holds for this replica and a silent former owner together. */
+  get #silentUntil(): number {
+    const { silentAt } = this.claim;
+    return silentAt === undefined || this.subscriber.inFlightMax === undefined ? 0 : silentAt + deadlineMs;
   }
 
   #try(trial: Delivery): void {

@@ -20,7 +20,7 @@ import type { Window, Windows } from '../log/window.ts';
 import { openMatch } from '../matching/match.ts';
 import type { OwnedPartition, OwnedPartitions } from '../owning/ownership.ts';
 import { applied, begins } from './delivery-state.ts';
-import { deadlineMs, EndpointQueue } from './endpoint-queue.ts';
+import { EndpointQueue } from './endpoint-queue.ts';
 
 export interface ActiveIntegration {
   readonly name: string;
@@ -68,10 +68,6 @@ export class Integrations {
   readonly #options: IntegrationsOptions;
   readonly #active: ActiveIntegrations;
   readonly #match = openMatch();
-  /** Offsets of integrations that are not in memory yet. */
-  readonly #offsetsToBegin = new Map<string, ReadonlyMap<string, StoredOffset>>();
-  /** By partition, the time at which all attempts of a silent former owner have ended. */
-  readonly #quietUntil = new Map<number, number>();
   #endpoints = 0;
   #roomMadeAt = -Infinity;
   /** Runs one look-up after another, so that no older state replaces a newer state. */
@@ -97,13 +93,10 @@ export class Integrations {
   }
 
   /** Opens the queues with stored offsets, in partitions that this replica has just claimed. */
-  begin(taken: readonly OwnedPartition[], offsets: OffsetsByIntegration): Promise<void> {
-    const quietUntil = performance.now() + deadlineMs;
-    for (const one of taken) if (one.isOfSilent === true) this.#quietUntil.set(one.partition, quietUntil);
+  begin(offsets: OffsetsByIntegration): Promise<void> {
     // The offsets are noted before this look-up's turn, because an earlier look-up may open the same queues.
-    for (const [name, some] of offsets) this.#offsetsToBegin.set(name, some);
+    for (const [name, some] of offsets) this.#activate(name, some);
     return this.#inTurn(async () => {
-      for (const name of offsets.keys()) if (!this.#active.has(name)) this.#activate(name);
       if (offsets.size > 0) await this.#lookUp([...offsets.keys()]);
     });
   }
@@ -143,9 +136,6 @@ export class Integrations {
 
   /** Forgets partitions that this replica no longer owns. */
   end(partitions: readonly OwnedPartition[]): void {
-    const numbers = new Set(partitions.map(({ partition }) => partition));
-    for (const name of this.#offsetsToBegin.keys())
-      if (numbers.has(partitionOf(name))) this.#offsetsToBegin.delete(name);
     for (const integration of this.ofPartitions(partitions)) this.#forget(integration);
   }
 
@@ -200,11 +190,9 @@ export class Integrations {
     for (const queue of queues.values()) if (queue.state.isActive) wake(queue);
   }
 
-  #activate(name: string): ActiveIntegration {
+  #activate(name: string, offsets: ActiveIntegration['offsets'] = new Map()): ActiveIntegration {
     const { owned, windows } = this.#options;
     const partition = partitionOf(name);
-    const offsets = this.#offsetsToBegin.get(name) ?? noOffsets;
-    this.#offsetsToBegin.delete(name);
     const integration: ActiveIntegration = {
       name,
       partition,
@@ -234,8 +222,6 @@ export class Integrations {
         },
       },
       from: offset?.epoch === found.epoch ? offset : window.through + 1,
-      // A limit that a caller sets holds for this replica and the former owner together.
-      quietUntil: found.inFlightMax === undefined ? 0 : (this.#quietUntil.get(partition) ?? 0),
       nowMs: Date.now(),
       now: performance.now(),
     });
@@ -306,7 +292,7 @@ export class Integrations {
   }
 }
 
-const isIdle = ({ queues }: ActiveIntegration): boolean =>
+/** An integration whose endpoints are yet to be read may have an endpoint that is behind. */
+const isIdle = ({ queues, revision }: ActiveIntegration): boolean =>
+  revision !== undefined &&
   queues.values().every((queue) => queue.inFlight === 0 && queue.firstUndelivered() === Infinity);
-
-const noOffsets: ReadonlyMap<string, StoredOffset> = new Map();

@@ -26,13 +26,13 @@ export const openTakeover = (
   log: { info: (fields: object, text: string) => void },
 ): OwnershipChanges => ({
   async onTaken(taken, offsets) {
-    await integrations.begin(taken, offsets);
+    await integrations.begin(offsets);
     await reader.add(taken);
   },
   async onReleased(released) {
     await reader.remove(released);
     const given = integrations.ofPartitions(released);
-    const resume = pause(given);
+    pause(given, true);
     try {
       await ended(given, pollsForAnswers);
       const unanswered = given.reduce((sum, one) => sum + inFlightOf(one), 0);
@@ -44,7 +44,7 @@ export const openTakeover = (
       return () => integrations.end(released);
     } catch (error) {
       for (const one of given) one.attempts = new AbortController();
-      resume();
+      pause(given, false);
       await reader.add(released);
       throw error;
     }
@@ -55,13 +55,8 @@ export const openTakeover = (
   },
 });
 
-/** No attempt begins for these integrations until the returned function is called. */
-function pause(integrations: readonly ActiveIntegration[]): () => void {
-  const queues = integrations.flatMap((one) => [...one.queues.values()]);
-  for (const queue of queues) queue.pauses += 1;
-  return () => {
-    for (const queue of queues) queue.pauses -= 1;
-  };
+function pause(integrations: readonly ActiveIntegration[], isPaused: boolean): void {
+  for (const { queues } of integrations) for (const queue of queues.values()) queue.isPaused = isPaused;
 }
 
 const inFlightOf = ({ queues }: ActiveIntegration): number =>

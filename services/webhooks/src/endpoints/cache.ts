@@ -1,5 +1,5 @@
 // Endpoints in memory with their opened secrets, so that a delivery that succeeds needs no query to MongoDB. A delivery names the
-// version and epoch of its endpoint, and uses no older entry. Broadcasts of changes remove entries as well.
+// version and epoch of its endpoint, and uses no older entry.
 import { openBatcher } from '@integration-sync/runtime/batcher';
 import { LRUCache } from 'lru-cache';
 import { type SigningKey, signingKeyOf } from '../secrets/signing-secret.ts';
@@ -18,11 +18,6 @@ export interface KnownEndpoint {
 /** The endpoint, version and epoch that a delivery is meant for. */
 type Meant = Pick<Endpoint, '_id' | 'version' | 'epoch'>;
 
-/** This replica cannot open the endpoint's secret or headers, and so cannot send to it. */
-class Unusable extends Error {
-  override readonly name = 'Unusable';
-}
-
 export type EndpointCache = ReturnType<typeof openEndpointCache>;
 
 /** The bound on the age of an entry, in case the broadcast of a change gets lost. */
@@ -33,63 +28,29 @@ export function openEndpointCache(
   vault: Vault,
   endpointsMax = 20_000,
 ) {
-  const entries = new LRUCache<string, { known: KnownEndpoint | null; until: number }>({ max: endpointsMax });
-  /** Loads under way. A load that `forget` removed may have missed a change, and is not cached. */
-  const loads = new Map<string, Promise<KnownEndpoint | null>>();
+  const entries = new LRUCache<string, { known: KnownEndpoint; until: number }>({ max: endpointsMax });
   const find = openLoader(endpoints);
 
-  const read = async (id: string, isThere: () => boolean): Promise<KnownEndpoint | null> => {
-    try {
-      const found = await find(id);
-      const known = found === null ? null : prepareEndpoint(found, vault);
-      if (isThere()) entries.set(id, { known, until: performance.now() + keptMs });
-      return known;
-    } finally {
-      if (isThere()) loads.delete(id);
-    }
-  };
-
-  const load = (id: string): Promise<KnownEndpoint | null> => {
-    const started = read(id, () => loads.get(id) === started);
-    loads.set(id, started);
-    return started;
-  };
-
-  /** Undefined without a recent entry; null for an endpoint that does not exist. */
-  const peek = ({ _id, version, epoch }: Meant): KnownEndpoint | null | undefined => {
-    const entry = entries.get(_id);
-    if (entry === undefined || entry.until < performance.now()) return undefined;
-    const { known } = entry;
-    if (known !== null && (known.endpoint.version < version || known.endpoint.epoch < epoch))
-      return undefined;
-    return known;
-  };
-
-  const forget = (id: string): void => {
-    entries.delete(id);
-    loads.delete(id);
+  const cached = ({ _id, version, epoch }: Meant): KnownEndpoint | undefined => {
+    const { known, until = 0 } = entries.get(_id) ?? {};
+    if (known === undefined || until < performance.now()) return undefined;
+    return known.endpoint.version >= version && known.endpoint.epoch >= epoch ? known : undefined;
   };
 
   return {
     /** Null for an endpoint that does not exist. */
     async get(meant: Meant): Promise<KnownEndpoint | null> {
-      const known = peek(meant);
-      if (known !== undefined) return known;
-      const loading = loads.get(meant._id);
-      if (loading !== undefined) {
-        const loaded = await loading;
-        // A load that began before a change may have missed the change.
-        if (loaded === null || loaded.endpoint.version >= meant.version) return loaded;
-        forget(meant._id);
-      }
-      return load(meant._id);
+      const before = cached(meant);
+      if (before !== undefined) return before;
+      const found = await find(meant._id);
+      if (found === null) return null;
+      const known = prepareEndpoint(found, vault);
+      entries.set(meant._id, { known, until: performance.now() + keptMs });
+      return known;
     },
-    /** Throws `Unusable` if no key of this replica opens the endpoint's secrets. */
+    /** Throws if no key of this replica opens the endpoint's secrets. */
     prepare: (endpoint: Endpoint) => prepareEndpoint(endpoint, vault),
-    forget,
-    forgetAll(): void {
-      for (const id of [...entries.keys(), ...loads.keys()]) forget(id);
-    },
+    forgetAll: (): void => entries.clear(),
   };
 }
 
@@ -109,7 +70,7 @@ function prepareEndpoint(endpoint: Endpoint, vault: Vault): KnownEndpoint {
         endpoint.headers === undefined ? [] : JSON.parse(vault.open(endpoint.headers, headersSealedFor(_id))),
     };
   } catch (cause) {
-    throw new Unusable(
+    throw new Error(
       'the secret or the headers of the endpoint cannot be opened with the keys of this replica',
       { cause },
     );

@@ -1,15 +1,18 @@
 // Publishes `webhook.disabled` to the other endpoints of the integration. The update that disables an endpoint notes the event
-// with the endpoint; the note is removed once EVENTS has the event. If the replica dies in between, another replica publishes
-// the noted event under the same id, so that no receiver takes it for a second event.
+// with the endpoint; the note is removed once EVENTS has the event. If the replica dies in between, the check of another replica
+// publishes the noted event under the same id, so that no receiver takes it for a second event.
 //
 // The revision is replaced before the event is published, so that owners read the endpoint again and end its epoch.
 import { type EventBody, type EventKind, eventSubject, publishWithBatch } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
+import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import type { Announcement, Endpoint } from './endpoint.ts';
 import type { Endpoints, Revisions } from './store.ts';
 
 export type DisabledEvents = ReturnType<typeof openDisabledEvents>;
+
+const everyMs = 500;
 
 export function openDisabledEvents(
   endpoints: Pick<Endpoints, 'unannounced' | 'recordAnnounced'>,
@@ -17,8 +20,6 @@ export function openDisabledEvents(
   bus: Pick<Bus, 'publishBatch'>,
   log: Log,
 ) {
-  const underWay = new Set<Promise<void>>();
-
   const publishAll = async ({ _id, integration, unannounced }: Endpoint): Promise<void> => {
     await revisions.changed(integration);
     for (const announcement of unannounced) {
@@ -27,26 +28,20 @@ export function openDisabledEvents(
       await endpoints.recordAnnounced(_id, announcement.epoch);
     }
   };
-
+  const check = openPeriodicCheck(
+    async () => {
+      const found = await endpoints.unannounced();
+      const failed = (await Promise.allSettled(found.map(publishAll))).find(
+        ({ status }) => status === 'rejected',
+      );
+      if (failed?.status === 'rejected') throw failed.reason;
+    },
+    { what: 'unannounced disablings', everyMs, log },
+  );
   return {
-    announce: (endpoint: Endpoint): void => {
-      const work = publishAll(endpoint)
-        .catch((error: unknown) =>
-          log.warn(
-            { err: error, endpoint: endpoint._id },
-            'webhook.disabled is not published yet, a sweep will publish it',
-          ),
-        )
-        .finally(() => underWay.delete(work));
-      underWay.add(work);
-    },
-    /** Publishes the noted events that a replica has not published, because it died or NATS was away. */
-    sweep: async (): Promise<void> => {
-      for (const endpoint of await endpoints.unannounced()) await publishAll(endpoint);
-    },
-    async settled(): Promise<void> {
-      await Promise.all(underWay);
-    },
+    /** Publishes the noted events of all endpoints in the background. */
+    announce: check.now,
+    [Symbol.asyncDispose]: check[Symbol.asyncDispose],
   };
 }
 

@@ -4,6 +4,7 @@ import {
   type Collection,
   type Filter,
   isFirst,
+  isFound,
   type Store,
   type UpdateFilter,
 } from '@integration-sync/runtime/store';
@@ -86,8 +87,7 @@ const managing = (collection: Collection<Endpoint>) => ({
       { replaying: { $exists: false } },
       { 'replaying.until': { $lt: new Date() } },
     ];
-    const { modifiedCount } = await collection.updateOne({ _id: id, $or: free }, { $set: { replaying } });
-    return modifiedCount === 1;
+    return isFound(collection.updateOne({ _id: id, $or: free }, { $set: { replaying } }));
   },
   async endReplay(id: string, by: string) {
     await collection.updateOne({ _id: id, 'replaying.by': by }, { $unset: { replaying: 1 } });
@@ -95,11 +95,7 @@ const managing = (collection: Collection<Endpoint>) => ({
   /** False if another drill of the endpoint began after `before`. */
   async beginDrill(id: string, at: Date, before: Date) {
     const rested: Filter<Endpoint>[] = [{ drilledAt: { $exists: false } }, { drilledAt: { $lte: before } }];
-    const { modifiedCount } = await collection.updateOne(
-      { _id: id, $or: rested },
-      { $set: { drilledAt: at } },
-    );
-    return modifiedCount === 1;
+    return isFound(collection.updateOne({ _id: id, $or: rested }, { $set: { drilledAt: at } }));
   },
   async remove(integration: string, id: string) {
     // One of the supported engines skips a document that another operation is changing, and reports no
@@ -114,17 +110,6 @@ const managing = (collection: Collection<Endpoint>) => ({
 
 /** Corrects the stored sequences of EVENTS, after the stream was lost or restored from an older copy. */
 const correcting = (collection: Collection<Endpoint>) => ({
-  /** Clears the sequences of endpoints that are older than EVENTS. Resolves with the integrations of these endpoints. */
-  async clearSequences(madeAt: Date) {
-    const stale: Filter<Endpoint> = { createdAt: { $lt: madeAt } };
-    const integrations = await collection.distinct('integration', stale);
-    if (integrations.length > 0)
-      await collection.updateMany(stale, {
-        $set: { eventsAfter: 0, earlierEvents: [] },
-        $inc: { version: 1 },
-      });
-    return integrations;
-  },
   /** The last sequence of EVENTS that any endpoint stores. */
   async lastSequence() {
     const found = await Promise.all(
@@ -139,11 +124,16 @@ const correcting = (collection: Collection<Endpoint>) => ({
       );
     return Math.max(0, ...stored);
   },
-  /** Lowers sequences beyond the end of EVENTS. Resolves with the integrations of the changed endpoints. */
-  async lowerSequences(end: number) {
-    const ahead: Filter<Endpoint> = {
+  /**
+   * Lowers sequences beyond the end of EVENTS, by default those of all endpoints that store one. Resolves with the integrations of these
+   * endpoints.
+   */
+  async lowerSequences(
+    end: number,
+    ahead: Filter<Endpoint> = {
       $or: [{ eventsAfter: { $gt: end } }, { 'earlierEvents.through': { $gt: end } }],
-    };
+    },
+  ) {
     const integrations = await collection.distinct('integration', ahead);
     await collection.updateMany(ahead, {
       $min: { eventsAfter: end },
@@ -162,18 +152,16 @@ const recording = (collection: Collection<Endpoint>) => ({
   /** Stores how the deliveries of an active endpoint stand. False if the endpoint is not as the owner has applied it. */
   async recordState(applied: Applied, { failures, isCircuitClosed, trials }: Counted): Promise<boolean> {
     const { term } = applied;
-    const { matchedCount } = await collection.updateOne(asApplied(applied), {
-      $set: { failures, open: isCircuitClosed, trials: [...trials], term },
-    });
-    return matchedCount === 1;
+    const $set = { failures, open: isCircuitClosed, trials: [...trials], term };
+    return isFound(collection.updateOne(asApplied(applied), { $set }));
   },
-  /** Disables the endpoint by its owner. */
-  async disable(applied: Applied, how: Disabling): Promise<Endpoint | null> {
+  /** Disables the endpoint. False if it is not as the owner has applied it. */
+  async disable(applied: Applied, how: Disabling): Promise<boolean> {
     const read = await collection.findOne(asApplied(applied));
-    if (read === null) return null;
+    if (read === null) return false;
     const { $set, $inc, ...more } = disabling(read, how);
     const update = { ...more, $set: { ...$set, term: applied.term }, $inc: { ...$inc, version: 1 } };
-    return collection.findOneAndUpdate(asApplied(applied), update, asChanged);
+    return isFound(collection.updateOne(asApplied(applied), update));
   },
   /**
    * Stores the events that were undelivered when the epoch ended, unless they are stored already. A former owner may have stored
@@ -290,26 +278,22 @@ export function openRevisions(store: Store) {
     async changed(integration: string): Promise<void> {
       const revision = randomUUID();
       const replace = () => revisions.updateOne({ _id: integration }, { $set: { revision } });
-      if ((await replace()).matchedCount === 1) return;
+      if (await isFound(replace())) return;
       if (!(await isFirst(revisions.insertOne({ _id: integration, revision })))) await replace();
     },
     /** Counts bytes that a replay adds to the log. False, and not counted, if they would exceed `max` of the day. */
     async countReplayed(integration: string, bytes: number, max: number): Promise<boolean> {
       const day = new Date().toISOString().slice(0, 10);
-      const ofDay: Filter<Revision> = { _id: integration, 'replayed.day': day };
-      const counted = await revisions.updateOne(
-        { ...ofDay, 'replayed.bytes': { $lte: max - bytes } },
-        { $inc: { 'replayed.bytes': bytes } },
-      );
-      if (counted.matchedCount === 1) return true;
-      const first = await revisions.updateOne(
+      await revisions.updateOne(
         { _id: integration, 'replayed.day': { $ne: day } },
-        { $set: { replayed: { day, bytes } } },
+        { $set: { replayed: { day, bytes: 0 } } },
       );
-      if (first.matchedCount === 1) return true;
-      const again = await revisions.findOne({ ...ofDay, 'replayed.bytes': { $lte: max - bytes } });
-      // Another replay was the first of the day meanwhile.
-      return again === null ? false : this.countReplayed(integration, bytes, max);
+      return isFound(
+        revisions.updateOne(
+          { _id: integration, 'replayed.day': day, 'replayed.bytes': { $lte: max - bytes } },
+          { $inc: { 'replayed.bytes': bytes } },
+        ),
+      );
     },
   };
 }

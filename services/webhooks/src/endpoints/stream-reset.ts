@@ -19,7 +19,7 @@ interface KnownStream {
 interface StreamResetOptions {
   bus: Pick<Bus, 'messagesIn' | 'patiently' | 'streamFacts' | 'storedAt' | 'readStream' | 'reconnects'>;
   store: Store;
-  endpoints: Pick<Endpoints, 'clearSequences' | 'lastSequence' | 'lowerSequences'>;
+  endpoints: Pick<Endpoints, 'lastSequence' | 'lowerSequences'>;
   revisions: Pick<Revisions, 'changed'>;
   log: Log;
 }
@@ -42,14 +42,15 @@ export function openStreamReset({ bus, store, endpoints, revisions, log }: Strea
     async forgetMissing(): Promise<void> {
       if (await ask(async () => (await bus.messagesIn(eventsStream)) !== undefined)) return;
       if ((await streams.findOne({ _id: eventsStream })) === null) return;
-      await renew(await endpoints.clearSequences(new Date()));
+      await renew(await endpoints.lowerSequences(0, {}));
     },
     /** Called before EVENTS is read. May be repeated or cut off without harm. */
     async forgetOther(): Promise<void> {
       const { madeAt } = await facts();
       const known = await streams.findOne({ _id: eventsStream });
       if (known?.madeAt.getTime() === madeAt.getTime()) return;
-      if (known !== null) await renew(await endpoints.clearSequences(madeAt));
+      // The endpoints that are older than the stream.
+      if (known !== null) await renew(await endpoints.lowerSequences(0, { createdAt: { $lt: madeAt } }));
       await streams.updateOne({ _id: eventsStream }, { $set: { madeAt } }, { upsert: true });
     },
     /** Called before a sequence is stored: while EVENTS has this message, it has all that stored sequences name. */

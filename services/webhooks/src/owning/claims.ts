@@ -20,8 +20,8 @@ export interface Claim {
   floor: number;
   /** The id of the log to which the floor belongs. */
   stream: string;
-  /** The former owner did not give the partition back, and may have attempts in flight. */
-  isOfSilent?: boolean;
+  /** When the partition was claimed from an owner that did not give it back, and may have attempts in flight. */
+  silentAt?: number | undefined;
 }
 
 export type SavedFloor = Pick<Claim, 'partition' | 'term' | 'floor' | 'stream'>;
@@ -175,8 +175,8 @@ export class Claims {
         : await isFound(
             this.#claims.updateOne({ _id: partition, term: found.term, owner: found.owner }, { $set: claim }),
           );
-    const isOfSilent = (found?.owner ?? null) !== null;
-    return isTaken ? { partition, term, floor, stream, isOfSilent } : undefined;
+    const silentAt = (found?.owner ?? null) === null ? undefined : performance.now();
+    return isTaken ? { partition, term, floor, stream, silentAt } : undefined;
   }
 
   #floorIn(claim: StoredClaim, [savedTerm, saved, newest]: Floors[string]): number {

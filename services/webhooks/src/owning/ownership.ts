@@ -97,15 +97,16 @@ export class Ownership implements AsyncDisposable {
   }
 
   /** Gives all partitions back. */
-  async end(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     this.#isEnding = true;
     this.#listening.dispose();
     await this.#checks[Symbol.asyncDispose]();
-    await this.#release([...this.#options.owned.values()]);
-  }
-
-  [Symbol.asyncDispose](): PromiseLike<void> {
-    return this.#checks[Symbol.asyncDispose]();
+    await this.#release([...this.#options.owned.values()]).catch((error: unknown) => {
+      this.#options.log.warn(
+        { err: error },
+        'partitions could not be given back: another replica takes them in some seconds',
+      );
+    });
   }
 
   async #check(): Promise<void> {

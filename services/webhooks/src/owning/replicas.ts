@@ -1,14 +1,21 @@
 // Which replicas live, and which of them share the partitions. Each replica broadcasts twice a second that it lives, whether it
-// shares, and how often others took partitions from it while it lived. It counts as dead after a silence (silence.ts), in
-// which the judging replica has heard itself five times: a replica that stands still or is cut off judges no other replica.
+// shares, and whether others took partitions from it while it lived. It counts as dead after a silence, in which the judging replica
+// has heard itself five times: a replica that stands still or is cut off judges no other replica.
+//
+//   others took partitions from the replica  the silence is
+//   ───────────────────────────────────────  ─────────────────────────────────────────────────────────────────────────
+//   not within 10 min                        2.5 s
+//   within 10 min, while it lived            20 s: it lacks processor time, and each takeover repeats deliveries
 //
 // A stopping replica broadcasts that it shares no partitions. It lives on until its attempts in flight have ended.
 import { randomUUID } from 'node:crypto';
 import type { Broadcast, Bus } from '@integration-sync/runtime/bus';
-import { rememberedMs, silenceMs, silenceMsAfter } from './silence.ts';
 
 export type Replicas = ReturnType<typeof openReplicas>;
 
+const silenceMs = 2_500;
+const silenceMsAfterTakeover = 20_000;
+const rememberedMs = 10 * 60_000;
 const beatMs = 500;
 /** A replica that has not heard itself for so long begins no attempt. Others claim its partitions only later. */
 const unheardMs = 2_000;
@@ -21,14 +28,14 @@ const sharesHeader = 'shares';
 const opensHeader = 'opens';
 /** When the beat was sent, by `performance.now()` of its replica. */
 const sentHeader = 'sent';
-/** How often other replicas have taken partitions from this replica within 10 min. Release 1.1.0 sends no such header. */
+/** Other replicas have taken partitions from this replica within 10 min, unless 0. Release 1.1.0 sends no such header. */
 const takeoversHeader = 'takeovers';
 
 /** When a replica was last heard, and how often the judging replica had heard itself by then. */
 interface Sign {
   at: number;
   ownBeats: number;
-  takeovers: number;
+  wasTaken: boolean;
 }
 
 interface Heard extends Sign {
@@ -39,10 +46,11 @@ interface Heard extends Sign {
 /** `self` is the id of this process. */
 export function openReplicas(bus: Pick<Bus, 'broadcast' | 'listen'>, self: string = randomUUID()) {
   const own = openOwnBeats();
-  const takeovers = openTakeovers();
+  let takenAt = -Infinity;
+  const wasTaken = (): boolean => performance.now() - takenAt < rememberedMs;
   let onChange: (() => void) | undefined;
   const beat = (): void => {
-    bus.broadcast(aliveSubject, self, headersOf(onChange !== undefined, takeovers.recent));
+    bus.broadcast(aliveSubject, self, headersOf(onChange !== undefined, wasTaken()));
   };
   // A new replica shall not wait for the next regular beat until it hears this replica.
   const others = openOthers(own, { onNew: beat, onChange: () => onChange?.() });
@@ -82,11 +90,11 @@ export function openReplicas(bus: Pick<Bus, 'broadcast' | 'listen'>, self: strin
     },
     /** After this silence the other replicas claim the partitions of this replica. */
     get silenceMs(): number {
-      return silenceMsAfter(takeovers.recent);
+      return silenceMsOf(wasTaken());
     },
     /** Other replicas have claimed partitions of this replica: from now on they wait longer. */
     wasTaken(): void {
-      takeovers.add();
+      takenAt = performance.now();
       beat();
     },
     /** This replica shares partitions until disposal. `changed` is called when another replica begins or ends to share. */
@@ -108,10 +116,10 @@ export function openReplicas(bus: Pick<Bus, 'broadcast' | 'listen'>, self: strin
   };
 }
 
-const headersOf = (shares: boolean, takeovers: number): Record<string, string> => ({
+const headersOf = (shares: boolean, wasTaken: boolean): Record<string, string> => ({
   [sentHeader]: String(performance.now()),
   [opensHeader]: 'places',
-  [takeoversHeader]: String(takeovers),
+  [takeoversHeader]: wasTaken ? '1' : '0',
   ...(shares ? { [sharesHeader]: '1' } : {}),
 });
 
@@ -119,7 +127,7 @@ const headersOf = (shares: boolean, takeovers: number): Record<string, string> =
 function openOthers(own: OwnBeats, { onNew, onChange }: Record<'onNew' | 'onChange', () => void>) {
   const heard = new Map<string, Heard>();
   const isSilent = (sign: Sign): boolean =>
-    performance.now() - sign.at >= silenceMsAfter(sign.takeovers) && own.beats - sign.ownBeats >= beatsMin;
+    performance.now() - sign.at >= silenceMsOf(sign.wasTaken) && own.beats - sign.ownBeats >= beatsMin;
   const isSharing = (id: string): boolean => {
     const one = heard.get(id);
     return one?.shares === true && !isSilent(one);
@@ -133,7 +141,7 @@ function openOthers(own: OwnBeats, { onNew, onChange }: Record<'onNew' | 'onChan
       heard.set(id, {
         at: performance.now(),
         ownBeats: own.beats,
-        takeovers: Number(headers.get(takeoversHeader) ?? 0),
+        wasTaken: Number(headers.get(takeoversHeader) ?? 0) > 0,
         shares,
         opens: headers.has(opensHeader),
       });
@@ -153,17 +161,8 @@ function openOthers(own: OwnBeats, { onNew, onChange }: Record<'onNew' | 'onChan
   };
 }
 
-function openTakeovers() {
-  let times: number[] = [];
-  return {
-    add: () => void times.push(performance.now()),
-    get recent(): number {
-      const since = performance.now() - rememberedMs;
-      times = times.filter((at) => at > since);
-      return times.length;
-    },
-  };
-}
+/** After this silence the other replicas claim the partitions of a replica. */
+const silenceMsOf = (wasTaken: boolean): number => (wasTaken ? silenceMsAfterTakeover : silenceMs);
 
 type OwnBeats = ReturnType<typeof openOwnBeats>;
 
@@ -171,13 +170,13 @@ type OwnBeats = ReturnType<typeof openOwnBeats>;
 function openOwnBeats() {
   let heardAt = -Infinity;
   let beats = 0;
-  let heardSince: Sign = { at: Infinity, ownBeats: 0, takeovers: 0 };
+  let heardSince: Sign = { at: Infinity, ownBeats: 0, wasTaken: false };
   let gaps = 0;
   return {
     hear(sentAt: number): void {
       const now = performance.now();
       if (heardAt > -Infinity && now - heardAt > unheardMs) gaps += 1;
-      if (now - heardAt > silenceMs) heardSince = { at: now, ownBeats: beats, takeovers: 0 };
+      if (now - heardAt > silenceMs) heardSince = { at: now, ownBeats: beats, wasTaken: false };
       heardAt = sentAt;
       if (now - sentAt < unheardMs) beats += 1;
     },
