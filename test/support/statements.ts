@@ -50,7 +50,7 @@ export const shownOf = ({ batchExternalId, status, referenceNumber, verification
 /** Each batch with a number has a statement, and each statement shows what its batch holds. */
 export async function expectAgreement(
   { store }: Pick<World, 'store'>,
-  { integration }: Caller,
+  { integration }: Pick<Caller, 'integration'>,
   listed: readonly DdsEntry[],
 ): Promise<void> {
   const documents = await store

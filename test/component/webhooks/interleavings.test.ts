@@ -5,6 +5,7 @@
 //   SEED=7 TRACE=1 …                                                                  those of a seed, with all that happened
 import { assert, asyncProperty } from 'fast-check';
 import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest';
+import { openEndpoints } from '../../../services/webhooks/src/endpoints/store.ts';
 import { type Database, openDatabase } from '../../support/interleaving/database.ts';
 import { choices, type Choices, play, type Played } from '../../support/interleaving/play.ts';
 import { toFake } from '../../support/interleaving/world.ts';
@@ -15,7 +16,7 @@ const began = new Date('2026-01-02T00:00:00Z');
 let database: Database;
 
 beforeAll(async () => {
-  database = await openDatabase(inject('engines').mongodb);
+  database = await openDatabase(inject('engines').mongodb, openEndpoints);
 });
 afterAll(() => database[Symbol.asyncDispose]());
 

@@ -4,7 +4,6 @@ import { randomUUID } from 'node:crypto';
 import { openLog } from '@integration-sync/runtime/log';
 import { openStore, type Store } from '@integration-sync/runtime/store';
 import { MongoClient } from 'mongodb';
-import { openEndpoints } from '../../../services/webhooks/src/endpoints/store.ts';
 
 export interface Database extends AsyncDisposable {
   /** What a gated store needs of a store. */
@@ -13,7 +12,11 @@ export interface Database extends AsyncDisposable {
 
 const hour = 3_600_000;
 
-export async function openDatabase(url: string): Promise<Database> {
+/** `prepare` makes the indexes. */
+export async function openDatabase(
+  url: string,
+  prepare: (store: Store) => Promise<unknown>,
+): Promise<Database> {
   const name = `interleavings_${randomUUID().replaceAll('-', '')}`;
   {
     await using services = await openStore({
@@ -21,7 +24,7 @@ export async function openDatabase(url: string): Promise<Database> {
       database: name,
       log: openLog({ service: 'test', level: 'silent' }),
     });
-    await openEndpoints(services);
+    await prepare(services);
   }
   const client = new MongoClient(url, {
     maxPoolSize: 8,

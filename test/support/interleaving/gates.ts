@@ -5,6 +5,8 @@ import type { Store } from '@integration-sync/runtime/store';
 export interface Client {
   readonly name: string;
   isCut: boolean;
+  /** What a killed process has sent may still reach MongoDB, but the process gets no answer, and sends nothing more. */
+  isKilled?: boolean;
 }
 
 export interface Operation {
@@ -21,6 +23,7 @@ const operations = new Set([
   'updateOne',
   'updateMany',
   'insertOne',
+  'insertMany',
   'deleteOne',
   'deleteMany',
   'distinct',
@@ -46,12 +49,14 @@ export interface OtherPartitions {
   stream: string;
 }
 
-export function gatedStore(store: Store, client: Client, gates: Gates, other: OtherPartitions): Store {
+export function gatedStore(store: Store, client: Client, gates: Gates, other?: OtherPartitions): Store {
   const gate = <T>(name: string, args: readonly unknown[], work: () => Promise<T>): Promise<T> =>
     new Promise((resolve, reject) => {
+      if (client.isKilled === true) return;
       const run = async (isLost: boolean): Promise<void> => {
         try {
           const answer = await work();
+          if (client.isKilled === true) return;
           if (isLost) reject(new Error('the connection to MongoDB broke'));
           else resolve(answer);
         } catch (error) {
@@ -73,9 +78,21 @@ export function gatedStore(store: Store, client: Client, gates: Gates, other: Ot
           return async () =>
             known ?? gate(name, args, async () => withOthers(name, args, other, (await call()) as unknown[]));
         }
+        // How a batch of many documents is read (shared/runtime, store/chunks.ts).
+        if (key === 'hasNext') return () => gate(name, args, async () => call());
         if (chained.includes(String(key)))
           return (...given: unknown[]) => cursorOf(name, args, Object(call(...given)));
         return call;
+      },
+    });
+
+  const bulkOf = (name: string, bulk: object): object =>
+    new Proxy(bulk, {
+      get(target, key) {
+        const value: unknown = Reflect.get(target, key);
+        if (typeof value !== 'function') return value;
+        const call = (...given: unknown[]): unknown => Reflect.apply(value, target, given);
+        return key === 'execute' ? () => gate(name, [], async () => call()) : call;
       },
     });
 
@@ -91,6 +108,8 @@ export function gatedStore(store: Store, client: Client, gates: Gates, other: Ot
             if (typeof value !== 'function') return value;
             const call = (...args: unknown[]): unknown => Reflect.apply(value, real, args);
             if (method === 'find') return (...args: unknown[]) => cursorOf(name, args, Object(call(...args)));
+            if (method === 'initializeUnorderedBulkOp')
+              return () => bulkOf(`${collection}.bulk`, Object(call()));
             if (!operations.has(String(method))) return call;
             return (...args: unknown[]) => gate(name, args, async () => call(...args));
           },
@@ -106,19 +125,22 @@ const partitionsIn = (name: string, args: readonly unknown[]): number[] | undefi
 function claimsOfOthers(
   name: string,
   args: readonly unknown[],
-  other: OtherPartitions,
+  other: OtherPartitions | undefined,
 ): unknown[] | undefined {
   const wanted = partitionsIn(name, args);
-  return wanted?.includes(other.partition) === false ? withOthers(name, args, other, []) : undefined;
+  return other !== undefined && wanted?.includes(other.partition) === false
+    ? withOthers(name, args, other, [])
+    : undefined;
 }
 
 /** The found claims, with those of partitions that no test is about. */
 function withOthers(
   name: string,
   args: readonly unknown[],
-  other: OtherPartitions,
+  other: OtherPartitions | undefined,
   found: unknown[],
 ): unknown[] {
+  if (other === undefined) return found;
   const { partition, owner, stream } = other;
   const others = (partitionsIn(name, args) ?? []).filter((one) => one !== partition);
   return [...found, ...others.map((_id) => ({ _id, owner, term: 1, floor: 0, stream }))];

@@ -6,8 +6,9 @@
 //   3   the push writes the draft, if the draft is as in step 1; else it begins again, and step 2 reads the record
 //
 // A push that changed followed fields writes the draft even where the draft shows them already: a push that has read an older record
-// then finds the draft changed. So a draft agrees with its record once the last push of the record has ended. If the process
-// dies before step 3, recovery takes the three steps (recovery/follow.ts).
+// then finds the draft changed. If there is no draft in step 1, the push makes it, even if it cleared the fields: a push that has read
+// the fields as they were may be about to make the draft, and then finds it made. So a draft agrees with its record once the last push
+// of the record has ended. If the process dies before step 3, recovery takes the three steps (recovery/follow.ts).
 import type { Engine, KindEngine } from '../engine.ts';
 import type { Fields, Item, Kind } from '../kind.ts';
 import {
@@ -71,7 +72,7 @@ export function draftWrites(
     const { place, internalId, externalId } = record;
     const stored = before.get(internalId);
     const shown = stored && rule.shown(stored.entry);
-    if (shown === undefined && !asked && !rule.isWanted(fields)) continue;
+    if (shown === undefined && !asked && !isChanged && !rule.isWanted(fields)) continue;
     const parent = found.get(String(fields[reference?.field ?? '']));
     const entry = rule.draft({ internalId, externalId, fields }, parent, shown);
     if (stored === undefined || shown === undefined) {
@@ -117,18 +118,39 @@ export async function followRecords(
     const ids = open.map(({ record }) => record.internalId);
     before = await drafts.read(integration, ids);
     // Read after the drafts.
-    const stored = await records.read(integration, ids);
+    const [own, stored] = await Promise.all([
+      writtenBy(journal, syncId, before),
+      records.read(integration, ids),
+    ]);
     open = open.flatMap(({ record, fields, isChanged }) => {
       const { internalId, place } = record;
-      const draft = before.get(internalId);
-      if (draft === undefined || writerOf(draft) !== syncId)
-        return { record, fields: stored.get(internalId)?.fields ?? fields, isChanged };
+      const draft = own.get(internalId);
+      if (draft === undefined) return { record, fields: stored.get(internalId)?.fields ?? fields, isChanged };
       // The answer to this push's own write was lost, or recovery has written for it.
-      const { entry, push, changed = [] } = draft;
-      written.push({ place, internalId, entry, made: push === syncId, changed });
+      written.push({ place, internalId, ...draft });
       return [];
     });
   }
+}
+
+export type OwnDraft = Pick<WrittenDraft, 'entry' | 'made' | 'changed'>;
+
+/** The drafts among those just read that the push has made or changed, as it left them, by the internal ids of their records. */
+export async function writtenBy(
+  journal: Pick<Engines['journal'], 'keptDraftsOf'>,
+  syncId: string,
+  read: ReadonlyMap<string, StoredDraft>,
+): Promise<Map<string, OwnDraft>> {
+  const written = new Map<string, OwnDraft>();
+  // Read after the drafts: another push leaves a draft with this push's entry before it overwrites the draft.
+  const kept = await journal.keptDraftsOf(syncId);
+  for (const [id, draft] of read) {
+    const made = draft.push === syncId;
+    const own: Pick<StoredDraft, 'entry' | 'changed'> | undefined =
+      writerOf(draft) === syncId ? draft : (kept[id] ?? (made ? { entry: draft.entry } : undefined));
+    if (own !== undefined) written.set(id, { entry: own.entry, made, changed: own.changed ?? [] });
+  }
+  return written;
 }
 
 /**

@@ -2,12 +2,9 @@
 import type { Engine, KindEngine } from '../engine.ts';
 import { unpackIds } from '../ids.ts';
 import type { Entry } from '../journal/journal-entry.ts';
-import { followRecords } from '../pushing/drafting.ts';
+import { followRecords, writtenBy, type OwnDraft } from '../pushing/drafting.ts';
 import { watermarkKeys } from '../pushing/run.ts';
-import { writerOf, type StoredDraft, type WrittenDraft } from '../records/drafts.ts';
 import type { Outcome } from '../records/outcome.ts';
-
-type PushedDraft = Pick<WrittenDraft, 'entry' | 'made' | 'changed'>;
 
 /** The internal ids of the push's records, in the order of their places. */
 export const idsOf = ({ kind }: KindEngine, { ids }: Entry): string[] =>
@@ -19,19 +16,9 @@ export async function draftsOf(
   { drafts }: KindEngine,
   { _id: syncId, integration, drafting }: Entry,
   ids: readonly string[],
-): Promise<Map<string, PushedDraft>> {
-  const written = new Map<string, PushedDraft>();
-  if (!drafting || drafts === undefined) return written;
-  const stored = await drafts.read(integration, ids);
-  // Read after the drafts: another push leaves a draft with this entry before it overwrites the draft.
-  const kept = await journal.keptDraftsOf(syncId);
-  for (const [id, draft] of stored) {
-    const made = draft.push === syncId;
-    const own: Pick<StoredDraft, 'entry' | 'changed'> | undefined =
-      writerOf(draft) === syncId ? draft : (kept[id] ?? (made ? { entry: draft.entry } : undefined));
-    if (own !== undefined) written.set(id, { entry: own.entry, made, changed: own.changed ?? [] });
-  }
-  return written;
+): Promise<Map<string, OwnDraft>> {
+  if (!drafting || drafts === undefined) return new Map();
+  return writtenBy(journal, syncId, await drafts.read(integration, ids));
 }
 
 /** Recovery has no caller that could have given up. */
@@ -61,14 +48,11 @@ export async function leftToFollow(
   const drafts = await draftsOf(engine, of, entry, ids);
   const undone = named.filter(({ internalId }) => !drafts.has(internalId));
   const undoneIds = undone.map(({ internalId }) => internalId);
-  const [stored, others] = await Promise.all([
-    of.records.read(entry.integration, undoneIds),
-    of.drafts.read(entry.integration, undoneIds),
-  ]);
-  return undone.filter(
-    ({ internalId, created }) =>
-      rule.isWanted(stored.get(internalId)?.fields ?? {}) || (!created && others.has(internalId)),
-  );
+  const stored = await of.records.read(entry.integration, undoneIds);
+  return undone.filter(({ internalId, created }) => {
+    const fields = stored.get(internalId)?.fields;
+    return fields !== undefined && (!created || rule.isWanted(fields));
+  });
 }
 
 /** Makes and changes the drafts of these records as the push would have done. */
@@ -85,15 +69,16 @@ export async function followLeft(
   const ids = left.map(({ internalId }) => internalId);
   const { at } = await engine.watermarks.open(key, syncId);
   const before = await drafts.read(integration, ids);
-  // Read after the drafts.
-  const [stored, traces] = await Promise.all([
+  // Read after the drafts. A late write of the push may have come since it was found to be undone.
+  const [own, stored, traces] = await Promise.all([
+    writtenBy(engine.journal, syncId, before),
     records.read(integration, ids),
     records.trace(integration, ids),
   ]);
   const followed = left.flatMap(({ place, internalId }) => {
     const { fields } = stored.get(internalId) ?? {};
     const { externalId } = traces.get(internalId) ?? {};
-    if (fields === undefined || externalId === undefined) return [];
+    if (own.has(internalId) || fields === undefined || externalId === undefined) return [];
     return { record: { place, internalId, externalId }, fields, isChanged: true };
   });
   const parents = new Set(followed.map(({ fields }) => String(fields[kind.reference?.field ?? ''])));

@@ -53,7 +53,7 @@ export function startSweeper(engine: Engine, kinds: ReadonlyMap<string, KindEngi
 }
 
 /** Settles due entries. False if entries may be left, because one could not be settled or NATS is away. */
-async function sweep(
+export async function sweep(
   engine: Engine,
   kinds: ReadonlyMap<string, KindEngine>,
   stopping: AbortSignal,
