@@ -1,4 +1,4 @@
-// npm run bench [-- push gateway events listings rivals rival-pages turns loads]
+// npm run bench [-- push gateway events listings rivals rival-pages turns deliveries loads]
 // How the service compares with bare scripts and with rivals on the same engines. Brings up a stack of its
 // own, in a temporary folder, and leaves nothing behind. The machine should have nothing else to do.
 import { join } from 'node:path';
@@ -21,6 +21,7 @@ import { installRivals } from './rivals-install.ts';
 import { runAsCommand, say, type Start } from './run.ts';
 import type { Setting } from './setting.ts';
 import { temporaryFolder } from './temporary.ts';
+import { benchDeliveries } from './turns-deliveries.ts';
 import { benchTurns } from './turns.ts';
 
 const runs: Readonly<Record<Bench, (setting: Setting) => Promise<void>>> = {
@@ -31,6 +32,7 @@ const runs: Readonly<Record<Bench, (setting: Setting) => Promise<void>>> = {
   rivals: benchRivals,
   'rival-pages': benchRivalListings,
   turns: benchTurns,
+  deliveries: benchDeliveries,
   loads: benchLoads,
 };
 

@@ -11,6 +11,7 @@ export const benches = [
   'rivals',
   'rival-pages',
   'turns',
+  'deliveries',
   'loads',
 ] as const;
 export type Bench = (typeof benches)[number];
@@ -18,20 +19,23 @@ export type Bench = (typeof benches)[number];
 /** Benchmarks that install packages of their own, and therefore run only if they are named. */
 export const withRivals: ReadonlySet<Bench> = new Set(['rivals', 'rival-pages']);
 
-const onlyNamed: ReadonlySet<Bench> = new Set([...withRivals, 'turns', 'loads']);
+/** Benchmarks that compare this checkout with another one. */
+const inTurns = ['turns', 'deliveries'] as const;
+
+const onlyNamed: ReadonlySet<Bench> = new Set([...withRivals, ...inTurns, 'loads']);
 
 export const usage = `Usage: npm run bench [-- ${benches.join(' ')}] [OPTIONS]
 
   --turns N          so many turns instead of those that each benchmark takes
   --warm N           so many pushes or pages before the turns (gateway, rivals, rival-pages, turns)
-  --beside FOLDER    another checkout with its packages, that this one is compared with (turns)
+  --beside FOLDER    another checkout with its packages, that this one is compared with (turns, deliveries)
   --sizes N,N        lengths of the listings (listings)
   --rows N           rows of the files (loads)
   --engines SOURCE   MongoDB and NATS from docker, path, download or build alone
   --help             print this
 
 rivals and rival-pages run only where they are named: they install packages of their own in dev/bench/rivals.
-So do turns, which needs --beside, and loads.
+So do turns and deliveries, which need --beside, and loads.
 `;
 
 export interface BenchOptions {
@@ -62,8 +66,9 @@ export function parseBenchOptions(args: readonly string[]): BenchOptions {
   const { turns, warm, rows, sizes, engines, beside, help } = values;
   const names =
     positionals.length === 0 ? benches.filter((name) => !onlyNamed.has(name)) : positionals.map(benchOf);
-  if (names.includes('turns') && !beside)
-    throw new RangeError('turns takes --beside FOLDER, which is the folder of another checkout');
+  const lonely = beside ? undefined : inTurns.find((name) => names.includes(name));
+  if (lonely !== undefined)
+    throw new RangeError(`${lonely} takes --beside FOLDER, which is the folder of another checkout`);
   return {
     names,
     sizes: sizes.split(',').map((size) => readCount('--sizes', size, [1_000, 10_000_000])),

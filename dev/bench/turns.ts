@@ -47,10 +47,8 @@ interface Side {
 }
 
 export async function benchTurns({ stack, client, options, say, startBeside }: Setting): Promise<void> {
-  const { turns = turnsDefault, warm = warmDefault, beside } = options;
-  const other = await startBeside({
-    mainOf: (service) => join(resolve(beside ?? ''), 'services', service, 'src/main.ts'),
-  });
+  const { turns, warm = warmDefault, beside } = options;
+  const other = await startBeside(programsOf(beside));
   using otherClient = openClient(other.gateway, other.token({ integration: 'bench' }));
   const known = Array.from({ length: large.requests }, () => pushBody(makeItems(freshName())));
   const ours: Side = { stack, client, known };
@@ -60,20 +58,35 @@ export async function benchTurns({ stack, client, options, say, startBeside }: S
     for (let pushed = 0; pushed < warm; pushed += warmedAtOnce) await prepare(side, warming)(() => undefined);
   }
   for (const load of loads) {
-    const results: Results = { ours: [], theirs: [] };
-    // The first turn warms up. The checkouts take turns in going first, because work that one leaves undone slows the
-    // next one.
-    for (let turn = 0; turn <= turns; turn += 1) {
-      const oursFirst = turn % 2 === 0;
-      if (!oursFirst) await takeTurn(theirs, load, turn > 0 ? results.theirs : []);
-      await takeTurn(ours, load, turn > 0 ? results.ours : []);
-      if (oursFirst) await takeTurn(theirs, load, turn > 0 ? results.theirs : []);
-    }
+    const results = await inTurns({ ours, theirs, turns }, (side) => prepare(side, load));
     for (const line of reportOfTurns(load, results)) say(line);
   }
 }
 
-type Noting = (requestMs: number) => void;
+/** The programs of another checkout. */
+export const programsOf = (folder = ''): { mainOf: (service: string) => string } => ({
+  mainOf: (service) => join(resolve(folder), 'services', service, 'src/main.ts'),
+});
+
+/**
+ * The first turn warms up. The checkouts take turns in going first, because work that one leaves undone slows the next one.
+ * `workOf` returns the function that is measured.
+ */
+export async function inTurns<One extends { stack: Stack }>(
+  { ours, theirs, turns = turnsDefault }: { ours: One; theirs: One; turns: number | undefined },
+  workOf: (side: One) => (note: Noting) => Promise<void>,
+): Promise<Results> {
+  const results: Results = { ours: [], theirs: [] };
+  for (let turn = 0; turn <= turns; turn += 1) {
+    const oursFirst = turn % 2 === 0;
+    if (!oursFirst) await takeTurn(theirs.stack, workOf(theirs), turn > 0 ? results.theirs : []);
+    await takeTurn(ours.stack, workOf(ours), turn > 0 ? results.ours : []);
+    if (oursFirst) await takeTurn(theirs.stack, workOf(theirs), turn > 0 ? results.theirs : []);
+  }
+  return results;
+}
+
+export type Noting = (requestMs: number) => void;
 
 function prepare(side: Side, load: PushLoad | PageLoad): (note: Noting) => Promise<void> {
   const ask = 'query' in load ? pagesOf(side, load) : pushesOf(side, load);
@@ -99,10 +112,9 @@ const pagesOf =
   () =>
     client.get(`${suppliersPath}?${query}`);
 
-async function takeTurn(side: Side, load: PushLoad | PageLoad, into: Turn[]): Promise<void> {
-  const ask = prepare(side, load);
+async function takeTurn(stack: Stack, work: (note: Noting) => Promise<void>, into: Turn[]): Promise<void> {
   const requestMs: number[] = [];
-  const run = () => ask((ms) => void requestMs.push(ms));
-  const { tookMs, spent } = await measured(run, processesOf(side.stack), settleMs);
+  const run = () => work((ms) => void requestMs.push(ms));
+  const { tookMs, spent } = await measured(run, processesOf(stack), settleMs);
   into.push({ tookMs, requestMs, spent });
 }
