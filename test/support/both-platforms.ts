@@ -30,10 +30,19 @@ async function foundIn(opening: Promise<Source>, path: string): Promise<Found | 
   }
 }
 
-/** The source of the command, once a page was seen to find the same. */
-export async function openOnBoth(path: string, rules: object = {}): Promise<Source> {
+/** The source of a page. */
+export async function openInPage(path: string, rules: object = {}): Promise<Source> {
   const page = await pageCore();
   const name = basename(path);
+  page.useFiles(new Map([[name, new Blob([await readFile(path)])]]));
+  const map = page.parseMap({ '*': rules }, 'map.json');
+  const [input] = await page.resolveInputs({ files: [name], map, rules: {} });
+  if (input === undefined) throw new Error('there is no input');
+  return page.openSource(input);
+}
+
+/** The source of the command, once a page was seen to find the same. */
+export async function openOnBoth(path: string, rules: object = {}): Promise<Source> {
   const open = async (): Promise<Source> => {
     const [input] = await resolveInputs({
       files: [path],
@@ -43,13 +52,6 @@ export async function openOnBoth(path: string, rules: object = {}): Promise<Sour
     if (input === undefined) throw new Error('there is no input');
     return openSource(input);
   };
-  const openInPage = async (): Promise<Source> => {
-    page.useFiles(new Map([[name, new Blob([await readFile(path)])]]));
-    const map = page.parseMap({ '*': rules }, 'map.json');
-    const [input] = await page.resolveInputs({ files: [name], map, rules: {} });
-    if (input === undefined) throw new Error('there is no input');
-    return page.openSource(input);
-  };
-  expect(await foundIn(openInPage(), path)).toEqual(await foundIn(open(), path));
+  expect(await foundIn(openInPage(path, rules), path)).toEqual(await foundIn(open(), path));
   return open();
 }

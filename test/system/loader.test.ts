@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { makeWorkbook } from '@integration-sync/dev/workbooks';
 import iconv from 'iconv-lite';
 import { expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { openLoader, useLoader } from '../support/loader-command.ts';
-import { makeWorkbook } from '../support/workbooks.ts';
 
 // The loader as its users have it: a process, files, and the whole service.
 
@@ -143,6 +143,21 @@ it('plans a load of several files whose rows refer to each other, and changes no
   );
   expect((await at.acme.get('/suppliers')).body).toMatchObject({ total: 0 });
   expect((await at.acme.get('/sync-runs')).body).toMatchObject({ total: 0 });
+});
+
+it('plans with a key of reading alone, and names the scope that a key of neither lacks', async () => {
+  await at.loader.write('suppliers.csv', 'externalId,name\nS-1,One\nS-2,Two\n');
+  await at.acme.post('/suppliers', { suppliers: [{ externalId: 'S-1', name: 'One' }] });
+  const withScope = (scope: string) =>
+    openLoader({ stack: at.stack, integration: at.acme.integration, folder: at.folder.path, scope });
+  const planned = await withScope('integration:suppliers:read').run('plan', 'suppliers.csv');
+  expect(planned).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('suppliers.csv: 1 to create, 0 to update, 1 unchanged, 0 rejected'),
+  });
+  expect((await at.acme.get('/suppliers')).body).toMatchObject({ total: 1 });
+  const refused = await withScope('integration:products:read').run('plan', 'suppliers.csv');
+  expect(refused).toMatchObject({ code: 3, err: expect.stringMatching(/403: the key lacks the scope/) });
 });
 
 it('stops when the first 500 rows are all rejected, shows five, and sends no more', async () => {

@@ -2,6 +2,7 @@
 import { createReadStream } from 'node:fs';
 import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { utf8Bytes } from '../core/bytes.ts';
 import type { RejectsForm } from '../core/reading/source.ts';
 import { DeferredRows, type DeferredEntry } from '../core/sending/deferred.ts';
 import type { LoadOutputs } from '../core/sending/loading.ts';
@@ -40,7 +41,7 @@ export class Outputs implements LoadOutputs, AsyncDisposable {
   static async open(state: LoadState, folder: string | undefined, isResumed: boolean): Promise<Outputs> {
     const results =
       state.results && Output.at(state.results.path, isResumed ? state.results.bytes : undefined);
-    if (results?.bytes === 0) results.write(resultsHead);
+    if (results?.bytes === 0) results.write(utf8Bytes(resultsHead));
     if (folder === undefined) return new Outputs(state, results);
     const idsBytes = isResumed ? state.rejectedIdsBytes : undefined;
     const deferredBytes = isResumed ? state.deferredBytes : undefined;
@@ -51,7 +52,7 @@ export class Outputs implements LoadOutputs, AsyncDisposable {
   }
 
   result(file: FileState, slot: Pick<Slot, 'row' | 'id' | 'internalId' | 'status'>): void {
-    this.#results?.write(resultsLine(basename(file.path), slot));
+    this.#results?.write(utf8Bytes(resultsLine(basename(file.path), slot)));
   }
 
   reject(file: FileState, form: RejectsForm, slot: Pick<Slot, 'row' | 'raw' | 'id'>, reason: string): void {

@@ -97,15 +97,27 @@ async function openFile(path: string): Promise<OpenedFile> {
   };
 }
 
-const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
+/** The remainders of each byte that 0, 1, 2 or 3 further bytes follow: four bytes at a time take a third of the time. */
+const crcTable = new Uint32Array(4 * 256);
+for (let byte = 0; byte < 256; byte += 1) {
   let value = byte;
-  for (let bit = 0; bit < 8; bit += 1) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1;
-  return value;
-});
+  for (let place = byte; place < crcTable.length; place += 256) {
+    for (let bit = 0; bit < 8; bit += 1) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1;
+    crcTable[place] = value;
+  }
+}
+
+const remainder = (byte: number, following = 0): number => crcTable[(byte & 0xff) + 256 * following] ?? 0;
 
 function crc32(bytes: Uint8Array, before: number): number {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   let crc = ~before;
-  for (const byte of bytes) crc = (crcTable[(crc ^ byte) & 0xff] ?? 0) ^ (crc >>> 8);
+  let at = 0;
+  for (; at + 4 <= bytes.length; at += 4) {
+    crc ^= view.getUint32(at, true);
+    crc = remainder(crc, 3) ^ remainder(crc >>> 8, 2) ^ remainder(crc >>> 16, 1) ^ remainder(crc >>> 24);
+  }
+  for (; at < bytes.length; at += 1) crc = remainder(crc ^ (bytes[at] ?? 0)) ^ (crc >>> 8);
   return ~crc >>> 0;
 }
 

@@ -92,9 +92,16 @@ async function* inflate(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffe
 const viewOf = (bytes: Uint8Array, from = 0, to = bytes.length): Buffer =>
   Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from);
 
+function decode(bytes: Uint8Array, name: string): string {
+  if (name !== 'windows-1252') return iconv.decode(viewOf(bytes), name);
+  // Windows-1252 is Latin-1 except for 32 characters, such as the euro sign. Latin-1 takes a tenth of the time.
+  const text = viewOf(bytes).toString('latin1');
+  return /[\u0080-\u009f]/.test(text) ? iconv.decode(viewOf(bytes), name) : text;
+}
+
 const encodings: Encodings = {
   has: (name) => iconv.encodingExists(name),
-  decode: (bytes, name) => iconv.decode(viewOf(bytes), name),
+  decode,
   encode: (text, name) => iconv.encode(text, name),
   decoder(name) {
     const decoder = iconv.getDecoder(name);

@@ -6,11 +6,12 @@ import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
+import { makeWorkbook, zip, type ZipForm } from '@integration-sync/dev/workbooks';
 import iconv from 'iconv-lite';
 import { expect, it } from 'vitest';
 import { run } from '../../../loader/src/run.ts';
+import { openInPage } from '../../support/both-platforms.ts';
 import { useFolder } from '../../support/use-folder.ts';
-import { makeWorkbook, zip, type ZipForm } from '../../support/workbooks.ts';
 
 // Files that cannot be loaded as they are. All of them are looked at before the service is asked for anything: here there is none.
 
@@ -249,6 +250,16 @@ const cases: [
     workbook(rowsOf('<row r="7"><c t="s"><v>3</v></c></row>')),
     'row 7: no value is 3',
   ],
+  [
+    'a text below the first thousand rows that is not among the shared ones',
+    'suppliers.xlsx',
+    workbook(
+      rowsOf(
+        `${'<row><c t="str"><v>x</v></c></row>'.repeat(1_100)}<row r="1200"><c t="s"><v>3</v></c></row>`,
+      ),
+    ),
+    'row 1200: no value is 3',
+  ],
   ['a column that Excel has not', 'suppliers.xlsx', workbook(rowsOf('<row><c r="XFE1"/></row>')), 'XFE1'],
   [
     'a zip that is no workbook',
@@ -267,6 +278,15 @@ it.each(cases)(
     const said = await loadFile(name, content(), ...options);
     expect(said.err).toMatch(expected);
     expect(said.code).toBe(3);
+  },
+);
+
+it.each(cases.filter(([, , , , options]) => options === undefined))(
+  'a page refuses %s in the words of the command',
+  async (_what, name, content, expected) => {
+    const path = join(folder.path, name);
+    await writeFile(path, content());
+    await expect(openInPage(path)).rejects.toThrow(expected);
   },
 );
 

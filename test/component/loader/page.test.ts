@@ -2,13 +2,13 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { makeWorkbook } from '@integration-sync/dev/workbooks';
 import { array, assert, asyncProperty, constantFrom, record, string } from 'fast-check';
 import iconv from 'iconv-lite';
 import { expect, it } from 'vitest';
 import { openOnBoth } from '../../support/both-platforms.ts';
 import { pageCore } from '../../support/page-core.ts';
 import { useFolder } from '../../support/use-folder.ts';
-import { makeWorkbook } from '../../support/workbooks.ts';
 
 const folder = useFolder();
 
@@ -72,12 +72,24 @@ it('the loader for browsers finds the written values in any table, as the comman
   );
 });
 
+it('the loader for browsers finds the shared texts of all rows of a workbook, as the command does', async () => {
+  const path = join(folder.path, 'suppliers.xlsx');
+  // More than a first look keeps.
+  const rows = Array.from({ length: 1_500 }, (_, at) => [`S-${at}`, `Müller "${at}" & Söhne <€>`]);
+  const sheet = [['externalId', 'name'], ...rows, ['', '']];
+  await writeFile(path, makeWorkbook({ Suppliers: sheet }, {}, { isShared: true }));
+  const source = await openOnBoth(path);
+  const made = (await Array.fromAsync(source.rows())).flat().map((row) => row.made);
+  expect(made).toEqual(rows.map(([externalId, name]) => ({ externalId, name })));
+});
+
 it.each<[string, Buffer]>([
   ['suppliers.csv.gz', gzipSync('externalId,name\nS-1,One\nS-2\n')],
   ['suppliers.csv.gz', gzipSync('externalId,name\nS-1,One\n').subarray(0, 30)],
   ['suppliers.ndjson', Buffer.from('{"externalId":"S-1","name":"ä"}\nno\n{"externalId":"S-2","name":"\ud83c\udf32"}\n')],
   ['suppliers.json', Buffer.from('{"suppliers":[{"externalId":"S-1","name":"One"},7]}')],
   ['suppliers.xlsx', makeWorkbook({ Suppliers: [['externalId', 'name'], ['S-1', 'Ä'], [7, true], [1e16, 'x']] })],
+  ['suppliers.csv', iconv.encode('externalId,name\nS-1,Müller\nS-2,50 € für Å\n', 'windows-1252')],
   ['suppliers.csv', Buffer.from('externalId,name\nS-1,"One\n')],
   ['suppliers.csv', Buffer.concat([Buffer.from('externalId;name\nS-1;M'), Buffer.from([0x81]), Buffer.from('ller\n')])],
   ['suppliers.csv', Buffer.from('Nr;Firma\n1;One\n')],

@@ -5,9 +5,9 @@ import { openSource, resolveInputs } from '../../../loader/src/core/reading/inpu
 import type { Source } from '../../../loader/src/core/reading/source.ts';
 import { firstBytes } from '../../../loader/src/core/reading/start.ts';
 import { useFolder } from '../../support/use-folder.ts';
-import { makeWorkbook } from '../../support/workbooks.ts';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeWorkbook } from '@integration-sync/dev/workbooks';
 
 const folder = useFolder();
 

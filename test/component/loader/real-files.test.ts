@@ -1,13 +1,13 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { makeWorkbook, type WrittenCell } from '@integration-sync/dev/workbooks';
 import iconv from 'iconv-lite';
 import { expect, it } from 'vitest';
 import { Wrong } from '../../../loader/src/core/mapping/convert.ts';
 import type { Source } from '../../../loader/src/core/reading/source.ts';
 import { openOnBoth } from '../../support/both-platforms.ts';
 import { useFolder } from '../../support/use-folder.ts';
-import { makeWorkbook, type WrittenCell } from '../../support/workbooks.ts';
 
 // Files as systems write them: each comes out right, or is refused by name, and none is damaged in silence. Command and page
 // find the same in each.

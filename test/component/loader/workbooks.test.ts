@@ -2,12 +2,12 @@ import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { makeWorkbook, type ZipForm } from '@integration-sync/dev/workbooks';
 import { describe, expect, it } from 'vitest';
 import { Shown, Wrong, type Cell } from '../../../loader/src/core/mapping/convert.ts';
 import { resolveInputs } from '../../../loader/src/core/reading/inputs.ts';
 import { sheetRows, sheetsOf } from '../../../loader/src/core/reading/workbook.ts';
 import { useFolder } from '../../support/use-folder.ts';
-import { makeWorkbook, type ZipForm } from '../../support/workbooks.ts';
 
 const folder = useFolder();
 

@@ -6,7 +6,6 @@ import {
   lookAtTable,
   messageOf,
   neededOf,
-  openSource,
   otherSheets,
   readMap,
   reasonColumn,
@@ -77,8 +76,9 @@ export async function hold(input: Input, kind: Kind | undefined): Promise<Held> 
   let source: Source | undefined;
   let problem: string | undefined;
   try {
-    look = await lookAtTable(input);
-    source = await openSource(input);
+    const looked = await lookAtTable(input);
+    look = looked.look;
+    source = await looked.open();
   } catch (error) {
     problem = messageOf(error);
   }

@@ -104,6 +104,8 @@ export class KeptOutputs implements LoadOutputs {
   #kept: number;
   /** By log, in the order in which they came. */
   #pending = new Map<string, Uint8Array[]>();
+  /** Each row has one: they become bytes together. */
+  #results: string[] = [];
   #flushed: Piece[] = [];
 
   private constructor(
@@ -116,7 +118,7 @@ export class KeptOutputs implements LoadOutputs {
     this.#kept = kept;
     this.#rejectedIds = rejectedIds;
     this.deferred = new DeferredRows({ write: (bytes) => this.#write(deferredLog, bytes) }, entries);
-    if (opening.state.results?.bytes === 0) this.#result(resultsHead);
+    if (opening.state.results?.bytes === 0) this.#results.push(resultsHead);
   }
 
   /** `kept` is how many pieces an interrupted load has left; a new one has none. */
@@ -139,13 +141,7 @@ export class KeptOutputs implements LoadOutputs {
   }
 
   result(file: FileState, slot: Pick<Slot, 'row' | 'id' | 'internalId' | 'status'>): void {
-    this.#result(resultsLine(file.path, slot));
-  }
-
-  #result(line: Uint8Array): void {
-    this.#write(resultsLog, line);
-    const { results } = this.#opening.state;
-    if (results !== undefined) results.bytes += line.length;
+    this.#results.push(resultsLine(file.path, slot));
   }
 
   reject(file: FileState, form: RejectsForm, slot: Pick<Slot, 'row' | 'raw' | 'id'>, reason: string): void {
@@ -176,6 +172,13 @@ export class KeptOutputs implements LoadOutputs {
 
   /** What came until now is kept by the next `keep`, together with this state. */
   async flush(): Promise<LoadState> {
+    const { results } = this.#opening.state;
+    if (this.#results.length > 0) {
+      const bytes = utf8Bytes(this.#results.join(''));
+      this.#flushed.push({ log: resultsLog, bytes });
+      if (results !== undefined) results.bytes += bytes.length;
+      this.#results = [];
+    }
     for (const [log, parts] of this.#pending) this.#flushed.push({ log, bytes: joined(parts) });
     this.#pending = new Map();
     return structuredClone(this.#opening.state);

@@ -10,7 +10,7 @@ import { csvBlocks, findDelimiter, parseRecords, takeRecords, type CsvForm } fro
 import { ByteWatch, checkEncoding, encodingByBom, isLikeAscii, toUtf8 } from './encodings.ts';
 import { unguarded } from './formulas.ts';
 import { isRuler, likelyHeader } from './likely-header.ts';
-import { placeOf, type Input, type Row, type Source, type TableLook } from './source.ts';
+import { placeOf, type Input, type Looked, type Row, type Source } from './source.ts';
 import { Splitter } from './splitter.ts';
 import { firstBytes, withoutStart } from './start.ts';
 
@@ -76,21 +76,27 @@ async function readTable(input: Input, standardInput?: AsyncIterable<Uint8Array>
 }
 
 /** What the file is, also where its columns are not those that a load needs. */
-export async function lookAtCsv(input: Input): Promise<TableLook> {
-  const { look, headerAt, header, sample } = await readTable(input);
+export async function lookAtCsv(input: Input): Promise<Looked> {
+  const table = await readTable(input);
+  const { look, headerAt, header, sample } = table;
   const { encoding, form, isList, total } = look;
   return {
-    encoding,
-    delimiter: isList ? undefined : String.fromCharCode(form.delimiter),
-    headerRow: headerAt + 1,
-    rows: total === undefined ? undefined : total - headerAt - 1,
-    header,
-    sample,
+    look: {
+      encoding,
+      delimiter: isList ? undefined : String.fromCharCode(form.delimiter),
+      headerRow: headerAt + 1,
+      rows: total === undefined ? undefined : total - headerAt - 1,
+      header,
+      sample,
+    },
+    open: () => sourceOf(table, input),
   };
 }
 
-export async function openCsv(input: Input, standardInput?: AsyncIterable<Uint8Array>): Promise<Source> {
-  const table = await readTable(input, standardInput);
+export const openCsv = async (input: Input, standardInput?: AsyncIterable<Uint8Array>): Promise<Source> =>
+  sourceOf(await readTable(input, standardInput), input);
+
+function sourceOf(table: CsvTable, input: Input): Source {
   const { where, look, headerAt, header, isRejects, tidied, isRow, sample } = table;
   const { isList } = look;
   const { bound, unused, key } = bindColumns(header, { ...input.rules, kind: input.kind }, where);

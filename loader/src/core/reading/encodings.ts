@@ -37,11 +37,7 @@ export async function* toUtf8(
 /** A block ends at the end of a record, so it cuts no character. */
 export function decodeBlock(block: Uint8Array, encoding: string): string {
   if (encoding === 'utf-8') return platform.utf8(block);
-  if (platform.isAscii(block)) return platform.latin1(block);
-  if (encoding !== 'windows-1252') return platform.encodings.decode(block, encoding);
-  // Windows-1252 is Latin-1 except for 32 characters, such as the euro sign.
-  const text = platform.latin1(block);
-  return /[\u0080-\u009f]/.test(text) ? platform.encodings.decode(block, encoding) : text;
+  return platform.isAscii(block) ? platform.latin1(block) : platform.encodings.decode(block, encoding);
 }
 
 export const decode = (bytes: Uint8Array, encoding: string): string =>
@@ -98,7 +94,9 @@ export class ByteWatch {
       const byte = bytes[index] ?? 0;
       if (byte < 0x80) continue;
       const length = lengthOf(byte);
-      const isCharacter = length > 0 && (isGood || platform.isUtf8(bytes.subarray(index, index + length)));
+      // Few bytes of another encoding are followed by one that goes on with a character.
+      const goesOn = length > 0 && ((bytes[index + 1] ?? 0) & 0xc0) === 0x80;
+      const isCharacter = goesOn && (isGood || platform.isUtf8(bytes.subarray(index, index + length)));
       if (isCharacter && index + length <= bytes.length) {
         this.characters += 1;
         index += length - 1;

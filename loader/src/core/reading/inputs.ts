@@ -7,7 +7,7 @@ import { rulesFor, type LoadMap, type Rules } from '../mapping/map.ts';
 import { lookAtCsv, openCsv } from './csv-source.ts';
 import { lookAtJson, openJson, openNdjson } from './json-source.ts';
 import { refuseForeign } from './signature.ts';
-import { standardInput, type Format, type Input, type Source, type TableLook } from './source.ts';
+import { standardInput, type Format, type Input, type Looked, type Source } from './source.ts';
 import { sheetsOf } from './workbook.ts';
 import { lookAtXlsx, openXlsx } from './xlsx-source.ts';
 
@@ -126,7 +126,7 @@ const openers: Readonly<
 export const openSource = (input: Input, piped?: AsyncIterable<Uint8Array>): Promise<Source> =>
   openers[input.format](input, piped);
 
-const lookers: Readonly<Record<Format, (input: Input) => Promise<TableLook>>> = {
+const lookers: Readonly<Record<Format, (input: Input) => Promise<Looked>>> = {
   csv: lookAtCsv,
   ndjson: lookAtJson,
   json: lookAtJson,
@@ -134,4 +134,4 @@ const lookers: Readonly<Record<Format, (input: Input) => Promise<TableLook>>> = 
 };
 
 /** What the file is, whether it can be loaded or not. Standard input cannot be looked at. */
-export const lookAtTable = (input: Input): Promise<TableLook> => lookers[input.format](input);
+export const lookAtTable = (input: Input): Promise<Looked> => lookers[input.format](input);

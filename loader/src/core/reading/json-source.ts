@@ -6,7 +6,7 @@ import { isRejectsHeader, reasonColumn, rowColumn } from '../kinds.ts';
 import { Wrong, type Cell } from '../mapping/convert.ts';
 import { itemsOfObjects, type Item } from '../mapping/items.ts';
 import { encodingByBom } from './encodings.ts';
-import { placeOf, type Input, type RejectsForm, type Row, type Source, type TableLook } from './source.ts';
+import { placeOf, type Input, type Looked, type RejectsForm, type Row, type Source } from './source.ts';
 import { recordBytesMax, Splitter } from './splitter.ts';
 import { firstBytes, withoutStart } from './start.ts';
 
@@ -181,11 +181,12 @@ export const ndjsonRejects: RejectsForm = {
 };
 
 /** What the file is: its keys are its columns. */
-export async function lookAtJson(input: Input): Promise<TableLook> {
+export async function lookAtJson(input: Input): Promise<Looked> {
   // Keys that no map names, or that it names wrongly, are seen as well.
   const { columns: _columns, ...rules } = input.rules;
   const plain = { ...input, rules };
-  const source = await (input.format === 'json' ? openJson(plain) : openNdjson(plain));
+  const opener = input.format === 'json' ? openJson : openNdjson;
+  const source = await opener(plain);
   const objects: Item[] = [];
   for await (const rows of source.rows()) {
     for (const { raw } of rows.slice(0, sampleRows - objects.length)) {
@@ -196,12 +197,15 @@ export async function lookAtJson(input: Input): Promise<TableLook> {
   }
   const header = [...new Set(objects.flatMap((one) => Object.keys(one)))];
   return {
-    encoding: undefined,
-    delimiter: undefined,
-    headerRow: 0,
-    rows: source.total,
-    header,
-    sample: objects.map((one) => header.map((key) => asCell(one[key]))),
+    look: {
+      encoding: undefined,
+      delimiter: undefined,
+      headerRow: 0,
+      rows: source.total,
+      header,
+      sample: objects.map((one) => header.map((key) => asCell(one[key]))),
+    },
+    open: () => opener(input),
   };
 }
 

@@ -69,6 +69,13 @@ export interface TableLook {
   sample: readonly (readonly Cell[])[];
 }
 
+/** A file after a first pass over all of it. */
+export interface Looked {
+  look: TableLook;
+  /** Throws where its columns are not those that a load needs. */
+  open(): Source | Promise<Source>;
+}
+
 /** How rejected rows are written: in the format of their input file. */
 export interface RejectsForm {
   /** The extension of the file name, with its dot. */

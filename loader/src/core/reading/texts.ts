@@ -24,6 +24,12 @@ export class Texts {
     this.#ends.push(this.#length);
   }
 
+  /** The length in bytes: 0 of an empty text, undefined where there is none. */
+  bytesOf(index: number): number | undefined {
+    const end = this.#ends[index];
+    return end === undefined ? undefined : end - (this.#ends[index - 1] ?? 0);
+  }
+
   at(index: number): string | undefined {
     const end = this.#ends[index];
     return end === undefined ? undefined : platform.utf8(this.#bytes, this.#ends[index - 1] ?? 0, end);

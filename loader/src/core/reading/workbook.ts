@@ -33,9 +33,10 @@ export async function sheetsOf(path: string): Promise<Sheet[]> {
   return sheets;
 }
 
-/** The rows that are not empty, some at a time. */
+/** The rows that are not empty, some at a time. Rows after the first `wanted` are checked, and lack their shared texts. */
 export async function* sheetRows(
   input: Pick<Input, 'path' | 'sheet'>,
+  wanted = Infinity,
 ): AsyncGenerator<SheetRow[], void, undefined> {
   const { path, sheet: name } = input;
   await using zip = await Zip.open(path);
@@ -44,7 +45,7 @@ export async function* sheetRows(
   if (sheet === undefined) throw new Stop(`${placeOf(input)} is not there any more.`);
   const texts = await readTexts(zip, book.textsPart);
   const styles = await readStyles(zip, book.stylesPart);
-  const reader = new SheetReader({ texts, styles, is1904: book.is1904 });
+  const reader = new SheetReader({ texts, styles, is1904: book.is1904, wanted });
   let count = 0;
   for await (const _ of scan(zip, sheet.part, reader)) {
     const rows = reader.taken();
@@ -208,12 +209,14 @@ interface Reading {
   texts: Texts;
   styles: readonly Style[];
   is1904: boolean;
+  wanted: number;
 }
 
 class SheetReader implements XmlEvents {
   readonly #reading: Reading;
   readonly #content = new TextReader();
   #rows: SheetRow[] = [];
+  #count = 0;
   #number = 0;
   #cells: Cell[] = [];
   #column = -1;
@@ -262,7 +265,9 @@ class SheetReader implements XmlEvents {
       this.#cells[this.#column] = cell;
       this.#isFilled = true;
     } else if (name === 'row') {
-      if (this.#isFilled) this.#rows.push({ number: this.#number, cells: this.#cells });
+      if (!this.#isFilled) return;
+      this.#count += 1;
+      this.#rows.push({ number: this.#number, cells: this.#cells });
     } else this.#content.close(name);
   }
 
@@ -278,8 +283,8 @@ class SheetReader implements XmlEvents {
     // A time without a zone is read as UTC, not as local time of this machine.
     if (type === 'd') return dayOr(new Date(/T[^TZ+-]*$/.test(content) ? `${content}Z` : content), content);
     const number = Number(content);
-    const { texts, styles, is1904 } = this.#reading;
-    const cell = type === 's' ? texts.at(number) : number;
+    const { styles, is1904 } = this.#reading;
+    const cell = type === 's' ? this.#text(number) : number;
     if (cell === undefined || Number.isNaN(cell))
       throw new Error(`row ${this.#number}: no value is ${content}`);
     if (typeof cell !== 'number') return cell;
@@ -287,7 +292,18 @@ class SheetReader implements XmlEvents {
     if (style === 'plain') return cell;
     return style === 'day' ? dayOr(dateOf(cell, is1904), content) : style(cell);
   }
+
+  #text(index: number): string | undefined {
+    const { texts, wanted } = this.#reading;
+    if (this.#count < wanted) return texts.at(index);
+    const bytes = texts.bytesOf(index);
+    if (bytes === undefined) return undefined;
+    return bytes === 0 ? '' : notWanted;
+  }
 }
+
+/** Stands for a text that is not empty. */
+const notWanted = '…';
 
 const dayOr = (day: Date, content: string): Date | Wrong =>
   Number.isNaN(day.getTime()) ? new Wrong(`${content} is no day, as its format says`) : day;

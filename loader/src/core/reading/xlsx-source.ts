@@ -7,7 +7,7 @@ import { itemsOfCells } from '../mapping/items.ts';
 import { csvRejects } from './csv-rejects.ts';
 import { unguarded } from './formulas.ts';
 import { likelyHeader } from './likely-header.ts';
-import { placeOf, type Input, type Source, type TableLook } from './source.ts';
+import { placeOf, type Input, type Looked, type Source } from './source.ts';
 import { sheetRows, type SheetRow } from './workbook.ts';
 
 const headerRowsMax = 20;
@@ -23,7 +23,7 @@ interface SheetTable {
 async function readTable(input: Input): Promise<SheetTable> {
   const begun: SheetRow[] = [];
   let lastNumber = 0;
-  for await (const rows of sheetRows(input)) {
+  for await (const rows of sheetRows(input, headerRowsMax + sampleRows)) {
     begun.push(...rows.slice(0, headerRowsMax + sampleRows - begun.length));
     lastNumber = rows.at(-1)?.number ?? lastNumber;
   }
@@ -32,21 +32,26 @@ async function readTable(input: Input): Promise<SheetTable> {
 }
 
 /** What the sheet is, also where its columns are not those that a load needs. */
-export async function lookAtXlsx(input: Input): Promise<TableLook> {
-  const { header, headerNumber, begun, lastNumber } = await readTable(input);
+export async function lookAtXlsx(input: Input): Promise<Looked> {
+  const table = await readTable(input);
+  const { header, headerNumber, begun, lastNumber } = table;
   return {
-    encoding: undefined,
-    delimiter: undefined,
-    headerRow: headerNumber,
-    rows: lastNumber - headerNumber,
-    header,
-    sample: begun.filter(({ number }) => number > headerNumber).map(({ cells }) => cells),
+    look: {
+      encoding: undefined,
+      delimiter: undefined,
+      headerRow: headerNumber,
+      rows: lastNumber - headerNumber,
+      header,
+      sample: begun.filter(({ number }) => number > headerNumber).map(({ cells }) => cells),
+    },
+    open: () => sourceOf(table, input),
   };
 }
 
-export async function openXlsx(input: Input): Promise<Source> {
+export const openXlsx = async (input: Input): Promise<Source> => sourceOf(await readTable(input), input);
+
+function sourceOf({ header, headerNumber, begun, lastNumber }: SheetTable, input: Input): Source {
   const where = placeOf(input);
-  const { header, headerNumber, begun, lastNumber } = await readTable(input);
   const rules = { ...input.rules, kind: input.kind };
   const isRejects = isRejectsHeader(header);
   const { bound, unused, key } = bindColumns(header, rules, where);

@@ -1,16 +1,15 @@
 // The results of all rows, as CSV (--results).
-import { utf8Bytes } from '../bytes.ts';
 import { guarded } from '../reading/formulas.ts';
 import type { Slot } from './slots.ts';
 
-export const resultsHead = utf8Bytes('file,row,externalId,internalId,status\r\n');
+export const resultsHead = 'file,row,externalId,internalId,status\r\n';
 
 export function resultsLine(
   name: string,
   { row, id, internalId, status }: Pick<Slot, 'row' | 'id' | 'internalId' | 'status'>,
-): Uint8Array {
+): string {
   const cells = [name, String(row), id, internalId, status ?? ''];
-  return utf8Bytes(`${cells.map(quoted).join(',')}\r\n`);
+  return `${cells.map(quoted).join(',')}\r\n`;
 }
 
 function quoted(unsafe: string): string {

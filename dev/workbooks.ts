@@ -1,4 +1,4 @@
-// Workbooks as Excel writes them, as far as a reader can tell: texts inline, numbers, and days as numbers with a format.
+// Workbooks as Excel writes them, as far as a reader can tell: texts, numbers, and days as numbers with a format.
 import { crc32, deflateRawSync } from 'node:zlib';
 
 export interface ZipForm {
@@ -68,6 +68,11 @@ function ends64(directoryBytes: number, at: number): Buffer[] {
   return [end64, locator];
 }
 
+export interface WorkbookForm extends ZipForm {
+  /** Each text is once in the shared texts, as Excel writes it, and not in its cells. */
+  isShared?: boolean;
+}
+
 export interface Day {
   day: string;
 }
@@ -81,8 +86,18 @@ const columnName = (index: number): string =>
     ? String.fromCharCode(65 + index)
     : columnName(Math.floor(index / 26) - 1) + columnName(index % 26);
 
-function cellXml(cell: WrittenCell, at: string): string {
+/** The number of each shared text; undefined where texts are in their cells. */
+type SharedTexts = Map<string, number> | undefined;
+
+function sharedCell(text: string, at: string, shared: Map<string, number>): string {
+  const number = shared.get(text) ?? shared.size;
+  shared.set(text, number);
+  return `<c r="${at}" t="s"><v>${number}</v></c>`;
+}
+
+function cellXml(cell: WrittenCell, at: string, shared: SharedTexts): string {
   if (cell === null) return '';
+  if (typeof cell === 'string' && shared !== undefined) return sharedCell(cell, at, shared);
   if (typeof cell === 'string') return `<c r="${at}" t="inlineStr"><is><t>${escape(cell)}</t></is></c>`;
   if (typeof cell === 'number') return `<c r="${at}"><v>${cell}</v></c>`;
   if (typeof cell === 'boolean') return `<c r="${at}" t="b"><v>${Number(cell)}</v></c>`;
@@ -94,7 +109,7 @@ function cellXml(cell: WrittenCell, at: string): string {
 export function makeWorkbook(
   sheets: Record<string, WrittenCell[][]>,
   parts: Record<string, string | Buffer> = {},
-  how?: ZipForm,
+  how: WorkbookForm = {},
 ): Buffer {
   const names = Object.keys(sheets);
   const head = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>';
@@ -116,14 +131,19 @@ export function makeWorkbook(
       )}<Relationship Id="rId98" Type="${rels}/sharedStrings" Target="/xl/sharedStrings.xml"/><Relationship Id="rId99" Type="${rels}/styles" Target="styles.xml"/></Relationships>`,
     'xl/styles.xml': `<styleSheet ${main}><cellXfs count="2"><xf numFmtId="0"/><xf numFmtId="14" applyNumberFormat="1"/></cellXfs></styleSheet>`,
   };
+  const shared: SharedTexts = how.isShared === true ? new Map() : undefined;
   for (const [index, name] of names.entries()) {
     const rows = (sheets[name] ?? []).map(
       (cells, row) =>
-        `<row r="${row + 1}">${cells.map((cell, column) => cellXml(cell, columnName(column) + (row + 1))).join('')}</row>`,
+        `<row r="${row + 1}">${cells.map((cell, column) => cellXml(cell, columnName(column) + (row + 1), shared)).join('')}</row>`,
     );
     texts[`xl/worksheets/sheet${index + 1}.xml`] =
       `<worksheet ${main}><sheetData>${rows.join('')}</sheetData></worksheet>`;
   }
+  if (shared !== undefined)
+    texts['xl/sharedStrings.xml'] = `<sst ${main}>${[...shared.keys()]
+      .map((text) => `<si><t>${escape(text)}</t></si>`)
+      .join('')}</sst>`;
   const own = Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, head + text]));
   return zip({ ...own, ...parts }, how);
 }

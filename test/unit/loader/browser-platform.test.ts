@@ -1,0 +1,24 @@
+import { crc32 } from 'node:zlib';
+import { expect, it } from 'vitest';
+import { platform } from '../../../loader/src/platform/browser.ts';
+
+const bytes = Uint8Array.from({ length: 64 }, (_, at) => (at * 151 + 13) & 0xff);
+
+it('the checksum of a page is that of Node.js, for any length, place and bytes before', () => {
+  for (let from = 0; from < 5; from += 1)
+    for (let to = from; to <= bytes.length; to += 1) {
+      const part = bytes.subarray(from, to);
+      expect(platform.crc32(part, 0)).toBe(crc32(part));
+      expect(platform.crc32(part, crc32('before'))).toBe(crc32(part, crc32('before')));
+    }
+});
+
+it('a page reads each byte of Latin-1 as its character, and windows-1252 as others have it', () => {
+  const all = Uint8Array.from({ length: 256 }, (_, byte) => byte);
+  expect(platform.latin1(all)).toBe(Buffer.from(all).toString('latin1'));
+  expect(platform.encodings.decode(all.subarray(0xa0), 'windows-1252')).toBe(
+    platform.latin1(all.subarray(0xa0)),
+  );
+  expect(platform.encodings.decode(Uint8Array.of(0x80, 0x41), 'windows-1252')).toBe('€A');
+  expect(platform.encodings.decode(Uint8Array.of(0x80, 0x41), 'iso-8859-1')).toBe('\u0080A');
+});
