@@ -90,16 +90,16 @@ async function benchThrough({ stack, options, say }: Setting, loader: string): P
   say(reportLine('items/s × bodies made beforehand', ofBodies, detail, '≥ 0.8', ofBodies >= 0.8));
 }
 
-interface Took {
+export interface Took {
   tookMs: number;
   cpuMs: number;
   residentMb: number;
 }
 
-type Way = () => Promise<Took>;
+export type Way = () => Promise<Took>;
 
 /** Another way begins each turn, because work that one leaves to the database slows the next one. */
-async function inTurns(ways: readonly Way[], turns: number): Promise<Took[][]> {
+export async function inTurns(ways: readonly Way[], turns: number): Promise<Took[][]> {
   const all = ways.map(() => new Array<Took>());
   for (let turn = 0; turn < turns; turn += 1) {
     for (const step of ways.keys()) {
@@ -112,15 +112,18 @@ async function inTurns(ways: readonly Way[], turns: number): Promise<Took[][]> {
 }
 
 /** The median of the ratios of the turns, because whatever slows a turn slows both ways in it. */
-const medianRatio = (over: readonly Took[], under: readonly Took[], of: (took: Took) => number): number =>
-  medianOf(over.map((took, turn) => of(took) / of(under[turn] ?? took)));
+export const medianRatio = (
+  over: readonly Took[],
+  under: readonly Took[],
+  of: (took: Took) => number,
+): number => medianOf(over.map((took, turn) => of(took) / of(under[turn] ?? took)));
 
 interface To {
   url: string;
   key: string;
 }
 
-const loaded =
+export const loaded =
   (loader: string, { folder, paths }: Files, to: To): Way =>
   async () => {
     const place = await mkdtemp(join(folder, 'load-'));

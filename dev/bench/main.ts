@@ -1,4 +1,4 @@
-// npm run bench [-- push gateway events listings rivals rival-pages turns deliveries loads]
+// npm run bench [-- push gateway events listings rivals rival-pages turns deliveries loads loads-page]
 // How the service compares with bare scripts and with rivals on the same engines. Brings up a stack of its
 // own, in a temporary folder, and leaves nothing behind. The machine should have nothing else to do.
 import { join } from 'node:path';
@@ -13,6 +13,7 @@ import { benchEvents } from './events.ts';
 import { benchGateway } from './gateway.ts';
 import { benchListings } from './listings.ts';
 import { benchLoads } from './loads.ts';
+import { benchPageLoads } from './loads-page.ts';
 import { parseBenchOptions, usage, withRivals, type Bench, type BenchOptions } from './options.ts';
 import { benchPushes } from './push.ts';
 import { benchRivals } from './rivals.ts';
@@ -34,6 +35,7 @@ const runs: Readonly<Record<Bench, (setting: Setting) => Promise<void>>> = {
   turns: benchTurns,
   deliveries: benchDeliveries,
   loads: benchLoads,
+  'loads-page': benchPageLoads,
 };
 
 async function bench(options: BenchOptions, start: Start): Promise<void> {
@@ -47,8 +49,8 @@ async function bench(options: BenchOptions, start: Start): Promise<void> {
   const environment = {
     ...process.env,
     GATEWAY_PORT: '0',
-    // No benchmark asks for the console, and another checkout may not have built its own.
-    CONSOLE: 'off',
+    // Only a page is in need of the console, and another checkout may not have built its own.
+    CONSOLE: options.names.includes('loads-page') ? 'on' : 'off',
     ...(options.engines === undefined ? {} : { ENGINES: options.engines }),
   };
   const startOne: Setting['startBeside'] = async (programs) => {

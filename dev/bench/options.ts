@@ -13,6 +13,7 @@ export const benches = [
   'turns',
   'deliveries',
   'loads',
+  'loads-page',
 ] as const;
 export type Bench = (typeof benches)[number];
 
@@ -22,7 +23,7 @@ export const withRivals: ReadonlySet<Bench> = new Set(['rivals', 'rival-pages'])
 /** Benchmarks that compare this checkout with another one. */
 const inTurns = ['turns', 'deliveries'] as const;
 
-const onlyNamed: ReadonlySet<Bench> = new Set([...withRivals, ...inTurns, 'loads']);
+const onlyNamed: ReadonlySet<Bench> = new Set([...withRivals, ...inTurns, 'loads', 'loads-page']);
 
 export const usage = `Usage: npm run bench [-- ${benches.join(' ')}] [OPTIONS]
 
@@ -30,12 +31,12 @@ export const usage = `Usage: npm run bench [-- ${benches.join(' ')}] [OPTIONS]
   --warm N           so many pushes or pages before the turns (gateway, rivals, rival-pages, turns)
   --beside FOLDER    another checkout with its packages, that this one is compared with (turns, deliveries)
   --sizes N,N        lengths of the listings (listings)
-  --rows N           rows of the files (loads)
+  --rows N           rows of the files (loads, loads-page)
   --engines SOURCE   MongoDB and NATS from docker, path, download or build alone
   --help             print this
 
 rivals and rival-pages run only where they are named: they install packages of their own in dev/bench/rivals.
-So do turns and deliveries, which need --beside, and loads.
+So do turns and deliveries, which need --beside, loads, and loads-page, which needs Chromium on the PATH.
 `;
 
 export interface BenchOptions {

@@ -57,6 +57,11 @@ const stopAfter = (at: number, isHeld = true): Stopping => ({
   over: Promise.withResolvers<undefined>(),
 });
 
+/** A number from the environment. */
+const numberOf = (name: string, otherwise: number): number => Number(process.env[name] ?? otherwise);
+
+const stopped = { times: numberOf('LOAD_STOPS', 6), rows: numberOf('LOAD_ROWS', 12_000) };
+
 /** Numbers from 0 to 1, the same ones for a seed. */
 function seeded(seed: number): () => number {
   let state = seed;
@@ -64,6 +69,15 @@ function seeded(seed: number): () => number {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
     return state / 2 ** 32;
   };
+}
+
+/** Kills the process of the page. */
+async function crash(page: Page): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  const crashed = page.waitForEvent('crash');
+  // It is not answered.
+  void session.send('Page.crash').catch(() => undefined);
+  await crashed;
 }
 
 const totalOf = async (client: Client): Promise<unknown> =>
@@ -578,16 +592,16 @@ describe.each(browsers)('the view "Load a file" in %s', (chromium) => {
     await page.context().close();
   });
 
-  // Setup: a file of 12,000 rows, twelve of which are wrong, behind a proxy that holds a push whenever the seed says so.
-  // Timeline: six times, with a push on the way, the page is loaded again, loses its network, or its tab is closed.
+  // Setup: a file of 12,000 rows, a thousandth of which are wrong, behind a proxy that holds a push whenever the seed says so.
+  // Timeline: six times, with a push on the way, the page is loaded again, loses its network, or its tab is closed or crashes.
+  // LOAD_STOPS, LOAD_ROWS and LOAD_SEED make it longer, or another one.
   // What this proves: wherever a load stops, each row has its outcome once at the end, and each record what its row has.
   it(
-    'loads each row once through reloads, losses of the network and closed tabs',
-    { timeout: 60_000 },
+    'loads each row once through reloads, losses of the network, closed and crashed tabs',
+    { timeout: 10_000 * stopped.times },
     async () => {
-      const rows = 12_000;
-      const stops = 6;
-      const random = seeded(54);
+      const { times: stops, rows } = stopped;
+      const random = seeded(numberOf('LOAD_SEED', 54));
       let count = 0;
       let stop = stopAfter(1);
       await using behind = await openPrefix(system.gateway, '', (asked) => {
@@ -615,27 +629,32 @@ describe.each(browsers)('the view "Load a file" in %s', (chromium) => {
         await stop.reached.promise;
         const { over } = stop;
         const { page } = opened;
-        if (done % 3 === 0) {
+        const way = done % 4;
+        if (way === 0) {
           page.once('dialog', (dialog) => void dialog.accept());
           await page.reload();
           await goOn();
-        } else if (done % 3 === 1) {
+        } else if (way === 1) {
           await page.context().setOffline(true);
           await page.getByText('The service does not answer.').waitFor();
           await page.context().setOffline(false);
         } else {
+          if (way === 3) await crash(page);
           opened = await open({ client, at: behind.url, beside: page });
           await page.close({ runBeforeUnload: false });
           await opened.page.getByRole('heading', { name: 'A load was interrupted' }).waitFor();
           await goOn();
         }
         // A lost network is seen by the pushes that go on.
-        const isHeld = done % 3 !== 0 && random() < 0.5;
+        const isHeld = way !== 0 && random() < 0.5;
         const at = done + 1 < stops ? count + 1 + Math.floor(random() * 3) : Infinity;
         stop = stopAfter(at, isHeld);
         over.resolve(undefined);
       }
-      await opened.page.getByText(/^Loaded: 12,000 of 12,000 rows in/).waitFor({ timeout: 30_000 });
+      const whole = rows.toLocaleString('en');
+      await opened.page
+        .getByText(new RegExp(`^Loaded: ${whole} of ${whole} rows in`))
+        .waitFor({ timeout: 30_000 });
       const results = await savedBy(opened.page, button(opened.page, 'Save the results, with internalId'));
       const found = results.text.trimEnd().split('\r\n').slice(1);
       expect(found.map((line) => line.split(',')[2])).toEqual(lines.map((_, at) => `S-${at}`));
