@@ -138,8 +138,8 @@ async function benchNeedle(house: House): Promise<void> {
       id: randomUUID(),
       body: bodyOf(integration, index),
     }));
-    const places = events.map((_, sequence) => ({ sequence, duplicate: false }));
-    await bus.publishBatch(packEventBatches({ announcer: 'catalog', integration, events, places }));
+    const acks = events.map((_, sequence) => ({ sequence, duplicate: false }));
+    await bus.publishBatch(packEventBatches({ announcer: 'catalog', integration, events, acks }));
   };
   const needle = `needle-${randomUUID().slice(0, 8)}`;
   for (let turn = 0; turn < 10; turn += 1) {

@@ -104,7 +104,7 @@ function show({ newestKey, secrets, left }: Found, output: Output): void {
 
 /** A replica without the newest key, or with another key of its id, could not open resealed secrets to sign with. */
 function refuseIfMissing(vault: Vault, replicas: readonly ReplicaKeys[]): void {
-  const [newest] = vault.marks;
+  const [newest] = vault.fingerprints;
   const lacking = replicas.filter((keys) =>
     keys.every(({ id, fingerprint }) => id !== newest?.id || fingerprint !== newest.fingerprint),
   );

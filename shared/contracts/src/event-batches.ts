@@ -40,7 +40,7 @@ interface EventMessage extends BatchedEvent {
 }
 
 /** The sequence of an event in EVENTS, and whether EVENTS had the event before. */
-export interface EventPlace {
+export interface PublishAck {
   sequence: number;
   duplicate: boolean;
 }
@@ -48,7 +48,7 @@ export interface EventPlace {
 export interface EventBatch {
   count: number;
   /** The last event's sequence in EVENTS. */
-  place: number;
+  eventsThrough: number;
   /** The only endpoint that gets the batch, in a replay; undefined for a batch that every endpoint may get. */
   endpointId: string | undefined;
   events(): { id: string; body: Uint8Array }[];
@@ -73,7 +73,7 @@ interface EventPublisher {
   publishBatch(
     messages: readonly EventMessage[],
     headers?: Readonly<Record<string, string>>,
-  ): Promise<EventPlace[]>;
+  ): Promise<PublishAck[]>;
 }
 
 /** The events of one push, or of another occurrence, with the trace of the step that publishes them. */
@@ -84,9 +84,9 @@ interface Publishing {
   traceparent?: string | undefined;
 }
 
-/** Events that EVENTS has; `places` has the place of each event, in order. */
+/** Events that EVENTS has; `acks` has the answer to each publish, in order. */
 export interface StoredEvents extends Publishing {
-  places: readonly EventPlace[];
+  acks: readonly PublishAck[];
 }
 
 /** Stores each event for other services, and then their batch for webhooks. */
@@ -96,8 +96,8 @@ export async function publishWithBatch(bus: EventPublisher, publishing: Publishi
 
 export async function storeEvents(bus: EventPublisher, publishing: Publishing): Promise<StoredEvents> {
   const headers = { ...traceOf(publishing), [eventVersionHeader]: eventVersion };
-  const places = await bus.publishBatch(publishing.events, headers);
-  return { ...publishing, places };
+  const acks = await bus.publishBatch(publishing.events, headers);
+  return { ...publishing, acks };
 }
 
 export async function storeEventBatch(bus: EventPublisher, stored: StoredEvents): Promise<void> {
@@ -108,18 +108,18 @@ const traceOf = ({ traceparent }: Publishing): Readonly<Record<string, string>> 
   traceparent === undefined ? {} : { [requestHeaders.traceparent]: traceparent };
 
 interface Line extends BatchedEvent {
-  place: EventPlace;
+  ack: PublishAck;
 }
 
 interface Packing extends Omit<StoredEvents, 'events'> {
   events: readonly BatchedEvent[];
 }
 
-export function packEventBatches({ announcer, integration, events, places }: Packing): EventMessage[] {
+export function packEventBatches({ announcer, integration, events, acks }: Packing): EventMessage[] {
   const subject = eventBatchesSubject(announcer, integration);
-  const lines = events.map(({ id, body, begin }, at) => ({ id, body, begin, place: places[at] ?? noPlace }));
+  const lines = events.map(({ id, body, begin }, at) => ({ id, body, begin, ack: acks[at] ?? noAck }));
   return [true, false].flatMap((had) => {
-    const alike = lines.filter(({ place }) => place.duplicate === had);
+    const alike = lines.filter(({ ack }) => ack.duplicate === had);
     return Array.from(partsOf(alike), (part) => ({ subject, ...packPart(part) }));
   });
 }
@@ -136,7 +136,7 @@ export function packAddressedBatches(
   const lines = events.map(({ id, body }): Line => {
     // A beginning that only one event has would make its batch longer.
     const [begin, another] = begins.get(nameOf(beginOf({ id, body }))) ?? [];
-    return { id, body, begin: another && begin, place: noPlace };
+    return { id, body, begin: another && begin, ack: noAck };
   });
   return Array.from(partsOf(lines), (part, index) => ({
     subject,
@@ -156,7 +156,7 @@ function beginOf({ id, body }: BatchedEvent): Begin {
 
 const beforeData = ',"data":';
 
-const noPlace: EventPlace = { sequence: 0, duplicate: false };
+const noAck: PublishAck = { sequence: 0, duplicate: false };
 
 /** Each part has at least one line, and fits into one message. */
 function* partsOf(lines: readonly Line[]): Generator<readonly Line[]> {
@@ -175,7 +175,7 @@ function* partsOf(lines: readonly Line[]): Generator<readonly Line[]> {
 }
 
 function packPart(lines: readonly Line[], endpointId?: string): BatchedEvent {
-  const last = Math.max(...lines.map(({ place }) => place.sequence));
+  const last = Math.max(...lines.map(({ ack }) => ack.sequence));
   const texts = [`${lines.length} ${last}${endpointId === undefined ? '' : ` ${endpointId}`}`];
   const prefixes = new Map<Begin, number>();
   for (const { id, body, begin = noBegin } of lines) {
@@ -200,12 +200,12 @@ const lineBreak = 0x0a;
 /** Undefined if the bytes are no event batch. `events` and `lines` read the events again at each call. */
 export function readEventBatch(bytes: Uint8Array): EventBatch | undefined {
   const headEnd = bytes.indexOf(lineBreak);
-  const [, count, place, endpointId] =
+  const [, count, eventsThrough, endpointId] =
     head.exec(textOf(bytes.subarray(0, Math.min(Math.max(headEnd, 0), headMax)))) ?? [];
-  if (count === undefined || place === undefined) return undefined;
+  if (count === undefined || eventsThrough === undefined) return undefined;
   return {
     count: Number(count),
-    place: Number(place),
+    eventsThrough: Number(eventsThrough),
     endpointId,
     events: () => readEvents(bytes.subarray(headEnd + 1)),
     lines: (asText) => readLines(asText(bytes.subarray(headEnd + 1))),

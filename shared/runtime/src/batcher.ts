@@ -63,10 +63,10 @@ export function openBatcher<One, Answer extends object | number | null>(
   return async (one) => {
     if (open === undefined || open.all.length >= countMax) open = begin();
     const { all, answers } = open;
-    const place = all.push(one) - 1;
-    const answer = (await answers)[place];
+    const index = all.push(one) - 1;
+    const answer = (await answers)[index];
     if (answer === undefined)
-      throw new Error(`question ${place} of ${all.length} in one query got no answer`);
+      throw new Error(`question ${index} of ${all.length} in one query got no answer`);
     return answer;
   };
 }

@@ -5,7 +5,7 @@ import type { Filter, Store } from './store/index.ts';
 
 export interface Holding {
   /** The name of the collection or stream, after `MongoDB` or `NATS`. */
-  place: string;
+  location: string;
   count: () => Promise<number>;
   /** Resolves with the number of removed documents or messages. May be interrupted and repeated. */
   remove: () => Promise<number>;
@@ -26,7 +26,7 @@ export function documentHolding(
 ): Holding {
   const collection = store.collection<Identified>(name);
   return {
-    place: `MongoDB ${name}`,
+    location: `MongoDB ${name}`,
     count: () => collection.countDocuments(filter),
     async remove() {
       let removed = 0;
@@ -48,7 +48,7 @@ type Stored = Pick<Bus, 'countMessages' | 'purge'>;
 
 /** The stream must exist. */
 export const messageHolding = (bus: Stored, stream: string, subjects: readonly string[]): Holding => ({
-  place: `NATS ${stream}`,
+  location: `NATS ${stream}`,
   count: () => sum(subjects, (subject) => bus.countMessages(stream, subject)),
   remove: () => sum(subjects, (subject) => bus.purge(stream, subject)),
 });

@@ -27,14 +27,14 @@ export const newSyncId = (at: Date): string =>
 export const syncIdsFrom = (at: Date): string =>
   `sync_${at.getTime().toString(16).padStart(timeDigits, '0')}`;
 
-/** The sort key of a new record among all records of its kind: the sync id and the record's place in the push. */
-export const orderOf = (syncId: string, place: number): string =>
-  `${syncId}-${String(place).padStart(placeDigits, '0')}`;
+/** The sort key of a new record among all records of its kind: the sync id and the record's ordinal in the push. */
+export const orderOf = (syncId: string, ordinal: number): string =>
+  `${syncId}-${String(ordinal).padStart(ordinalDigits, '0')}`;
 
-const placeDigits = 3;
+const ordinalDigits = 3;
 
 /** The sync id of the push that created the record with this `order`. */
-export const syncIdOf = (order: string): string => order.slice(0, -(placeDigits + 1));
+export const syncIdOf = (order: string): string => order.slice(0, -(ordinalDigits + 1));
 
 export const isCreatedBy = (order: string, syncId: string): boolean => order.startsWith(`${syncId}-`);
 

@@ -33,10 +33,10 @@ async function announce(bus: Bus, push: number): Promise<void> {
     counts: { created: itemsOfPush, updated: 0, unchanged: 0, failed: 0 },
     startedAt: at,
     completedAt: at,
-    records: Array.from({ length: itemsOfPush }, (_, place) => ({
-      place,
-      externalId: `SUP-${push * itemsOfPush + place}`,
-      internalId: `sup_${digest(`${push} ${place}`)}`,
+    records: Array.from({ length: itemsOfPush }, (_, ordinal) => ({
+      ordinal,
+      externalId: `SUP-${push * itemsOfPush + ordinal}`,
+      internalId: `sup_${digest(`${push} ${ordinal}`)}`,
       outcome: { created: true, drafted: false, changed: [] },
     })),
   });
@@ -45,7 +45,7 @@ async function announce(bus: Bus, push: number): Promise<void> {
 
 // Setup: EVENTS and EVENT_BATCHES as the release before made them, with a push in them.
 // Timeline: this release starts, then a replica of the release before; nats-server is killed; pushes fill a block.
-// What this proves: both streams are compressed in place, no message is lost, and a push takes at most 80 kB of disk.
+// What this proves: both streams are compressed in ordinal, no message is lost, and a push takes at most 80 kB of disk.
 test('a stream of the release before is compressed from the next start of nats-server on', async () => {
   await using nats = await startCopiedNats();
   await using bus = await openTestBus(nats.url);

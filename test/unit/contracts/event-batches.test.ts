@@ -3,20 +3,20 @@ import {
   packEventBatches,
   readEventBatch,
   type BatchedEvent,
-  type EventPlace,
+  type PublishAck,
 } from '@integration-sync/contracts';
 import { array, assert, constantFrom, jsonValue, property, stringMatching, tuple } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-const places = (count: number, duplicate = false): EventPlace[] =>
+const acks = (count: number, duplicate = false): PublishAck[] =>
   Array.from({ length: count }, (_, n) => ({ sequence: 100 + n, duplicate }));
 const event = (n: number, data: unknown = n): BatchedEvent => ({
   id: `sync_1-created-${n}`,
   body: JSON.stringify({ event: 'supplier.created', data }),
 });
 
-const stored = (events: readonly BatchedEvent[], at: readonly EventPlace[]) =>
-  ({ announcer: 'catalog', integration: 'acme', events, places: at }) as const;
+const stored = (events: readonly BatchedEvent[], at: readonly PublishAck[]) =>
+  ({ announcer: 'catalog', integration: 'acme', events, acks: at }) as const;
 
 /** What a reader gets from all of these messages. */
 const read = (messages: readonly { body: string }[]) =>
@@ -35,7 +35,7 @@ const bytesOf = (messages: readonly { body: string }[]) =>
 
 it('an event batch is one message of all events, with the sequence of the last event', () => {
   const events = [event(0), event(1), event(2)];
-  const messages = packEventBatches(stored(events, places(3)));
+  const messages = packEventBatches(stored(events, acks(3)));
   expect(messages).toEqual([
     {
       subject: 'event-batches.catalog.acme',
@@ -44,7 +44,7 @@ it('an event batch is one message of all events, with the sequence of the last e
     },
   ]);
   const [found] = read(messages);
-  expect(found).toMatchObject({ count: 3, place: 102 });
+  expect(found).toMatchObject({ count: 3, eventsThrough: 102 });
   expect(found?.events().map(textOf)).toEqual(events);
 });
 
@@ -52,7 +52,7 @@ it('an event batch returns every event unchanged', () => {
   assert(
     property(array(jsonValue(), { minLength: 1 }), (all) => {
       const events = all.map((data, n) => event(n, data));
-      const found = read(packEventBatches(stored(events, places(events.length))));
+      const found = read(packEventBatches(stored(events, acks(events.length))));
       expect(found.flatMap((one) => one.events().map(textOf))).toEqual(events);
     }),
   );
@@ -69,7 +69,7 @@ it('an event batch returns ids and bodies unchanged, wherever their common prefi
         body: `${begin?.body ?? ''}${body}`,
       }));
       const said = events.map((one, n) => ({ ...one, begin: all[n]?.[0] }));
-      const found = read(packEventBatches(stored(said, places(events.length))));
+      const found = read(packEventBatches(stored(said, acks(events.length))));
       expect(found.flatMap((one) => one.events().map(textOf))).toEqual(events);
     }),
   );
@@ -82,33 +82,33 @@ it('an event batch stores common prefixes of events once', () => {
     const begin = begins[n % 2] ?? { id: '', body: '' };
     return { id: `${begin.id}${n}`, body: `${begin.body}${n}"}`, begin };
   });
-  const [message] = packEventBatches(stored(events, places(500)));
+  const [message] = packEventBatches(stored(events, acks(500)));
   expect(message?.body.length).toBeLessThan(500 * 16 + 4 * common.length);
 });
 
 it('events too large for one batch become several batches in order, each with its sequence', () => {
   const events = Array.from({ length: 100 }, (_, n) => event(n, '\u{20ac}'.repeat(10_000)));
-  const messages = packEventBatches(stored(events, places(100)));
+  const messages = packEventBatches(stored(events, acks(100)));
   const sizes = messages.map(({ body }) => Buffer.byteLength(body));
   expect(Math.max(...sizes)).toBeLessThan(1_000_000);
   const found = read(messages);
   expect(found.flatMap((one) => one.events().map(({ id }) => id))).toEqual(events.map(({ id }) => id));
-  expect(found.map(({ count, place }) => place - count)).toEqual(
+  expect(found.map(({ count, eventsThrough }) => eventsThrough - count)).toEqual(
     found.map((_, n) => 99 + found.slice(0, n).reduce((sum, { count }) => sum + count, 0)),
   );
 });
 
 it('an event larger than the usual batch has a batch of its own', () => {
   const events = [event(0), event(1, 'x'.repeat(300_000)), event(2)];
-  const found = read(packEventBatches(stored(events, places(3))));
+  const found = read(packEventBatches(stored(events, acks(3))));
   expect(found.map((one) => one.events().map(textOf))).toEqual(events.map((one) => [one]));
 });
 
 // Setup: a publisher died after the first two of four events; another one publishes all of them again.
 it('duplicate events of the stream and new events go into separate batches', () => {
   const events = [event(0), event(1), event(2), event(3)];
-  const before = packEventBatches(stored(events.slice(0, 2), places(2)));
-  const again = packEventBatches(stored(events, [...places(2, true), ...places(2)]));
+  const before = packEventBatches(stored(events.slice(0, 2), acks(2)));
+  const again = packEventBatches(stored(events, [...acks(2, true), ...acks(2)]));
   expect(again).toHaveLength(2);
   expect(again[0]).toEqual(before[0]);
   const ofRest = read(again.slice(1));
@@ -127,7 +127,7 @@ describe('a batch for one endpoint', () => {
     const [found] = read(messages);
     expect(found).toMatchObject({ count: 3, endpointId: 'wh_1' });
     expect(found?.events().map(textOf)).toEqual(events);
-    expect(read(packEventBatches(stored(events, places(3))))).toMatchObject([{ endpointId: undefined }]);
+    expect(read(packEventBatches(stored(events, acks(3))))).toMatchObject([{ endpointId: undefined }]);
   });
 
   it('is hardly longer than the batch of the push, also for events without a common prefix', () => {
@@ -140,7 +140,7 @@ describe('a batch for one endpoint', () => {
     ] as const) {
       const messages = packAddressedBatches(to, events);
       expect(bytesOf(messages)).toBeLessThan(
-        bytesOf(packEventBatches(stored(pushed, places(400)))) + 40 * messages.length,
+        bytesOf(packEventBatches(stored(pushed, acks(400)))) + 40 * messages.length,
       );
       expect(read(messages).flatMap((one) => one.events().map(textOf))).toEqual(events);
     }

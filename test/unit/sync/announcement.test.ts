@@ -30,14 +30,14 @@ const announcement: Announcement = {
   completedAt: new Date('2026-03-31T09:26:53.641Z'),
   records: [
     {
-      place: 0,
+      ordinal: 0,
       internalId: 'bat_0',
       externalId: 'a "quoted"\u2028one',
       outcome: { ...untouched, created: true },
     },
-    { place: 1, internalId: 'bat_1', externalId: 'b', outcome: untouched },
+    { ordinal: 1, internalId: 'bat_1', externalId: 'b', outcome: untouched },
     {
-      place: 2,
+      ordinal: 2,
       internalId: 'bat_2',
       externalId: 'c',
       outcome: { created: false, drafted: true, changed: ['unit', 'quantity'] },
@@ -141,7 +141,7 @@ describe('the events of a push', () => {
   it('of one kind have the same bytes up to the id of their record', () => {
     const [first] = announcement.records;
     if (first === undefined) throw new Error('no record');
-    const again = { ...first, place: 9, externalId: 'nine' };
+    const again = { ...first, ordinal: 9, externalId: 'nine' };
     const events = makeEvents({ ...announcement, records: [first, again] });
     for (const { id, body, begin } of events) {
       expect(id.startsWith(begin?.id ?? '-')).toBe(true);
@@ -208,7 +208,7 @@ describe('judging items', () => {
 });
 
 const record = (externalId: string, positions: number[]) => ({
-  place: 0,
+  ordinal: 0,
   internalId: `sup_${externalId}`,
   externalId,
   items: positions.map(() => ({})),

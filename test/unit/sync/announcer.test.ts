@@ -86,7 +86,7 @@ it('the announcer goes on after a push that could not be published or marked, wh
 
 it('the announcer accepts a bounded number of records while NATS does not answer', async () => {
   const record = {
-    place: 0,
+    ordinal: 0,
     internalId: 'i',
     externalId: 'e',
     outcome: { created: false, changed: [], drafted: false },

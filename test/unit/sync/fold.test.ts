@@ -154,13 +154,13 @@ it('the items of a push are grouped by their record', () => {
   }));
   expect(gatherRecords(accepted, (id) => `id of ${id}`)).toEqual([
     {
-      place: 0,
+      ordinal: 0,
       internalId: 'id of a',
       externalId: 'a',
       items: [{ position: 0 }, { position: 2 }],
       positions: [0, 2],
     },
-    { place: 1, internalId: 'id of b', externalId: 'b', items: [{ position: 1 }], positions: [1] },
-    { place: 2, internalId: 'id of A', externalId: 'A', items: [{ position: 3 }], positions: [3] },
+    { ordinal: 1, internalId: 'id of b', externalId: 'b', items: [{ position: 1 }], positions: [1] },
+    { ordinal: 2, internalId: 'id of A', externalId: 'A', items: [{ position: 3 }], positions: [3] },
   ]);
 });

@@ -8,12 +8,12 @@ import {
 } from '../../../services/webhooks/src/api/attempt-listing.ts';
 import type { LoggedAttempt } from '../../../services/webhooks/src/delivering/attempt-log.ts';
 
-const entry = (place: number, more: Partial<LoggedAttempt> = {}): LoggedAttempt => ({
-  place,
-  eventId: `e${place}`,
+const entry = (ordinal: number, more: Partial<LoggedAttempt> = {}): LoggedAttempt => ({
+  ordinal,
+  eventId: `e${ordinal}`,
   event: 'supplier.created',
   attempt: 1,
-  at: new Date(place * 1_000).toISOString(),
+  at: new Date(ordinal * 1_000).toISOString(),
   outcome: 'succeeded',
   responseStatus: 204,
   durationMs: 1,
@@ -22,8 +22,8 @@ const entry = (place: number, more: Partial<LoggedAttempt> = {}): LoggedAttempt 
   ...more,
 });
 
-const newestFirst = [5, 4, 3, 2, 1].map((place) =>
-  entry(place, place % 2 === 0 ? { outcome: 'failed', event: 'sync.completed' } : {}),
+const newestFirst = [5, 4, 3, 2, 1].map((ordinal) =>
+  entry(ordinal, ordinal % 2 === 0 ? { outcome: 'failed', event: 'sync.completed' } : {}),
 );
 const start = { before: undefined, page: 1, limit: 2, sinceMs: null, outcome: null, event: null };
 const ids = (listed: { entities: { eventId: string }[] }): string[] =>
@@ -52,7 +52,7 @@ describe('the attempt log', () => {
   });
 
   it('does not show sequences of the stream', () => {
-    expect(listAttempts(newestFirst, start).entities[0]).not.toHaveProperty('place');
+    expect(listAttempts(newestFirst, start).entities[0]).not.toHaveProperty('ordinal');
   });
 });
 

@@ -29,10 +29,10 @@ function batchOf(
 ): FeedBatch {
   const given = typeof bodies === 'number' ? Array.from({ length: bodies }, () => bodyOf(created)) : bodies;
   const events = given.map((body, index) => ({ id: ids(index), body, begin }));
-  const places = events.map((_, index) => ({ sequence: index + 1, duplicate: false }));
+  const acks = events.map((_, index) => ({ sequence: index + 1, duplicate: false }));
   const [message] =
     endpointId === undefined
-      ? packEventBatches({ announcer: 'catalog', integration: 'acme', events, places })
+      ? packEventBatches({ announcer: 'catalog', integration: 'acme', events, acks })
       : packAddressedBatches({ endpointId, integration: 'acme', sending: 's' }, events);
   const announcer = endpointId === undefined ? 'catalog' : 'replay';
   const subject = `event-batches.1.${announcer}.acme`;

@@ -24,7 +24,7 @@ function stored(sequence: number): StoredMessage {
     announcer: 'catalog',
     integration: 'acme',
     events: [{ id: `${sequence}-0`, body }],
-    places: [{ sequence, duplicate: false }],
+    acks: [{ sequence, duplicate: false }],
   });
   const subject = 'event-batches.1.catalog.acme';
   return {

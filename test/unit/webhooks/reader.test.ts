@@ -11,7 +11,7 @@ const messageOf = (sequence: number, partition: number, body?: string): Followed
     announcer: 'catalog',
     integration: 'acme',
     events: [{ id: `${sequence}`, body: '{}' }],
-    places: [{ sequence, duplicate: false }],
+    acks: [{ sequence, duplicate: false }],
   });
   return {
     subject: `event-batches.${partition}.catalog.acme`,

@@ -17,7 +17,7 @@ const stored = (sequence: number, bytes = 10): StoredMessage => {
     announcer: 'catalog',
     integration: 'acme',
     events: [{ id: `${sequence}-0`, body }],
-    places: [{ sequence, duplicate: false }],
+    acks: [{ sequence, duplicate: false }],
   });
   return {
     subject: 'event-batches.1.catalog.acme',

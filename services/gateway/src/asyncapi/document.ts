@@ -183,7 +183,7 @@ function addEventBatches(sections: Sections): void {
     announcer: 'catalog',
     integration: 'acme',
     events: [{ id: eventIdExample, body: JSON.stringify(bodyExampleOf('supplier.created')) }],
-    places: [{ sequence: 4_711, duplicate: false }],
+    acks: [{ sequence: 4_711, duplicate: false }],
   });
   sections.channels['eventBatches'] = {
     address: `${eventBatchesNoun}.{announcer}.{integration}`,

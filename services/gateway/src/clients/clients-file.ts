@@ -55,8 +55,9 @@ function parseText(bytes: Uint8Array): unknown {
     return JSON.parse(text);
   } catch (error) {
     // The parser's own message would quote the file.
-    const [place = ''] = /\(line \d+ column \d+\)$/.exec(error instanceof Error ? error.message : '') ?? [];
-    throw new ClientsRefused(`the file is not JSON, or ends too early ${place}`.trimEnd());
+    const [position = ''] =
+      /\(line \d+ column \d+\)$/.exec(error instanceof Error ? error.message : '') ?? [];
+    throw new ClientsRefused(`the file is not JSON, or ends too early ${position}`.trimEnd());
   }
 }
 

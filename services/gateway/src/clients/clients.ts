@@ -94,7 +94,7 @@ async function openFile(options: ClientsOptions) {
   try {
     const bytes = await readClientsFile(path);
     credentials = indexClients(parseClients(bytes));
-    seen = markOf(bytes);
+    seen = digestOf(bytes);
   } catch (error) {
     if (!(error instanceof ClientsRefused)) throw error;
     const words = `AUTH_CLIENTS_FILE: ${JSON.stringify(path)} is refused: ${error.message}`;
@@ -102,11 +102,11 @@ async function openFile(options: ClientsOptions) {
   }
 
   /** Logs one line for each refused content. An unexpected error does not end the gateway either. */
-  const refuse = (mark: string, error: unknown): void => {
+  const refuse = (digest: string, error: unknown): void => {
     const isExpected = error instanceof ClientsRefused;
     const reason = isExpected ? error.message : 'an unexpected error';
-    if (mark === seen && reason === problem) return;
-    [seen, problem] = [mark, reason];
+    if (digest === seen && reason === problem) return;
+    [seen, problem] = [digest, reason];
     log.error(
       { path, problem, err: isExpected ? undefined : error },
       'AUTH_CLIENTS_FILE is refused; the gateway keeps the clients of the content before',
@@ -115,18 +115,18 @@ async function openFile(options: ClientsOptions) {
   const closing = new AbortController();
   const { signal } = closing;
   const check = async (): Promise<void> => {
-    let mark = 'unread';
+    let digest = 'unread';
     try {
       const bytes = await readClientsFile(path).catch(() => wait(againMs, undefined, { signal }));
       const content = bytes ?? (await readClientsFile(path));
-      mark = markOf(content);
-      if (mark === seen) return;
+      digest = digestOf(content);
+      if (digest === seen) return;
       credentials = indexClients(parseClients(content), credentials);
-      [seen, problem] = [mark, undefined];
+      [seen, problem] = [digest, undefined];
       const { clients, all } = credentials;
       log.info({ path, clients: clients.size, credentials: all.length }, 'AUTH_CLIENTS_FILE was read');
     } catch (error) {
-      if (!signal.aborted) refuse(mark, error);
+      if (!signal.aborted) refuse(digest, error);
     }
   };
   const checks = openPeriodicCheck(check, { what: 'AUTH_CLIENTS_FILE', everyMs, log });
@@ -146,7 +146,7 @@ async function openFile(options: ClientsOptions) {
   };
 }
 
-const markOf = (bytes: Buffer): string => hash('sha256', bytes, 'base64');
+const digestOf = (bytes: Buffer): string => hash('sha256', bytes, 'base64');
 
 function notesOfEnds({ all }: Credentials, nowMs: number): string[] {
   const ending = all

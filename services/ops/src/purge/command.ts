@@ -71,7 +71,7 @@ export const purgeCommand = defineCommand({
 
 async function countAll({ all }: Holdings): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
-  for (const { place, count } of all) counts[place] = await count();
+  for (const { location, count } of all) counts[location] = await count();
   return counts;
 }
 

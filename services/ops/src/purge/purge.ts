@@ -13,7 +13,7 @@ import { Refusal, exitCodes } from '../command.ts';
 import { numberInWords, type Output } from '../output.ts';
 
 export interface Purged {
-  /** Counts by place, over all passes. */
+  /** Counts by location, over all passes. */
   removed: Record<string, number>;
   passes: number;
   /** Places in which the last pass still found something. */
@@ -28,8 +28,8 @@ export async function purge(holdings: Holdings, output: Output): Promise<Purged>
   const removed: Record<string, number> = {};
   for (let passes = 1; ; passes += 1) {
     const found = await removeAll(holdings, passes, output);
-    for (const [place, count] of found) removed[place] = (removed[place] ?? 0) + count;
-    const cameBack = [...found].filter(([, count]) => count > 0).map(([place]) => place);
+    for (const [location, count] of found) removed[location] = (removed[location] ?? 0) + count;
+    const cameBack = [...found].filter(([, count]) => count > 0).map(([location]) => location);
     // A first pass that finds nothing proves nothing: a replica may be at work on a push.
     const isOver = passes > 1 && cameBack.length === 0;
     if (isOver) await holdings.finish();
@@ -44,10 +44,10 @@ export async function purge(holdings: Holdings, output: Output): Promise<Purged>
 async function removeAll(holdings: Holdings, pass: number, output: Output): Promise<Map<string, number>> {
   const found = new Map<string, number>();
   await holdings.begin();
-  for (const { place, remove } of holdings.all) {
+  for (const { location, remove } of holdings.all) {
     const count = await remove();
-    found.set(place, count);
-    if (count > 0) output.progress(`pass ${pass}: ${numberInWords(count)} removed from ${place}`);
+    found.set(location, count);
+    if (count > 0) output.progress(`pass ${pass}: ${numberInWords(count)} removed from ${location}`);
   }
   return found;
 }

@@ -69,7 +69,7 @@ export const attemptsHandlers = (
 
 /** Where a page begins. A cursor keeps all filters of the first request. */
 export interface Start {
-  /** The page begins with the newest entry before this place; if undefined, `page` says where the page begins. */
+  /** The page begins with the newest entry before this ordinal; if undefined, `page` says where the page begins. */
   before: number | undefined;
   page: number;
   limit: number;
@@ -105,14 +105,14 @@ export function listAttempts(all: readonly LoggedAttempt[], start: Start) {
       (event === null || entry.event === event),
   );
   const from =
-    before === undefined ? (page - 1) * limit : matching.filter(({ place }) => place >= before).length;
+    before === undefined ? (page - 1) * limit : matching.filter(({ ordinal }) => ordinal >= before).length;
   const shown = matching.slice(from, from + limit);
   const last = shown.at(-1);
   const hasMore = last !== undefined && from + shown.length < matching.length;
   return {
-    entities: shown.map(({ place: _place, ...entry }): DeliveryAttempt => entry),
+    entities: shown.map(({ ordinal: _ordinal, ...entry }): DeliveryAttempt => entry),
     total: matching.length,
-    next: hasMore ? { ...start, before: last.place, page: page + 1 } : undefined,
+    next: hasMore ? { ...start, before: last.ordinal, page: page + 1 } : undefined,
   };
 }
 

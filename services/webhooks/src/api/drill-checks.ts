@@ -81,9 +81,9 @@ const withSignatures =
   (change: (value: string, name: string) => string | undefined): HeadersOf =>
   (attempt) => {
     const headers = signedHeaders(attempt);
-    return headers.flatMap((name, place) => {
-      const value = headers[place + 1] ?? '';
-      if (place % 2 === 1) return [];
+    return headers.flatMap((name, index) => {
+      const value = headers[index + 1] ?? '';
+      if (index % 2 === 1) return [];
       const changed = name.endsWith('-signature') ? change(value, name) : value;
       return changed === undefined ? [] : [name, changed];
     });
@@ -201,13 +201,13 @@ export function checksOf({ _id, integration }: Pick<Endpoint, '_id' | 'integrati
     const delivery = { event, timestamp, integrationId: integration, data: { webhookId: _id } };
     const eventId = name === 'first-delivery' || form.isAgain === true ? firstId : newId();
     const body = Buffer.from(write(delivery));
-    const sending = { eventId, event, timestamp, body, headersOf: marked(headersOf) };
+    const sending = { eventId, event, timestamp, body, headersOf: withDrillHeader(headersOf) };
     return { name, expected, advice, sending };
   });
 }
 
 const newId = (): string => `drill-${randomUUID()}`;
 
-const marked =
+const withDrillHeader =
   (headersOf: HeadersOf): HeadersOf =>
   (attempt) => [...headersOf(attempt), 'x-webhook-drill', 'true'];

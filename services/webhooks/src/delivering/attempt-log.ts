@@ -14,8 +14,8 @@ import { type Answered, type AnswersBus, inMessages, itemsPerMessage, openAnswer
 import { attemptsStream, attemptsSubject } from '../streams.ts';
 
 export interface LoggedAttempt extends DeliveryAttempt {
-  /** A newer entry has a greater place. */
-  place: number;
+  /** A newer entry has a greater ordinal. */
+  ordinal: number;
 }
 
 /** An attempt that has ended. */
@@ -93,22 +93,22 @@ function openReading(bus: Pick<Bus, 'readStream'>, answers: Pick<Answers, 'join'
   async function* entriesOf(
     endpointId: string,
     until: number,
-  ): AsyncGenerator<{ entry: StoredAttempt; place: number }> {
+  ): AsyncGenerator<{ entry: StoredAttempt; ordinal: number }> {
     // The callers have stopped waiting, and other readings wait for their turn.
     if (performance.now() > until) throw new Failure('timeout', 'Too many attempt logs are being read.');
     const reading = { subject: attemptsSubject(endpointId), from: { sequence: 1 } };
     for await (const { body, sequence } of bus.readStream(attemptsStream, reading)) {
       const some: StoredAttempt[] = JSON.parse(Buffer.from(body).toString());
-      for (const [n, entry] of some.entries()) yield { entry, place: sequence * itemsPerMessage + n };
+      for (const [n, entry] of some.entries()) yield { entry, ordinal: sequence * itemsPerMessage + n };
     }
   }
 
   /** Leaves out the fields that a listing does not show: the bodies of a thousand messages take much memory. */
   const readAll = async (endpointId: string, until: number): Promise<LoggedAttempt[]> => {
     const all: LoggedAttempt[] = [];
-    for await (const { entry, place } of entriesOf(endpointId, until)) {
+    for await (const { entry, ordinal } of entriesOf(endpointId, until)) {
       const { point: _point, responseBody: _body, ...shown } = entry;
-      all.push({ ...shown, place });
+      all.push({ ...shown, ordinal });
     }
     return all;
   };

@@ -168,9 +168,9 @@ const recording = (collection: Collection<Endpoint>) => ({
    * its own before it noticed that it had lost the partition: a later term replaces an earlier one.
    */
   async recordMissed(id: string, epoch: number, missed: Required<Missed>) {
-    const place = `missed.${epoch}`;
-    const open: Filter<Endpoint>[] = [{ [place]: null }, { [`${place}.term`]: { $lt: missed.term } }];
-    await collection.updateOne({ _id: id, $or: open }, { $set: { [place]: missed } });
+    const field = `missed.${epoch}`;
+    const open: Filter<Endpoint>[] = [{ [field]: null }, { [`${field}.term`]: { $lt: missed.term } }];
+    await collection.updateOne({ _id: id, $or: open }, { $set: { [field]: missed } });
   },
   unannounced: () =>
     collection

@@ -66,7 +66,7 @@ function readEvents(
     if (head === undefined) continue;
     const { event, timestamp } = head;
     // An event may have been published without an id.
-    const eventId = line.id === '' ? `event-${batch.place}` : line.id;
+    const eventId = line.id === '' ? `event-${batch.eventsThrough}` : line.id;
     if (isHeld.getOrInsertComputed(event, holds)) held.push({ eventId, event, timestamp, body });
     else refused.push(head);
   }

@@ -38,7 +38,7 @@ export function readBatch(stored: FollowedMessage, log: Log): LoggedBatch | unde
     const { traceparent } = logged;
     const all = batch
       .events()
-      .flatMap((event) => readStreamEvent({ ...event, sequence: batch.place, traceparent }) ?? []);
+      .flatMap((event) => readStreamEvent({ ...event, sequence: batch.eventsThrough, traceparent }) ?? []);
     const holds = mayHoldBatch(announcer);
     const held = all.filter(({ event }) => holds(event));
     const refused = all.filter(({ event }) => !holds(event));

@@ -71,15 +71,15 @@ export const isMissed = (endpoint: Subscriber, event: EventFacts, disabledAt: Da
   isMeantFor({ ...endpoint, events: kindsAt(endpoint, event) }, event);
 
 /** The kinds that the endpoint subscribed to when the event occurred. */
-const kindsAt = ({ events, earlierEvents }: Subscriber, event: EventPlace): Endpoint['events'] =>
+const kindsAt = ({ events, earlierEvents }: Subscriber, event: EventOrigin): Endpoint['events'] =>
   earlierEvents.find((earlier) => isBefore(event, earlier))?.events ?? events;
 
-type EventPlace = Pick<EventFacts, 'sequence' | 'origin'>;
+type EventOrigin = Pick<EventFacts, 'sequence' | 'origin'>;
 
 /** A cutoff as it is stored; old releases stored no `underWay`. */
 type StoredCutoff = Pick<EarlierEvents, 'through' | 'underWay'>;
 
-const isBefore = ({ sequence, origin }: EventPlace, { through, underWay }: StoredCutoff): boolean =>
+const isBefore = ({ sequence, origin }: EventOrigin, { through, underWay }: StoredCutoff): boolean =>
   sequence <= through || underWay?.includes(origin) === true;
 
 const startOf = ({ eventsAfter, eventsUnderWay = [] }: Subscriber): StoredCutoff => ({

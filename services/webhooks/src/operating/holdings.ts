@@ -38,7 +38,7 @@ export function openWebhooksHoldings(store: Store, bus: Using, integration: stri
     return [...counts].filter(([subject]) => subjects.has(subject));
   };
   const attempts: Holding = {
-    place: `NATS ${attemptsStream}`,
+    location: `NATS ${attemptsStream}`,
     count: async () => (await findAttempts()).reduce((all, [, count]) => all + count, 0),
     async remove() {
       let removed = 0;

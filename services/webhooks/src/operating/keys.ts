@@ -9,10 +9,12 @@ import { endpointsCollection } from '../endpoints/store.ts';
 import { keyIdOf, UnknownKey, type Vault } from '../secrets/vault.ts';
 
 /** The ids and fingerprints of one replica's keys; the key that seals comes first. */
-export type ReplicaKeys = Readonly<Vault['marks']>;
+export type ReplicaKeys = Readonly<Vault['fingerprints']>;
 
-export const tellKeys = (bus: Pick<Bus, 'answerAll'>, { marks }: Pick<Vault, 'marks'>): Disposable =>
-  bus.answerAll(keysSubject, () => JSON.stringify(marks));
+export const tellKeys = (
+  bus: Pick<Bus, 'answerAll'>,
+  { fingerprints }: Pick<Vault, 'fingerprints'>,
+): Disposable => bus.answerAll(keysSubject, () => JSON.stringify(fingerprints));
 
 const answersMs = 1_000;
 

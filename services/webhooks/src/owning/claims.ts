@@ -116,10 +116,10 @@ export class Claims {
     await Promise.all(
       held.map(({ partition, term, floor, stream }) => {
         // A floor in a former log would say nothing of this log: the floor of the claim stays.
-        const place = stream === facts.id ? { floor, newest } : {};
+        const moved = stream === facts.id ? { floor, newest } : {};
         return this.#claims.updateOne(
           { _id: partition, owner: this.#self, term },
-          { $set: { owner: null, ...place } },
+          { $set: { owner: null, ...moved } },
         );
       }),
     );

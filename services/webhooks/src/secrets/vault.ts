@@ -24,7 +24,7 @@ export function openVault(keys: string) {
   return {
     keyIds: [...byId.keys()],
     /** Fingerprints of the keys, in the order of `keyIds`: they tell keys of the same id apart, but reveal none. */
-    marks: Array.from(byId, ([id, key]) => ({ id, fingerprint: fingerprintOf(key) })),
+    fingerprints: Array.from(byId, ([id, key]) => ({ id, fingerprint: fingerprintOf(key) })),
     seal(secret: string, endpointId: string): string {
       const iv = randomBytes(ivBytes);
       const cipher = createCipheriv(algorithm, currentKey, iv).setAAD(Buffer.from(endpointId));

@@ -163,7 +163,7 @@ export function openBodyStart() {
 
 /** The first 1 KiB of a body as text, without half a character at its end. The values of `headers` are masked. */
 export function textOfBody(bytes: Uint8Array, headers: readonly string[] = []): string {
-  const values = headers.filter((_, place) => place % 2 === 1);
+  const values = headers.filter((_, index) => index % 2 === 1);
   const masked = maskValues(Buffer.from(bytes.subarray(0, bytesMax)), values);
   const first = masked.subarray(0, limits.responseBodyBytesMax);
   return new TextDecoder().decode(first, { stream: true });

@@ -82,10 +82,10 @@ export function openSend(options: SendOptions): Send {
     const { endsBy } = request;
     const failed: Outcome[] = [];
     const addresses = connections.inOrder(target).slice(0, addressesTriedMax);
-    for (const [place, address] of addresses.entries()) {
+    for (const [index, address] of addresses.entries()) {
       const set = connections.to(target, address);
       const now = performance.now();
-      const left = addresses.length - place;
+      const left = addresses.length - index;
       const { outcome, connected } = await poster.post({
         dispatcher: set.dispatcher,
         origin: set.origin,

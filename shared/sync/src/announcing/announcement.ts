@@ -24,12 +24,12 @@ export interface Announcement {
   counts: Counts;
   startedAt: Date;
   completedAt: Date;
-  /** The records of the push, by `place`. Unchanged records get no event. */
+  /** The records of the push, by `ordinal`. Unchanged records get no event. */
   records: readonly AnnouncedRecord[];
 }
 
 export interface AnnouncedRecord {
-  place: number;
+  ordinal: number;
   internalId: string;
   externalId: string;
   outcome: Outcome;
@@ -77,22 +77,22 @@ export function makeEvents(announcement: Announcement): EventMessage[] {
     return { subject, id, body: `${head}${text}}`, begin };
   };
 
-  const ofRecords = records.flatMap(({ place, externalId, internalId, outcome: { created, changed } }) => {
+  const ofRecords = records.flatMap(({ ordinal, externalId, internalId, outcome: { created, changed } }) => {
     const named = { externalId, internalId };
-    if (created) return message(`${entityType}.created`, `created-${place}`, named);
+    if (created) return message(`${entityType}.created`, `created-${ordinal}`, named);
     if (changed.length === 0) return [];
-    if (action === 'archive') return message(`${entityType}.archived`, `archived-${place}`, named);
+    if (action === 'archive') return message(`${entityType}.archived`, `archived-${ordinal}`, named);
     // An erased record is named by its internal id alone.
     if (action === 'erase')
-      return message('supplier.erased', `erased-${place}`, { externalId: '', internalId });
-    return message(`${entityType}.updated`, `updated-${place}`, { ...named, changedFields: [...changed] });
+      return message('supplier.erased', `erased-${ordinal}`, { externalId: '', internalId });
+    return message(`${entityType}.updated`, `updated-${ordinal}`, { ...named, changedFields: [...changed] });
   });
-  const ofDrafts = records.flatMap(({ place, draft }) => {
+  const ofDrafts = records.flatMap(({ ordinal, draft }) => {
     if (draft === undefined) return [];
     const { entry, made, changed } = draft;
-    if (made) return message('dds.created', `drafted-${place}`, entry);
+    if (made) return message('dds.created', `drafted-${ordinal}`, entry);
     if (changed.length === 0) return [];
-    return message('dds.updated', `redrafted-${place}`, { ...entry, changedFields: [...changed] });
+    return message('dds.updated', `redrafted-${ordinal}`, { ...entry, changedFields: [...changed] });
   });
   const completed = message('sync.completed', 'completed', {
     syncId,

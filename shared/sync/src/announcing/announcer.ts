@@ -44,7 +44,7 @@ export function openAnnouncer(options: AnnouncerOptions) {
   const background = openBackground();
   const { follow } = background;
   const tries = openTries(log, background);
-  const mark = openNotes(
+  const noteAnnounced = openNotes(
     background,
     (syncIds) => journal.markAnnounced(syncIds, new Date(now())),
     (err, syncIds) =>
@@ -72,7 +72,7 @@ export function openAnnouncer(options: AnnouncerOptions) {
       await publishBatchOf(options, stored);
       return true;
     });
-    end(one.announcement, isPublished === true ? mark : leave);
+    end(one.announcement, isPublished === true ? noteAnnounced : leave);
   };
   const announceEvents = async (one: Waiting): Promise<void> => {
     const stored = await tries.patiently(one, () => publishEvents(options, one.announcement));

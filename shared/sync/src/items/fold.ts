@@ -5,7 +5,7 @@ import type { FieldValue, Fields, Item } from '../kind.ts';
 
 export interface PushedRecord {
   /** The index of the record among the records of the push; part of the record's `order` and of its event ids. */
-  place: number;
+  ordinal: number;
   internalId: string;
   externalId: string;
   items: readonly Item[];
@@ -27,9 +27,9 @@ export function gatherRecords(
   for (const { position, externalId, item } of accepted) {
     const known = records.get(externalId);
     if (known === undefined) {
-      const place = records.size;
+      const ordinal = records.size;
       const internalId = internalIdOf(externalId);
-      records.set(externalId, { place, internalId, externalId, items: [item], positions: [position] });
+      records.set(externalId, { ordinal, internalId, externalId, items: [item], positions: [position] });
     } else {
       known.items.push(item);
       known.positions.push(position);

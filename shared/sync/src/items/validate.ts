@@ -85,10 +85,10 @@ function came(value: unknown, error: ErrorObject | undefined): string {
   const index = Number(error?.instancePath.split('/')[1] ?? Number.NaN);
   const isInside = Array.isArray(value) && index < value.length;
   const wrong: unknown = isInside ? value[index] : value;
-  const place = isInside ? ` at index ${index}` : '';
+  const where = isInside ? ` at index ${index}` : '';
   const length =
     error?.keyword === 'maxLength' && typeof wrong === 'string' ? ` (${lengthOf(wrong)} characters)` : '';
-  return `${describe(wrong)}${place}${length}`;
+  return `${describe(wrong)}${where}${length}`;
 }
 
 /** The length in code points, as limits count. An iterator over the code points takes six times as long as this loop. */

@@ -21,7 +21,7 @@ export interface Entry extends Counts {
   due?: Date;
   startedAt: Date;
   completedAt: Date | null;
-  /** The internal ids of the push's records in the order of their places, packed as hashes of 16 bytes. */
+  /** The internal ids of the push's records in their order, packed as hashes of 16 bytes. */
   ids?: Uint8Array;
   /** Whether the push may make or change drafts. */
   drafting: boolean;

@@ -23,7 +23,7 @@ import type { Writing } from '../records/record-document.ts';
 
 /** A record whose draft a push makes or changes, if needed. */
 export interface Followed {
-  record: { place: number; internalId: string; externalId: string };
+  record: { ordinal: number; internalId: string; externalId: string };
   fields: Fields;
   /** Whether the push changed a field that the draft follows, or created the record with such a field. */
   isChanged: boolean;
@@ -69,17 +69,17 @@ export function draftWrites(
   const writes: DraftWrites = { makes: [], changes: [] };
   if (rule === undefined) return writes;
   for (const { record, fields, isChanged } of followed) {
-    const { place, internalId, externalId } = record;
+    const { ordinal, internalId, externalId } = record;
     const stored = before.get(internalId);
     const shown = stored && rule.shown(stored.entry);
     if (shown === undefined && !asked && !isChanged && !rule.isWanted(fields)) continue;
     const parent = found.get(String(fields[reference?.field ?? '']));
     const entry = rule.draft({ internalId, externalId, fields }, parent, shown);
     if (stored === undefined || shown === undefined) {
-      writes.makes.push({ place, internalId, entry });
+      writes.makes.push({ ordinal, internalId, entry });
     } else if (isChanged || JSON.stringify(entry) !== JSON.stringify(shown)) {
       const changed = rule.announced.filter((key) => entry[key] !== shown[key]);
-      writes.changes.push({ place, internalId, entry, before: stored, changed });
+      writes.changes.push({ ordinal, internalId, entry, before: stored, changed });
     }
   }
   return writes;
@@ -111,10 +111,12 @@ export async function followRecords(
     ]);
     for (const draft of inserted) written.push({ ...draft, made: true, changed: [] });
     for (const draft of updated) written.push({ ...draft, made: false });
-    const done = new Set(written.map(({ place }) => place));
-    const lost = new Set([...makes, ...changes].flatMap(({ place }) => (done.has(place) ? [] : [place])));
+    const done = new Set(written.map(({ ordinal }) => ordinal));
+    const lost = new Set(
+      [...makes, ...changes].flatMap(({ ordinal }) => (done.has(ordinal) ? [] : [ordinal])),
+    );
     if (lost.size === 0) return written;
-    open = open.filter(({ record }) => lost.has(record.place));
+    open = open.filter(({ record }) => lost.has(record.ordinal));
     const ids = open.map(({ record }) => record.internalId);
     before = await drafts.read(integration, ids);
     // Read after the drafts.
@@ -123,11 +125,11 @@ export async function followRecords(
       records.read(integration, ids),
     ]);
     open = open.flatMap(({ record, fields, isChanged }) => {
-      const { internalId, place } = record;
+      const { internalId, ordinal } = record;
       const draft = own.get(internalId);
       if (draft === undefined) return { record, fields: stored.get(internalId)?.fields ?? fields, isChanged };
       // The answer to this push's own write was lost, or recovery has written for it.
-      written.push({ place, internalId, ...draft });
+      written.push({ ordinal, internalId, ...draft });
       return [];
     });
   }

@@ -17,7 +17,7 @@ import type { Stored } from '../records/sort-records.ts';
 import { isFollowed } from './drafting.ts';
 
 export interface Prepared {
-  /** The records that the push names, in the order of their places. */
+  /** The records that the push names, in their order. */
   records: readonly PushedRecord[];
   rejected: readonly Rejected[];
   /** By externalId, the records to which the pushed records refer. */
@@ -87,7 +87,7 @@ export async function prepareNamed(
   const stored = await records.read(integration, internalIdsOf(named));
   const there: PushedRecord[] = [];
   for (const record of named) {
-    if (isThere(stored.get(record.internalId), action)) there.push({ ...record, place: there.length });
+    if (isThere(stored.get(record.internalId), action)) there.push({ ...record, ordinal: there.length });
     else reject(record.positions[0] ?? 0, record.externalId, notFound(kind.entityType, record.externalId));
   }
   return { records: there, rejected, found: new Map(), drafting: false, stored };

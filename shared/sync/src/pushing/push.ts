@@ -66,7 +66,7 @@ export async function plan(_engine: Engine, of: KindEngine, request: BusRequest)
   const { fresh, changed, unchanged } = sortRecords(readers.push, records, stored);
   const applied = [...fresh, ...changed, ...unchanged]
     .map((one) => appliedOf(one))
-    .toSorted((one, other) => one.record.place - other.record.place);
+    .toSorted((one, other) => one.record.ordinal - other.record.ordinal);
   const { makes } = draftWrites(kind, followedOf(kind, applied), {
     found,
     before: before ?? new Map(),

@@ -22,7 +22,7 @@ export interface Run {
   traceparent: string | undefined;
   /** The client whose key the caller has. */
   client: string | undefined;
-  /** The records that the push names, in the order of their places. */
+  /** The records that the push names, in their order. */
   records: readonly PushedRecord[];
   rejected: readonly Rejected[];
   /** Whether the push asks for drafts of all its records. */
@@ -47,7 +47,7 @@ export interface WrittenRecord extends Applied {
 }
 
 export interface Written {
-  /** The records in the order of their places. */
+  /** The records in their order. */
   applied: readonly WrittenRecord[];
   drafts: readonly WrittenDraft[];
 }
@@ -90,11 +90,11 @@ export function concludeRun(
   completedAt: Date,
 ): { completion: Completion; announcement: Announcement } {
   const counts = countItems(applied, run.rejected);
-  const draftByPlace = new Map(drafts.map((draft) => [draft.place, draft]));
-  const records = applied.map(({ record: { place, internalId, externalId }, created, changed }) => {
-    const draft = draftByPlace.get(place);
+  const draftByOrdinal = new Map(drafts.map((draft) => [draft.ordinal, draft]));
+  const records = applied.map(({ record: { ordinal, internalId, externalId }, created, changed }) => {
+    const draft = draftByOrdinal.get(ordinal);
     const outcome: Outcome = { created, changed, drafted: draft?.made === true };
-    return { place, internalId, externalId, outcome, ...(draft === undefined ? {} : { draft }) };
+    return { ordinal, internalId, externalId, outcome, ...(draft === undefined ? {} : { draft }) };
   });
   const fields = run.of.readers[run.action].names;
   const outcomes = packOutcomes(

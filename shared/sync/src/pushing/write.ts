@@ -90,7 +90,7 @@ async function applyItems(
   const writing: Writing = { integration, syncId, at: begun.records, parts, confirm };
   const applied: WrittenRecord[] = [];
   const apply = (one: Fresh | Known): void => {
-    applied[one.record.place] = appliedOf(one);
+    applied[one.record.ordinal] = appliedOf(one);
   };
   const insert = async (fresh: readonly Fresh[]): Promise<Fresh[]> => {
     const foundThere = await records.insert(fresh, writing);

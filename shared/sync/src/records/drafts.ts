@@ -29,8 +29,8 @@ export interface DraftDocument {
 export type StoredDraft = Pick<DraftDocument, 'entry' | 'push' | 'changedBy' | 'changed'>;
 
 export interface NewDraft {
-  /** The place of its record in the push. */
-  place: number;
+  /** The ordinal of its record in the push. */
+  ordinal: number;
   internalId: string;
   entry: Draft;
 }
@@ -126,11 +126,11 @@ async function insertDrafts(
 ): Promise<readonly NewDraft[]> {
   if (several.length === 0) return [];
   const sorted = several.toSorted(byInternalId);
-  const documents = sorted.map(({ place, internalId, entry }) => ({
+  const documents = sorted.map(({ ordinal, internalId, entry }) => ({
     _id: idOf(internalId),
     integration,
     entry,
-    order: orderOf(syncId, place),
+    order: orderOf(syncId, ordinal),
     push: syncId,
     lastSyncedAt: at,
   }));

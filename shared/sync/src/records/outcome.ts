@@ -1,4 +1,4 @@
-// The outcome of a push for each of its records, packed for the journal entry: two bytes a record, in the order of places.
+// The outcome of a push for each of its records, packed for the journal entry: two bytes a record, in their order.
 //
 //   bit 15       the push created the record
 //   bit 14       the push made a draft for it
@@ -30,18 +30,18 @@ const bytesEach = 2;
 export function packOutcomes(outcomes: readonly Outcome[], fields: readonly string[]): Uint8Array {
   if (fields.length > fieldsMax) throw new Error(`${fields.length} fields do not fit into ${fieldsMax} bits`);
   const packed = Buffer.alloc(outcomes.length * bytesEach);
-  for (const [place, { created, drafted, changed }] of outcomes.entries()) {
+  for (const [index, { created, drafted, changed }] of outcomes.entries()) {
     let bits = (created ? createdBit : 0) | (drafted ? draftedBit : 0);
     for (const name of changed) bits |= 1 << fields.indexOf(name);
-    packed.writeUInt16BE(bits, place * bytesEach);
+    packed.writeUInt16BE(bits, index * bytesEach);
   }
   return packed;
 }
 
 export function unpackOutcomes(packed: Uint8Array, fields: readonly string[]): Outcome[] {
   const view = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength);
-  return Array.from({ length: packed.byteLength / bytesEach }, (_, place) => {
-    const bits = view.readUInt16BE(place * bytesEach);
+  return Array.from({ length: packed.byteLength / bytesEach }, (_, nth) => {
+    const bits = view.readUInt16BE(nth * bytesEach);
     return {
       created: (bits & createdBit) !== 0,
       drafted: (bits & draftedBit) !== 0,

@@ -129,7 +129,7 @@ function documentOf({ record, folded }: Fresh, { integration, syncId, at }: Writ
     integration,
     externalId: record.externalId,
     fields: folded.fields,
-    order: orderOf(syncId, record.place),
+    order: orderOf(syncId, record.ordinal),
     push: syncId,
     lastSyncedAt: at,
     changedAt: at,

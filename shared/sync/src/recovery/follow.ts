@@ -6,7 +6,7 @@ import { followRecords, writtenBy, type OwnDraft } from '../pushing/drafting.ts'
 import { watermarkKeys } from '../pushing/run.ts';
 import type { Outcome } from '../records/outcome.ts';
 
-/** The internal ids of the push's records, in the order of their places. */
+/** The internal ids of the push's records, in their order. */
 export const idsOf = ({ kind }: KindEngine, { ids }: Entry): string[] =>
   unpackIds(kind.idPrefix, ids ?? new Uint8Array());
 
@@ -25,7 +25,7 @@ export async function draftsOf(
 const confirm = (): Promise<void> => Promise.resolve();
 
 interface Left {
-  place: number;
+  ordinal: number;
   internalId: string;
 }
 
@@ -39,10 +39,10 @@ export async function leftToFollow(
   const rule = of.kind.drafting;
   if (!entry.drafting || rule === undefined || of.drafts === undefined) return [];
   const ids = idsOf(of, entry);
-  const named = ids.flatMap((internalId, place): (Left & { created: boolean })[] => {
-    const { created = false, changed = [] } = outcomes[place] ?? {};
+  const named = ids.flatMap((internalId, ordinal): (Left & { created: boolean })[] => {
+    const { created = false, changed = [] } = outcomes[ordinal] ?? {};
     const mayLead = created || rule.follows.some((name) => changed.includes(name));
-    return mayLead ? [{ place, internalId, created }] : [];
+    return mayLead ? [{ ordinal, internalId, created }] : [];
   });
   if (named.length === 0) return [];
   const drafts = await draftsOf(engine, of, entry, ids);
@@ -75,11 +75,11 @@ export async function followLeft(
     records.read(integration, ids),
     records.trace(integration, ids),
   ]);
-  const followed = left.flatMap(({ place, internalId }) => {
+  const followed = left.flatMap(({ ordinal, internalId }) => {
     const { fields } = stored.get(internalId) ?? {};
     const { externalId } = traces.get(internalId) ?? {};
     if (own.has(internalId) || fields === undefined || externalId === undefined) return [];
-    return { record: { place, internalId, externalId }, fields, isChanged: true };
+    return { record: { ordinal, internalId, externalId }, fields, isChanged: true };
   });
   const parents = new Set(followed.map(({ fields }) => String(fields[kind.reference?.field ?? ''])));
   const asking = { integration, requestId: syncId, traceparent };

@@ -37,7 +37,7 @@ async function lookAgain(engine: Engine, of: KindEngine, entry: Entry): Promise<
   const before = foundBefore(entry);
   const outcomes = await outcomesOf(engine, of, entry);
   const more =
-    outcomes.some((outcome, place) => isMore(outcome, before[place] ?? untouched)) ||
+    outcomes.some((outcome, ordinal) => isMore(outcome, before[ordinal] ?? untouched)) ||
     (await leftToFollow(engine, of, entry, outcomes)).length > 0;
   const at = new Date(engine.now());
   await (more ? engine.journal.settleAgain(entry, at) : engine.journal.finish(entry, at));
@@ -139,19 +139,19 @@ async function announcementOf(engine: Engine, of: KindEngine, entry: Entry): Pro
   const ids = idsOf(of, entry);
   const outcomes = foundBefore(entry);
   const drafts = await draftsOf(engine, of, entry, ids);
-  const touched = ids.filter((id, place) => {
-    const { created = false, changed = [] } = outcomes[place] ?? {};
+  const touched = ids.filter((id, ordinal) => {
+    const { created = false, changed = [] } = outcomes[ordinal] ?? {};
     return created || drafts.has(id) || changed.length > 0;
   });
   const documents = await of.records.trace(entry.integration, touched);
-  const records = ids.flatMap((internalId, place): AnnouncedRecord[] => {
+  const records = ids.flatMap((internalId, ordinal): AnnouncedRecord[] => {
     const externalId = documents.get(internalId)?.externalId;
-    const outcome = outcomes[place];
+    const outcome = outcomes[ordinal];
     if (externalId === undefined || outcome === undefined) return [];
     // The record was erased since, and its event would name no record.
     if (externalId === '' && entry.action !== 'erase') return [];
     const draft = drafts.get(internalId);
-    return [{ place, internalId, externalId, outcome, ...(draft === undefined ? {} : { draft }) }];
+    return [{ ordinal, internalId, externalId, outcome, ...(draft === undefined ? {} : { draft }) }];
   });
   return {
     ...entry,
