@@ -179,7 +179,7 @@ const burstPauseMs = [1_500, 4_000] as const;
 export const runFloodLane: Lane = async (options) => {
   while (!options.stopped.aborted) {
     for (let nth = 0; nth < burst && !options.stopped.aborted; nth += 1) {
-      const ended = await pushShared(options, 'f', 'suppliers');
+      const ended = await pushShared(options, 'f', options.random.pick(plurals));
       if (isAway(ended)) await pause(options, ended);
     }
     await waitFor(within(options.random, burstPauseMs), options.stopped);
