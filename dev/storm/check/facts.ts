@@ -61,22 +61,19 @@ export const entityPlurals: Readonly<Record<EntityType, Plural>> = {
   batch: 'batches',
 };
 
-function eventsByRecord(events: readonly EventLine[], { bySync }: History): Map<string, RecordEvent[]> {
+function eventsByRecord(events: readonly EventLine[], { bySync }: History) {
   const plurals = new Map<string, Plural>(Object.entries(entityPlurals));
-  const byRecord = new Map<string, RecordEvent[]>();
-  for (const { id, body } of events) {
+  const ofRecords = events.flatMap(({ id, body }) => {
     const { data, event, integrationId } = body;
     const [noun = '', verb] = event.split('.');
     const plural = plurals.get(noun);
-    if (plural === undefined || !('externalId' in data) || isErased(data.externalId)) continue;
+    if (plural === undefined || !('externalId' in data) || isErased(data.externalId)) return [];
     const key = keyOf(integrationId, plural, data.externalId);
     const ofArchive = verb === 'archived' ? ['syncStatus'] : [];
     const changed = 'changedFields' in data ? data.changedFields.toSorted() : ofArchive;
-    const own = byRecord.get(key) ?? [];
-    own.push({ push: bySync.get(syncIdOf(id)), created: verb === 'created', changed });
-    byRecord.set(key, own);
-  }
-  return byRecord;
+    return { key, push: bySync.get(syncIdOf(id)), created: verb === 'created', changed };
+  });
+  return Map.groupBy(ofRecords, ({ key }) => key);
 }
 
 export const isTaken = ({ status }: { status: number }): boolean => status >= 200 && status < 300;

@@ -43,17 +43,17 @@ export function readHistory(begun: readonly BegunLine[], ended: readonly EndedLi
 }
 
 function recordsOf(pushes: readonly Push[]): Map<string, RecordHistory> {
-  const records = new Map<string, RecordHistory>();
   const references = openReferences(pushes);
+  const records = new Map<string, RecordHistory>();
   for (const push of pushes) {
     if (!isAcknowledged(push) && !isUncertain(push)) continue;
     for (const [externalId, write] of writesOf(push, (item) => references.judge(push, item) !== 'absent')) {
       const { integration, plural } = push;
       const key = keyOf(integration, plural, externalId);
       const isPrivate = externalId.startsWith(privatePrefix);
-      const known = records.get(key) ?? { key, integration, plural, externalId, isPrivate, writes: [] };
-      known.writes.push(write);
-      records.set(key, known);
+      records
+        .getOrInsertComputed(key, () => ({ key, integration, plural, externalId, isPrivate, writes: [] }))
+        .writes.push(write);
     }
   }
   return records;
@@ -62,18 +62,19 @@ function recordsOf(pushes: readonly Push[]): Map<string, RecordHistory> {
 /** By externalId. Of an acknowledged push its answer says what was accepted, of any other what could have been. */
 function writesOf(push: Push, mayBeAccepted: (item: Item) => boolean): Map<string, Write> {
   const acknowledged = isAcknowledged(push);
-  const found = new Map<string, { push: Push; acknowledged: boolean; items: Item[]; statuses: string[] }>();
-  for (const [position, item] of push.items.entries()) {
-    if (!isItem(item) || typeof item['externalId'] !== 'string' || isErased(item['externalId'])) continue;
-    const status = push.answer?.records[position]?.status;
-    const accepted = acknowledged
+  const accepted = push.items.entries().flatMap(([position, item]) => {
+    if (!isItem(item) || typeof item['externalId'] !== 'string' || isErased(item['externalId'])) return [];
+    const status = push.answer?.records[position]?.status ?? '';
+    const isAccepted = acknowledged
       ? status === 'CREATED' || status === 'UPDATED'
       : !push.wrong.has(position) && mayBeAccepted(item);
-    if (!accepted) continue;
-    const write = found.get(item['externalId']) ?? { push, acknowledged, items: [], statuses: [] };
-    write.items.push(item);
-    write.statuses.push(status ?? '');
-    found.set(item['externalId'], write);
-  }
-  return found;
+    return isAccepted ? [{ id: item['externalId'], item, status }] : [];
+  });
+  const byId = Map.groupBy(accepted, ({ id }) => id);
+  return new Map(
+    byId.entries().map(([id, all]) => {
+      const [items, statuses] = [all.map(({ item }) => item), all.map(({ status }) => status)];
+      return [id, { push, acknowledged, items, statuses }];
+    }),
+  );
 }

@@ -15,33 +15,31 @@ export interface SeenBy extends Seen {
   poll: number | null;
 }
 
-export function seenByRecord(pages: readonly PageLine[]): Map<string, SeenBy[]> {
-  const seen = new Map<string, SeenBy[]>();
-  for (const { integration, plural, entities, ...page } of pages) {
-    for (const [externalId, name] of entities) {
-      const key = keyOf(integration, plural, externalId);
-      const { reader, poll, begunMs, endedMs } = page;
-      const sightings = seen.get(key) ?? [];
-      sightings.push({ reader, poll, name, begunMs, endedMs });
-      seen.set(key, sightings);
-    }
-  }
-  return seen;
+export const seenByRecord = (pages: readonly PageLine[]): Map<string, SeenBy[]> =>
+  Map.groupBy(
+    pages.flatMap(({ integration, plural, entities, reader, poll, begunMs, endedMs }) =>
+      entities.map(([externalId, name]) => {
+        return { key: keyOf(integration, plural, externalId), reader, poll, name, begunMs, endedMs };
+      }),
+    ),
+    ({ key }) => key,
+  );
+
+interface Read {
+  seen: readonly SeenBy[];
+  final: Sighting | undefined;
+  faults: readonly FaultLine[];
 }
 
 /** Reports the first wrong read of a record; returns the class of the violation. */
 export function checkReads(
   record: RecordHistory,
-  {
-    seen,
-    final,
-    faults,
-  }: { seen: readonly SeenBy[]; final: Sighting | undefined; faults: readonly FaultLine[] },
+  { seen, final, faults }: Read,
   report: Report,
 ): ViolationClass | undefined {
   const judge = openOrder(record, seen);
-  const inTheEnd = final && { name: final[1], begunMs: Infinity, endedMs: Infinity, reader: 'the end' };
-  for (const one of [...seen, ...(inTheEnd === undefined ? [] : [inTheEnd])]) {
+  const inTheEnd = { name: final?.[1] ?? '', begunMs: Infinity, endedMs: Infinity, reader: 'the end' };
+  for (const one of final === undefined ? seen : [...seen, inTheEnd]) {
     const finding = judge(one);
     if (finding === undefined) continue;
     const newer = finding.newer === undefined ? '' : `, which ${finding.newer} had replaced`;
@@ -64,18 +62,13 @@ export interface Poll {
 
 /** By `integration/plural`, the polls that were read to their last page, oldest first. */
 export function completedPolls(pages: readonly PageLine[]): Map<string, Poll[]> {
-  const begunMs = new Map<string, number>();
-  const polls = new Map<string, Poll[]>();
-  for (const page of pages) {
-    const { reader, poll, isLast } = page;
-    if (poll === null) continue;
-    const name = `${reader} ${poll}`;
-    begunMs.set(name, Math.min(page.begunMs, begunMs.get(name) ?? Infinity));
-    if (!isLast) continue;
-    const own = polls.get(listingOf(page)) ?? [];
-    polls.set(listingOf(page), [...own, { reader, poll, begunMs: begunMs.get(name) ?? 0 }]);
-  }
-  return polls;
+  const byPoll = Map.groupBy(pages, ({ reader, poll }) => `${reader} ${poll}`);
+  const polls = byPoll.values().flatMap((own) => {
+    const begunMs = Math.min(...own.map((page) => page.begunMs));
+    const last = own.filter(({ isLast }) => isLast);
+    return last.flatMap(({ poll, ...page }) => (poll === null ? [] : [{ ...page, poll, begunMs }]));
+  });
+  return Map.groupBy(polls, listingOf);
 }
 
 export function checkPolls(
