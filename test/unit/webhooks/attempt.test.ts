@@ -234,6 +234,18 @@ it('an owner that missed a disabling and an enabling applies both, and sends no 
   expect([reported, asked, queue.state.epoch, event, queue.inFlight]).toEqual([[], [], 1, undefined, 0]);
 });
 
+it('an owner that missed a change of the url opens the circuit, before it sends there', async () => {
+  const { reported, queue, event } = await make({
+    lookUp: (parts) => change(parts, { version: 2, url: 'https://other.example/', open: false }),
+  });
+  expect([reported, queue.state.url, queue.state.isCircuitClosed]).toEqual([
+    [],
+    'https://other.example/',
+    false,
+  ]);
+  expect([event?.attempts, queue.inFlight]).toEqual([0, 0]);
+});
+
 it('a failure from before an enabling is not counted after it', async () => {
   const { asked, stored, queue, reported } = await make({
     failures: 4,

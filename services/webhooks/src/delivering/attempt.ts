@@ -110,12 +110,13 @@ export class Attempts {
       queue.finish(delivery);
       return undefined;
     }
-    const { active, epoch } = known.endpoint;
-    // If the endpoint was disabled and enabled during the look-up, the event is missed.
-    const isSame = epoch === state.epoch && queue.state.epoch === state.epoch;
+    const { active, epoch, version } = known.endpoint;
+    // If the endpoint was disabled and enabled during the look-up, the event is missed. A newer version may have another url, whose
+    // circuit is open.
+    const isSame = epoch === state.epoch && version <= state.version && queue.state.epoch === state.epoch;
     if (active && isSame && !queue.isEnded && mayBegin())
       return { queue, delivery, event, known, number: delivery.attempts + 1, round: state.round };
-    // The owner has not heard that the endpoint was disabled: now it has, and stores the missed events.
+    // The owner has not heard of the newer version: now it has, and stores what a disabling made missed.
     while (queue.storing !== undefined) await queue.storing;
     if (!(active && isSame) && !queue.isEnded) onRead(queue, known.endpoint);
     queue.wait(delivery, performance.now() + stayOpenMs);
