@@ -55,14 +55,17 @@ function wrongDisablings({ stored, attempts }: World): string[] {
   });
 }
 
-/** While the circuit is open, a replica begins no attempt beside one that it began since the circuit opened. */
+/**
+ * While the circuit is open, a replica begins no attempt beside one that it began since the circuit opened. A version that the replica has
+ * not heard of says nothing of the url to which it sends.
+ */
 function wrongTrials({ stored, attempts }: World): string[] {
-  const isOpen = (from: number, to: number): boolean => {
+  const isOpen = (from: number, to: number, version: number): boolean => {
     const known = stored.findLastIndex(({ at }) => at < from);
     return stored
       .slice(Math.max(known, 0))
       .filter(({ at }) => at <= to)
-      .every(({ endpoint }) => endpoint?.active === true && !endpoint.open);
+      .every(({ endpoint }) => endpoint?.active === true && !endpoint.open && endpoint.version <= version);
   };
   return attempts.flatMap((one, at) =>
     attempts
@@ -72,7 +75,7 @@ function wrongTrials({ stored, attempts }: World): string[] {
           other.replica === one.replica &&
           (other.endedAt ?? Infinity) >= one.begunAt &&
           isSameStart(other, one) &&
-          isOpen(other.begunAt, one.begunAt),
+          isOpen(other.begunAt, one.begunAt, one.endpoint.version),
       )
       .map((other) => `step ${one.begunAt}: ${one.eventId} is tried beside the trial ${other.eventId}`),
   );
