@@ -245,6 +245,19 @@ it('verify confirms equal records, and names records that differ', async () => {
   }
 });
 
+it('verify names a record that no row names, though the rows name as many ids as there are records', async () => {
+  await at.acme.post('/suppliers', {
+    suppliers: [
+      { externalId: 'S-1', name: 'One' },
+      { externalId: 'S-2', name: 'Two' },
+    ],
+  });
+  await at.loader.write('suppliers.csv', ['externalId;name', 'S-1;One', 'S-3;Three', 'S-3;Three'].join('\n'));
+  const { code, out } = await at.loader.run('verify', 'suppliers.csv');
+  expect(code).toBe(2);
+  expect(out).toContain('suppliers: S-2 is in no file');
+});
+
 it('verify counts a rejected row as a difference, and shows the first ten differences', async () => {
   await at.loader.write(
     'suppliers.csv',

@@ -14,25 +14,30 @@ export interface Findings {
   shown: string[];
 }
 
-export class Comparison implements Disposable {
+/** The ids that rows of a kind name. */
+interface Named {
+  ids: Set<string>;
+  /** How many of them the service has, as far as their first rows say. */
+  stored: number;
+}
+
+export class Comparison {
   readonly #shown: string[] = [];
-  readonly #named = new Map<Kind, Set<string>>();
-  readonly #stored: Promise<Map<Kind, string[]>>;
-  readonly #ended = new AbortController();
+  readonly #named: Map<Kind, Named>;
   #differences = 0;
 
-  /** Lists the records while the rows are planned. */
-  constructor(client: Client, kinds: Iterable<Kind>, signal: AbortSignal) {
-    this.#stored = storedIds(client, kinds, AbortSignal.any([signal, this.#ended.signal]));
-    // `end` throws its error, unless the plan has failed before.
-    this.#stored.catch(() => undefined);
+  constructor(kinds: Iterable<Kind>) {
+    this.#named = new Map(Array.from(kinds, (kind) => [kind, { ids: new Set(), stored: 0 }]));
   }
 
   /** To be called for each row with its outcome, in the order of the file. */
   judge(file: FileState, slot: Slot): void {
-    const named = this.#named.get(file.kind) ?? new Set();
+    const named = this.#named.get(file.kind);
+    const before = named?.ids.size;
     // A copy: V8 may keep an id as a slice of a large text, which then stays in memory.
-    this.#named.set(file.kind, named.add(Buffer.from(slot.id).toString()));
+    named?.ids.add(Buffer.from(slot.id).toString());
+    // A later row of the id finds what the first one would create.
+    if (named !== undefined && named.ids.size !== before && isStored(slot)) named.stored += 1;
     if (slot.status !== 'unchanged') this.#add(() => `${placeOf(file)}, row ${slot.row}: ${whatOf(slot)}`);
   }
 
@@ -41,34 +46,21 @@ export class Comparison implements Disposable {
     if (this.#shown.length < shownMax) this.#shown.push(text());
   }
 
-  /** Ends the listing, where the plan has failed. */
-  [Symbol.dispose](): void {
-    this.#ended.abort(new Error('the plan has ended'));
-  }
-
-  async end(): Promise<Findings> {
-    for (const [kind, ids] of await this.#stored) {
-      const named = this.#named.get(kind);
-      for (const id of ids) if (named?.has(id) !== true) this.#add(() => `${kind}: ${id} is in no file`);
+  /** Lists the records of a kind only if the service has more of them than the rows name. */
+  async end(client: Client, signal: AbortSignal): Promise<Findings> {
+    for (const [kind, { ids, stored }] of this.#named) {
+      for await (const { entities, total } of client.pages(kind, { signal })) {
+        if (total === stored) break;
+        for (const { externalId, syncStatus } of entities)
+          if (syncStatus === 'SYNCED' && !ids.has(externalId))
+            this.#add(() => `${kind}: ${externalId} is in no file`);
+      }
     }
     return { differences: this.#differences, shown: this.#shown };
   }
 }
 
-async function storedIds(
-  client: Client,
-  kinds: Iterable<Kind>,
-  signal: AbortSignal,
-): Promise<Map<Kind, string[]>> {
-  const stored = new Map<Kind, string[]>();
-  for (const kind of kinds) {
-    const ids: string[] = [];
-    for await (const { externalId, syncStatus } of client.list(kind, { signal }))
-      if (syncStatus === 'SYNCED') ids.push(externalId);
-    stored.set(kind, ids);
-  }
-  return stored;
-}
+const isStored = ({ status }: Slot): boolean => status === 'unchanged' || status === 'updated';
 
 function whatOf({ id, status, reason, changedFields = [] }: Slot): string {
   if (status === 'rejected') return reason;

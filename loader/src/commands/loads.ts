@@ -179,9 +179,7 @@ async function carryOut(how: CarryingOut): Promise<ExitCode> {
   await using outputs = await Outputs.open(state, folder, how.isResumed);
   const planned = new PlannedIds();
   const kindsOf = new Set(state.files.map(({ kind }) => kind));
-  using comparison = how.isVerified
-    ? new Comparison(how.connection.client, kindsOf, context.interrupt)
-    : undefined;
+  const comparison = how.isVerified ? new Comparison(kindsOf) : undefined;
   const loading = new Loading({
     state,
     sources,
@@ -215,7 +213,8 @@ async function carryOut(how: CarryingOut): Promise<ExitCode> {
   }
   progress.clear();
   // Where the plan has stopped, what it would have found is not known.
-  const findings = stopped === undefined ? await comparison?.end() : undefined;
+  const findings =
+    stopped === undefined ? await comparison?.end(how.connection.client, context.interrupt) : undefined;
   const summary = summarize(state, loading.reasons, (Date.now() - begunAt) / 1_000);
   const words = inWords(summary, isPlan, findings === undefined);
   await context.streams.out(
