@@ -5,6 +5,8 @@ import { expect } from 'vitest';
 import { parseMap } from '../../loader/src/core/mapping/map.ts';
 import { openSource, resolveInputs } from '../../loader/src/core/reading/inputs.ts';
 import type { Source } from '../../loader/src/core/reading/source.ts';
+import { platform as browser } from '../../loader/src/platform/browser.ts';
+import { platform as command } from '../../loader/src/platform/node.ts';
 import { pageCore } from './page-core.ts';
 
 interface Found {
@@ -12,6 +14,19 @@ interface Found {
   rows: string[];
   rejects: string;
 }
+
+/** A message with the names of advices in place of their words, which a command and a page have for themselves. */
+const unadvised = (message: string): string =>
+  [command, browser]
+    .flatMap(({ advice }) => Object.entries(advice))
+    .reduce((text, [name, words]) => text.replace(words, `<${name}>`), message);
+
+/** A message of the command with the advice of a page. */
+export const advisedInPage = (message: string): string =>
+  Object.entries(browser.advice).reduce(
+    (text, [name, words]) => text.replace(`<${name}>`, words),
+    unadvised(message),
+  );
 
 async function foundIn(opening: Promise<Source>, path: string): Promise<Found | string> {
   const plain = (text: string): string => text.replaceAll(`${dirname(path)}/`, '');
@@ -25,8 +40,8 @@ async function foundIn(opening: Promise<Source>, path: string): Promise<Found | 
       rejects: Buffer.concat([source.rejects.head, ...lines]).toString('hex') + source.rejects.extension,
     };
   } catch (error) {
-    // Each names the path as it has it, and the parsers of both say in the same words what they refuse.
-    return plain(error instanceof Error ? error.message : String(error));
+    // Each names the path as it has it, and what a person does next; both say in the same words what they refuse.
+    return unadvised(plain(error instanceof Error ? error.message : String(error)));
   }
 }
 

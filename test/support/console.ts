@@ -26,6 +26,14 @@ export async function choose(select: Locator, text: string): Promise<void> {
   await select.pressSequentially(text);
 }
 
+/** The text of the element that has the focus, if the window shows all of it. */
+export const focusedInView = (page: Page): Promise<string> =>
+  page.evaluate<string>(`(() => {
+    const { activeElement } = document;
+    const { top, bottom } = activeElement.getBoundingClientRect();
+    return activeElement !== document.body && top >= 0 && bottom <= innerHeight ? activeElement.textContent : '';
+  })()`);
+
 export const goTo = (page: Page, hash: string): Promise<void> =>
   page.evaluate((to) => {
     (globalThis as unknown as { location: { hash: string } }).location.hash = to;

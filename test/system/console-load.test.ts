@@ -10,6 +10,7 @@ import {
   choose,
   drop,
   expectNoFindings,
+  focusedInView,
   goTo,
   openPrefix,
   press,
@@ -173,14 +174,24 @@ describe.each(browsers)('the view "Load a file" in %s', (chromium) => {
       ),
       csv('notes.ods', 'x'),
     ]);
-    await page.getByText(/^lieferanten\.csv: its name begins with none of suppliers/).waitFor();
+    await page
+      .getByText(
+        'lieferanten.csv: its name begins with none of suppliers, products, batches. Choose below what this file contains.',
+        { exact: true },
+      )
+      .waitFor();
+    await expect.poll(() => focusedInView(page)).toBe('products.csv');
     await page.getByText(/^notes\.ods/).waitFor();
     const list = page.getByRole('region', {
       name: 'lieferanten.csv',
       exact: true,
     });
-    await choose(list.getByRole('combobox', { name: 'Kind (--kind)' }), 'suppliers');
-    await list.getByText('No column is “externalId” and “name”, which suppliers need').waitFor();
+    await choose(list.getByRole('combobox', { name: 'Kind', exact: true }), 'suppliers');
+    await list
+      .getByText(/no column is "externalId", which suppliers need.*Choose the column below\.$/s)
+      .waitFor();
+    expect(await list.getByText(/no column is/i).count()).toBe(1);
+    expect(await page.locator('#console').innerText()).not.toContain('--');
     expect(await button(page, 'Load').isDisabled()).toBe(true);
     for (const [column, field] of [
       ['column 1, Nummer', 'externalId'],
@@ -198,6 +209,7 @@ describe.each(browsers)('the view "Load a file" in %s', (chromium) => {
     await expectNoFindings(page);
     await press(button(page, 'Check'));
     await page.getByText(/^Checked: 4 of 4 rows in/).waitFor();
+    await expect.poll(() => focusedInView(page)).toBe('What a load would do');
     const planned = page.getByRole('region', {
       name: 'What would become of the rows',
     });
@@ -206,7 +218,8 @@ describe.each(browsers)('the view "Load a file" in %s', (chromium) => {
     expect((await client.get('/suppliers')).body['total']).toBe(1);
 
     await press(button(page, 'Load'));
-    await page.getByText(/^Loaded: 4 of 4 rows in/).waitFor();
+    await page.getByText(/^2 loaded, 2 rejected in/).waitFor();
+    await expect.poll(() => focusedInView(page)).toBe('The load');
     const why = page.getByRole('region', { name: 'Why rows are rejected' });
     await why.getByRole('row', { name: /got "Nirgendwo" lieferanten\.csv: row 3$/ }).waitFor();
     await why.getByRole('row', { name: /"L-9" not found.* products\.csv: row 3$/ }).waitFor();
@@ -229,11 +242,15 @@ describe.each(browsers)('the view "Load a file" in %s', (chromium) => {
       name: 'lieferanten-rejects.csv',
       text: expect.stringMatching(/^Nummer;Firma;Land;#row;#reason\r\nL-2;Holz;Nirgendwo;3;/),
     });
-    for (const name of ['lieferanten.csv', 'products.csv']) await press(button(page, `Leave out ${name}`));
+    await press(button(page, 'Leave out products.csv'));
+    await expect.poll(() => focusedInView(page)).toBe('lieferanten.csv');
     await files.setInputFiles([
       csv(rejects.name, Buffer.from(rejects.text.replace('Nirgendwo', 'SE'), 'latin1')),
     ]);
     await page.getByText('rejected rows', { exact: true }).waitFor();
+    await page.getByText(/^lieferanten\.csv is left out: these are its rejected rows; /).waitFor();
+    expect(await list.count()).toBe(0);
+    await expect.poll(() => focusedInView(page)).toBe('lieferanten-rejects.csv');
     await press(button(page, 'Load'));
     await page.getByText(/^Loaded: 1 of 1 row in/).waitFor();
 
@@ -322,7 +339,7 @@ describe.each(browsers)('the view "Load a file" in %s', (chromium) => {
       await files.setInputFiles([file]);
       await expect.poll(() => button(page, 'Go on').isEnabled()).toBe(true);
       await press(button(page, 'Go on'));
-      await page.getByText(/^Loaded: 12,000 of 12,000 rows in/).waitFor({ timeout: 60_000 });
+      await page.getByText(/^11,988 loaded, 12 rejected in/).waitFor({ timeout: 60_000 });
       const { body } = await client.get('/suppliers?limit=1');
       expect(body['total']).toBe(rows - 12);
       const rejects = await savedBy(page, page.getByRole('button', { name: 'Save its rejected rows' }));
@@ -579,7 +596,7 @@ describe.each(browsers)('the view "Load a file" in %s', (chromium) => {
     await files.setInputFiles([odd]);
     await expect.poll(() => fieldOf('column 1, __proto__').inputValue()).toBe('externalId');
     await press(button(page, 'Load'));
-    await page.getByText(/^Loaded: 2 of 2 rows in/).waitFor();
+    await page.getByText(/^1 loaded, 1 rejected in/).waitFor();
     expect((await client.get('/suppliers')).body['entities']).toMatchObject([
       { externalId: command, name: markup },
     ]);
@@ -651,9 +668,10 @@ describe.each(browsers)('the view "Load a file" in %s', (chromium) => {
         stop = stopAfter(at, isHeld);
         over.resolve(undefined);
       }
-      const whole = rows.toLocaleString('en');
+      const right = lines.filter((line) => !line.endsWith(',x')).map((line) => line.split(','));
+      const loaded = right.length.toLocaleString('en');
       await opened.page
-        .getByText(new RegExp(`^Loaded: ${whole} of ${whole} rows in`))
+        .getByText(`${loaded} loaded, ${rows - right.length} rejected in`)
         .waitFor({ timeout: 30_000 });
       const results = await savedBy(opened.page, button(opened.page, 'Save the results, with internalId'));
       const found = results.text.trimEnd().split('\r\n').slice(1);
@@ -670,7 +688,6 @@ describe.each(browsers)('the view "Load a file" in %s', (chromium) => {
         }
         next = /<([^>]*)>; rel="next"/.exec(headers.get('link') ?? '')?.[1];
       }
-      const right = lines.filter((line) => !line.endsWith(',x')).map((line) => line.split(','));
       expect(names.size).toBe(right.length);
       expect(right.filter(([id, name]) => names.get(id) !== name)).toEqual([]);
       await opened.page.context().close();

@@ -20,7 +20,13 @@ export const shown = createStore<Shown>(nothing);
 let worker: Worker | undefined;
 let integration: string | undefined;
 
+/** The last command, and what had the focus when it came. */
+let asked: { command: Command; focused: Element | null } | undefined;
+
+export const lastAsked = (): typeof asked => asked;
+
 export function tell(command: Command): void {
+  asked = { command, focused: document.activeElement };
   if ('do' in command && command.do !== 'save' && command.do !== 'stop')
     shown.set({ ...shown.get(), busy: shown.get().busy ?? '…' });
   worker?.postMessage(command);

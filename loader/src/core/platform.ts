@@ -17,7 +17,21 @@ export interface OpenedFile extends AsyncDisposable {
   read(position: number, length: number): Promise<Uint8Array>;
 }
 
+/** What a person does next, with which a message ends: the command names options, and a page its controls. */
+export interface Advice {
+  kind: string;
+  column: string;
+  columnTwice: string;
+  decimal: string;
+  dates: string;
+  encoding: string;
+  quotes: string;
+  unfinished: string;
+  most: string;
+}
+
 export interface Platform {
+  advice: Advice;
   /** Throws a Stop if the file is missing, a directory, or empty. */
   check(path: string): Promise<void>;
   /** The path by which messages name the file. */

@@ -152,6 +152,17 @@ function isAscii(bytes: Uint8Array): boolean {
 }
 
 export const platform: Platform = {
+  advice: {
+    kind: 'Choose below what this file contains.',
+    column: 'Choose the column below.',
+    columnTwice: 'Choose below which one is not used.',
+    decimal: 'choose the decimal sign below',
+    dates: 'fill in “Dates” below',
+    encoding: 'fill in “Encoding” below',
+    quotes: 'open a map with "quotes": false',
+    unfinished: 'go on with it first',
+    most: 'A limit of',
+  },
   async check(path) {
     if (blobOf(path).size === 0) throw new Stop(`${path} is empty.`);
   },

@@ -110,6 +110,17 @@ const encodings: Encodings = {
 };
 
 export const platform: Platform = {
+  advice: {
+    kind: 'Say --kind, or name it in a map.',
+    column: 'Rename it, or name it in a map (--map; load --sample prints one to start from).',
+    columnTwice: 'Map one of them to null.',
+    decimal: 'say --decimal , or --decimal .',
+    dates: 'say --dates',
+    encoding: 'say --encoding',
+    quotes: 'say --no-quotes',
+    unfinished: 'load --resume first',
+    most: '--most',
+  },
   check,
   shown,
   resolve: (file) => resolve(file),

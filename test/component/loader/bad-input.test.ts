@@ -10,7 +10,7 @@ import { makeWorkbook, zip, type ZipForm } from '@integration-sync/dev/workbooks
 import iconv from 'iconv-lite';
 import { expect, it } from 'vitest';
 import { run } from '../../../loader/src/run.ts';
-import { openInPage } from '../../support/both-platforms.ts';
+import { advisedInPage, openInPage } from '../../support/both-platforms.ts';
 import { useFolder } from '../../support/use-folder.ts';
 
 // Files that cannot be loaded as they are. All of them are looked at before the service is asked for anything: here there is none.
@@ -103,7 +103,7 @@ const cases: [
     'bytes of DOS',
     'suppliers.csv',
     () => iconv.encode('externalId;name\nS-1;Müller\n', 'cp850'),
-    'line 2: byte 0x81 is neither UTF-8 nor windows-1252. Say --encoding, such as cp850',
+    'line 2: byte 0x81 is neither UTF-8 nor windows-1252: say --encoding, such as cp850',
   ],
   [
     'an encoding that there is not',
@@ -129,7 +129,7 @@ const cases: [
     'a name that says no kind',
     'vendors.csv',
     () => good,
-    'begins with none of suppliers, products, batches. Say --kind',
+    'begins with none of suppliers, products, batches. Say --kind, or name it in a map.',
   ],
   ['a name that says no format', 'suppliers.pdf', () => good, 'its name says no format'],
   ['JSON that is none', 'suppliers.json', () => '[{]', 'is no JSON'],
@@ -282,11 +282,13 @@ it.each(cases)(
 );
 
 it.each(cases.filter(([, , , , options]) => options === undefined))(
-  'a page refuses %s in the words of the command',
+  'a page refuses %s in the words of the command, and advises its own controls',
   async (_what, name, content, expected) => {
     const path = join(folder.path, name);
     await writeFile(path, content());
-    await expect(openInPage(path)).rejects.toThrow(expected);
+    const said = await openInPage(path).then(String, String);
+    expect(said).toMatch(typeof expected === 'string' ? advisedInPage(expected) : expected);
+    expect(said).not.toMatch(/(?:^|\s)--\w/);
   },
 );
 

@@ -240,6 +240,20 @@ it.each<[string, string, string | Buffer, object, unknown[]]>([
   expect(await read(name, content, rules)).toEqual(items);
 });
 
+it.each([
+  ['an ALV list without bars', lines('externalId\tname', '--------------------', 'S-1\tOne', '-\t-----x', '--\t--', '---------')],
+  ['dashes in the first cell', lines('externalId;name', '-----;', 'S-1;One', '-;-----x', '--;--', '-----;-----')],
+])('lines of dashes alone are no rows, and those below the header do not count: %s', async (_what, text) => {
+  const source = await sourceOf('suppliers.txt', text);
+  const rows = (await Array.fromAsync(source.rows())).flat();
+  expect(rows.map(({ number, made }) => [number, made])).toEqual([
+    [3, { externalId: 'S-1', name: 'One' }],
+    [4, { externalId: '-', name: '-----x' }],
+    [5, { externalId: '--', name: '--' }],
+  ]);
+  expect([source.rowsBefore, source.total]).toEqual([2, 4]);
+}); // prettier-ignore
+
 it('the loader reports the form of real files', async () => {
   const list = await sourceOf(
     'suppliers.txt',

@@ -5,6 +5,7 @@ import { fieldsOf, isKind, kinds, neededOf } from 'integration-sync/kinds';
 import { Table } from '../../parts/table.tsx';
 import { counted } from '../../text/count.ts';
 import { tell } from '../desk.ts';
+import { focusBeside } from './focus.ts';
 import type { Entry, Kind, Rules } from '../protocol.ts';
 
 const delimiters = [
@@ -27,7 +28,7 @@ export function EntryCard({ entry, isBusy }: EntryProps) {
   return (
     <section class="card" aria-labelledby={heading}>
       <div class="row">
-        <h2 id={heading}>
+        <h2 id={heading} tabIndex={-1} data-file={file}>
           <bdi>{file}</bdi>
           {sheet !== undefined && (
             <>
@@ -37,7 +38,15 @@ export function EntryCard({ entry, isBusy }: EntryProps) {
         </h2>
         {rows !== undefined && <span class="quiet">{counted(rows, 'row')}</span>}
         {isRejects && <span class="pill">rejected rows</span>}
-        <button type="button" class="small" disabled={isBusy} onClick={() => tell({ do: 'remove', id })}>
+        <button
+          type="button"
+          class="small"
+          disabled={isBusy}
+          onClick={({ currentTarget }) => {
+            focusBeside(currentTarget);
+            tell({ do: 'remove', id });
+          }}
+        >
           Leave out {file}
         </button>
       </div>
@@ -68,12 +77,12 @@ function change(
   tell({ do: 'change', id: entry.id, kind, rules: said });
 }
 
-/** The labels name the options of the command, which the loader's messages name. */
+/** The loader's messages name these labels (loader/src/platform/browser.ts). */
 function Reading({ entry }: { entry: Entry }) {
   const { rules, encoding, delimiter } = entry;
   return (
     <>
-      <Labelled label="Kind (--kind)">
+      <Labelled label="Kind">
         {(id) => (
           <select
             id={id}
@@ -92,14 +101,14 @@ function Reading({ entry }: { entry: Entry }) {
       </Labelled>
       {encoding !== undefined && (
         <Text
-          label="Encoding (--encoding)"
+          label="Encoding"
           value={rules.encoding}
           found={encoding}
           onChange={(text) => change(entry, { encoding: text })}
         />
       )}
       {delimiter !== undefined && <Delimiter entry={entry} found={delimiter} />}
-      <Labelled label="Decimal sign (--decimal)">
+      <Labelled label="Decimal sign">
         {(id) => (
           <select
             id={id}
@@ -115,7 +124,7 @@ function Reading({ entry }: { entry: Entry }) {
         )}
       </Labelled>
       <Text
-        label="Days (--dates)"
+        label="Dates"
         value={rules.dates}
         found="as found, or DD.MM.YYYY"
         onChange={(text) => change(entry, { dates: text })}
@@ -134,7 +143,7 @@ function Reading({ entry }: { entry: Entry }) {
 }
 
 const Delimiter = ({ entry, found }: { entry: Entry; found: string }) => (
-  <Labelled label="Between columns (--delimiter)">
+  <Labelled label="Between columns">
     {(id) => (
       <select
         id={id}
@@ -222,46 +231,36 @@ const Text = ({ label, value, found, onChange }: TextProps) => (
 function Columns({ entry, isBusy }: EntryProps) {
   const { columns, kind } = entry;
   const fields = kind === undefined ? [] : Object.keys(fieldsOf[kind]);
-  const missing =
-    kind === undefined ? [] : neededOf(kind).filter((field) => !columns.some((one) => one.field === field));
   return (
-    <>
-      {missing.length > 0 && (
-        <p class="bad">
-          No column is {missing.map((field) => `“${field}”`).join(' and ')}, which {kind} need: choose it
-          below.
-        </p>
-      )}
-      <Table label={`Columns of ${entry.id}`} heads={['Column', 'First values', '#Filled', 'Field']}>
-        {columns.map(({ name, field, values, filled }, at) => (
-          <tr key={at}>
-            <td class="words">
-              <bdi>{name}</bdi>
-            </td>
-            <td class="words quiet">
-              <bdi>{values.join(' · ')}</bdi>
-            </td>
-            <td class="number">{Math.round(filled * 100)} %</td>
-            <td>
-              <select
-                aria-label={`The field of column ${at + 1}, ${name}`}
-                value={field ?? ''}
-                disabled={isBusy || kind === undefined}
-                onChange={({ currentTarget }) => setField(entry, kind, at, currentTarget.value || null)}
-              >
-                <option value="">not used</option>
-                {fields.map((one) => (
-                  <option key={one} value={one}>
-                    {one}
-                    {kind !== undefined && neededOf(kind).includes(one) ? ' (needed)' : ''}
-                  </option>
-                ))}
-              </select>
-            </td>
-          </tr>
-        ))}
-      </Table>
-    </>
+    <Table label={`Columns of ${entry.id}`} heads={['Column', 'First values', '#Filled', 'Field']}>
+      {columns.map(({ name, field, values, filled }, at) => (
+        <tr key={at}>
+          <td class="words">
+            <bdi>{name}</bdi>
+          </td>
+          <td class="words quiet">
+            <bdi>{values.join(' · ')}</bdi>
+          </td>
+          <td class="number">{Math.round(filled * 100)} %</td>
+          <td>
+            <select
+              aria-label={`The field of column ${at + 1}, ${name}`}
+              value={field ?? ''}
+              disabled={isBusy || kind === undefined}
+              onChange={({ currentTarget }) => setField(entry, kind, at, currentTarget.value || null)}
+            >
+              <option value="">not used</option>
+              {fields.map((one) => (
+                <option key={one} value={one}>
+                  {one}
+                  {kind !== undefined && neededOf(kind).includes(one) ? ' (needed)' : ''}
+                </option>
+              ))}
+            </select>
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 

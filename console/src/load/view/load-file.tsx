@@ -8,6 +8,7 @@ import { useStore } from '../../store.ts';
 import { isUnderWay, openDesk, shown, tell } from '../desk.ts';
 import type { Kind } from '../protocol.ts';
 import { Choosing } from './choosing.tsx';
+import { useFocus } from './focus.ts';
 import { EntryCard } from './entry.tsx';
 import { Outcome } from './outcome.tsx';
 import { NotInFile } from './gone.tsx';
@@ -18,6 +19,7 @@ export function LoadFile() {
   // While files are read, a person goes on correcting: a control that were off would lose the focus.
   const isRunning = run?.state === 'under way' || run?.state === 'stopping';
   const isBusy = busy !== undefined || isRunning;
+  useFocus(isBusy, isRunning);
   return (
     <>
       {isElsewhere && <p role="status">Another tab loads files of this integration.</p>}

@@ -2,7 +2,7 @@ import { Table } from '../../parts/table.tsx';
 import { counted } from '../../text/count.ts';
 import { spanOf } from '../../text/time.ts';
 import { tell } from '../desk.ts';
-import type { Run } from '../protocol.ts';
+import type { Counts, Run } from '../protocol.ts';
 
 const number = (count: number): string => count.toLocaleString('en');
 
@@ -14,7 +14,9 @@ export function Outcome({ run }: { run: Run }) {
   return (
     <section class="card" aria-labelledby="outcome">
       <div class="row">
-        <h2 id="outcome">{isPlan ? 'What a load would do' : 'The load'}</h2>
+        <h2 id="outcome" tabIndex={-1}>
+          {isPlan ? 'What a load would do' : 'The load'}
+        </h2>
         {isUnderWay && (
           <button type="button" onClick={() => tell({ do: 'stop' })}>
             Stop
@@ -86,8 +88,17 @@ const Why = ({ reasons }: Pick<Run, 'reasons'>) => (
   </Table>
 );
 
-function stateOf({ state, isPlan, rows, total, perSecond, seconds }: Run): string {
+function stateOf({ state, isPlan, rows, total, perSecond, seconds, files }: Run): string {
   const of = total === undefined ? counted(rows, 'row') : `${number(rows)} of ${counted(total, 'row')}`;
+  const sum = (part: (counts: Counts) => number): number =>
+    files.reduce((all, { counts }) => all + part(counts), 0);
+  const rejected = sum((counts) => counts.rejected);
+  if (state === 'finished' && !isPlan && rejected > 0) {
+    const loaded = sum(
+      ({ created, updated, unchanged, sentAgain }) => created + updated + unchanged + sentAgain,
+    );
+    return `${number(loaded)} loaded, ${number(rejected)} rejected in ${seconds.toFixed(1)} s.`;
+  }
   if (state === 'finished') return `${isPlan ? 'Checked' : 'Loaded'}: ${of} in ${seconds.toFixed(1)} s.`;
   if (state === 'stopped') return `Stopped after ${of}.${isPlan ? '' : ' Go on goes on with it.'}`;
   if (state === 'stopping') return `${of}. It stops once the pushes that are on the way are answered.`;

@@ -1,5 +1,5 @@
 // The desk of the view: the chosen files, one check or load at a time, and what an interrupted load has left.
-import { hashOf, useFiles } from 'integration-sync/browser';
+import { useFiles } from 'integration-sync/browser';
 import {
   changed,
   isRejectsOf,
@@ -18,8 +18,9 @@ import {
   type Source,
 } from 'integration-sync/core';
 import type { Access, Answer, Command, Kind, Rules, Shown } from '../protocol.ts';
+import { Hashes } from './hashes.ts';
 import { Keeping, type Kept } from './keeping.ts';
-import { hold, holdFile, idOf, mapIn, mapOf, type Held } from './looking.ts';
+import { hold, holdFile, idOf, mapIn, mapOf, originalsOf, type Held } from './looking.ts';
 import { KeptOutputs, PlanOutputs, ReasonCounts, rejectsLog, resultsLog } from './outputs.ts';
 import { Pruning } from './pruning.ts';
 import { Course } from './running.ts';
@@ -38,7 +39,7 @@ export class Desk {
   readonly #post: (answer: Answer) => void;
   #opened: Opened | undefined;
   #files = new Map<string, File>();
-  readonly #hashes = new WeakMap<File, Promise<string>>();
+  readonly #hashes = new Hashes();
   #held: Held[] = [];
   #map: LoadMap = new Map();
   #course: Course | undefined;
@@ -191,7 +192,9 @@ export class Desk {
       this.#held = this.#held.filter(({ entry }) => entry.file !== file.name);
       try {
         await this.#recognize(file);
-        this.#held.push(...(await holdFile(file.name, this.#map, this.#rulesOfRejects(file.name))));
+        const held = await holdFile(file.name, this.#map, this.#rulesOfRejects(file.name));
+        for (const id of originalsOf(held, this.#held, names)) this.#remove(id);
+        this.#held.push(...held);
       } catch (error) {
         this.#files.delete(file.name);
         this.#refused.push(inWords(error));
@@ -211,22 +214,11 @@ export class Desk {
   async #recognize(file: File): Promise<void> {
     const state = this.#kept?.state;
     if (state === undefined || state.phase === 'finished') return;
-    const hash = await this.#hashOf(file);
+    const hash = await this.#hashes.of(file);
     const same = state.files.filter((one) => one.hash === hash);
     for (const { path } of same) this.#again.set(path, file);
     if (same.length === 0 && state.files.some(({ path }) => path === file.name))
       this.#refused.push(`${changed(file.name)}: Load begins anew.`);
-  }
-
-  #hashOf(file: File): Promise<string> {
-    const known = this.#hashes.get(file);
-    if (known !== undefined) return known;
-    // A page without https has no digests: a file of the same size and time is taken for the same.
-    const hashing = hashOf(file.name, file).then(
-      (hash) => hash ?? `${file.size} bytes of ${file.lastModified}`,
-    );
-    this.#hashes.set(file, hashing);
-    return hashing;
   }
 
   async #change(id: string, kind: Kind | undefined, rules: Rules): Promise<void> {
@@ -271,7 +263,7 @@ export class Desk {
     const files: FileState[] = [];
     for (const { input, source } of this.#ready()) {
       const file = this.#files.get(input.path);
-      const hash = isPlan || file === undefined ? '' : await this.#hashOf(file);
+      const hash = isPlan || file === undefined ? '' : await this.#hashes.of(file);
       files.push(newFile(input, hash, source.isRejects || isRejectsOf(this.#history, input)));
     }
     return {

@@ -20,6 +20,7 @@ import {
   type TableLook,
 } from 'integration-sync/core';
 import type { Column, Entry } from '../protocol.ts';
+import { rejectsNameOf } from './outputs.ts';
 
 /** An entry with what reads it; without a source it cannot be loaded. */
 export interface Held {
@@ -56,6 +57,30 @@ export async function holdFile(file: string, map: LoadMap, rules: Rules): Promis
     for (const sheet of await otherSheets(input, inputs))
       held.push(await holdUnknown({ ...input, sheet, rules: {} }, undefined));
   return held;
+}
+
+/**
+ * The ids of the files from which the rejected rows among `held` come, which would have these rows rejected again. A file
+ * that was chosen together with its rejected rows is not one of them. Notes of the rejected rows say so.
+ */
+export function originalsOf(
+  held: readonly Held[],
+  others: readonly Held[],
+  chosen: ReadonlySet<string>,
+): string[] {
+  return held.flatMap(({ entry }) => {
+    const original = others.find(
+      ({ entry: { file }, input, source }) =>
+        entry.isRejects &&
+        source !== undefined &&
+        !chosen.has(file) &&
+        rejectsNameOf(input, source.rejects) === entry.file,
+    );
+    if (original === undefined) return [];
+    const { id } = original.entry;
+    entry.notes = [`${id} is left out: these are its rejected rows`, ...entry.notes];
+    return [id];
+  });
 }
 
 /** The kind by which all needed columns are there, if its name says none. */

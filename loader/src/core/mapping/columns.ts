@@ -1,4 +1,5 @@
 // Which column of a table is which field: as a map says, or by the names in its header.
+import { platform } from '#platform';
 import type { Kind } from '@integration-sync/client';
 import { Stop } from '../exit.ts';
 import { fieldsOf, neededOf, reasonColumn, rowColumn } from '../kinds.ts';
@@ -157,7 +158,7 @@ function refuseTwice(bound: readonly Binding[], where: string): void {
     }
     if (columns.length > 1) {
       throw new Stop(
-        `${where}: the columns ${columns.join(' and ')} are both "${field}". Map one of them to null.`,
+        `${where}: the columns ${columns.join(' and ')} are both "${field}". ${platform.advice.columnTwice}`,
       );
     }
   }
@@ -176,9 +177,7 @@ function missingMessage(
       near.length === 0 ? `The columns are ${list(named.slice(0, 12))}` : `The nearest are ${list(near)}`;
     return `${where}: no column is "${field}", which ${kind} need. ${what}.`;
   });
-  return [...lines, 'Rename it, or name it in a map (--map; load --sample prints one to start from).'].join(
-    '\n',
-  );
+  return [...lines, platform.advice.column].join('\n');
 }
 
 const list = (names: readonly string[]): string =>

@@ -1,4 +1,5 @@
 // Makes the function that turns a row into an item, by the map, field types and the formats that the file has.
+import { platform } from '#platform';
 import type { Kind } from '@integration-sync/client';
 import { Stop } from '../exit.ts';
 import { fieldsOf, reasonColumn, rowColumn, type Field } from '../kinds.ts';
@@ -190,7 +191,7 @@ function decimalOf(
   const { comma, point, either } = findDecimals(texts);
   if (comma !== undefined && point !== undefined) {
     throw new Stop(
-      `${where} has "${comma}" and "${point}": say --decimal , or --decimal . for what its numbers mean.`,
+      `${where} has "${comma}" and "${point}": ${platform.advice.decimal} for what its numbers mean.`,
     );
   }
   if (comma !== undefined) notes.push(`decimal comma, as in "${comma}"`);
@@ -205,7 +206,7 @@ function decimalOf(
     return ',';
   }
   throw new Stop(
-    `${where} has "${either}", which can be thousands or a fraction: say --decimal , or --decimal .`,
+    `${where} has "${either}", which can be thousands or a fraction: ${platform.advice.decimal}`,
   );
 }
 
@@ -222,11 +223,13 @@ function datesOf(
   const [format, other] = formats;
   const example = texts.find((text) => text !== '') ?? '';
   if (format === undefined)
-    throw new Stop(`${where} has "${example}", which is no date: say --dates, such as DD.MM.YYYY.`);
+    throw new Stop(
+      `${where} has "${example}", which is no date: ${platform.advice.dates}, such as DD.MM.YYYY.`,
+    );
   if (rules.dates !== undefined) return format;
   if (other !== undefined) {
     throw new Stop(
-      `${where} has "${example}", which can be ${format.text} or ${other.text}: say --dates with one of them.`,
+      `${where} has "${example}", which can be ${format.text} or ${other.text}: ${platform.advice.dates} with one of them.`,
     );
   }
   notes.push(`dates as ${format.text}, as in "${example}"`);

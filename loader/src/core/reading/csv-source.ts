@@ -9,7 +9,7 @@ import { csvRejects, type CsvRejects } from './csv-rejects.ts';
 import { csvBlocks, findDelimiter, parseRecords, takeRecords, type CsvForm } from './csv.ts';
 import { ByteWatch, checkEncoding, encodingByBom, isLikeAscii, toUtf8 } from './encodings.ts';
 import { unguarded } from './formulas.ts';
-import { isRuler, likelyHeader } from './likely-header.ts';
+import { isRuler, isUnderline, likelyHeader } from './likely-header.ts';
 import { placeOf, type Input, type Looked, type Row, type Source } from './source.ts';
 import { Splitter } from './splitter.ts';
 import { firstBytes, withoutStart } from './start.ts';
@@ -34,6 +34,7 @@ interface Look {
 interface CsvTable extends Head {
   where: string;
   look: Look;
+  rowsBefore: number;
   tidied: Tidy;
   isRow: (cells: readonly string[]) => boolean;
   /** The first rows below the header. */
@@ -67,25 +68,28 @@ async function readTable(input: Input, standardInput?: AsyncIterable<Uint8Array>
   const { isList } = look;
   const tidied = tidying({ isList: isList && input.rules.trim !== false, isRejects });
   const isRow = (cells: readonly string[]): boolean =>
-    !isBlank(cells) && !(isList && isOutside(cells, header));
+    !isBlank(cells) && !isUnderline(cells) && !(isList && isOutside(cells, header));
+  // Lines of dashes below the header belong to it, and do not count as rows.
+  let rowsBefore = headerAt + 1;
+  while (isUnderline(begun[rowsBefore] ?? [])) rowsBefore += 1;
   const sample = begun
     .slice(headerAt + 1, headerAt + 1 + sampleRows)
     .filter(isRow)
     .map(tidied);
-  return { ...head, where, look, tidied, isRow, sample, blocks: () => blocksOf(bytes()) };
+  return { ...head, where, look, rowsBefore, tidied, isRow, sample, blocks: () => blocksOf(bytes()) };
 }
 
 /** What the file is, also where its columns are not those that a load needs. */
 export async function lookAtCsv(input: Input): Promise<Looked> {
   const table = await readTable(input);
-  const { look, headerAt, header, sample } = table;
+  const { look, headerAt, rowsBefore, header, sample } = table;
   const { encoding, form, isList, total } = look;
   return {
     look: {
       encoding,
       delimiter: isList ? undefined : String.fromCharCode(form.delimiter),
       headerRow: headerAt + 1,
-      rows: total === undefined ? undefined : total - headerAt - 1,
+      rows: total === undefined ? undefined : total - rowsBefore,
       header,
       sample,
     },
@@ -97,7 +101,7 @@ export const openCsv = async (input: Input, standardInput?: AsyncIterable<Uint8A
   sourceOf(await readTable(input, standardInput), input);
 
 function sourceOf(table: CsvTable, input: Input): Source {
-  const { where, look, headerAt, header, isRejects, tidied, isRow, sample } = table;
+  const { where, look, headerAt, rowsBefore, header, isRejects, tidied, isRow, sample } = table;
   const { isList } = look;
   const { bound, unused, key } = bindColumns(header, { ...input.rules, kind: input.kind }, where);
   const delimiter = String.fromCharCode(look.form.delimiter);
@@ -115,8 +119,8 @@ function sourceOf(table: CsvTable, input: Input): Source {
   const cellsOf = (raw: string): readonly string[] => tidied(parseRecords(raw, look.form)[0] ?? []);
   return {
     input,
-    total: look.total === undefined ? undefined : look.total - headerAt - 1,
-    rowsBefore: headerAt + 1,
+    total: look.total === undefined ? undefined : look.total - rowsBefore,
+    rowsBefore,
     notes: [
       ...formNotes(look, sample),
       ...(headerAt <= 0 || Array.isArray(input.rules.columns) ? [] : [`header in row ${headerAt + 1}`]),
@@ -132,7 +136,7 @@ function sourceOf(table: CsvTable, input: Input): Source {
         const rows: Row[] = [];
         takeRecords(text, look.form, (cells, from, to) => {
           number += 1;
-          if (number <= headerAt + 1 || !isRow(cells)) return;
+          if (number <= rowsBefore || !isRow(cells)) return;
           // The row is kept as a slice of the block's text, which takes less memory than its cells.
           rows.push({ number, made: make(tidied(cells)), raw: text.slice(from, to) });
         });
@@ -219,12 +223,12 @@ function encodingOf(watch: ByteWatch, said: string | undefined, where: string): 
   const at = `${where}, line ${stray.line}: byte 0x${stray.byte.toString(16)}`;
   if (said !== undefined || characters > 4 * strays) {
     throw new Stop(
-      `${at} is no UTF-8, as the rest of the file is. Repair it, or say --encoding windows-1252.`,
+      `${at} is no UTF-8, as the rest of the file is. Repair it, or ${platform.advice.encoding}, such as windows-1252.`,
     );
   }
   if (missing === undefined) return 'windows-1252';
   throw new Stop(
-    `${where}, line ${missing.line}: byte 0x${missing.byte.toString(16)} is neither UTF-8 nor windows-1252. Say --encoding, such as cp850 or cp437 of DOS.`,
+    `${where}, line ${missing.line}: byte 0x${missing.byte.toString(16)} is neither UTF-8 nor windows-1252: ${platform.advice.encoding}, such as cp850 or cp437 of DOS.`,
   );
 }
 

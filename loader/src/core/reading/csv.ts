@@ -31,7 +31,7 @@ export async function* csvBlocks(
     // Of standard input, only the first MiB was looked at beforehand.
     if (encoding !== 'utf-8' || platform.isUtf8(block)) return decodeBlock(block, encoding);
     throw new Stop(
-      `${form.where}, up to line ${splitter.lines}: a byte is no UTF-8. Say --encoding, such as windows-1252.`,
+      `${form.where}, up to line ${splitter.lines}: a byte is no UTF-8: ${platform.advice.encoding}, such as windows-1252.`,
     );
   };
   for await (const chunk of bytes) {

@@ -103,9 +103,7 @@ export async function otherSheets({ path, format }: Input, inputs: readonly Inpu
 function kindOf(name: string, rules: Rules, file: string): Kind {
   const kind = rules.kind ?? kindByName(name);
   if (kind !== undefined) return kind;
-  throw new Stop(
-    `${file}: its name begins with none of ${kinds.join(', ')}. Say --kind, or name it in a map.`,
-  );
+  throw new Stop(`${file}: its name begins with none of ${kinds.join(', ')}. ${platform.advice.kind}`);
 }
 
 /** The kind with which a name begins: `Suppliers_2026-03.csv` and `supplier.xlsx` are suppliers. */

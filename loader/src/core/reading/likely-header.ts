@@ -27,4 +27,8 @@ export function usualWidth(rows: readonly (readonly string[])[]): number {
 export const isRuler = (cells: readonly string[]): boolean =>
   cells.every((cell) => /^[\s+|-]*$/.test(cell)) && cells.some((cell) => cell.includes('--'));
 
+/** Whether a row has dashes alone, at least five in a row: an underlined header, and no record. */
+export const isUnderline = (cells: readonly string[]): boolean =>
+  isRuler(cells) && cells.some((cell) => cell.includes('-----'));
+
 const filled = (cells: readonly string[]): number => cells.filter((cell) => cell.trim() !== '').length;

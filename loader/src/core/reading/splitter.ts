@@ -5,6 +5,7 @@
 //   bare      a quote is a character like others; a delimiter or a line end ends the field
 //   quoted    only a quote matters
 //   closing   after a quote within quotes: another quote is one character, a delimiter or a line end ends the field
+import { platform } from '#platform';
 import { copied, joined } from '../bytes.ts';
 import { Stop } from '../exit.ts';
 
@@ -90,7 +91,7 @@ export class Splitter {
 
   #unclosed(): Stop {
     return new Stop(
-      `${this.#where}, line ${this.#openedInLine}: a quote is opened here and not closed. Close it, or say --no-quotes if quotes are characters like others.`,
+      `${this.#where}, line ${this.#openedInLine}: a quote is opened here and not closed. Close it, or ${platform.advice.quotes} if quotes are characters like others.`,
     );
   }
 
@@ -168,7 +169,7 @@ export class Splitter {
     const line = this.lines + 1;
     const opened = this.#openedInLine === line ? '' : `, which was opened in line ${this.#openedInLine}`;
     return new Stop(
-      `${this.#where}, line ${line}: text follows a closing quote${opened}. Quotes within a field are written twice; say --no-quotes if they are characters like others.`,
+      `${this.#where}, line ${line}: text follows a closing quote${opened}. Quotes within a field are written twice; ${platform.advice.quotes} if they are characters like others.`,
     );
   }
 

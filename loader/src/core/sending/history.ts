@@ -1,5 +1,6 @@
 // The last load of each kind, for prune: its mark (`X-Next-Since` before the load), and whether it has finished. A load of
 // rejected rows has a part of the rows only: it belongs to the load before, whose mark stays.
+import { platform } from '#platform';
 import type { Kind } from '@integration-sync/client';
 import { Stop } from '../exit.ts';
 import type { LoadState } from './state.ts';
@@ -67,9 +68,9 @@ export function checked(
   if (history === undefined) throw new Stop(`There was no load of ${kind}.`);
   const { mark, finishedAt } = history;
   if (finishedAt === undefined)
-    throw new Stop(`The last load of ${kind} has not finished: load --resume first.`);
+    throw new Stop(`The last load of ${kind} has not finished: ${platform.advice.unfinished}.`);
   if (history.isRepairing === true)
-    throw new Stop(`The load of repaired ${kind} has not finished: load --resume first.`);
+    throw new Stop(`The load of repaired ${kind} has not finished: ${platform.advice.unfinished}.`);
   if (!isSameTarget(history, target))
     throw new Stop(
       `The last load of ${kind} went to ${targetText(history)}, and not to ${targetText(target)}.`,

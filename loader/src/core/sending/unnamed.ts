@@ -1,4 +1,5 @@
 // The records that the last full load of a kind did not name.
+import { platform } from '#platform';
 import type { Client, Kind } from '@integration-sync/client';
 import { count } from '../count.ts';
 
@@ -29,4 +30,4 @@ export async function find(
 export const tooMany = (gone: number, total: number, most: number): boolean => gone * 100 > total * most;
 
 export const refusal = (kind: Kind, gone: number, total: number, most: number): string =>
-  `${kind}: ${count(gone)} of ${count(total)} records were not in the last load, more than ${most} %. Had it all rows? --most ${Math.ceil((gone * 100) / Math.max(total, 1))} lets them go.`;
+  `${kind}: ${count(gone)} of ${count(total)} records were not in the last load, more than ${most} %. Had it all rows? ${platform.advice.most} ${Math.ceil((gone * 100) / Math.max(total, 1))} lets them go.`;

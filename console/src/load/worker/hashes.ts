@@ -1,0 +1,17 @@
+// The hashes of the chosen files, each computed once.
+import { hashOf } from 'integration-sync/browser';
+
+export class Hashes {
+  readonly #known = new WeakMap<File, Promise<string>>();
+
+  of(file: File): Promise<string> {
+    const known = this.#known.get(file);
+    if (known !== undefined) return known;
+    // A page without https has no digests: a file of the same size and time is taken for the same.
+    const hashing = hashOf(file.name, file).then(
+      (hash) => hash ?? `${file.size} bytes of ${file.lastModified}`,
+    );
+    this.#known.set(file, hashing);
+    return hashing;
+  }
+}
