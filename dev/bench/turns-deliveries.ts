@@ -10,16 +10,13 @@ import type { Setting } from './setting.ts';
 import { reportOfTurns, type Load } from './turns-report.ts';
 import { inTurns, programsOf, type Noting } from './turns.ts';
 
-interface DeliveryLoad extends Load {
-  /** One event in so many gets a 500 first. */
-  failing: number;
-}
-
-const deliveries = { one: 'delivery', several: 'deliveries', lanes: 8 };
-const loads: readonly DeliveryLoad[] = [
-  { ...deliveries, what: 'deliveries', requests: 10_000, failing: Infinity },
-  { ...deliveries, what: 'deliveries of which every second one fails first', requests: 4_000, failing: 2 },
-];
+const load: Load = {
+  what: 'deliveries to one endpoint',
+  one: 'delivery',
+  several: 'deliveries',
+  lanes: 8,
+  requests: 10_000,
+};
 
 interface Side {
   stack: Stack;
@@ -39,17 +36,15 @@ export async function benchDeliveries({ stack, options, say, startBeside }: Sett
   };
   const ours = await openSide(stack);
   const theirs = await openSide(await startBeside(programsOf(options.beside)));
-  for (const load of loads) {
-    const results = await inTurns({ ours, theirs, turns: options.turns }, (side) => prepare(side, load));
-    for (const line of reportOfTurns(load, results)) say(line);
-  }
+  const results = await inTurns({ ours, theirs, turns: options.turns }, prepare);
+  for (const line of reportOfTurns(load, results)) say(line);
 }
 
-function prepare({ client, receiver }: Side, { requests, failing }: DeliveryLoad) {
-  const bodies = Array.from({ length: requests / itemsPerPush }, () => pushBody(makeItems(freshName())));
+function prepare({ client, receiver }: Side) {
+  const bodies = Array.from({ length: load.requests / itemsPerPush }, () => pushBody(makeItems(freshName())));
   return async (note: Noting): Promise<void> => {
     const began = performance.now();
-    const received = receiver.receive(requests, failing, () => note(performance.now() - began));
+    const received = receiver.receive(load.requests, () => note(performance.now() - began));
     for (const body of bodies) await client.post(suppliersPath, body);
     await received;
   };
@@ -57,39 +52,29 @@ function prepare({ client, receiver }: Side, { requests, failing }: DeliveryLoad
 
 interface Receiver extends Disposable {
   url: string;
-  /** Resolves after `count` different events, of which one in `failing` gets a 500 first. */
-  receive(count: number, failing: number, onEvent: () => void): Promise<void>;
+  /** Resolves after `count` deliveries. */
+  receive(count: number, onDelivery: () => void): Promise<void>;
 }
 
 async function openReceiver(): Promise<Receiver> {
-  let take: ((eventId: string) => boolean) | undefined;
+  let take: (() => void) | undefined;
   const server = createServer((request, response) => {
     request.resume().on('end', () => {
-      const isTaken = take?.(String(request.headers['webhook-id'])) ?? true;
-      response.writeHead(isTaken ? 204 : 500).end();
+      take?.();
+      response.writeHead(204).end();
     });
   });
   server.keepAliveTimeout = 60_000;
   const port = await listenOnLoopback(server);
   return {
     url: `http://127.0.0.1:${port}`,
-    receive(count, failing, onEvent) {
+    receive(count, onDelivery) {
       const { promise, resolve } = Promise.withResolvers<void>();
-      const failed = new Set<string>();
-      let came = 0;
       let taken = 0;
-      take = (eventId) => {
-        if (!failed.delete(eventId)) {
-          came += 1;
-          if (came % failing === 0) {
-            failed.add(eventId);
-            return false;
-          }
-        }
+      take = () => {
         taken += 1;
-        onEvent();
+        onDelivery();
         if (taken === count) resolve();
-        return true;
       };
       return promise;
     },
