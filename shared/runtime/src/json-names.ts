@@ -3,6 +3,7 @@
 // these keys it takes 10. Values stay as they are, so the grammar is left to the parser.
 import { randomInt } from 'node:crypto';
 import { limits, unknownNamedMax } from '@integration-sync/contracts';
+import { jsonSigns } from './json-signs.ts';
 
 /** How many unknown names a text keeps: those that the items of a push may be told of. */
 const unknownKeptMax = (limits.itemsPerPushMax + 1) * unknownNamedMax;
@@ -10,14 +11,8 @@ const unknownKeptMax = (limits.itemsPerPushMax + 1) * unknownNamedMax;
 /** A secret of the process, so that no caller can find names with the hash of a known name. */
 const seed = randomInt(2 ** 32);
 
-const quote = 0x22;
-const backslash = 0x5c;
-const comma = 0x2c;
-const colon = 0x3a;
-const brace = 0x7b;
-const bracket = 0x5b;
-const braceEnd = 0x7d;
-const bracketEnd = 0x5d;
+// Constants of this file: a loop over bytes reads imported ones half as fast again.
+const { quote, backslash, comma, colon, brace, bracket, braceEnd, bracketEnd } = jsonSigns;
 const blank = 0x20;
 
 export type HideNames = (bytes: Uint8Array) => Uint8Array;
@@ -61,26 +56,24 @@ export function nameHider(known: Iterable<string>): HideNames {
         textAt = at;
         for (at += 1; at < length && bytes[at] !== quote; at += 1) if (bytes[at] === backslash) at += 1;
         textEnd = at;
-      } else if (byte === colon) {
-        if (textAt >= 0 && !stays(bytes, textAt + 1, textEnd)) {
-          const keptHere = keptOf[depth] ?? 0;
-          if (keptHere < unknownNamedMax && kept < unknownKeptMax) {
-            keptOf[depth] = keptHere + 1;
-            kept += 1;
-          } else {
-            bytes[textAt + 1] = quote;
-            bytes.fill(blank, textAt + 2, textEnd + 1);
-          }
-        }
-        textAt = -1;
-      } else if (byte === brace || byte === bracket) {
+        continue;
+      }
+      if (byte === brace || byte === bracket) {
         depth += 1;
         keptOf[depth] = 0;
-        textAt = -1;
-      } else if (byte === braceEnd || byte === bracketEnd) {
-        depth -= 1;
-        textAt = -1;
-      } else if (byte === comma) textAt = -1;
+      } else if (byte === braceEnd || byte === bracketEnd) depth -= 1;
+      else if (byte === colon && textAt >= 0 && !stays(bytes, textAt + 1, textEnd)) {
+        const keptHere = keptOf[depth] ?? 0;
+        if (keptHere < unknownNamedMax && kept < unknownKeptMax) {
+          keptOf[depth] = keptHere + 1;
+          kept += 1;
+        } else {
+          bytes[textAt + 1] = quote;
+          bytes.fill(blank, textAt + 2, textEnd + 1);
+        }
+      } else if (byte !== colon && byte !== comma) continue;
+      // A text is a key only directly before a colon.
+      textAt = -1;
     }
     return bytes;
   };

@@ -2,17 +2,12 @@
 // as long as a push of that size, and fifty times their bytes of memory. The grammar is left to the parser. What the names of keys
 // cost: json-names.ts.
 import { Failure, limits } from '@integration-sync/contracts';
+import { jsonSigns } from './json-signs.ts';
 
 const { bodyDepthMax } = limits;
 
-const quote = 0x22;
-const backslash = 0x5c;
-const comma = 0x2c;
-const colon = 0x3a;
-const brace = 0x7b;
-const bracket = 0x5b;
-const braceEnd = 0x7d;
-const bracketEnd = 0x5d;
+// Constants of this file: a loop over bytes reads imported ones half as fast again.
+const { quote, backslash, comma, colon, brace, bracket, braceEnd, bracketEnd } = jsonSigns;
 
 /** Counts the keys of a text. Throws a `Failure` for a text beyond the limits. */
 export function checkStructure(bytes: Uint8Array, structureMax: number): number {
