@@ -19,17 +19,19 @@ export async function afterEarlierPushes<Body>(
 ): Promise<BusReply> {
   const { integration } = request;
   refuseIfUnawaited(request);
-  await turnToRead(request.body.length);
-  let body: Body | undefined = read();
+  const readInTurn = async (): Promise<Body> => {
+    await turnToRead(request.body.length);
+    return read();
+  };
+  let body: Body | undefined = await readInTurn();
   const ids = idsOf(body).filter((id) => typeof id === 'string');
   using queued = queues.join(watermarkKey(integration, kind.plural), ids, () => request.isGivenUp);
   if (queued.turn !== undefined) {
     body = undefined;
     await semaphore.releaseUntil(integration, request.body.length, queued.turn);
     refuseIfUnawaited(request);
-    await turnToRead(request.body.length);
   }
-  return await work(body ?? read());
+  return await work(body ?? (await readInTurn()));
 }
 
 /** Refuses a push whose caller has timed out while the push waited for its turn. */
