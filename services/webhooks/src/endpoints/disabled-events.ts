@@ -31,10 +31,8 @@ export function openDisabledEvents(
   const check = openPeriodicCheck(
     async () => {
       const found = await endpoints.unannounced();
-      const failed = (await Promise.allSettled(found.map(publishAll))).find(
-        ({ status }) => status === 'rejected',
-      );
-      if (failed?.status === 'rejected') throw failed.reason;
+      for (const one of await Promise.allSettled(found.map(publishAll)))
+        if (one.status === 'rejected') throw one.reason;
     },
     { what: 'unannounced disablings', everyMs, log },
   );
