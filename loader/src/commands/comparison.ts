@@ -23,21 +23,21 @@ interface Named {
 
 export class Comparison {
   readonly #shown: string[] = [];
-  readonly #named: Map<Kind, Named>;
+  readonly #named = new Map<Kind, Named>();
   #differences = 0;
 
+  /** Of a kind without rows, all records are differences. */
   constructor(kinds: Iterable<Kind>) {
-    this.#named = new Map(Array.from(kinds, (kind) => [kind, { ids: new Set(), stored: 0 }]));
+    for (const kind of kinds) this.#named.set(kind, noneNamed());
   }
 
   /** To be called for each row with its outcome, in the order of the file. */
   judge(file: FileState, slot: Slot): void {
-    const named = this.#named.get(file.kind);
-    const before = named?.ids.size;
-    // A copy: V8 may keep an id as a slice of a large text, which then stays in memory.
-    named?.ids.add(Buffer.from(slot.id).toString());
+    const named = this.#named.get(file.kind) ?? noneNamed();
     // A later row of the id finds what the first one would create.
-    if (named !== undefined && named.ids.size !== before && isStored(slot)) named.stored += 1;
+    if (isStored(slot) && !named.ids.has(slot.id)) named.stored += 1;
+    // A copy: V8 may keep an id as a slice of a large text, which then stays in memory.
+    named.ids.add(Buffer.from(slot.id).toString());
     if (slot.status !== 'unchanged') this.#add(() => `${placeOf(file)}, row ${slot.row}: ${whatOf(slot)}`);
   }
 
@@ -59,6 +59,8 @@ export class Comparison {
     return { differences: this.#differences, shown: this.#shown };
   }
 }
+
+const noneNamed = (): Named => ({ ids: new Set(), stored: 0 });
 
 const isStored = ({ status }: Slot): boolean => status === 'unchanged' || status === 'updated';
 
