@@ -1,6 +1,6 @@
 // `/llms.txt`: what an agent may read here, in the order of an integrator's work. Made from the route table, as the OpenAPI
-// document is, whose places it links.
-import { placeInOpenapi, routes } from '@integration-sync/contracts';
+// document is, whose operations it links.
+import { pointerInOpenapi, routes } from '@integration-sync/contracts';
 import { introduction, tags } from './openapi/document.ts';
 import { gatewayPages, type GatewayPagesOptions } from './openapi/gateway-pages.ts';
 import { scopesInWords } from './openapi/operations.ts';
@@ -31,6 +31,6 @@ export function describeForAgents(options: GatewayPagesOptions): string {
   ].join('\n');
 }
 
-/** A line with a link to the place in the OpenAPI document. */
+/** A line with a link to the operation in the OpenAPI document. */
 const lineOf = (method: string, path: string, what: string): string =>
-  `- [${method} ${path}](${placeInOpenapi({ method, path })}): ${what}`;
+  `- [${method} ${path}](${pointerInOpenapi({ method, path })}): ${what}`;

@@ -1,6 +1,6 @@
 // What `nats micro info` says of a subject, for a stranger who looks at the replicas of a service.
 import { requestHeaders } from './message-headers.ts';
-import { placeInOpenapi, routes, type Route } from './routes/index.ts';
+import { pointerInOpenapi, routes, type Route } from './routes/index.ts';
 import { pinnableSubjects, pinnedSubject } from './subjects.ts';
 
 export function endpointMetadata(subject: string): Record<string, string> {
@@ -11,7 +11,7 @@ export function endpointMetadata(subject: string): Record<string, string> {
     'asked-by': isOpen ? 'any service inside whose login may' : 'the gateway',
     changes: changesOf(route),
     headers: headersOf(route).join('; '),
-    schema: `/${placeInOpenapi(route)}`,
+    schema: `/${pointerInOpenapi(route)}`,
     ...(isOpen ? { 'of-one-integration': pinnedSubject(subject, '<integration>') } : {}),
   };
 }

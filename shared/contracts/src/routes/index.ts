@@ -23,6 +23,6 @@ const statuses = new Map<string, number>(routes.map(({ subject, answer }) => [su
 /** The HTTP status of an answer on a subject. A question between services has no route, and is answered 200. */
 export const statusOfAnswer = (subject: string): number => statuses.get(subject) ?? 200;
 
-/** The place of an operation in `/openapi.json`, which the gateway serves: a JSON pointer. */
-export const placeInOpenapi = ({ method, path }: { method: string; path: string }): string =>
+/** The JSON pointer to an operation in `/openapi.json`, which the gateway serves. */
+export const pointerInOpenapi = ({ method, path }: { method: string; path: string }): string =>
   `openapi.json#/paths/${path.replaceAll('~', '~0').replaceAll('/', '~1')}/${method.toLowerCase()}`;
