@@ -1,5 +1,5 @@
-// Chromium by its DevTools protocol alone. A test's driver watches each request of a page, which costs that page a tenth of its load
-// and the tasks of its main thread that take longest.
+// Chromium, driven by its DevTools protocol. Playwright listens to each request of a page, which takes a tenth of the processor time of
+// a load in that page, and makes the longest tasks of its main thread.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';

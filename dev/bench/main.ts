@@ -49,7 +49,7 @@ async function bench(options: BenchOptions, start: Start): Promise<void> {
   const environment = {
     ...process.env,
     GATEWAY_PORT: '0',
-    // Only a page is in need of the console, and another checkout may not have built its own.
+    // Only `loads-page` needs the console, and another checkout may not have built its own.
     CONSOLE: options.names.includes('loads-page') ? 'on' : 'off',
     ...(options.engines === undefined ? {} : { ENGINES: options.engines }),
   };

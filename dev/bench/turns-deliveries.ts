@@ -8,7 +8,7 @@ import { itemsPerPush, makeItems, pushBody, suppliersPath } from './items.ts';
 import { freshName } from './push.ts';
 import type { Setting } from './setting.ts';
 import { reportOfTurns, type Load } from './turns-report.ts';
-import { inTurns, programsOf, type Noting } from './turns.ts';
+import { measureInTurns, programsOf } from './turns.ts';
 
 const load: Load = {
   what: 'deliveries to one endpoint',
@@ -36,15 +36,14 @@ export async function benchDeliveries({ stack, options, say, startBeside }: Sett
   };
   const ours = await openSide(stack);
   const theirs = await openSide(await startBeside(programsOf(options.beside)));
-  const results = await inTurns({ ours, theirs, turns: options.turns }, prepare);
+  const results = await measureInTurns({ ours, theirs, turns: options.turns }, prepare);
   for (const line of reportOfTurns(load, results)) say(line);
 }
 
 function prepare({ client, receiver }: Side) {
   const bodies = Array.from({ length: load.requests / itemsPerPush }, () => pushBody(makeItems(freshName())));
-  return async (note: Noting): Promise<void> => {
-    const began = performance.now();
-    const received = receiver.receive(load.requests, () => note(performance.now() - began));
+  return async (): Promise<void> => {
+    const received = receiver.receive(load.requests);
     for (const body of bodies) await client.post(suppliersPath, body);
     await received;
   };
@@ -53,7 +52,7 @@ function prepare({ client, receiver }: Side) {
 interface Receiver extends Disposable {
   url: string;
   /** Resolves after `count` deliveries. */
-  receive(count: number, onDelivery: () => void): Promise<void>;
+  receive(count: number): Promise<void>;
 }
 
 async function openReceiver(): Promise<Receiver> {
@@ -68,12 +67,11 @@ async function openReceiver(): Promise<Receiver> {
   const port = await listenOnLoopback(server);
   return {
     url: `http://127.0.0.1:${port}`,
-    receive(count, onDelivery) {
+    receive(count) {
       const { promise, resolve } = Promise.withResolvers<void>();
       let taken = 0;
       take = () => {
         taken += 1;
-        onDelivery();
         if (taken === count) resolve();
       };
       return promise;

@@ -16,7 +16,7 @@ export interface Load {
 
 export interface Turn {
   tookMs: number;
-  /** The time of each request until its answer. */
+  /** The time of each request until its answer; empty where requests have none. */
   requestMs: number[];
   spent: Spent;
 }
@@ -40,8 +40,12 @@ export function reportOfTurns(
   const names = [...(ours[0]?.spent.byProcess.keys() ?? [])];
   const figures: Figure[] = [
     { name: `${several} a second`, of: ({ tookMs }) => (requests / tookMs) * 1_000 },
-    { name: `ms of a ${one}, p50`, of: requestMs(0.5) },
-    { name: `ms of a ${one}, p90`, of: requestMs(0.9) },
+    ...(ours.some((turn) => turn.requestMs.length > 0)
+      ? [
+          { name: `ms of a ${one}, p50`, of: requestMs(0.5) },
+          { name: `ms of a ${one}, p90`, of: requestMs(0.9) },
+        ]
+      : []),
     {
       name: `ms of processor time per ${one}: gateway and catalog`,
       of: perRequest((spent) => spentBy(spent, 'gateway') + spentBy(spent, 'catalog')),

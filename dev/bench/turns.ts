@@ -58,7 +58,7 @@ export async function benchTurns({ stack, client, options, say, startBeside }: S
     for (let pushed = 0; pushed < warm; pushed += warmedAtOnce) await prepare(side, warming)(() => undefined);
   }
   for (const load of loads) {
-    const results = await inTurns({ ours, theirs, turns }, (side) => prepare(side, load));
+    const results = await measureInTurns({ ours, theirs, turns }, (side) => prepare(side, load));
     for (const line of reportOfTurns(load, results)) say(line);
   }
 }
@@ -72,7 +72,7 @@ export const programsOf = (folder = ''): { mainOf: (service: string) => string }
  * The first turn warms up. The checkouts take turns in going first, because work that one leaves undone slows the next one.
  * `workOf` returns the function that is measured.
  */
-export async function inTurns<One extends { stack: Stack }>(
+export async function measureInTurns<One extends { stack: Stack }>(
   { ours, theirs, turns = turnsDefault }: { ours: One; theirs: One; turns: number | undefined },
   workOf: (side: One) => (note: Noting) => Promise<void>,
 ): Promise<Results> {
@@ -86,7 +86,7 @@ export async function inTurns<One extends { stack: Stack }>(
   return results;
 }
 
-export type Noting = (requestMs: number) => void;
+type Noting = (requestMs: number) => void;
 
 function prepare(side: Side, load: PushLoad | PageLoad): (note: Noting) => Promise<void> {
   const ask = 'query' in load ? pagesOf(side, load) : pushesOf(side, load);
