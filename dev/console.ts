@@ -9,7 +9,7 @@ import { rolldown } from 'rolldown';
 const room = resolve(import.meta.dirname, '../console');
 const folder = join(room, 'dist');
 
-/** Several processes may build at once: they write the same bytes, and rename each file into place. */
+/** Several processes may build concurrently: they write the same bytes, and rename each file into place. */
 export async function buildConsole(): Promise<void> {
   const [page, ...made] = await Promise.all([
     readFile(join(room, 'src/index.html'), 'utf8'),
@@ -30,7 +30,7 @@ export async function buildConsole(): Promise<void> {
 }
 
 interface Made {
-  /** As index.html names it before it is made. */
+  /** The name of the script in the source of index.html. */
   source: string;
   name: string;
   bytes: string | Buffer;
@@ -61,7 +61,7 @@ async function bundleScripts({ input, entry, part }: Script): Promise<Made[]> {
   });
   await bundled.close();
   if (output.length !== (part === undefined ? 1 : 2))
-    throw new Error(`${entry} has other parts than it should`);
+    throw new Error(`the bundler made an unexpected number of files of ${entry}`);
   return output.map((one) => {
     if (one.type !== 'chunk') throw new Error('a script is code');
     return { source: one.isEntry ? entry : (part ?? ''), name: one.fileName, bytes: one.code };

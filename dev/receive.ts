@@ -23,7 +23,7 @@ answers, --fail answers 500 so many times and well after that. What is not genui
 `;
 
 const tokenSeconds = 24 * 60 * 60;
-/** The answer to a delivery that is not genuine. */
+/** The answer to a delivery with a wrong signature. */
 const refusal = 400;
 
 interface Behaviour {
@@ -134,7 +134,7 @@ function openLocalClient(integration: string): Client {
   const secret = process.env['AUTH_JWT_SECRET'] ?? facts?.authSecret;
   if (gateway === undefined || secret === undefined) {
     throw new Error(
-      'There is no local stack: run "npm start" first. Beside containers: docs/running.md#a-receiver-of-webhooks.',
+      'There is no local stack: run "npm start" first. For a receiver beside containers see docs/running.md#a-receiver-of-webhooks.',
     );
   }
   const token = issueAccessToken({ secret, integration, ttlSeconds: tokenSeconds });

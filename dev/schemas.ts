@@ -6,7 +6,7 @@ import { format } from 'prettier';
 
 export const folder = new URL('../docs/events/', import.meta.url);
 
-/** By file name, what the files should hold. */
+/** The expected contents of the files, by file name. */
 export async function schemaFiles(): Promise<Map<string, string>> {
   const files = eventKinds.map(async (kind): Promise<[string, string]> => {
     const schema = {

@@ -1,6 +1,6 @@
 // npm run tail -- --integration acme
 // Prints events as they happen, straight from JetStream: an example of how another internal service reads them.
-// It reads with the NATS client alone, as that service would; nothing here comes from this project's own bus.
+// It uses only the NATS client, as another service would, and not this project's bus.
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { eventsStream, integrationPattern } from '@integration-sync/contracts';
@@ -64,7 +64,7 @@ async function tail(): Promise<void> {
   if (values.integration !== undefined && config.filter_subject !== filter) {
     await nats.close();
     throw new Error(
-      `${name} is there already and reads ${config.filter_subject}: take another name, or leave out --integration.`,
+      `the consumer ${name} exists and reads ${config.filter_subject}: choose another name, or omit --integration.`,
     );
   }
   const consumer = await jetstream(nats).consumers.get(eventsStream, name);

@@ -74,7 +74,7 @@ async function* entitiesOf<Entity>(
 
 export interface Listing {
   list<K extends Kind>(kind: K, query?: ListQuery): AsyncGenerator<ListedOf<K>, void, undefined>;
-  /** The records page by page, with `total`, and with the time from which the next poll goes on. */
+  /** The records page by page, with `total`, and with the time at which the next poll begins. */
   pages<K extends Kind>(kind: K, query?: ListQuery): AsyncGenerator<Page<ListedOf<K>>, void, undefined>;
   /** The records that changed since an earlier poll: each once, as it is now. */
   poll<K extends Kind>(kind: K, how?: Poll): AsyncGenerator<PollPage<ListedOf<K>>, void, undefined>;

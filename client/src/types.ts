@@ -477,7 +477,7 @@ export interface SyncRunInFull {
 }
 
 export interface Expectations {
-  /** What is expected of the kind; null if nothing is */
+  /** How often pushes of the kind are expected; null without an expectation */
   suppliers: {
     /** Within how many hours after a push the next push of the kind is expected */
     everyHours: number;
@@ -488,7 +488,7 @@ export interface Expectations {
     /** Whether `dueAt` has passed without a push */
     isOverdue: boolean;
   } | null;
-  /** What is expected of the kind; null if nothing is */
+  /** How often pushes of the kind are expected; null without an expectation */
   products: {
     /** Within how many hours after a push the next push of the kind is expected */
     everyHours: number;
@@ -499,7 +499,7 @@ export interface Expectations {
     /** Whether `dueAt` has passed without a push */
     isOverdue: boolean;
   } | null;
-  /** What is expected of the kind; null if nothing is */
+  /** How often pushes of the kind are expected; null without an expectation */
   batches: {
     /** Within how many hours after a push the next push of the kind is expected */
     everyHours: number;
@@ -513,7 +513,7 @@ export interface Expectations {
 }
 
 export interface SetExpectations {
-  /** What to expect of the kind; null ends the expectation, and a kind that is left out stays as it is */
+  /** How often pushes of the kind are expected; null ends the expectation, and an absent kind stays as it is */
   suppliers?:
     | {
         /** Within how many hours after a push the next push of the kind is expected */
@@ -521,7 +521,7 @@ export interface SetExpectations {
       }
     | null
     | undefined;
-  /** What to expect of the kind; null ends the expectation, and a kind that is left out stays as it is */
+  /** How often pushes of the kind are expected; null ends the expectation, and an absent kind stays as it is */
   products?:
     | {
         /** Within how many hours after a push the next push of the kind is expected */
@@ -529,7 +529,7 @@ export interface SetExpectations {
       }
     | null
     | undefined;
-  /** What to expect of the kind; null ends the expectation, and a kind that is left out stays as it is */
+  /** How often pushes of the kind are expected; null ends the expectation, and an absent kind stays as it is */
   batches?:
     | {
         /** Within how many hours after a push the next push of the kind is expected */
@@ -567,7 +567,7 @@ export interface RegisterWebhook {
   headers?: Record<string, string> | null | undefined;
   /** Whether a webhook that failures have disabled is tested from time to time, and enabled by the first 2xx */
   recover?: boolean | undefined;
-  /** How many deliveries may be under way at once, over all replicas; 1: one at a time */
+  /** How many deliveries may be in flight concurrently, over all replicas; 1: one at a time */
   inFlightMax?: number | undefined;
 }
 
@@ -647,7 +647,7 @@ export interface ChangeWebhook {
   headers?: Record<string, string> | null | undefined;
   /** Whether a webhook that failures have disabled is tested from time to time, and enabled by the first 2xx */
   recover?: boolean | undefined;
-  /** How many deliveries may be under way at once, over all replicas; 1: one at a time */
+  /** How many deliveries may be in flight concurrently, over all replicas; 1: one at a time */
   inFlightMax?: number | undefined;
 }
 
@@ -816,7 +816,7 @@ export interface FeedEvent {
 export interface EventPage {
   /** In their order in the stream; may be empty */
   events: FeedEvent[];
-  /** The `after` of your next call, which begins behind what was looked at */
+  /** The `after` of your next call, which begins behind the events that were looked at */
   next: string;
   /** Whether the stream already has further events to look at */
   more: boolean;

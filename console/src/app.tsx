@@ -164,7 +164,7 @@ function useDescription(): void {
   useEffect(() => {
     if (token === undefined || expiresAt === undefined) return undefined;
     const inMs = Date.parse(expiresAt) - Date.now() - session.get().aheadMs;
-    // A timer can wait for 2^31 - 1 ms, some 24 days; nobody leaves a page open for longer.
+    // A timer can wait for 2^31 - 1 ms, some 24 days; and a page may be open for longer.
     if (inMs > 2 ** 31 - 1) return undefined;
     const timer = window.setTimeout(() => endSession(token, 'This token has ended.'), inMs);
     return () => window.clearTimeout(timer);

@@ -68,11 +68,11 @@ async function addressIn(errors: NodeJS.ReadableStream): Promise<string> {
   for await (const line of createInterface({ input: errors })) {
     const [, address] = /^DevTools listening on (ws:\S+)/.exec(line) ?? [];
     if (address === undefined) continue;
-    // What it says later is of no interest, but has to be read.
+    // Later output of Chromium is dropped, but must be read, or the pipe would fill.
     errors.resume();
     return address;
   }
-  throw new Error('Chromium has ended before it said its address');
+  throw new Error('Chromium ended before it printed its address');
 }
 
 async function openPage(protocol: Protocol): Promise<ChromiumPage> {
@@ -115,7 +115,8 @@ async function openPage(protocol: Protocol): Promise<ChromiumPage> {
     async until(expression, withinMs = 30_000) {
       const end = performance.now() + withinMs;
       while (!(await evaluate(`Boolean(${expression})`).catch(() => false))) {
-        if (performance.now() > end) throw new Error(`after ${withinMs} ms still not: ${expression}`);
+        if (performance.now() > end)
+          throw new Error(`the expression is still false after ${withinMs} ms: ${expression}`);
         await new Promise((resolve) => setTimeout(resolve, pollEveryMs));
       }
     },

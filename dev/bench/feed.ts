@@ -269,7 +269,7 @@ const feedUsage = `Usage: npm run bench:feed [-- ${Object.keys(benches).join(' '
 await runAsCommand(feedUsage, async (start) => {
   const given = process.argv.slice(2);
   const unknown = given.filter((name) => !isName(name));
-  if (unknown.length > 0) throw new Error(`there is no ${unknown.join(', ')}. ${feedUsage}`);
+  if (unknown.length > 0) throw new Error(`there is no benchmark ${unknown.join(', ')}. ${feedUsage}`);
   const names = given.length === 0 ? Object.keys(benches).filter(isName) : given.filter(isName);
   for (const name of names) {
     say(name);

@@ -1,5 +1,5 @@
 // The processor time of the gateway for a push of 500. Beside the work of the database it would be too small to
-// measure, so a stand-in answers at once in place of catalog, and thousands of pushes are counted. A bare proxy takes
+// measure, so a stand-in answers immediately in place of catalog, and thousands of pushes are counted. A bare proxy takes
 // turns with the gateway, to tell a slow machine from a slow gateway.
 import { startChild } from './children.ts';
 import { openClient } from './client.ts';

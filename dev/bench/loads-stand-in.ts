@@ -1,4 +1,4 @@
-// A stand-in for the whole service, as a process of its own: answers each push at once that all items were created. An argument
+// A stand-in for the whole service, as a process of its own: answers each push immediately, with all items as created. An argument
 // says how many milliseconds away it is.
 import { once } from 'node:events';
 import { createServer } from 'node:http';

@@ -1,5 +1,5 @@
 // `integration-sync load` on files of three kinds, in turns with a bare script that reads them by csv-parse and keeps
-// as many pushes in flight: first against a stand-in that answers at once, where the loader's own work takes the time,
+// as many pushes in flight: first against a stand-in that answers immediately, where the loader's own work takes the time,
 // then against one that is 5 and 50 ms away, beside the best fixed number of pushes in flight, and last on the whole service, into
 // new integrations.
 import { execFile } from 'node:child_process';
@@ -26,7 +26,7 @@ export async function benchLoads(setting: Setting): Promise<void> {
   await benchThrough(setting, loader);
 }
 
-/** Measures loads against the stand-in, which answers at once. */
+/** Measures loads against the stand-in, which answers immediately. */
 async function benchAlone({ options, say }: Setting, loader: string): Promise<void> {
   const rows = options.rows ?? rowsDefault.standIn;
   await using files = await filesOf(rows);

@@ -39,7 +39,7 @@ const runs: Readonly<Record<Bench, (setting: Setting) => Promise<void>>> = {
 };
 
 async function bench(options: BenchOptions, start: Start): Promise<void> {
-  // Before the engines start, so that a failed installation shows at once.
+  // Before the engines start, so that a failed installation is reported early.
   if (options.names.some((name) => withRivals.has(name))) {
     await start(async (signal) => {
       await installRivals(say, signal);

@@ -69,7 +69,7 @@ export const medianOf = (all: readonly number[]): number => figuresOf(all).media
 export const quantile = (sorted: readonly number[], share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 
-/** Calls `run` in several lanes at once, `each` times in every lane. */
+/** Calls `run` in several lanes concurrently, `each` times in every lane. */
 export async function inLanes(
   lanes: number,
   each: number,

@@ -1,5 +1,5 @@
 // The tables and lists that the code knows better than a person does: routes, fields and error codes of docs/api.md, settings of
-// docs/settings.md, metrics and alerts of docs/monitoring.md, streams of docs/operating.md. Each stands between two
+// docs/settings.md, metrics and alerts of docs/monitoring.md, streams of docs/operating.md. Each table is between two
 // marks, and is written again from the contracts, the services' own schemas, and the files of operating/.
 import { basePath, Batch, codes, Product, routes, scopesOf, Supplier } from '@integration-sync/contracts';
 import { listSettings, type Setting } from '@integration-sync/runtime/config';
@@ -124,7 +124,7 @@ function metricList(): string {
   return list([...entries, [rowOfNode.name, rowOfNode.says]]);
 }
 
-/** The alerts of each severity; their expressions are in deploy/prometheus/rules.yaml. */
+/** The lists of alerts by severity; the expressions of the alerts are in deploy/prometheus/rules.yaml. */
 const alertLists = (): string =>
   Array.from(
     Map.groupBy(alerts, ({ severity }) => severity),
@@ -157,7 +157,7 @@ const line = (cells: readonly string[]): string =>
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
 
-/** What an entry of a list names, and what it says of that. */
+/** An entry of a list: its name and its description. */
 type Entry = readonly [name: string, text: string];
 
 const list = (entries: readonly Entry[]): string =>

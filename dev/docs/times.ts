@@ -70,7 +70,7 @@ export const orders: readonly Order[] = [
   {
     short: `${sync}/journal/journal-times.ts againLeastMs`,
     long: `${sync}/journal/journal-times.ts ownedMs`,
-    why: 'what could not be settled is due again before its owner is overdue',
+    why: 'an entry that could not be settled is due again before its owner is overdue',
   },
   {
     short: `${sync}/pushing/write.ts writingMsMax`,
@@ -81,7 +81,7 @@ export const orders: readonly Order[] = [
     short: `${sync}/journal/journal-times.ts watchMs`,
     long: `${contracts}/streams.ts duplicateWindowMs`,
     times: 2,
-    why: 'what a push announces again after it was settled has the ids that the stream still knows',
+    why: 'events that are published again after the settling have ids that the stream still remembers',
   },
   {
     short: `${bus}/still-waiting.ts confirmedWithinMs`,
@@ -91,7 +91,7 @@ export const orders: readonly Order[] = [
   {
     short: `${sync}/pushing/may-still-write.ts promptLeftMs`,
     long: `${bus}/request.ts waitedForMs`,
-    why: 'a push that comes at once is promised that its caller waits',
+    why: 'the promise of the caller to wait covers a push that begins immediately',
   },
   {
     short: `${gateway}/body/body-budgets.ts patienceMs`,
@@ -160,7 +160,7 @@ export const orders: readonly Order[] = [
   {
     short: `${webhooks}/owning/replicas.ts unheardMs`,
     long: `${webhooks}/owning/replicas.ts silenceMs`,
-    why: 'a replica that nobody hears begins nothing more before another takes what it owns',
+    why: 'a replica that no other replica hears begins no attempt before another replica claims its partitions',
   },
   {
     short: `${bus}/connectivity.ts backWithinMs`,

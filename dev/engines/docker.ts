@@ -92,7 +92,7 @@ export async function removeAbandonedContainers({ container: { dockerode } }: Cl
       await removeContainer(dockerode, info.Id);
       removed.push(info.Image);
     } catch {
-      // Another process is removing it at the same time; then it is gone, as wished.
+      // Another process is removing the container at the same time.
     }
   }
   return removed;
@@ -148,7 +148,7 @@ export async function removeAbandonedVolumes({ container: { dockerode } }: Clien
   for (const { Name: name, Labels: labelled } of volumes) {
     const dataFolder = labelled[dataLabel];
     if (dataFolder === undefined || readText(join(dataFolder, 'volume'))?.trim() === name) continue;
-    // It may be in use by a container that is about to go; then the next start finds it.
+    // A container that is about to end may still use the volume; then the next start removes the volume.
     await dockerode
       .getVolume(name)
       .remove()

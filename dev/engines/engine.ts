@@ -1,7 +1,7 @@
 // An engine as its users see it, whichever source it is from.
 export type EngineName = 'mongodb' | 'nats';
 
-/** In the order of the table: the first source that works serves. */
+/** The sources of an engine in the order in which a start tries them. */
 export const sources = ['environment', 'docker', 'path', 'download', 'build'] as const;
 export type Source = (typeof sources)[number];
 
@@ -11,11 +11,11 @@ export interface Engine extends AsyncDisposable {
   readonly source: Source;
   /** Where nats-server's monitoring answers. */
   readonly monitorUrl?: string;
-  /** What the engine is, and why the sources before its own did not serve. */
+  /** The engine's name, version and source, and why earlier sources did not serve. */
   readonly reason: string;
-  /** The processes of this machine that are the engine. None where another process started it (`environment`). */
+  /** The pids of the engine's processes on this machine; empty for an engine that the environment names. */
   pids(): number[];
-  /** SIGKILL to all of it. It comes back by itself on the same port with the same data, unless a caller holds it. */
+  /** Sends SIGKILL to all processes of the engine. The engine restarts on the same port with its data, unless a caller holds it. */
   kill(): Promise<void>;
   /** From now on a dead engine stays dead, for tests of what happens while it is away. */
   hold(): void;
@@ -25,7 +25,7 @@ export interface Engine extends AsyncDisposable {
 
 export type Addresses = Pick<Engine, 'url' | 'monitorUrl'>;
 
-/** An engine that runs, before it is known why it was chosen. */
+/** A running engine, without the reason for its choice. */
 export interface RunningEngine extends Omit<Engine, 'name' | 'source' | 'reason'> {
   /** For people: `FerretDB 2.7.0 on PostgreSQL 18`. */
   readonly description: string;

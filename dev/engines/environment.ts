@@ -22,7 +22,9 @@ export async function useGiven(name: EngineName, url: string): Promise<RunningEn
     );
   }
   const notOurs = (): never => {
-    throw new Error(`the engine at ${variables[name]} is not ours to stop`);
+    throw new Error(
+      `the engine at ${variables[name]} was started by another process, which alone may stop it`,
+    );
   };
   return {
     url,

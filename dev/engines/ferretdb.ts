@@ -35,7 +35,7 @@ export async function startFerretdb(context: RowContext): Promise<RunningEngine>
   return engine;
 }
 
-/** Both at once; the first failure ends the other. */
+/** Runs both steps concurrently; a failed step aborts the other step. */
 async function prepare(context: RowContext): Promise<[postgresql: string, ferretdb: string]> {
   await checkPostgresql(context);
   const failed = new AbortController();

@@ -32,11 +32,11 @@ export interface EnginesOptions {
   natsConfig?: string;
   /** Called when a process of an engine has started or ended. */
   onChange?: () => void;
-  /** Begin with no data. */
+  /** Whether the engines begin without data. */
   fresh?: boolean;
-  /** Leave no data behind. */
+  /** Whether a stop removes the engines' data. */
   temporary?: boolean;
-  /** Gives up a start that is under way. */
+  /** Aborts a start that is under way. */
   signal?: AbortSignal | undefined;
 }
 
@@ -64,7 +64,7 @@ export async function startEngine(name: EngineName, options: EnginesOptions): Pr
   return { ...engine, [Symbol.asyncDispose]: () => release.disposeAsync() };
 }
 
-/** Starts all engines at once. If one cannot start, the others are stopped again. */
+/** Starts all engines concurrently. If an engine cannot start, the other engines are stopped. */
 async function startSeveral(
   names: readonly EngineName[],
   options: EnginesOptions,
@@ -161,7 +161,7 @@ async function withFoldersIn(folder: string): Promise<string[]> {
 const lockName = 'engines.lock';
 const ledgerName = 'engines.json';
 
-/** All but the lock, which this process holds. */
+/** Removes all files of the folder but the lock, which this process holds. */
 async function clear(folder: string): Promise<void> {
   for (const entry of await readdir(folder)) {
     if (!entry.startsWith(lockName)) await rm(join(folder, entry), { recursive: true, force: true });

@@ -7,7 +7,7 @@ import { sources, type EngineName, type Source } from './engine.ts';
 
 export interface Served {
   source: Source;
-  /** Why the sources before it did not serve when they were last tried. */
+  /** Why the sources that come before the chosen source did not serve when a start last tried them. */
   refused: string;
   port?: number;
 }

@@ -17,7 +17,7 @@ export const natsRows: Rows = {
       image: context.environment['NATS_IMAGE'] || pins.natsImage,
       ports: [4_222, 8_222],
       data: '/data',
-      // The image has no shell, so only the log tells.
+      // The image has no shell, so only the log says whether nats-server is ready.
       readyWhen: /Server is ready/,
       command: ['-c', '/integration-sync.conf'],
       files: {

@@ -46,7 +46,7 @@ const settings: Record<string, string> = {
   'cron.use_background_workers': 'on',
   'cron.log_run': 'off',
   'cron.log_statement': 'off',
-  // Without it an index is never used for order.
+  // Without this setting PostgreSQL never uses an index for the order of a result.
   'documentdb.alternate_index_handler_name': 'extended_rum',
   'documentdb.enableSchemaValidation': 'on',
   'documentdb.enableBypassDocumentValidation': 'on',
@@ -57,7 +57,7 @@ const settingArguments = Object.entries(settings).flatMap(([name, value]) => ['-
 
 const instead = 'run as root on Debian, or install Docker, or install mongod 7 or newer';
 
-/** Fails at once where the build, which takes minutes, would fail in the end. */
+/** Fails before a build of minutes that could not succeed. */
 export async function checkPostgresql({ cache }: RowContext): Promise<void> {
   if (process.platform !== 'linux') throw new NotServed('it needs Debian Linux', instead);
   if (process.getuid?.() !== 0) throw new NotServed('it needs root', instead);
@@ -150,7 +150,8 @@ const quote = (text: string): string => `'${text}'`;
 async function ownerOf(root: string): Promise<string> {
   const [, owner] =
     /^postgres:[^:]*:(\d+:\d+):/m.exec(await readFile(join(root, 'etc/passwd'), 'utf8')) ?? [];
-  if (owner === undefined) throw new Error('the Debian folder has no user postgres');
+  if (owner === undefined)
+    throw new Error('the unpacked Debian packages have no user "postgres" in etc/passwd');
   return owner;
 }
 

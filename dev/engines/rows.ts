@@ -1,4 +1,4 @@
-// Shared by all rows of the table that run a program of this machine.
+// What all sources of engines share that run a program of this machine.
 import { setTimeout as wait } from 'node:timers/promises';
 import { ChildDied, startChild, type Child, type ChildSpec } from '../process/child.ts';
 import { CommandError, runCommand } from '../process/command.ts';
@@ -62,10 +62,10 @@ export async function startOnPort<T>(
   }
 }
 
-/** A program that does not end must not use up the time that the others have to stop. */
+/** A program that does not end must not use up the time that the other programs have to stop. */
 const headStartMs = 1_000;
 
-/** One engine out of programs that start in this order and stop in the opposite one. */
+/** Makes one engine of several programs, which start in this order and stop in the opposite order. */
 export function engineOf(
   addresses: Addresses,
   description: string,

@@ -50,7 +50,7 @@ interface Choice {
   source: Source;
   /** Why the sources before this one do not serve. */
   refused: string;
-  /** Whether this start found that out, and not an earlier one. */
+  /** Whether this start tried those sources, and not an earlier start. */
   isTried: boolean;
 }
 

@@ -106,7 +106,7 @@ export interface PressureOptions {
   say: (line: string) => void;
 }
 
-/** Sends each body; resolves with what it did to the neighbour, the services and its sender that it must not do. */
+/** Sends each body; resolves with the harm that it did to the neighbour, the services and its sender. */
 export async function sendHostileBodies(stack: Stack, options: PressureOptions): Promise<string[]> {
   const { seed, seconds, say } = options;
   const random = openRandom(seed);

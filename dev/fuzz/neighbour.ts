@@ -1,4 +1,4 @@
-// A caller of another integration that pushes one supplier after the other, while the fuzzer does something that only
+// A caller of another integration that pushes one supplier after the other, while the fuzzer sends requests whose effects only
 // the fuzzer's own integration may notice.
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';

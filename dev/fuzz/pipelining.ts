@@ -20,7 +20,7 @@ const volleys: readonly Volley[] = [
   { connections: 200, requests: 1_000 },
 ];
 
-/** Sends the requests; resolves with what they did to the neighbour and the gateway that they must not do. */
+/** Sends the requests; resolves with the harm that they did to the neighbour and the gateway. */
 export async function sendPipelined(stack: Stack, { seconds, say }: PressureOptions): Promise<string[]> {
   const gateways = (): number => residentMb(stack.pids()['gateway'] ?? []);
   const alone = await askAsNeighbour(stack, AbortSignal.timeout(seconds * 1_000));

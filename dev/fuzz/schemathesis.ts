@@ -17,7 +17,7 @@ export interface SchemathesisOptions {
   say: (line: string) => void;
 }
 
-/** Runs it as each visitor; resolves with the faults, none if all is well. */
+/** Runs Schemathesis as each visitor; resolves with the faults, an empty list without faults. */
 export async function runSchemathesis(stack: Stack, options: SchemathesisOptions): Promise<string[]> {
   const program = await install(options.say);
   const visitors = [

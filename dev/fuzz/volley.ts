@@ -55,7 +55,7 @@ async function gather(stack: Stack): Promise<Ingredients> {
     const answer = await fetch(`${stack.gateway}/api/v1/integration/webhook-events`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      // No receiver listens there: deliveries to it fail at once.
+      // No receiver listens at this port: deliveries to it fail immediately.
       body: JSON.stringify({ url: 'http://127.0.0.1:9/', events: ['supplier.created'] }),
     });
     const webhook: { id?: string } = JSON.parse(await answer.text());

@@ -34,7 +34,7 @@ export interface ChildSpec {
   readyWithinMs?: number;
   stopSignal?: NodeJS.Signals;
   stopWithinMs?: number;
-  /** Sent a second before SIGKILL, to a child that stops too slowly: it stops at once, but in better order. */
+  /** The signal for a child that stops too slowly, sent a second before SIGKILL: the child stops immediately but cleanly. */
   hurrySignal?: NodeJS.Signals;
   /** Ends processes that the child may have left running. */
   afterStop?: () => Promise<void>;
@@ -66,15 +66,15 @@ export class ChildDied extends Error {
 
 export interface Child extends AsyncDisposable {
   readonly name: string;
-  /** Undefined while it is dead. */
+  /** The pid of the child; undefined while the child is dead. */
   pid(): number | undefined;
   /** Sends SIGKILL or another signal. The supervisor starts the child again, unless the child is held. */
   kill(signal?: NodeJS.Signals): Promise<void>;
-  /** From now on a dead child stays dead. */
+  /** From now on the supervisor does not restart the child. */
   hold(): void;
   /** Ends `hold`: the child is started if it is dead. Resolves when it is up. */
   resume(): Promise<void>;
-  /** Stops it in good order, for good. */
+  /** Stops the child in good order; the supervisor does not restart it. */
   stop(): Promise<void>;
 }
 
@@ -92,7 +92,7 @@ export async function startChild(spec: ChildSpec, signal?: AbortSignal): Promise
   }
 }
 
-/** How a held child ends that was asked to end, which is no death. */
+/** Ends a held child on request, which does not count as a death. */
 const inGoodOrder = 'exit code 0';
 
 const linesKept = 40;

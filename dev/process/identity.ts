@@ -39,7 +39,7 @@ export async function endProcess(identity: ProcessIdentity, options: EndOptions 
   return true;
 }
 
-/** A process that ended meanwhile is what the sender wanted. */
+/** Sends a signal; a process that has ended meanwhile is no error. */
 export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);

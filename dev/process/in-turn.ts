@@ -1,7 +1,7 @@
-// Stops things in an order, and starts each stop after a bounded wait, so that a slow one does not delay all after it.
+// Stops processes in an order. Each stop begins after a bounded wait, so that a slow stop does not delay all later stops.
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** Begins each stop when the one before is done, or after `headStartMs`; resolves once all are done. */
+/** Begins each stop when the stop before is done, or after `headStartMs`; resolves once all stops are done. */
 export async function stopInTurn(
   stops: readonly (() => Promise<unknown>)[],
   headStartMs: number,

@@ -39,7 +39,7 @@ export function openLogFile(path: string, bytesMax = bytesMaxDefault): LogFile {
       bytes += writeSync(file, text);
       if (bytes > bytesMax) turnOver(file);
     } catch {
-      // A full disk must not take down what it reports about; these lines are lost.
+      // A full disk must not end the process whose lines are logged; these lines are lost.
     }
   };
   return {

@@ -13,7 +13,7 @@ export function residentByPid(pids: readonly number[]): Map<number, number> {
   }
 }
 
-/** Resident memory of all of them, in megabytes. */
+/** Resident memory of all these processes together, in megabytes. */
 export function residentMb(pids: readonly number[]): number {
   const resident = residentByPid(pids);
   if (resident.size === 0) throw new RangeError(`no process of ${pids.join(', ')} runs`);

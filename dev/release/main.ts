@@ -35,10 +35,12 @@ const changeJson =
 function checkTree(tag: string): void {
   const branch = git('branch', '--show-current');
   if (branch !== 'main')
-    throw new RangeError(`a release is made from main, and this is ${branch || 'no branch'}`);
+    throw new RangeError(
+      `a release is made from the branch main, but the current branch is ${branch || 'none'}`,
+    );
   const dirty = git('status', '--porcelain');
-  if (dirty !== '') throw new RangeError(`commit or drop this first:\n${dirty}`);
-  if (git('tag', '--list', tag) !== '') throw new RangeError(`the tag ${tag} is there already`);
+  if (dirty !== '') throw new RangeError(`commit or discard these changes first:\n${dirty}`);
+  if (git('tag', '--list', tag) !== '') throw new RangeError(`the tag ${tag} exists already`);
 }
 
 function release(step: string | undefined): void {
@@ -72,7 +74,7 @@ function release(step: string | undefined): void {
   } catch {
     // The tree was clean before, so a hard reset drops only the changes of this release.
     git('reset', '--quiet', '--hard');
-    throw new RangeError('npm run generate fails, as above; everything is as it was');
+    throw new RangeError('npm run generate failed, as printed above; all files are unchanged');
   }
   git('commit', '--quiet', '--all', '--message', `release: make ${version}`);
   git('tag', '--annotate', tag, '--message', `Release ${version}\n\n${notesOf(changelog, version)}`);

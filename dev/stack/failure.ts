@@ -2,12 +2,12 @@
 import { NoEngine } from '../engines/index.ts';
 import { LockFailure } from '../process/lock.ts';
 
-/** The message says what is wrong and what to do; there is nothing else to know. */
+/** An error whose message says what is wrong and what to do, so that no stack trace is printed. */
 export class StartFailure extends Error {
   override readonly name = 'StartFailure';
 }
 
-/** Undefined for an unforeseen error: its stack trace is what helps. */
+/** Undefined for an unforeseen error, of which the stack trace is printed. */
 export function explainFailure(error: unknown): string | undefined {
   if (error instanceof StartFailure || error instanceof NoEngine) return error.message;
   if (error instanceof LockFailure) return `${error.message}\n${letWrite}`;

@@ -21,13 +21,13 @@ export interface FleetOptions {
 export interface Fleet extends AsyncDisposable {
   replicas(): readonly Replica[];
   find(service: Service, number: number): Replica;
-  /** Restarts all replicas of a service at once, with the present content of their files. */
+  /** Restarts all replicas of a service concurrently, with the present content of their source files. */
   restart(service: Service): Promise<void>;
 }
 
-// The gateway cuts off its remaining requests after 9 s, and gets that time. The others stop once it is gone,
-// but after 6 s in any case, and finish the work that they have. Together with the engines' 4 s these are
-// the 15 s within which everything has to be gone.
+// A stopping gateway cuts off its remaining requests after 9 s. The other services stop once the gateway has ended,
+// or 6 s after its signal, and finish the work that they have. Together with the 4 s of the engines, the stack
+// stops within 15 s.
 const gatewayStopMs = 10_000;
 const headStartMs = 6_000;
 const othersStopMs = 5_000;

@@ -35,11 +35,11 @@ export interface StackOptions {
   /** Data, logs, secrets and stack.json. Two stacks have two folders. */
   folder: string;
   replicas?: Replicas;
-  /** The process's own unless given. GATEWAY_PORT 0 takes any free port, and keeps it. */
+  /** The environment of the stack; the environment of this process unless given. GATEWAY_PORT 0 takes a free port and keeps it. */
   environment?: Environment;
   say?: (line: string) => void;
   fresh?: boolean;
-  /** Leave no data behind. */
+  /** Whether a stop removes the data of the stack. */
   temporary?: boolean;
   /** Programs in place of the services', for tests of the stack itself. */
   mainOf?: (service: Service) => string;
@@ -58,25 +58,25 @@ export interface Stack extends AsyncDisposable {
   readonly authSecret: string | undefined;
   /** The API key of the client "acme"; undefined where the stack did not make its clients, or it was removed. */
   readonly key: string | undefined;
-  /** The page for people; undefined where it is off. */
+  /** The address of the console; undefined where the console is off. */
   readonly console: string | undefined;
   readonly engines: Engines;
   readonly logFolder: string;
   token(options?: Partial<Omit<AccessTokenOptions, 'secret'>>): string;
-  /** The processes that live now. */
+  /** The running processes of the stack. */
   pids(): Pids;
   /** Where each replica's Prometheus metrics are. */
   metrics(): Record<string, string[]>;
   /** SIGKILL, or another signal, to one replica; 1 is the first. It comes back by itself, unless it is held. */
   kill(service: Service, replica?: number, signal?: NodeJS.Signals): Promise<void>;
-  /** From now on a death of this replica lasts, until it is resumed. */
+  /** From now on a dead replica is not restarted until it is resumed. */
   hold(service: Service, replica?: number): void;
   resume(service: Service, replica?: number): Promise<void>;
   /** Stops all of its replicas in good order, and starts them again. */
   restart(service: Service): Promise<void>;
   /** Resolves once the gateway's /readyz answers 200. */
   ready(withinMs?: number): Promise<void>;
-  /** Kills everything at once, for a person who does not want to wait for the good order. */
+  /** Kills all processes of the stack immediately, for a person who does not want to wait for an orderly stop. */
   abandon(): void;
 }
 
@@ -137,7 +137,7 @@ async function untilReady(
       waitUntilReady(gateway, { withinMs, signal, onWait: note }),
     );
   } catch (error) {
-    // Its reason is a service that died, or the abort of the caller.
+    // The reason of the abort is a service that died, or the abort of the caller.
     signal.throwIfAborted();
     throw new StartFailure(`The stack does not become ready: ${messageOf(error)}`);
   }
@@ -179,7 +179,8 @@ interface Running {
 function openControls({ fixed, key, fleet, engines, logFolder, release }: Running): Stack {
   const { gateway, nats, mongodb, database, authSecret, authIssuer, authAudience, settings } = fixed;
   const token: Stack['token'] = (options = {}) => {
-    if (authSecret === undefined) throw new Error('another issuer signs tokens');
+    if (authSecret === undefined)
+      throw new Error('the stack has no secret to sign tokens with: another issuer signs tokens');
     const who = {
       ...(authIssuer ? { issuer: authIssuer } : {}),
       ...(authAudience ? { audience: authAudience } : {}),

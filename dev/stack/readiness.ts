@@ -40,10 +40,10 @@ export async function waitUntilReady(
     const state = await askReadiness(gateway);
     if (state.ready && askedAt >= trustedFrom) return;
     if (!state.ready) {
-      // A ready answer after an unready one is newer than the call, so it is trusted at once.
+      // A ready answer after an unready answer is newer than the call, so it is trusted immediately.
       trustedFrom = 0;
       if (performance.now() > startedAt + withinMs)
-        throw new Error(`not ready within ${withinMs / 1_000} s: ${state.why}`);
+        throw new Error(`the services were not ready within ${withinMs / 1_000} s: ${state.why}`);
       onWait?.(state.why);
     }
     await wait(100, undefined, { signal });

@@ -1,4 +1,4 @@
-// Watches the services while they run: it prints on the terminal what goes wrong, and fails a start at once
+// Watches the services while they run: it prints faults on the terminal, and fails a start immediately
 // when a service dies before the stack was ever ready.
 import type { Progress } from '../engines/progress.ts';
 import { StartFailure } from './failure.ts';

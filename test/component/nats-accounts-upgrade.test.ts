@@ -92,7 +92,7 @@ const starts = [
   ['the release before on three servers', startFormer],
 ] as const;
 it.each(starts)(
-  '%s comes to the new file under load: nothing is lost or comes twice, 503 for 5 s at most, none before',
+  '%s moves to the new nats.conf under load: no event is lost or duplicated, and pushes are 503 for 5 s at most',
   { timeout: 180_000 },
   async (_before, start) => {
     await using system = await start();

@@ -85,9 +85,9 @@ it('writes the version everywhere, commits, and tags with the notes', () => {
 });
 
 it.each<[string, string, () => void]>([
-  ['an unclean tree', 'commit or drop this first', () => write('new', 'x')],
+  ['an unclean tree', 'commit or discard these changes first', () => write('new', 'x')],
   ['another branch', 'made from main', () => git('switch', '--quiet', '--create', 'other')],
-  ['a tag that exists', 'v1.1.0 is there already', () => git('tag', 'v1.1.0')],
+  ['a tag that exists', 'v1.1.0 exists already', () => git('tag', 'v1.1.0')],
   [
     'a tree of which not everything can be generated',
     'npm run generate fails',

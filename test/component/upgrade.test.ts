@@ -109,7 +109,7 @@ const ofKind = (events: readonly SeenEvent[], kind: string) =>
       : [],
   );
 
-describe('after the release before', () => {
+describe('after an upgrade from the release before', () => {
   it('lists all records, statements and pushes as they were', async () => {
     const integrations = Object.entries(known.listings);
     expect(integrations.map(([integration]) => integration)).toEqual(['acme', 'globex', 'initech']);
@@ -156,7 +156,7 @@ describe('after the release before', () => {
     }
   });
 
-  it('delivers the events that the release before had not delivered, and no other', async () => {
+  it('delivers each event that the release before had not delivered, and no delivered event again', async () => {
     const { path, delivered } = webhookAt('/healthy');
     const before = new Set(delivered);
     const undelivered = (await readMessages('EVENTS'))
@@ -171,7 +171,7 @@ describe('after the release before', () => {
     expect(sortedIds(hitsOn(path))).toEqual(undelivered.toSorted());
   });
 
-  it('continues the retries of a failing webhook where the release before was', async () => {
+  it('continues the retries of a failing webhook where the release before stopped', async () => {
     const failing = webhookAt('/failing');
     const expected = await createdSinceFailing(failing);
     expect(expected.length).toBeGreaterThan(4);
@@ -189,7 +189,7 @@ describe('after the release before', () => {
     expect(ofTrial.map(({ attempt }: { attempt: number }) => attempt)).toEqual([3, 2, 1]);
   });
 
-  it('leaves disabled webhooks disabled, and replays what occurred since once they are enabled', async () => {
+  it('leaves disabled webhooks disabled, and replays the events since the disabling once a webhook is enabled', async () => {
     const reasons = { '/gone': 'gone', '/manual': 'manual', '/dead': 'failures' };
     for (const [path, disabledReason] of Object.entries(reasons)) {
       const webhook = webhookAt(path);
@@ -291,7 +291,7 @@ describe('after the release before', () => {
     expect(await countEvents()).toEqual(before);
   });
 
-  it('leaves an integration without interrupted work unchanged', async () => {
+  it('leaves the records, runs, events and webhook of an integration without an interrupted push unchanged', async () => {
     const { id, path, shown } = webhookAt('/bystander');
     const caller = world.caller('globex');
     const then = (await readMessages('EVENTS')).filter(({ subject }) => subject.startsWith('events.globex.'));

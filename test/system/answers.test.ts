@@ -195,7 +195,7 @@ describe('webhooks', () => {
 });
 
 describe('a service that is away', () => {
-  it('makes its own routes 503 within 3 s; other routes are served, and its own again once it is back', async () => {
+  it('makes only its own routes fail with 503 within 3 s, and its routes are served again once it is back', async () => {
     const client = openClient(stack);
     stack.hold('batches');
     await stack.kill('batches');

@@ -97,7 +97,7 @@ describe.each(browsers)('the events of the console in %s', (chromium) => {
 
   // Setup: eight tabs of one person, which have six connections to the gateway together.
   // What this proves: one call waits for all of them, each loads, and each is told.
-  it('are requested by one of eight tabs for all eight, each of which loads within a second', async () => {
+  it('are requested by one of eight tabs for all eight, and each tab loads within a second', async () => {
     const { page, client, link } = await open('#/events');
     await page.getByText('Nothing yet. It waits.').waitFor();
     const waiting = new Set<unknown>();
@@ -134,7 +134,7 @@ describe.each(browsers)('the events of the console in %s', (chromium) => {
   // Setup: a page that nobody sees, as one in a tab behind another.
   // What this proves: whatever view it shows, it asks nothing until it is seen; then it asks at once.
   it(
-    'are not requested by a hidden tab, which sends no other request either',
+    'are not requested by a hidden tab, and a hidden tab sends no other request',
     { timeout: 120_000 },
     async () => {
       const { page, client, requested, settled } = await open('#/', { clock: true });
@@ -169,7 +169,7 @@ describe.each(browsers)('the events of the console in %s', (chromium) => {
   // Timeline: nothing happens for 45 seconds, a push, nothing again.
   // What this proves: the feed makes a view ask, and time alone makes it look once a minute.
   it(
-    'reload the current view, which sends no request while no event comes',
+    'reload the current view; without new events the view sends no request',
     { timeout: 120_000 },
     async () => {
       const { page, client, requested, settled } = await open('#/runs', { clock: true });

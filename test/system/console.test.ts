@@ -107,7 +107,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
     ['at the gateway', ''],
     ['behind a prefix', '/sync'],
   ])(
-    '%s leads from the link to a disabled webhook, which is enabled',
+    '%s opens a disabled webhook from the link, and enables the webhook',
     { timeout: 120_000 },
     async (_where, prefix) => {
       await using behind = await openPrefix(system.gateway, prefix);
@@ -552,7 +552,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('textbox', { name: 'Description' }).fill('the warehouse');
     await dialog.getByRole('checkbox', { name: 'Comes back by itself after failures' }).press(' ');
-    await dialog.getByRole('spinbutton', { name: 'Deliveries at once' }).fill('1');
+    await dialog.getByRole('spinbutton', { name: 'Deliveries in flight' }).fill('1');
     await press(dialog.getByRole('button', { name: 'Change', exact: true }));
     await dialog.getByText('Changed.').waitFor();
     await page.keyboard.press('Escape');

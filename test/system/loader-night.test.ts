@@ -79,7 +79,7 @@ it('prune and --resume refuse a load of another integration', async () => {
   expect(await at.loader.run('load', '--resume')).toMatchObject({ code: 0 });
 });
 
-it('one of eight concurrent loads in a folder runs; the others name it and send nothing', async () => {
+it('one of eight concurrent loads in a folder runs; the others name that load and send nothing', async () => {
   const rows = Array.from({ length: 3_000 }, () => 'DE');
   for (let n = 0; n < 8; n += 1)
     await at.loader.write(`suppliers-${n}.csv`, fileOf(rows).replaceAll('\nS-', `\n${n}-`));
@@ -189,7 +189,7 @@ it('a resumed load writes outside the working folder only to files that its comm
   expect(await readFile(outside, 'utf8')).toBe('of another');
 });
 
-it('a load that stops after rows were stored ends with 1 and not with 3', async () => {
+it('a load that stops after rows were stored ends with exit code 1 and not with 3', async () => {
   await at.loader.write('suppliers.csv', fileOf(Array.from({ length: 20_000 }, () => 'DE')));
   const { child, ended } = at.loader.start('load', 'suppliers.csv', '--lanes', '1');
   await eventually(total, (body) => (body as { total: number }).total > 0, 60_000);

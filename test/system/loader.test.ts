@@ -172,7 +172,7 @@ it('stops when the first 500 rows are all rejected, shows five, and sends no mor
   expect(entities.reduce((sum, { failed }) => sum + failed, 0)).toBe(500);
 });
 
-it('names the scope that the key lacks, and needs no scope of reading', async () => {
+it('a load names the scope that the key lacks, and needs no scope of reading', async () => {
   await at.loader.write('suppliers.csv', 'externalId,name\nS-1,One\n');
   const { integration } = at.acme;
   const reading = openLoader({

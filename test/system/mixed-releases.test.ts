@@ -204,7 +204,7 @@ async function streamFacts(): Promise<object[]> {
 }
 
 describe('beside the release before', () => {
-  it('owners of both releases go on with failing endpoints where the owner of the other was', async () => {
+  it('owners of both releases continue the retry schedule of failing endpoints that the other release owned', async () => {
     const forth = await openTurns('forth');
     await untilHit(forth, 2);
     await system.roll('webhooks', 'present');
@@ -246,7 +246,7 @@ describe('beside the release before', () => {
       expect(lines.filter((line) => line.includes('differed and was changed'))).toEqual([]);
   });
 
-  it('listings by the integration in the subject are there once this release serves', async () => {
+  it('listings on subjects that end with the integration are answered once this release serves', async () => {
     const [own, other] = [world.caller(), world.caller()];
     await own.push('suppliers', [{ externalId: 'S', name: 'S' }]);
     const ask = async (noun: string): Promise<unknown> => {
@@ -296,7 +296,7 @@ describe('beside the release before', () => {
     expect(announced).toHaveLength(9);
   });
 
-  it('a push that does not come is announced once, one that a replica of either release took is not missed', async () => {
+  it('an overdue push is announced once, and no push that a replica of either release took counts as overdue', async () => {
     await system.start('catalog', 'present');
     for (const { integration, dueAt } of absent)
       await eventually(
@@ -320,7 +320,7 @@ describe('beside the release before', () => {
     await expectWhole(load);
   });
 
-  it('nor does the way back', async () => {
+  it('a roll back to the release before fails no request, and announces and delivers each push once', async () => {
     load = await startLoad();
     await load.untilPushed(15);
     for (const service of ['gateway', 'batches', 'catalog', 'webhooks'] as const) {

@@ -33,7 +33,7 @@ it.each<Service>(['gateway', 'catalog', 'batches', 'webhooks'])(
 );
 
 it.each(['nats', 'mongodb'] as const)(
-  'a start waits for %s, says so, and serves once it is back',
+  'a start logs that it waits for %s, and serves once the engine is back',
   async (name) => {
     const acme = openClient(stack);
     await acme.post('/suppliers', oneSupplier('before'));
@@ -62,7 +62,7 @@ it.each(['nats', 'mongodb'] as const)(
   },
 );
 
-it('requests of an unavailable service are answered 503, all others 200', async () => {
+it('requests to an unavailable service are answered 503, all other requests 200', async () => {
   const acme = openClient(stack);
   stack.hold('batches');
   await stack.kill('batches');

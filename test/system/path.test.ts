@@ -16,7 +16,7 @@ afterAll(async () => stack[Symbol.asyncDispose]());
 // Timeline: webhook, supplier, product, batch with a draft, listings, the same again, a change.
 // What this proves: the documented flow works from outside, to the key, through every service, and no other
 // integration sees anything of it.
-it('an integrator gets from a token to signed deliveries', async () => {
+it('an integrator with a token pushes, lists, registers a webhook and gets signed deliveries', async () => {
   const acme = openClient(stack);
   const bystander = openClient(stack);
   await using receiver = await openReceiver();

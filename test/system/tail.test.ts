@@ -81,7 +81,7 @@ it('npm run tail reports a durable consumer of the same name with other subjects
   const exited = once(child, 'exit');
   const [said] = (await once(child.stderr, 'data')) as [Buffer];
   expect(said.toString()).toBe(
-    `taken-${integration} is there already and reads events.${integration}.>: take another name, or leave out --integration.\n`,
+    `the consumer taken-${integration} exists and reads events.${integration}.>: choose another name, or omit --integration.\n`,
   );
   expect((await exited)[0]).toBe(1);
 });

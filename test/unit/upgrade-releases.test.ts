@@ -16,7 +16,7 @@ describe('an upgrade starts on the data set', () => {
     expect(chooseRelease(kept, of)).toBe(chosen);
   });
 
-  it('of no release, where all kept ones are newer', () => {
+  it('of no release where all kept data sets are newer', () => {
     expect(() => chooseRelease(['1.1.0'], '1.0.9')).toThrow('no data set is of 1.0.9');
   });
 

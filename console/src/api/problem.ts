@@ -12,7 +12,7 @@ export class Problem extends Error {
     this.retryAfterMs = retryAfterMs;
   }
 
-  /** Whether the same request may be answered later. */
+  /** Whether the same request may succeed later. */
   get passes(): boolean {
     return [0, 429, 502, 503, 504].includes(this.status);
   }

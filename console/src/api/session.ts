@@ -1,5 +1,5 @@
 // The session: the token or API key that the page sends with its requests. A person pastes it, or it comes in the URL's
-// fragment, which browsers do not send. The page removes it from the URL at once, and keeps it in sessionStorage alone.
+// fragment, which browsers do not send. The page removes the token from the URL immediately, and keeps it in sessionStorage alone.
 import { forgetLoads } from './kept-loads.ts';
 import { createStore } from '../store.ts';
 import type { TokenDescription } from './shapes.ts';

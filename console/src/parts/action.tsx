@@ -27,7 +27,7 @@ export interface ActionProps<T> {
 /** The same request is not sent again so soon after its answer: the second click of a double click does nothing. */
 const restMs = 1_200;
 
-/** How many requests of the actions in one dialog are unanswered: until none is, the dialog keeps its content. */
+/** How many requests of the actions in one dialog are unanswered: while there are any, the dialog keeps its content. */
 export const InFlight = createContext({ requests: 0 });
 
 type Outcome = { text: string; isGood: boolean } | undefined;

@@ -54,7 +54,7 @@ function stacked(parts: Bar['parts']): { kind: string; y: number; tall: number }
     });
 }
 
-/** Says what the colours of a plot mean. */
+/** The legend of a plot's colours. */
 export function Legend({ kinds }: { kinds: readonly (readonly [kind: string, words: string])[] }) {
   return (
     <ul class="legend">

@@ -1,5 +1,5 @@
 // Reads the event feed (`GET /events`) in one tab for all: a browser opens six connections to a host, and a long poll
-// in each tab would use them up. The tab with the Web Lock polls, and broadcasts what it reads. A hidden tab never
+// in each tab would use up these connections. The tab with the Web Lock polls, and broadcasts what it reads. A hidden tab never
 // polls.
 import { call } from '../api/call.ts';
 import { Problem } from '../api/problem.ts';
@@ -33,7 +33,7 @@ export const keptEventsMax = 500;
 export const rateSeconds = 60;
 const waitSeconds = 25;
 const begunBeforeMs = 60_000;
-/** The pause between two polls and between two drawings, because a busy feed answers each poll at once. */
+/** The pause between two polls and between two drawings, because a busy feed answers each poll immediately. */
 const betweenMs = 250;
 const withoutLocksMs = 5_000;
 const newsMs = 10_000;

@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'preact/hooks';
 
 const answeredMs = 1_000;
 
-/** Acts at once, and again a second later, when a receiver has probably answered what a click has sent. */
+/** Acts immediately, and again a second later, when a receiver has probably answered the delivery that a click has sent. */
 export function useNowAndSoon(act: () => void): () => void {
   const latest = useRef(act);
   latest.current = act;

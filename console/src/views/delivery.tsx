@@ -1,4 +1,4 @@
-// One event as one webhook got it: what was sent, what came back, and sending it again.
+// The view of one event at one webhook: the body of the delivery, the answers, and a button that sends the event again.
 import { get, post } from '../api/request.ts';
 import type { EventDelivery as Entity } from '../api/shapes.ts';
 import { Action } from '../parts/action.tsx';

@@ -181,7 +181,7 @@ const Status = ({ status }: { status: string }) => (
   <span class={`pill ${status === 'SYNCED' ? 'well' : ''}`}>{status}</span>
 );
 
-/** One record with all that is known of it. */
+/** One record with its fields, its runs and its status. */
 function Whole({ kind, record }: { kind: Kind; record: DetailedRecord }) {
   const { name, syncStatus, lastSyncedAt, internalId, externalId, details } = record;
   return (

@@ -36,7 +36,7 @@ const settingsOf = ({ url, events, details }: Webhook): Settings => ({
 
 export function Change({ path, webhook, onDone }: StepProps & { webhook: Webhook }) {
   const before = settingsOf(webhook);
-  // Only what the person has entered, so that it stays when the page loads a webhook that somebody else has changed meanwhile.
+  // Only what the person has entered, so that it stays when the page loads a webhook that another caller has changed meanwhile.
   const [entered, setEntered] = useState<Partial<Settings>>({});
   const settings = { ...before, ...entered };
   const begin = (): void => setEntered({});
@@ -131,7 +131,7 @@ function Extras({ settings, names, set }: ExtrasProps) {
           />
         )}
       </Field>
-      <Field label="Deliveries at once">
+      <Field label="Deliveries in flight">
         {(id) => (
           <input
             id={id}

@@ -26,7 +26,7 @@ export const webhookFields = {
   url: 'Address',
   events: 'Events',
   description: 'Description',
-  inFlightMax: 'Deliveries at once',
+  inFlightMax: 'Deliveries in flight',
   recover: 'Comes back by itself after failures',
   headers: 'Headers of each delivery',
 };

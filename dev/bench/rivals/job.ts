@@ -21,7 +21,7 @@ export interface Supplier {
   isEuOrigin?: boolean | null | undefined;
 }
 
-/** An item that was checked: either a supplier, or what is wrong with it. */
+/** A checked item: either a supplier, or the faults of the item. */
 export type Checked = { supplier: Supplier } | { externalId: string; error: string };
 
 type Fields = Omit<Supplier, 'externalId'>;
@@ -74,7 +74,7 @@ export async function openJob(): Promise<Job> {
     subjects: [`${settings.name}.events.>`],
     retention: RetentionPolicy.Limits,
   });
-  // The default of 5 s is too short for five hundred publishes at once on a busy machine.
+  // The default of 5 s is too short for five hundred concurrent publishes on a busy machine.
   const stream = jetstream(connection, { timeout: 30_000 });
 
   const publish = async (integration: string, { kind, data }: Event): Promise<void> => {

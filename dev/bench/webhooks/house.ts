@@ -30,7 +30,7 @@ export interface House extends AsyncDisposable {
   announce(count: number, batch?: number, integration?: string): Promise<void>;
   seen(): Promise<Seen[]>;
   forget(): Promise<void>;
-  /** Resolves when `count` different events have come to this path. */
+  /** Resolves when the receiver has got `count` different events at this path. */
   arrived(path: string, count: number, withinMs?: number): Promise<void>;
 }
 
@@ -101,7 +101,8 @@ export async function openHouse({ say, engines: force, signal }: HouseOptions): 
       for (;;) {
         const distinct = (await seen()).find((tally) => tally.path === path)?.distinct ?? 0;
         if (distinct >= count) return;
-        if (performance.now() > until) throw new Error(`${distinct} of ${count} came to ${path}`);
+        if (performance.now() > until)
+          throw new Error(`${distinct} of ${count} events were delivered to ${path}`);
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
     },

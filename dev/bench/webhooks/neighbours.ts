@@ -1,4 +1,4 @@
-// How much fifty endpoints that never answer delay the deliveries of a healthy one. And a thousand endpoints of one
+// How much fifty endpoints that never answer delay the deliveries of a healthy endpoint. And a thousand endpoints of one
 // integration: whether the time of fan-out grows linearly, and how much memory it takes.
 import { readFileSync } from 'node:fs';
 import { costTables, type Cost } from '../costs.ts';

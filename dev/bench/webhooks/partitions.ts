@@ -52,7 +52,7 @@ const withinMs = 120_000;
 async function until(holds: () => Promise<boolean>): Promise<void> {
   const endsAt = performance.now() + withinMs;
   while (!(await holds())) {
-    if (performance.now() > endsAt) throw new Error('what was announced is not delivered');
+    if (performance.now() > endsAt) throw new Error('not all announced events were delivered in time');
     await wait(pollMs);
   }
 }

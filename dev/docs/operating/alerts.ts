@@ -6,18 +6,18 @@ export interface Alert {
   /** One alert for each service where this depends on it. */
   expression: string | ((service: string) => string);
   for: string;
-  /** `critical`: integrators notice, or will. `warning`: they do not yet. */
+  /** `critical`: integrators notice the fault now or soon. `warning`: integrators do not notice it yet. */
   severity: 'critical' | 'warning';
-  /** What an operator does first. */
+  /** The first step of an operator. */
   advice: string;
 }
 
 const atGateway = 'service="gateway",subject!="GET /readyz"';
-/** Of each installation by itself: a loss in one must not be made up by another. */
+/** Compares each installation by itself: a gain in one must not hide a loss in another. */
 const sum = (vector: string): string => `sum by (namespace) (${vector})`;
 const p = (quantile: number, metric: string, window = '5m'): string =>
   `histogram_quantile(${quantile}, sum by (namespace, le) (rate(${metric}[${window}])))`;
-/** NaN, which is what a gauge has that cannot be read, is neither above nor below a limit, and differs from itself. */
+/** A gauge that cannot be read is NaN, which is neither above nor below a limit, and differs from itself. */
 const aboveOrUnreadable = (vector: string, limit: number): string =>
   `${vector} > ${limit} or ${vector} != ${vector}`;
 
@@ -113,7 +113,7 @@ export const alerts: readonly Alert[] = [
     for: '1m',
     severity: 'warning',
     advice:
-      'ops integrations --problems names the integrations: tell them that their job stopped. Many together: see the way in to the gateway.',
+      'ops integrations --problems names the integrations: tell them that their job stopped. If many are overdue, see the proxy before the gateway.',
   },
   {
     title: 'Events do not go out',
@@ -153,7 +153,8 @@ export const alerts: readonly Alert[] = [
       `${sum('increase(webhook_disabled_total{reason="failures"}[1h])')} > 10`,
     for: '10m',
     severity: 'critical',
-    advice: 'See DNS, the firewall and the egress proxy; integrators replay what disabled endpoints missed.',
+    advice:
+      'See DNS, the firewall and the egress proxy; integrators replay the events that disabled endpoints missed.',
   },
   {
     title: 'A stream is in danger',
@@ -169,7 +170,7 @@ export const alerts: readonly Alert[] = [
     for: '1m',
     severity: 'warning',
     advice:
-      'At the rate of the last day the stream is full within two days, and takes no events then: `ops streams` says by which limit. Raise that, or lower EVENTS_KEEP_DAYS. Without a value: NATS does not say.',
+      'At the rate of the last day the stream is full within two days, and takes no events then: `ops streams` says by which limit. Raise that limit, or lower EVENTS_KEEP_DAYS. Without a value: NATS does not say.',
   },
   {
     title: 'A stream was created again',
@@ -177,8 +178,7 @@ export const alerts: readonly Alert[] = [
       'max by (namespace, stream) (sync_stream_made_seconds) > max by (namespace, stream) (sync_stream_made_seconds offset 1h)',
     for: '0m',
     severity: 'critical',
-    advice:
-      'Its messages are lost: "Backup and restore" of docs/operating.md says what that means, and what to do.',
+    advice: 'Its messages are lost: "Backup and restore" of docs/operating.md says what to do.',
   },
   {
     title: 'A setting is forgotten',
@@ -200,7 +200,7 @@ export const alerts: readonly Alert[] = [
     for: '1m',
     severity: 'warning',
     advice:
-      'Others took the partitions of this living replica, as it was silent: give webhooks more processors, or see its way to NATS.',
+      'Other replicas took partitions of this living replica, as it was silent: give webhooks more processors, or see its way to NATS.',
   },
   {
     title: 'A rollout does not end',

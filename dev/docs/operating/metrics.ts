@@ -25,7 +25,7 @@ const ofRequests: readonly MetricRow[] = [
   },
   {
     metrics: [counter('sync_request_errors_total', 'subject', 'outcome')],
-    says: 'Those with 5xx. `unavailable`: an engine or service is away or busy.',
+    says: 'Requests answered 5xx. `unavailable`: an engine or service is away or busy.',
   },
   {
     metrics: [histogram('sync_request_seconds', 'subject')],
@@ -41,7 +41,7 @@ const ofRequests: readonly MetricRow[] = [
   },
   {
     metrics: [gauge('gateway_answer_bytes'), gauge('gateway_answers_waiting')],
-    says: 'Bytes of answers that callers have not read, and requests that wait for that.',
+    says: 'Bytes of answers that callers have not read, and requests that wait for these callers.',
   },
 ];
 
@@ -87,7 +87,7 @@ const ofWebhooks: readonly MetricRow[] = [
   },
   {
     metrics: [gauge('webhook_behind'), gauge('webhook_behind_seconds')],
-    says: 'Endpoints of this replica that are behind the log, and how long the longest has been so. High for long: slow or failing receivers.',
+    says: 'Endpoints of this replica that are behind the log, and the longest time that one has been behind. High for long: slow or failing receivers.',
   },
   {
     metrics: [counter('webhook_lost_total')],
@@ -103,11 +103,11 @@ const ofWebhooks: readonly MetricRow[] = [
   },
   {
     metrics: [counter('webhook_partitions_lost_total'), gauge('webhook_silence_seconds')],
-    says: 'Partitions that others took from this living replica, and after which silence they do: 2.5 s, and 20 s within 10 min of such a takeover.',
+    says: 'Partitions that other replicas took from this living replica, and the silence after which they do: 2.5 s, and 20 s within 10 min of such a takeover.',
   },
   {
     metrics: [counter('webhook_disabled_total', 'reason'), gauge('webhook_endpoints_disabled')],
-    says: 'Webhooks disabled, by `failures`, `gone` or `manual`; how many are now, over all replicas, so take `max` (`NaN` while MongoDB is away).',
+    says: 'Webhooks disabled, by `failures`, `gone` or `manual`; how many are disabled now, over all replicas, so take `max` (`NaN` while MongoDB is away).',
   },
   {
     metrics: [
@@ -126,7 +126,7 @@ const ofStreams: readonly MetricRow[] = [
   },
   {
     metrics: [gauge('sync_stream_has_leader', 'stream')],
-    says: '0 while a stream has no leader, and takes nothing.',
+    says: '0 while a stream has no leader, and so takes no message.',
   },
   {
     metrics: [gauge('sync_stream_full_seconds', 'stream')],
@@ -134,7 +134,7 @@ const ofStreams: readonly MetricRow[] = [
   },
   {
     metrics: [gauge('sync_stream_made_seconds', 'stream')],
-    says: 'When a stream was created. A later time than before: its messages are lost.',
+    says: 'When a stream was created. If the time rises, its earlier messages are lost.',
   },
   {
     metrics: [gauge('sync_stream_differs', 'stream')],
@@ -157,7 +157,7 @@ const ofProcesses: readonly MetricRow[] = [
   },
   {
     metrics: [gauge('sync_build_info', 'version', 'revision')],
-    says: '1, with the release and the commit of this replica. Two of them for long: a rollout that does not end.',
+    says: '1, with the release and the commit of this replica. Two values for long mean a rollout that does not end.',
   },
 ];
 

@@ -10,14 +10,14 @@ const shownMax = 10;
 
 export interface Findings {
   differences: number;
-  /** The first ten, as text. */
+  /** The first ten differences, as text. */
   shown: string[];
 }
 
 /** The ids that rows of a kind name. */
 interface Named {
   ids: Set<string>;
-  /** How many of them the service has, as far as their first rows say. */
+  /** How many of these ids the service has, by the outcomes of their first rows. */
   stored: number;
 }
 

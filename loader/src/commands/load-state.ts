@@ -1,4 +1,4 @@
-// The state of a load as it begins: a new one, or the one that an interrupted load has left.
+// The state at the begin of a load: a new state, or the state that an interrupted load has left.
 import { dirname, resolve } from 'node:path';
 import { Stop } from '../core/exit.ts';
 import { hashOf } from '../platform/node.ts';
@@ -79,7 +79,7 @@ async function refuseOutside(state: LoadState, { rejects, results }: StateValues
   }
 }
 
-/** What a new load says of an interrupted one, whose place it takes. */
+/** The message of a new load that replaces the state of an interrupted load. */
 export function insteadOf(before: LoadState | undefined): string {
   if (before === undefined || before.phase === 'finished') return '';
   const left = before.files.map((file) => `${placeOf(file)} (row ${file.row})`).join(', ');

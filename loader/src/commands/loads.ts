@@ -151,7 +151,7 @@ async function meetIntegration({ url, client }: Connection, state: LoadState, is
   );
 }
 
-/** Before the first push: a load that then fails is one that did not come. */
+/** Sets expectations before the first push, so that a load that fails later is reported as overdue. */
 async function expectEvery(everyHours: number, { client }: Connection, { files }: LoadState): Promise<void> {
   const kinds = new Set(files.map(({ kind }) => kind));
   const expected = Object.fromEntries([...kinds].map((kind) => [kind, { everyHours }]));
@@ -212,7 +212,7 @@ async function carryOut(how: CarryingOut): Promise<ExitCode> {
     await loading.save().catch(() => undefined);
   }
   progress.clear();
-  // Where the plan has stopped, what it would have found is not known.
+  // If the plan has stopped, the remaining differences are not known.
   const findings =
     stopped === undefined ? await comparison?.end(how.connection.client, context.interrupt) : undefined;
   const summary = summarize(state, loading.reasons, (Date.now() - begunAt) / 1_000);
@@ -227,7 +227,7 @@ async function carryOut(how: CarryingOut): Promise<ExitCode> {
   return isWhole ? exitCodes.all : exitCodes.rejected;
 }
 
-/** 3 says that nothing was stored. */
+/** Exit code 3 says that no row was stored. */
 function truthful(stop: Stop, hasStored: boolean, folder: string | undefined): Stop {
   if (!hasStored || stop.exitCode !== exitCodes.stopped) return stop;
   const hint = folder === undefined ? 'load it once more' : 'load --resume goes on';

@@ -37,7 +37,7 @@ export async function lockFolder(folder: string, work: string): Promise<AsyncDis
     const lock = await create(folder, own, work);
     if (lock === undefined) continue;
     const numbers = await numbersIn(folder);
-    // A higher number means that the one before was judged by what it was long ago.
+    // If a lock with a higher number exists, the lock before it was judged by outdated facts.
     const isLast = numbers.at(-1) === own;
     for (const number of numbers) if (number < own) await rm(pathOf(folder, number), { force: true });
     if (isLast) return lock;
@@ -65,7 +65,7 @@ async function create(folder: string, number: number, work: string): Promise<Asy
   await file.writeFile(JSON.stringify(holder));
   const alive = setInterval(() => {
     const now = new Date();
-    // A time that could not be set is set by the next turn.
+    // If the time could not be set, the next turn sets it.
     void file.utimes(now, now).catch(() => undefined);
   }, aliveEveryMs).unref();
   return {

@@ -8,7 +8,7 @@ import { planUnchecked } from '../core/sending/push.ts';
 import type { Entry, Found } from './answer.ts';
 import { lookAtWebhook, lookAtWebhooks } from './webhooks.ts';
 
-/** What tools may call. */
+/** The calls of the client that tools may make. */
 export type Reading = Pick<Client, 'plan' | 'pages' | 'runs' | 'run' | 'poll'> & {
   webhooks: Pick<Client['webhooks'], 'list' | 'get' | 'deliveries' | 'delivery'>;
 };

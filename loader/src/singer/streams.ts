@@ -17,7 +17,7 @@ export interface Stream {
   rejectedIds: string[];
 }
 
-/** `rules` are the settings of the stream. */
+/** Opens a stream; `rules` are the settings of the stream. */
 export function openStream(name: string, properties: readonly string[], rules: Rules): Stream {
   const kind = rules.kind ?? kindOf(name);
   const { bound } = bindColumns(properties, { ...rules, kind }, `stream ${name}`);

@@ -71,10 +71,10 @@ export function whenAnswered(upstream: Upstream, hasKeys: () => boolean, served:
   const answers = (service: ServiceName): Promise<boolean> =>
     upstream.request(healthSubject(service), { timeoutMs: answerWithinMs, repeatable: true }).then(
       () => true,
-      // A failure that a service has sent has no cause, and one of the way there has.
+      // A failure that a service has sent has no cause; a failure to reach the service has a cause.
       (error: unknown) => error instanceof Failure && error.cause === undefined && upstream.connected,
     );
-  // A replica that still starts tells notes, and answers no request.
+  // A replica that is still starting sends notes, and answers no other request.
   const isHeard = async (service: ServiceName): Promise<boolean> =>
     (await answers(service)) || (await notesOf(service, upstream)).length > 0;
   const hasAnswer = async (): Promise<boolean> => {

@@ -9,7 +9,7 @@ interface Site {
   path: string;
   read: (name: string) => Buffer;
   pageHeaders: Readonly<Record<string, string>>;
-  /** `Cache-Control` of its files. */
+  /** The `Cache-Control` of the site's files. */
   kept: string;
 }
 

@@ -31,7 +31,7 @@ export interface Caller {
   stop: Stop;
 }
 
-/** Ends the command at once, whatever the command is waiting for. */
+/** Ends the command immediately, also while it waits for an engine. */
 export type Stop = (refusal: Refusal) => void;
 
 /** The arguments do not fit the command: run.ts prints the message and the command's help. */

@@ -174,7 +174,7 @@ function beginOf(since: string): ConsumerBegin {
   return { time };
 }
 
-/** A sequence that the stream does not have yet is refused; a beginning that is gone is said. */
+/** A sequence that the stream does not have yet is refused; a beginning whose messages have expired is reported. */
 async function checkBegin(bus: Bus, deliver: ConsumerBegin, output: Output): Promise<void> {
   if (typeof deliver === 'string') return;
   const { firstSequence, lastSequence } = await bus.streamFacts(eventsStream);

@@ -162,7 +162,7 @@ function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop:
   const forgetErased = openErasing(endpoints, attemptLog.forgetAnswers);
   const intake = openTake(options, integrations, metrics);
   const take = async (batches: readonly LoggedBatch[]): Promise<void> => {
-    // Before the floor may pass the batches: the owner after a killed one takes them again.
+    // Before the floor may pass the batches: after a kill, the next owner reads these batches again.
     await retryUntilStop('removing the answers of receivers', () => forgetErased(batches));
     await intake(batches);
   };

@@ -52,7 +52,7 @@ export interface EventBatch {
   /** The only endpoint that gets the batch, in a replay; undefined for a batch that every endpoint may get. */
   endpointId: string | undefined;
   events(): { id: string; body: Uint8Array }[];
-  /** The same events as lines of text; `asText` makes text of bytes. */
+  /** The events of the batch as lines of text; `asText` decodes bytes. */
   lines(asText: (bytes: Uint8Array) => string): EventLine[];
 }
 
@@ -65,7 +65,7 @@ export interface EventLine {
   rest: string;
 }
 
-/** Of one batch. A character has three bytes at most, so a batch is far below `max_payload` of nats-server. */
+/** The most characters of one batch. A character has three bytes at most, so a batch is far below `max_payload`. */
 const charactersMax = 192 * 1024;
 
 /** The part of the bus that this file needs. */

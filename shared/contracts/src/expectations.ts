@@ -25,7 +25,7 @@ export const everyHours = Type.Integer({
   description: 'Within how many hours after a push the next push of the kind is expected',
 });
 
-/** An object, or null where nothing is expected. */
+/** The schema of an expectation; null for a kind without an expectation. */
 const orNull = <Value>(properties: Record<string, object>, description: string) =>
   Type.Unsafe<Value | null>({
     type: ['object', 'null'],
@@ -42,7 +42,7 @@ export const SetExpectations = Type.Partial(
     ofKinds(
       orNull<{ everyHours: number }>(
         { everyHours },
-        'What to expect of the kind; null ends the expectation, and a kind that is left out stays as it is',
+        'How often pushes of the kind are expected; null ends the expectation, and an absent kind stays as it is',
       ),
     ),
   ),
@@ -78,7 +78,7 @@ export const Expectations = Type.Object(
         dueAt,
         isOverdue: Type.Boolean({ description: 'Whether `dueAt` has passed without a push' }),
       },
-      'What is expected of the kind; null if nothing is',
+      'How often pushes of the kind are expected; null without an expectation',
     ),
   ),
   { title: 'Expectations' },

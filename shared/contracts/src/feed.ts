@@ -29,7 +29,7 @@ export const EventPage = Type.Object(
   {
     events: Type.Array(FeedEvent, { description: 'In their order in the stream; may be empty' }),
     next: Type.String({
-      description: 'The `after` of your next call, which begins behind what was looked at',
+      description: 'The `after` of your next call, which begins behind the events that were looked at',
     }),
     more: Type.Boolean({ description: 'Whether the stream already has further events to look at' }),
   },

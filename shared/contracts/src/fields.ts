@@ -66,7 +66,7 @@ export const optionalText = (description: string, maxLength: number = textCharac
     'x-expected': `a string of at most ${maxLength} characters, without NUL or lone surrogates`,
   });
 
-/** A text that one cannot mistake for another: no blanks, no control characters. */
+/** A text without blanks and control characters, so that two different texts never look equal. */
 export const optionalNumberText = (description: string, maxLength: number) =>
   optionalString({
     maxLength,

@@ -2,13 +2,13 @@
 
 export const limits = {
   itemsPerPushMax: 500,
-  /** Of a text in an item, unless its field has a limit of its own. */
+  /** The length of a text in an item, unless its field has a limit of its own. */
   textCharactersMax: 500,
   addressCharactersMax: 1_000,
   unitCharactersMax: 32,
-  /** Of each number of a due-diligence statement. */
+  /** The length of each number of a due-diligence statement. */
   ddsNumberCharactersMax: 50,
-  /** Of an `externalId`, and of a field that names the `externalId` of another record. */
+  /** The length of an `externalId`, and of a field that names the `externalId` of another record. */
   identifierCharactersMax: 255,
   /** How many texts a list field may have: a listing reads a hundred records at a time, so no record may be huge. */
   textsMax: 100,
@@ -17,7 +17,7 @@ export const limits = {
   pageSizeMax: 100,
   /** How many records one listing may ask for by their ids. */
   idsListedMax: 100,
-  /** Of a page of a listing with `details=true`. */
+  /** The bytes of a page of a listing with `details=true`. */
   detailsBytesMax: 4 * 1024 * 1024,
   bodyBytesDefault: 5 * 1024 * 1024,
   /** How deep arrays and objects in a body may be nested. A certification needs 4: body, array, item, array. */
@@ -28,12 +28,12 @@ export const limits = {
    * parser most of its time and memory.
    */
   bodyStructureMax: 205_000,
-  /** The same for a body without items: a webhook, a replay, expectations. */
+  /** How deep arrays and objects may be nested in a body without items: a webhook, a replay, expectations. */
   otherBodyStructureMax: 10_000,
   deliveryDeadlineMs: 10_000,
   failuresBeforeDisabling: 10,
   runsKeptDays: 7,
-  /** Of the id of a client in a question for its runs. */
+  /** The length of a client's id in a query for the runs of that client. */
   clientCharactersMax: 256,
   /** The longest time between two pushes that an expectation may have: 31 days. */
   expectedHoursMax: 744,

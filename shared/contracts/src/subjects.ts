@@ -30,7 +30,7 @@ export const subjects = {
   batchesList: 'svc.batches.batches.list',
   ddsList: 'svc.batches.dds.list',
   batchesRunsList: 'svc.batches.runs.list',
-  /** As `batchesRunsList`. A catalog of release 1.1.0 asks it for pushes with a filter. */
+  /** Answers like `batchesRunsList`; a catalog of release 1.1.0 asks on this subject for pushes with a filter. */
   batchesRunsFind: 'svc.batches.runs.find',
   batchesRunsGet: 'svc.batches.runs.get',
   batchesRunsUnannounced: 'svc.batches.runs.unannounced',

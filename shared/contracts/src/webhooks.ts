@@ -52,7 +52,7 @@ const settings = {
       minimum: 1,
       maximum: limits.webhookInFlightMax,
       default: limits.webhookInFlightDefault,
-      description: 'How many deliveries may be under way at once, over all replicas; 1: one at a time',
+      description: 'How many deliveries may be in flight concurrently, over all replicas; 1: one at a time',
     }),
   ),
 };
@@ -233,7 +233,7 @@ const DrillCheck = Type.Object(
 );
 export type DrillCheck = Static<typeof DrillCheck>;
 
-/** How a receiver took deliveries that it must take, and others that it must refuse. */
+/** The result of a drill: which right deliveries the receiver accepted, and which forged deliveries it refused. */
 export const DrillResult = Type.Object(
   { passed: Type.Boolean({ description: 'Whether each check passed' }), checks: Type.Array(DrillCheck) },
   { title: 'DrillResult' },

@@ -1,6 +1,6 @@
 // Which engines a process needs, whether each is up, and whether the process has served. `GET /ready` on the port of the metrics
 // is 503 until the process has served once, and 200 from then on: a rollout must stop at a replica that cannot serve, but an
-// engine that goes away later must take no replica out of service. The gauges tell of that engine.
+// engine that goes away later must take no replica out of service. The gauges show that engine as down.
 import { Gauge, type Registry } from 'prom-client';
 
 /** By name: whether the engine is up; undefined while the process has not asked it yet. */
@@ -17,7 +17,7 @@ export type EngineWatch = ReturnType<typeof openEngineWatch>;
 
 const startMs = 1_000;
 
-/** In words, for what else a start waits. */
+/** Notes in words another reason why the start waits. */
 type Awaited = () => string | undefined;
 
 const nothing: Awaited = () => undefined;
@@ -56,7 +56,7 @@ export function openEngineWatch(registry: Registry) {
       engines = named;
       step = awaited;
     },
-    /** The process serves. */
+    /** Notes that the process has served once. */
     served: (): void => {
       hasServed = true;
     },

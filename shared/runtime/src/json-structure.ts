@@ -6,7 +6,7 @@ import { jsonSigns } from './json-signs.ts';
 
 const { bodyDepthMax } = limits;
 
-// Constants of this file: a loop over bytes reads imported ones half as fast again.
+// Copied into constants of this file, because a loop over bytes reads imported constants more slowly.
 const { quote, backslash, comma, colon, brace, bracket, braceEnd, bracketEnd } = jsonSigns;
 
 /** Counts the keys of a text. Throws a `Failure` for a text beyond the limits. */

@@ -40,7 +40,8 @@ export async function runProcess(name: string, start: Start, options: LifeOption
   const log = openLog({ service: name, level: logLevel() });
   const end = listenForTheEnd(log);
   const misspelt = settings === undefined ? [] : nearNames(settings, process.env);
-  if (misspelt.length > 0) log.warn({ misspelt }, 'variables are nearly settings');
+  if (misspelt.length > 0)
+    log.warn({ misspelt }, 'variables are ignored whose names nearly are those of settings');
   const begin = (stopping: AbortSignal): Promise<AsyncDisposable> =>
     retry(() => start(stopping), {
       mayRetry(error) {
@@ -100,7 +101,7 @@ async function graceAfter(signal: AbortSignal, graceMs: number): Promise<undefin
 
 async function within(limitMs: number, release: PromiseLike<void>): Promise<void> {
   const overrun = wait(limitMs).then(() => {
-    throw new Error(`not released within ${limitMs / 1_000} s`);
+    throw new Error(`the resources of the process were not released within ${limitMs / 1_000} s`);
   });
   await Promise.race([release, overrun]);
 }

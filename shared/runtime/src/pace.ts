@@ -1,5 +1,5 @@
 // Yields to the event loop in long work: a request that takes a millisecond must not wait until the five hundred records of a
-// push are checked, encoded and announced. So long work runs in chunks, and each turn of the event loop runs one chunk, of
+// push are checked, encoded and announced. So long work runs in chunks, and each turn of the event loop runs one chunk of
 // whichever push. The process handles network input between chunks. Short work never yields.
 
 /** Work on so many items takes a millisecond or two at most. */

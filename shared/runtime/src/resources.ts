@@ -87,7 +87,7 @@ export async function openResources(options: ResourcesOptions) {
     metrics,
     store,
     bus,
-    /** The process serves, if MongoDB lets it read and write. */
+    /** Notes that the process has served once, if MongoDB allows its reads and writes. */
     served: async (): Promise<void> => {
       await proof.prove();
       metrics.engines.served();
@@ -95,7 +95,7 @@ export async function openResources(options: ResourcesOptions) {
     proof,
     /** Undefined if tracing is off. */
     tracing,
-    /** The service has notes of its own for `/readyz`. */
+    /** Adds notes of the service itself for `/readyz`. */
     addNotes: (read: () => readonly string[]): void => void others.add(read),
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };

@@ -1,13 +1,14 @@
 // The newest warnings and the newest errors of this process, for `GET /log` on the port of the metrics. A log rotation drops the oldest
-// lines, and so a flood of ordinary lines drops errors there. Here it drops none, and a flood of warnings drops no error.
+// lines, so a flood of ordinary lines drops errors there. This memory keeps no ordinary lines, and has separate limits for warnings and
+// errors.
 
-/** Of one level. */
+/** The newest lines of one level. */
 const bytesMax = 256 * 1_024;
 
 interface Kept {
   /** How each line of the level begins. */
   head: string;
-  /** Each with its number among all lines that were kept. */
+  /** Each line with its number among all kept lines. */
   lines: { number: number; line: string }[];
   bytes: number;
 }

@@ -66,7 +66,7 @@ export interface RecordServiceDeps {
   onCommand?: ResourcesOptions['onCommand'];
 }
 
-/** What a service has to open its handlers with. */
+/** The parts with which a service opens its handlers. */
 export interface RecordServiceParts {
   store: Store;
   bus: Bus;
@@ -75,7 +75,7 @@ export interface RecordServiceParts {
   now: Clock;
   onStage: (stage: Stage) => Promise<void>;
   openKinds: (kinds: readonly Kind[]) => Promise<Sync>;
-  /** Ends what the service has started, before NATS and MongoDB are closed. */
+  /** Ends the background work of the service, before NATS and MongoDB are closed. */
   use: <Resource extends AsyncDisposable>(resource: Resource) => Resource;
 }
 
@@ -159,7 +159,7 @@ async function openSync(options: EngineOptions) {
   const runs = openRuns(store, names.journal, [...engines.keys()]);
   const engineOf = (kind: Kind): KindEngine => {
     const of = engines.get(kind.entityType);
-    if (of === undefined) throw new Error(`${service} was not opened for ${kind.plural}`);
+    if (of === undefined) throw new Error(`the service ${service} does not store ${kind.plural}`);
     return of;
   };
   const ofKind =
@@ -174,7 +174,7 @@ async function openSync(options: EngineOptions) {
     pushSemaphore: engine.semaphore,
     /** Answers pushes of the kind. */
     push: ofKind(push),
-    /** Answers plans: what a push of the kind would be answered with. */
+    /** Answers a plan with the answer that a push of the kind would get. */
     plan: ofKind(plan),
     /** Archives or erases records of the kind. */
     changeStatus: (kind: Kind, action: StatusChange): BusHandler => ofKind(changeStatus(action))(kind),

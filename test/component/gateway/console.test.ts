@@ -141,7 +141,7 @@ const ask = (key?: string): Promise<Response> =>
 const described = async (key: string): Promise<unknown> => (await ask(key)).json();
 
 describe('/token', () => {
-  it('returns the integration, the scopes and the end of a token', async () => {
+  it('returns the integration, the scopes and the expiry time of a token', async () => {
     const exp = Math.floor(Date.now() / 1_000) + 600;
     expect(await described(token({ integration_id: 'other', scope: 'a b', exp }))).toEqual({
       integrationId: 'other',
@@ -150,11 +150,11 @@ describe('/token', () => {
     });
   });
 
-  it('needs no scope', async () => {
+  it('answers a token without any scope', async () => {
     expect(await described(token({ scope: undefined }))).toMatchObject({ scopes: [] });
   });
 
-  it('returns the same for a key, with null for a key that does not end', async () => {
+  it('returns the same fields for a key; the expiry time is null for a key without one', async () => {
     expect(await described(endless.secret)).toEqual({
       integrationId: 'acme',
       scopes: ['integration:syncs:read'],
@@ -163,7 +163,7 @@ describe('/token', () => {
     expect(await described(ending.secret)).toMatchObject({ expiresAt: '2099-01-01T00:00:00.000Z' });
   });
 
-  it('returns the end of a token that a key has fetched', async () => {
+  it('returns the expiry time of a token that was fetched with a key', async () => {
     const form = new URLSearchParams({
       grant_type: 'client_credentials',
       client_id: 'endless',

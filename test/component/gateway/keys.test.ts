@@ -317,7 +317,7 @@ describe('a file that becomes wrong', () => {
     },
   );
 
-  it('each further wrong content is one more log line', async () => {
+  it('each change to another wrong content writes one log line', async () => {
     await using file = await clientsFile(clients);
     await using gateway = await openReadyGateway(natsUrl, { AUTH_CLIENTS_FILE: file.path }, often);
     for (let wrong = 1; wrong <= 5; wrong += 1) {

@@ -178,7 +178,7 @@ describe('unfinished bodies', () => {
     expect((await asking.answer()).status).toBe(200);
   });
 
-  it('that come too slowly are answered 408 while other bodies wait, and are read otherwise', async () => {
+  it('that come too slowly are answered 408 while other bodies wait for memory, and are read while no body waits', async () => {
     const lookEveryMs = 40;
     gateway = await open({ patienceMs: longMs }, lookEveryMs);
     const slow = await beginMany(4);

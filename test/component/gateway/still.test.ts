@@ -49,7 +49,7 @@ it('the gateway closes the connection of a client that does not read its answer'
   expect(await eventually(countConnections, (count) => count === 0)).toBe(0);
 });
 
-it('the gateway accepts a push whose body is slow but goes on', async () => {
+it('the gateway accepts a push whose body arrives slowly without a pause', async () => {
   await listen(3_000);
   using connection = await openRaw(port);
   // All of them together take longer than the connection may be still.

@@ -106,7 +106,7 @@ it('a stopping gateway answers /readyz with 503 on a kept connection', async () 
   await stopped;
 });
 
-it('a stopping gateway answers what a caller has just sent on a kept connection, and closes it', async () => {
+it('a stopping gateway answers a request that has just arrived on a kept connection, and closes the connection', async () => {
   await gateway[Symbol.asyncDispose]();
   gateway = await openGateway(natsUrl, {}, { lastRequestsMs: 4_000 });
   using connection = await openRaw(gateway.port);

@@ -202,7 +202,7 @@ describe('a token', () => {
     expect((await connection.answer()).status).toBe(200);
   });
 
-  it('is fetched with a form of 8 KiB, and not with a byte more', async () => {
+  it('is fetched with a form of 8 KiB, and refused to a form of one byte more', async () => {
     const rest = `${new URLSearchParams(inForm()).toString()}&padding=`;
     const form = rest.padEnd(8 * 1_024, 'x');
     await fetchToken(form);
@@ -434,7 +434,7 @@ describe('refusals of the token endpoint', () => {
   });
 
   it.each(['client_id=erp', `client_secret=${erp.secret}`, 'grant_type=client_credentials', 'x'])(
-    'a query, as %s',
+    'a query in the URL, as %s',
     async (query) => {
       const answer = await ask(inForm(), {}, gateway, `/oauth/token?${query}`);
       await expectRefusal(answer, 400, 'invalid_request');

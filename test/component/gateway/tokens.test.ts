@@ -32,7 +32,7 @@ const claims = (changed: Record<string, unknown> = {}) => goodClaims({ ...home, 
 const good = () => signHs256(claims());
 const [goodHeader = '', , goodSignature = ''] = signHs256(claims()).split('.');
 
-describe('good tokens', () => {
+describe('valid tokens are accepted', () => {
   it.each<[string, () => string]>([
     ['signed with HS256', good],
     ['with scopes as an array', () => signHs256(claims({ scope: ['integration:suppliers:read'] }))],
@@ -62,7 +62,7 @@ describe('good tokens', () => {
     expect((await list(`Bearer ${make()}`)).status).toBe(200);
   });
 
-  it('in any spelling of the scheme', async () => {
+  it('whatever case the scheme Bearer has', async () => {
     for (const scheme of ['Bearer', 'bearer', 'BEARER'])
       expect((await list(`${scheme} ${good()}`)).status).toBe(200);
   });

@@ -50,7 +50,7 @@ async function loadFile(name: string, content: string | Buffer, ...options: stri
 
 const good = 'externalId;name\nS-1;One\n';
 
-it('a load ends with 1 where the service does not answer', async () => {
+it('a load ends with exit code 1 where the service does not answer', async () => {
   const said = await loadFile('suppliers.csv', good);
   expect(said).toMatchObject({ code: 1, err: expect.stringContaining('http://127.0.0.1:1 does not answer') });
   expect(said.err).toContain('suppliers.csv: suppliers, 1 row; utf-8; ";" between columns');
@@ -364,7 +364,7 @@ it('a load waits for the rate limit before it reports that the service does not 
   expect(said).toMatchObject({ code: 3, err: expect.stringContaining('403: the key lacks the scope') });
 });
 
-it('a load ends with 1 where the disk is full', async () => {
+it('a load ends with exit code 1 where the disk is full', async () => {
   await using full = await open('/dev/full', 'w');
   const main = resolve(import.meta.dirname, '../../../loader/src/main.ts');
   const child = spawn(process.execPath, [main, '--help'], { stdio: ['ignore', full.fd, 'pipe'] });

@@ -270,7 +270,7 @@ it('a load sends full pushes where the service takes few concurrent pushes', asy
   expect(sent.slice(0, -1).filter((names) => names.length < 500)).toEqual([]);
 });
 
-it('an interrupted load sends no more, and knows its acknowledged rows', async () => {
+it('an interrupted load sends no further push, and saves which rows are acknowledged', async () => {
   const state = stateOf();
   const rows = Array.from({ length: 5_000 }, (_, index) => row(index + 1, `P-${index}`, `n${index}`));
   const interrupt = new AbortController();
@@ -295,7 +295,7 @@ it('an interrupted load sends no more, and knows its acknowledged rows', async (
   expect(state.files[0]).toMatchObject({ row: 1_500, counts: { created: 1_500 } });
 });
 
-it('a load counts no row as written where the disk is full', async () => {
+it('a load saves no state where the disk is full, so that no unwritten row counts as written', async () => {
   // Linux has a device that is always full.
   const state = { ...stateOf(), results: { path: '/dev/full', bytes: 0 } };
   const stateFolder = join(folder.path, 'state');
@@ -345,7 +345,7 @@ it('a load writes the header of rejects once, whenever it ends', async () => {
   expect(files[0]?.rejects?.bytes).toBe(text.length);
 });
 
-it('a resumed load ignores a deferred row that is not in its state, and sends that row again', async () => {
+it('a resumed load ignores a deferred row beyond its saved state, and sends the row again', async () => {
   const rows = Array.from({ length: 600 }, (_, index) => row(index + 1, `P-${index + 1}`, `n${index + 1}`));
   const begun: string[][] = [];
   const lacking = answering(begun, (name) => name === 'n1' || name === 'n550');

@@ -43,7 +43,7 @@ async function read(
 }
 
 describe('a workbook', () => {
-  it('of openpyxl: days from 1904, runs of text, gaps, a formula that was not calculated, a hidden sheet', async () => {
+  it('of openpyxl is read: days from 1904, runs of text, gaps, a formula that was not calculated, a hidden sheet', async () => {
     const path = written('openpyxl.xlsx');
     expect((await sheetsOf(path)).map(({ name, isHidden }) => [name, isHidden])).toEqual([
       ['Suppliers & more', false],
@@ -61,7 +61,7 @@ describe('a workbook', () => {
     });
   });
 
-  it('of XlsxWriter, with 64-bit numbers: results of formulas, errors, escapes', async () => {
+  it('of XlsxWriter with 64-bit numbers is read: results of formulas, errors, escapes', async () => {
     expect(await rowsOf(written('xlsxwriter.xlsx'), 'Batches')).toEqual({
       1: ['externalId', 'quantity', 'receivedDate', 'ok', 'name'],
       2: ['0042', 1250.5, day('2026-03-31'), false, '_x0041_ <&> 日本 😀'],
@@ -69,7 +69,7 @@ describe('a workbook', () => {
     });
   });
 
-  it.each(['sheetjs.xlsx', 'exceljs.xlsx'])('of a JavaScript library: %s', async (name) => {
+  it.each(['sheetjs.xlsx', 'exceljs.xlsx'])('of a JavaScript library is read: %s', async (name) => {
     expect(await rowsOf(written(name), 'Suppliers')).toEqual({
       1: ['externalId', 'name', 'since'],
       2: ['S-1', 'Eins', day('2026-03-31')],
@@ -77,7 +77,7 @@ describe('a workbook', () => {
     });
   });
 
-  it.each([{ is64: true }, { isStored: true }, {}])('in a zip with %o', async (how) => {
+  it.each([{ is64: true }, { isStored: true }, {}])('in a zip file with %o is read', async (how) => {
     expect(await read('<row><c><v>7</v></c></row>', how)).toEqual({ 1: [7] });
   });
 
@@ -91,7 +91,7 @@ describe('a workbook', () => {
 });
 
 describe('cells', () => {
-  it('without a reference follow each other', async () => {
+  it('without a cell reference belong to successive columns', async () => {
     const rows =
       '<row><c><v>1</v></c><c r="D1"><v>2</v></c><c><v>3</v></c></row><row/><row><c><v>4</v></c></row>';
     expect(await read(rows)).toEqual({ 1: [1, null, null, 2, 3], 3: [4] });
@@ -112,7 +112,7 @@ describe('cells', () => {
     });
   });
 
-  it('are days only by formats of days', async () => {
+  it('are days only where their number format shows a day', async () => {
     const codes = {
       'dd.mm.yyyy': true,
       '[$-407]d. mmmm yyyy': true,

@@ -82,7 +82,9 @@ describe('a running process', () => {
     expect(life.logged()).toContainEqual(
       expect.objectContaining({
         level: 'fatal',
-        err: expect.objectContaining({ message: 'not released within 0.2 s' }),
+        err: expect.objectContaining({
+          message: 'the resources of the process were not released within 0.2 s',
+        }),
       }),
     );
   });
@@ -193,7 +195,7 @@ describe('the lines of a process about itself', () => {
     expect(life.logged()).toStrictEqual([]);
   });
 
-  it('do not fail on a wrong LOG_LEVEL: that is for the settings to say', async () => {
+  it('are written in spite of a wrong LOG_LEVEL, which only the check of the settings reports', async () => {
     const life = begin('serves', { LOG_LEVEL: 'loud' });
     await life.says('started');
     life.send('SIGTERM');

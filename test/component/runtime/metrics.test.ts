@@ -41,7 +41,7 @@ describe('the metrics of a process', () => {
     expect(text).toMatch(/^process_resident_memory_bytes\{service="catalog"\} \d+$/m);
   });
 
-  it('count requests by outcome, failures of the service apart, and how long they took', async () => {
+  it('count requests and their durations by outcome, and count failures of the service separately', async () => {
     const metrics = await open();
     const subject = 'svc.catalog.suppliers.push';
     metrics.observeRequest({ subject, outcome: 'ok', seconds: 0.02 });
@@ -68,7 +68,7 @@ describe('the metrics of a process', () => {
     expect(await read(metrics, 'sync_request_seconds_bucket', { subject, le: '2.5' })).toBe(3);
   });
 
-  it('have the state of each engine that was asked, and of no other', async () => {
+  it('have the state of each engine that the process has asked, and of no other engine', async () => {
     const metrics = await open();
     const state: { nats: boolean; issuer: boolean | undefined } = { nats: false, issuer: undefined };
     metrics.engines.needs({ nats: () => state.nats, issuer: () => state.issuer });

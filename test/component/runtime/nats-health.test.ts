@@ -9,7 +9,7 @@ import { startNats } from '../../support/nats.ts';
 
 const full = `JetStream stream '$G > EVENTS' write error: write /data/1.blk: no space left on device`;
 
-it('an unhealthy nats-server is noted without its cause, logged with it, until it is healthy again', async () => {
+it('/readyz notes an unhealthy nats-server without the cause, and the log has the cause', async () => {
   let error: string | undefined = full;
   await using monitor = await serveHealth(() => error);
   const { log, text } = openTestLog();
@@ -28,7 +28,7 @@ it('an unhealthy nats-server is noted without its cause, logged with it, until i
   ]);
 });
 
-it('no note is made of a healthy nats-server, or of one without monitoring', async () => {
+it('/readyz notes neither a healthy nats-server nor a nats-server without monitoring', async () => {
   const nats = await startNats();
   const { log, text } = openTestLog();
   await using health = watchNatsHealth(nats.monitorUrl, log, 20);

@@ -84,7 +84,7 @@ describe('catalog', () => {
   });
 
   it(
-    'is ready once it has served, and stays ready when its engines go away',
+    'is ready once it has served, and stays ready when MongoDB and NATS go away',
     { timeout: 60_000 },
     async () => {
       const { metricsUrl, ended } = await beginCatalog({});

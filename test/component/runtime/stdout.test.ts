@@ -19,7 +19,7 @@ const heard = async (speech: string): Promise<{ msg: string; count?: number }[]>
     .split('\n')
     .map((line) => JSON.parse(line));
 
-it('stdout has a log line soon, although no further line follows', async () => {
+it('stdout has a log line within moments, although no further line follows', async () => {
   const [line] = await once(createInterface({ input: listen('says one thing and goes on') }), 'line');
   expect(JSON.parse(line)).toMatchObject({ msg: 'quiet' });
 });

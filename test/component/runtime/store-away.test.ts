@@ -159,7 +159,7 @@ describe('a stopped MongoDB', () => {
     await untilConnected();
   });
 
-  it('for a moment only delays operations', async () => {
+  it('that is resumed within a moment only delays operations', async () => {
     await store.ping();
     const endsAt = performance.now() + 1_000;
     const frozen = await freeze(engine.pids());

@@ -229,7 +229,7 @@ describe('a duplicate document', () => {
     await expect(collection.findOne()).resolves.toStrictEqual({ _id: 'a', name: 'first' });
   });
 
-  it('does not hide another error of the same write', async () => {
+  it('does not hide another error in the same unordered write', async () => {
     const collection = store.collection<{ _id: unknown }>(freshName());
     await collection.insertOne({ _id: 'a' });
     // An array cannot be an _id.

@@ -302,7 +302,7 @@ describe('an erased supplier', () => {
     expect(runs[0]?.syncId).toBe(syncId);
   });
 
-  it('leaves none of its values where no push of it was ever accepted', async () => {
+  it('leaves none of its values though no push of the supplier was ever accepted', async () => {
     const caller = world.caller();
     await caller.push('suppliers', [
       supplier('person', { email: secret('unaccepted') }),
@@ -355,7 +355,7 @@ const refusal = async (body: string) => {
 };
 
 describe('the errors of failed items in runs', () => {
-  it('are removed with an erased supplier, and only its errors', async () => {
+  it('are removed where they concern the erased supplier, and stay for other suppliers', async () => {
     const caller = world.caller();
     await caller.push('suppliers', [supplier('1'), supplier('2')]);
     const wrong = await caller.push('suppliers', [
@@ -370,7 +370,7 @@ describe('the errors of failed items in runs', () => {
     expect(await caller.run(erased.syncId)).toMatchObject({ failed: 1, errors: [], errorsOmitted: 1 });
   });
 
-  it('go as well where a product refers to the erased supplier, accepted or not, and where to another one stay', async () => {
+  it('are removed for products that refer to the erased supplier, and stay for products of another supplier', async () => {
     const caller = world.caller();
     const { syncId } = await caller.push('products', [
       { externalId: 'P-1', name: 'Oak', supplierExternalId: 'Jane' },
@@ -495,7 +495,7 @@ describe('a wrong archiving', () => {
     expect(await caller.run(answer.syncId)).toMatchObject({ updated: 2, failed: 5, errorsOmitted: 0 });
   });
 
-  it('of an id of another integration shows and changes nothing of it', async () => {
+  it('of an id of another integration neither shows nor changes that record', async () => {
     const [caller, other] = [world.caller(), world.caller()];
     await other.push('suppliers', [supplier('a')]);
     expect(await caller.archive('suppliers', ['a'])).toMatchObject({ archived: 0, success: false });

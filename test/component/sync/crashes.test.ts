@@ -158,7 +158,7 @@ async function expectSettled({ caller, stage, answered }: Crashed): Promise<void
 
 describe('a process that is killed', () => {
   it(
-    'at any stage of a push leaves no push that another replica does not complete',
+    'at any stage of a push leaves a push that another replica completes',
     { timeout: 180_000 },
     async () => {
       const crashed: Crashed[] = [];
@@ -225,7 +225,7 @@ describe('a record that a dead process changed', () => {
   });
 
   it(
-    'is announced with its draft, and drafted where the process died before',
+    'is announced together with its draft, which another replica makes if the process died before',
     { timeout: 90_000 },
     async () => {
       const caller = world.caller();
@@ -281,7 +281,7 @@ describe('a process that was only slow, and comes back', () => {
     ['after-writes', 'unavailable'],
     ['before-answer', undefined],
   ] as const)(
-    'after it was taken for dead %s: its changes are announced and counted once',
+    'after another replica completed its push %s: its changes are announced and counted once',
     { timeout: 60_000 },
     async (stage, code) => {
       const caller = world.caller();

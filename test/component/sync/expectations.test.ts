@@ -247,7 +247,7 @@ describe('a replica that is killed', { timeout: 60_000 }, () => {
   });
 });
 
-it('a push of a replica whose clock is a day ahead counts from the check that first sees it', async () => {
+it('a push whose time is a day ahead counts as having come at the check that first reads the push', async () => {
   await using alone = await openWorld(inject('engines').mongodb);
   const caller = alone.caller();
   const early = await alone.startCatalog({ now: () => Date.now() + 24 * hourMs });

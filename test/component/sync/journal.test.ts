@@ -202,9 +202,9 @@ describe('an entry that its process could not announce', () => {
   });
 });
 
-describe('an integration that is to be removed', () => {
+describe('an integration that an operator wants to remove', () => {
   // A survivor has found no write of a dead process's push, and hides the push. Its writes may still arrive.
-  it('counts as pushing while an invisible push runs, and no longer once it is completed', async () => {
+  it('counts as pushing until the push of a dead process is completed, though the history hides that push', async () => {
     await world.store.ensureIndexes('removal_journal', journalIndexes);
     const left = openJournal(world.store, 'removal_journal');
     const removal = openOperating('removal', []);
@@ -229,7 +229,7 @@ describe('an integration that is to be removed', () => {
     expect(await removal.stillPushing(world.store, 'acme', at(0))).toBeUndefined();
   });
 
-  it('counts as pushing while its only push is invisible', async () => {
+  it('counts as pushing while its only push is hidden from the history', async () => {
     await world.store.ensureIndexes('only_journal', journalIndexes);
     const left = openJournal(world.store, 'only_journal');
     const syncId = newSyncId(at(0));

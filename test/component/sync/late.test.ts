@@ -72,7 +72,7 @@ describe('a write that reaches MongoDB long after the death of its sender', () =
   // Timeline: the records of a push are on the way when its process dies. A survivor finds nothing of it.
   // Then they arrive.
   // What this proves: the push, of which there was nothing to see, is listed, announced and counted.
-  it('is found although recovery had found no write of the push', { timeout: 60_000 }, async () => {
+  it('is announced although recovery had found no write of the push', { timeout: 60_000 }, async () => {
     const caller = world.caller();
     const clock = openClock();
     const healthy = await world.startCatalog();
@@ -214,7 +214,7 @@ describe('a write that reaches MongoDB long after the death of its sender', () =
 // Timeline: a survivor has taken a push over, found nothing, and closed it in the watermark as empty. Before
 // its entry says so, its records come, and another survivor takes it over.
 // What this proves: the second survivor counts the records, and a caller that had read up to there sees them.
-it('is found although an interrupted recovery had closed the push as empty', async () => {
+it('a late write is announced although an interrupted recovery had closed the push as empty', async () => {
   const caller = world.caller();
   const healthy = await world.startCatalog();
   const { syncId } = await caller.push('suppliers', [{ externalId: 'bystander', name: 'N' }]);
@@ -243,7 +243,7 @@ it('is found although an interrupted recovery had closed the push as empty', asy
 // the records come, and the push's own process counts them, learns that it was taken over, and dies. Only
 // then the survivor closes the push as empty.
 // What this proves: a later survivor does not count again what the push's own process has counted.
-it('is counted once, by its own process or by recovery', { timeout: 60_000 }, async () => {
+it('a late write is counted once, by its own process or by recovery', { timeout: 60_000 }, async () => {
   const caller = world.caller();
   const clock = openClock();
   await using before = await openMongodbProxy(inject('engines').mongodb);
@@ -285,7 +285,7 @@ it('is counted once, by its own process or by recovery', { timeout: 60_000 }, as
   });
 });
 
-it('causes no announcement when it never arrives', { timeout: 60_000 }, async () => {
+it('a write that never arrives causes no announcement', { timeout: 60_000 }, async () => {
   const caller = world.caller();
   const clock = openClock();
   const healthy = await world.startCatalog();

@@ -150,7 +150,7 @@ describe('a listing', () => {
 });
 
 describe('since', () => {
-  it('is exclusive, to the millisecond', async () => {
+  it('excludes records stamped at exactly that millisecond', async () => {
     const caller = world.caller();
     await caller.push('suppliers', [supplier('a')]);
     await caller.push('suppliers', [supplier('b')]);

@@ -52,7 +52,7 @@ it('metrics count items by kind and outcome', async () => {
   });
 });
 
-it('metrics say how many pushes a replica carries out, and how many wait', async () => {
+it('metrics have the number of running pushes of a replica and of pushes that wait', async () => {
   const released = Promise.withResolvers<void>();
   await using catalog = await world.startCatalog({
     onStage: async (stage) => (stage === 'after-entry' ? released.promise : undefined),

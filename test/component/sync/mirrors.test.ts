@@ -69,7 +69,7 @@ describe('the index of changes', () => {
     expect(await changesIndexed('batches')).toBeUndefined();
   });
 
-  it('is not needed by a listing while it cannot be created', async () => {
+  it('is not needed by a listing while MongoDB cannot create the index', async () => {
     const caller = world.caller();
     await caller.push('suppliers', [supplier('s')]);
     await caller.push('products', [product('p')]);

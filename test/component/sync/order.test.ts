@@ -162,7 +162,7 @@ describe('a replica that was stopped', () => {
     });
   });
 
-  it('refuses the requests in its sockets, and writes nothing of them', async () => {
+  it('refuses the requests that wait in its sockets, and writes no record of them', async () => {
     const { caller, impatient } = openRace();
     await using replica = await startStoppingService('catalog', 'none', world.environment);
     await caller.push('suppliers', [{ externalId: 'bystander', name: 'N' }]);

@@ -87,7 +87,7 @@ function startPushing(caller: Caller, pushers: number) {
 
 describe('a database that is killed under pushes', () => {
   it(
-    'makes pushes 503 within 3 s, loses none that was 200, and accepts pushes within 15 s of its return',
+    'makes pushes fail with 503 within 3 s, loses no push that was answered 200, and accepts pushes within 15 s of its restart',
     { timeout: 180_000 },
     async () => {
       const caller = world.caller();
@@ -126,40 +126,44 @@ describe('a database that is killed under pushes', () => {
     },
   );
 
-  it('makes listings and the history 503 until it is back', { timeout: 60_000 }, async () => {
-    const caller = world.caller();
-    await using _catalog = await world.startCatalog();
-    await caller.push('suppliers', [{ externalId: 'a', name: 'N' }]);
-    mongodb.hold();
-    await mongodb.kill();
-    const questions = () => [
-      caller.list('suppliers'),
-      caller.list('products'),
-      caller.list('batches'),
-      caller.dds(),
-      caller.runs(),
-      caller.push('products', []),
-      caller.push('batches', [{ externalId: 'b', productExternalId: 'p', batchNumber: 'B' }]),
-      world.bus.request('svc.catalog.health.check', { timeoutMs: 5_000 }),
-      world.bus.request('svc.batches.health.check', { timeoutMs: 5_000 }),
-    ];
-    const began = awake();
-    for (const outcome of await Promise.allSettled(questions())) {
-      expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'unavailable' } });
-    }
-    expect(awake() - began).toBeLessThan(3_000);
-    await mongodb.resume();
-    await eventually(
-      () => caller.list('suppliers').catch(() => undefined),
-      (listed) => listed?.total === 1,
-      15_000,
-    );
-    await world.bus.request('svc.catalog.health.check', { timeoutMs: 5_000 });
-  });
+  it(
+    'makes listings and the history of pushes fail with 503 until the database is back',
+    { timeout: 60_000 },
+    async () => {
+      const caller = world.caller();
+      await using _catalog = await world.startCatalog();
+      await caller.push('suppliers', [{ externalId: 'a', name: 'N' }]);
+      mongodb.hold();
+      await mongodb.kill();
+      const questions = () => [
+        caller.list('suppliers'),
+        caller.list('products'),
+        caller.list('batches'),
+        caller.dds(),
+        caller.runs(),
+        caller.push('products', []),
+        caller.push('batches', [{ externalId: 'b', productExternalId: 'p', batchNumber: 'B' }]),
+        world.bus.request('svc.catalog.health.check', { timeoutMs: 5_000 }),
+        world.bus.request('svc.batches.health.check', { timeoutMs: 5_000 }),
+      ];
+      const began = awake();
+      for (const outcome of await Promise.allSettled(questions())) {
+        expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'unavailable' } });
+      }
+      expect(awake() - began).toBeLessThan(3_000);
+      await mongodb.resume();
+      await eventually(
+        () => caller.list('suppliers').catch(() => undefined),
+        (listed) => listed?.total === 1,
+        15_000,
+      );
+      await world.bus.request('svc.catalog.health.check', { timeoutMs: 5_000 });
+    },
+  );
 });
 
 describe('a nats-server that is killed after a push has written', () => {
-  it('gets the events of the push when it is back', { timeout: 90_000 }, async () => {
+  it('stores the events of the push after its restart', { timeout: 90_000 }, async () => {
     const caller = world.caller();
     const written = Promise.withResolvers<void>();
     const released = Promise.withResolvers<void>();
@@ -258,9 +262,9 @@ describe('an EVENTS stream that refuses messages for long', () => {
 const entryOf = (integration: string, startedAt: Date): StoredEntry =>
   writingEntry({ _id: newSyncId(startedAt), integration, startedAt, due: startedAt });
 
-describe('a service that gets its signal to stop', () => {
+describe('a service that gets SIGTERM', () => {
   it(
-    'answers every push in progress, and announces its events, before it ends',
+    'answers every push in progress and publishes the events of these pushes before the process ends',
     { timeout: 60_000 },
     async () => {
       // Each push has an integration of its own, as many of one may have to wait too long for their turns.

@@ -119,7 +119,7 @@ describe('a change of a dead process', () => {
   });
 });
 
-describe('a push whose journal entry comes after a listing', () => {
+describe('a push whose journal entry is inserted after a listing', () => {
   interface Watermark {
     _id: string;
     open: Record<string, number>;
@@ -133,7 +133,7 @@ describe('a push whose journal entry comes after a listing', () => {
   // way. By the clock of another replica, which lists, that was long ago.
   // What this proves: what the listing has said stays true, as the entry can no longer arrive.
   it(
-    'is refused when the listing has declared it dead, and writes nothing',
+    'is refused, and writes no record, if the listing has declared the push dead',
     { timeout: 60_000 },
     async () => {
       const caller = world.caller();

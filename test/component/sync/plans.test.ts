@@ -149,7 +149,7 @@ describe('a plan', () => {
     ]);
   });
 
-  it('counts only assumed ids as existing', async () => {
+  it('reports a missing reference unless its id is in assume', async () => {
     const caller = world.caller();
     const items = ['later', 'never'].map((id) => ({ externalId: id, name: 'N', supplierExternalId: id }));
     const { details } = await caller.plan('products', items, { assume: ['later'] });

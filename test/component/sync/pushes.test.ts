@@ -72,7 +72,7 @@ describe('a push', () => {
     ]);
   });
 
-  it('fails only wrong items, and lists failures in the pushed order', async () => {
+  it('fails only wrong items, and lists these failures in the pushed order', async () => {
     const caller = world.caller();
     const answer = await caller.push('suppliers', [
       supplier('a'),
@@ -115,7 +115,7 @@ describe('a push', () => {
     expect(entities.map(({ externalId }) => externalId)).toEqual(['a', 'd']);
   });
 
-  it('that is empty, or fails in every item, is a run and is announced', async () => {
+  it('that is empty, or fails in every item, is in the history and is announced', async () => {
     const caller = world.caller();
     const empty = await caller.push('suppliers', []);
     expect(empty).toMatchObject({ success: true, created: 0, updated: 0, errors: [], records: [] });
@@ -161,7 +161,7 @@ describe('a push', () => {
     expect((await eventsAfter(caller, 2)).slice(3).map(({ body }) => body.event)).toEqual(['sync.completed']);
   });
 
-  it('does not fail the right one of two items of one externalId because of the wrong one', async () => {
+  it('accepts a valid item beside a wrong item with the same externalId', async () => {
     const caller = world.caller();
     const answer = await caller.push('suppliers', [supplier('a'), { externalId: 'a' }]);
     expect(answer).toMatchObject({ success: false, created: 1, updated: 0 });

@@ -151,7 +151,7 @@ describe('details', () => {
     expect(later.filter((event) => event !== 'sync.completed')).toEqual([]);
   });
 
-  it('of the largest records come in pages of at most 4 MiB, all of them', { timeout: 60_000 }, async () => {
+  it('of all records, even the largest, come in pages of at most 4 MiB', { timeout: 60_000 }, async () => {
     const caller = world.caller();
     const certifications = Array.from({ length: 100 }, () => '\u0001'.repeat(500));
     const large = (n: number) => ({
@@ -306,7 +306,7 @@ describe('a wrong query', () => {
     }
   });
 
-  it('is not page=1 beside details or until', async () => {
+  it('does not include page=1 beside details or until', async () => {
     const caller = world.caller();
     await caller.push(
       'suppliers',

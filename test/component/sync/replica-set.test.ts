@@ -158,7 +158,7 @@ describe('an index build that waits for a member that is down', () => {
   const database = 'indexes_' + crypto.randomUUID().slice(0, 8);
   const environment = () => ({ ...world.environment, MONGODB_URL: set.url, MONGODB_DATABASE: database });
 
-  it('waits for a majority alone, so that a new release starts', async () => {
+  it('waits only for a majority, so that a new release starts', async () => {
     using _down = set.play(({ name, body }) =>
       name === 'createIndexes' && body['commitQuorum'] !== 'majority' ? 'hang' : 'pass',
     );

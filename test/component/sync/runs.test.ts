@@ -151,7 +151,7 @@ describe('a filtered history', () => {
     await expectOnly('failed=true', ({ failed }) => failed > 0);
   });
 
-  it('takes all filters together', async () => {
+  it('applies all filters together', async () => {
     const since = all[8]?.startedAt ?? '';
     await expectOnly(
       `since=${since}&entityType=batch&failed=true`,
@@ -269,7 +269,7 @@ describe('one push', () => {
     });
   });
 
-  it('without anything wrong has no errors', async () => {
+  it('without a failed item has no errors', async () => {
     const caller = world.caller();
     const { syncId } = await caller.push('suppliers', [item('a')]);
     expect(await caller.run(syncId)).toMatchObject({ created: 1, failed: 0, errors: [], errorsOmitted: 0 });

@@ -44,7 +44,7 @@ const ending = (...holds: readonly { resolve: () => void }[]): Disposable => ({
 
 const item = (name: string) => [{ externalId: name, name }];
 
-it('a replica carries out waiting pushes in turns over integrations, and lists meanwhile', async () => {
+it('a replica carries out waiting pushes in turns over integrations, and answers listings meanwhile', async () => {
   const [released, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   await using catalog = await startHolding([undefined, ended.promise, released.promise], 1);
   const answered: string[] = [];
@@ -92,7 +92,7 @@ it('a replica keeps a permit for an integration without a running push', async (
   await Promise.all(pushes);
 });
 
-it('pushes that wait for another push give their permits to pushes that do not', async () => {
+it('pushes that wait for another push release their permits to other pushes', async () => {
   const released = Promise.withResolvers<void>();
   await using _catalog = await startHolding([released.promise], 2);
   using _end = ending(released);

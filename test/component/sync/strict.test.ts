@@ -240,7 +240,7 @@ describe('a push of which nearly everything is wrong', () => {
     ['quotation marks', '"'],
     ['characters of four bytes', '🌲'],
     ['characters of three bytes', '木'],
-  ])('with details, in strict handling, is answered whole: %s', async (_what, character) => {
+  ])('with details and strict handling is answered completely: %s', async (_what, character) => {
     const caller = world.caller();
     const items = [whole.products, ...Array.from({ length: 499 }, (_, index) => bad(index, character))];
     const { created, errors, details } = await caller.pushDetailed('products', items, {}, true);

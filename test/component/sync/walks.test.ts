@@ -202,7 +202,7 @@ describe('a walk by cursor', () => {
     expect(commands).toEqual([inOrder]);
   });
 
-  it('whose records leave the filter goes on with those that still match', async () => {
+  it('goes on with matching records after other records stopped matching the filter', async () => {
     const caller = alone.caller();
     await pushMany(caller, 0, 400);
     const { nextSince = '' } = await caller.list('suppliers');
@@ -272,7 +272,7 @@ it('a walk through the history counts pushes once', async () => {
 });
 
 describe('numbered pages', () => {
-  it('in sequence use no skip, and a jump to a page uses skip', async () => {
+  it('that are read in sequence send no skip to MongoDB, and a jump to a page sends skip', async () => {
     const { caller } = await listingOf(60, 0);
     expect(await commandsOf(() => caller.list('suppliers', 'limit=10&page=4'))).toEqual([
       'find skip 30 creation-order',

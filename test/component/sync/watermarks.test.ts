@@ -28,7 +28,7 @@ describe('a running push', () => {
     expect(await watermarks.read(key)).toMatchObject({ total: 3, open: {} });
   });
 
-  it('leaves its records to a recovery that has counted some of them, and counts them again', async () => {
+  it('does not count its records where a recovery has counted some and counts them again', async () => {
     const key = watermarkKey('leaves', 'suppliers');
     const syncId = hoursAgo(0);
     await watermarks.open(key, syncId);

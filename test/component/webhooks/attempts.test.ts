@@ -77,7 +77,7 @@ describe('the attempt log', () => {
     expect(await total(`since=${new Date(Date.now() + 1_000).toISOString()}`)).toBe(0);
   });
 
-  it('says of a failure the receiver’s answer, why it failed and when the next attempt is due', async () => {
+  it('shows of a failure the receiver’s answer, the reason and the time of the next attempt', async () => {
     const client = house.newClient();
     const { receiver, body } = await loggedEndpoint(client, 1, 503);
     await using _closing = receiver;
@@ -101,7 +101,7 @@ describe('the attempt log', () => {
     expect(Date.parse(headers['http-x-next-since'] ?? '')).toBeLessThan(Date.now());
   });
 
-  it('refuses filters beside a cursor that the cursor does not have', async () => {
+  it('refuses filters that differ from the filters of the cursor', async () => {
     const client = house.newClient();
     const { id, receiver } = await loggedEndpoint(client, 5);
     await using _closing = receiver;

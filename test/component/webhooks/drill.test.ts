@@ -238,7 +238,7 @@ describe('a drill', () => {
     expect(JSON.stringify(body)).not.toContain(secret);
   });
 
-  it('changes nothing of a webhook whose receiver fails all of it', async () => {
+  it('changes no field of a webhook whose receiver fails every check', async () => {
     const client = house.newClient();
     await using receiver = await openReceiver(answer(500));
     const { id } = await client.register(receiver.url);
@@ -302,7 +302,7 @@ describe('a drill', () => {
     expect((await client.ask('drill', { id })).body.checks).toHaveLength(names.length);
   });
 
-  it('connects to no forbidden address, and answers the same for each', async () => {
+  it('connects to no forbidden address, and has the same answer for each forbidden address', async () => {
     const client = house.newClient();
     await using receiver = await openReceiver();
     const moved = { 'one.test': '10.0.0.7', 'two.test': '192.168.7.9' };
@@ -348,7 +348,7 @@ describe.concurrent('a drill of a receiver', { timeout: 60_000 }, () => {
     expect(hits).toHaveLength(1);
   });
 
-  it('that answers forged deliveries without end, or resets their connections, names these', async () => {
+  it('that answers forged deliveries without end, or resets their connections, names these deliveries', async () => {
     let refused = 0;
     const { body } = await drill((secret) => (hit, response, request) => {
       if (statusBy(careful, secret, hit) === 204) return answer(204)(hit, response, request);

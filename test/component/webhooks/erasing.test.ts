@@ -49,7 +49,7 @@ const isForgotten = (of: House, id: string) =>
     (text) => !text.includes(person),
   );
 
-it('takes what receivers answered away, leaves every attempt, and others alone', async () => {
+it('an erasing removes the answers of receivers, and keeps every attempt and the answers of other integrations', async () => {
   await using receiver = await openReceiver(namesPerson);
   const { client, id, eventId } = await failed(house, receiver);
   const bystander = await failed(house, receiver);
@@ -69,7 +69,7 @@ it('takes what receivers answered away, leaves every attempt, and others alone',
   );
 });
 
-it('keeps no answer that comes later to an event from before, and keeps those to events from afterwards', async () => {
+it('after an erasing, answers to earlier events are not stored, and answers to later events are stored', async () => {
   await using receiver = await openReceiver(namesPerson);
   const { client, id, eventId } = await failed(house, receiver);
   await client.announce(1, 'supplier.erased');
@@ -97,19 +97,23 @@ it('keeps no answer that comes later to an event from before, and keeps those to
 });
 
 // Timeline: an owner looks up the endpoints whose answers it has to purge, and is killed before the database answers.
-it('takes them away where the replica that begins with it is killed', { timeout: 120_000 }, async () => {
-  await using own = await openHouse();
-  await using proxy = await openMongodbProxy(inject('engines').mongodb);
-  await using killed = await startWebhookProcess({ ...own.environment, MONGODB_URL: proxy.url });
-  await using receiver = await openReceiver(namesPerson);
-  const { client, id } = await failed(own, receiver);
-  receiver.behave(answer(204));
-  await receiver.received(2);
-  const held = proxy.holdNext('find', 'webhook_endpoints', [client.integration]);
-  await client.announce(1, 'supplier.erased');
-  await held;
-  await killed.kill();
-  expect(await stored(own, id)).toContain(person);
-  await own.start();
-  await isForgotten(own, id);
-});
+it(
+  'the answers of receivers are removed although the replica that began the removal is killed',
+  { timeout: 120_000 },
+  async () => {
+    await using own = await openHouse();
+    await using proxy = await openMongodbProxy(inject('engines').mongodb);
+    await using killed = await startWebhookProcess({ ...own.environment, MONGODB_URL: proxy.url });
+    await using receiver = await openReceiver(namesPerson);
+    const { client, id } = await failed(own, receiver);
+    receiver.behave(answer(204));
+    await receiver.received(2);
+    const held = proxy.holdNext('find', 'webhook_endpoints', [client.integration]);
+    await client.announce(1, 'supplier.erased');
+    await held;
+    await killed.kill();
+    expect(await stored(own, id)).toContain(person);
+    await own.start();
+    await isForgotten(own, id);
+  },
+);

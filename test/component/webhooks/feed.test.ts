@@ -218,8 +218,8 @@ describe('what the feed refuses', () => {
   });
 });
 
-describe('how the feed waits', () => {
-  it('answers immediately where there is an event, or as soon as there is one', async () => {
+describe('a feed call that waits', () => {
+  it('is answered immediately if an event exists, else as soon as an event is announced', async () => {
     const client = house.newClient();
     const ask = feedOf(client);
     const { next } = await ask();
@@ -234,7 +234,7 @@ describe('how the feed waits', () => {
   });
 
   // Setup: one replica, so that each poll finds what the one before left behind.
-  it('shows an event between two polls immediately', async () => {
+  it('returns an event that occurred between two calls immediately', async () => {
     await using own = await openHouse();
     const replica = await own.start();
     const client = own.newClient();
@@ -252,7 +252,7 @@ describe('how the feed waits', () => {
     expect(metrics).toMatch(/webhook_feed_lost_wakes_total\S* 0\n/);
   });
 
-  it('keeps waiting at an event of another kind, and returns a cursor after it', async () => {
+  it('waits on after an event of another kind, and returns a cursor behind that event', async () => {
     const client = house.newClient();
     const ask = feedOf(client);
     const { next } = await ask();
@@ -265,7 +265,7 @@ describe('how the feed waits', () => {
     expect((await ask({ after: page.next })).events).toEqual([]);
   });
 
-  it('lets 50 calls of an integration wait, and refuses the next, while other integrations wait', async () => {
+  it('is refused while 50 calls of its integration wait, and calls of other integrations wait on', async () => {
     const [client, other] = [house.newClient(), house.newClient()];
     const { next } = await feedOf(client)();
     const stop = new AbortController();
@@ -285,7 +285,7 @@ describe('how the feed waits', () => {
   });
 
   // Setup: a user of NATS whom the server lets hear no announcement, so that each of them is lost.
-  it('hears within some seconds of an event whose announcement was lost', async () => {
+  it('returns within some seconds an event whose announcement was lost', async () => {
     const denied = '{ user: deaf, password: p, permissions: { subscribe: { deny: "event-batches.>" } } }';
     await using own = await openHouse({
       natsLines: [

@@ -55,13 +55,13 @@ it('a new owner reads from the last floor where the owner died during the hand-b
   expect(await floorsTaken('a', 1)).toEqual([950]);
 });
 
-it('a new owner reads from the floor of the claim where the dead owner stored a later one under an earlier claim', async () => {
+it('a new owner reads from the floor of the last claim, and ignores a later floor of an earlier claim', async () => {
   await dead.take([0], isDead);
   await dead.saveFloors([{ partition: 0, term: 1, floor: 990, stream: 'log' }]);
   expect(await floorsTaken('a', 0)).toEqual([900]);
 });
 
-it('a replica takes no partition that its owner gave back and took again meanwhile', async () => {
+it('a replica claims no partition that its owner has released and claimed again meanwhile', async () => {
   const refresh = async () => {
     await dead.giveBack(taken);
     await dead.take([0], isDead);
@@ -70,7 +70,7 @@ it('a replica takes no partition that its owner gave back and took again meanwhi
   expect(await new Claims(store, 'a', { ...stream, refresh }).take([0, 1], isDead)).toEqual([]);
 });
 
-it('an owner that gives an earlier claim back keeps the later one', async () => {
+it('an owner that releases an earlier claim keeps its later claim of the partition', async () => {
   const later = await dead.take([0], isDead);
   await dead.giveBack(taken);
   expect(await dead.standing(later)).toEqual(later);

@@ -82,7 +82,7 @@ it.each([
   },
 );
 
-it('begins at an offset of the present epoch, and passes over one of a former epoch', async () => {
+it('an owner begins at an offset of the present epoch, and ignores an offset of a former epoch', async () => {
   await using house = await openHouse();
   await (await openEndpoints(house.store)).insert({ ...openEndpoint('wh_1'), epoch: 1 });
   await openRevisions(house.store).changed('acme');

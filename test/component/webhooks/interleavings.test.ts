@@ -45,13 +45,16 @@ it(
     ),
 );
 
-it('the same choices make the same history, however long MongoDB takes', { timeout: 3_600_000 }, () =>
-  assert(
-    asyncProperty(choices, async (drawn) => {
-      const { history } = await playDrawn(drawn);
-      for (let times = 1; times < Number(process.env['TIMES'] ?? 2); times += 1)
-        expect((await playDrawn(drawn)).history).toEqual(history);
-    }),
-    { numRuns: Math.ceil(numRuns / 10), seed, endOnFailure: true },
-  ),
+it(
+  'the simulation makes the same history from the same choices, however long MongoDB takes',
+  { timeout: 3_600_000 },
+  () =>
+    assert(
+      asyncProperty(choices, async (drawn) => {
+        const { history } = await playDrawn(drawn);
+        for (let times = 1; times < Number(process.env['TIMES'] ?? 2); times += 1)
+          expect((await playDrawn(drawn)).history).toEqual(history);
+      }),
+      { numRuns: Math.ceil(numRuns / 10), seed, endOnFailure: true },
+    ),
 );

@@ -37,7 +37,7 @@ const partitionsIn = ({ lines }: WebhookProcess, text: string): number[] =>
 const takeoversFrom = (replica: WebhookProcess): number =>
   partitionsIn(replica, 'another replica has claimed partitions of this replica').length;
 const takenBy = (replica: WebhookProcess): number =>
-  partitionsIn(replica, 'partitions taken').reduce((sum, count) => sum + count, 0);
+  partitionsIn(replica, 'this replica claimed partitions').reduce((sum, count) => sum + count, 0);
 
 it(
   'replicas that stand still in turns take partitions from each other at most once, and lose no event',

@@ -156,7 +156,7 @@ describe('registering', () => {
   });
 });
 
-describe('registering at the same moment', () => {
+describe('concurrent registering', () => {
   it('exceeds no limit of endpoints', async () => {
     const another = house.newClient();
     for (let n = 0; n < 110; n += 1) await another.register(url);

@@ -28,7 +28,7 @@ afterAll(async () => {
 
 // The replica remembers the first endpoint, and cannot ask for the second.
 it(
-  'a delivery that waits for the database duplicates none of another endpoint',
+  'a delivery that waits for the database causes no duplicate at another endpoint',
   { timeout: 60_000 },
   async () => {
     await using _ = await house.start();

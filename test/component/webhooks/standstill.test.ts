@@ -79,7 +79,7 @@ it('a process that was stopped reads an answer in its socket before it times the
   });
 });
 
-it('an attempt without an answer after a stop of the process has failed', async () => {
+it('an attempt without an answer fails after the process was stopped and resumed', async () => {
   await using receiver = await openDistantReceiver('');
   expect(await postAndStandStill(receiver.port, receiver.asked())).toMatchObject({
     verdict: 'failed',

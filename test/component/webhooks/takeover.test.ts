@@ -92,7 +92,7 @@ it.concurrent(
 const stoppedWithinMs = 4_000;
 
 describe.concurrent('when a replica is stopped', { timeout: 60_000 }, () => {
-  it('short deliveries end, waiting ones go to another replica immediately, and none is duplicated', async () => {
+  it('short deliveries end, waiting deliveries go to another replica immediately, and no delivery is duplicated', async () => {
     await using house = await openHouse();
     await using first = await startWebhookProcess(house.environment);
     await using receiver = await openReceiver();

@@ -188,7 +188,7 @@ it('the client fetches one token for many calls, and another one after a 401', a
   expect(asked.at(-1)?.headers.get('authorization')).toBe('Bearer token-2');
 });
 
-it('an aborted call that waits for a token ends immediately, and no other call', async () => {
+it('an aborted call that waits for a token ends immediately, and other calls go on', async () => {
   const { client, asked } = openAsked(
     async (one, count) => {
       if (!one.url.endsWith('/oauth/token')) return json(created(one));
@@ -234,7 +234,7 @@ it('calls fail with 401, without an unhandled rejection, where no other token is
   expect(unhandled).toEqual([]);
 });
 
-it('tells a push of each repetition of its requests, and of nothing else', async () => {
+it('calls the callback of a push for each repetition of its requests, and for no other request', async () => {
   const { client } = openAsked((one, count) =>
     count < 4 ? problem([429, 503, 502][count - 1] ?? 500, 'wait') : json(created(one)),
   );

@@ -16,7 +16,7 @@ const clientWhere = (lost: number) => {
   });
 };
 
-it('a repeated removal that gets 404 succeeds, as the first one may have removed the webhook', async () => {
+it('a repeated removal that gets 404 succeeds, as the first request may have removed the webhook', async () => {
   await expect(clientWhere(2).webhooks.remove('wh_1')).resolves.toBeUndefined();
 });
 

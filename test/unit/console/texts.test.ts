@@ -18,7 +18,7 @@ import { endOf, replayableIn, undeliveredIn } from '../../../console/src/text/un
 
 const run = `sync_01a217635ae6${'0'.repeat(20)}`;
 
-describe('the box', () => {
+describe('the search box of the console', () => {
   it.each([
     [run, { kind: 'run', id: run }],
     [` ${run} `, { kind: 'run', id: run }],
@@ -35,7 +35,7 @@ describe('the box', () => {
     expect(leadOf(text)).toEqual(lead);
   });
 
-  it('knows the run of an event, and when it was', () => {
+  it('finds the run of an event by its id, and the time of the run', () => {
     expect(runOf(`${run}-created-0`)).toBe(run);
     expect(new Date(timeIn(`${run}-created-0`) ?? 0).getUTCFullYear()).toBe(2026);
     expect(runOf('wh_1')).toBeUndefined();
@@ -88,10 +88,10 @@ it('groups errors by their reason without quoted values, the largest group first
   ]);
 });
 
-describe('a curl', () => {
+describe('the shown curl command', () => {
   const base = 'https://example.com/sync/console';
 
-  it('is what the page sends, behind the prefix of a proxy, and has no token in it', () => {
+  it('sends the same request as the page, with the prefix of a proxy and without the token', () => {
     expect(curlOf(get('/sync-runs', { failed: true, cursor: undefined, entityType: '' }), base)).toBe(
       `curl -s 'https://example.com/sync/api/v1/integration/sync-runs?failed=true' \\\n  -H "Authorization: Bearer $KEY"`,
     );
@@ -357,7 +357,7 @@ it.each([
     ],
     false,
   ],
-])('%# reports a record that is in no kind that the token may read', (kinds, is) => {
+])('%# reports a record that is missing in each kind that the token may list', (kinds, is) => {
   expect(isNowhere(kinds)).toBe(is);
 });
 

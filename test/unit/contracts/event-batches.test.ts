@@ -130,7 +130,7 @@ describe('a batch for one endpoint', () => {
     expect(read(packEventBatches(stored(events, acks(3))))).toMatchObject([{ endpointId: undefined }]);
   });
 
-  it('is hardly longer than the batch of the push, also for events without a common prefix', () => {
+  it('is at most slightly longer than the batch of the push, also for events without a common prefix', () => {
     const begin = { id: 'sync_1-', body: '{"event":"supplier.created","data":' };
     const alike = Array.from({ length: 400 }, (_, n) => event(n, { externalId: `S-${n}` }));
     const unlike = alike.map(({ body }, n) => ({ id: `${n}-x`, body: body.replace('created', `${n}`) }));
@@ -156,7 +156,7 @@ describe('a batch for one endpoint', () => {
   });
 });
 
-it('is no message without events', () => {
+it('an event batch without events is no message', () => {
   expect(packEventBatches(stored([], []))).toEqual([]);
 });
 

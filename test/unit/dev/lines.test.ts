@@ -32,7 +32,7 @@ describe('a line of a service', () => {
 });
 
 describe('a repeated message', () => {
-  it('is printed again only after a pause, and other messages meanwhile', () => {
+  it('is printed again only after a pause, and does not hold back other messages', () => {
     let now = 0;
     const isNews = openDamper(1_000, () => now);
     expect(isNews('MongoDB is away')).toBe(true);

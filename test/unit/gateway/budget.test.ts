@@ -16,7 +16,7 @@ function reserveAll(budget: Budget, integration: string, count: number, bytes: n
 const heldBy = (reservations: readonly Reservation[]): number =>
   reservations.reduce((sum, reservation) => sum + reservation.heldBytes, 0);
 
-it('one integration alone gets two thirds, and two get two fifths each', () => {
+it('one integration gets two thirds of the budget, and two integrations get two fifths each', () => {
   const budget = openBudget();
   const first = reserveAll(budget, 'first', 100, 1);
   expect(heldBy(first)).toBe(60);
@@ -28,7 +28,7 @@ it('one integration alone gets two thirds, and two get two fifths each', () => {
   expect([heldBy(first), heldBy(second)]).toEqual([36, 36]);
 });
 
-it('an integration that holds nothing finds free bytes, however many others want all they can get', () => {
+it('an integration without reserved bytes finds free bytes, however many bytes other integrations want', () => {
   const budget = openBudget(1_000, 2_000);
   const greedy = Array.from({ length: 20 }, (_, at) => reserveAll(budget, `greedy-${at}`, 1_000, 1));
   // The integrations that began early hold most, and their reservations end.
@@ -91,7 +91,7 @@ it('the budget refuses a reservation of an integration with the most waiting res
   expect(budget.open('b').grow(20)).toBe('granted');
 });
 
-it('a reservation that is released while it waits gets no bytes, and the next one keeps its turn', () => {
+it('a reservation that is released while it waits gets no bytes, and the next reservation keeps its turn', () => {
   const budget = openBudget(90);
   reserveAll(budget, 'a', 3, 20);
   const large = budget.open('a');
@@ -108,7 +108,7 @@ it('a reservation that is released while it waits gets no bytes, and the next on
   expect(large.grow(1)).toBe('refused');
 });
 
-it('the budget returns the bytes of the waiting integration that holds least', () => {
+it('the budget reports the bytes that the waiting integration with the fewest bytes holds', () => {
   const budget = openBudget(90);
   expect(budget.leastWaitingBytes).toBe(Infinity);
   reserveAll(budget, 'a', 4, 20);

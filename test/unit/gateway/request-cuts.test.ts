@@ -71,7 +71,7 @@ describe('the bytes of a connection are split', () => {
     expect(cutUp([one, empty], whole).map(({ piece }) => piece)).toEqual([one.head, one.body, empty.head]);
   });
 
-  it('at each empty line of chunks, of which one is their end', () => {
+  it('at each empty line of a chunked body, as any empty line may end the body', () => {
     const one = chunked(['a\r\n\r\nb', 'c'], 'x: y\r\n');
     expect(cutUp([one, empty], whole).map(({ piece }) => piece)).toEqual([
       one.head,

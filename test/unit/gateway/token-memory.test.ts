@@ -48,7 +48,7 @@ it('the cache keeps the latest tokens up to a number of characters', () => {
   expect(memory.find(name(0), 1)).toBeUndefined();
 });
 
-it('the cache keeps a thousand tokens in use', () => {
+it('the cache keeps a thousand tokens that are used repeatedly', () => {
   const memory = openTokenMemory<number>();
   for (let at = 0; at < 1_000; at += 1) memory.remember(name(at), at, { nowMs: 0, expiresMs: far });
   for (let at = 0; at < 1_000; at += 1) expect(memory.find(name(at), 1)).toBe(at);

@@ -4,7 +4,7 @@ import { platform } from '../../../loader/src/platform/browser.ts';
 
 const bytes = Uint8Array.from({ length: 64 }, (_, at) => (at * 151 + 13) & 0xff);
 
-it('the checksum of a page is that of Node.js, for any length, place and bytes before', () => {
+it('the CRC-32 in a browser equals the CRC-32 of Node.js, for bytes of any length and alignment', () => {
   for (let from = 0; from < 5; from += 1)
     for (let to = from; to <= bytes.length; to += 1) {
       const part = bytes.subarray(from, to);

@@ -97,7 +97,7 @@ it.each<[string, Service]>([
   expect(waitedMost).toBeLessThanOrEqual(10 + (counts.at(-1) ?? 0) / 4);
 });
 
-it('sends fewer pushes while a service 50 ms away takes longer for each, and more again afterwards', () => {
+it('sends fewer concurrent pushes while a service 50 ms away answers more slowly, and more pushes once it is fast again', () => {
   const { counts } = run(
     { ...quick, distanceMs: 50, workMs: (push) => (push >= 1_000 && push < 2_000 ? 100 : 4) },
     new Lanes(mostLanes),
@@ -110,7 +110,7 @@ it('sends fewer pushes while a service 50 ms away takes longer for each, and mor
 
 const manyFewMany = (push: number): number => (push < 1_000 ? Infinity : push < 2_000 ? 4 : 64);
 
-it('halves after refusals, once a round, and grows one by one once the service takes more', () => {
+it('halves the lanes after refusals, once a round, and adds one lane at a time once the service accepts pushes', () => {
   const lanes = new Lanes(mostLanes);
   const { counts, refused } = run(
     { distanceMs: 50, workers: 64, workMs: () => 10, takes: manyFewMany },
@@ -136,13 +136,13 @@ it('never has fewer than one lane, nor more than a caller allows', () => {
   expect(lanes.count).toBe(1);
 });
 
-it('learns nothing about more lanes from pushes that left lanes empty', () => {
+it('adds no lane after pushes that left lanes empty', () => {
   const lanes = new Lanes(mostLanes);
   for (let turn = 0; turn < 1_000; turn += 1) lanes.answered(50, false);
   expect(lanes.count).toBe(4);
 });
 
-it('takes the times of another kind as they are', () => {
+it('keeps the number of lanes when pushes of another kind of record take longer', () => {
   const lanes = new Lanes(mostLanes);
   const count = run({ ...quick, distanceMs: 50 }, lanes, 1_000).counts.at(-1) ?? 0;
   for (const kind of ['products', 'batches']) {

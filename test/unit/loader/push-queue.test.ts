@@ -167,7 +167,7 @@ async function pushAll(pushes: number, send: (nth: number, repeated: () => void)
   return said;
 }
 
-it('shows its lanes the times of full pushes, and of a repeated push each refusal alone', async () => {
+it('reports the durations of full pushes to the lanes, and of a repeated push only its refusals', async () => {
   const said = await pushAll(3, async (nth, repeated) => {
     await pause(70);
     if (nth !== 2) return;

@@ -36,7 +36,7 @@ it('questions during a batch go into the next batch', async () => {
   expect(await first).toBe(7);
 });
 
-it('a batch has all questions up to its turn', async () => {
+it('a batch contains every question that was asked before the batch begins', async () => {
   const asked: number[][] = [];
   const ask = openBatcher(echoing(asked), 10, openSemaphore({ max: 1 }).run);
   expect(await Promise.all([ask(1), ask(2)])).toEqual([1, 2]);
@@ -47,7 +47,7 @@ it('a batch has all questions up to its turn', async () => {
   expect(asked).toEqual([[1, 2], [3], [4, 5, 6]]);
 });
 
-it('a failed batch fails all of its questions, and no later ones', async () => {
+it('a failed batch rejects every question in the batch, and no later question', async () => {
   let fails = true;
   const ask = openBatcher<number, number>(async (all) => {
     if (fails) throw new Error('away');
@@ -59,7 +59,7 @@ it('a failed batch fails all of its questions, and no later ones', async () => {
   expect(await ask(3)).toBe(3);
 });
 
-it('the first question is asked immediately, and later ones together after its answer', async () => {
+it('the first question is sent immediately, and later questions are sent together after its answer', async () => {
   const asked: number[][] = [];
   const answers = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const ask = openBatcher<number, number>(
@@ -84,7 +84,7 @@ it('the first question is asked immediately, and later ones together after its a
   expect(asked).toEqual([[1], [2, 3]]);
 });
 
-it('a new batch is asked beside a batch without an answer, or after a failure', async () => {
+it('a new batch is sent while another batch has no answer, and after a failed batch', async () => {
   const ask = openBatcher<number, number>(
     (all) =>
       all.includes(1)
@@ -103,7 +103,7 @@ it('a new batch is asked beside a batch without an answer, or after a failure', 
   expect(performance.now() - began).toBe(20);
 });
 
-it('a batch begins after a pause, with all questions of that time', async () => {
+it('a batch begins after a pause, with all questions that were asked during the pause', async () => {
   const asked: number[][] = [];
   const ask = openBatcher(
     echoing(asked),
@@ -119,7 +119,7 @@ it('a batch begins after a pause, with all questions of that time', async () => 
   expect(asked).toEqual([[1, 2], [3]]);
 });
 
-it('shared work runs once for all callers before its begin', async () => {
+it('shared work runs once for all callers that asked before it began', async () => {
   const begun: PromiseWithResolvers<number>[] = [];
   const work = shareWork(() => {
     const one = Promise.withResolvers<number>();

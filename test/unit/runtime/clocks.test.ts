@@ -38,7 +38,7 @@ describe('the clock of another process', () => {
     expect(at(6_000).read('other', 5_001)).toBeUndefined();
   });
 
-  it('is dropped for the oldest of more than a thousand processes', () => {
+  it('is forgotten for the oldest process once more than a thousand processes are known', () => {
     const { at } = setUp();
     for (let index = 0; index <= 1_000; index += 1) at(5_000).learn(`process ${index}`, 4_000, 5_000);
     expect(at(5_000).read('process 0', 4_000)).toBeUndefined();

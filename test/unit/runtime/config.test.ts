@@ -148,7 +148,7 @@ describe('a secret is never printed', () => {
     );
   });
 
-  it('and neither is an address that may have a password', () => {
+  it('nor is an address that may have a password', () => {
     const schema = Type.Object(storeSettings);
     expect(problemsWith(schema, { MONGODB_URL: 'mongo://root:hunter2@db' })).toBe(
       'MONGODB_URL: expected an address such as mongodb://127.0.0.1:27017, got 23 characters that are not shown',
@@ -175,11 +175,11 @@ describe('a rule between settings', () => {
     },
   );
 
-  it('gives its own message where none of them is given', () => {
+  it('has a message of its own where none of these settings has a value', () => {
     expect(problemsWith(schema, {})).toBe('expected SECRET or KEYS_PORT, got none of them');
   });
 
-  it('keeps the own line of a wrong value of one of them', () => {
+  it('keeps the separate line about a wrong value of one of these settings', () => {
     expect(problemsWith(schema, { KEYS_PORT: 'x' })).toBe('KEYS_PORT: expected an integer, got "x"');
   });
 });

@@ -12,7 +12,7 @@ const outcomeOf = async (work: Promise<void>): Promise<string> => {
   return `${word} after ${Math.round((performance.now() - beganMs) / 50) * 50} ms`;
 };
 
-it('work waits for a reconnect, and is refused without one', async () => {
+it('work waits for a reconnect of NATS, and fails if no reconnect comes', async () => {
   const connectivity = openConnectivity(() => false);
   expect(await outcomeOf(connectivity.untilConnected())).toBe('ok after 0 ms');
   connectivity.drop();
@@ -62,7 +62,7 @@ it('a closed client counts as not connected', async () => {
   expect(await outcomeOf(connectivity.untilConnected())).toBe('refused after 0 ms');
 });
 
-it('work waits while the client leaves a server in lame duck mode, and no longer', async () => {
+it('work waits until the client has left a server in lame duck mode', async () => {
   const connectivity = openConnectivity(() => false);
   connectivity.hold(300);
   expect(await outcomeOf(connectivity.untilConnected())).toBe('ok after 300 ms');
@@ -73,7 +73,7 @@ it('work waits while the client leaves a server in lame duck mode, and no longer
   expect(await waiting).toBe('ok after 100 ms');
 });
 
-it('a request waits for a service whose replicas are away for a moment, and no longer', () => {
+it('a request waits 500 ms at most for a service without responders', () => {
   let nowMs = 0;
   const absences = openAbsences(() => nowMs);
   expect(absences.mayEnd('catalog')).toBe(true);

@@ -52,7 +52,7 @@ const keyOf = (key: string, isEscaped: boolean): string =>
     : JSON.stringify(key);
 
 describe('hiding the names that are not known', () => {
-  it('leaves what stands under known names, however they are written', () => {
+  it('keeps the values under known names, also where escapes spell a name', () => {
     fc.assert(
       fc.property(text, (given) => {
         expect(readable(JSON.parse(hidden(given)))).toEqual(readable(JSON.parse(given)));
@@ -62,14 +62,14 @@ describe('hiding the names that are not known', () => {
   });
 
   it.each([String.raw`\q`, String.raw`\u00g0`, '\u0001', 'a\nb', String.raw`a\u12`])(
-    'leaves a key that JSON does not have: %j',
+    'keeps a key that is not valid JSON: %j',
     (key) => {
       const first = numbersTo(unknownNamedMax).map((at) => `"k${at}":1`);
       expect(isJson(hidden(`{${[...first, `"${key}":1`].join()}}`))).toBe(false);
     },
   );
 
-  it('leaves a text without the form of JSON without it, and gives no other text that form', () => {
+  it('keeps invalid JSON invalid, and valid JSON valid', () => {
     const damaged = fc.tuple(text, fc.nat(), fc.constantFrom('', '"', '\\', ':', ',', '{', ']', '\n', 'u'));
     fc.assert(
       fc.property(damaged, ([given, at, part]) => {
@@ -81,7 +81,7 @@ describe('hiding the names that are not known', () => {
     );
   });
 
-  it('leaves the first unknown names of each object', () => {
+  it('keeps the first unknown names of each object', () => {
     const columns = numbersTo(30).map((at) => `column ${at}`);
     const item = (at: number): object => ({
       ...Object.fromEntries(columns.map((column) => [column, at])),
@@ -94,7 +94,7 @@ describe('hiding the names that are not known', () => {
     for (const supplier of suppliers) expect(Object.keys(supplier)).toEqual([...first, '', 'externalId']);
   });
 
-  it('leaves no more unknown names than the items of a push may be told of', () => {
+  it('keeps no more unknown names than the answer to a push may report', () => {
     const given = { suppliers: numbersTo(20_000).map((at) => ({ [`a${at}`]: 1, [`b${at}`]: 2, name: '' })) };
     const left = new Set<string>();
     JSON.parse(hidden(JSON.stringify(given)), (key: string, value: unknown) => left.add(key) && value);

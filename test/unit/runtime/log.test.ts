@@ -115,20 +115,20 @@ describe('nothing secret leaves through a log line', () => {
     );
   });
 
-  it('but similar words stay', () => {
+  it('but words that resemble names of secrets stay', () => {
     const { log, last } = openRecorded();
     log.info({ tokens: 3, secretId: 'a', headers: { 'content-type': 'b' } });
     expect(last()).toMatchObject({ tokens: 3, secretId: 'a', headers: { 'content-type': 'b' } });
   });
 
-  it('and does not change the object that was logged', () => {
+  it('but the logged object stays unchanged', () => {
     const { log } = openRecorded();
     const fields = { token: 'hunter2', deep: { secret: 'hunter2' } };
     log.info(fields);
     expect(fields).toStrictEqual({ token: 'hunter2', deep: { secret: 'hunter2' } });
   });
 
-  it('nor credentials in an address anywhere in the line', () => {
+  it('not even credentials in an address anywhere in the line', () => {
     const url = 'mongodb://root:hunter2@db:27017/x';
     for (const pretty of [false, true]) {
       const { log, lines } = openRecorded({ pretty });

@@ -28,7 +28,7 @@ async function chunkSizes<One>(
   return [...countByTurn.values()];
 }
 
-it('one piece of long work runs in each turn of the event loop', async () => {
+it('one chunk of long work runs in each turn of the event loop', async () => {
   const turns = countTurns();
   const seen: number[] = [];
   const work = async (): Promise<void> => {
@@ -53,7 +53,7 @@ it('short work runs before waiting long work', async () => {
   turns.stop();
 });
 
-it('long work goes through its items in order, with one piece in a turn', async () => {
+it('long work handles its items in order, one chunk in each turn of the event loop', async () => {
   const all = Array.from({ length: 2 * chunkItems + 1 }, (_, index) => index);
   const seen: number[] = [];
   const sizes = await chunkSizes(all, (one, index) => {
@@ -64,7 +64,7 @@ it('long work goes through its items in order, with one piece in a turn', async 
   expect(sizes).toEqual([chunkItems, chunkItems, 1]);
 });
 
-it('long work uses smaller pieces while there is short work, also when it comes in the middle', async () => {
+it('long work uses smaller chunks while there is short work, also when the short work comes in the middle', async () => {
   const sizes = await chunkSizes(Array.from({ length: 2 * chunkItems }), (_, index) => {
     if (index === 0) noteShortWork();
   });

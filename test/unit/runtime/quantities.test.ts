@@ -45,7 +45,7 @@ describe('a setting that is set', () => {
   });
 });
 
-it('an absent setting changes nothing of a stream', () => {
+it('an absent setting leaves the configuration of a stream unchanged', () => {
   for (const replicas of [1, 5]) {
     const spec = { replicas, mayShrink: true, settings: { replicas: leftOut('COPIES') } };
     expect(compare(spec)).toEqual({

@@ -54,7 +54,7 @@ it('a retry repeats every half second, with a log line now and then', async () =
   const beganAt = performance.now();
   expect(await again('storing', failing(40).work)).toBe('done');
   expect(performance.now() - beganAt).toBe(20_000);
-  expect(text().match(/not done, trying again/g)).toHaveLength(3);
+  expect(text().match(/a step failed, trying again/g)).toHaveLength(3);
 });
 
 it('a retry ends with the reason of its signal', async () => {

@@ -5,7 +5,7 @@ const ticks = async (count: number): Promise<void> => {
   for (let tick = 0; tick < count; tick += 1) await Promise.resolve();
 };
 
-it('a semaphore admits so much work concurrently, and further work in its order', async () => {
+it('a semaphore runs a bounded number of jobs concurrently, and further jobs in the order of arrival', async () => {
   const semaphore = openSemaphore({ max: 2 });
   const doors = Array.from({ length: 5 }, () => Promise.withResolvers<number>());
   const entered: number[] = [];
@@ -25,7 +25,7 @@ it('a semaphore admits so much work concurrently, and further work in its order'
   expect(entered).toEqual([0, 1, 2, 3, 4]);
 });
 
-it('a semaphore gives the permit of failed work to the next', async () => {
+it('a semaphore gives the permit of a failed job to the next job', async () => {
   const semaphore = openSemaphore({ max: 1 });
   const failing = semaphore.run(() => Promise.reject(new Error('no')));
   const throwing = semaphore.run(() => {
@@ -91,7 +91,7 @@ describe('with a bounded queue', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  it('a semaphore admits keys in turns, however much work one of them has', async () => {
+  it('a semaphore admits keys in turns, however many jobs one key has', async () => {
     const semaphore = openSemaphore({ max: 1, queue });
     const arrivals = openArrivals(semaphore);
     arrivals.come('aaaab');
@@ -133,7 +133,7 @@ describe('with a bounded queue', () => {
     expect(semaphore.waiting).toBe(5);
   });
 
-  it('a full queue drops work of the key with the most for a key with less', async () => {
+  it('a full queue drops a job of the key with most jobs for a job of a key with fewer jobs', async () => {
     const semaphore = openSemaphore({ max: 1, queue });
     const arrivals = openArrivals(semaphore);
     arrivals.come('aaaaa');
@@ -159,7 +159,7 @@ describe('with a bounded queue', () => {
     expect(await heavy.seen()).toBe('no a');
   });
 
-  it('a semaphore refuses work that has waited too long, but not the first of a key while turns go on', async () => {
+  it('a semaphore refuses a job that has waited too long, but not the first job of a key while turns go on', async () => {
     const semaphore = openSemaphore({ max: 1, queue });
     const arrivals = openArrivals(semaphore);
     arrivals.come('aaa');
@@ -179,7 +179,7 @@ describe('with a bounded queue', () => {
     expect(semaphore).toMatchObject({ held: 1, waiting: 0 });
   });
 
-  it('a semaphore has no timer while nothing waits', async () => {
+  it('a semaphore has no timer while no job waits', async () => {
     const semaphore = openSemaphore({ max: 1, queue });
     const arrivals = openArrivals(semaphore);
     arrivals.come('a');
@@ -211,8 +211,8 @@ describe('with a bounded queue', () => {
     expect(semaphore).toMatchObject({ held: 2, waiting: 0 });
   });
 
-  describe('for work that must wait for other work', () => {
-    it('lets other work run meanwhile, and gets the next turn before new work', async () => {
+  describe('a job that must wait for another job', () => {
+    it('lets other jobs run meanwhile, and gets the next turn before new jobs', async () => {
       const semaphore = openSemaphore({ max: 1, queue });
       const [one, two] = [await holdBack(semaphore, 'a'), await holdBack(semaphore, 'a')];
       const arrivals = openArrivals(semaphore);
@@ -238,7 +238,7 @@ describe('with a bounded queue', () => {
       expect(semaphore).toMatchObject({ held: 1, waiting: 0 });
     });
 
-    it('is refused when no work of its key has ended within the time-out', async () => {
+    it('is refused when no job of its key has ended within the time-out', async () => {
       const semaphore = openSemaphore({ max: 3, queue });
       const arrivals = openArrivals(semaphore);
       arrivals.come('ab');
@@ -254,7 +254,7 @@ describe('with a bounded queue', () => {
       expect(semaphore).toMatchObject({ held: 1, waiting: 0 });
     });
 
-    it('is refused after a longer time where work of its key goes on', async () => {
+    it('is refused only after a longer time-out while other jobs of its key end', async () => {
       const semaphore = openSemaphore({ max: 3, queue });
       const one = await holdBack(semaphore, 'a');
       for (let passedMs = 0; passedMs < queue.heldBackPatienceMs; passedMs += 1_000) {
@@ -267,7 +267,7 @@ describe('with a bounded queue', () => {
       expect(await one.seen()).toBe('refused');
     });
 
-    it('is refused where the queue is full, and keeps its place until it leaves', async () => {
+    it('is refused where the queue is full, and keeps its permit until it releases the permit', async () => {
       const semaphore = openSemaphore({ max: 1, queue: { ...queue, countMax: 2 } });
       const arrivals = openArrivals(semaphore);
       arrivals.come('aa');
@@ -279,7 +279,7 @@ describe('with a bounded queue', () => {
   });
 });
 
-it('a semaphore admits one at a time until a caller has waited long, and then several', async () => {
+it('a semaphore admits one job at a time, and several jobs once a job has waited long', async () => {
   vi.useFakeTimers();
   using _ = { [Symbol.dispose]: () => void vi.useRealTimers() };
   const limit = openSemaphore({ max: 3, aloneForMs: 100 }).run;
@@ -303,7 +303,7 @@ it('a semaphore admits one at a time until a caller has waited long, and then se
   expect(most).toBe(3);
 });
 
-it('a semaphore gives keys their turns in order, however much one of them needs', async () => {
+it('a semaphore gives keys their turns in order, however many permits one key needs', async () => {
   const limit = openSemaphore({ max: 1 }).run;
   const begun: string[] = [];
   const work = (name: string) => async (): Promise<void> => {
@@ -317,7 +317,7 @@ it('a semaphore gives keys their turns in order, however much one of them needs'
   expect(begun).toEqual(['busy 1', 'busy 2', 'other 1', 'busy 3', 'other 2', 'busy 4', 'busy 5']);
 });
 
-it('a semaphore keeps a turn for a key without permits where each has a bound', async () => {
+it('a semaphore with a bound for each key keeps a turn for a key without permits', async () => {
   const limit = openSemaphore({ max: 2, perKeyMax: 1 }).run;
   const begun: string[] = [];
   const ends: (() => void)[] = [];
@@ -346,18 +346,21 @@ function takeAll(count: number, options: SemaphoreOptions) {
   return { semaphore, each: names.map((name) => semaphore.heldBy(name)) };
 }
 
-describe('with shares', () => {
+describe('a semaphore that bounds the share of each key', () => {
   it.each([
     { count: 1, each: 921, free: 103 },
     { count: 2, each: 482, free: 60 },
     { count: 10, each: 100, free: 24 },
-  ])('$count keys that share 1,024 get nearly all, and some stay free', ({ count, each, free }) => {
-    const { semaphore, each: all } = takeAll(count, { max: 1_024, share: { timesFree: 10, kept: 10 } });
-    expect(Math.abs(semaphore.free - free)).toBeLessThanOrEqual(8);
-    for (const own of all) expect(Math.abs(own - each)).toBeLessThanOrEqual(8);
-  });
+  ])(
+    'grants $each of 1,024 permits to each of $count keys, and leaves $free free',
+    ({ count, each, free }) => {
+      const { semaphore, each: all } = takeAll(count, { max: 1_024, share: { timesFree: 10, kept: 10 } });
+      expect(Math.abs(semaphore.free - free)).toBeLessThanOrEqual(8);
+      for (const own of all) expect(Math.abs(own - each)).toBeLessThanOrEqual(8);
+    },
+  );
 
-  it('a key without permits gets some immediately, and the others none until they release some', () => {
+  it('grants a permit to a key without permits immediately, and to other keys only after a release', () => {
     const { semaphore } = takeAll(1, { max: 64, share: { timesFree: 3 } });
     expect(semaphore.heldBy('acme-0')).toBe(48);
     expect(semaphore.mayTake('acme-0')).toBe(false);
@@ -383,7 +386,7 @@ describe('with shares', () => {
     }
   });
 
-  it('counts permits that cannot be refused, also beyond the bound', () => {
+  it('counts permits of work that cannot be refused, also beyond the bound', () => {
     const semaphore = openSemaphore({ max: 10, share: { timesFree: 1 } });
     for (let n = 0; n < 12; n += 1) semaphore.take('acme');
     expect([semaphore.held, semaphore.free, semaphore.mayTake('other')]).toEqual([12, 0, false]);
@@ -396,7 +399,7 @@ describe('with shares', () => {
     ]);
   });
 
-  it('hands out all of a few permits', () => {
+  it('grants every permit where the semaphore has only eight', () => {
     const { semaphore } = takeAll(2, { max: 8, share: { timesFree: 10 } });
     expect(semaphore.held).toBe(8);
   });

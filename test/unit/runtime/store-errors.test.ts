@@ -119,7 +119,7 @@ describe('an error of the store is sorted', () => {
   });
 
   it.each<[string, unknown]>([
-    ['one document that is there already', server(11_000, 'E11000 duplicate key error')],
+    ['one document that exists already', server(11_000, 'E11000 duplicate key error')],
     ['one whose value has the words of a full disk', server(11_000, 'E11000 dup key: "no space left"')],
     ['several of them', bulk([duplicate(0), duplicate(7)])],
   ])('%s: duplicate', (_name, error) => {

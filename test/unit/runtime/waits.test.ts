@@ -24,7 +24,7 @@ async function endsOf(begunAtMs: readonly number[], forMs: number): Promise<numb
   );
 }
 
-it('waits that end within half a second end together, and none before its time', async () => {
+it('waits that end within the same half second end together, and no wait ends early', async () => {
   const begunAtMs = [0, 40, 120, 250, 410, 499, 730];
   const ending = endsOf(begunAtMs, 2_000);
   await vi.advanceTimersByTimeAsync(4_000);

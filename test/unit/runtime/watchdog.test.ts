@@ -41,7 +41,7 @@ async function failsAfterMs(
 it.each([
   { name: 'an operation that was under way when connections ended', endsMs: [0] },
   { name: 'one that begins right after they ended', endsMs: [-100] },
-])('the watchdog gives $name up after a second and a half', async ({ endsMs: [endsMs = 0] }) => {
+])('the watchdog rejects $name after 1.5 s', async ({ endsMs: [endsMs = 0] }) => {
   const { watchdog, lost } = start();
   await vi.advanceTimersByTimeAsync(100);
   if (endsMs < 0) {

@@ -72,7 +72,7 @@ it('the announcer marks pushes together that were announced during the update be
   expect(marked.length).toBeLessThan(10);
 });
 
-it('the announcer goes on after a push that could not be published or marked, which stays due', async () => {
+it('the announcer goes on after a push that could not be published or marked, and the journal entry of that push stays due', async () => {
   let marks = 0;
   const { announcer, published, marked } = setUp(
     (id) => (id === 's1-completed' ? Promise.reject(new Error('away')) : Promise.resolve()),
@@ -169,7 +169,7 @@ it('the announcer ends immediately when it is closed while a cluster has no lead
   expect(left).toEqual(['s0']);
 });
 
-it('the announcer takes a push that comes at the moment of its end', async () => {
+it('the announcer publishes a push that arrives while it closes', async () => {
   const { announcer, published } = setUp(async () => {});
   for (let index = 0; index < 50; index += 1) {
     announcer.announce(of(`s${index}`));

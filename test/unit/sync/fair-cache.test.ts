@@ -5,7 +5,7 @@ import { openFairCache } from '../../../shared/sync/src/listing/fair-cache.ts';
 const open = () =>
   openFairCache<{ size: number }>({ max: 10, shareMax: 6, sizeOf: ({ size }) => size, ttlMs: 60_000 });
 
-it('an integration at its share gives up its own least recently used entries', () => {
+it('an integration that has used up its share loses its own least recently used entries', () => {
   const cache = open();
   cache.set('other', 'a', { size: 3 });
   for (const key of ['a', 'b', 'c']) cache.set('acme', key, { size: 2 });
@@ -16,7 +16,7 @@ it('an integration at its share gives up its own least recently used entries', (
   expect(cache.held()).toBe(9);
 });
 
-it('a full cache takes from the integration that holds most', () => {
+it('a full cache evicts entries of the integration that holds most', () => {
   const cache = open();
   cache.set('large', 'a', { size: 2 });
   cache.set('large', 'b', { size: 4 });
@@ -27,7 +27,7 @@ it('a full cache takes from the integration that holds most', () => {
   expect(cache.held()).toBe(9);
 });
 
-it('an entry larger than a share is not kept, and an integration knows no other’s entries', () => {
+it('an entry larger than a share is not kept, and no integration sees the entries of another', () => {
   const cache = open();
   cache.set('acme', 'a', { size: 7 });
   cache.set('acme', 'b', { size: 1 });

@@ -21,7 +21,7 @@ const fold = (before: Fields | undefined, ...items: Item[]) => {
   return { fields, changed: [...changes.keys()], idle };
 };
 
-describe('a record that is new', () => {
+describe('a new record', () => {
   it('has the fields of its item without null, empty and unknown ones', () => {
     const item = {
       externalId: 'S',
@@ -61,7 +61,7 @@ describe('a record that is new', () => {
   });
 });
 
-describe('a record that is there', () => {
+describe('an existing record', () => {
   const before = { name: 'N', country: 'SE', certifications: ['FSC', 'PEFC'], isEuOrigin: true };
 
   it('does not change by equal values', () => {
@@ -111,7 +111,7 @@ describe('a record that is there', () => {
   });
 });
 
-it('is the same as a map into which the items are written in order', () => {
+it('the folded record equals a map into which the items are written in order', () => {
   const value = fc.constantFrom('a', 'b', '', null, undefined);
   const item = fc.record({
     name: fc.constantFrom('a', 'b'),

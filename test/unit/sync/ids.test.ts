@@ -53,7 +53,7 @@ describe('a sync id', () => {
   });
 });
 
-it('is in the ids of records in the order of items, and can be read from them', () => {
+it('a sync id is part of the sort keys of new records, and can be read from them', () => {
   const syncId = newSyncId(new Date(1));
   const orders = [0, 9, 10, 99, 100, 499].map((place) => orderOf(syncId, place));
   expect(orders.toSorted()).toEqual(orders);

@@ -45,7 +45,7 @@ function setUp({
 const refused = expect.stringContaining('no longer waits');
 
 describe('the permission to write', () => {
-  it('needs no question for as long as the caller promised to wait', async () => {
+  it('needs no question to the caller while the caller has promised to wait', async () => {
     const { at, askedAtMs } = setUp({ givesUpAtMs: 510 });
     expect(await at(90, (permission) => permission.confirm())).toBe('yes');
     expect(await at(500, (permission) => permission.renewUnlessPromised())).toBe('yes');
@@ -65,7 +65,7 @@ describe('the permission to write', () => {
     expect(await at(101, (permission) => permission.confirm())).toEqual(refused);
   });
 
-  it('needs no question while the last yes is recent, and one where it is older', async () => {
+  it('needs no question while the caller’s last yes is recent, and a question once that answer is older', async () => {
     const { at, askedAtMs } = setUp({ givesUpAtMs: 2_000 });
     expect(await at(950, (permission) => permission.confirm())).toBe('yes');
     expect(await at(1_900, (permission) => permission.confirm())).toBe('yes');
@@ -80,13 +80,13 @@ describe('the permission to write', () => {
     expect(askedAtMs).toEqual([900, 960]);
   });
 
-  it('is not taken from an answer that is old when it is read', async () => {
+  it('does not follow from an answer that is old when the replica reads it', async () => {
     const { at, askedAtMs } = setUp({ givesUpAtMs: 5_000, tripMs: [10_000] });
     expect(await at(4_000, (permission) => permission.confirm())).toEqual(refused);
     expect(askedAtMs).toEqual([4_000, 14_000]);
   });
 
-  it('is taken from an answer that takes its time', async () => {
+  it('follows from an answer that arrives slowly', async () => {
     const { at, askedAtMs } = setUp({ tripMs: [2_000] });
     expect(await at(4_000, (permission) => permission.confirm())).toBe('yes');
     expect(askedAtMs).toEqual([4_000]);

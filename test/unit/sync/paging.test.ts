@@ -162,7 +162,7 @@ describe('the requested page', () => {
     ['limit=21', 'limit: expected the 20 that the cursor keeps, or none'],
     ['since=2026-03-31', 'since: expected the value that the cursor keeps, or none'],
     ['page=3', 'page: expected none beside a cursor'],
-  ])('cannot have a cursor and another %s', (query, detail) => {
+  ])('cannot have a cursor and a different %s', (query, detail) => {
     expect(refusal(`cursor=${sealed}&${query}`)).toMatchObject({ code: 'invalid_request', detail });
   });
 
@@ -173,7 +173,7 @@ describe('the requested page', () => {
     });
   });
 
-  it('is refused with the errors of the gateway and its own together', () => {
+  it('is refused with the errors of the gateway and of the service together', () => {
     const errors = [{ pointer: 'ü\n', detail: 'unknown parameter "ü\n": none is known here' }];
     const headers = { [requestHeaders.queryErrors]: encodeErrors(errors) };
     expect(refusal('page=1', headers)).toMatchObject({ code: 'invalid_request', errors });

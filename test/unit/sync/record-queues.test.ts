@@ -23,7 +23,7 @@ function openDoor() {
   };
 }
 
-it('a push waits for earlier pushes of its records, and for no other', async () => {
+it('a push waits for earlier pushes of its records, and for no other push', async () => {
   const door = openDoor();
   const first = door.join('first', 'ab');
   const second = door.join('second', 'cdd');

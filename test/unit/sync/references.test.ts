@@ -37,7 +37,7 @@ function lookUp(all: readonly string[], majority: (asked: number) => readonly st
   return { asked, lookup: openLookup(store, kind) };
 }
 
-it('references that a majority has are read once', async () => {
+it('references that a majority of the replica set has are read once', async () => {
   const { asked, lookup } = lookUp(['S-1', 'S-2'], () => ['S-1', 'S-2']);
   expect(await lookup.existing('acme', ['S-1', 'S-2'])).toEqual(new Set(['S-1', 'S-2']));
   expect(asked).toHaveLength(1);

@@ -34,7 +34,7 @@ describe('a country', () => {
   });
 });
 
-describe('a right item', () => {
+describe('a valid item', () => {
   it('needs no more than its required fields', () => {
     expect(reasons('supplier', supplier)).toEqual([]);
     expect(reasons('product', product)).toEqual([]);
@@ -77,7 +77,7 @@ describe('a right item', () => {
     ).toEqual([]);
   });
 
-  it('may clear every optional field with null, and text and dates with an empty one', () => {
+  it('may clear every optional field with null, and text and dates with an empty text', () => {
     expect(reasons('supplier', { ...supplier, ...cleared(Supplier, null, []) })).toEqual([]);
     expect(reasons('product', { ...product, ...cleared(Product, null, []) })).toEqual([]);
     expect(reasons('batch', { ...batch, ...cleared(Batch, null, []) })).toEqual([]);
@@ -97,7 +97,7 @@ describe('a right item', () => {
     expect(reasons('supplier', { ...supplier, colour: nested })).toEqual([]);
   });
 
-  it('is as long as its code points, not as its code units', () => {
+  it('has lengths that count code points, not code units', () => {
     expect(reasons('supplier', { ...supplier, name: '🌲'.repeat(500) })).toEqual([]);
     expect(reasons('supplier', { ...supplier, externalId: '🌲'.repeat(255) })).toEqual([]);
     expect(reasons('supplier', { ...supplier, externalId: '🌲'.repeat(256) })).toHaveLength(1);
@@ -264,7 +264,7 @@ describe('a wrong value', () => {
     },
   );
 
-  it('is named once per field, in the order of fields, and however much is wrong in it', () => {
+  it('has one reason for each field, in the order of fields, however many faults the field has', () => {
     const certifications = Array.from({ length: 100_000 }, () => 5);
     expect(
       reasons('supplier', { isEuOrigin: 3, certifications, country: 'XX', externalId: 'S-1' }).map((reason) =>

@@ -146,7 +146,7 @@ const change = (parts: Parts, more: Partial<Endpoint>): void => {
   if (parts.stored !== null) parts.stored = { ...parts.stored, version: parts.stored.version + 1, ...more };
 };
 
-it('a success asks MongoDB nothing where the circuit is closed', async () => {
+it('a success sends no command to MongoDB where the circuit is closed', async () => {
   expect(await make({ outcome: succeeded })).toMatchObject({
     asked: [],
     event: undefined,
@@ -176,7 +176,7 @@ it('a counted failure is one update, opens the circuit, and its event is on tria
   expect(event).toMatchObject({ attempts: 1, isTrial: true, inFlightSince: undefined });
 });
 
-it('of two concurrent failures one counts', async () => {
+it('of two concurrent failures only one counts towards the disabling', async () => {
   const { asked, queue, stored, storedSoon } = await make({ both: true });
   expect([asked, queue.state.failures, stored?.failures, storedSoon]).toEqual([['update'], 1, 1, 1]);
 });
@@ -198,7 +198,7 @@ it('a disabling whose answer was lost is found, and not repeated', async () => {
   expect(reported).toEqual([['missed', undefined, false]]);
 });
 
-it('a failure that does not count stores nothing, and leaves the circuit', async () => {
+it('a failure that does not count stores no outcome, and leaves the circuit unchanged', async () => {
   const { asked, queue, storedSoon, event } = await make({
     inFlight: (one) => void (one.queue.state = { ...one.queue.state, round: 5 }),
   });
@@ -283,7 +283,7 @@ it('a disabling by release 1.1.0, which raises the epoch alone, is applied', asy
   expect(reported).toEqual([['missed', undefined, false]]);
 });
 
-it('an owner that a later one has followed stores nothing, and stops', async () => {
+it('an owner that a later owner has replaced stores no outcome, and stops', async () => {
   const { asked, stored, queue } = await make({
     beforeStore: (parts) => {
       if (parts.stored !== null) parts.stored = { ...parts.stored, term: 2 };
@@ -308,7 +308,7 @@ it('an attempt that could not be sent, or was cut off, is not used up', async ()
   expect([cutOff.queue.inFlight, cutOff.event]).toMatchObject([0, { attempts: 0, dueAt: 0 }]);
 });
 
-it('an endpoint whose outcome cannot be stored delays no other', async () => {
+it('an endpoint whose outcome cannot be stored delays no other endpoint', async () => {
   const vault = openVault(secretKey);
   const stopping = new AbortController();
   const endpoints = ['wh_1', 'wh_2', 'wh_3', 'wh_4', 'wh_5'].map((id) =>
@@ -350,7 +350,7 @@ it('an endpoint whose outcome cannot be stored delays no other', async () => {
   expect(await Promise.all(made)).toEqual([0, 0, 0, 0, 1]);
 });
 
-it('waits between two reads of an endpoint that was changed without a newer version', async () => {
+it('an owner waits between two reads of an endpoint that was changed without a newer version', async () => {
   const { asked, stored } = await make({
     beforeStore: (parts) => {
       if (parts.stored === null) return;

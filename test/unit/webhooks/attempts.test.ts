@@ -57,14 +57,14 @@ describe('the attempt log', () => {
 });
 
 describe('the next since', () => {
-  it('is the newest entry once no older one can follow', () => {
+  it('is the time of the newest entry once no older entry can follow', () => {
     expect(nextSince(newestFirst, null, 60_000).getTime()).toBe(5_000);
   });
   it('stays before attempts that may still be logged', () => {
     expect(nextSince(newestFirst, null, 16_000).getTime()).toBe(4_000);
     expect(nextSince([], null, 60_000).getTime()).toBe(48_000);
   });
-  it('never goes back before the given one', () => {
+  it('is never earlier than the given since', () => {
     expect(nextSince(newestFirst, 30_000, 60_000).getTime()).toBe(30_000);
   });
 });

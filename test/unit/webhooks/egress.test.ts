@@ -195,7 +195,7 @@ describe('of a name with several addresses', () => {
     expect(connected).toEqual(both);
   });
 
-  it('the next is tried where the first does not answer, well before the end of the attempt', async () => {
+  it('the next address is tried if the first does not answer, well before the deadline of the attempt', async () => {
     const { connected, attempt } = openEgress({ silent: '93.184.216.34' });
     const { error, durationMs } = await attempt('https://public.example/');
     expect(error).toBe('timeout: no connection; connection refused');
@@ -215,8 +215,8 @@ it('of a name with hundreds of addresses an attempt tries sixteen, and the next 
   expect((await attemptAny('https://public.example/')).error).toMatch(/^refused: /);
 });
 
-describe('a name that changes its address', () => {
-  it('is connected at the checked address, although it has another one by then', async () => {
+describe('a name that resolves to another address later', () => {
+  it('is connected at the checked address, although the name resolves to another address by then', async () => {
     const answers = [['93.184.216.34'], ['127.0.0.1']];
     const { connected, attempt } = openEgress({ resolver: async () => answers.shift() ?? ['127.0.0.1'] });
     await attempt('https://public.example/');

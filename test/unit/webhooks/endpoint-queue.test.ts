@@ -68,14 +68,14 @@ describe('where the circuit is open', () => {
     expect([beginNext(queue, 10), beginNext(queue, 1_000)]).toEqual(['wait 990', '1-0']);
   });
 
-  it('the next event is tried immediately where one was given up', () => {
+  it('the next event is tried immediately after an event was given up', () => {
     const { queue } = queueOf(failing, [batchOf(1, 2)]);
     beginNext(queue);
     queue.finish(inFlight(queue, 1));
     expect(beginNext(queue)).toBe('1-1');
   });
 
-  it('the event that failed last is on trial, and then the oldest open one', () => {
+  it('the event that failed last is on trial, and then the oldest open event', () => {
     const { queue } = queueOf(closed, [batchOf(1, 4)]);
     for (let n = 0; n < 3; n += 1) beginNext(queue);
     queue.state = { ...queue.state, isCircuitClosed: false };
@@ -88,7 +88,7 @@ describe('where the circuit is open', () => {
   });
 });
 
-it('nothing is next while a failure is being stored, and where the endpoint is disabled or no longer this replica’s', () => {
+it('no attempt begins while a failure is being stored, at a disabled endpoint, or at an endpoint of another owner', () => {
   const { queue } = queueOf(closed, [batchOf(1, 3)]);
   queue.isPaused = true;
   expect(beginNext(queue)).toBe('nothing');
@@ -147,7 +147,7 @@ describe('an offset', () => {
   });
 });
 
-it('what the former owner tried after it had stored the offset counts', () => {
+it('attempts of the former owner after its last stored offset count', () => {
   const open = [{ sequence: 3, index: 0, attempts: 1, dueAtMs: 0 }];
   const trials = [{ stream: 'one', sequence: 3, index: 0, attempts: 3, dueAtMs: 20_000 }];
   const from = { sequence: 4, index: 0, epoch: 0, open };
@@ -155,7 +155,7 @@ it('what the former owner tried after it had stored the offset counts', () => {
   expect([beginNext(queue), inFlight(queue, 3).attempts]).toEqual(['wait 20000', 3]);
 });
 
-it('what an offset has of an event counts where it is newer than the trials', () => {
+it('the attempts in an offset count where the offset is newer than the trials', () => {
   const open = [{ sequence: 3, index: 0, attempts: 3, dueAtMs: 20_000 }];
   const trials = [{ stream: 'one', sequence: 3, index: 0, attempts: 1, dueAtMs: 0 }];
   const { queue } = queueOf({ ...failing, trials }, [batchOf(3)], {
@@ -186,7 +186,7 @@ describe('an event that another replica gave up', () => {
   });
 });
 
-it('keeps open events beyond the read messages, until the reader reaches them', () => {
+it('a queue keeps open events beyond the read messages until the reader reaches them', () => {
   const open = [{ sequence: 3, index: 1, attempts: 0, dueAtMs: 0 }];
   const { queue, window } = queueOf(closed, [], { from: { sequence: 4, index: 0, epoch: 0, open } });
   expect([beginNext(queue), queue.firstUndelivered()]).toEqual(['nothing', 3]);
@@ -194,7 +194,7 @@ it('keeps open events beyond the read messages, until the reader reaches them', 
   expect([beginNext(queue), beginNext(queue)]).toEqual(['3-1', 'nothing']);
 });
 
-it('begins at a new offset when it is reset, and ignores attempts that end afterwards', () => {
+it('a queue that is reset begins at a new offset, and ignores attempts that end afterwards', () => {
   const { queue } = queueOf(closed, [batchOf(1, 3), batchOf(9)]);
   beginNext(queue);
   const before = inFlight(queue, 1);
@@ -203,14 +203,14 @@ it('begins at a new offset when it is reset, and ignores attempts that end after
   expect([queue.inFlight, beginNext(queue), beginNext(queue)]).toEqual([0, '9-0', 'nothing']);
 });
 
-it('requests events that are no longer in memory', () => {
+it('a queue requests events that are no longer in memory', () => {
   const { queue, window } = queueOf(closed, [batchOf(1)]);
   window.clear();
   expect(queue.next(0, 8)).toEqual({ kind: 'load', sequence: 1 });
   expect(queue.firstUndelivered()).toBe(1);
 });
 
-it('skips events for others', () => {
+it('a queue skips events that are not for its endpoint', () => {
   const { queue } = queueOf(closed, [
     batchOf(1, 1, { endpointId: 'wh_2' }),
     batchOf(2, 1, { endpointId: 'wh_1' }),
@@ -282,7 +282,7 @@ describe('where the receiver asks for time', () => {
     expect([waitAfterHandBack(120_000), waitAfterHandBack(0)]).toEqual(['wait 120000', 'wait 10500']);
   });
 
-  it('its wait ends with its url, before the owner ends or after it: the event has its own wait', () => {
+  it('the wait ends when the url changes, also at the next owner, and the event keeps its own wait', () => {
     const { queue } = queueOf(closed, [batchOf(1, 1)]);
     beginNext(queue);
     queue.restsUntil = 120_000;

@@ -62,12 +62,12 @@ describe('the body of a failed answer', () => {
     expect(atEnd).toBe(`${'a'.repeat(1_020)}****`);
   });
 
-  it('shows no rest of a header value of which another value is a part', () => {
+  it('shows no part of a header value that contains another header value', () => {
     const headers = ['X-Client', 'sesame', 'X-Token', 'sesame-4711'];
     expect(textOfBody(Buffer.from('sesame-4711 of sesame'), headers)).toBe('*********** of ******');
   });
 
-  it('shows no rest of a header value that overlaps another value', () => {
+  it('shows no part of a header value that overlaps another header value', () => {
     const headers = ['X-Client', 'sesame-47', 'X-Token', '47-and-more'];
     expect(textOfBody(Buffer.from('sesame-47-and-more'), headers)).toBe('*'.repeat(18));
   });

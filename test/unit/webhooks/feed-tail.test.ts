@@ -159,7 +159,7 @@ it('the next call has events that were announced before the last call ended and 
   expect(await replica.poll(11)).toBe(11);
 });
 
-it('a caller is woken where another finds events that were announced while the connection was down', async () => {
+it('a caller is woken when another caller finds events that were announced while the connection was down', async () => {
   const replica = openReplica();
   using tail = replica.tails.use('acme');
   tail.listen();

@@ -95,7 +95,7 @@ it('a restore is noticed while the log grows beyond its former end', async () =>
   expect(stream.restores.validThrough({ sequence: 100, storedAt: atMs(100) })).toBe(90);
 });
 
-it('a log that grows, or is reached after a reconnect, is no restored one', async () => {
+it('a log that grows, or is reached after a reconnect, does not count as restored', async () => {
   const { stream, restore } = setUp();
   const { id } = await stream.look();
   restore(100);

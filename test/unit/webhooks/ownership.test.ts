@@ -87,7 +87,7 @@ function setUp() {
 
 afterEach(() => void vi.useRealTimers());
 
-it('a replica notices and counts within 10 s that another one has claimed its partition', async () => {
+it('a replica notices and counts within 10 s that another replica has claimed its partition', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
   const { ownership, owned, ended, replaced, counted } = setUp();
   await using _ownership = ownership;
@@ -101,7 +101,7 @@ it('a replica notices and counts within 10 s that another one has claimed its pa
   expect(counted()).toEqual({ takeovers: 1, lostPartitions: 1 });
 });
 
-it('a replica gives a partition back with its floor, also where that fails at first', async () => {
+it('a replica releases a partition with its floor, also if the first try fails', async () => {
   const { ownership, owned, given, fail, change } = setUp();
   await using _ownership = ownership;
   await until(() => owned.size === partitionsNumber);
@@ -113,7 +113,7 @@ it('a replica gives a partition back with its floor, also where that fails at fi
   expect([...new Set(given.map(({ floor }) => floor))]).toEqual([70]);
 });
 
-it('a replica claims a partition again that it could not give back', async () => {
+it('a replica claims a partition again that it could not release', async () => {
   const { ownership, owned, given, fail, change, terms } = setUp();
   await using _ownership = ownership;
   await until(() => owned.size === partitionsNumber);
@@ -125,7 +125,7 @@ it('a replica claims a partition again that it could not give back', async () =>
   expect([given.length > 0, terms()]).toEqual([true, [1, 2]]);
 });
 
-it('a replica claims its partitions again where the log was created again, once it reads the former one no more', async () => {
+it('a replica claims its partitions again where the log was created again, once it has stopped reading the former log', async () => {
   const { ownership, owned, ended, stream, terms, readUntil } = setUp();
   await using _ownership = ownership;
   await until(() => owned.size === partitionsNumber);

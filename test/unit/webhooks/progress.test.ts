@@ -74,7 +74,7 @@ it('the floor passes an undelivered event once the offset of its endpoint is sto
   expect([floors, saved.length]).toEqual([[0, 1], 1]);
 });
 
-it('stores the offset of an endpoint that has the same undelivered event for 300 ms', async () => {
+it('the offset of an endpoint is stored once one event is undelivered for 300 ms', async () => {
   const { progress, saved } = setUp();
   await using _progress = progress;
   await pause(150);
@@ -83,7 +83,7 @@ it('stores the offset of an endpoint that has the same undelivered event for 300
   expect([saved[0]?.open, progress.behind]).toMatchObject([[{ sequence: 1, index: 0, attempts: 0 }], 1]);
 });
 
-it('stores an attempt that was used up with the next check, also where it ends while the offset is stored', async () => {
+it('a used-up attempt is stored with the next check, also if the attempt ends while the offset is stored', async () => {
   let isFirst = true;
   const { queue, progress, saved } = setUp((storing, of) => {
     if (isFirst) storing.storeSoon(of);
@@ -99,7 +99,7 @@ it('stores an attempt that was used up with the next check, also where it ends w
   expect(saved).toHaveLength(2);
 });
 
-it('stores no offset after the one for the next owner, also where one could not be stored before', async () => {
+it('no offset is stored after the offset for the next owner, also if an earlier write failed', async () => {
   let fails = 1;
   const { queue, integration, progress, saved } = setUp(() => {
     fails -= 1;
@@ -114,7 +114,7 @@ it('stores no offset after the one for the next owner, also where one could not 
   expect(saved).toMatchObject([{ open: [{ sequence: 1, index: 0, attempts: 0 }] }]);
 });
 
-it('keeps the offset at which an endpoint began, where another of its integration is stored first', async () => {
+it('the offset at which an endpoint began is kept when the offset of another endpoint is stored first', async () => {
   const { queue, integration, progress, saved } = setUp();
   await using _progress = progress;
   const { queue: other } = queueOf(openEndpoint('wh_2'), [batchOf(1, 2)]);
@@ -127,7 +127,7 @@ it('keeps the offset at which an endpoint began, where another of its integratio
   expect(saved).toMatchObject([{ open: [{ sequence: 1, index: 0 }] }]);
 });
 
-it('follows an integration until the offset of its endpoint is removed', async () => {
+it('an integration is followed until the offset of its endpoint is removed', async () => {
   const followed: boolean[] = [];
   const { queue, integration, progress, saved } = setUp(
     (one) => void followed.push(one.follows(integration)),
@@ -143,7 +143,7 @@ it('follows an integration until the offset of its endpoint is removed', async (
   expect([saved, followed]).toEqual([[undefined], [true]]);
 });
 
-it('removes an offset that was stored although its writing failed', async () => {
+it('an offset that was stored although the write reported a failure is removed', async () => {
   let fails = 1;
   const { queue, integration, progress, saved } = setUp(() => {
     fails -= 1;
@@ -160,7 +160,7 @@ it('removes an offset that was stored although its writing failed', async () => 
   expect(saved.at(-1)).toBe(undefined);
 });
 
-it('removes an offset that was stored for a next owner, where the hand-back failed', async () => {
+it('an offset that was stored for the next owner is removed if the hand-back failed', async () => {
   let fails = 1;
   const { queue, integration, progress, saved } = setUp(() => {
     fails -= 1;
@@ -177,7 +177,7 @@ it('removes an offset that was stored for a next owner, where the hand-back fail
   expect([saved.length, progress.follows(integration)]).toEqual([2, false]);
 });
 
-it('removes an offset that a former owner has stored late, and none that is followed or of this owner', async () => {
+it('an offset that a former owner has stored late is removed, and no offset of this owner', async () => {
   const { queue, progress, saved, terms } = setUp();
   await using _progress = progress;
   terms.push({ _id: 'acme', partition: 0, term: 0 });
@@ -193,7 +193,7 @@ it('removes an offset that a former owner has stored late, and none that is foll
   expect(saved).toEqual([]);
 });
 
-it('keeps the offsets of a partition that it has just taken until the queues are open', async () => {
+it('the offsets of a partition that was just claimed are kept until its queues are open', async () => {
   const { queue, integration, progress, saved, owned, terms } = setUp();
   await using _progress = progress;
   integration.queues.clear();

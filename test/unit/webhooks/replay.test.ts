@@ -103,7 +103,7 @@ it.each([1, -1])('a replay goes on though the clock is set by %i h meanwhile', a
   expect(published).toHaveLength(1);
 });
 
-it('a replay is event batches that are addressed to one endpoint', async () => {
+it('a replay consists of event batches that are addressed to one endpoint', async () => {
   const { published, replay } = setUp({ leftMs: 10_000, events: 200 });
   expect(await replay()).toMatchObject({ body: '{"queued":2}' });
   expect(published).toEqual(['event-batches.replay.acme']);

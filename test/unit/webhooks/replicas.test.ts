@@ -113,7 +113,7 @@ it.each<[string, Record<string, string>, number]>([
   expect([self.replicas.isDead('other'), self.replicas.sharing().includes('other')]).toEqual([false, true]);
 });
 
-it('a replica that was stopped or cut off hears itself five times before it declares another dead', async () => {
+it('a replica that was stopped or cut off hears itself five times before it declares another replica dead', async () => {
   await using self = setUp();
   self.listen(5_000);
   self.other({ sent: '1', shares: '1' });
@@ -124,7 +124,7 @@ it('a replica that was stopped or cut off hears itself five times before it decl
   expect([self.replicas.isDead('other'), self.replicas.sharing().includes('other')]).toEqual([true, false]);
 });
 
-it('a replica that always stands still for seconds takes over from one that was killed', async () => {
+it('a replica that repeatedly stands still for seconds takes over from a killed replica', async () => {
   await using self = setUp();
   self.listen(5_000);
   self.other({ sent: '1', shares: '1' });
@@ -146,7 +146,7 @@ it('an unknown owner of a partition is dead once this replica has listened for 2
   expect(self.replicas.isDead('unknown')).toBe(false);
 });
 
-it('heartbeats say whether others took partitions within 10 min', async () => {
+it('heartbeats say whether other replicas took partitions of the sender within 10 min', async () => {
   await using self = setUp();
   expect([self.said('takeovers'), self.replicas.silenceMs]).toEqual(['0', 2_500]);
   self.replicas.wasTaken();

@@ -36,7 +36,7 @@ function setUp(inFlightMax: number) {
   return { scheduler, begun, add, end, allow };
 }
 
-it('the scheduler begins eight deliveries of an endpoint, and the next where one ends', async () => {
+it('the scheduler begins eight deliveries of an endpoint, and the next delivery when one ends', async () => {
   const { scheduler, begun, add, end } = setUp(100);
   add('a', 'acme', 20);
   await turn();

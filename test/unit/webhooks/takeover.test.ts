@@ -41,7 +41,7 @@ it('a hand-back waits 500 ms for attempts in flight, cuts the others off, and st
   onLeft();
   expect(happened).toEqual([
     ['read no more', 0],
-    ['logged {"attempts":1} attempts cut off, for the next owner to make again', 500],
+    ['logged {"attempts":1} attempts were cut off: the next owner repeats them', 500],
     ['cut off', 500],
     ['stored with 0 in flight', 500],
     ['ended', 500],

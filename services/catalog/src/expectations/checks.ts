@@ -94,7 +94,7 @@ async function look({ read, now }: ChecksOptions, held: Expectation): Promise<Fo
   if (overdue !== undefined && dueAtOf({ ...held, pushedAt }) <= overdue.dueAt) {
     return { overdue, readTo: at, checkAt: new Date(at.getTime() + overdueEveryMs) };
   }
-  // A push whose time is to come counts as one in time: no replica knows when it came.
+  // A push with a time in the future counts as in time: no replica knows when the push came.
   const missing = overdue === undefined && !newest.isAhead ? await findMissing(read, held, at) : undefined;
   if (missing !== undefined) return missing;
   const checkAt = nextCheckAt({ ...held, pushedAt }, at);

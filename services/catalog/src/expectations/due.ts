@@ -26,11 +26,11 @@ export const nextCheckAt = (timing: Timing, at: Date): Date =>
 
 type Run = Pick<SyncRun, 'syncId' | 'completedAt'>;
 
-/** What some pushes of a kind say. */
+/** The facts that some pushes of a kind prove. */
 export interface Seen extends Pick<Expectation, 'pushedAt' | 'ahead'> {
-  /** Whether a push is among them that was not known before. */
+  /** Whether a push is among these pushes that was not known before. */
   isNewer: boolean;
-  /** Whether such a push has a time to come. */
+  /** Whether a new push has a time in the future. */
   isAhead: boolean;
   isRunning: boolean;
 }

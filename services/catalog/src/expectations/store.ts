@@ -41,7 +41,7 @@ const heldMs = 20_000;
 
 const idOf = ({ integration, entityType }: Expected): string => `${integration}/${entityType}`;
 
-/** The document as this replica has read it: neither set again nor held since. */
+/** Matches the document only if it is as this replica has read it: neither set again nor held since. */
 const asRead = ({ _id, everyHours, setAt, checkAt }: Expectation): Filter<Expectation> => ({
   _id,
   everyHours,
@@ -75,7 +75,7 @@ export async function openExpectationStore(store: Pick<Store, 'collection' | 'en
     async end(expected: Expected): Promise<void> {
       await expectations.deleteOne({ _id: idOf(expected) });
     },
-    /** The longest due first. */
+    /** Due expectations, the longest due first. */
     due: (at: Date, countMax: number): Promise<Expectation[]> =>
       expectations
         .find({ checkAt: { $lte: at } })

@@ -295,7 +295,7 @@ const exampleOfHeader: Readonly<Record<string, string>> = {
   'X-Next-Since': '2026-11-21T18:36:11.000Z',
 };
 
-/** What a question is answered with that has no answer. */
+/** The reply of a service that cannot answer a question. */
 const addFailure = (sections: Sections): JsonObject =>
   addMessage(sections, 'Failure', {
     summary: 'The question was refused, or could not be answered',

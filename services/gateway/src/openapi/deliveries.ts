@@ -77,7 +77,7 @@ function describeDelivery(kind: EventKind, schemas: SchemaCollection): JsonObjec
     },
     responses: {
       '2XX': { description: 'Any 2xx within 10 seconds acknowledges the delivery; all else is tried again.' },
-      '410': { description: 'Disables the webhook at once.' },
+      '410': { description: 'Disables the webhook immediately.' },
     },
   };
 }

@@ -110,7 +110,7 @@ export const tags: readonly { name: string; description: string }[] = [
   { name: 'Sync runs', description: 'The history of pushes.' },
   { name: 'Expectations', description: 'How often pushes are expected, and which is overdue.' },
   { name: 'Webhooks', description: 'Where events are delivered to, how it went, and sending them again.' },
-  { name: 'Events', description: 'The same events by asking, for whoever cannot take webhooks.' },
+  { name: 'Events', description: 'The same events by polling, for callers that cannot receive webhooks.' },
   { name: 'Service', description: 'The gateway’s own pages. They need no token, but for `/token`.' },
 ];
 

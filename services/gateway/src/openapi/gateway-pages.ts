@@ -16,7 +16,7 @@ export const gatewayPages = ({ hasTokenEndpoint, hasConsole }: GatewayPagesOptio
   ...(hasTokenEndpoint ? tokenPages : []),
 ];
 
-/** Any page may answer these: the bytes may not be HTTP, and the gateway may have a fault. */
+/** The error answers that any page may have: for bytes that are not HTTP, and for a fault of the gateway. */
 const always: readonly RefusalName[] = [
   'InvalidRequest',
   'RequestTimeout',

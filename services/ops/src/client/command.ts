@@ -13,7 +13,7 @@ const help = `Usage: ops client add ID --integration ACME [--scope "SCOPE …"] 
        ops client rotate ID [--old-end 7d] [--ends 365d] [--json]
        ops client remove ID [--secret NAME] [--json]
 
-Clients of the gateway and their secrets, in the file that AUTH_CLIENTS_FILE names. The file is replaced whole, at once
+Clients of the gateway and their secrets, in the file that AUTH_CLIENTS_FILE names. The file is replaced whole, immediately
 (there is no --apply), and holds hashes only: a secret is shown once. Every gateway reads the change within 10 s.
 
   add             makes a client with one secret; all scopes unless --scope says which
@@ -24,7 +24,7 @@ Clients of the gateway and their secrets, in the file that AUTH_CLIENTS_FILE nam
   --integration   whose records the client sees and changes
   --scope         what it may do, separated by spaces
   --ends          when the new secret ends: a span (365d, 12h, 30m) or a time. Never unless given
-  --old-end       when the secrets before the new one end; 7d unless given, 0d for at once
+  --old-end       when the secrets before the new one end; 7d unless given, 0d for immediately
   --json          what was found or done as one JSON document, the new secret among it
 
 Settings: AUTH_CLIENTS_FILE, as the gateway has it.

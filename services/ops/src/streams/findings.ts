@@ -95,7 +95,7 @@ function* differences({ name, differing, foreign, changes, left }: InspectedStre
       `${name} has ${quantityInWords(quantity, found)}, and by the settings ${quantityInWords(quantity, wanted)}.`,
     );
   for (const { quantity, setting, wanted, found } of left) {
-    // This command runs without the setting, which the services may have: no fault is certain.
+    // This command runs without the setting, which the services may have, so the difference need not be a fault.
     if (setting?.isSet === false) continue;
     const says = setting === undefined ? 'this release says' : `${setting.name} says`;
     yield byHand(

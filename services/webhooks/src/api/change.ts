@@ -1,4 +1,4 @@
-// Computes the one update by which an endpoint becomes as its caller wants it. This file neither reads nor stores.
+// Computes the update by which an endpoint gets the configuration that its caller wants. This file neither reads nor stores.
 import type { ChangeWebhook } from '@integration-sync/contracts';
 import { earlierEventsMax, type Endpoint, type Recovery } from '../endpoints/endpoint.ts';
 import { enabled, firstTest } from '../endpoints/recovery.ts';

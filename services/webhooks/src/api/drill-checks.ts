@@ -1,5 +1,6 @@
-// The twelve deliveries of a drill, and what a careful receiver answers to each. Those that it must take are right in every byte, and
-// differ from an ordinary delivery in one way that the service may make use of. Those that it must refuse have one fault each.
+// The twelve deliveries of a drill, and the answer of a careful receiver to each. A delivery that the receiver must accept is right
+// in every byte, and differs from an ordinary delivery in one way that the service may make use of. A delivery that the receiver must
+// refuse has one fault.
 //
 //   a delivery that only differs in              finds a receiver that
 //   ───────────────────────────────────────────  ───────────────────────────────────────────────────────────────
@@ -18,13 +19,13 @@ import { type AttemptToSign, type Signable, signedHeaders } from '../sending/hea
 type HeadersOf = (attempt: AttemptToSign) => string[];
 
 export interface Check extends Pick<DrillCheck, 'name' | 'expected'> {
-  /** For a receiver that answers otherwise. */
+  /** The advice for a receiver that answers otherwise. */
   advice: string;
   sending: Signable & { headersOf: HeadersOf };
 }
 
 interface Form extends Omit<Check, 'sending'> {
-  /** The kind of the event; that of a test unless given. */
+  /** The kind of the event; `webhook.test` unless given. */
   event?: string;
   /** How long ago the event occurred. */
   ageMs?: number;

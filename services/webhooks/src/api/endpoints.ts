@@ -133,8 +133,8 @@ function tooManySecrets(serving: readonly PreviousSecret[]): Failure {
   const next = new Date(Math.min(...serving.map(({ expiresAt }) => expiresAt.getTime())));
   return new Failure(
     'conflict',
-    `A webhook signs with at most ${previousSecretsMax + 1} secrets at once, and each of them is still in use: ` +
+    `A webhook signs with at most ${previousSecretsMax + 1} secrets at a time, and each of them is still in use: ` +
       `the next one expires at ${next.toISOString()}. ` +
-      'Rotate after that, or with {"gracePeriodSeconds": 0}, which ends all previous ones at once.',
+      'Rotate after that, or with {"gracePeriodSeconds": 0}, which ends all previous secrets immediately.',
   );
 }

@@ -116,7 +116,7 @@ export class Attempts {
     const isSame = epoch === state.epoch && version <= state.version && queue.state.epoch === state.epoch;
     if (active && isSame && !queue.isEnded && mayBegin())
       return { queue, delivery, event, known, number: delivery.attempts + 1, round: state.round };
-    // The owner has not heard of the newer version: now it has, and stores what a disabling made missed.
+    // The owner has not heard of the newer version until now: it applies that version, and stores the events that a disabling made missed.
     while (queue.storing !== undefined) await queue.storing;
     if (!(active && isSame) && !queue.isEnded) onRead(queue, known.endpoint);
     queue.wait(delivery, performance.now() + stayOpenMs);
@@ -130,7 +130,7 @@ export class Attempts {
     const sending = { eventId, event: event.event, timestamp, body, attempt: number, traceparent, signal };
     const attempted = await this.#options.send(known, sending);
     const { version, url, epoch } = known.endpoint;
-    // What the receiver of a former url asks for says nothing of the present one.
+    // A `Retry-After` of the former receiver does not apply to the receiver at the present url.
     const retryAfterMs = url === queue.state.url ? (attempted.answer?.retryAfterMs ?? 0) : 0;
     const delayMs = delayAfter(number, retryAfterMs);
     const { sequence, index } = delivery;
@@ -203,7 +203,9 @@ export class Attempts {
     const { state: known } = queue;
     onRead(queue, await endpoints.find(queue.id));
     if (queue.isEnded || queue.state !== known) return false;
-    throw new Error(`endpoint ${queue.id} is not as its owner has applied it, and has no newer version`);
+    throw new Error(
+      `endpoint ${queue.id} differs in MongoDB from the version that its owner has applied, and has no newer version`,
+    );
   }
 
   #apply({ queue, delivery, change, dueAt, retryAfterMs }: EndedAttempt, next: Step): Step {

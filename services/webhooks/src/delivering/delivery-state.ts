@@ -1,4 +1,4 @@
-// How the deliveries to one endpoint stand, and what each thing that happens makes of it. The owner of the partition alone keeps this
+// The state of the deliveries to one endpoint, and how each event changes the state. The owner of the partition alone keeps this
 // state and stores it. This file neither waits, stores nor sends.
 //
 //   what happens                              circuit    failures   its event                   is stored
@@ -76,7 +76,7 @@ export const stateOf = (found: Subscriber): DeliveryState => ({
   trials: found.trials ?? [],
 });
 
-/** What an attempt that has ended makes of the state and of its event. */
+/** The state, and the state of the event, after an attempt has ended. */
 export function step(state: DeliveryState, change: Change): Step {
   const { verdict, tried, trialsMax } = change;
   const unchanged = { state, counts: false, store: 'no' } as const;

@@ -70,7 +70,7 @@ export class EndpointQueue {
   readonly window: Window;
   readonly attempts: QueueOptions['attempts'];
   subscriber: Subscriber;
-  /** How the deliveries stand, as the owner has stored or decided it. */
+  /** The delivery state of the endpoint, as the owner has stored or decided it. */
   state: DeliveryState;
   /** Resolves once a change of `state` is stored. Until then no attempt begins, and no other change is applied. */
   storing: Promise<void> | undefined;
@@ -195,14 +195,14 @@ export class EndpointQueue {
     return { sequence, index, open, stream, term };
   }
 
-  /** Drops all open events, and begins anew at the sequence. Attempts in flight count towards the limit until they end. */
+  /** Drops all open events, and begins again at the sequence. Attempts in flight count towards the limit until they end. */
   reset(sequence: number): void {
     this.#open = [];
     this.restsUntil = 0;
     this.#cursor = { sequence, index: 0 };
   }
 
-  /** Another receiver is at the changed url: no attempt waits for what the former one asked. */
+  /** Drops the `Retry-After` of the former receiver, because the changed url has another receiver. */
   forgetRetryAfter(): void {
     this.restsUntil = 0;
     for (const one of this.#open) withoutRetryAfter(one);

@@ -238,7 +238,7 @@ export class Integrations {
     else void storing.then(() => this.#update({ window }, queue, found));
   }
 
-  /** Applies what was read of the endpoint: its configuration, and what follows from that for its deliveries. */
+  /** Applies the configuration of an endpoint that was read, and changes its delivery state accordingly. */
   #apply(window: Window, queue: EndpointQueue, found: Subscriber): void {
     if (found.version < queue.state.version) return;
     this.#tellMissed(queue, found);
@@ -255,7 +255,7 @@ export class Integrations {
     const { endpoints, retry, log } = this.#options;
     for (const [key, missed] of Object.entries(found.missed ?? {})) {
       const epoch = Number(key);
-      // A former owner that had not noticed yet has stored its own, while this replica delivered.
+      // A former owner that had not noticed its loss has stored missed events, while this replica delivered.
       const isOfFormer = epoch === queue.state.epoch && (missed?.term ?? Infinity) < queue.claim.term;
       if ((missed !== null && !isOfFormer) || queue.toldMissed.includes(epoch)) continue;
       queue.toldMissed.push(epoch);

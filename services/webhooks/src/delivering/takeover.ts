@@ -37,7 +37,7 @@ export const openTakeover = (
       await ended(given, pollsForAnswers);
       const unanswered = given.reduce((sum, one) => sum + inFlightOf(one), 0);
       if (unanswered > 0)
-        log.info({ attempts: unanswered }, 'attempts cut off, for the next owner to make again');
+        log.info({ attempts: unanswered }, 'attempts were cut off: the next owner repeats them');
       for (const { attempts } of given) attempts.abort(new Error('the partition is given back'));
       await ended(given, pollsForCutOff);
       await progress.handBack(given);

@@ -155,7 +155,7 @@ export class LogReader implements AsyncDisposable {
     for (const one of this.#partitions.values()) one.through = Math.max(one.through, through);
   }
 
-  /** False if the log was created again or restored after the partitions were claimed. Ownership then claims them anew. */
+  /** False if the log was created again or restored after the partitions were claimed. Ownership then claims the partitions again. */
   #isOf({ id }: LogStreamFacts): boolean {
     return this.#partitions.values().every(({ stream }) => stream === id);
   }

@@ -70,7 +70,7 @@ export class LogStream {
     return bus.reconnects === reconnects ? facts : this.look();
   }
 
-  /** Looks, and learns of restores that other replicas have found. */
+  /** Looks for restores, and reads the restores that other replicas have found. */
   async refresh(): Promise<Readonly<LogStreamFacts>> {
     await this.look();
     await this.restores.read(this.#facts.createdAt);

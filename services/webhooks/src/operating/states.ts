@@ -12,7 +12,7 @@ export interface WebhookStates {
   behind: number;
 }
 
-/** By integration; one without webhooks is absent. */
+/** The states by integration; an integration without webhooks is absent. */
 export async function readWebhookStates(
   store: Pick<Store, 'collection'>,
 ): Promise<Map<string, WebhookStates>> {

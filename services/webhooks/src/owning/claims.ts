@@ -103,7 +103,7 @@ export class Claims {
     return taken.filter((claim) => claim !== undefined);
   }
 
-  /** Those of the claims that no other replica has replaced. */
+  /** Of these claims, the claims that no other replica has replaced. */
   async standing<Held extends Claim>(held: readonly Held[]): Promise<Held[]> {
     const found = await this.#claims.find({ owner: this.#self }).toArray();
     const terms = new Map(found.map(({ _id, term }) => [_id, term]));

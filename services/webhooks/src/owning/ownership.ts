@@ -104,7 +104,7 @@ export class Ownership implements AsyncDisposable {
     await this.#release([...this.#options.owned.values()]).catch((error: unknown) => {
       this.#options.log.warn(
         { err: error },
-        'partitions could not be given back: another replica takes them in some seconds',
+        'partitions could not be released: another replica claims them within seconds',
       );
     });
   }
@@ -114,7 +114,7 @@ export class Ownership implements AsyncDisposable {
     try {
       if (!replicas.isHeard) return;
       if (!owned.isSure || performance.now() - this.#verifiedAt >= verifiedEveryMs) await this.#verify();
-      // If the log was created again or restored, this replica drops its claims of the former log and claims the partitions anew.
+      // If the log was created again or restored, this replica drops its claims of the former log and claims the partitions again.
       await this.#lose([...owned.values()].filter((claim) => claim.stream !== stream.facts.id));
       const wanted = this.#wanted();
       await this.#release([...owned.values()].filter(({ partition }) => !wanted.has(partition)));
@@ -170,7 +170,7 @@ export class Ownership implements AsyncDisposable {
     await claims.giveBack(all);
     this.#released = [];
     bus.broadcast(givenBackSubject, '');
-    log.info({ partitions: numbersOf(all) }, 'partitions given back');
+    log.info({ partitions: numbersOf(all) }, 'this replica released partitions');
   }
 
   async #take(lacking: readonly number[]): Promise<void> {
@@ -188,7 +188,7 @@ export class Ownership implements AsyncDisposable {
       await this.#lose(taken);
       throw error;
     }
-    log.info({ partitions: numbersOf(taken) }, 'partitions taken');
+    log.info({ partitions: numbersOf(taken) }, 'this replica claimed partitions');
   }
 }
 

@@ -52,7 +52,7 @@ export function openReplicas(bus: Pick<Bus, 'broadcast' | 'listen'>, self: strin
   const beat = (): void => {
     bus.broadcast(aliveSubject, self, headersOf(onChange !== undefined, wasTaken()));
   };
-  // A new replica shall not wait for the next regular beat until it hears this replica.
+  // A new replica hears this replica immediately, and not only at the next regular beat.
   const others = openOthers(own, { onNew: beat, onChange: () => onChange?.() });
 
   const listening = [

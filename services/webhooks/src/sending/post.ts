@@ -131,7 +131,7 @@ class Posting implements Dispatcher.DispatchHandler {
     this.giveUp();
   }
 
-  /** Only the first call settles the promise. */
+  /** Only the first call resolves or rejects the promise. */
   end(broken: unknown): void {
     const status = this.#status;
     const outcome = status === undefined ? outcomeOfSilence(broken) : this.#outcomeOf(status, broken);

@@ -19,7 +19,7 @@ export const feedRoutes: readonly Route[] = [
     description:
       'Without `after` and `since` the feed begins now. Send `next` of a page as `after` of the next call, whatever its ' +
       '`events` and `limit` are. A page may be empty although `more` is true. If the stream no longer has the events ' +
-      'behind `after`, the answer is 409: list the records and begin anew.',
+      'behind `after`, the answer is 409: list the records and begin again.',
     scope: scopes.eventsRead,
     subject: subjects.eventsRead,
     conflicts: true,

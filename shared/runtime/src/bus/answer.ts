@@ -257,5 +257,9 @@ async function respond(connection: Connection, message: Msg, parts: Parts): Prom
   // A reply that is sent while the NATS connection is down is lost.
   if (!connection.connected) await connection.untilConnected().catch(() => undefined);
   const sent = message.respond(parts.body, { headers: writeHeaders(parts.headers) });
-  if (!sent) connection.log.warn({ subject: message.subject }, 'reply could not be sent');
+  if (!sent)
+    connection.log.warn(
+      { subject: message.subject },
+      'a reply could not be sent, as the NATS connection is closed',
+    );
 }

@@ -1,5 +1,5 @@
 // Who sent a request, and whether a replica may answer. An answer goes where the message says, with the rights of the replica: a
-// caller must not have it sent to a subject on which something else happens.
+// caller must not have it sent to a subject that is no inbox.
 import { callerSubject, requestHeaders } from '@integration-sync/contracts';
 import type { Msg } from '@nats-io/nats-core';
 

@@ -59,7 +59,7 @@ export function follow(
       if (options.isMeant(message.subject)) await options.onMessage(message);
     };
     let madeAtMs: number | undefined;
-    /** Hands on what the stream has from `next` on. */
+    /** Passes the stored messages from the sequence `next` on to the reader. */
     const catchUp = async (): Promise<void> => {
       const { madeAt, lastSequence } = await archive.streamFacts(stream);
       // The question may have waited for a connection, and the stream may have been restored meanwhile: `from` tells.

@@ -54,7 +54,7 @@ export const needsAbsentServer = ({ code, message }: Refusal): boolean =>
 export const isForbidden = (error: unknown): boolean =>
   error instanceof PermissionViolationError || (error instanceof Error && isForbidden(error.cause));
 
-/** The subject of a request that nobody hears, as of one that the account of this login does not import. */
+/** The subject of a request without subscribers, such as a subject that the account of this login does not import. */
 export const unheardSubject = (error: unknown): string | undefined =>
   error instanceof NoRespondersError
     ? error.subject

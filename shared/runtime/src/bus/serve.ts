@@ -75,7 +75,7 @@ export async function serve(
     const callback = (error: Error | null, message: Msg): void => {
       if (error === null) return mayAnswer(connection, message) ? take(message) : undefined;
       refused.push(subject);
-      connection.log.error({ err: error, subject }, 'subscription failed');
+      connection.log.error({ err: error, subject }, 'a NATS subscription failed');
     };
     const how = { queue: options.service, callback };
     for (const one of subscribedFor(subject)) subscribing.push(() => connection.nats.subscribe(one, how));
@@ -119,7 +119,7 @@ export async function serve(
   return unlessRefused(serving, refused);
 }
 
-/** `isOld`: it was there at the last sign of life. */
+/** `isOld`: the request was there at the last sign of life. */
 type Taken = RequestInHand & { isOld: boolean };
 
 function tellLiving(taken: Iterable<Taken>, waits: Waits): void {
@@ -129,7 +129,7 @@ function tellLiving(taken: Iterable<Taken>, waits: Waits): void {
   }
 }
 
-/** The subject, and the one with an integration at its end where it is served as well. */
+/** The subject, and for a listing also the subject with an integration at its end. */
 const subscribedFor = (subject: string): string[] =>
   pinnableSubjects.some((one) => one === subject) ? [subject, pinnedSubject(subject, '*')] : [subject];
 
@@ -140,7 +140,7 @@ async function unlessRefused(serving: AsyncDisposable, refused: readonly string[
   throw new ConfigError([`NATS_URL: this login may not subscribe to ${refused.join(', ')}`]);
 }
 
-/** A message whose answer would go where something else happens is dropped. */
+/** Drops a message whose reply subject is not an inbox. */
 function mayAnswer({ log }: Connection, message: Msg): boolean {
   if (isQuestion(message)) return true;
   const { subject, reply } = message;

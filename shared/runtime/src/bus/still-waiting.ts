@@ -8,7 +8,7 @@ import { callerOf, isQuestion } from './caller.ts';
 const givenUpStatus = 410;
 /** The header with the `performance.now()` of the process that answers. */
 const clockHeader = 'clock-ms';
-/** A caller that does not answer within this time counts as having given up. */
+/** A caller that does not answer within this time counts as no longer waiting. */
 const confirmedWithinMs = 2_500;
 
 /** The caller's part: answers a sign of life that asks for an answer (`reply`). */

@@ -6,7 +6,7 @@ import type { ConsumerInfo, StreamConfig } from '@nats-io/jetstream';
 /** Replicas of releases up to 1.1.0 read the log with consumers of such names, which go with their readers. */
 const formerReader = /^follow-[0-9a-f-]{36}$/;
 
-/** How a consumer is none of this system: other services read EVENTS alone, each with a consumer that it pulls from. */
+/** Why a consumer does not belong to this system: other services may only read EVENTS, each by a pull consumer. */
 export type Strangeness = 'pushes' | 'unknown' | undefined;
 
 export function strangenessOf(

@@ -121,7 +121,7 @@ async function ifAllowed<T>(connection: Connection, work: () => Promise<T>): Pro
   try {
     return await work();
   } catch (error) {
-    // JetStream has answered before: what it does not hear, this account does not import.
+    // JetStream has answered before, so this account does not import the subject of a request without an answer.
     const unheard = unheardSubject(error);
     if (unheard !== undefined) connection.lacks(unheard);
     if ((unheard === undefined && !isForbidden(error)) || connection.endsWhereForbidden) throw error;

@@ -1,12 +1,12 @@
 // Variables of the environment whose names are nearly those of settings. A process ignores them, so a limit or an address that was
-// misspelt is not there, and nothing else says so.
+// misspelt would be missing without any other sign.
 import { nearestWithin } from '@integration-sync/contracts';
 import type { TObject } from 'typebox';
 import { listSettings, type Environment } from './explain.ts';
 
 /** Letters that may be missing, too many, wrong or swapped: RATE_LIMIT_REQUEST, MONGODB_URI. */
 const mistakesMax = 2;
-/** Of a shorter name two letters are too large a part. */
+/** In a shorter name, two wrong letters may make another word. */
 const charactersMin = 7;
 
 /** A sentence for each such variable, without its value. */

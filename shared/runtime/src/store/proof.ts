@@ -15,7 +15,7 @@ const everyMs = 5_000;
 /** No document has this id: the update changes nothing, but MongoDB checks that the login may write. */
 const nowhere = { _id: 'no document has this id' };
 
-/** `collection`: one that the service reads and writes all the time. */
+/** `collection`: a collection that the service reads and writes all the time. */
 export function openStoreProof(store: Proven, collection: string, log: Log, pollMs = everyMs) {
   const documents = store.collection<{ _id: string; at?: Date }>(collection);
   let refusal: unknown;
@@ -26,12 +26,12 @@ export function openStoreProof(store: Proven, collection: string, log: Log, poll
     } catch (error) {
       if (sortStoreError(error) !== 'refused') throw error;
       if (refusal === undefined)
-        log.error({ err: error, collection }, 'MongoDB refuses what this service needs');
+        log.error({ err: error, collection }, 'MongoDB refuses reads or writes of this service');
       refusal = error;
       const detail = 'MongoDB refuses this service: its login lacks a permission.';
       throw new Failure('unavailable', detail, { retryAfterSeconds: 30, cause: error });
     }
-    if (refusal !== undefined) log.info('MongoDB lets this service work again');
+    if (refusal !== undefined) log.info('MongoDB allows reads and writes of this service again');
     refusal = undefined;
   };
   const checks = openPeriodicCheck(prove, { what: 'permissions in MongoDB', everyMs: pollMs, log });

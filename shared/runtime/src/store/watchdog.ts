@@ -35,7 +35,7 @@ export function startWatchdog({ ask, passing, onLost, log }: WatchdogOptions) {
   let reason: unknown;
 
   const answered = (): void => {
-    if (!connected) log.info('MongoDB answers');
+    if (!connected) log.info('MongoDB answers pings');
     connected = true;
     silentTicks = 0;
     reason = undefined;

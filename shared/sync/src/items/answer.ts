@@ -11,7 +11,7 @@ export interface Rejected {
   reasons: readonly Reason[];
 }
 
-/** Why an item is not accepted. */
+/** The reason why an item is not accepted. */
 export interface Reason {
   /** Empty if the reason concerns the whole item. */
   field: string;

@@ -54,5 +54,5 @@ const erasing = (before: Fields): Changes =>
 
 /** The request found the record, and only `ops purge` removes records. */
 function refuseNew(): never {
-  throw new Error('a record that this request found is gone');
+  throw new Error('a record was removed while this request changed its status');
 }

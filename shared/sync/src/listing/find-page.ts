@@ -1,5 +1,5 @@
 // Finds the documents of a page. A walk costs the same on each of its pages, however many records are stored or match: a replica
-// remembers for a while what it learned on the page before. Without that, as in another replica, it learns it once more.
+// remembers for a while the number and the order of the matches. A replica without that memory reads both again.
 //
 //   remembered          of                                   good for
 //   ──────────────────  ───────────────────────────────────  ────────────────────────────────────────────────────────────
@@ -167,7 +167,7 @@ function openOrders(documents: Collection<ListedDocument>) {
     const key = `${filterKey(query)} ${asked.nextSince.getTime()} ${asked.until ?? ''}`;
     const from = asked.after ?? '';
     const known = lists.get(integration, key);
-    // Matches that are later than `X-Next-Since` may be missing, and a numbered page shows these too.
+    // The list may lack matches that are later than `X-Next-Since`, which a numbered page shows too.
     const isComplete = asked.after !== undefined || asOfWatermark(watermark) !== undefined;
     if (known !== undefined && known.from <= from && isComplete) return known;
     const found = documents
@@ -274,7 +274,7 @@ const inOrderOf = ({ status }: Narrowing) => (status === undefined ? orderIndex.
 
 const endKey = (query: PageQuery, page: number): string => `${filterKey(query)} ${query.asked.limit} ${page}`;
 
-/** How many of the sorted orders are not after this one. */
+/** How many of the sorted orders are equal to this order or before it. */
 function placeAfter(orders: readonly string[], after: string): number {
   let [low, high] = [0, orders.length];
   while (low < high) {

@@ -69,7 +69,7 @@ export async function followLeft(
   const ids = left.map(({ internalId }) => internalId);
   const { at } = await engine.watermarks.open(key, syncId);
   const before = await drafts.read(integration, ids);
-  // Read after the drafts. A late write of the push may have come since it was found to be undone.
+  // The records are read after the drafts, as a late write of the push may have arrived meanwhile.
   const [own, stored, traces] = await Promise.all([
     writtenBy(engine.journal, syncId, before),
     records.read(integration, ids),

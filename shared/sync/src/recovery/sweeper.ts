@@ -92,13 +92,19 @@ async function settle(
   const { _id: syncId, state: found } = entry;
   try {
     const of = kinds.get(entry.entityType);
-    if (of === undefined) throw new Error(`this service has no kind ${entry.entityType}`);
+    if (of === undefined)
+      throw new Error(
+        `the journal entry names the kind ${entry.entityType}, which this service does not store`,
+      );
     await settleEntry(engine, of, entry);
     if (entry.watched !== true) engine.metrics.recovered();
-    engine.log.info({ syncId, found }, 'settled a push that was left behind');
+    engine.log.info({ syncId, found }, 'completed a push of a dead or slow process');
     return true;
   } catch (error) {
-    engine.log.warn({ err: error, syncId, found }, 'a push that was left behind could not be settled yet');
+    engine.log.warn(
+      { err: error, syncId, found },
+      'a push of a dead or slow process could not be completed yet',
+    );
     await engine.journal.postpone(entry, new Date(engine.now())).catch((failure: unknown) => {
       engine.log.debug(
         { err: failure, syncId },

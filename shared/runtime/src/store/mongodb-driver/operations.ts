@@ -25,7 +25,7 @@ const suspectTicksMax = 3;
 export function openOperations({ onLost, log }: OperationsOptions) {
   /** For each running operation, the function that fails it, and the ticks until it counts as lost. */
   const underWay = new Map<(error: DatabaseAway) => void, number>();
-  /** While above 0, a new operation may have a closing connection. */
+  /** The ticks for which new operations are suspect: the driver may run them on a closing connection. */
   let suspectTicks = 0;
 
   const giveUpLost = (): void => {
