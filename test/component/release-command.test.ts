@@ -86,11 +86,11 @@ it('writes the version everywhere, commits, and tags with the notes', () => {
 
 it.each<[string, string, () => void]>([
   ['an unclean tree', 'commit or discard these changes first', () => write('new', 'x')],
-  ['another branch', 'made from main', () => git('switch', '--quiet', '--create', 'other')],
+  ['another branch', 'made from the branch main', () => git('switch', '--quiet', '--create', 'other')],
   ['a tag that exists', 'v1.1.0 exists already', () => git('tag', 'v1.1.0')],
   [
     'a tree of which not everything can be generated',
-    'npm run generate fails',
+    'npm run generate failed',
     () => {
       write(
         'package.json',
