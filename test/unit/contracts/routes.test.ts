@@ -1,4 +1,5 @@
-import { allScopes, codes, eventKinds, routes } from '@integration-sync/contracts';
+import { allScopes, codes, eventKinds, Product, routes, Supplier } from '@integration-sync/contracts';
+import { productExample, supplierExample } from '@integration-sync/contracts/examples';
 import { expect, it } from 'vitest';
 
 it('every operation has its own id, and every method of a path one route', () => {
@@ -48,6 +49,11 @@ it('the contracts name sixteen kinds of events', () => {
     'webhook.disabled',
     'webhook.enabled',
   ]);
+});
+
+it('the examples of a supplier and of a product have each field', () => {
+  expect(Object.keys(supplierExample.item)).toEqual(Object.keys(Supplier.properties));
+  expect(Object.keys(productExample.item)).toEqual(Object.keys(Product.properties));
 });
 
 it('each error code has one status', () => {
