@@ -45,6 +45,25 @@ it(
     ),
 );
 
+it.each([
+  ['is stored', 'in order'],
+  ['is stored and its answer is lost', 'answers lost'],
+] as const)('an event that is delivered while a disabling %s is not missed', async (_how, after) => {
+  const { broken } = await playDrawn({
+    inFlightMax: undefined,
+    calm: false,
+    isDead: false,
+    steps: [
+      ['an operation runs', 0, 'in order'],
+      ['the receiver answers 204', 0, 'in order'],
+      ['the receiver answers 410', 3, 'later'],
+      ['the receiver answers 204', 0, 'later'],
+      ['an operation runs', 0, after],
+    ],
+  });
+  expect(broken).toEqual([]);
+});
+
 it(
   'the simulation makes the same history from the same choices, however long MongoDB takes',
   { timeout: 3_600_000 },

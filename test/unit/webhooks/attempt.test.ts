@@ -113,6 +113,9 @@ async function make({
         };
         return store(read, { ...change, missed: { [epoch]: how.missed } });
       },
+      async recordMissed() {
+        asked.push('missed');
+      },
     },
     report: ({ nextAttemptAt }, step) =>
       void reported.push([step?.event, step?.disable, nextAttemptAt !== null]),
@@ -327,6 +330,7 @@ it('an endpoint whose outcome cannot be stored delays no other endpoint', async 
         return true;
       },
       disable: async () => false,
+      recordMissed: async () => undefined,
     },
     report: () => undefined,
     onRead: () => undefined,

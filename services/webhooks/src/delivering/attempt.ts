@@ -46,7 +46,7 @@ interface EndedAttempt extends PendingAttempt {
 interface AttemptsOptions {
   send: Send;
   cache: Pick<EndpointCache, 'get'>;
-  endpoints: Pick<Endpoints, 'find' | 'recordState' | 'disable'>;
+  endpoints: Pick<Endpoints, 'find' | 'recordState' | 'disable' | 'recordMissed'>;
   report: Report;
   /** Applies an endpoint that was read. */
   onRead: (queue: EndpointQueue, found: Endpoint | null) => void;
@@ -193,10 +193,13 @@ export class Attempts {
       if (await endpoints.recordState(read, state)) return true;
     } else {
       const { failures } = state;
-      const how = { reason: disable, failures, at: new Date(), missed: queue.missed() };
-      if (await endpoints.disable(read, how)) {
+      const missed = queue.missed();
+      if (await endpoints.disable(read, { reason: disable, failures, at: new Date(), missed })) {
         metrics.disabledBy(disable);
         announce();
+        const left = queue.missed();
+        // The receiver may have taken an event while MongoDB stored the disabling.
+        if (left.open.length < missed.open.length) await endpoints.recordMissed(queue.id, read.epoch, left);
         return true;
       }
     }

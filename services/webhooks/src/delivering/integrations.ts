@@ -255,9 +255,10 @@ export class Integrations {
     const { endpoints, retry, log } = this.#options;
     for (const [key, missed] of Object.entries(found.missed ?? {})) {
       const epoch = Number(key);
-      // A former owner that had not noticed its loss has stored missed events, while this replica delivered.
-      const isOfFormer = epoch === queue.state.epoch && (missed?.term ?? Infinity) < queue.claim.term;
-      if ((missed !== null && !isOfFormer) || queue.toldMissed.includes(epoch)) continue;
+      // This replica has delivered since these were stored: by a former owner that had not noticed its loss, or by this replica with a
+      // disabling whose answer was lost.
+      const isOlder = epoch === queue.state.epoch && (missed?.term ?? Infinity) <= queue.claim.term;
+      if ((missed !== null && !isOlder) || queue.toldMissed.includes(epoch)) continue;
       queue.toldMissed.push(epoch);
       const told = queue.missed(offset?.epoch === epoch ? offset : undefined);
       retry('storing missed events', () => endpoints.recordMissed(found._id, epoch, told)).catch(

@@ -164,12 +164,12 @@ const recording = (collection: Collection<Endpoint>) => ({
     return isFound(collection.updateOne(asApplied(applied), update));
   },
   /**
-   * Stores the events that were undelivered when the epoch ended, unless they are stored already. A former owner may have stored
-   * its own before it noticed that it had lost the partition: a later term replaces an earlier one.
+   * Stores the events that were undelivered when the epoch ended, unless a later owner has stored them. A former owner may have
+   * stored its own before it noticed that it had lost the partition.
    */
   async recordMissed(id: string, epoch: number, missed: Required<Missed>) {
     const field = `missed.${epoch}`;
-    const open: Filter<Endpoint>[] = [{ [field]: null }, { [`${field}.term`]: { $lt: missed.term } }];
+    const open: Filter<Endpoint>[] = [{ [field]: null }, { [`${field}.term`]: { $lte: missed.term } }];
     await collection.updateOne({ _id: id, $or: open }, { $set: { [field]: missed } });
   },
   unannounced: () =>
