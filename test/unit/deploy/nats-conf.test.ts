@@ -52,8 +52,8 @@ it('each announcer may publish its kinds of events, and no other service may', (
 });
 
 it('an absent link is noticed', () => {
-  expect(lacks('CATALOG', 'GATEWAY', 'svc.catalog.countries.list')).toEqual([
-    'CATALOG does not export svc.catalog.countries.list to GATEWAY',
-    'GATEWAY does not import svc.catalog.countries.list of CATALOG',
+  expect(lacks('CATALOG', 'GATEWAY', 'svc.catalog.nowhere.list')).toEqual([
+    'CATALOG does not export svc.catalog.nowhere.list to GATEWAY',
+    'GATEWAY does not import svc.catalog.nowhere.list of CATALOG',
   ]);
 });
