@@ -57,15 +57,21 @@ function wrongDisablings({ stored, attempts }: World): string[] {
 
 /**
  * While the circuit is open, a replica begins no attempt beside one that it began since the circuit opened. A version that the replica has
- * not heard of says nothing of the url to which it sends.
+ * not heard of says nothing of the url to which it sends. The owner may not know a failure that a former owner stored late.
  */
-function wrongTrials({ stored, attempts }: World): string[] {
+function wrongTrials({ stored, attempts, replicas }: World): string[] {
   const isOpen = (from: number, to: number, version: number): boolean => {
     const known = stored.findLastIndex(({ at }) => at < from);
     return stored
       .slice(Math.max(known, 0))
       .filter(({ at }) => at <= to)
-      .every(({ endpoint }) => endpoint?.active === true && !endpoint.open && endpoint.version <= version);
+      .every(
+        ({ endpoint, by, owner }) =>
+          endpoint?.active === true &&
+          !endpoint.open &&
+          endpoint.version <= version &&
+          (by === owner || !replicas.some(({ name }) => name === by)),
+      );
   };
   return attempts.flatMap((one, at) =>
     attempts
