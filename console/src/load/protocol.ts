@@ -8,6 +8,8 @@ export interface Column {
   name: string;
   /** Undefined where the column is not used. */
   field: string | undefined;
+  /** Whether its header has suggested the field, and nothing else has. */
+  isSuggested: boolean;
   /** The first five that are not empty. */
   values: readonly string[];
   /** The part of the first rows in which it is not empty, from 0 to 1. */
@@ -28,6 +30,8 @@ export interface Entry {
   headerRow: number;
   rows: number | undefined;
   columns: readonly Column[];
+  /** The columns that a load leaves out. */
+  unused: readonly string[];
   notes: readonly string[];
   isRejects: boolean;
   /** Why it cannot be loaded as it is, in the words of the loader. */
@@ -45,8 +49,10 @@ export interface Reasons {
 export interface FileOutcome {
   file: string;
   place: string;
+  kind: Kind;
   counts: Counts;
-  hasRejects: boolean;
+  /** The name of the file of its rejected rows. */
+  rejects: string | undefined;
 }
 
 /** A check or a load. */
@@ -72,6 +78,11 @@ export interface Kept {
   files: readonly { place: string; row: number; isChosen: boolean }[];
 }
 
+export interface Loaded {
+  kind: Kind;
+  files: readonly string[];
+}
+
 export interface Gone {
   found: readonly { kind: Kind; count: number; total: number; ids: readonly string[] }[];
   /** Why they are not archived. */
@@ -90,8 +101,8 @@ export interface Shown {
   kept: Kept | undefined;
   /** Another tab loads files of this integration. */
   isElsewhere: boolean;
-  /** The kinds of the last load that has finished. */
-  loaded: readonly Kind[];
+  /** By kind, the last load that has finished. */
+  loaded: readonly Loaded[];
   gone: Gone | undefined;
 }
 

@@ -13,5 +13,9 @@ export function groupByReason<E extends { error: string }>(errors: readonly E[])
   );
 }
 
-/** A message with “…” in place of its quoted values. */
-export const reasonOf = (error: string): string => error.replaceAll(/"(?:[^"\\]|\\.)*(?:"|\\?$)/gs, '“…”');
+/** A message with “…” in place of its quoted values. A column of a file before its field is no value: `"LAND_KZ" (country): `. */
+export const reasonOf = (error: string): string =>
+  error.replaceAll(
+    /("(?:[^"\\]|\\.)*" \(\w+\): )|"(?:[^"\\]|\\.)*(?:"|\\?$)/gs,
+    (_, column: string | undefined) => column ?? '“…”',
+  );

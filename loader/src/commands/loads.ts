@@ -15,6 +15,8 @@ import { interrupted, Loading } from '../core/sending/loading.ts';
 import { lockFolder } from '../disk/lock.ts';
 import { Outputs } from '../disk/outputs.ts';
 import { PlannedIds, planItems, pushItems } from '../core/sending/push.ts';
+import type { History } from '../core/sending/history.ts';
+import { withRejectedIds } from '../core/sending/rejected-ids.ts';
 import { markOf, stopOf } from '../core/sending/refusals.ts';
 import { inWords, summarize } from '../core/sending/report.ts';
 import type { LoadState } from '../core/sending/state.ts';
@@ -65,8 +67,8 @@ export async function runLoad(
   const folder = isPlan || positionals.includes(standardInput) ? undefined : resolve(values.state);
   await using _lock = folder === undefined ? undefined : await lockFolder(folder, workOf(args));
   const resumed = values.resume ? await resumedState(values, positionals) : undefined;
-  const sources = await look(resumed?.files ?? wanted, context);
-  const history = folder === undefined ? {} : await readHistory(folder);
+  const history = positionals.includes(standardInput) ? {} : await readHistory(resolve(values.state));
+  const sources = await look(resumed?.files ?? wanted, history, context);
   const state = resumed ?? (await newState({ values, sources, url: connection.url, isPlan, history }));
   await greet(connection, state, !isPlan && resumed === undefined, values);
   if (!isPlan) await meetIntegration(connection, state, resumed !== undefined);
@@ -100,12 +102,14 @@ async function inputsOf(values: Values, files: readonly string[], usage: string)
 /** Reads all files once before anything is sent, so that a file with errors stops the load early. */
 async function look(
   inputs: readonly Input[],
+  history: History,
   { streams, input: piped, interrupt }: Context,
 ): Promise<Source[]> {
   const sources: Source[] = [];
   for (const input of inputs) {
     interrupt.throwIfAborted();
-    const source = await openSource(input, input.path === standardInput ? piped : undefined);
+    const opened = await openSource(input, input.path === standardInput ? piped : undefined);
+    const source = await withRejectedIds(opened, history);
     const rows = source.total === undefined ? '' : `, ${counted(source.total, 'row')}`;
     streams.err(`${placeOf(input)}: ${[`${input.kind}${rows}`, ...source.notes].join('; ')}\n`);
     sources.push(source);

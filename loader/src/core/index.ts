@@ -3,8 +3,9 @@ export { joined, utf8Bytes } from './bytes.ts';
 export { count, counted } from './count.ts';
 export { messageOf, Stop } from './exit.ts';
 export { fieldsOf, kinds, neededOf, rowColumn, reasonColumn } from './kinds.ts';
-export { fieldsOfHeader } from './mapping/columns.ts';
+export { fieldsOfHeader, isHeader, leftOut } from './mapping/columns.ts';
 export { textOf } from './mapping/convert.ts';
+export { suggestedColumns } from './mapping/suggestions.ts';
 export { parseMap, readMap, unreadableMap, type LoadMap, type Rules } from './mapping/map.ts';
 export { lookAtTable, openSource, otherSheets, resolveInputs } from './reading/inputs.ts';
 export {
@@ -16,10 +17,11 @@ export {
   type TableLook,
 } from './reading/source.ts';
 export { DeferredRows, type DeferredEntry } from './sending/deferred.ts';
-export { checked, isRejectsOf, noteLoad, type History } from './sending/history.ts';
+export { checked, isRejectsOf, isSavedAs, noteLoad, type History } from './sending/history.ts';
 export { Loading, type LoadOutputs } from './sending/loading.ts';
 export { PlannedIds, planItems, pushItems } from './sending/push.ts';
 export { inWords, markOf } from './sending/refusals.ts';
+export { withRejectedIds } from './sending/rejected-ids.ts';
 export { resultsHead, resultsLine } from './sending/results.ts';
 export type { Slot } from './sending/slots.ts';
 export { newFile, type Counts, type FileState, type LoadState } from './sending/state.ts';

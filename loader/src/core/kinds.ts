@@ -44,6 +44,43 @@ export const fieldsOf: Readonly<Record<Kind, Readonly<Record<string, Field>>>> =
   },
 };
 
+/** What each field is, for a person who knows the columns of a file and not the contract. */
+export const wordsOf: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
+  suppliers: {
+    externalId: 'its number in your system',
+    name: 'the name of the company',
+    code: 'a second number or short name',
+    country: 'its country, such as DE or Germany',
+    address: 'street and town, in one column',
+    contactPerson: 'the person to ask',
+    email: 'e-mail address',
+    phone: 'phone number',
+    certifications: 'certificates, such as FSC, PEFC',
+    isEuOrigin: 'whether it is in the EU, yes or no',
+  },
+  products: {
+    externalId: 'its number in your system',
+    name: 'the name of the product',
+    category: 'a group of products',
+    country: 'country of origin, such as DE',
+    hsCode: 'customs tariff number',
+    unit: 'unit of measure, such as KG',
+    code: 'a second number, such as a SKU',
+    supplierExternalId: 'the number of its supplier',
+  },
+  batches: {
+    externalId: 'its own number in your system',
+    productExternalId: 'the number of its product',
+    batchNumber: 'batch or lot, as printed on the goods',
+    quantity: 'how much there is of it',
+    unit: 'unit of the quantity, such as KG',
+    receivedDate: 'the day when it came in',
+    expiryDate: 'the day until which it keeps',
+    ddsReferenceNumber: 'reference number of its due-diligence statement',
+    ddsVerificationNumber: 'verification number of that statement',
+  },
+};
+
 /** In the order in which they must be loaded: products refer to suppliers, and batches to products. */
 export const kinds: readonly Kind[] = ['suppliers', 'products', 'batches'];
 

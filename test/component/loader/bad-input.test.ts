@@ -395,6 +395,8 @@ it('load --sample prints a map of an unknown header', async () => {
     Buffer.from('Lieferantenliste;;;\r\nExtern_ID;Name 1;Länd;E-Mail\r\n1;Müller;DE;\r\n', 'latin1'),
     '--sample',
   );
+  expect(said.err).toContain('suggested, check it: "Extern_ID" is externalId, "Name 1" is name');
+  expect(said.err).toContain('  externalId: its number in your system (needed)\n');
   expect(JSON.parse(said.out)).toEqual({
     'suppliers.csv': {
       kind: 'suppliers',

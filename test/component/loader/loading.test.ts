@@ -57,6 +57,7 @@ const sourceOf = (rows: Row[]): Source => ({
   isRejects: false,
   rowsBefore: 0,
   make: (raw) => JSON.parse(String(raw)),
+  columns: new Map(),
   async *rows() {
     yield rows;
   },

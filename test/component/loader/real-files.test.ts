@@ -254,6 +254,17 @@ it.each([
   expect([source.rowsBefore, source.total]).toEqual([2, 4]);
 }); // prettier-ignore
 
+it('dashes are a value where none underline the header', async () => {
+  const source = await sourceOf('suppliers.txt', lines('externalId', 'S-1', '-----'), {
+    constants: { name: 'x' },
+  });
+  const rows = (await Array.fromAsync(source.rows())).flat();
+  expect(rows.map(({ made }) => made)).toEqual([
+    { externalId: 'S-1', name: 'x' },
+    { externalId: '-----', name: 'x' },
+  ]);
+});
+
 it('the loader reports the form of real files', async () => {
   const list = await sourceOf(
     'suppliers.txt',

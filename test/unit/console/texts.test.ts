@@ -86,6 +86,8 @@ it('groups errors by their reason without quoted values, the largest group first
     ['a “…”', 3],
     ['b', 1],
   ]);
+  const named = groupByReason(['1', '2'].map((got) => ({ error: `"LAND_KZ" (country): got "${got}"` })));
+  expect(named.map(({ reason }) => reason)).toEqual(['"LAND_KZ" (country): got “…”']);
 });
 
 describe('the shown curl command', () => {

@@ -1,7 +1,7 @@
 // A file or a sheet: what was understood of it, each part of which a person may correct.
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
-import { fieldsOf, isKind, kinds, neededOf } from 'integration-sync/kinds';
+import { fieldsOf, isKind, kinds, neededOf, wordsOf } from 'integration-sync/kinds';
 import { Table } from '../../parts/table.tsx';
 import { counted } from '../../text/count.ts';
 import { tell } from '../desk.ts';
@@ -53,6 +53,12 @@ export function EntryCard({ entry, isBusy }: EntryProps) {
       {problem !== undefined && (
         <p class="problem lines" role="status">
           {problem}
+        </p>
+      )}
+      {entry.columns.some(({ isSuggested }) => isSuggested) && (
+        <p>
+          The fields with a dashed border are <strong>suggested, check them</strong>: does each column hold
+          what its field says?
         </p>
       )}
       {notes.length > 0 && <p class="quiet">{notes.join('; ')}</p>}
@@ -231,9 +237,10 @@ const Text = ({ label, value, found, onChange }: TextProps) => (
 function Columns({ entry, isBusy }: EntryProps) {
   const { columns, kind } = entry;
   const fields = kind === undefined ? [] : Object.keys(fieldsOf[kind]);
+  const words: Readonly<Record<string, string>> = kind === undefined ? {} : wordsOf[kind];
   return (
     <Table label={`Columns of ${entry.id}`} heads={['Column', 'First values', '#Filled', 'Field']}>
-      {columns.map(({ name, field, values, filled }, at) => (
+      {columns.map(({ name, field, isSuggested, values, filled }, at) => (
         <tr key={at}>
           <td class="words">
             <bdi>{name}</bdi>
@@ -246,17 +253,19 @@ function Columns({ entry, isBusy }: EntryProps) {
             <select
               aria-label={`The field of column ${at + 1}, ${name}`}
               value={field ?? ''}
+              class={isSuggested ? 'suggested' : ''}
               disabled={isBusy || kind === undefined}
               onChange={({ currentTarget }) => setField(entry, kind, at, currentTarget.value || null)}
             >
               <option value="">not used</option>
               {fields.map((one) => (
                 <option key={one} value={one}>
-                  {one}
+                  {one}: {words[one]}
                   {kind !== undefined && neededOf(kind).includes(one) ? ' (needed)' : ''}
                 </option>
               ))}
             </select>
+            {isSuggested && <span class="quiet"> suggested, check it</span>}
           </td>
         </tr>
       ))}

@@ -14,8 +14,9 @@ export function NotInFile({ isBusy }: { isBusy: boolean }) {
     <section class="card" aria-labelledby="gone">
       <h2 id="gone">What is not in this file</h2>
       <p>
-        Records that no row of the last load of {loaded.join(', ')} named. That load must have had all rows of
-        its kind: of a file of changes, everything else would be gone.
+        Records of {loaded.map(({ kind }) => kind).join(', ')} that no row of{' '}
+        <bdi>{loaded.flatMap(({ files }) => files).join(', ')}</bdi> named; repaired rows count as rows of
+        their file. Archive them only if the file has all that you have: a file of changes has not.
       </p>
       <div class="row">
         <button type="button" disabled={isBusy} onClick={() => tell({ do: 'look for gone' })}>

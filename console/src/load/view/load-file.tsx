@@ -80,6 +80,13 @@ function Interrupted({ isBusy }: { isBusy: boolean }) {
   );
 }
 
+const namesShown = 8;
+
+function listed(names: readonly string[]): string {
+  const first = names.slice(0, namesShown).map((name) => `"${name}"`);
+  return first.join(', ') + (names.length > namesShown ? ` and ${names.length - namesShown} more` : '');
+}
+
 function Steps({ isBusy }: { isBusy: boolean }) {
   const { entries } = useStore(shown);
   const { described, ended } = useStore(session);
@@ -127,6 +134,13 @@ function Steps({ isBusy }: { isBusy: boolean }) {
       {left > 0 && (
         <p class="quiet">{counted(left, 'file or sheet', 'files or sheets')} without a kind: left out.</p>
       )}
+      {loaded
+        .filter(({ unused }) => unused.length > 0)
+        .map(({ id: file, unused }) => (
+          <p key={file}>
+            Left out of <bdi>{file}</bdi>: {counted(unused.length, 'column')}, <bdi>{listed(unused)}</bdi>.
+          </p>
+        ))}
       <p class="quiet">Check says what a load would do, and changes nothing.</p>
     </section>
   );

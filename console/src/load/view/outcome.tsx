@@ -1,6 +1,7 @@
 import { Table } from '../../parts/table.tsx';
 import { counted } from '../../text/count.ts';
 import { spanOf } from '../../text/time.ts';
+import { linkTo } from '../../state/route.ts';
 import { tell } from '../desk.ts';
 import type { Counts, Run } from '../protocol.ts';
 
@@ -37,7 +38,7 @@ export function Outcome({ run }: { run: Run }) {
         label={isPlan ? 'What would become of the rows' : 'What became of the rows'}
         heads={['File', `#${verb}created`, `#${verb}updated`, '#unchanged', '#rejected', 'To repair']}
       >
-        {files.map(({ file, place, counts, hasRejects }) => (
+        {files.map(({ file, place, counts, rejects }) => (
           <tr key={file}>
             <td class="words">
               <bdi>{place}</bdi>
@@ -47,7 +48,8 @@ export function Outcome({ run }: { run: Run }) {
             <td class="number">{number(counts.unchanged + counts.sentAgain)}</td>
             <td class="number">{number(counts.rejected)}</td>
             <td>
-              {hasRejects && !isUnderWay && (
+              {isPlan && counts.rejected > 0 && <span class="quiet">a file, once they were loaded</span>}
+              {rejects !== undefined && !isUnderWay && (
                 <button
                   type="button"
                   class="small"
@@ -61,9 +63,8 @@ export function Outcome({ run }: { run: Run }) {
         ))}
       </Table>
       {reasons.length > 0 && <Why reasons={reasons} />}
-      {!isPlan && !isUnderWay && files.some(({ counts }) => counts.rejected > 0) && (
-        <p class="quiet">Repair the rejected rows in their file, and drop it here: its columns are known.</p>
-      )}
+      {!isPlan && !isUnderWay && <Repair files={files} />}
+      {!isPlan && state === 'finished' && <Stored files={files} />}
       {!isPlan && !isUnderWay && (
         <button type="button" onClick={() => tell({ do: 'save', what: 'results', file: '' })}>
           Save the results, with internalId
@@ -72,6 +73,35 @@ export function Outcome({ run }: { run: Run }) {
     </section>
   );
 }
+
+function Repair({ files }: Pick<Run, 'files'>) {
+  const names = files.flatMap(({ rejects }) => rejects ?? []);
+  if (names.length === 0) return null;
+  return (
+    <ol>
+      <li>
+        <em>Save its rejected rows</em> saves <bdi>{names.join(', ')}</bdi>: open it, in Excel or another
+        program.
+      </li>
+      <li>
+        The last column, <code>#reason</code>, says which cell of the row is wrong. Correct that cell, and
+        save the file as CSV.
+      </li>
+      <li>Drop it on this page: it has only these rows, and only these are loaded.</li>
+    </ol>
+  );
+}
+
+/** Where the records of each kind of this load are. */
+const Stored = ({ files }: Pick<Run, 'files'>) => (
+  <p class="row">
+    {[...new Set(files.map(({ kind }) => kind))].map((kind) => (
+      <a key={kind} href={linkTo('records', [], { kind })}>
+        See the {kind} in Records
+      </a>
+    ))}
+  </p>
+);
 
 const Why = ({ reasons }: Pick<Run, 'reasons'>) => (
   <Table label="Why rows are rejected" heads={['#Rows', 'Why', 'Which']}>

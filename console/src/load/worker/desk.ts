@@ -3,6 +3,7 @@ import { useFiles } from 'integration-sync/browser';
 import {
   changed,
   isRejectsOf,
+  isSavedAs,
   kinds,
   markOf,
   inWords,
@@ -11,6 +12,7 @@ import {
   openSource,
   parseMap,
   placeOf,
+  withRejectedIds,
   type FileState,
   type History,
   type LoadMap,
@@ -22,7 +24,7 @@ import { Hashes } from './hashes.ts';
 import { Keeping, type Kept } from './keeping.ts';
 import { hold, holdFile, idOf, mapIn, mapOf, originalsOf, type Held } from './looking.ts';
 import { KeptOutputs, PlanOutputs, ReasonCounts, rejectsLog, resultsLog } from './outputs.ts';
-import { Pruning } from './pruning.ts';
+import { loadedIn, Pruning } from './pruning.ts';
 import { Course } from './running.ts';
 import { Service } from './service.ts';
 
@@ -163,7 +165,7 @@ export class Desk {
     const state = this.#kept?.state;
     this.#show({
       isElsewhere: this.#isElsewhere,
-      loaded: kinds.filter((kind) => this.#history[kind]?.finishedAt !== undefined),
+      loaded: loadedIn(this.#history),
       kept:
         state === undefined || state.phase === 'finished' || this.#isElsewhere
           ? undefined
@@ -192,7 +194,7 @@ export class Desk {
       this.#held = this.#held.filter(({ entry }) => entry.file !== file.name);
       try {
         await this.#recognize(file);
-        const held = await holdFile(file.name, this.#map, this.#rulesOfRejects(file.name));
+        const held = await holdFile(file.name, this.#map, this.#rulesOfRejects(file.name), this.#mend);
         for (const id of originalsOf(held, this.#held, names)) this.#remove(id);
         this.#held.push(...held);
       } catch (error) {
@@ -204,9 +206,14 @@ export class Desk {
     this.#showKept();
   }
 
+  /** Ids of rejected rows have their leading zeros again. */
+  readonly #mend = (source: Source): Promise<Source> => withRejectedIds(source, this.#history);
+
   /** Rejected rows of the last load are read by the rules of the file that they come from. */
   #rulesOfRejects(name: string): Rules {
-    const from = this.#kept?.state.files.find(({ rejects }) => rejects?.path === name);
+    const from = this.#kept?.state.files.find(
+      ({ rejects }) => rejects !== undefined && isSavedAs(name, rejects.path),
+    );
     return from === undefined ? {} : { ...from.rules, kind: from.kind };
   }
 
@@ -229,7 +236,7 @@ export class Desk {
     // Rules that no map may have are refused in the words for a map.
     parseMap({ [id]: rules }, 'of this page');
     const input = { ...before.input, kind: kind ?? before.input.kind, rules };
-    this.#held[at] = await hold(input, kind);
+    this.#held[at] = await hold(input, kind, this.#mend, before);
     this.#showEntries();
   }
 
@@ -323,7 +330,7 @@ export class Desk {
     useFiles(this.#again);
     try {
       const sources: Source[] = [];
-      for (const file of kept.state.files) sources.push(await openSource(file));
+      for (const file of kept.state.files) sources.push(await this.#mend(await openSource(file)));
       await this.#runKept(kept.state, sources, kept.pieces);
     } finally {
       useFiles(this.#files);

@@ -2,7 +2,10 @@
 import type { Kind } from '@integration-sync/client';
 import {
   fieldsOfHeader,
+  isHeader,
+  isSavedAs,
   kinds,
+  leftOut,
   lookAtTable,
   messageOf,
   neededOf,
@@ -11,6 +14,7 @@ import {
   reasonColumn,
   resolveInputs,
   rowColumn,
+  suggestedColumns,
   textOf,
   unreadableMap,
   type Input,
@@ -27,7 +31,12 @@ export interface Held {
   entry: Entry;
   input: Input;
   source: Source | undefined;
+  /** The columns as they were suggested by the header, which nobody knew: a person has seen them, and may have changed them. */
+  suggested?: Rules['columns'];
 }
+
+/** Mends what is read of rejected rows. */
+export type Mend = (source: Source) => Promise<Source>;
 
 const valuesShown = 5;
 const charactersShown = 60;
@@ -37,7 +46,7 @@ export const idOf = ({ path, sheet }: Pick<Input, 'path' | 'sheet'>): string =>
   sheet === undefined ? path : `${path}#${sheet}`;
 
 /** The sheets of a file that are loaded, and its other visible ones, without a kind. */
-export async function holdFile(file: string, map: LoadMap, rules: Rules): Promise<Held[]> {
+export async function holdFile(file: string, map: LoadMap, rules: Rules, mend: Mend): Promise<Held[]> {
   let inputs: Input[];
   let problem: string | undefined;
   try {
@@ -50,12 +59,12 @@ export async function holdFile(file: string, map: LoadMap, rules: Rules): Promis
   }
   const held: Held[] = [];
   for (const input of inputs) {
-    if (problem === undefined) held.push(await hold(input, input.kind));
-    else held.push(await holdUnknown(input, problem));
+    if (problem === undefined) held.push(await hold(input, input.kind, mend));
+    else held.push(await holdUnknown(input, problem, mend));
   }
   for (const input of inputs.slice(0, 1))
     for (const sheet of await otherSheets(input, inputs))
-      held.push(await holdUnknown({ ...input, sheet, rules: {} }, undefined));
+      held.push(await holdUnknown({ ...input, sheet, rules: {} }, undefined, mend));
   return held;
 }
 
@@ -74,7 +83,7 @@ export function originalsOf(
         entry.isRejects &&
         source !== undefined &&
         !chosen.has(file) &&
-        rejectsNameOf(input, source.rejects) === entry.file,
+        isSavedAs(entry.file, rejectsNameOf(input, source.rejects)),
     );
     if (original === undefined) return [];
     const { id } = original.entry;
@@ -83,27 +92,46 @@ export function originalsOf(
   });
 }
 
-/** The kind by which all needed columns are there, if its name says none. */
-async function holdUnknown(input: Input, problem: string | undefined): Promise<Held> {
+/** The kind by which all needed columns are there or likely, if its name says none. */
+async function holdUnknown(input: Input, problem: string | undefined, mend: Mend): Promise<Held> {
   const { kind: _kind, ...rules } = input.rules;
-  for (const kind of kinds) {
-    const held = await hold({ ...input, kind, rules }, kind);
+  const likely: Held[] = [];
+  for (const kind of problem === undefined ? [] : kinds) {
+    const held = await hold({ ...input, kind, rules }, kind, mend);
     const { columns } = held.entry;
-    const isWhole = neededOf(kind).every((field) => columns.some((one) => one.field === field));
-    if (problem !== undefined && isWhole) return held;
+    if (!neededOf(kind).every((field) => columns.some((one) => one.field === field))) continue;
+    if (held.suggested === undefined) return held;
+    likely.push(held);
   }
-  const held = await hold({ ...input, rules }, undefined);
+  const [only, other] = likely;
+  if (only !== undefined && other === undefined) return only;
+  const held = await hold({ ...input, rules }, undefined, mend);
   return { ...held, source: undefined, entry: { ...held.entry, problem } };
 }
 
-export async function hold(input: Input, kind: Kind | undefined): Promise<Held> {
+/** With the columns that its header suggests, where the map says nothing of them, and a load would not know them. */
+export async function hold(given: Input, kind: Kind | undefined, mend: Mend, before?: Held): Promise<Held> {
   let look: TableLook | undefined;
   let source: Source | undefined;
   let problem: string | undefined;
+  let input = given;
+  let suggested = before?.suggested;
+  // What was suggested for another kind, or read in another way, says nothing.
+  const { columns, ...others } = given.rules;
+  if (columns === undefined || JSON.stringify(suggested) === JSON.stringify(columns)) {
+    suggested = undefined;
+    input = { ...given, rules: others };
+  }
   try {
-    const looked = await lookAtTable(input);
+    let looked = await lookAtTable(input);
+    const likely = kind === undefined ? undefined : suggestionFor(looked.look, input);
+    if (likely !== undefined) {
+      suggested = likely;
+      input = { ...input, rules: { ...input.rules, columns: likely } };
+      looked = await lookAtTable(input);
+    }
     look = looked.look;
-    source = await looked.open();
+    source = await mend(await looked.open());
   } catch (error) {
     problem = messageOf(error);
   }
@@ -118,16 +146,33 @@ export async function hold(input: Input, kind: Kind | undefined): Promise<Held> 
     delimiter: look?.delimiter,
     headerRow: look?.headerRow ?? 0,
     rows: source?.total ?? look?.rows,
-    columns: look === undefined ? [] : columnsOf(look, input),
+    columns: look === undefined ? [] : columnsOf(look, input, suggested),
+    unused: look === undefined || kind === undefined ? [] : unusedOf(look, input),
     notes: source?.notes ?? [],
     isRejects: source?.isRejects ?? false,
     problem,
   };
-  return { entry, input, source };
+  return { entry, input, source, ...(suggested === undefined ? {} : { suggested }) };
 }
 
-function columnsOf({ header, sample }: TableLook, { kind, rules }: Input): Column[] {
+function suggestionFor({ header, sample }: TableLook, { kind, rules, format }: Input): Rules['columns'] {
+  const isKnown =
+    rules.columns !== undefined || !['csv', 'xlsx'].includes(format) || isHeader(header, { ...rules, kind });
+  return isKnown ? undefined : suggestedColumns(header, sample, kind);
+}
+
+/** All keys of JSON are sent where no map names some. */
+const unusedOf = ({ header }: TableLook, { kind, rules, format }: Input): string[] =>
+  rules.columns === undefined && !['csv', 'xlsx'].includes(format) ? [] : leftOut(header, { ...rules, kind });
+
+function columnsOf(
+  { header, sample }: TableLook,
+  { kind, rules }: Input,
+  suggested: Rules['columns'],
+): Column[] {
+  const suggestions = new Map(Object.entries(suggested ?? {}));
   const fields = fieldsOfHeader(header, { ...rules, kind });
+  const plain = fieldsOfHeader(header, { kind });
   return header.flatMap((name, at) => {
     if (name === rowColumn || name === reasonColumn) return [];
     const texts = sample.map((row) => textOf(row[at])).filter((text) => text !== '');
@@ -135,6 +180,8 @@ function columnsOf({ header, sample }: TableLook, { kind, rules }: Input): Colum
       {
         name,
         field: fields[at],
+        isSuggested:
+          fields[at] !== undefined && suggestions.get(name) === fields[at] && plain[at] !== fields[at],
         values: texts.slice(0, valuesShown).map((text) => text.slice(0, charactersShown)),
         filled: sample.length === 0 ? 0 : texts.length / sample.length,
       },

@@ -1,7 +1,14 @@
 // What the last load did not name: shown, and archived within the bounds of prune.
 import { checked, find, kinds, refusal, tooMany, type Found, type History } from 'integration-sync/core';
-import type { Access, Gone } from '../protocol.ts';
+import type { Access, Gone, Loaded } from '../protocol.ts';
 import type { Service } from './service.ts';
+
+/** The last loads, by kind, as far as they have finished. */
+export const loadedIn = (history: History): Loaded[] =>
+  kinds.flatMap((kind) => {
+    const { finishedAt, files = [] } = history[kind] ?? {};
+    return finishedAt === undefined ? [] : [{ kind, files }];
+  });
 
 const idsShown = 100;
 

@@ -123,8 +123,9 @@ export class Course {
       files: state.files.map((file) => ({
         file: idOf(file),
         place: placeOf(file),
+        kind: file.kind,
+        rejects: file.rejects?.path,
         counts: { ...file.counts },
-        hasRejects: file.rejects !== undefined,
       })),
       reasons: reasons.first(),
       problem: this.#problem,

@@ -20,6 +20,10 @@ export interface Bindings {
   key?: readonly Omit<Binding, 'field'>[];
 }
 
+/** The column of each field. */
+export const columnsOf = (bound: readonly Binding[]): ReadonlyMap<string, string> =>
+  new Map(bound.map(({ field, column }) => [field, column]));
+
 export type Columns = Readonly<Record<string, string | null>> | readonly (string | null)[];
 
 export interface ColumnRules {
@@ -51,6 +55,18 @@ export function fieldsOfHeader(header: readonly string[], rules: ColumnRules): (
     const fieldOf = columns === undefined ? byName(kind) : (column: string) => fieldIn(columns, column);
     return header.map((column) => fieldOf(column) ?? undefined);
   }
+}
+
+/** The columns that a load leaves out: they belong to no field, and to no key. */
+export function leftOut(header: readonly string[], rules: ColumnRules): string[] {
+  const fields = fieldsOfHeader(header, rules);
+  const layout = layouts[rules.kind];
+  const isOfKey = (column: string): boolean =>
+    !fields.includes('externalId') && layout?.key.some((names) => names.includes(plainName(column))) === true;
+  return header.filter(
+    (column, at) =>
+      fields[at] === undefined && !['', rowColumn, reasonColumn].includes(column) && !isOfKey(column),
+  );
 }
 
 const fieldIn = (

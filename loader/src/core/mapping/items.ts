@@ -7,6 +7,7 @@ import type { Binding, Bindings } from './columns.ts';
 import { converterOf, Wrong, type Cell, type Conversion } from './convert.ts';
 import { dateFormat, findDates, losesTime, type DateFormat } from './dates.ts';
 import type { Rules } from './map.ts';
+import { namedColumn } from './nearest.ts';
 import { findDecimals, type DecimalSign } from './numbers.ts';
 import { replacing, standsFor } from './values.ts';
 
@@ -100,7 +101,7 @@ export function itemsOfCells(table: Table, rules: Rules): Making {
     const item: Item = {};
     for (const { index, column, field, convert } of columns) {
       const value = convert(row[index]);
-      if (value instanceof Wrong) return wrong(row, `${column}: ${value.reason}`);
+      if (value instanceof Wrong) return wrong(row, `${namedColumn(column, field)}: ${value.reason}`);
       if (value !== undefined) item[field] = value;
     }
     const id = idOf?.(row);
@@ -161,7 +162,7 @@ export function itemsOfObjects(kind: Kind, rules: Rules): MakeItem<Item> {
       }
       if (mapped.field === null) continue;
       const converted = mapped.convert(isCell(value) ? value : null);
-      if (converted instanceof Wrong) wrong ??= `${key}: ${converted.reason}`;
+      if (converted instanceof Wrong) wrong ??= `${namedColumn(key, mapped.field)}: ${converted.reason}`;
       else if (converted !== undefined) item[mapped.field] = converted;
     }
     for (const [field, value] of constants) item[field] ??= value;

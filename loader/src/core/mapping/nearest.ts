@@ -3,6 +3,10 @@
 /** Names that differ only in case, blanks, underscores or hyphens count as equal. */
 export const plainName = (name: string): string => name.toLowerCase().replaceAll(/[\s_-]+/g, '');
 
+/** A column for a message: with its field, where its name is not that of the field. */
+export const namedColumn = (column: string, field: string): string =>
+  plainName(column) === plainName(field) ? column : `${JSON.stringify(column)} (${field})`;
+
 /** Longer texts are no names of columns, but lines of other text. */
 const charactersMax = 200;
 

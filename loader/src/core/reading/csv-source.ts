@@ -3,7 +3,7 @@ import { platform } from '#platform';
 import { joined } from '../bytes.ts';
 import { Stop } from '../exit.ts';
 import { isRejectsHeader } from '../kinds.ts';
-import { bindColumns, isHeader, namesByPosition } from '../mapping/columns.ts';
+import { bindColumns, columnsOf, isHeader, namesByPosition } from '../mapping/columns.ts';
 import { itemsOfCells } from '../mapping/items.ts';
 import { csvRejects, type CsvRejects } from './csv-rejects.ts';
 import { csvBlocks, findDelimiter, parseRecords, takeRecords, type CsvForm } from './csv.ts';
@@ -67,11 +67,13 @@ async function readTable(input: Input, standardInput?: AsyncIterable<Uint8Array>
   const { headerAt, header, isRejects } = head;
   const { isList } = look;
   const tidied = tidying({ isList: isList && input.rules.trim !== false, isRejects });
-  const isRow = (cells: readonly string[]): boolean =>
-    !isBlank(cells) && !isUnderline(cells) && !(isList && isOutside(cells, header));
   // Lines of dashes below the header belong to it, and do not count as rows.
   let rowsBefore = headerAt + 1;
   while (isUnderline(begun[rowsBefore] ?? [])) rowsBefore += 1;
+  // Only where they underline the header, further ones are no rows either: elsewhere dashes are a value.
+  const isRuled = isList || rowsBefore > headerAt + 1;
+  const isRow = (cells: readonly string[]): boolean =>
+    !isBlank(cells) && !(isRuled && isUnderline(cells)) && !(isList && isOutside(cells, header));
   const sample = begun
     .slice(headerAt + 1, headerAt + 1 + sampleRows)
     .filter(isRow)
@@ -143,6 +145,7 @@ function sourceOf(table: CsvTable, input: Input): Source {
         yield rows;
       }
     },
+    columns: columnsOf(bound),
     rejects: csvRejects(header, { ...rejectsForm(input, look), cellsOf }),
   };
 }

@@ -63,8 +63,13 @@ export async function openNdjson(input: Input, standardInput?: AsyncIterable<Uin
       if (rest !== undefined) yield read(rest);
     },
     rejects: ndjsonRejects,
+    columns: columnsIn(input),
   };
 }
+
+/** Without a map, values are sent as they are. */
+const columnsIn = ({ rules: { columns = {} } }: Input): ReadonlyMap<string, string> =>
+  new Map(Object.entries(columns).flatMap(([key, field]) => (field === null ? [] : [[field, key]])));
 
 const isRejectsRow = (row: unknown): boolean => isItem(row) && isRejectsHeader(Object.keys(row));
 
@@ -124,6 +129,7 @@ export async function openJson(input: Input, standardInput?: AsyncIterable<Uint8
       }));
     },
     rejects: ndjsonRejects,
+    columns: columnsIn(input),
   };
 }
 

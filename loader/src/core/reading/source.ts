@@ -53,6 +53,8 @@ export interface Source {
   /** The rows in batches, without empty rows. */
   rows(): AsyncGenerator<Row[], void, undefined>;
   rejects: RejectsForm;
+  /** The column of each field whose cells are converted, for messages. Empty where items are sent as they are. */
+  columns: ReadonlyMap<string, string>;
 }
 
 /** What was found in a file, before anything is converted. */

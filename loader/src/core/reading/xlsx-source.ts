@@ -1,7 +1,7 @@
 // A sheet of an Excel workbook: a first pass over all of it finds header and formats, a second one reads it.
 import { Stop } from '../exit.ts';
 import { isRejectsHeader } from '../kinds.ts';
-import { bindColumns, isHeader, namesByPosition, type ColumnRules } from '../mapping/columns.ts';
+import { bindColumns, columnsOf, isHeader, namesByPosition, type ColumnRules } from '../mapping/columns.ts';
 import { textOf } from '../mapping/convert.ts';
 import { itemsOfCells } from '../mapping/items.ts';
 import { csvRejects } from './csv-rejects.ts';
@@ -79,6 +79,7 @@ function sourceOf({ header, headerNumber, begun, lastNumber }: SheetTable, input
           .map(({ number, cells }) => ({ number, made: make(tidied(cells)), raw: cells }));
       }
     },
+    columns: columnsOf(bound),
     rejects: csvRejects(header, { delimiter: ';', encoding: 'utf-8', hasBom: true, quotes: true }),
   };
 }

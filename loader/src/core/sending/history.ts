@@ -57,7 +57,16 @@ export function noteLoad(
 
 /** Whether the file is one to which the last load of its kind wrote rejected rows. */
 export const isRejectsOf = (history: History, { kind, path }: { kind: Kind; path: string }): boolean =>
-  history[kind]?.rejects?.includes(path) === true;
+  history[kind]?.rejects?.some((saved) => path === saved || isSavedAs(path, saved)) === true;
+
+/**
+ * Whether a name is that of rejected rows that a browser has saved: where a name is taken, it puts a number behind it, and a
+ * spreadsheet puts its own extension there.
+ */
+export const isSavedAs = (path: string, saved: string): boolean =>
+  /-rejects\.\w+$/.test(saved) && bareName(path) === bareName(saved);
+
+const bareName = (path: string): string => path.replace(/(?: ?\(\d+\))?\.\w+$/, '');
 
 /** The history of a kind by which prune can go. */
 export function checked(

@@ -99,7 +99,6 @@ export class Loading {
     const from = file.row;
     const again = file.reach;
     const slots = new Slots();
-    const { kind } = file;
     let released = 0;
     let refused = 0;
     const release = (): void => {
@@ -110,7 +109,7 @@ export class Loading {
       });
       this.#options.progressed?.(file, Math.max(file.row - source.rowsBefore, 0), source.total);
     };
-    const queue = this.#openQueue(kind, release);
+    const queue = this.#openQueue(source, release);
     const makeRoom = async (): Promise<void> => {
       for (release(); queue.isFull || slots.isFull;) {
         await queue.next();
@@ -155,7 +154,7 @@ export class Loading {
     }
   }
 
-  #openQueue(kind: Kind, release: () => void): PushQueue {
+  #openQueue({ input: { kind }, columns }: Source, release: () => void): PushQueue {
     const { send, interrupt } = this.#options;
     this.#lanes.changeKind();
     return new PushQueue({
@@ -167,7 +166,7 @@ export class Loading {
         return sending;
       },
       answered: (sent, outcome) => {
-        sent.forEach((slot, at) => settle(slot, outcome, at));
+        sent.forEach((slot, at) => settle(slot, outcome, at, columns));
         this.hasStored ||= sent.some(({ status }) => status === 'created' || status === 'updated');
         release();
       },
@@ -257,7 +256,7 @@ export class Loading {
         .map((row) => Object.assign(row, { status: undefined, internalId: '' }));
       const outcome = await send(file.kind, itemsOf(some));
       for (const [at, slot] of some.entries()) {
-        settle(slot, outcome, at);
+        settle(slot, outcome, at, source.columns);
         if (slot.status === 'deferred') slot.status = 'rejected';
         this.hasStored ||= slot.status !== 'rejected';
         this.#count(file, source, slot, false);

@@ -4,6 +4,7 @@ import type { PushOutcome } from '@integration-sync/client';
 import { Wrong } from '../mapping/convert.ts';
 import type { Item } from '../mapping/items.ts';
 import type { Row } from '../reading/source.ts';
+import { reasonOf } from './reasons.ts';
 
 export type Status = 'created' | 'updated' | 'unchanged' | 'rejected' | 'deferred';
 
@@ -96,8 +97,15 @@ export function slotOf({ number, made, raw }: Row): Slot {
   };
 }
 
-/** Sets the outcome of a row, from the answer for the item at index `at` of the push. */
-export function settle(slot: Slot, { details, records }: PushOutcome, at: number): void {
+const noColumns: ReadonlyMap<string, string> = new Map();
+
+/** Sets the outcome of a row, from the answer for the item at index `at` of the push. `columns` are those of the fields. */
+export function settle(
+  slot: Slot,
+  { details, records }: PushOutcome,
+  at: number,
+  columns: ReadonlyMap<string, string> = noColumns,
+): void {
   const detail = details[at];
   slot.internalId = records[at]?.internalId ?? '';
   if (detail === undefined) {
@@ -107,7 +115,7 @@ export function settle(slot: Slot, { details, records }: PushOutcome, at: number
     slot.status = detail.problems.every(({ code }) => code === 'reference_not_found')
       ? 'deferred'
       : 'rejected';
-    slot.reason = detail.problems.map((problem) => problem.detail).join('; ');
+    slot.reason = detail.problems.map((problem) => reasonOf(problem, columns)).join('; ');
   } else {
     slot.status = detail.action;
     slot.changedFields = detail.changedFields;
