@@ -29,17 +29,16 @@ export interface Asked {
   hangUpAfterMs?: number | undefined;
 }
 
-export interface Caller {
-  ask(asked: Asked): Promise<Answer>;
-}
+export type Caller = ReturnType<typeof openCaller>;
 
 const silentAfterMs = 35_000;
 const tokenSeconds = 24 * 60 * 60;
 
-export function openCaller({ gateways, authSecret }: StormPlan, integration: string): Caller {
+export function openCaller({ gateways, authSecret }: StormPlan, integration: string) {
   const token = issueAccessToken({ secret: authSecret, integration, ttlSeconds: tokenSeconds });
   return {
-    async ask({ method = 'GET', path, body, headers: given, key, gateway = 0, hangUpAfterMs }) {
+    async ask(asked: Asked): Promise<Answer> {
+      const { method = 'GET', path, body, headers: given, key, gateway = 0, hangUpAfterMs } = asked;
       const text = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
       const url = new URL(/^\/(?:api|token)/.test(path) ? path : `${basePath}${path}`, gateways[gateway]);
       const ofBody = text && { 'content-type': 'application/json', 'content-length': text.length };

@@ -11,14 +11,13 @@ interface Message {
   payload: object;
 }
 
-/** Validates one part of a message; undefined where the description has no such message. */
-export type ValidatorOf = (name: string, part: 'headers' | 'payload') => ValidateFunction | undefined;
-
-export function openValidators(components: object): ValidatorOf {
+/** Opens what validates one part of a message; undefined where the description has no such message. */
+export function openValidators(components: object) {
   const ajv = new Ajv2020({ strict: false, logger: false });
   formats.default(ajv);
   ajv.addSchema({ $id: 'messages', components });
-  return (name, part) => ajv.getSchema(`messages#/components/messages/${name}/${part}`);
+  return (name: string, part: 'headers' | 'payload'): ValidateFunction | undefined =>
+    ajv.getSchema(`messages#/components/messages/${name}/${part}`);
 }
 
 /** Each says what the description does not allow; undefined where all is as described. */

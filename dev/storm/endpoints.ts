@@ -1,7 +1,7 @@
 // The receivers of a storm: which there are, and how each behaves at a given moment. Once the storm is over, all are well.
 import { eventKinds } from '@integration-sync/contracts';
 import type { Random } from '../fuzz/random.ts';
-import { within } from './faults.ts';
+import { within, type Span } from './fault.ts';
 import type { Profile } from './profile.ts';
 
 /**
@@ -18,45 +18,39 @@ export interface EndpointPlan {
   settings?: { inFlightMax?: number; recover?: boolean };
 }
 
+/** The kinds of events that it wants, unless it wants all; and further settings. */
+const wishes: Partial<Record<Behaviour, Pick<EndpointPlan, 'events' | 'settings'>>> = {
+  slow: { events: ['sync.completed'] },
+  dead: { events: ['supplier.created', 'dds.created'] },
+  hostile: { events: ['supplier.created', 'batch.created'] },
+  narrow: { events: ['sync.completed'], settings: { inFlightMax: 1 } },
+  recovering: { events: ['sync.completed'], settings: { recover: true } },
+};
+
 type Of = Pick<Profile, 'integrations' | 'receivers'>;
 
-export function planEndpoints(of: Of): EndpointPlan[] {
-  const one = { integration: of.integrations.at(-1) ?? '', events: ['sync.completed'] };
-  return [
-    ...usualEndpoints(of),
-    { ...one, behaviour: 'narrow', settings: { inFlightMax: 1 } },
-    { ...one, behaviour: 'recovering', settings: { recover: true } },
+export function planEndpoints({ integrations, receivers }: Of): EndpointPlan[] {
+  const last = integrations.at(-1) ?? '';
+  const all: [string, Behaviour][] = [
+    ...integrations.flatMap((integration, nth) =>
+      behavioursOf[receivers](nth).map((behaviour): [string, Behaviour] => [integration, behaviour]),
+    ),
+    [last, 'narrow'],
+    [last, 'recovering'],
   ];
-}
-
-function usualEndpoints({ integrations, receivers }: Of): EndpointPlan[] {
-  if (receivers === 'steady')
-    return integrations.map((integration) => ({ integration, behaviour: 'steady', events: eventKinds }));
-  if (receivers === 'many') return integrations.flatMap(dozenOf);
-  return integrations.flatMap((integration, nth): EndpointPlan[] =>
-    nth % 2 === 0
-      ? [
-          { integration, behaviour: 'steady', events: eventKinds },
-          { integration, behaviour: 'dead', events: ['supplier.created', 'dds.created'] },
-        ]
-      : [
-          { integration, behaviour: 'flaky', events: eventKinds },
-          { integration, behaviour: 'slow', events: ['sync.completed'] },
-          { integration, behaviour: 'hostile', events: ['supplier.created', 'batch.created'] },
-        ],
+  return all.map(([integration, behaviour]) =>
+    Object.assign({ integration, behaviour, events: eventKinds }, wishes[behaviour]),
   );
 }
 
-/** Endpoints of one integration, most of which keep up; 40 integrations have 500 in all. */
-const dozenOf = (integration: string, nth: number): EndpointPlan[] => {
-  const behaviours: Behaviour[] = ['flaky', 'flaky', 'slow', 'slow', 'dead'];
-  const all = Array.from({ length: nth % 2 === 0 ? 12 : 13 }, (_, place) => behaviours[place] ?? 'steady');
-  return all.map((behaviour) => ({
-    integration,
-    behaviour,
-    events:
-      behaviour === 'slow' ? ['sync.completed'] : behaviour === 'dead' ? ['supplier.created'] : eventKinds,
-  }));
+/** The endpoints of the nth integration. Of a dozen, most keep up; 40 integrations have 500 in all. */
+const behavioursOf: Record<Profile['receivers'], (nth: number) => Behaviour[]> = {
+  steady: () => ['steady'],
+  mixed: (nth) => (nth % 2 === 0 ? ['steady', 'dead'] : ['flaky', 'slow', 'hostile']),
+  many(nth) {
+    const slower: Behaviour[] = ['flaky', 'flaky', 'slow', 'slow', 'dead'];
+    return Array.from({ length: 12 + (nth % 2) }, (_, place) => slower[place] ?? 'steady');
+  },
 };
 
 export interface Reaction {
@@ -70,14 +64,21 @@ const flakyRoundMs = 20_000;
 const flakyAwayMs = 4_000;
 
 export function react(behaviour: Behaviour, { nowMs, random }: { nowMs: number; random: Random }): Reaction {
-  const failure: Reaction = { status: random.chance(0.3) ? 0 : 500, afterMs: 0 };
-  const success: Reaction = { status: random.pick([200, 202, 204]), afterMs: 0 };
-  if (behaviour === 'dead') return failure;
-  if (behaviour === 'gone') return { status: 410, afterMs: 0 };
-  if (behaviour === 'refusing') return { status: 500, afterMs: 0 };
-  if (behaviour === 'hostile') return { status: 0, afterMs: 0 };
-  if (behaviour === 'slow') return { ...success, afterMs: within(random, [200, 1_500]) };
-  if (behaviour === 'narrow') return { ...success, afterMs: within(random, [80, 250]) };
-  if (behaviour !== 'flaky') return success;
-  return nowMs % flakyRoundMs < flakyAwayMs || random.chance(0.002) ? failure : success;
+  const failure = random.chance(0.3) ? 0 : 500;
+  const isAway = nowMs % flakyRoundMs < flakyAwayMs || random.chance(0.002);
+  const success = random.pick([200, 202, 204]);
+  const statuses: Partial<Record<Behaviour, number>> = {
+    dead: failure,
+    gone: 410,
+    refusing: 500,
+    hostile: 0,
+    flaky: isAway ? failure : success,
+  };
+  const delay = delaysMs[behaviour];
+  return {
+    status: statuses[behaviour] ?? success,
+    afterMs: delay === undefined ? 0 : within(random, delay),
+  };
 }
+
+const delaysMs: Partial<Record<Behaviour, Span>> = { slow: [200, 1_500], narrow: [80, 250] };

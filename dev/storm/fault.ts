@@ -1,17 +1,29 @@
-// A fault: its target, and what becomes of it.
+// A fault: its target, what becomes of it, and which comes next, drawn from the seed. Pure; the strike finds its process later.
+import type { Random } from '../fuzz/random.ts';
 
 /**
- * `database` is FerretDB or mongod; `postgresql` is what lies under FerretDB. `webhooks-nats` and `webhooks-mongodb` are the
- * ways of one replica of webhooks to its engines (`way.ts`): where one stands still, that replica is partitioned.
+ * How often each process is drawn in a usual storm and in one of owners; production has many replicas and few engines. `database` is
+ * FerretDB or mongod; `postgresql` is what lies under FerretDB. `webhooks-nats` and `webhooks-mongodb` are the ways of one replica of
+ * webhooks to its engines (`way.ts`): where one stands still, that replica is partitioned.
  */
-export const targets = [
-  ...(['gateway', 'gateway-2', 'catalog', 'batches', 'webhooks', 'nats', 'database', 'postgresql'] as const),
-  ...(['webhooks-nats', 'webhooks-mongodb'] as const),
-];
-export type Target = (typeof targets)[number];
+const draws = [
+  ['catalog', 5, 0],
+  ['batches', 3, 0],
+  ['webhooks', 3, 4],
+  ['gateway', 2, 0],
+  ['gateway-2', 2, 0],
+  ['nats', 1, 0],
+  ['database', 1, 0],
+  ['postgresql', 1, 0],
+  ['webhooks-nats', 0, 2],
+  ['webhooks-mongodb', 0, 2],
+] as const;
+export type Target = (typeof draws)[number][0];
+export const targets: readonly Target[] = draws.map(([target]) => target);
 
 /** SIGKILL, SIGSTOP with a SIGCONT later, and the signal that asks it to end in good order. */
-export type FaultKind = 'kill' | 'stop' | 'end';
+const kinds = ['kill', 'kill', 'stop', 'stop', 'end'] as const;
+export type FaultKind = (typeof kinds)[number];
 
 export interface PlannedFault {
   /** The pause after the fault before. */
@@ -24,19 +36,43 @@ export interface PlannedFault {
   forMs: number;
 }
 
+export type Span = readonly [least: number, most: number];
+
+export const within = (random: Random, [least, most]: Span): number =>
+  least + random.integer(most - least + 1);
+
+export interface FaultRules {
+  /** The pause between one fault and the next. */
+  faultEveryMs: Span;
+  stopMs: Span;
+  /** The faults in a fixed order, in place of drawn ones. */
+  script?: readonly PlannedFault[];
+  /** On a cluster of three nats-servers, with a proxy before the gateways: what goes wrong, over and over. */
+  cluster?: readonly ClusterFault[];
+  /** Replicas of webhooks beside the first one, each with ways of its own to the engines; faults strike webhooks alone. */
+  owners?: number;
+}
+
+export function* planFaults(random: Random, rules: FaultRules): Generator<PlannedFault> {
+  if (rules.script !== undefined) return yield* rules.script;
+  const drawn = draws.flatMap(([target, usual, ofOwners]) =>
+    Array.from({ length: rules.owners === undefined ? usual : ofOwners }, () => target),
+  );
+  for (;;) {
+    const kind = random.pick(kinds);
+    yield {
+      afterMs: within(random, rules.faultEveryMs),
+      target: drawn[random.integer(drawn.length)] ?? 'webhooks',
+      nth: random.integer(2),
+      kind,
+      forMs: kind === 'stop' ? within(random, rules.stopMs) : 0,
+    };
+  }
+}
+
 /** Nodes by what they lead: the stream of events, the log that is delivered from, or the cluster itself; and what is rolled. */
-export const clusterTargets = [
-  ...([
-    'events-leader',
-    'deliver-leader',
-    'meta-leader',
-    'two-nodes',
-    'all-nodes',
-    'nodes',
-    'services',
-  ] as const),
-];
-export type ClusterTarget = (typeof clusterTargets)[number];
+export type ClusterTarget =
+  'events-leader' | 'deliver-leader' | 'meta-leader' | 'two-nodes' | 'all-nodes' | 'nodes' | 'services';
 
 /**
  * SIGKILL, again whenever the node comes back before its time; SIGSTOP with a SIGCONT later; or each node, or each replica of
@@ -49,5 +85,8 @@ export interface ClusterFault {
   forMs: number;
 }
 
+export const isOfCluster = ({ target }: { target: Target | ClusterTarget }): boolean =>
+  !targets.some((one) => one === target);
+
 /** Whether only one node is struck, so that the cluster goes on without it. */
-export const isOfOneNode = (target: string): boolean => target.endsWith('-leader');
+export const isOfOneNode = ({ target }: { target: string }): boolean => target.endsWith('-leader');

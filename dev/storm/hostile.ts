@@ -5,23 +5,19 @@ import type { Random } from '../fuzz/random.ts';
 const ok = 'HTTP/1.1 200 OK\r\n';
 const chunked = `${ok}transfer-encoding: chunked\r\n\r\n`;
 
-interface Talk {
-  begin: string;
-  piece: string;
-}
-
-const kinds: readonly [Talk, ...Talk[]] = [
-  { begin: '', piece: 'HTTP/1.1 103 Early Hints\r\n\r\n' },
-  { begin: ok, piece: 'x: y\r\n' },
-  { begin: `${chunked}1`, piece: ';x=y' },
-  { begin: `${chunked}0\r\n`, piece: 'x: y\r\n' },
-  { begin: `${ok}\r\n`, piece: '.' },
-];
+/** How it begins, and what it then says over and over. */
+const kinds = [
+  ['', 'HTTP/1.1 103 Early Hints\r\n\r\n'],
+  [ok, 'x: y\r\n'],
+  [`${chunked}1`, ';x=y'],
+  [`${chunked}0\r\n`, 'x: y\r\n'],
+  [`${ok}\r\n`, '.'],
+] as const;
 
 const writtenBytes = 16 * 1024;
 
 export function talkOn(socket: Socket, random: Random): void {
-  const { begin, piece } = random.pick(kinds);
+  const [begin, piece] = random.pick<readonly [string, string]>(kinds);
   const pieces = piece.repeat(Math.ceil(writtenBytes / piece.length));
   const more = (): void => {
     while (!socket.destroyed && socket.write(pieces));

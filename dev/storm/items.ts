@@ -1,6 +1,7 @@
 // Items as callers push them, drawn from the seed. Each right item has a name that no other item has, so that a value
 // that is read tells which push it comes from.
 import type { Random } from '../fuzz/random.ts';
+import { nameFieldOf } from './check/fields.ts';
 import type { Item, Plural } from './lines.ts';
 
 const countries = ['DE', 'se', 'FR', 'PL', 'br', 'CI'] as const;
@@ -19,15 +20,13 @@ export interface Draft {
 
 export function drawItem(random: Random, plural: Plural, draft: Draft): Item {
   const { externalId, name, whole } = draft;
-  const optional = optionalFields(random, plural, draft);
-  const kept = Object.entries(optional).filter(
+  const kept = Object.entries(optionalFields(random, plural, draft)).filter(
     ([field]) => whole || field.endsWith('ExternalId') || random.chance(0.7),
   );
-  const named = plural === 'batches' ? { batchNumber: name } : { name };
   const fields = Object.fromEntries(kept);
   // The second number goes with the first.
   if (fields['ddsReferenceNumber'] === undefined) delete fields['ddsVerificationNumber'];
-  return { externalId, ...named, ...fields };
+  return { externalId, [nameFieldOf(plural)]: name, ...fields };
 }
 
 function optionalFields(random: Random, plural: Plural, { name, reference }: Draft): Record<string, unknown> {
@@ -72,21 +71,19 @@ export interface Wrong {
   reason: string;
 }
 
+/** Without a name, and with a value of the wrong type. */
+const wrongs = {
+  suppliers: [{ name: ' ' }, 'Supplier name', { isEuOrigin: 'true' }],
+  products: [{ name: undefined }, 'Product name', { hsCode: 4_407 }],
+  batches: [{ batchNumber: null }, 'Batch number', { quantity: '5' }],
+} as const;
+
 /** An item that has to be refused; its id may be one that is right elsewhere. */
 export function spoilItem(random: Random, plural: Plural, item: Item): Wrong {
-  const nameless = {
-    suppliers: { item: { ...item, name: ' ' }, reason: 'Supplier name is required' },
-    products: { item: { ...item, name: undefined }, reason: 'Product name is required' },
-    batches: { item: { ...item, batchNumber: null }, reason: 'Batch number is required' },
-  }[plural];
-  const mistyped = {
-    suppliers: { item: { ...item, isEuOrigin: 'true' }, reason: 'isEuOrigin: expected ' },
-    products: { item: { ...item, hsCode: 4_407 }, reason: 'hsCode: expected ' },
-    batches: { item: { ...item, quantity: '5' }, reason: 'quantity: expected ' },
-  }[plural];
+  const [nameless, name, mistyped] = wrongs[plural];
   return random.pick<Wrong>([
-    nameless,
-    mistyped,
+    { item: { ...item, ...nameless }, reason: `${name} is required` },
+    { item: { ...item, ...mistyped }, reason: `${Object.keys(mistyped).join()}: expected ` },
     { item: 7, reason: 'expected an object' },
     { item: { ...item, externalId: undefined }, reason: 'externalId is required' },
   ]);

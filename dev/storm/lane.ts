@@ -3,9 +3,10 @@
 // flood lane many times without a pause, and on a growing lane one caller pushes new records alone.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Random } from '../fuzz/random.ts';
-import { within } from './faults.ts';
+import { isItem } from './check/fields.ts';
 import { drawItem, spoilItem } from './items.ts';
 import { plurals, type EndedLine, type Item, type Plural } from './lines.ts';
+import { within, type Span } from './fault.ts';
 import type { Profile } from './profile.ts';
 import type { Batch, Pusher } from './pusher.ts';
 import { erasedPrefix, openOwnIds, type OwnIds } from './own-ids.ts';
@@ -29,23 +30,19 @@ export type Lane = (options: LaneOptions) => Promise<void>;
 
 export const runPrivateLane: Lane = async (options) => {
   const { pusher, random } = options;
-  const ownIds = openOwnIdsByKind((plural) => openOwnIds(`p-${plural.slice(0, 1)}-${pusher.lane}`));
+  const open = (letter: string): OwnIds => openOwnIds(`p-${letter}-${pusher.lane}`);
+  const ownIds: OwnIdsByKind = { suppliers: open('s'), products: open('p'), batches: open('b'), erased: [] };
   await runLane(options, async () => {
     const plural = drawPlural(random, ownIds);
     if (random.chance(eraseChance)) await eraseOne(options, ownIds.erased);
     const name = pusher.nextName();
     const batch = drawArchived(random, plural, ownIds) ?? drawPrivate(options, plural, name, ownIds);
-    const attempt = async (as: string): Promise<EndedLine> => {
+    for (let [again, as] = [0, name]; ; [again, as] = [again + 1, pusher.nextName()]) {
       const ended = await pusher.push(as, batch);
       noteEnd(ownIds[plural], batch, ended);
-      return ended;
-    };
-    let ended = await attempt(name);
-    for (let again = 0; again < againMax && mayComeAgain(options, ended); again += 1) {
+      if (again === againMax || !mayComeAgain(options, ended)) return ended;
       await pause(options, ended);
-      ended = await attempt(pusher.nextName());
     }
-    return ended;
   });
 };
 
@@ -60,8 +57,7 @@ async function eraseOne(options: LaneOptions, erased: string[]): Promise<void> {
       const name = pusher.nextName();
       const draft = { externalId, name: `${name}/0`, reference: null, whole: true };
       const item = action === undefined ? drawItem(random, 'suppliers', draft) : { externalId };
-      const batch = { plural: 'suppliers', items: [item], wrong: [], drafting: false, action } as const;
-      const ended = await pusher.push(name, batch);
+      const ended = await pusher.push(name, { plural: 'suppliers', items: [item], action });
       ({ outcome } = ended);
       if (outcome !== 200) await pause(options, ended);
     }
@@ -79,30 +75,22 @@ function drawArchived(random: Random, plural: Plural, ownIds: OwnIdsByKind): Bat
   const items = [...drawn].map((id) => ids.lastAccepted(id)).filter((item) => item !== undefined);
   if (items.length === 0) return undefined;
   const archived = items.map((item) => Object.assign({}, item, { syncStatus: 'ARCHIVED' }));
-  return { plural, items: archived, wrong: [], drafting: false, action: 'archive' };
+  return { plural, items: archived, action: 'archive' };
 }
 
 /** The suppliers that the lane has erased are no targets of references any more. */
 type OwnIdsByKind = Record<Plural, OwnIds> & { erased: string[] };
-
-const openOwnIdsByKind = (open: (plural: Plural) => OwnIds): OwnIdsByKind => ({
-  suppliers: open('suppliers'),
-  products: open('products'),
-  batches: open('batches'),
-  erased: [],
-});
 
 const mayComeAgain = ({ random, stopped }: LaneOptions, { outcome }: EndedLine): boolean =>
   outcome !== 200 && !stopped.aborted && random.chance(againChance);
 
 function noteEnd(ids: OwnIds, { items, action }: Batch, { outcome, answer }: EndedLine): void {
   for (const [position, item] of items.entries()) {
-    if (typeof item !== 'object' || item === null || !('externalId' in item)) continue;
-    const id = String(item.externalId);
+    if (!isItem(item) || typeof item['externalId'] !== 'string') continue;
+    const id = item['externalId'];
     const status = answer?.records[position]?.status;
     if (outcome !== 200) ids.cutOff(id);
-    else if (action === undefined && status !== undefined && status !== 'ERROR')
-      ids.accepted(id, { ...item });
+    else if (action === undefined && status !== undefined && status !== 'ERROR') ids.accepted(id, item);
   }
 }
 
@@ -148,11 +136,8 @@ function drawReference(random: Random, plural: Plural, ownIds: OwnIdsByKind): st
 const sharedIds = 24;
 
 /** Pushes some of the ids that all lanes of this letter share. */
-async function pushShared(
-  { pusher, random, isFull }: LaneOptions,
-  letter: string,
-  plural: Plural,
-): Promise<EndedLine> {
+async function pushShared({ pusher, random, isFull }: LaneOptions, letter: string): Promise<EndedLine> {
+  const plural = random.pick(plurals);
   const name = pusher.nextName();
   const least = random.integer(sharedIds);
   const count = isFull() ? 1 : 1 + random.integer(sharedIds);
@@ -162,45 +147,37 @@ async function pushShared(
     const reference = plural === 'suppliers' ? null : `${letter}-${parent}-${random.integer(sharedIds)}`;
     return drawItem(random, plural, { externalId, name: `${name}/${place}`, reference, whole: true });
   });
-  return pusher.push(name, {
-    plural,
-    items,
-    wrong: [],
-    drafting: plural === 'batches' && random.chance(0.3),
-  });
+  return pusher.push(name, { plural, items, drafting: plural === 'batches' && random.chance(0.3) });
 }
 
-export const runHotLane: Lane = (options) =>
-  runLane(options, () => pushShared(options, 'h', options.random.pick(plurals)));
+export const runHotLane: Lane = (options) => runLane(options, () => pushShared(options, 'h'));
 
 const burst = 8;
 const burstPauseMs = [1_500, 4_000] as const;
 
 export const runFloodLane: Lane = async (options) => {
-  while (!options.stopped.aborted) {
-    for (let nth = 0; nth < burst && !options.stopped.aborted; nth += 1) {
-      const ended = await pushShared(options, 'f', options.random.pick(plurals));
-      if (isAway(ended)) await pause(options, ended);
-    }
-    await waitFor(within(options.random, burstPauseMs), options.stopped);
+  for (let nth = 1; !options.stopped.aborted; nth += 1) {
+    const ended = await pushShared(options, 'f');
+    if (isAway(ended)) await pause(options, ended);
+    if (nth % burst === 0) await rest(options, burstPauseMs);
   }
 };
 
 /** Two pushes that a poll sees together have more records than a listing sorts, so that the walk begins at the first of them. */
 const grownAtOnce = 300;
 
-export const runGrowingLane: Lane = async ({ pusher, random, stopped, isFull }) => {
+export const runGrowingLane: Lane = async (options) => {
+  const { pusher, random, stopped, isFull } = options;
   while (!stopped.aborted && !isFull()) {
-    const names = [pusher.nextName(), pusher.nextName()];
-    const pushes = names.map((name) => {
+    const pushes = [pusher.nextName(), pusher.nextName()].map((name) => {
       const items = Array.from({ length: grownAtOnce }, (_, place): Item => {
         const draft = { externalId: `p-s-${name}-${place}`, name: `${name}/${place}`, reference: null };
         return drawItem(random, 'suppliers', { ...draft, whole: false });
       });
-      return pusher.push(name, { plural: 'suppliers', items, wrong: [], drafting: false });
+      return pusher.push(name, { plural: 'suppliers', items });
     });
     await Promise.all(pushes);
-    await waitFor(within(random, burstPauseMs), stopped);
+    await rest(options, burstPauseMs);
   }
 };
 
@@ -219,10 +196,8 @@ const trickleMs = [800, 2_000] as const;
 
 const isAway = ({ outcome }: EndedLine): boolean => outcome === 503 || outcome === 'refused';
 
-async function pause({ random, rules, stopped, isFull }: LaneOptions, ended: EndedLine): Promise<void> {
-  const usualMs = isFull() ? trickleMs : rules.pauseMs;
-  await waitFor(within(random, isAway(ended) ? awayMs : usualMs), stopped);
-}
+const pause = (options: LaneOptions, ended: EndedLine): Promise<void> =>
+  rest(options, isAway(ended) ? awayMs : options.isFull() ? trickleMs : options.rules.pauseMs);
 
-const waitFor = (ms: number, signal: AbortSignal): Promise<unknown> =>
-  wait(ms, undefined, { signal }).catch(() => undefined);
+const rest = ({ random, stopped: signal }: LaneOptions, span: Span): Promise<void> =>
+  wait(within(random, span), undefined, { signal }).catch(() => undefined);

@@ -3,7 +3,7 @@
 import { closeSync, createReadStream, existsSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { ledgerNames, type LedgerName, type Lines } from './lines.ts';
+import { noLines, type LedgerName, type Lines } from './lines.ts';
 
 /** The clock of the ledger: every process of the machine shares it, and no adjustment of the date moves it. */
 export const clockMs = (): number => Math.round(Number(process.hrtime.bigint()) / 1e3) / 1e3;
@@ -47,10 +47,8 @@ function parse(text: string) {
 }
 
 export async function readWhole(folder: string): Promise<Lines> {
-  const read = ledgerNames.map(async (name) => [name, await readLedger(folder, name)] as const);
-  const lines: object = Object.fromEntries(await Promise.all(read));
-  if (!isWhole(lines)) throw new TypeError('the ledger lacks a file');
-  return lines;
+  const lines = noLines();
+  const names = Object.keys(lines).filter((name): name is LedgerName => name in lines);
+  const read = names.map(async (name) => [name, await readLedger(folder, name)] as const);
+  return Object.assign(lines, Object.fromEntries(await Promise.all(read)));
 }
-
-const isWhole = (lines: object): lines is Lines => ledgerNames.every((name) => name in lines);

@@ -1,28 +1,32 @@
 // The lines of each file of the ledger. Times ending in `Ms` are of the shared clock (`ledger.ts`); dates are
 // ISO.
 import type {
+  BatchPushAnswer,
   DdsEntry,
   DeliveryAttempt,
   EventBody,
-  PushError,
-  PushRecord,
+  PushAnswer,
   SyncRun,
 } from '@integration-sync/contracts';
 import type { Asset } from './cluster/nodes.ts';
 import type { ClusterFault, FaultKind, Target } from './fault.ts';
-import type { FailoverBounds, Floor } from './profile.ts';
+import type { Profile } from './profile.ts';
 
 export const plurals = ['suppliers', 'products', 'batches'] as const;
 export type Plural = (typeof plurals)[number];
 
 export type Item = Readonly<Record<string, unknown>>;
 
-/** A push that is about to be sent. */
-export interface BegunLine {
-  push: string;
-  lane: string;
+/** Whose records of which kind: each listing is of these. */
+export interface Listed {
   integration: string;
   plural: Plural;
+}
+
+/** A push that is about to be sent. */
+export interface BegunLine extends Listed {
+  push: string;
+  lane: string;
   items: readonly unknown[];
   drafting: boolean;
   /** Absent: a push. The items of the others have what the records hold already, with a status. */
@@ -40,14 +44,7 @@ export interface BegunLine {
  */
 export type PushOutcome = number | 'refused' | 'hung-up' | 'broken' | 'silent';
 
-export interface PushAnswered {
-  success: boolean;
-  created: number;
-  updated: number;
-  errors: PushError[];
-  records: PushRecord[];
-  ddsCreated?: DdsEntry[];
-}
+export type PushAnswered = PushAnswer & Partial<Pick<BatchPushAnswer, 'ddsCreated'>>;
 
 export interface EndedLine {
   push: string;
@@ -63,24 +60,15 @@ export interface EndedLine {
 export type Sighting = readonly [externalId: string, name: string, internalId: string, lastSyncedAt: string];
 
 /** One page of a listing, read while the storm went on. */
-export interface PageLine {
+export interface PageLine extends Listed {
   reader: string;
   /** Counts the polls of the reader; a page that belongs to none has null. */
   poll: number | null;
-  integration: string;
-  plural: Plural;
   begunMs: number;
   endedMs: number;
   /** The last page of its poll. */
   isLast: boolean;
   entities: readonly Sighting[];
-}
-
-/** The newest runs, read right after an answer. */
-export interface RunsReadLine {
-  integration: string;
-  begunMs: number;
-  runs: readonly SyncRun[];
 }
 
 export interface EndpointLine {
@@ -110,12 +98,6 @@ export interface DeliveryLine {
   /** What it has that the description of the messages does not allow. */
   undescribed?: string | undefined;
   bodyHash: string;
-}
-
-/** A disabled endpoint was enabled again, and had what it had missed replayed. */
-export interface ReplayLine {
-  endpoint: string;
-  atMs: number;
 }
 
 /** The attempt log of an endpoint in the end. */
@@ -164,29 +146,7 @@ export interface LeaderLine {
   foundMs: number;
 }
 
-export interface MemoryLine {
-  service: string;
-  pid: number;
-  atMs: number;
-  mb: number;
-}
-
-/** One page of a listing, read after the storm. */
-export interface ListedLine {
-  integration: string;
-  plural: Plural;
-  total: number;
-  entities: readonly Sighting[];
-}
-
-export interface RunLine {
-  integration: string;
-  run: SyncRun;
-}
-
-export interface StoredLine {
-  integration: string;
-  plural: Plural;
+export interface StoredLine extends Listed {
   externalId: string;
   internalId: string;
   /** The sync id of the last push that changed it. */
@@ -204,49 +164,42 @@ export interface EventLine {
   storedAt: string;
 }
 
-export interface NoteLine {
-  atMs: number;
-  note: string;
-  /** A failure of the run itself counts against it. */
-  isViolation?: true;
-}
+const none = <Line>(): Line[] => [];
 
-export interface Lines {
-  begun: BegunLine[];
-  ended: EndedLine[];
-  pages: PageLine[];
-  runsRead: RunsReadLine[];
-  endpoints: EndpointLine[];
-  deliveries: DeliveryLine[];
-  asks: AskLine[];
+/** A ledger without a line, which names all files of a ledger. */
+export const noLines = () => ({
+  begun: none<BegunLine>(),
+  ended: none<EndedLine>(),
+  pages: none<PageLine>(),
+  /** The newest runs, read right after an answer. */
+  runsRead: none<{ integration: string; begunMs: number; runs: readonly SyncRun[] }>(),
+  endpoints: none<EndpointLine>(),
+  deliveries: none<DeliveryLine>(),
+  asks: none<AskLine>(),
   /** Events whose fourth attempt failed, by the service's own attempt log. */
-  givenUp: { endpoint: string; event: string }[];
-  replays: ReplayLine[];
-  attempts: AttemptLogLine[];
-  faults: FaultLine[];
-  leaders: LeaderLine[];
-  memory: MemoryLine[];
-  listed: ListedLine[];
-  runs: RunLine[];
-  drafts: { integration: string; total: number; entry: DdsEntry }[];
-  stored: StoredLine[];
+  givenUp: none<{ endpoint: string; event: string }>(),
+  /** A disabled endpoint was enabled again, and had what it had missed replayed. */
+  replays: none<{ endpoint: string; atMs: number }>(),
+  attempts: none<AttemptLogLine>(),
+  faults: none<FaultLine>(),
+  leaders: none<LeaderLine>(),
+  memory: none<{ service: string; pid: number; atMs: number; mb: number }>(),
+  /** The pages of the listings after the storm. */
+  listed: none<Listed & { total: number; entities: readonly Sighting[] }>(),
+  runs: none<{ integration: string; run: SyncRun }>(),
+  drafts: none<{ integration: string; total: number; entry: DdsEntry }>(),
+  stored: none<StoredLine>(),
   /** The runs that recovery has not finished, with the internal ids of their records without their prefix. */
-  pending: { syncId: string; hashes: readonly string[] }[];
-  events: EventLine[];
-  notes: NoteLine[];
-}
+  pending: none<{ syncId: string; hashes: readonly string[] }>(),
+  events: none<EventLine>(),
+  /** Failures of the run itself. */
+  notes: none<{ atMs: number; note: string }>(),
+});
 
+export type Lines = ReturnType<typeof noLines>;
 export type LedgerName = keyof Lines;
 
-export const ledgerNames: readonly LedgerName[] = [
-  ...(['begun', 'ended', 'pages', 'runsRead', 'endpoints', 'deliveries', 'asks', 'givenUp'] as const),
-  ...(['replays', 'attempts', 'faults', 'leaders', 'memory', 'listed', 'runs', 'drafts', 'stored'] as const),
-  ...(['pending', 'events', 'notes'] as const),
-];
-
 /** The lines, and what the profile of the storm allows. */
-export interface Ledger extends Lines {
-  within: FailoverBounds;
-  floor: Floor;
+export interface Ledger extends Lines, Pick<Profile, 'within' | 'floor'> {
   seconds: number;
 }

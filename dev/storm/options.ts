@@ -1,7 +1,7 @@
 // The options of `npm run storm` after its `--`.
 import { parseArgs } from 'node:util';
 import { readCount } from '../process/words.ts';
-import { profileNames } from './profile.ts';
+import { isProfileName, profiles } from './profile.ts';
 
 export const usage = `Usage: npm run storm -- [--seed 7] [--seconds 300] [--profile NAME] [--folder PATH]
        npm run storm -- --verify FOLDER
@@ -39,10 +39,9 @@ export function parseStormOptions(args: readonly string[]) {
   const [command, ...names] = positionals;
   if (command !== undefined && command !== 'breakages')
     throw new RangeError(`there is no command "${command}"`);
-  const profile = profileNames.find((name) => name === values.profile);
-  if (profile === undefined) {
-    throw new RangeError(`--profile takes one of ${profileNames.join(', ')}, not "${values.profile}"`);
-  }
+  const { profile } = values;
+  if (!isProfileName(profile))
+    throw new RangeError(`--profile takes one of ${Object.keys(profiles).join(', ')}, not "${profile}"`);
   return {
     seed: readCount('--seed', values.seed, [0, 999_999_999]),
     seconds: readCount('--seconds', values.seconds, [5, 3_600]),

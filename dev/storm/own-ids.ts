@@ -16,11 +16,9 @@ export function openOwnIds(prefix: string) {
   const everAccepted = new Set<string>();
   const lastItems = new Map<string, Item>();
   const cutOffs = new Map<string, number>();
-  let made = 0;
 
-  const isUsable = (id: string): boolean => (cutOffs.get(id) ?? 0) < cutOffMax;
   const fresh = (): string => {
-    const id = `${prefix}-${(made += 1)}`;
+    const id = `${prefix}-${known.length + 1}`;
     known.push(id);
     return id;
   };
@@ -30,7 +28,7 @@ export function openOwnIds(prefix: string) {
     /** An id that was pushed before, if there is one. */
     drawKnown(random: Random): string {
       const id = known[random.integer(known.length)];
-      return id !== undefined && isUsable(id) ? id : fresh();
+      return id !== undefined && (cutOffs.get(id) ?? 0) < cutOffMax ? id : fresh();
     },
     /** An id whose record surely exists. */
     drawAccepted(random: Random): string {

@@ -43,11 +43,12 @@ export function readPlan(folder: string): StormPlan & { rules: Profile } {
   return { ...plan, rules: profiles[plan.profile] };
 }
 
-/** `live.json`: the processes that the stack's own list lacks, as they are now. The process of the stack writes it. */
+/** `live.json`: what the stack's own list lacks, as it is now. The process of the stack writes it. */
 export interface Live {
-  /** Without a pid while it is dead. */
-  second?: { url: string; pid?: number | undefined };
-  owners: Partial<Record<Target, number[]>>;
+  /** The address of the second gateway. */
+  url: string;
+  /** The processes beside those of the stack. */
+  pids: Partial<Record<Target, number[]>>;
   nodes: readonly Node[];
 }
 
@@ -66,5 +67,5 @@ export const writeLive = (folder: string, live: Live): void => writeJson(livePat
 
 export function readLive(folder: string): Live {
   const live = readJson(livePathOf(folder));
-  return isLive(live) ? live : { owners: {}, nodes: [] };
+  return isLive(live) ? live : { url: '', pids: {}, nodes: [] };
 }

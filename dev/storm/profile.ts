@@ -1,14 +1,7 @@
 // How hard a storm blows: how many callers there are, what they may push, and how often a fault strikes.
-import type { ClusterFault, PlannedFault } from './fault.ts';
+import type { ClusterFault, FaultRules, PlannedFault, Span } from './fault.ts';
 
-export const profileNames = [
-  ...(['usual', 'late', 'brief', 'cluster', 'cluster-rolls', 'cluster-brief', 'owners'] as const),
-];
-export type ProfileName = (typeof profileNames)[number];
-
-export type Span = readonly [least: number, most: number];
-
-export interface Profile {
+export interface Profile extends FaultRules {
   integrations: readonly string[];
   /** Callers of an integration whose ids no other caller pushes. */
   privateLanes: number;
@@ -24,41 +17,26 @@ export interface Profile {
   isFlooded: boolean;
   /** Accepted items after which callers push one item at a time. */
   itemsMax: number;
-  /** The pause between one fault and the next. */
-  faultEveryMs: Span;
-  stopMs: Span;
-  /** The faults in a fixed order, in place of drawn ones. */
-  script?: readonly PlannedFault[];
-  /** On a cluster of three nats-servers, with a proxy before the gateways: what goes wrong, over and over. */
-  cluster?: readonly ClusterFault[];
   /** How soon the system must go on after a fault of a cluster. */
-  within: FailoverBounds;
-  /** Replicas of webhooks beside the first one, each with ways of its own to the engines; faults strike webhooks alone. */
-  owners?: number;
+  within: {
+    /** Pushes fail for so long after one node has died, at most. */
+    pushesMs: number;
+    /** Events come to the stream, once it has a leader. */
+    eventsMs: number;
+    /** Deliveries come, once their streams have leaders. */
+    deliveriesMs: number;
+  };
   /** Checks only when nothing can come any more of pushes that were cut off. */
   waitsForLateWrites: boolean;
   /** What the service takes and hands on in each second at least, over the whole storm. */
-  floor: Floor;
-}
-
-/** The least counts in each second. */
-export interface Floor {
-  /** Acknowledged pushes of suppliers, of products and of batches, for each kind alone. */
-  pushes: number;
-  acknowledgedItems: number;
-  events: number;
-  /** Deliveries that were answered 2xx. */
-  deliveries: number;
-}
-
-/** How soon a cluster goes on. */
-export interface FailoverBounds {
-  /** Pushes fail for so long after one node has died, at most. */
-  pushesMs: number;
-  /** Events come to the stream, once it has a leader. */
-  eventsMs: number;
-  /** Deliveries come, once their streams have leaders. */
-  deliveriesMs: number;
+  floor: {
+    /** Acknowledged pushes of suppliers, of products and of batches, for each kind alone. */
+    pushes: number;
+    acknowledgedItems: number;
+    events: number;
+    /** Deliveries that were answered 2xx. */
+    deliveries: number;
+  };
 }
 
 /** The integration of the caller that pushes new records alone. */
@@ -155,7 +133,7 @@ const owners: Profile = {
   floor: { pushes: 0.1, acknowledgedItems: 5, events: 5, deliveries: 20 },
 };
 
-export const profiles: Readonly<Record<ProfileName, Profile>> = {
+export const profiles = {
   usual,
   late: { ...usual, waitsForLateWrites: true },
   brief: {
@@ -183,4 +161,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
       { target: 'services', kind: 'roll', forMs: 0 },
     ],
   },
-};
+} satisfies Readonly<Record<string, Profile>>;
+
+export type ProfileName = keyof typeof profiles;
+export const isProfileName = (name: string): name is ProfileName => Object.hasOwn(profiles, name);

@@ -1,20 +1,20 @@
 // Pushes, and writes each push into the ledger before it sends it, and its outcome after.
+import type { Listing, SyncRun } from '@integration-sync/contracts';
 import type { Random } from '../fuzz/random.ts';
 import type { Caller } from './caller.ts';
 import { isItem } from './check/fields.ts';
 import { clockMs, type LedgerFile } from './ledger.ts';
-import type { BegunLine, EndedLine, PushAnswered, RunsReadLine } from './lines.ts';
+import type { BegunLine, EndedLine, Lines, PushAnswered } from './lines.ts';
 
-export type Batch = Pick<BegunLine, 'plural' | 'items' | 'drafting' | 'wrong' | 'action'>;
+export type Batch = Pick<BegunLine, 'plural' | 'items' | 'action'> &
+  Partial<Pick<BegunLine, 'drafting' | 'wrong'>>;
 
 export type Pusher = ReturnType<typeof openPusher>;
 
-export interface PusherOptions {
-  lane: string;
-  integration: string;
+export interface PusherOptions extends Pick<BegunLine, 'lane' | 'integration'> {
   caller: Caller;
   random: Random;
-  files: { begun: LedgerFile<BegunLine>; ended: LedgerFile<EndedLine>; runsRead: LedgerFile<RunsReadLine> };
+  files: { [Name in 'begun' | 'ended' | 'runsRead']: LedgerFile<Lines[Name][number]> };
 }
 
 const hangUpChance = 0.03;
@@ -28,7 +28,7 @@ export function openPusher({ lane, integration, caller, random, files }: PusherO
     const begunMs = clockMs();
     const answer = await caller.ask({ path: '/sync-runs?limit=100', gateway: random.integer(2) });
     if (answer.outcome !== 200) return;
-    const { entities }: { entities: RunsReadLine['runs'] } = JSON.parse(answer.body);
+    const { entities }: Listing<SyncRun> = JSON.parse(answer.body);
     files.runsRead.write({ integration, begunMs, runs: entities });
   };
 
@@ -38,7 +38,7 @@ export function openPusher({ lane, integration, caller, random, files }: PusherO
     /** The name of the next push; no two pushes of a storm share one. */
     nextName: (): string => `${lane}.${(count += 1)}`,
     async push(name: string, batch: Batch): Promise<EndedLine> {
-      const { plural, items, drafting, action } = batch;
+      const { plural, items, drafting = false, wrong = [], action } = batch;
       const gateway = random.integer(2);
       const body =
         action === undefined
@@ -47,7 +47,8 @@ export function openPusher({ lane, integration, caller, random, files }: PusherO
       const path = action === undefined ? `/${plural}` : `/${plural}/${action}`;
       const hangUpAfterMs = random.chance(hangUpChance) ? 1 + random.integer(150) : undefined;
       const begunAt = new Date().toISOString();
-      files.begun.write({ push: name, lane, integration, ...batch, gateway, begunMs: clockMs(), begunAt });
+      const of = { lane, integration, plural, items, drafting, wrong, action, gateway };
+      files.begun.write({ push: name, ...of, begunMs: clockMs(), begunAt });
       const answer = await caller.ask({ method: 'POST', path, body, gateway, hangUpAfterMs });
       const { outcome, headers, endedMs } = answer;
       const [retryAfter, problem] = [headers['retry-after'], answer.body.slice(0, 300)];

@@ -5,10 +5,7 @@ import { openLog } from '@integration-sync/runtime/log';
 import { endSignals } from '../process/signals.ts';
 import { clockMs, openLedgerFile } from './ledger.ts';
 
-/** An order of the starter; `Done` is the reply. */
-export interface Told {
-  tell: string;
-}
+/** The reply to an order of the starter. */
 export interface Done {
   done: string;
   result?: unknown;
@@ -30,20 +27,21 @@ export const pause = async (ms: number): Promise<void> =>
 export const say = (line: string): void => void process.send?.({ say: line });
 
 /** A failure of the run itself counts against it. */
-export function note(text: string, isViolation = true): void {
+export function note(text: string): void {
   using notes = openLedgerFile(folder, 'notes');
-  notes.write({ atMs: clockMs(), note: text, ...(isViolation ? { isViolation } : {}) });
+  notes.write({ atMs: clockMs(), note: text });
 }
 
 export const noteFailure = (error: unknown): void => note(String(error));
 
-export type Deeds = Readonly<Record<string, () => Promise<unknown>>>;
-
 /** `end` is done when the channel is gone, before the process exits. */
-export function takeRole(deeds: Deeds, end: () => Promise<void> = async () => undefined): void {
+export function takeRole(
+  deeds: Readonly<Record<string, () => Promise<unknown>>>,
+  end: () => Promise<void> = async () => undefined,
+): void {
   // The terminal signals them all at once; the starter decides which ends when.
   for (const signal of endSignals) process.on(signal, () => undefined);
-  process.on('message', ({ tell: done }: Told) => {
+  process.on('message', ({ tell: done }: { tell: string }) => {
     const send = (reply: Omit<Done, 'done'>): void => void process.send?.({ done, ...reply });
     Promise.resolve(deeds[done]?.()).then(
       (result) => send({ result }),

@@ -3,18 +3,13 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
-import { startMember, type Member } from './members.ts';
+import { startMember, type Member, type MemberOptions } from './members.ts';
 import { readChosen, writePlan, type Chosen } from './plan.ts';
 
 /** Parts that a storm for one breakage may leave out: faults, or waiting until everything is delivered. */
 export type Without = readonly ('faults' | 'last deliveries')[];
 
-export interface RunOptions extends Chosen {
-  folder: string;
-  without?: Without;
-  say: (line: string) => void;
-  signal: AbortSignal;
-}
+export type RunOptions = Chosen & MemberOptions & { without?: Without };
 
 const progressEveryMs = 10_000;
 

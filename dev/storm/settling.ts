@@ -41,16 +41,13 @@ export const untilAnnounced = (store: Store, waitsForLateWrites: boolean): Promi
 const quietLooks = 50;
 const lookEveryMs = 1_000;
 
-export interface Arrivals {
-  bus: Pick<Bus, 'streamFacts'>;
-  folder: string;
-  readEvents: () => Promise<EventLine[]>;
-  /** `endpoint event` of each event that was given up. */
-  readGivenUp: () => Promise<ReadonlySet<string>>;
-}
-
-/** Waits until every receiver has all its events, or nothing has come for a while. */
-export async function untilDelivered({ bus, folder, readEvents, readGivenUp }: Arrivals): Promise<void> {
+/** Waits until every receiver has all its events but those that were given up, or nothing has come for a while. */
+export async function untilDelivered(
+  folder: string,
+  bus: Pick<Bus, 'streamFacts'>,
+  readEvents: () => Promise<EventLine[]>,
+  readGivenUp: () => Promise<ReadonlySet<string>>,
+): Promise<void> {
   const endpoints = await readLedger(folder, 'endpoints');
   let [lastSequence, wanted, count] = [-1, [''], 0];
   for (let quiet = 0; quiet < quietLooks; quiet += 1) {

@@ -9,12 +9,7 @@ import { clockMs } from './ledger.ts';
 import type { FaultLine } from './lines.ts';
 import { readLive, stackFolderOf } from './plan.ts';
 
-export interface Striker extends Disposable {
-  /** Undefined if no process of the target lives now, or if it is frozen already. */
-  strike(fault: PlannedFault): FaultLine | undefined;
-}
-
-export function openStriker(folder: string, stackPid: number): Striker {
+export function openStriker(folder: string, stackPid: number) {
   const standing = new Map<number, { family: readonly number[]; timer: NodeJS.Timeout }>();
 
   const letGoOn = (pid: number): void => {
@@ -25,7 +20,8 @@ export function openStriker(folder: string, stackPid: number): Striker {
   };
 
   return {
-    strike({ target, nth, kind, forMs }) {
+    /** Undefined if no process of the target lives now, or if it is frozen already. */
+    strike({ target, nth, kind, forMs }: PlannedFault): FaultLine | undefined {
       const pids = pidsOf(folder, target).filter((pid) => !standing.has(pid) && isChildOf(pid, stackPid));
       const pid = pids[nth % Math.max(pids.length, 1)];
       if (pid === undefined) return undefined;
@@ -35,7 +31,8 @@ export function openStriker(folder: string, stackPid: number): Striker {
         for (const member of family) sendSignal(member, 'SIGSTOP');
         standing.set(pid, { family, timer: setTimeout(() => letGoOn(pid), forMs) });
       } else {
-        sendSignal(pid, kind === 'kill' ? 'SIGKILL' : endSignalOf(pid));
+        // At SIGTERM, PostgreSQL waits for its sessions to end, which never happens.
+        sendSignal(pid, kind === 'kill' ? 'SIGKILL' : isPostgres(pid) ? 'SIGINT' : 'SIGTERM');
       }
       return { target, kind, pid, atMs, untilMs: atMs + forMs };
     },
@@ -46,20 +43,14 @@ export function openStriker(folder: string, stackPid: number): Striker {
 }
 
 export function pidsOf(folder: string, target: Target): number[] {
-  const { second, owners } = readLive(folder);
-  if (target === 'gateway-2') return second?.pid === undefined ? [] : [second.pid];
   const pids = readFacts(stackFolderOf(folder))?.pids ?? {};
   if (target !== 'database' && target !== 'postgresql')
-    return [...(pids[target] ?? []), ...(owners[target] ?? [])];
+    return [...(pids[target] ?? []), ...(readLive(folder).pids[target] ?? [])];
   const engines = pids['mongodb'] ?? [];
-  const postgres = engines.filter(isPostgres);
   // Under mongod there is no PostgreSQL; then it is mongod that is struck.
-  const isOther = target === 'database' || postgres.length === 0;
-  return isOther ? engines.filter((pid) => !postgres.includes(pid)) : postgres;
+  const wantsPostgres = target === 'postgresql' && engines.some(isPostgres);
+  return engines.filter((pid) => isPostgres(pid) === wantsPostgres);
 }
-
-/** The signal to end in good order. At SIGTERM, PostgreSQL waits for its sessions to end, which never happens. */
-const endSignalOf = (pid: number): NodeJS.Signals => (isPostgres(pid) ? 'SIGINT' : 'SIGTERM');
 
 const isPostgres = (pid: number): boolean => askPs('comm=', pid).includes('postgres');
 

@@ -219,3 +219,11 @@ function readBreakage(text: string): Breakage {
   const [search, replace] = [of('-'), of('+')];
   return { name, says, file, search, replace, found: classOf(found), seconds: Number(seconds), without };
 }
+
+/** The text of the file, broken. */
+export function brokenText({ name, file, search, replace }: Breakage, text: string): string {
+  const [before, after, ...others] = text.split(search);
+  if (before === undefined || after === undefined || others.length > 0)
+    throw new Error(`${name}: ${file} does not hold its line once: ${search.trim()}`);
+  return `${before}${replace}${after}`;
+}

@@ -1,15 +1,13 @@
 // npm run storm -- breakages: a brief storm on each broken copy of the services. The storm must name the breakage.
-import { join } from 'node:path';
-import { repositoryFolder } from '../../stack/services.ts';
+import { globSync } from 'node:fs';
+import { cp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { repositoryFolder, serviceNames } from '../../stack/services.ts';
 import { verify } from '../check/verify.ts';
-import { runStorm } from '../run.ts';
-import { breakTree } from './broken-tree.ts';
-import { breakages, type Breakage } from './list.ts';
+import { runStorm, type RunOptions } from '../run.ts';
+import { breakages, brokenText, type Breakage } from './list.ts';
 
-interface Trying {
-  say: (line: string) => void;
-  signal: AbortSignal;
-}
+type Trying = Pick<RunOptions, 'say' | 'signal'>;
 
 const seed = 7;
 
@@ -30,15 +28,17 @@ export async function tryBreakages(names: readonly string[], trying: Trying): Pr
 
 async function isNamed(breakage: Breakage, { say, signal }: Trying): Promise<boolean> {
   const { name, says, found, seconds, without } = breakage;
-  const folder = join(repositoryFolder, '.local/breakages', name);
+  const own = join(repositoryFolder, '.local/breakages', name);
   say(`${name}: ${says}`);
   const begunMs = performance.now();
-  await using broken = await breakTree(breakage, join(folder, 'tree'));
+  await using ending = new AsyncDisposableStack();
+  const tree = join(own, 'tree');
+  ending.defer(() => rm(tree, { recursive: true, force: true }));
   // The processes of the storm inherit this variable.
-  process.env['STORM_PROGRAMS'] = JSON.stringify(broken.programs);
-  const storm = join(folder, 'storm');
-  await runStorm({ seed, seconds, profile: 'brief', without, folder: storm, say: () => undefined, signal });
-  const { tallies } = await verify(storm);
+  process.env['STORM_PROGRAMS'] = JSON.stringify(await breakTree(breakage, tree));
+  const folder = join(own, 'storm');
+  await runStorm({ seed, seconds, profile: 'brief', without, folder, say: () => undefined, signal });
+  const { tallies } = await verify(folder);
   const took = `${Math.round((performance.now() - begunMs) / 1_000)} s`;
   const named = [...tallies].map(([of, { count }]) => `${count} × ${of}`).join(', ') || 'nothing';
   const [example] = tallies.get(found)?.examples ?? [];
@@ -48,4 +48,25 @@ async function isNamed(breakage: Breakage, { say, signal }: Trying): Promise<boo
       : `${name}: named within ${took}: ${named}; ${example.what}`,
   );
   return example !== undefined;
+}
+
+/**
+ * Makes a copy of the services that is broken in one way. It lies within the repository, so that it finds the same packages. Resolves
+ * with the main file of each service.
+ */
+async function breakTree(breakage: Breakage, tree: string): Promise<Readonly<Record<string, string>>> {
+  await rm(tree, { recursive: true, force: true });
+  for (const room of ['shared', 'services']) {
+    await cp(join(repositoryFolder, room), join(tree, room), { recursive: true, verbatimSymlinks: true });
+  }
+  const packages = join(tree, 'node_modules/@integration-sync');
+  await mkdir(packages, { recursive: true });
+  for (const path of globSync('{shared,services}/*', { cwd: tree })) {
+    await symlink(join('../..', path), join(packages, basename(path)));
+  }
+  const path = join(tree, breakage.file);
+  await writeFile(path, brokenText(breakage, await readFile(path, 'utf8')));
+  return Object.fromEntries(
+    serviceNames.map((service) => [service, join(tree, 'services', service, 'src/main.ts')]),
+  );
 }

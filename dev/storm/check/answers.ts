@@ -29,24 +29,22 @@ function faultOf(push: Answered): string | undefined {
   if (!push.drafting && ddsCreated?.some(({ status }) => status === 'DRAFT'))
     return 'drafts that were not asked for';
   const reasons = reasonsOf(push);
-  return items.map((item, position) => faultOfItem(push, { item, position, reasons })).find(Boolean);
+  return items.map((_item, position) => faultOfItem(push, position, reasons.get(position))).find(Boolean);
 }
 
-interface Of {
-  item: unknown;
-  position: number;
-  reasons: ReadonlyMap<number, string>;
-}
-
-function faultOfItem({ answer, wrong }: Answered, { item, position, reasons }: Of): string | undefined {
+function faultOfItem(
+  { answer, items, wrong }: Answered,
+  position: number,
+  reason?: string,
+): string | undefined {
   const record = answer.records[position];
   if (record === undefined) return `no record ${position}`;
   const { externalId, internalId, status } = record;
+  const item = items[position];
   const pushed = isItem(item) && typeof item['externalId'] === 'string' ? item['externalId'] : '';
   if (externalId !== pushed) return `record ${position} is of ${externalId}, item is of ${pushed}`;
   if ((status === 'ERROR') !== (internalId === ''))
     return `record ${position} is ${status} with id "${internalId}"`;
-  const reason = reasons.get(position);
   const expected = wrong.get(position);
   if (expected === undefined) {
     const isReference = reason === undefined || /not found\. Sync \w+ first\.$/.test(reason);
@@ -108,17 +106,14 @@ export const checkStatuses: Check = ({ pushes, faults }, report) => {
 
 /** Connections to a gateway may fail from the moment of the strike until the gateway has answered a later push. */
 function openStrikes(pushes: readonly Push[], faults: readonly FaultLine[]): (push: Push) => boolean {
-  const strikes = ['gateway', 'gateway-2'].flatMap((name, nth) =>
-    faults
-      .filter(({ target }) => target === name)
-      .map(({ atMs, untilMs }) => {
-        const next = pushes.find(
-          ({ gateway, begunMs, outcome }) =>
-            gateway === nth && begunMs > untilMs + endingMs && typeof outcome === 'number',
-        );
-        return { nth, atMs, backMs: Math.min(next?.begunMs ?? Infinity, untilMs + backMsMax) };
-      }),
-  );
+  const strikes = faults.map(({ target, atMs, untilMs }) => {
+    const nth = ['gateway', 'gateway-2'].indexOf(target);
+    const next = pushes.find(
+      ({ gateway, begunMs, outcome }) =>
+        gateway === nth && begunMs > untilMs + endingMs && typeof outcome === 'number',
+    );
+    return { nth, atMs, backMs: Math.min(next?.begunMs ?? Infinity, untilMs + backMsMax) };
+  });
   return ({ gateway, begunMs, endedMs }) =>
     strikes.some(({ nth, atMs, backMs }) => nth === gateway && atMs - noteMs <= endedMs && begunMs <= backMs);
 }

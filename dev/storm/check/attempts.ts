@@ -1,61 +1,42 @@
 // The attempt logs, beside what receivers saw: each attempt is in the log, tries of an event are 1, 5 and 30 s apart, and the
 // tenth failure in a row disables an endpoint.
-import { attemptDelaysMs, limits, type DeliveryAttempt } from '@integration-sync/contracts';
-import type { AttemptLogLine, DeliveryLine } from '../lines.ts';
-import type { Check } from './facts.ts';
+import { attemptDelaysMs, limits } from '@integration-sync/contracts';
+import type { DeliveryLine } from '../lines.ts';
+import { isTaken, type Check, type Entry, type Facts } from './facts.ts';
 import { seconds, type IsStruck } from './times.ts';
-import type { Report } from './violations.ts';
+import type { ViolationClass } from './violations.ts';
 
-interface Entry {
-  event: string;
-  attempt: number;
-  hasSucceeded: boolean;
-  begunMs: number;
-  endedMs: number;
-  /** When the next attempt is due; Infinity if there is none. */
-  nextMs: number;
-  status: number | null;
-}
-
-export const checkAttempts: Check = (seen, report) => {
-  const { toLedger, isDeliveryStruck: isStruck } = seen;
-  const hits = Map.groupBy(seen.deliveries, ({ endpoint }) => endpoint);
-  const logs = new Map(seen.attempts.map((log) => [log.endpoint, log]));
-  const entryOf = (entry: DeliveryAttempt): Entry => {
-    const { eventId, attempt, outcome, at, durationMs, responseStatus: status, nextAttemptAt } = entry;
-    const begunMs = toLedger(at);
-    const nextMs = nextAttemptAt === null ? Infinity : toLedger(nextAttemptAt);
-    const hasSucceeded = outcome === 'succeeded';
-    return { event: eventId, attempt, hasSucceeded, begunMs, endedMs: begunMs + durationMs, nextMs, status };
-  };
-  for (const { endpoint, behaviour } of seen.endpoints) {
-    const log = logs.get(endpoint);
+export const checkAttempts: Check = (facts, report) => {
+  const { deliveries, endpoints, events, logs, isDeliveryStruck: isStruck } = facts;
+  const hitsOf = Map.groupBy(deliveries, ({ endpoint }) => endpoint);
+  for (const { endpoint, behaviour } of endpoints) {
+    const [log, hits] = [logs.get(endpoint), hitsOf.get(endpoint) ?? []];
+    const tell = (found: ViolationClass, what: string): void =>
+      report(found, `${behaviour} ${endpoint}: ${what}`);
     if (log === undefined) {
-      report('attempt-log', `${endpoint} has no log`);
+      tell('attempt-log', 'there is no log');
       continue;
     }
-    const newest = log.newest.map(entryOf);
-    const failed = log.failed.map(entryOf);
-    const of = { name: `${behaviour} ${endpoint}`, isStruck, report };
-    const own = hits.get(endpoint) ?? [];
-    checkKept(log, { newest, hits: own }, of);
-    if (behaviour !== 'hostile') checkSaid(newest, own, of);
-    checkTries([...newest.filter(({ hasSucceeded }) => hasSucceeded), ...failed], of);
-    if (alwaysFails.has(behaviour)) checkDisabling(failed, newest, of);
+    const of = { log, hits, isStruck, tell };
+    checkKept(of);
+    if (behaviour !== 'hostile') checkSaid(of);
+    checkTries(of);
+    if (alwaysFails.has(behaviour)) checkDisabling(of);
   }
-  for (const { id, body } of seen.events) {
+  for (const { id, body } of events) {
     const { data } = body;
     if (!('consecutiveFailures' in data) || data.reason !== 'failures') continue;
     const failures = data.consecutiveFailures;
-    if (failures === limits.failuresBeforeDisabling) continue;
-    report('disabling', `${id}: disabled after ${failures} failures`);
+    if (failures !== limits.failuresBeforeDisabling)
+      report('disabling', `${id}: disabled after ${failures} failures`);
   }
 };
 
 interface Of {
-  name: string;
+  log: NonNullable<ReturnType<Facts['logs']['get']>>;
+  hits: readonly DeliveryLine[];
   isStruck: IsStruck;
-  report: Report;
+  tell: (found: ViolationClass, what: string) => void;
 }
 
 /** A replica that is killed takes the entries of its last moment with it, of attempts that began up to so long before. */
@@ -65,51 +46,42 @@ const lostAfterMs = 1_000;
 const writtenWithinMs = 5_000;
 /** The log is in the order of ends, and an attempt takes 10 s at most. */
 const attemptMsMax = 12_000;
+/** Entries that a log keeps at least. */
+const keptMin = 1_000;
 
-function checkKept(
-  { readMs, total }: AttemptLogLine,
-  { newest, hits }: { newest: readonly Entry[]; hits: readonly DeliveryLine[] },
-  { name, isStruck, report }: Of,
-): void {
-  const isWhole = newest.length === total;
+function checkKept({ log: { readMs, total, newest }, hits, isStruck, tell }: Of): void {
   // Of a long log the oldest entries are gone.
-  const isCut = !isWhole || total >= keptMin;
-  const fromMs = isCut ? Math.max(0, ...newest.slice(-1).map(({ endedMs }) => endedMs)) + attemptMsMax : 0;
+  const isCut = newest.length !== total || total >= keptMin;
+  const fromMs = isCut ? (newest.at(-1)?.endedMs ?? 0) + attemptMsMax : 0;
+  const isKept = ({ atMs }: DeliveryLine): boolean =>
+    atMs >= fromMs && atMs <= readMs - writtenWithinMs && !isStruck(atMs - lostAfterMs, atMs + lostBeforeMs);
   const entries = Map.groupBy(newest, ({ event }) => event);
   for (const [event, ofEvent] of Map.groupBy(hits, (hit) => hit.event)) {
     const logged = entries.get(event) ?? [];
     const succeeded = logged.filter(({ hasSucceeded }) => hasSucceeded).length;
-    const taken = ofEvent.filter(({ status }) => status >= 200 && status < 300).length;
-    if (succeeded > taken) {
-      const what = `${name}: ${succeeded} attempts of ${event} succeeded by the log, and its receiver took it ${taken} times`;
-      report('attempt-log', what);
-    }
-    const isJudged = ofEvent.every(
-      ({ atMs }) =>
-        atMs >= fromMs &&
-        atMs <= readMs - writtenWithinMs &&
-        !isStruck(atMs - lostAfterMs, atMs + lostBeforeMs),
-    );
-    const heard = ofEvent.filter(({ unheard }) => unheard !== true);
-    if (!isJudged || logged.length >= heard.length) continue;
-    const what = `${name}: ${logged.length} entries of ${event}, which came ${heard.length} times, last at ${seconds(ofEvent.at(-1)?.atMs ?? 0)}`;
-    report('attempt-log', what);
+    const taken = ofEvent.filter(isTaken).length;
+    if (succeeded > taken)
+      tell('attempt-log', `${event} succeeded ${succeeded} times, and its receiver took it ${taken} times`);
+    const heard = ofEvent.filter(({ unheard }) => unheard !== true).length;
+    if (logged.length >= heard || !ofEvent.every(isKept)) continue;
+    const came = `came ${heard} times, last at ${seconds(ofEvent.at(-1)?.atMs ?? 0)}`;
+    tell('attempt-log', `${logged.length} entries of ${event}, which ${came}`);
   }
 }
 
 /** Dates have whole milliseconds, and an attempt begins at its sender. */
-const sameMs = 10;
+export const sameMs = 10;
+
+/** Whether the attempt ended by its deadline, without an answer. */
+export const hasTimedOut = ({ status, begunMs, endedMs }: Entry): boolean =>
+  status === null && endedMs - begunMs >= limits.deliveryDeadlineMs - sameMs;
 
 /**
  * Checks that an entry says of each delivery what its receiver saw: the status, and no shorter a duration. Of two deliveries
  * within milliseconds either entry may be the one of either, and each entry is that of one.
  */
-function checkSaid(
-  entries: readonly Entry[],
-  hits: readonly DeliveryLine[],
-  { name, isStruck, report }: Of,
-): void {
-  const unused = Map.groupBy(entries, ({ event }) => event);
+function checkSaid({ log, hits, isStruck, tell }: Of): void {
+  const unused = Map.groupBy(log.newest, ({ event }) => event);
   const inOrder = hits.toSorted((one, other) => one.begunMs - other.begunMs);
   for (const { event, begunMs, atMs, status } of inOrder) {
     const ofEvent = unused.get(event) ?? [];
@@ -119,43 +91,40 @@ function checkSaid(
       .filter((entry) => entry.begunMs <= begunMs + sameMs && begunMs - entry.begunMs <= attemptMsMax)
       .toSorted((one, other) => one.endedMs - one.begunMs - (other.endedMs - other.begunMs));
     // An attempt that ended without an answer may reach a busy receiver later than the next attempt.
-    const late = ofEvent.find((entry) => entry.status === null && entry.endedMs < begunMs);
+    const isLate = (entry: Entry): boolean =>
+      entry.endedMs < begunMs || (hasTimedOut(entry) && entry.endedMs - sameMs <= atMs);
+    const late = ofEvent.find((entry) => entry.status === null && isLate(entry));
     const own = near.find(isOfHit) ?? late;
     if (own !== undefined) ofEvent.splice(ofEvent.indexOf(own), 1);
     // Where the entry was lost with its replica, none is near.
     const [said] = near;
     if (own !== undefined || said === undefined || status === 0) continue;
     if (isStruck(begunMs - lostAfterMs, atMs + writtenWithinMs)) continue;
-    const what = `${name}: ${event} was answered ${status} after ${seconds(atMs - begunMs)}; its entry says ${said.status} after ${seconds(said.endedMs - said.begunMs)}`;
-    report('attempt-log', what);
+    const entry = `its entry says ${said.status} after ${seconds(said.endedMs - said.begunMs)}`;
+    tell('attempt-log', `${event} was answered ${status} after ${seconds(atMs - begunMs)}; ${entry}`);
   }
 }
-
-/** Entries that a log keeps at least. */
-const keptMin = 1_000;
 
 /** The attempt log has whole milliseconds; a difference up to this counts as none. */
 const roundingMs = 100;
 /** How much later than scheduled an attempt may be, because the machine may be busy. */
 const lateMsMax = 5_000;
 
-function checkTries(entries: readonly Entry[], { name, isStruck, report }: Of): void {
+function checkTries({ log: { newest, failed }, isStruck, tell }: Of): void {
+  const entries = [...newest.filter(({ hasSucceeded }) => hasSucceeded), ...failed];
   for (const [event, tries] of Map.groupBy(entries, (entry) => entry.event)) {
     for (const { attempt, begunMs, endedMs, nextMs } of tries) {
       const delayMs = attemptDelaysMs[attempt];
       const waitMs = nextMs - endedMs;
-      const isPromised = delayMs === undefined || nextMs === Infinity;
-      if (!isPromised && !isStruck(begunMs, endedMs + lateMsMax) && !isAbout(waitMs, delayMs)) {
-        const what = `${name}: after attempt ${attempt} of ${event} the next was to come in ${seconds(waitMs)}`;
-        report('schedule', what);
-      }
-      if (attempt > attemptDelaysMs.length) report('schedule', `${name}: attempt ${attempt} of ${event}`);
+      const isPromised = delayMs !== undefined && nextMs !== Infinity;
+      if (isPromised && !isStruck(begunMs, endedMs + lateMsMax) && !isAbout(waitMs, delayMs))
+        tell('schedule', `after attempt ${attempt} of ${event} the next was to come in ${seconds(waitMs)}`);
+      if (attempt > attemptDelaysMs.length) tell('schedule', `attempt ${attempt} of ${event}`);
       // A killed replica loses its newest log entries, so an entry of the attempt before that began later is of a replay.
       const before = tries.filter((other) => other.attempt === attempt - 1 && other.begunMs < begunMs);
       const dueMs = Math.min(...before.map((other) => other.endedMs)) + (attemptDelaysMs[attempt - 1] ?? 0);
-      if (before.length === 0 || begunMs >= dueMs - roundingMs) continue;
-      const what = `${name}: attempt ${attempt} of ${event} came ${seconds(dueMs - begunMs)} too early`;
-      report('schedule', what);
+      if (before.length > 0 && begunMs < dueMs - roundingMs)
+        tell('schedule', `attempt ${attempt} of ${event} came ${seconds(dueMs - begunMs)} too early`);
     }
   }
 }
@@ -171,21 +140,17 @@ const disabledWithinMs = 2_000;
  * Of an endpoint that failed from its first delivery on. A failure counts unless another one was stored while it was under
  * way; where a fault delayed what was stored, nobody knows.
  */
-function checkDisabling(
-  failed: readonly Entry[],
-  newest: readonly Entry[],
-  { name, isStruck, report }: Of,
-): void {
+function checkDisabling({ log: { newest, failed }, isStruck, tell }: Of): void {
   const wellMs = Math.min(...newest.filter((one) => one.hasSucceeded).map(({ begunMs }) => begunMs));
   let [counted, lastMs] = [0, -Infinity];
   for (const { begunMs, endedMs } of failed.toSorted((one, other) => one.begunMs - other.begunMs)) {
+    const isDisabled = counted >= limits.failuresBeforeDisabling;
     if (begunMs >= wellMs) return;
-    if (counted >= limits.failuresBeforeDisabling && begunMs > lastMs + disabledWithinMs) {
-      const what = `${name} was tried once more ${seconds(begunMs - lastMs)} after ${counted} failures in a row`;
-      report('disabling', what);
-      return;
+    if (isDisabled && begunMs > lastMs + disabledWithinMs) {
+      const after = `${seconds(begunMs - lastMs)} after ${counted} failures in a row`;
+      return tell('disabling', `was tried once more ${after}`);
     }
-    if (counted >= limits.failuresBeforeDisabling || begunMs < lastMs - roundingMs) continue;
+    if (isDisabled || begunMs < lastMs - roundingMs) continue;
     lastMs = endedMs;
     if (!isStruck(begunMs, endedMs + lateMsMax)) counted += 1;
   }

@@ -6,22 +6,24 @@ import { isTaken, nameOf, syncIdOf, type Check } from './facts.ts';
 import { seconds } from './times.ts';
 import type { Report } from './violations.ts';
 
-/** The endpoint from one change on. */
-interface State {
-  begunMs: number;
-  endedMs: number;
-  kinds: readonly string[];
+const none: readonly string[] = [];
+/** The endpoint before its first change. */
+const untouched = {
+  begunMs: 0,
+  endedMs: 0,
+  kinds: none,
   /** The paths of the endpoint so far. */
-  paths: readonly string[];
-  rotations: number;
-  active: boolean;
-  isThere: boolean;
-}
+  paths: none,
+  rotations: 0,
+  active: true,
+  isThere: true,
+};
+/** The endpoint from one change on. */
+type State = typeof untouched;
 
 const datesMs = 50;
 
-export const checkChanges: Check = ({ bySync, toLedger, asks, deliveries, events }, report) => {
-  const hitsOf = Map.groupBy(deliveries, nameOf);
+export const checkChanges: Check = ({ bySync, toLedger, asks, hitsOf, events }, report) => {
   for (const [endpoint, own] of livesOf(asks, report)) {
     const states = statesOf(own);
     const replays = own.filter(({ path }) => path.endsWith('/replay'));
@@ -42,14 +44,12 @@ export const checkChanges: Check = ({ bySync, toLedger, asks, deliveries, events
   }
 };
 
-interface Came {
-  hits: readonly DeliveryLine[];
-  isDeleted: boolean;
-  /** When the next replay began. */
-  replayedMs: number;
-}
-
-function faultOf(kind: string, state: State, { hits, isDeleted, replayedMs }: Came): string | undefined {
+/** `replayedMs`: when the next replay began. */
+function faultOf(
+  kind: string,
+  state: State,
+  { hits, isDeleted, replayedMs }: { hits: DeliveryLine[]; isDeleted: boolean; replayedMs: number },
+): string | undefined {
   const isMeant = state.isThere && state.kinds.includes(kind);
   if (!isMeant && hits.length > 0)
     return `came, though the endpoint ${state.isThere ? 'does not want it' : 'is deleted'}`;
@@ -83,21 +83,11 @@ function livesOf(asks: readonly AskLine[], report: Report): Map<string, AskLine[
   return lives;
 }
 
-const first: State = {
-  begunMs: 0,
-  endedMs: 0,
-  kinds: [],
-  paths: [],
-  rotations: 0,
-  active: true,
-  isThere: true,
-};
-
 function statesOf(asks: readonly AskLine[]): State[] {
   const states: State[] = [];
   for (const { method, path, sent, begunMs, endedMs } of asks) {
     const { url, events: kinds, active }: Partial<Webhook> = Object(sent);
-    const before = states.at(-1) ?? first;
+    const before = states.at(-1) ?? untouched;
     if (/\/(?:replay|drill)$/.test(path) || method === 'GET') continue;
     states.push({
       begunMs,

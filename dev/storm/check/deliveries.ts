@@ -8,7 +8,10 @@ import { seconds } from './times.ts';
 /** A fault may break a delivery to a healthy receiver when it kills or freezes the sender, but not four times in a row. */
 const mayGiveUp = new Set(['flaky', 'dead', 'hostile', 'recovering']);
 
-export const checkDeliveries: Check = ({ endpoints, deliveries, givenUp, events, eventById }, report) => {
+export const checkDeliveries: Check = (
+  { endpoints, deliveries, hitsOf, givenUp, events, eventById },
+  report,
+) => {
   for (const { genuine, endpoint, event, drill } of deliveries)
     if (!genuine && !drill) report('delivery-false', `${endpoint}: ${event} has a wrong signature`);
   const byEndpoint = Map.groupBy(deliveries, (hit) => hit.endpoint);
@@ -20,13 +23,12 @@ export const checkDeliveries: Check = ({ endpoints, deliveries, givenUp, events,
       const fault = faultOf(hit, eventById.get(hit.event), of);
       if (fault !== undefined) report('delivery-false', `${behaviour} ${endpoint}: ${hit.event} ${fault}`);
     }
-    const byEvent = Map.groupBy(hits, ({ event }) => event);
     for (const event of events.filter((one) => isMeantFor(one, of))) {
-      const tried = byEvent.get(event.id) ?? [];
+      const key = nameOf({ endpoint, event: event.id });
+      const tried = hitsOf.get(key) ?? [];
       if (tried.some(isTaken)) continue;
       // The log entry of the fourth attempt may be lost with its replica, so four hits at the receiver count as given up.
-      const isGivenUp =
-        givenUpNames.has(nameOf({ endpoint, event: event.id })) || tried.length >= attemptDelaysMs.length;
+      const isGivenUp = givenUpNames.has(key) || tried.length >= attemptDelaysMs.length;
       if (mayGiveUp.has(behaviour) && isGivenUp) continue;
       const name = `${event.id} (${event.body.event}, ${event.body.timestamp})`;
       const answers = tried.map(({ status }) => status).join() || 'nothing';

@@ -3,64 +3,55 @@
 // push has filled in a field or changed a number: its numbers are the batch's, and each change of them is announced once.
 import { ddsAnnounced, type DdsAnnounced, type DdsEntry } from '@integration-sync/contracts';
 import type { Item } from '../lines.ts';
-import { syncIdOf, type Check, type RecordEvent } from './facts.ts';
+import { syncIdOf, type Check, type Facts, type RecordEvent } from './facts.ts';
 import { textInOrder as textOf } from './fields.ts';
 import type { RecordHistory } from './history.ts';
 import { isAnswered, isUncertain, keyOf } from './push.ts';
 
 interface Told {
+  source: 'answered' | 'kept' | 'announced' | 'changes';
   integration: string;
-  /** The source of the entry: the sync id of a push, or `GET /dds`. */
+  /** The sync id of its push; that of `kept`, the listing, is empty. */
   by: string;
   entry: DdsEntry;
   /** Of an announced change. */
   changed?: readonly DdsAnnounced[];
 }
 
-export const checkDrafts: Check = (facts, report) => {
-  const { pushes, records, drafts, events, stored, byRecord, isPending } = facts;
-  const answered = groupByBatch(
-    pushes
-      .filter(isAnswered)
-      .flatMap(({ integration, answer: { ddsCreated = [] }, syncId: by }) =>
-        ddsCreated.map((entry) => ({ integration, by, entry })),
-      ),
+/** What was said of the statement of one batch. */
+type Everywhere = Partial<Record<Told['source'], readonly Told[]>>;
+
+export const checkDrafts: Check = ({ records, documents, byRecord, isPending, ...facts }, report) => {
+  const byBatch = Map.groupBy(toldIn(facts), ({ integration, entry }) =>
+    keyOf(integration, 'batches', entry.batchExternalId),
   );
-  const kept = groupByBatch(drafts.map(({ integration, entry }) => ({ integration, entry, by: 'GET /dds' })));
-  const told = events.flatMap(({ id, body: { integrationId: integration, data } }): Told[] => {
-    if (!('ddsId' in data)) return [];
-    const of = { integration, by: syncIdOf(id), entry: data };
-    return 'changedFields' in data ? [{ ...of, changed: data.changedFields }] : [of];
-  });
-  const announced = groupByBatch(told.filter(({ changed }) => changed === undefined));
-  const changes = groupByBatch(told.filter(({ changed }) => changed !== undefined));
-  const batches = new Map(
-    stored
-      .filter(({ plural }) => plural === 'batches')
-      .map(({ integration, plural, externalId, fields }) => [keyOf(integration, plural, externalId), fields]),
-  );
-  const everywhere = (key: string): Everywhere => ({
-    answered: answered.get(key) ?? [],
-    kept: kept.get(key) ?? [],
-    announced: announced.get(key) ?? [],
-  });
-  const wantedKeys = [...records.values()]
-    .filter((record) => wanted(record).length > 0)
-    .map(({ key }) => key);
-  const keys = [answered, kept, announced, changes, batches].flatMap((all) => Array.from(all.keys()));
-  for (const key of new Set([...keys, ...wantedKeys])) {
-    const [of, record] = [everywhere(key), records.get(key)];
-    const later = changes.get(key) ?? [];
+  const known = [...records.values(), ...documents.values()].filter(({ plural }) => plural === 'batches');
+  const keys = known.map(({ integration, plural, externalId }) => keyOf(integration, plural, externalId));
+  for (const key of new Set([...byBatch.keys(), ...keys])) {
+    const record = records.get(key);
+    const of: Everywhere = Object.groupBy(byBatch.get(key) ?? [], ({ source }) => source);
     const ofNumbers = (): string | undefined =>
-      faultOfNumbers(of, batches.get(key) ?? {}, later) ??
-      unannounced(record, byRecord.get(key) ?? [], [...of.announced, ...later]);
+      faultOfNumbers(of, documents.get(key)?.fields ?? {}) ??
+      unannounced(record, byRecord.get(key) ?? [], of);
     const fault = faultOf(record, of, isPending(key)) ?? (isPending(key) ? undefined : ofNumbers());
     if (fault !== undefined) report('draft', `${key}: ${fault}`);
   }
 };
 
-const groupByBatch = (all: readonly Told[]): Map<string, Told[]> =>
-  Map.groupBy(all, ({ integration, entry }) => keyOf(integration, 'batches', entry.batchExternalId));
+const toldIn = ({ pushes, drafts, events }: Pick<Facts, 'pushes' | 'drafts' | 'events'>): Told[] => [
+  ...pushes
+    .filter(isAnswered)
+    .flatMap(({ integration, answer: { ddsCreated = [] }, syncId: by }) =>
+      ddsCreated.map((entry) => ({ source: 'answered' as const, integration, by, entry })),
+    ),
+  ...drafts.map(({ integration, entry }) => ({ source: 'kept' as const, integration, by: '', entry })),
+  ...events.flatMap(({ id, body: { integrationId: integration, data } }): Told[] => {
+    if (!('ddsId' in data)) return [];
+    const of = { integration, by: syncIdOf(id), entry: data };
+    if (!('changedFields' in data)) return [{ ...of, source: 'announced' }];
+    return [{ ...of, source: 'changes', changed: data.changedFields }];
+  }),
+];
 
 /** The acknowledged pushes that asked for a statement, or gave the batch a reference number. */
 const wanted = ({ writes, plural }: RecordHistory) =>
@@ -70,15 +61,9 @@ const isAsking = ({ push, items }: RecordHistory['writes'][number]): boolean =>
   push.drafting ||
   (items.findLast((item) => item['ddsReferenceNumber'] !== undefined)?.['ddsReferenceNumber'] ?? '') !== '';
 
-interface Everywhere {
-  answered: readonly Told[];
-  kept: readonly Told[];
-  announced: readonly Told[];
-}
-
 function faultOf(
   record: RecordHistory | undefined,
-  { answered, kept, announced }: Everywhere,
+  { answered = [], kept = [], announced = [] }: Everywhere,
   isPending: boolean,
 ): string | undefined {
   const asked = record === undefined ? [] : wanted(record);
@@ -136,9 +121,8 @@ function faultOfContent({ writes }: RecordHistory, told: Told | undefined): stri
 
 /** The statement beside its batch in the end, and the announced changes beside what the statement was and is. */
 function faultOfNumbers(
-  { kept: [now], announced: [made] }: Everywhere,
+  { kept: [now] = [], announced: [made] = [], changes = [] }: Everywhere,
   { ddsReferenceNumber: referenceNumber = null, ddsVerificationNumber: verificationNumber = null }: Item,
-  changes: readonly Told[],
 ): string | undefined {
   if (now === undefined) return referenceNumber === null ? undefined : 'no statement of its number';
   const status = referenceNumber === null ? 'DRAFT' : 'REFERENCED';
@@ -168,10 +152,11 @@ const isNumber = (field: string): boolean => field.startsWith('dds');
 function unannounced(
   record: RecordHistory | undefined,
   events: readonly RecordEvent[],
-  told: readonly Told[],
+  { announced = [], changes = [] }: Everywhere,
 ) {
   if (record?.isPrivate !== true || record.writes.some(({ acknowledged }) => !acknowledged)) return undefined;
   const changed = events.filter((event) => event.changed.some(isNumber));
-  const silent = changed.find(({ push }) => !told.some(({ by }) => by === push?.syncId))?.push;
-  return silent && `push ${silent.id} changed its batch, and announced no change of the statement`;
+  const told = [...announced, ...changes];
+  const silent = changed.find((event) => !told.some(({ by }) => by === event.by));
+  return silent && `push ${silent.push} changed its batch, and announced no change of the statement`;
 }

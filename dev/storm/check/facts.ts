@@ -1,38 +1,21 @@
 // What the ledger says, read once for all checks. A check is one function over these facts.
-import type { EntityType } from '@integration-sync/contracts';
-import type { EventLine, Ledger, Plural, Sighting } from '../lines.ts';
+import type { DeliveryAttempt, EntityType } from '@integration-sync/contracts';
+import type { EventLine, Ledger, PageLine, Plural, Sighting } from '../lines.ts';
 import { readHistory, type History } from './history.ts';
-import { isErased, keyOf, type Push } from './push.ts';
-import { openDates, openStruck, touchesDeliveries, type IsStruck } from './times.ts';
+import type { Seen } from './order.ts';
+import { isErased, keyOf, listingOf } from './push.ts';
+import { openDates, openStruck, touchesDeliveries } from './times.ts';
 import type { Report } from './violations.ts';
+import type { SeenEvent } from './worlds.ts';
 
-export interface Facts extends Ledger, History {
-  toLedger: (date: string) => number;
-  isStruck: IsStruck;
-  /** Whether a fault lasted in that span that deliveries feel. */
-  isDeliveryStruck: IsStruck;
-  eventById: ReadonlyMap<string, EventLine>;
-  /** The events of each record, each once. */
-  byRecord: ReadonlyMap<string, readonly RecordEvent[]>;
-  /** The listings after the storm, by record. */
-  sightings: ReadonlyMap<string, Sighting>;
-  /** The runs that recovery has not finished: their records may still change, and their changes be announced. */
-  pendingRuns: ReadonlySet<string>;
-  isPending: (key: string) => boolean;
-}
+export type Facts = ReturnType<typeof readFacts>;
 
 export type Check = (facts: Facts, report: Report) => void;
 
-export interface RecordEvent {
-  /** The push of the event; undefined if no caller got an answer with its sync id. */
-  push: Push | undefined;
-  created: boolean;
-  changed: readonly string[];
-}
-
-export function readFacts(ledger: Ledger): Facts {
+export function readFacts(ledger: Ledger) {
   const history = readHistory(ledger.begun, ledger.ended);
-  const eventById = new Map(ledger.events.map((event) => [event.id, event]));
+  const toLedger = openDates(history.pushes);
+  const eventById: ReadonlyMap<string, EventLine> = new Map(ledger.events.map((event) => [event.id, event]));
   const sightings = new Map(
     ledger.listed.flatMap(({ integration, plural, entities }) =>
       entities.map((one): [string, Sighting] => [keyOf(integration, plural, one[0] || one[2]), one]),
@@ -42,14 +25,51 @@ export function readFacts(ledger: Ledger): Facts {
   return {
     ...ledger,
     ...history,
-    toLedger: openDates(history.pushes),
+    toLedger,
     isStruck: openStruck(ledger.faults),
+    /** Whether a fault lasted in that span that deliveries feel. */
     isDeliveryStruck: openStruck(ledger.faults.filter(touchesDeliveries)),
     eventById,
-    byRecord: eventsByRecord([...eventById.values()], history),
+    /** The deliveries of each event to each endpoint, by `nameOf`. */
+    hitsOf: Map.groupBy(ledger.deliveries, nameOf),
+    /** The events of each record, each once. */
+    byRecord: eventsByRecord(eventById.values(), history),
+    /** The listings after the storm, by record. */
     sightings,
+    /** What the database holds of each record. */
+    documents: new Map(ledger.stored.map((one) => [keyOf(one.integration, one.plural, one.externalId), one])),
+    /** What pages showed of each record while the storm went on. */
+    seenBy: seenByRecord(ledger.pages),
+    polls: completedPolls(ledger.pages),
+    /** The attempt logs by endpoint. */
+    logs: new Map(
+      ledger.attempts.map(({ endpoint, newest: all, failed: some, readMs, total }) => {
+        const [newest, failed] = [all, some].map((of) => of.map((one) => entryOf(one, toLedger)));
+        return [endpoint, { readMs, total, newest: newest ?? [], failed: failed ?? [] }];
+      }),
+    ),
+    /** The runs that recovery has not finished: their records may still change, and their changes be announced. */
     pendingRuns: new Set(ledger.pending.map(({ syncId }) => syncId)),
-    isPending: (key) => hashes.has(sightings.get(key)?.[2].split('_').at(-1) ?? ''),
+    isPending: (key: string): boolean => hashes.has(sightings.get(key)?.[2].split('_').at(-1) ?? ''),
+  };
+}
+
+export type Entry = ReturnType<typeof entryOf>;
+
+/** An entry of an attempt log, by the clock of the ledger. */
+function entryOf(entry: DeliveryAttempt, toLedger: (date: string) => number) {
+  const { eventId: event, attempt, outcome, at, durationMs, responseStatus: status, nextAttemptAt } = entry;
+  const begunMs = toLedger(at);
+  /** When the next attempt is due; Infinity if there is none. */
+  const nextMs = nextAttemptAt === null ? Infinity : toLedger(nextAttemptAt);
+  return {
+    event,
+    attempt,
+    hasSucceeded: outcome === 'succeeded',
+    begunMs,
+    endedMs: begunMs + durationMs,
+    nextMs,
+    status,
   };
 }
 
@@ -61,19 +81,49 @@ export const entityPlurals: Readonly<Record<EntityType, Plural>> = {
   batch: 'batches',
 };
 
-function eventsByRecord(events: readonly EventLine[], { bySync }: History) {
+/** An event of a record; `by` is the sync id of its run. */
+export type RecordEvent = SeenEvent & { by: string };
+
+function eventsByRecord(events: Iterable<EventLine>, { bySync }: History) {
   const plurals = new Map<string, Plural>(Object.entries(entityPlurals));
-  const ofRecords = events.flatMap(({ id, body }) => {
+  const ofRecords = [...events].flatMap(({ id, body }) => {
     const { data, event, integrationId } = body;
     const [noun = '', verb] = event.split('.');
     const plural = plurals.get(noun);
     if (plural === undefined || !('externalId' in data) || isErased(data.externalId)) return [];
     const key = keyOf(integrationId, plural, data.externalId);
     const ofArchive = verb === 'archived' ? ['syncStatus'] : [];
-    const changed = 'changedFields' in data ? data.changedFields.toSorted() : ofArchive;
-    return { key, push: bySync.get(syncIdOf(id)), created: verb === 'created', changed };
+    const changed: readonly string[] = 'changedFields' in data ? data.changedFields.toSorted() : ofArchive;
+    const by = syncIdOf(id);
+    return { key, by, push: bySync.get(by)?.id, created: verb === 'created', changed };
   });
   return Map.groupBy(ofRecords, ({ key }) => key);
+}
+
+export interface SeenBy extends Seen {
+  reader: string;
+  poll: number | null;
+}
+
+const seenByRecord = (pages: readonly PageLine[]): ReadonlyMap<string, SeenBy[]> =>
+  Map.groupBy(
+    pages.flatMap(({ integration, plural, entities, reader, poll, begunMs, endedMs }) =>
+      entities.map(([externalId, name]) => {
+        return { key: keyOf(integration, plural, externalId), reader, poll, name, begunMs, endedMs };
+      }),
+    ),
+    ({ key }) => key,
+  );
+
+/** By `integration/plural`, the polls that were read to their last page, oldest first. */
+function completedPolls(pages: readonly PageLine[]) {
+  const byPoll = Map.groupBy(pages, ({ reader, poll }) => `${reader} ${poll}`);
+  const polls = byPoll.values().flatMap((own) => {
+    const begunMs = Math.min(...own.map((page) => page.begunMs));
+    const last = own.filter(({ isLast }) => isLast);
+    return last.flatMap(({ poll, ...page }) => (poll === null ? [] : [{ ...page, poll, begunMs }]));
+  });
+  return Map.groupBy(polls, listingOf);
 }
 
 export const isTaken = ({ status }: { status: number }): boolean => status >= 200 && status < 300;

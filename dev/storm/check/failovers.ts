@@ -1,5 +1,5 @@
 // How soon a cluster goes on after a fault: pushes succeed again, events come to the stream, deliveries to receivers.
-import { isOfOneNode } from '../fault.ts';
+import { isOfCluster, isOfOneNode } from '../fault.ts';
 import type { FaultLine, LeaderLine } from '../lines.ts';
 import { isMeantFor } from './deliveries.ts';
 import { isTaken, nameOf, type Check, type Facts } from './facts.ts';
@@ -9,22 +9,14 @@ import { seconds } from './times.ts';
 /** A node that stands still is taken for dead by its clients and by the other nodes after this. */
 const noticedMs = 3_000;
 
-/** A time in which something could not go on, by the clock of the ledger. */
-interface Hindrance {
-  fromMs: number;
-  toMs: number;
-}
+/** A time in which something could not go on. */
+type Hindrance = Record<'fromMs' | 'toMs', number>;
 
 /** Something that was to be done from one moment on, and was done at another. */
-interface Done {
-  what: string;
-  sinceMs: number;
-  doneMs: number;
-}
+type Done = { what: string } & Record<'sinceMs' | 'doneMs', number>;
 
 /** Faults of a cluster; none of a storm without one. */
-const faultsOf = ({ faults }: Facts): FaultLine[] =>
-  faults.filter(({ kind, wholeMs }) => kind === 'roll' || wholeMs !== undefined);
+const faultsOf = ({ faults }: Facts): FaultLine[] => faults.filter(isOfCluster);
 
 /** Whether a push failed; one whose caller hung up has no known answer, so it does not count. */
 const isFailed = ({ outcome, endedMs }: Push): boolean =>
@@ -46,7 +38,7 @@ export const checkAway: Check = (facts, report) => {
   const faults = faultsOf(facts);
   for (const { id, outcome, endedMs, problem = '' } of pushes.filter(isFailed)) {
     const fault = faults.findLast(({ atMs }) => atMs <= endedMs);
-    if (fault === undefined || fault.kind === 'roll' || !isOfOneNode(fault.target)) continue;
+    if (fault === undefined || fault.kind === 'roll' || !isOfOneNode(fault)) continue;
     const { target, kind, atMs } = fault;
     // A node that is back may have the others elect once more.
     const lost = leaders.map(({ lostMs }) => lostMs).filter((lostMs) => lostMs > atMs && lostMs <= endedMs);
@@ -77,7 +69,7 @@ const ofEvents = ({ leaders }: Facts): LeaderLine[] => leaders.filter(({ asset }
 
 /** The times without a leader, and those in which several nodes were away. */
 function hindrancesOf(facts: Facts, leaders: readonly LeaderLine[]): Hindrance[] {
-  const several = faultsOf(facts).filter(({ kind, target }) => kind !== 'roll' && !isOfOneNode(target));
+  const several = faultsOf(facts).filter((fault) => fault.kind !== 'roll' && !isOfOneNode(fault));
   return [
     ...leaders.map(({ lostMs, foundMs }) => ({ fromMs: lostMs, toMs: foundMs })),
     ...several.map(({ atMs, wholeMs = Infinity }) => ({ fromMs: atMs, toMs: wholeMs })),
@@ -88,27 +80,22 @@ function hindrancesOf(facts: Facts, leaders: readonly LeaderLine[]): Hindrance[]
 const isOfPush = ({ body: { data } }: Facts['events'][number]): boolean => !('dueAt' in data);
 
 const storedOf = ({ events, toLedger }: Facts): Done[] =>
-  events.filter(isOfPush).map(({ id, body, storedAt }) => ({
-    what: id,
-    sinceMs: toLedger(body.timestamp),
-    doneMs: toLedger(storedAt),
-  }));
+  events.filter(isOfPush).map(({ id, body, storedAt }) => {
+    return { what: id, sinceMs: toLedger(body.timestamp), doneMs: toLedger(storedAt) };
+  });
 
 /** For each event and healthy receiver, the first successful delivery. */
-function deliveredOf({ events, endpoints, deliveries, toLedger }: Facts): Done[] {
-  const first = new Map<string, number>();
-  for (const hit of deliveries.filter(isTaken))
-    first.set(nameOf(hit), Math.min(hit.atMs, first.get(nameOf(hit)) ?? Infinity));
-  return endpoints
-    .filter(({ behaviour }) => behaviour === 'steady')
-    .flatMap((of) =>
-      events.filter(isOfPush).flatMap((event): Done[] => {
-        const { endpoint } = of;
-        const doneMs = first.get(nameOf({ endpoint, event: event.id }));
-        if (doneMs === undefined || !isMeantFor(event, of)) return [];
-        return [{ what: `${event.id} to ${endpoint}`, sinceMs: toLedger(event.body.timestamp), doneMs }];
-      }),
-    );
+function deliveredOf({ events, endpoints, hitsOf, toLedger }: Facts): Done[] {
+  const steady = endpoints.filter(({ behaviour }) => behaviour === 'steady');
+  const wanted = events
+    .filter(isOfPush)
+    .flatMap((event) => steady.filter((of) => isMeantFor(event, of)).map((of) => ({ event, of })));
+  return wanted.flatMap(({ event: { id, body }, of: { endpoint } }): Done[] => {
+    const taken = hitsOf.get(nameOf({ endpoint, event: id }))?.filter(isTaken) ?? [];
+    const doneMs = Math.min(...taken.map(({ atMs }) => atMs));
+    if (taken.length === 0) return [];
+    return [{ what: `${id} to ${endpoint}`, sinceMs: toLedger(body.timestamp), doneMs }];
+  });
 }
 
 /** How late something was done, counted from the moment at which no hindrance was left. */
@@ -128,7 +115,7 @@ export function describeFaults(facts: Facts): [what: string, figures: string][] 
   return faults.map(({ kind, target, atMs, untilMs }, nth) => {
     const nextMs = faults[nth + 1]?.atMs ?? Infinity;
     const isDuring = (ms: number): boolean => ms >= atMs && ms < nextMs;
-    const latest = (all: readonly Done[], hindrances: readonly Hindrance[]): string => {
+    const latest = (all: readonly Done[], hindrances: readonly Hindrance[] = []): string => {
       const during = all.filter(({ sinceMs }) => isDuring(sinceMs));
       return seconds(during.reduce((most, one) => Math.max(most, latenessOf(one, hindrances)), 0));
     };
@@ -142,8 +129,8 @@ export function describeFaults(facts: Facts): [what: string, figures: string][] 
       failed.length === 0
         ? 'no push failed'
         : `${failed.length} pushes failed, the last after ${seconds(lastMs)}`,
-      `events at most ${latest(stored, [])} late (${latest(stored, withoutLeader)} after the leader)`,
-      `deliveries at most ${latest(delivered, [])} late`,
+      `events at most ${latest(stored)} late (${latest(stored, withoutLeader)} after the leader)`,
+      `deliveries at most ${latest(delivered)} late`,
     ];
     return [`${kind} ${target}`, parts.join('; ')];
   });

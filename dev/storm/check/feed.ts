@@ -52,16 +52,10 @@ function checkWhole(
   }
 }
 
-interface Reading {
-  /** The ids of the whole feed. */
-  shown: readonly string[];
-  reader: string;
-  read: readonly AskLine[];
-}
-
+/** `shown`: the ids of the whole feed. */
 function checkReader(
   { bySync, eventById, toLedger }: Facts,
-  { shown, reader, read }: Reading,
+  { shown, reader, read }: { shown: readonly string[]; reader: string; read: readonly AskLine[] },
   tell: Tell,
 ): void {
   const kinds = /events=([^&]*)/.exec(read[0]?.path ?? '')?.[1]?.split(',');

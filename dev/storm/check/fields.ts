@@ -13,7 +13,7 @@ export const fieldNames: Readonly<Record<Plural, readonly string[]>> = {
   batches: Object.keys(Batch.properties),
 };
 
-const nameFieldOf = (plural: Plural): string => (plural === 'batches' ? 'batchNumber' : 'name');
+export const nameFieldOf = (plural: Plural): string => (plural === 'batches' ? 'batchNumber' : 'name');
 
 export const isItem = (value: unknown): value is Item =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -5,12 +5,7 @@ import { isTaken, type Facts } from './facts.ts';
 import { mostMemory } from './floor.ts';
 import { isAcknowledged } from './push.ts';
 
-export interface Figures {
-  acknowledgedItems: number;
-  lines: readonly (readonly [what: string, figures: string])[];
-}
-
-export function figuresOf(facts: Facts): Figures {
+export function figuresOf(facts: Facts) {
   const { pushes, records, faults, events, deliveries, pages, runs, memory } = facts;
   const acknowledged = pushes.filter(isAcknowledged);
   const acknowledgedItems = acknowledged.reduce((sum, { items }) => sum + items.length, 0);
@@ -19,22 +14,20 @@ export function figuresOf(facts: Facts): Figures {
   const polls = pages.filter(({ poll, isLast }) => poll !== null && isLast).length;
   const taken = deliveries.filter(isTaken);
   const ofMemory = [...mostMemory(memory)].map(([name, mb]) => `${name} ${mb.toFixed(0)} MB`);
-  return {
-    acknowledgedItems,
-    lines: [
-      ['pushes', `${pushes.length}: ${counts(pushes.map(({ outcome }) => String(outcome)))}`],
-      ['acknowledged items', `${acknowledgedItems}, of which ${refused} were wrong and refused`],
-      ['records', `${records.size}, of which ${hot} were pushed by several callers at once`],
-      ['faults', `${faults.length}: ${counts(faults.map(({ target, kind }) => `${kind} ${target}`))}`],
-      ...describeFaults(facts),
-      ['events', `${events.length}`],
-      ['deliveries', `${deliveries.length}, of which ${taken.length} were answered 2xx`],
-      ['taken again', repeatsIn(taken)],
-      ['pages read', `${pages.length}, and ${polls} polls to their end`],
-      ['runs', `${runs.length}`],
-      ['memory at most', ofMemory.join(', ')],
-    ],
-  };
+  const lines: readonly (readonly [what: string, figures: string])[] = [
+    ['pushes', `${pushes.length}: ${counts(pushes.map(({ outcome }) => String(outcome)))}`],
+    ['acknowledged items', `${acknowledgedItems}, of which ${refused} were wrong and refused`],
+    ['records', `${records.size}, of which ${hot} were pushed by several callers at once`],
+    ['faults', `${faults.length}: ${counts(faults.map(({ target, kind }) => `${kind} ${target}`))}`],
+    ...describeFaults(facts),
+    ['events', `${events.length}`],
+    ['deliveries', `${deliveries.length}, of which ${taken.length} were answered 2xx`],
+    ['taken again', repeatsIn(taken)],
+    ['pages read', `${pages.length}, and ${polls} polls to their end`],
+    ['runs', `${runs.length}`],
+    ['memory at most', ofMemory.join(', ')],
+  ];
+  return { acknowledgedItems, lines };
 }
 
 /** How many deliveries a receiver took more than once, replays included. */

@@ -1,6 +1,6 @@
 // Checks that the service took and delivered a minimum: a service that refuses every push would break no other promise. And that
 // no service held too much memory.
-import { plurals, type MemoryLine } from '../lines.ts';
+import { plurals, type Lines } from '../lines.ts';
 import { isTaken, type Check } from './facts.ts';
 import { isAcknowledged } from './push.ts';
 
@@ -22,7 +22,7 @@ export const checkFloor: Check = ({ pushes, floor, seconds, deliveries, events }
 
 const memoryMbMax = 512;
 
-export function mostMemory(lines: readonly MemoryLine[]): Map<string, number> {
+export function mostMemory(lines: Lines['memory']): Map<string, number> {
   const most = new Map<string, number>();
   for (const { service, mb } of lines) most.set(service, Math.max(mb, most.get(service) ?? 0));
   return most;

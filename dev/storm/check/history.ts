@@ -1,5 +1,5 @@
 // Reads from the ledger what callers did: every push, and for each record every push that wrote it.
-import type { BegunLine, EndedLine, Item, Plural } from '../lines.ts';
+import type { BegunLine, EndedLine, Item, Listed } from '../lines.ts';
 import { isItem } from './fields.ts';
 import { isAcknowledged, isErased, isUncertain, keyOf, privatePrefix, pushOf, type Push } from './push.ts';
 import { openReferences } from './references.ts';
@@ -14,10 +14,8 @@ export interface Write {
   statuses: readonly string[];
 }
 
-export interface RecordHistory {
+export interface RecordHistory extends Listed {
   key: string;
-  integration: string;
-  plural: Plural;
   externalId: string;
   /** Whether only one caller pushes the record, one push at a time, so that the pushes have an order. */
   isPrivate: boolean;
@@ -25,13 +23,9 @@ export interface RecordHistory {
   writes: Write[];
 }
 
-export interface History {
-  pushes: readonly Push[];
-  bySync: ReadonlyMap<string, Push>;
-  records: ReadonlyMap<string, RecordHistory>;
-}
+export type History = ReturnType<typeof readHistory>;
 
-export function readHistory(begun: readonly BegunLine[], ended: readonly EndedLine[]): History {
+export function readHistory(begun: readonly BegunLine[], ended: readonly EndedLine[]) {
   const endById = new Map(ended.map((line) => [line.push, line]));
   const pushes = begun
     .map((line) => pushOf(line, endById.get(line.push)))
@@ -47,34 +41,29 @@ function recordsOf(pushes: readonly Push[]): Map<string, RecordHistory> {
   const records = new Map<string, RecordHistory>();
   for (const push of pushes) {
     if (!isAcknowledged(push) && !isUncertain(push)) continue;
-    for (const [externalId, write] of writesOf(push, (item) => references.judge(push, item) !== 'absent')) {
-      const { integration, plural } = push;
+    const { integration, plural } = push;
+    const accepted = acceptedOf(push, (item) => references.judge(push, item) !== 'absent');
+    for (const [externalId, all] of accepted) {
       const key = keyOf(integration, plural, externalId);
       const isPrivate = externalId.startsWith(privatePrefix);
+      const [items, statuses] = [all.map(({ item }) => item), all.map(({ status }) => status)];
       records
         .getOrInsertComputed(key, () => ({ key, integration, plural, externalId, isPrivate, writes: [] }))
-        .writes.push(write);
+        .writes.push({ push, acknowledged: isAcknowledged(push), items, statuses });
     }
   }
   return records;
 }
 
 /** By externalId. Of an acknowledged push its answer says what was accepted, of any other what could have been. */
-function writesOf(push: Push, mayBeAccepted: (item: Item) => boolean): Map<string, Write> {
-  const acknowledged = isAcknowledged(push);
+function acceptedOf(push: Push, mayBeAccepted: (item: Item) => boolean) {
   const accepted = push.items.entries().flatMap(([position, item]) => {
     if (!isItem(item) || typeof item['externalId'] !== 'string' || isErased(item['externalId'])) return [];
     const status = push.answer?.records[position]?.status ?? '';
-    const isAccepted = acknowledged
+    const isAccepted = isAcknowledged(push)
       ? status === 'CREATED' || status === 'UPDATED'
       : !push.wrong.has(position) && mayBeAccepted(item);
     return isAccepted ? [{ id: item['externalId'], item, status }] : [];
   });
-  const byId = Map.groupBy(accepted, ({ id }) => id);
-  return new Map(
-    byId.entries().map(([id, all]) => {
-      const [items, statuses] = [all.map(({ item }) => item), all.map(({ status }) => status)];
-      return [id, { push, acknowledged, items, statuses }];
-    }),
-  );
+  return Map.groupBy(accepted, ({ id }) => id);
 }

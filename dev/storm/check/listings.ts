@@ -1,9 +1,8 @@
 // The listings after the storm: every acknowledged record, once, counted rightly, under one internal id, with the fields that a
 // caller pushed.
-import type { StoredLine } from '../lines.ts';
-import type { Check } from './facts.ts';
+import type { Check, Facts } from './facts.ts';
 import { applyItems, worldOf, worldText } from './fields.ts';
-import type { RecordHistory } from './history.ts';
+import type { RecordHistory, Write } from './history.ts';
 import { isAnswered, isErased, keyOf, listingOf } from './push.ts';
 import type { Report } from './violations.ts';
 
@@ -59,19 +58,15 @@ export const checkIdentities: Check = ({ pushes, records, sightings }, report) =
 /** A record that several callers pushed: its fields must all be of the push whose name it has. */
 export function checkHotFields(
   { key, plural, writes }: RecordHistory,
-  stored: StoredLine | undefined,
-  name: string,
+  { documents, sightings }: Facts,
   report: Report,
 ): void {
-  if (stored === undefined) return;
-  const found = worldText(worldOf(stored.fields));
-  const expected = writes
-    .filter(({ items }) => Object.values(items.at(-1) ?? {}).includes(name))
-    .map(({ items, push: { id } }) => ({
-      id,
-      text: worldText(applyItems(plural, undefined, items.slice(-1))),
-    }));
-  if (expected.some(({ text }) => text === found)) return;
-  const pushed = expected.map(({ id, text }) => `${text} (${id})`).join(', ');
-  report('fields', `${key} holds ${found}, and "${name}" was pushed with ${pushed}`);
+  const [document, shown] = [documents.get(key), sightings.get(key)];
+  if (document === undefined || shown === undefined) return;
+  const found = worldText(worldOf(document.fields));
+  const named = writes.filter(({ items }) => Object.values(items.at(-1) ?? {}).includes(shown[1]));
+  const textOf = ({ items }: Write): string => worldText(applyItems(plural, undefined, items.slice(-1)));
+  if (named.some((write) => textOf(write) === found)) return;
+  const pushed = named.map((write) => `${textOf(write)} (${write.push.id})`).join(', ');
+  report('fields', `${key} holds ${found}, and "${shown[1]}" was pushed with ${pushed}`);
 }

@@ -10,7 +10,7 @@ export interface Seen {
   endedMs: number;
 }
 
-export interface Finding {
+interface Finding {
   class: 'overwritten' | 'stale' | 'invented';
   /** The push whose value was seen, and the one that should have hidden it. */
   shown: string;
@@ -23,66 +23,52 @@ interface Proof {
   begunMs: number;
   /** When the push has surely taken effect. */
   knownMs: number;
-  push: string;
+  id: string;
 }
 
-/** Undefined if a read of that time may show the value. */
-export type Judge = (seen: Seen) => Finding | undefined;
-
-/** `reads`: all that were made of the record, which show when cut-off pushes had taken effect. */
-export function openOrder({ plural, writes }: RecordHistory, reads: readonly Seen[]): Judge {
+/**
+ * `reads`: all that were made of the record, which show when cut-off pushes had taken effect. What it opens finds nothing if a read of
+ * that time may show the value.
+ */
+export function openOrder({ plural, writes }: RecordHistory, reads: readonly Seen[]) {
   const byName = Map.groupBy(writes, ({ items }) => shownName(plural, items));
-  const acknowledged = writes.filter((write) => write.acknowledged);
-  const acks = inOrderKnown(
-    acknowledged.map(({ push: { begunMs, endedMs: knownMs, id: push } }) => ({ begunMs, knownMs, push })),
-  );
-  const sightings = inOrderKnown(proofsOf(byName, reads));
-  return (seen) => {
+  const acks = writes
+    .filter(({ acknowledged }) => acknowledged)
+    .map(({ push: { begunMs, endedMs: knownMs, id } }) => ({ begunMs, knownMs, id }));
+  const sightings = proofsOf(byName, reads);
+  return (seen: Seen): Finding | undefined => {
     const shown = byName.get(seen.name) ?? [];
     if (!shown.some(({ push }) => push.begunMs <= seen.endedMs))
       return { class: 'invented', shown: 'no push', newer: undefined, sinceMs: seen.begunMs };
     const lastEndedMs = Math.max(...shown.map(({ push }) => push.endedMs));
-    const names = shown.map(({ push }) => push.id).join(', ');
-    const sinceMs = Math.min(...shown.map(({ push }) => push.begunMs));
-    const isCertain = shown.every((write) => write.acknowledged);
+    const isCertain = shown.every(({ acknowledged }) => acknowledged);
     const ack = newerThan(acks, lastEndedMs, seen.begunMs);
-    if (ack !== undefined)
-      return { class: isCertain ? 'stale' : 'overwritten', shown: names, newer: ack.push, sinceMs };
     // A cut-off push may still be replaced by another one that was cut off: neither was promised anything.
-    const sighting = isCertain ? newerThan(sightings, lastEndedMs, seen.begunMs) : undefined;
-    return sighting && { class: 'stale', shown: names, newer: sighting.push, sinceMs };
+    const newer = ack ?? (isCertain ? newerThan(sightings, lastEndedMs, seen.begunMs) : undefined);
+    return (
+      newer && {
+        class: isCertain ? 'stale' : 'overwritten',
+        shown: shown.map(({ push }) => push.id).join(', '),
+        newer: newer.id,
+        sinceMs: Math.min(...shown.map(({ push }) => push.begunMs)),
+      }
+    );
   };
 }
 
 /** For each cut-off push with a name of its own, when a read first showed its value: it had taken effect by then. */
 function proofsOf(byName: ReadonlyMap<string, readonly Write[]>, reads: readonly Seen[]): Proof[] {
-  const firstSeenMs = new Map<string, number>();
-  for (const { name, endedMs } of reads)
-    firstSeenMs.set(name, Math.min(endedMs, firstSeenMs.get(name) ?? Infinity));
-  return [...firstSeenMs].flatMap(([name, knownMs]): Proof[] => {
+  const proofs = [...Map.groupBy(reads, ({ name }) => name)].flatMap(([name, shown]): Proof[] => {
     const [write, ...others] = byName.get(name) ?? [];
     if (write === undefined || others.length > 0 || write.acknowledged) return [];
-    return [{ begunMs: write.push.begunMs, knownMs, push: write.push.id }];
+    const { begunMs, id } = write.push;
+    return [{ begunMs, knownMs: Math.min(...shown.map(({ endedMs }) => endedMs)), id }];
   });
+  return proofs.toSorted((one, other) => one.begunMs - other.begunMs);
 }
 
-/** Sorts proofs by `knownMs`; each entry has the proof with the latest beginning among itself and those before it. */
-function inOrderKnown(proofs: readonly Proof[]): { knownMs: number; latest: Proof }[] {
-  let latest: Proof | undefined;
-  return proofs
-    .toSorted((one, other) => one.knownMs - other.knownMs)
-    .map((proof) => {
-      if (latest === undefined || proof.begunMs > latest.begunMs) latest = proof;
-      return { knownMs: proof.knownMs, latest };
-    });
-}
-
-/** A push that began after `endedMs` and was known to have taken effect before the read began. */
-function newerThan(
-  proofs: readonly { knownMs: number; latest: Proof }[],
-  endedMs: number,
-  readBegunMs: number,
-): Proof | undefined {
-  const known = proofs.findLast(({ knownMs }) => knownMs < readBegunMs);
-  return known !== undefined && known.latest.begunMs > endedMs ? known.latest : undefined;
-}
+/** A push that began after `endedMs` and was known to have taken effect before the read began; `proofs` by their beginning. */
+const newerThan = (proofs: readonly Proof[], endedMs: number, readBegunMs: number): Proof | undefined =>
+  proofs
+    .slice(proofs.findLastIndex(({ begunMs }) => begunMs <= endedMs) + 1)
+    .find(({ knownMs }) => knownMs < readBegunMs);

@@ -1,7 +1,7 @@
 // Checks records that one caller alone pushed, one push at a time: each event and the final fields can be predicted.
-import type { FaultLine } from '../lines.ts';
+import type { Facts } from './facts.ts';
 import type { RecordHistory } from './history.ts';
-import { worldText } from './fields.ts';
+import { worldOf, worldText } from './fields.ts';
 import { tellStory } from './story.ts';
 import type { Report, ViolationClass } from './violations.ts';
 import { isExplained, TooManyPasts, type Leniency, type PrivateRecord } from './worlds.ts';
@@ -17,19 +17,19 @@ const explanations: readonly (readonly [ViolationClass, Leniency])[] = [
   ['event-wrong', { deaf: true, extra: true, untold: true }],
 ];
 
-export function checkPrivate(
-  { key, plural, writes }: RecordHistory,
-  seen: Pick<PrivateRecord, 'events' | 'final'>,
-  { isPending, faults, report }: { isPending: boolean; faults: readonly FaultLine[]; report: Report },
-): void {
-  const record: PrivateRecord = { plural, writes, ...seen };
+type Seen = Pick<Facts, 'byRecord' | 'documents' | 'isPending' | 'faults'>;
+
+export function checkPrivate({ key, plural, writes }: RecordHistory, facts: Seen, report: Report): void {
+  const document = facts.documents.get(key);
+  const events = facts.byRecord.get(key) ?? [];
+  const record: PrivateRecord = { plural, writes, events, final: document && worldOf(document.fields) };
   try {
     // Recovery has not finished a push of a pending record: its change may be stored and not yet announced.
-    if (isExplained(record, isPending ? { untold: true } : {})) return;
-    const found = explanations.find(([, leniency]) => isExplained(record, leniency));
-    const isLost = seen.final === undefined && writes.some(({ acknowledged }) => acknowledged);
+    if (isExplained(record, facts.isPending(key) ? { untold: true } : {})) return;
+    const found = explanations.find(([, leniency]) => isExplained(record, leniency))?.[0] ?? 'fields';
+    const isLost = document === undefined && writes.some(({ acknowledged }) => acknowledged);
     const what = `${key}, pushed ${writes.length} times by one caller`;
-    report(isLost ? 'lost' : diagnose(record, found?.[0] ?? 'fields'), what, timelineOf(record, faults));
+    report(isLost ? 'lost' : diagnose(record, found), what, timelineOf(record, facts));
   } catch (error) {
     if (!(error instanceof TooManyPasts)) throw error;
     report('storm', `${key} was cut off too often for anything to be said about it`);
@@ -46,7 +46,7 @@ function diagnose({ writes, events }: PrivateRecord, found: ViolationClass): Vio
   return untold ? 'event-missing' : found;
 }
 
-function timelineOf(record: PrivateRecord, faults: readonly FaultLine[]): string[] {
+function timelineOf(record: PrivateRecord, { faults }: Seen): string[] {
   const { writes, events, final } = record;
   const cutOff = writes.find(({ acknowledged }) => !acknowledged)?.push ?? writes[0]?.push;
   const items = writes.map(({ push, items: pushed }) => `${push.id} pushed ${JSON.stringify(pushed)}`);

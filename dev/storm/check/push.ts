@@ -1,5 +1,5 @@
 // One push, put together from its lines in the ledger.
-import type { BegunLine, EndedLine, Plural, PushAnswered } from '../lines.ts';
+import type { BegunLine, EndedLine, Listed, Plural, PushAnswered } from '../lines.ts';
 import { erasedPrefix } from '../own-ids.ts';
 
 export interface Push extends Omit<BegunLine, 'push' | 'wrong'>, Omit<EndedLine, 'push'> {
@@ -30,8 +30,7 @@ export const isAnswered = (push: Push): push is Answered =>
 export const isUncertain = ({ outcome }: Push): boolean =>
   typeof outcome === 'number' ? outcome >= 500 : outcome !== 'refused';
 
-export const listingOf = ({ integration, plural }: { integration: string; plural: Plural }): string =>
-  `${integration}/${plural}`;
+export const listingOf = ({ integration, plural }: Listed): string => `${integration}/${plural}`;
 
 export const keyOf = (integration: string, plural: Plural, externalId: string): string =>
   `${integration}/${plural}/${externalId}`;

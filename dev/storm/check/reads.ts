@@ -1,45 +1,25 @@
 // Every page that was read while the storm went on: none shows what was replaced before, and a caller that polls by
 // X-Next-Since is shown every acknowledged push by the end of the first poll that began after its answer.
 import type { Mirrored } from '../customers/readers.ts';
-import type { FaultLine, PageLine, Sighting } from '../lines.ts';
-import type { Check } from './facts.ts';
+import type { Check, Facts } from './facts.ts';
 import type { RecordHistory } from './history.ts';
-import { openOrder, type Judge, type Seen } from './order.ts';
-import { keyOf, listingOf } from './push.ts';
+import { openOrder } from './order.ts';
+import { listingOf } from './push.ts';
 import { tellStory } from './story.ts';
 import { seconds } from './times.ts';
 import type { Report, ViolationClass } from './violations.ts';
 
-export interface SeenBy extends Seen {
-  reader: string;
-  poll: number | null;
-}
-
-export const seenByRecord = (pages: readonly PageLine[]): Map<string, SeenBy[]> =>
-  Map.groupBy(
-    pages.flatMap(({ integration, plural, entities, reader, poll, begunMs, endedMs }) =>
-      entities.map(([externalId, name]) => {
-        return { key: keyOf(integration, plural, externalId), reader, poll, name, begunMs, endedMs };
-      }),
-    ),
-    ({ key }) => key,
-  );
-
-interface Read {
-  seen: readonly SeenBy[];
-  final: Sighting | undefined;
-  faults: readonly FaultLine[];
-}
-
-/** Reports the first wrong read of a record; returns the class of the violation. */
+/** Reports the first wrong read of a record, which stays wrong for every later one; returns the class of the violation. */
 export function checkReads(
   record: RecordHistory,
-  { seen, final, faults }: Read,
+  { seenBy, sightings, faults }: Facts,
   report: Report,
 ): ViolationClass | undefined {
+  const seen = seenBy.get(record.key) ?? [];
   const judge = openOrder(record, seen);
-  const inTheEnd = { name: final?.[1] ?? '', begunMs: Infinity, endedMs: Infinity, reader: 'the end' };
-  for (const one of final === undefined ? seen : [...seen, inTheEnd]) {
+  const [, name] = sightings.get(record.key) ?? [];
+  const ends = name === undefined ? [] : [{ name, begunMs: Infinity, endedMs: Infinity, reader: 'the end' }];
+  for (const one of [...seen, ...ends]) {
     const finding = judge(one);
     if (finding === undefined) continue;
     const newer = finding.newer === undefined ? '' : `, which ${finding.newer} had replaced`;
@@ -48,63 +28,32 @@ export function checkReads(
       ...tellStory(record, { fromMs: finding.sinceMs, toMs: one.endedMs }, faults),
       `${seconds(one.begunMs)} to ${seconds(one.endedMs)} read: "${one.name}"`,
     ]);
-    // What is wrong once stays wrong for every later read.
     return finding.class;
-  }
-  return undefined;
-}
-
-export interface Poll {
-  reader: string;
-  poll: number;
-  begunMs: number;
-}
-
-/** By `integration/plural`, the polls that were read to their last page, oldest first. */
-export function completedPolls(pages: readonly PageLine[]): Map<string, Poll[]> {
-  const byPoll = Map.groupBy(pages, ({ reader, poll }) => `${reader} ${poll}`);
-  const polls = byPoll.values().flatMap((own) => {
-    const begunMs = Math.min(...own.map((page) => page.begunMs));
-    const last = own.filter(({ isLast }) => isLast);
-    return last.flatMap(({ poll, ...page }) => (poll === null ? [] : [{ ...page, poll, begunMs }]));
-  });
-  return Map.groupBy(polls, listingOf);
-}
-
-export function checkPolls(
-  record: RecordHistory,
-  seen: readonly SeenBy[],
-  polls: readonly Poll[],
-  report: Report,
-): void {
-  const ofPolls = seen.filter(({ poll }) => poll !== null);
-  const missed = missedBy(record, ofPolls, polls, openOrder(record, []));
-  if (missed !== undefined) report('poll', missed, tellStory(record, { fromMs: 0, toMs: Infinity }));
-}
-
-function missedBy(
-  { key, writes }: RecordHistory,
-  sightings: readonly SeenBy[],
-  polls: readonly Poll[],
-  judge: Judge,
-): string | undefined {
-  for (const { push } of writes.filter(({ acknowledged }) => acknowledged)) {
-    const poll = polls.find(({ begunMs }) => begunMs > push.endedMs);
-    if (poll === undefined) continue;
-    const isShown = sightings.some(
-      (seen) =>
-        (seen.poll ?? 0) <= poll.poll &&
-        seen.endedMs > push.begunMs &&
-        // The value must not be one that this push had replaced.
-        judge({ ...seen, begunMs: push.endedMs + tick })?.class !== 'stale',
-    );
-    if (!isShown) return `${key} of push ${push.id} was not shown by poll ${poll.poll} of ${poll.reader}`;
   }
   return undefined;
 }
 
 /** The smallest difference that the clock shows, in milliseconds. */
 const tick = 0.001;
+
+export function checkPolls(record: RecordHistory, { seenBy, polls }: Facts, report: Report): void {
+  const seen = (seenBy.get(record.key) ?? []).filter(({ poll }) => poll !== null);
+  const judge = openOrder(record, []);
+  for (const { push } of record.writes.filter(({ acknowledged }) => acknowledged)) {
+    const poll = polls.get(listingOf(record))?.find(({ begunMs }) => begunMs > push.endedMs);
+    if (poll === undefined) continue;
+    const isShown = seen.some(
+      (one) =>
+        (one.poll ?? 0) <= poll.poll &&
+        one.endedMs > push.begunMs &&
+        // The value must not be one that this push had replaced.
+        judge({ ...one, begunMs: push.endedMs + tick })?.class !== 'stale',
+    );
+    if (isShown) continue;
+    const what = `${record.key} of push ${push.id} was not shown by poll ${poll.poll} of ${poll.reader}`;
+    return report('poll', what, tellStory(record, { fromMs: 0, toMs: Infinity }));
+  }
+}
 
 /** Dates have whole milliseconds. */
 const roundingMs = 2;

@@ -9,29 +9,25 @@ export const referenceRules = {
   batches: { field: 'productExternalId', plural: 'products', noun: 'Product' },
 } as const satisfies Record<Plural, { field: string; plural: Plural; noun: string } | undefined>;
 
-export interface References {
-  /** Also `there` if the item has no reference. */
-  judge(push: Push, item: Item): 'there' | 'absent' | 'unknown';
-}
-
-interface Presence {
+const never = {
   /** When the first push that surely made it was answered. */
-  thereFromMs: number;
+  thereFromMs: Infinity,
   /** When the first push that may have made it began. */
-  possibleFromMs: number;
+  possibleFromMs: Infinity,
   /** When its erasing may have taken effect, and when it surely had. */
-  goneFromMs: number;
-  goneMs: number;
-}
+  goneFromMs: Infinity,
+  goneMs: Infinity,
+};
 
 /** References to an erased record are refused by every replica after this. */
 const goneWithinMs = 1_000;
 
-export function openReferences(pushes: readonly Push[]): References {
-  const presences = new Map<string, Presence>();
+export function openReferences(pushes: readonly Push[]) {
+  const presences: Presences = new Map();
   for (const push of pushes) if (push.outcome !== 'refused') notePresence(presences, push);
   return {
-    judge({ plural, integration, begunMs, endedMs }, item) {
+    /** Also `there` if the item has no reference. */
+    judge({ plural, integration, begunMs, endedMs }: Push, item: Item): 'there' | 'absent' | 'unknown' {
       const rule = referenceRules[plural];
       const id = rule === undefined ? undefined : item[rule.field];
       if (rule === undefined || typeof id !== 'string' || id === '') return 'there';
@@ -43,13 +39,14 @@ export function openReferences(pushes: readonly Push[]): References {
   };
 }
 
-function notePresence(presences: Map<string, Presence>, push: Push): void {
+type Presences = Map<string, typeof never>;
+
+function notePresence(presences: Presences, push: Push): void {
   const { integration, plural, begunMs, endedMs } = push;
   for (const [position, item] of push.items.entries()) {
     if (!isItem(item) || push.wrong.has(position)) continue;
     const key = keyOf(integration, plural, String(item['externalId']));
-    const never = { thereFromMs: Infinity, possibleFromMs: Infinity, goneFromMs: Infinity, goneMs: Infinity };
-    const presence = presences.get(key) ?? never;
+    const presence = presences.get(key) ?? { ...never };
     if (push.action === 'erase') {
       presence.goneFromMs = Math.min(presence.goneFromMs, begunMs);
       if (push.outcome === 200) presence.goneMs = Math.min(presence.goneMs, endedMs + goneWithinMs);

@@ -1,7 +1,8 @@
 // Deliveries that a receiver took twice. A replica that is lost takes its acknowledgements with it, so some are sent again; but
 // none without a cause, and never many.
-import type { DeliveryLine, FaultLine, ReplayLine } from '../lines.ts';
-import { isTaken, nameOf, type Check } from './facts.ts';
+import type { DeliveryLine, FaultLine, Lines } from '../lines.ts';
+import { hasTimedOut, sameMs } from './attempts.ts';
+import { isTaken, nameOf, type Check, type Facts } from './facts.ts';
 import { overMs, seconds, touchesDeliveries } from './times.ts';
 
 /** A delivery that is in doubt because of a fault is sent again within this time. */
@@ -20,14 +21,7 @@ const shareMax = 0.03;
  * and, of one of NATS, the events of a push or two that are published once more.
  */
 const mostOf = ({ target }: FaultLine, endpoints: number): number =>
-  ofServices.has(target) ? Math.max(50, endpoints * 8) : 500;
-const ofServices = new Set<string>([
-  'webhooks',
-  'webhooks-nats',
-  'webhooks-mongodb',
-  'database',
-  'postgresql',
-]);
+  ofOwner.has(target) || ofStore.has(target) ? Math.max(50, endpoints * 8) : 500;
 /** Of one endpoint, of each fault: as many as it may be ahead of its stored offset. */
 const mostOfEndpoint = 64;
 /** While one of these stands still, floors and offsets are not stored; the first write after it takes some time. */
@@ -37,16 +31,15 @@ const storedAgainMs = 3_000;
 const ofOwner = new Set<string>(['webhooks', 'webhooks-nats']);
 
 export const checkRepeats: Check = (facts, report) => {
-  const { faults, events, endpoints, deliveries, replays, toLedger, isStruck, isDeliveryStruck } = facts;
+  const { faults, eventById, endpoints, deliveries, replays, toLedger, isStruck, isDeliveryStruck } = facts;
   const causes = faults.filter(touchesDeliveries);
-  const occurredMs = new Map(events.map(({ id, body }) => [id, toLedger(body.timestamp)]));
   const planned = new Set(endpoints.map(({ endpoint }) => endpoint));
   const taken = deliveries.filter((hit) => isTaken(hit) && planned.has(hit.endpoint));
-  const repeats = repeatsOf(taken, replays);
+  const repeats = repeatsOf(taken, replays).filter((repeat) => !isRetry(repeat, facts));
   const isCaused = ({ atMs }: Repeat): boolean => isDeliveryStruck(atMs - causedWithinMs, atMs);
   for (const repeat of repeats) {
     const { endpoint, event, atMs, firstMs } = repeat;
-    const atEventMs = occurredMs.get(event) ?? 0;
+    const atEventMs = toLedger(eventById.get(event)?.body.timestamp ?? '');
     if (isCaused(repeat) || isStruck(atEventMs - doubtMs, atEventMs + doubtMs)) continue;
     const when = `${seconds(atMs - firstMs)} after it, at ${seconds(atMs)}`;
     report('delivery-twice', `${endpoint} took ${event} again ${when}, though nothing had been struck`);
@@ -57,8 +50,8 @@ export const checkRepeats: Check = (facts, report) => {
   for (const [endpoint, { length }] of Map.groupBy(counted.filter(isCaused), (repeat) => repeat.endpoint))
     if (length > mostOfEndpoint * causes.length)
       report('delivery-twice', `${endpoint} took ${length} deliveries again, ${withFaults}`);
-  const most =
-    taken.length * shareMax + causes.reduce((sum, fault) => sum + mostOf(fault, endpoints.length), 0);
+  const ofFaults = causes.reduce((sum, fault) => sum + mostOf(fault, endpoints.length), 0);
+  const most = taken.length * shareMax + ofFaults;
   if (facts.seconds < judgedFromSeconds || counted.length <= most) return;
   const share = `${counted.length} of ${taken.length} deliveries were taken before`;
   report('delivery-twice', `${share}; ${Math.floor(most)} may be, ${withFaults}`);
@@ -77,18 +70,32 @@ function openUnstored(faults: readonly FaultLine[]): (atMs: number) => boolean {
   return (atMs) => spans.some(({ fromMs, toMs }) => fromMs <= atMs && atMs <= toMs);
 }
 
-type Repeat = DeliveryLine & { firstMs: number };
+interface Repeat extends DeliveryLine {
+  firstMs: number;
+  /** The deliveries of the event that the receiver took before, oldest first. */
+  earlier: readonly DeliveryLine[];
+}
 
-/** Deliveries taken before; later ones of a replayed endpoint do not count, because a replay sends events again. */
-function repeatsOf(taken: readonly DeliveryLine[], replays: readonly ReplayLine[]): Repeat[] {
+/** Later deliveries of a replayed endpoint do not count, because a replay sends events again. */
+function repeatsOf(taken: readonly DeliveryLine[], replays: Lines['replays']): Repeat[] {
   const replayedMs = new Map(replays.map(({ endpoint, atMs }) => [endpoint, atMs]));
-  const first = new Map<string, number>();
-  return taken
-    .toSorted((one, other) => one.atMs - other.atMs)
-    .flatMap((hit): Repeat[] => {
-      const firstMs = first.get(nameOf(hit));
-      if (firstMs === undefined) first.set(nameOf(hit), hit.atMs);
+  const inOrder = taken.toSorted((one, other) => one.atMs - other.atMs);
+  return [...Map.groupBy(inOrder, nameOf).values()].flatMap((hits) =>
+    hits.flatMap((hit, nth): Repeat[] => {
+      const [first] = hits;
       const isReplayed = hit.atMs >= (replayedMs.get(hit.endpoint) ?? Infinity);
-      return firstMs === undefined || isReplayed ? [] : [{ ...hit, firstMs }];
-    });
+      if (first === undefined || nth === 0 || isReplayed) return [];
+      return [{ ...hit, firstMs: first.atMs, earlier: hits.slice(0, nth) }];
+    }),
+  );
+}
+
+/**
+ * Whether each earlier attempt had timed out: the attempt log has one without an answer for each of them, and the receiver, on a
+ * busy machine, answered it later than that.
+ */
+function isRetry({ endpoint, event, earlier }: Repeat, { logs }: Facts): boolean {
+  const failed = logs.get(endpoint)?.failed.filter((entry) => entry.event === event && hasTimedOut(entry));
+  const ends = (failed ?? []).map(({ endedMs }) => endedMs).toSorted((one, other) => one - other);
+  return earlier.every(({ atMs }, nth) => atMs >= (ends[nth] ?? Infinity) - sameMs);
 }

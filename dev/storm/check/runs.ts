@@ -1,10 +1,10 @@
 // The history of runs: one for every answered push, completed and never changed again, with what its answer counted.
-import type { RunLine } from '../lines.ts';
+import type { SyncRun } from '@integration-sync/contracts';
 import { entityPlurals, type Check } from './facts.ts';
 import { isAnswered, isUncertain, listingOf, type Answered } from './push.ts';
 
 export const checkRuns: Check = ({ pushes, runs }, report) => {
-  const found = new Map<string, RunLine['run']>();
+  const found = new Map<string, SyncRun>();
   for (const { run } of runs) {
     if (found.has(run.syncId)) report('run', `${run.syncId} is listed twice`);
     found.set(run.syncId, run);
@@ -19,7 +19,7 @@ export const checkRuns: Check = ({ pushes, runs }, report) => {
 const expectedOf = ({ plural, answer: { created, updated, errors } }: Answered): string =>
   `${plural} completed ${created} ${updated} ${errors.length}`;
 
-const wordsOf = (run: RunLine['run'] | undefined): string =>
+const wordsOf = (run: SyncRun | undefined): string =>
   run === undefined
     ? 'no run'
     : `${entityPlurals[run.entityType]} ${run.state} ${run.created} ${run.updated} ${run.failed}`;

@@ -7,28 +7,29 @@ import { checkAttempts } from './attempts.ts';
 import { checkChanges, checkDrills } from './changes.ts';
 import { checkDeliveries, checkDescribed, checkInFlight } from './deliveries.ts';
 import { checkDrafts } from './drafts.ts';
-import { checkEventOrder, checkEventTimes } from './event-order.ts';
-import { checkCompleted, checkErased, checkEvents, checkTwice } from './events.ts';
+import {
+  checkCompleted,
+  checkErased,
+  checkEvents,
+  checkEventOrder,
+  checkEventTimes,
+  checkTwice,
+} from './events.ts';
 import { checkOverdue } from './expectations.ts';
 import { readFacts, type Check } from './facts.ts';
 import { checkAway, checkLate, checkRolls } from './failovers.ts';
 import { checkFeed } from './feed.ts';
-import { worldOf } from './fields.ts';
-import { figuresOf, type Figures } from './figures.ts';
+import { figuresOf } from './figures.ts';
 import { checkFloor, checkMemory } from './floor.ts';
 import { checkKeys } from './keys.ts';
 import { checkHotFields, checkIdentities, checkListings } from './listings.ts';
 import { checkPrivate } from './private.ts';
-import { keyOf, listingOf } from './push.ts';
-import { checkMirror, checkPolls, checkReads, completedPolls, seenByRecord } from './reads.ts';
+import { checkMirror, checkPolls, checkReads } from './reads.ts';
 import { checkRepeats } from './repeats.ts';
 import { checkOtherRuns, checkRightAfter, checkRuns } from './runs.ts';
-import { openTally, type Report, type Tally, type ViolationClass } from './violations.ts';
+import { openTally, type Report } from './violations.ts';
 
-export interface Verdict {
-  figures: Figures;
-  tallies: ReadonlyMap<ViolationClass, Tally>;
-}
+export type Verdict = ReturnType<typeof judge>;
 
 export async function verify(folder: string): Promise<Verdict> {
   const { rules, seconds } = readPlan(folder);
@@ -36,7 +37,7 @@ export async function verify(folder: string): Promise<Verdict> {
 }
 
 const checkNotes: Check = ({ notes }, report) => {
-  for (const { note, isViolation } of notes) if (isViolation) report('storm', note);
+  for (const { note } of notes) report('storm', note);
 };
 
 const checks: readonly Check[] = [
@@ -49,7 +50,7 @@ const checks: readonly Check[] = [
   [checkRolls, checkAway, checkLate],
 ].flat();
 
-export function judge(ledger: Ledger): Verdict {
+export function judge(ledger: Ledger) {
   const { report, tallies } = openTally();
   const facts = readFacts(ledger);
   for (const check of checks) check(facts, report);
@@ -57,30 +58,12 @@ export function judge(ledger: Ledger): Verdict {
 }
 
 function checkRecords(...[facts, report]: Parameters<Check>): void {
-  const { pages, stored, faults, records, sightings, byRecord, isPending } = facts;
-  const storedByKey = new Map(
-    stored.map((line) => [keyOf(line.integration, line.plural, line.externalId), line]),
-  );
-  const seenBy = seenByRecord(pages);
-  const polls = completedPolls(pages);
-  for (const record of records.values()) {
-    const { key } = record;
-    const [final, document, seen] = [sightings.get(key), storedByKey.get(key), seenBy.get(key) ?? []];
-    const found = checkReads(record, { seen, final, faults }, report);
-    checkPolls(record, seen, polls.get(listingOf(record)) ?? [], report);
-    if (!record.isPrivate) {
-      if (final !== undefined) checkHotFields(record, document, final[1], report);
-      continue;
-    }
-    const events = (byRecord.get(key) ?? []).map(({ push, created, changed }) => ({
-      push: push?.id,
-      created,
-      changed,
-    }));
+  for (const record of facts.records.values()) {
+    const found = checkReads(record, facts, report);
+    checkPolls(record, facts, report);
     // An overwritten record also has wrong events or fields; it counts as one violation.
     const reportOther: Report = (of, ...violation) => void (of !== found && report(of, ...violation));
-    const world = document && worldOf(document.fields);
-    const circumstances = { isPending: isPending(key), faults, report: reportOther };
-    checkPrivate(record, { events, final: world }, circumstances);
+    if (record.isPrivate) checkPrivate(record, facts, reportOther);
+    else checkHotFields(record, facts, report);
   }
 }

@@ -61,17 +61,12 @@ export function classOf(name: string): ViolationClass {
   throw new RangeError(`there is no class of violations "${name}"`);
 }
 
-export interface Violation {
-  what: string;
-  /** The lines of the ledger about the violation, oldest first. */
-  timeline: readonly string[];
-}
-
+/** `timeline`: the lines of the ledger about the violation, oldest first. */
 export type Report = (found: ViolationClass, what: string, timeline?: readonly string[]) => void;
 
-export interface Tally {
+interface Tally {
   count: number;
-  examples: Violation[];
+  examples: { what: string; timeline: readonly string[] }[];
 }
 
 const examplesKept = 5;

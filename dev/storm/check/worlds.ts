@@ -4,21 +4,18 @@
 // answered 503 or 504, or was hung up, may have taken effect or not: but, if the promise is kept, not after a later one
 // was acknowledged. So the record's past is one of a few; each predicts every event and the fields in the end, and one of
 // them must predict what was seen.
-import type { Plural } from '../lines.ts';
 import { applyItems, changedFields, worldText, type World } from './fields.ts';
-import type { Write } from './history.ts';
+import type { RecordHistory, Write } from './history.ts';
 
 export interface SeenEvent {
-  /** Undefined if no caller got an answer with the sync id of the event's run. */
+  /** The id of its push; undefined if no caller got an answer with the sync id of the event's run. */
   push: string | undefined;
   created: boolean;
   /** The names of the changed fields, sorted. */
   changed: readonly string[];
 }
 
-export interface PrivateRecord {
-  plural: Plural;
-  writes: readonly Write[];
+export interface PrivateRecord extends Pick<RecordHistory, 'plural' | 'writes'> {
   events: readonly SeenEvent[];
   /** What the database holds in the end. */
   final: World | undefined;

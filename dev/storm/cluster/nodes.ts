@@ -6,62 +6,39 @@ import type { Node } from '../plan.ts';
 export const assets = ['meta', 'EVENTS', 'EVENT_BATCHES'] as const;
 export type Asset = (typeof assets)[number];
 
-interface Led {
-  name: string;
-  cluster?: { leader?: string };
-}
-
 interface JetStreamFacts {
   meta_cluster?: { leader?: string };
-  account_details?: { stream_detail?: Led[] }[];
+  account_details?: { stream_detail?: { name: string; cluster?: { leader?: string } }[] }[];
 }
-
-const answerWithinMs = 2_000;
 
 export type Leaders = ReadonlyMap<Asset, string>;
 
-export interface Found {
-  leaders: Leaders;
-  /** Whether every node that runs has answered, so that what has no leader here has none. */
-  isComplete: boolean;
-}
-
-export async function findLeaders(nodes: readonly Node[]): Promise<Found> {
+/** `isComplete`: every node that runs has answered, so that what has no leader here has none. */
+export async function findLeaders(nodes: readonly Node[]) {
   const found = await Promise.all(nodes.filter(({ pid }) => pid !== undefined).map(ledBy));
-  return {
-    leaders: new Map(found.flatMap((led) => led ?? [])),
-    isComplete: found.every((led) => led !== undefined),
-  };
+  const leaders: Leaders = new Map(found.flatMap((led) => led ?? []));
+  return { leaders, isComplete: found.every((led) => led !== undefined) };
 }
 
 /** The assets that the node leads; undefined if the node does not answer. */
-async function ledBy({ name, monitorUrl }: Node): Promise<[Asset, string][] | undefined> {
-  const facts = await askNode(monitorUrl);
-  if (facts === undefined) return undefined;
+async function ledBy(node: Node): Promise<[Asset, string][] | undefined> {
+  const answer = await ask(node, '/jsz?accounts=true&streams=true', 2_000);
+  if (answer === undefined) return undefined;
+  const facts: JetStreamFacts = JSON.parse(answer.text);
   const streams = facts.account_details?.flatMap(({ stream_detail: details = [] }) => details) ?? [];
   const named = new Map(streams.map((led) => [led.name, led.cluster?.leader]));
   named.set('meta', facts.meta_cluster?.leader);
-  return assets.filter((asset) => named.get(asset) === name).map((asset) => [asset, name]);
+  return assets.filter((asset) => named.get(asset) === node.name).map((asset) => [asset, node.name]);
 }
 
-async function askNode(monitorUrl: string): Promise<JetStreamFacts | undefined> {
-  try {
-    const url = new URL('/jsz?accounts=true&streams=true', monitorUrl);
-    const answer = await fetch(url, { signal: AbortSignal.timeout(answerWithinMs) });
-    const facts: JetStreamFacts = JSON.parse(await answer.text());
-    return facts;
-  } catch {
-    // The node is frozen, or has died meanwhile.
-    return undefined;
-  }
+/** Whether all nodes run and have caught up with each other, by their /healthz. */
+export async function areWhole(nodes: readonly Node[]): Promise<boolean> {
+  const answers = await Promise.all(nodes.map((node) => ask(node, '/healthz', 1_000)));
+  return answers.every((answer) => answer?.status === 200);
 }
 
-/** Whether the node runs and has caught up with the others, by its /healthz. */
-export async function isWhole({ monitorUrl }: Node): Promise<boolean> {
-  try {
-    const { status } = await fetch(new URL('/healthz', monitorUrl), { signal: AbortSignal.timeout(1_000) });
-    return status === 200;
-  } catch {
-    return false;
-  }
-}
+/** Undefined where the node is frozen, or has died meanwhile. */
+const ask = ({ monitorUrl }: Node, path: string, withinMs: number) =>
+  fetch(new URL(path, monitorUrl), { signal: AbortSignal.timeout(withinMs) })
+    .then(async (answer) => ({ status: answer.status, text: await answer.text() }))
+    .catch(() => undefined);

@@ -8,11 +8,12 @@ import { serviceNames, type Service } from '../../stack/services.ts';
 import { readLive, stackFolderOf } from '../plan.ts';
 import { pidsOf } from '../strike.ts';
 import { until } from '../until.ts';
-import { isWhole } from './nodes.ts';
+import { areWhole } from './nodes.ts';
 
 /** A node waits for its clients to leave, webhooks for a receiver that answers late. */
 const backLooks = { looksMax: 900, everyMs: 100 };
 const replicasOfEach = 2;
+const pingMs = 300;
 
 export interface RollOptions {
   folder: string;
@@ -20,51 +21,40 @@ export interface RollOptions {
   signal: AbortSignal;
 }
 
-export async function rollNodes({ folder, signal }: RollOptions): Promise<void> {
-  for (const { name, pid } of readLive(folder).nodes) {
-    if (pid === undefined || signal.aborted) continue;
-    // Lame duck mode: its leaders and its clients go to other nodes before it ends.
-    sendSignal(pid, 'SIGUSR2');
-    await untilBack(signal, `node ${name}`, async () => {
-      const nodes = readLive(folder).nodes;
-      const isBack = nodes.some((node) => node.name === name && (node.pid ?? pid) !== pid);
-      return isBack && (await Promise.all(nodes.map(isWhole))).every(Boolean);
-    });
-  }
-}
-
-export async function rollServices(options: RollOptions): Promise<void> {
+/** A process is back once as many run as before, and serve. Returns early where the storm is to end. */
+export async function roll(target: 'nodes' | 'services', options: RollOptions): Promise<void> {
   const { folder, signal } = options;
   // The gateways last: no route leads to a service that does not know it.
-  for (const service of serviceNames.toReversed()) {
-    for (const pid of replicasOf(folder, service)) {
+  const services = serviceNames.toReversed().map((service) => ofService(service, options));
+  for (const { what, by, pids, isServing } of target === 'nodes' ? [ofNodes(folder)] : services) {
+    const before = pids();
+    for (const pid of before) {
       if (signal.aborted) return;
-      sendSignal(pid, 'SIGTERM');
-      await untilBack(signal, `a replica of ${service}`, async () => {
-        const pids = replicasOf(folder, service);
-        return pids.length === replicasOfEach && !pids.includes(pid) && (await isServing(service, options));
-      });
+      sendSignal(pid, by);
+      const isBack = async (): Promise<boolean> =>
+        pids().length >= before.length && !pids().includes(pid) && (await isServing());
+      if (!(await until(isBack, { ...backLooks, signal })) && !signal.aborted)
+        throw new Error(`${what} is not back after ${backLooks.looksMax} looks`);
     }
   }
 }
 
-const replicasOf = (folder: string, service: Service): number[] => [
-  ...pidsOf(folder, service),
-  ...(service === 'gateway' ? pidsOf(folder, 'gateway-2') : []),
-];
+const ofNodes = (folder: string) => ({
+  what: 'a node',
+  // Lame duck mode: its leaders and its clients go to other nodes before it ends.
+  by: 'SIGUSR2' as const,
+  pids: () => readLive(folder).nodes.flatMap(({ pid }) => pid ?? []),
+  isServing: () => areWhole(readLive(folder).nodes),
+});
 
-const pingMs = 300;
-
-/** Whether both replicas answer, and both gateways are ready. */
-async function isServing(service: Service, { bus, folder }: RollOptions): Promise<boolean> {
-  if ((await bus.askAll(`$SRV.PING.${service}`, pingMs)).length < replicasOfEach) return false;
-  const gateways = [readFacts(stackFolderOf(folder))?.gateway, readLive(folder).second?.url];
-  const states = await Promise.all(gateways.map((url) => askReadiness(url ?? '')));
-  return states.every(({ ready }) => ready);
-}
-
-/** Returns early where the storm is to end. */
-async function untilBack(signal: AbortSignal, what: string, isBack: () => Promise<boolean>): Promise<void> {
-  if (!(await until(isBack, { ...backLooks, signal })) && !signal.aborted)
-    throw new Error(`${what} is not back after ${backLooks.looksMax} looks`);
-}
+const ofService = (service: Service, { folder, bus }: RollOptions) => ({
+  what: `a replica of ${service}`,
+  by: 'SIGTERM' as const,
+  pids: () => [...pidsOf(folder, service), ...(service === 'gateway' ? pidsOf(folder, 'gateway-2') : [])],
+  /** Whether both replicas answer, and both gateways are ready. */
+  isServing: async (): Promise<boolean> => {
+    if ((await bus.askAll(`$SRV.PING.${service}`, pingMs)).length < replicasOfEach) return false;
+    const gateways = [readFacts(stackFolderOf(folder))?.gateway ?? '', readLive(folder).url];
+    return (await Promise.all(gateways.map((url) => askReadiness(url)))).every(({ ready }) => ready);
+  },
+});

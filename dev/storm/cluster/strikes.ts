@@ -1,7 +1,6 @@
 // Carries out what goes wrong with a cluster: strikes nodes of this storm and no others, keeps them away for their time, sees
 // who leads what they led, and waits until the cluster is whole again before the next strike.
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Bus } from '@integration-sync/runtime/bus';
 import { sendSignal } from '../../process/identity.ts';
 import type { ClusterFault, ClusterTarget } from '../fault.ts';
 import { clockMs, type LedgerFile } from '../ledger.ts';
@@ -9,15 +8,12 @@ import type { FaultLine, LeaderLine } from '../lines.ts';
 import { readLive, type Node } from '../plan.ts';
 import { isChildOf } from '../strike.ts';
 import { until } from '../until.ts';
-import { assets, findLeaders, isWhole, type Asset, type Leaders } from './nodes.ts';
-import { rollNodes, rollServices } from './rolls.ts';
+import { areWhole, assets, findLeaders, type Asset, type Leaders } from './nodes.ts';
+import { roll, type RollOptions } from './rolls.ts';
 
-export interface StrikesOptions {
-  folder: string;
+export interface StrikesOptions extends RollOptions {
   stackPid: number;
-  bus: Pick<Bus, 'askAll'>;
   leaders: LedgerFile<LeaderLine>;
-  signal: AbortSignal;
 }
 
 const lookEveryMs = 50;
@@ -28,7 +24,7 @@ export async function carryOut(fault: ClusterFault, options: StrikesOptions): Pr
   const { target, kind } = fault;
   if (kind === 'roll') {
     const atMs = clockMs();
-    await (target === 'services' ? rollServices(options) : rollNodes(options));
+    await roll(target === 'services' ? target : 'nodes', options);
     return { target, kind, pid: 0, atMs, untilMs: clockMs() };
   }
   return strike(fault, options);
@@ -63,8 +59,7 @@ async function strike({ target, kind, forMs }: ClusterFault, options: StrikesOpt
   await until(async () => {
     const nodes = readLive(folder).nodes;
     await watch.look(nodes);
-    const isWholeAgain = watch.isDone() && (await Promise.all(nodes.map(isWhole))).every(Boolean);
-    return isWholeAgain || !process.connected;
+    return !process.connected || (watch.isDone() && (await areWhole(nodes)));
   }, wholeLooks);
   return { target, kind, pid: first?.pid ?? 0, atMs, untilMs, wholeMs: clockMs() };
 }

@@ -1,70 +1,77 @@
 // A customer of the public interface, who asks one thing after the other. The log has its requests and their answers.
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Random } from '../../fuzz/random.ts';
-import { nextOf, type Asked, type Caller } from '../caller.ts';
-import { within } from '../faults.ts';
+import { openStore } from '@integration-sync/runtime/store';
+import { openRandom } from '../../fuzz/random.ts';
+import { nextOf, openCaller, type Asked } from '../caller.ts';
 import type { LedgerFile } from '../ledger.ts';
 import type { AskLine } from '../lines.ts';
-import type { Span } from '../profile.ts';
-
-export interface CustomerOptions {
-  /** What the customer does, and its number: `feed 2`. */
-  by: string;
-  integration: string;
-  caller: Caller;
-  random: Random;
-  log: LedgerFile<AskLine>;
-  stopped: AbortSignal;
-}
+import { readPlan } from '../plan.ts';
+import { within, type Span } from '../fault.ts';
+import { folder, log as silent, stopped } from '../role.ts';
 
 /** What the log keeps of an answer; `next` is the path of the next page, and `nextSince` the header X-Next-Since. */
 export type Keep<Body, Kept> = (body: Body, next: string | undefined, nextSince: string) => Kept;
 
 export const keepAll = (answer: object): object => answer;
 
-export type Customer = ReturnType<typeof openCustomer>;
+type Company = Awaited<ReturnType<typeof openCompany>>;
+export type Customer = ReturnType<Company['open']>;
 
 const againMs = [200, 800] as const;
 /** Faults last for a minute at most. */
 const triesMax = 200;
 
-export function openCustomer({ by, integration, caller, random, log, stopped }: CustomerOptions) {
-  async function ask<Body, Kept>(asked: Asked, keep: Keep<Body, Kept>) {
-    const { method = 'GET', path, body: sent } = asked;
-    const given = await caller.ask({ gateway: random.integer(2), ...asked });
-    const { outcome, begunMs, endedMs, body } = given;
-    const isDone = typeof outcome === 'number' && (outcome < 300 || (method === 'DELETE' && outcome === 404));
-    const parsed: Body = JSON.parse(isDone && body !== '' ? body : '{}');
-    const answer = isDone ? keep(parsed, nextOf(given), String(given.headers['x-next-since'])) : undefined;
-    return { by, integration, method, path, sent, begunMs, endedMs, outcome, answer };
+/** Opens what the customers of one process share; `nth` makes their chance another one than that of other processes. */
+export async function openCompany(nth: number, log: Pick<LedgerFile<AskLine>, 'write'>) {
+  const plan = readPlan(folder);
+  const { seed, mongodb: url, database } = plan;
+  const random = openRandom(seed * 1_000 + nth);
+  const store = await openStore({ url, database, log: silent });
+
+  /** `by`: what the customer does, and its number: `feed 2`. */
+  function open(by: string, integration: string) {
+    const caller = openCaller(plan, integration);
+
+    async function ask<Body, Kept>(asked: Asked, keep: Keep<Body, Kept>) {
+      const { method = 'GET', path, body: sent } = asked;
+      const given = await caller.ask({ gateway: random.integer(2), ...asked });
+      const { outcome, begunMs, endedMs, body } = given;
+      const isDone =
+        typeof outcome === 'number' && (outcome < 300 || (method === 'DELETE' && outcome === 404));
+      const parsed: Body = JSON.parse(isDone && body !== '' ? body : '{}');
+      const answer = isDone ? keep(parsed, nextOf(given), String(given.headers['x-next-since'])) : undefined;
+      return { by, integration, method, path, sent, begunMs, endedMs, outcome, answer };
+    }
+
+    return {
+      by,
+      integration,
+      random,
+      stopped,
+      note: (line: Omit<AskLine, 'by' | 'integration'>): void => log.write({ by, integration, ...line }),
+      ask,
+      /** Asks until the service has an answer; its line in the log begins with the first request. */
+      async insist<Body, Kept>(asked: Asked, keep: Keep<Body, Kept>): Promise<Kept> {
+        for (let [firstMs, tries] = [Infinity, 1]; ; tries += 1) {
+          const line = await ask(asked, keep);
+          firstMs = Math.min(firstMs, line.begunMs);
+          if (asksAgain(line) && tries < triesMax) {
+            await wait(within(random, againMs));
+            continue;
+          }
+          log.write({ ...line, begunMs: firstMs });
+          if (line.answer !== undefined) return line.answer;
+          throw new Error(`${by}: ${line.method} ${line.path} was answered ${line.outcome}`);
+        }
+      },
+      /** Ends early when the storm is over. */
+      async pause(span: Span): Promise<void> {
+        await wait(within(random, span), undefined, { signal: stopped }).catch(() => undefined);
+      },
+    };
   }
 
-  return {
-    by,
-    integration,
-    random,
-    stopped,
-    note: (line: Omit<AskLine, 'by' | 'integration'>): void => log.write({ by, integration, ...line }),
-    ask,
-    /** Asks until the service has an answer; its line in the log begins with the first request. */
-    async insist<Body, Kept>(asked: Asked, keep: Keep<Body, Kept>): Promise<Kept> {
-      for (let [firstMs, tries] = [Infinity, 1]; ; tries += 1) {
-        const line = await ask(asked, keep);
-        firstMs = Math.min(firstMs, line.begunMs);
-        if (asksAgain(line) && tries < triesMax) {
-          await wait(within(random, againMs));
-          continue;
-        }
-        log.write({ ...line, begunMs: firstMs });
-        if (line.answer !== undefined) return line.answer;
-        throw new Error(`${by}: ${line.method} ${line.path} was answered ${line.outcome}`);
-      }
-    },
-    /** Ends early when the storm is over. */
-    async pause(span: Span): Promise<void> {
-      await wait(within(random, span), undefined, { signal: stopped }).catch(() => undefined);
-    },
-  };
+  return { plan, random, store, open };
 }
 
 /**

@@ -5,8 +5,8 @@ import type { DeliveryAttempt, Listing, RegisteredWebhook, Webhook } from '@inte
 import type { Receiving } from '../receiver.ts';
 import { keepAll, type Customer } from './customer.ts';
 
+/** The receiver, by its address and its paths. */
 export interface Hooks {
-  /** The address of the receiver. */
   address: string;
   receiving: Map<string, Receiving>;
 }
@@ -76,7 +76,7 @@ export const deleteIt: Live = async (customer, { path }) => {
   await customer.pause(pauseMs);
 };
 
-const keepKeys = ({ id, secret }: RegisteredWebhook) => ({ id, secret });
+export const keepKeys = ({ id, secret }: RegisteredWebhook) => ({ id, secret });
 const keepTime = ({ disabledAt }: Webhook) => ({ disabledAt });
 
 async function registerThrice(customer: Customer, { address, receiving }: Hooks) {
@@ -89,12 +89,9 @@ async function registerThrice(customer: Customer, { address, receiving }: Hooks)
   };
   const body = { url: move(), events: withRuns };
   const headers = { 'idempotency-key': body.url };
-  const asked = { method: 'POST', path: '/webhook-events', headers, body } as const;
-  const [{ id, secret }] = await Promise.all([
-    customer.insist(asked, keepKeys),
-    customer.insist(asked, keepKeys),
-    customer.insist(asked, keepKeys),
-  ]);
+  const register = () =>
+    customer.insist({ method: 'POST', path: '/webhook-events', headers, body }, keepKeys);
+  const [{ id, secret }] = await Promise.all([register(), register(), register()]);
   secrets.push(secret);
   resolve();
   const path = `/webhook-events/${id}`;

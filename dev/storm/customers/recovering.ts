@@ -4,9 +4,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Webhook } from '@integration-sync/contracts';
 import type { Store } from '@integration-sync/runtime/store';
-import { within } from '../faults.ts';
 import { clockMs, type LedgerFile } from '../ledger.ts';
-import type { ReplayLine } from '../lines.ts';
+import type { Lines } from '../lines.ts';
+import { within } from '../fault.ts';
 import type { Receiving } from '../receiver.ts';
 import { unannouncedIn } from '../settling.ts';
 import { until } from '../until.ts';
@@ -16,7 +16,7 @@ export interface Recovering {
   endpoint: string;
   receiving: Receiving;
   store: Store;
-  replays: LedgerFile<ReplayLine>;
+  replays: LedgerFile<Lines['replays'][number]>;
 }
 
 interface Stored {

@@ -11,59 +11,48 @@ import {
   type Webhook,
 } from '@integration-sync/contracts';
 import { openBus } from '@integration-sync/runtime/bus';
-import { openStore } from '@integration-sync/runtime/store';
-import { nextOf, openCaller, sightingsOf, type Caller } from '../caller.ts';
+import { sightingsOf } from '../caller.ts';
+import { nameOf } from '../check/facts.ts';
+import { keepAll, openCompany, type Customer } from '../customers/customer.ts';
 import { clockMs, openLedgerFile, readLedger } from '../ledger.ts';
-import { plurals, type EndpointLine, type EventLine, type Item } from '../lines.ts';
-import { readPlan } from '../plan.ts';
+import { plurals, type EventLine, type Item } from '../lines.ts';
 import { integrationsOf } from '../profile.ts';
-import { folder, log, note, takeRole } from '../role.ts';
+import { folder, log, note, noteFailure, takeRole } from '../role.ts';
 import { journals, untilAnnounced, untilDelivered } from '../settling.ts';
 import { bodyHashOf } from '../signed.ts';
 
 const ending = new AsyncDisposableStack();
-const plan = readPlan(folder);
+const { plan, store, open } = await openCompany(700, { write: () => undefined });
+ending.use(store);
 const bus = ending.use(await openBus({ url: plan.nats, name: 'storm', log }));
-const store = ending.use(await openStore({ url: plan.mongodb, database: plan.database, log }));
-const callers = new Map(integrationsOf(plan.rules).map((name) => [name, openCaller(plan, name)]));
-
-const triesMax = 20;
+const customers = new Map(integrationsOf(plan.rules).map((name) => [name, open('collector', name)]));
+/** Each endpoint with its path and a customer of its integration. */
+const endpoints = (await readLedger(folder, 'endpoints')).flatMap((line) => {
+  const customer = customers.get(line.integration);
+  return customer === undefined ? [] : [{ ...line, customer, path: `/webhook-events/${line.endpoint}` }];
+});
 
 /** Reads a listing page by page, by its links. */
-async function* walk<Page>(caller: Caller, path: string): AsyncGenerator<Page> {
-  for (let next: string | undefined = path, tries = 1; next !== undefined;) {
-    const answer = await caller.ask({ path: next });
-    if (answer.outcome === 200) {
-      const page: Page = JSON.parse(answer.body);
-      yield page;
-      [next, tries] = [nextOf(answer), 1];
-    } else if ((tries += 1) > triesMax) {
-      throw new Error(`GET ${next} was answered ${answer.outcome} though the storm is over: ${answer.body}`);
-    }
-  }
-}
-
-/** Each endpoint with its path and a caller of its integration. */
-async function* allEndpoints(): AsyncGenerator<EndpointLine & { caller: Caller; path: string }> {
-  for (const line of await readLedger(folder, 'endpoints')) {
-    const caller = callers.get(line.integration);
-    if (caller !== undefined) yield { ...line, caller, path: `/webhook-events/${line.endpoint}` };
+async function* walk<Page>(customer: Customer, path: string): AsyncGenerator<Page> {
+  for (let at: string | undefined = path; at !== undefined;) {
+    const read: { page: Page; next: string | undefined } = await customer.insist(
+      { path: at },
+      (page: Page, next) => ({ page, next }),
+    );
+    yield read.page;
+    at = read.next;
   }
 }
 
 /** Enables disabled webhooks again, and replays what they missed. */
 async function replayMissed(): Promise<void> {
   using replays = openLedgerFile(folder, 'replays');
-  for await (const { endpoint, caller, path } of allEndpoints()) {
-    const webhook: Webhook = JSON.parse((await caller.ask({ path })).body || '{}');
-    if (webhook.active) continue;
-    const enabled = await caller.ask({ method: 'PATCH', path, body: { active: true } });
+  for (const { endpoint, customer, path } of endpoints) {
+    const { active, disabledAt: since } = await customer.insist({ path }, (webhook: Webhook) => webhook);
+    if (active) continue;
+    await customer.insist({ method: 'PATCH', path, body: { active: true } }, keepAll);
     replays.write({ endpoint, atMs: clockMs() });
-    const body = { since: webhook.disabledAt };
-    const replayed = await caller.ask({ method: 'POST', path: `${path}/replay`, body });
-    const isDone = enabled.outcome === 200 && replayed.outcome === 202;
-    const did = `enabled: ${enabled.outcome}, replayed: ${replayed.outcome} ${replayed.body}`;
-    note(`${endpoint} had been disabled (${webhook.disabledReason}); ${did}`, !isDone);
+    await customer.insist({ method: 'POST', path: `${path}/replay`, body: { since } }, keepAll);
   }
 }
 
@@ -71,29 +60,35 @@ type Attempts = Listing<DeliveryAttempt>;
 
 /** What has been seen in the attempt logs so far: each keeps its last entries only, and a replay makes thousands. */
 const given = new Set<string>();
+const givenUp = openLedgerFile(folder, 'givenUp');
 
 /** By the attempt logs: `endpoint event` of what failed for the fourth time. */
 async function readGivenUp(): Promise<ReadonlySet<string>> {
-  for await (const { endpoint, behaviour, caller, path } of allEndpoints()) {
-    if (behaviour === 'steady') continue;
-    for await (const { entities } of walk<Attempts>(caller, `${path}/deliveries?limit=100&outcome=failed`))
-      for (const { eventId, attempt } of entities)
-        if (attempt >= attemptDelaysMs.length) given.add(`${endpoint} ${eventId}`);
+  for (const { endpoint, customer, path } of endpoints.filter(({ behaviour }) => behaviour !== 'steady')) {
+    for await (const { entities } of walk<Attempts>(customer, `${path}/deliveries?limit=100&outcome=failed`))
+      for (const { eventId: event, attempt } of entities) {
+        const name = nameOf({ endpoint, event });
+        if (attempt < attemptDelaysMs.length || given.has(name)) continue;
+        given.add(name);
+        givenUp.write({ endpoint, event });
+      }
   }
   return given;
 }
 
-async function collectListings(integration: string, caller: Caller): Promise<void> {
+async function collectListings(): Promise<void> {
   using listed = openLedgerFile(folder, 'listed');
   using runs = openLedgerFile(folder, 'runs');
   using drafts = openLedgerFile(folder, 'drafts');
-  for (const plural of plurals)
-    for await (const { total, entities } of walk<Listing<ListingEntity>>(caller, `/${plural}?limit=100`))
-      listed.write({ integration, plural, total, entities: sightingsOf(entities) });
-  for await (const { entities } of walk<Listing<SyncRun>>(caller, '/sync-runs?limit=100'))
-    for (const run of entities) runs.write({ integration, run });
-  for await (const { entities, total } of walk<Listing<DdsEntry>>(caller, '/dds?limit=100'))
-    for (const entry of entities) drafts.write({ integration, total, entry });
+  for (const [integration, customer] of customers) {
+    for (const plural of plurals)
+      for await (const page of walk<Listing<ListingEntity>>(customer, `/${plural}?limit=100`))
+        listed.write({ integration, plural, total: page.total, entities: sightingsOf(page.entities) });
+    for await (const { entities } of walk<Listing<SyncRun>>(customer, '/sync-runs?limit=100'))
+      for (const run of entities) runs.write({ integration, run });
+    for await (const { entities, total } of walk<Listing<DdsEntry>>(customer, '/dds?limit=100'))
+      for (const entry of entities) drafts.write({ integration, total, entry });
+  }
 }
 
 /** How many pages of an attempt log are read: it surely keeps its newest 1,000 entries, and a replay may add many more. */
@@ -101,18 +96,17 @@ const newestPages = 20;
 
 async function collectAttempts(): Promise<void> {
   using attempts = openLedgerFile(folder, 'attempts');
-  for await (const { endpoint, caller, path: of } of allEndpoints()) {
+  for (const { endpoint, customer, path: of } of endpoints) {
     const path = `${of}/deliveries?limit=100`;
     const readMs = clockMs();
-    const newest: DeliveryAttempt[] = [];
-    const failed: DeliveryAttempt[] = [];
+    const [newest, failed]: [DeliveryAttempt[], DeliveryAttempt[]] = [[], []];
     let [total, pages] = [0, 0];
-    for await (const page of walk<Attempts>(caller, path)) {
+    for await (const page of walk<Attempts>(customer, path)) {
       newest.push(...page.entities);
       total = page.total;
       if ((pages += 1) === newestPages) break;
     }
-    for await (const { entities } of walk<Attempts>(caller, `${path}&outcome=failed`))
+    for await (const { entities } of walk<Attempts>(customer, `${path}&outcome=failed`))
       failed.push(...entities);
     attempts.write({ endpoint, readMs, newest, total, failed });
   }
@@ -170,20 +164,16 @@ takeRole(
     },
     async replay() {
       await readGivenUp();
-      await replayMissed();
+      await replayMissed().catch(noteFailure);
     },
-    deliver: () => untilDelivered({ bus, folder, readEvents, readGivenUp }),
+    deliver: () => untilDelivered(folder, bus, readEvents, readGivenUp),
     async collect() {
-      for (const [integration, caller] of callers) await collectListings(integration, caller);
+      await collectListings();
       await collectStored();
       using events = openLedgerFile(folder, 'events');
       for (const line of await readEvents()) events.write(line);
       await collectAttempts();
-      using givenUp = openLedgerFile(folder, 'givenUp');
-      for (const name of await readGivenUp()) {
-        const [endpoint = '', event = ''] = name.split(' ');
-        givenUp.write({ endpoint, event });
-      }
+      await readGivenUp();
     },
   },
   () => ending.disposeAsync(),

@@ -1,17 +1,14 @@
 // The customers of a storm who read, rotate keys or expect pushes; `customers/` says what each does.
-import { openStore } from '@integration-sync/runtime/store';
-import { openRandom } from '../../fuzz/random.ts';
 import { clientsFileOf } from '../../stack/key.ts';
-import { openCaller } from '../caller.ts';
-import { openCustomer, type Customer } from '../customers/customer.ts';
+import { openCompany, type Customer } from '../customers/customer.ts';
 import { expectPushes } from '../customers/expectations.ts';
 import { rotateKeys } from '../customers/keys.ts';
 import { mirror, poll, readFeed } from '../customers/readers.ts';
 import { openLedgerFile } from '../ledger.ts';
 import { plurals } from '../lines.ts';
-import { readPlan, stackFolderOf } from '../plan.ts';
+import { stackFolderOf } from '../plan.ts';
 import { endsOf, integrationsOf } from '../profile.ts';
-import { folder, log as silent, noteFailure, stop, stopped, takeRole } from '../role.ts';
+import { folder, noteFailure, stop, takeRole } from '../role.ts';
 
 const [log, pages] = [openLedgerFile(folder, 'asks'), openLedgerFile(folder, 'pages')];
 const ending = new AsyncDisposableStack();
@@ -26,16 +23,11 @@ const filters: readonly string[][] = [
 ];
 
 async function start(): Promise<void> {
-  const plan = readPlan(folder);
+  const { plan, random, store, open: openAt } = await openCompany(800, log);
+  ending.use(store);
   const begunAt = new Date(Date.now() - 60_000).toISOString();
-  const random = openRandom(plan.seed * 1_000 + 800);
-  const { mongodb: url, database } = plan;
-  const store = ending.use(await openStore({ url, database, log: silent }));
   const ends = endsOf(plan.rules);
-  const open = (by: string, integration: string = random.pick(ends)): Customer => {
-    const caller = openCaller(plan, integration);
-    return openCustomer({ by, integration, caller, random, log, stopped });
-  };
+  const open = (by: string, integration: string = random.pick(ends)): Customer => openAt(by, integration);
   const done = [
     ...integrationsOf(plan.rules).flatMap((integration) =>
       plurals.map((plural) => poll(open(`poller of ${integration}/${plural}`, integration), plural, pages)),

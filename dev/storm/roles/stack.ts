@@ -2,6 +2,7 @@
 // storm on a cluster three nats-servers, and a proxy before the gateways.
 import { join } from 'node:path';
 import { startNatsCluster, type NatsCluster } from '../../engines/nats-cluster.ts';
+import { startChild, type Child } from '../../process/child.ts';
 import { openLedger as openPids, endLeftovers } from '../../process/ledger.ts';
 import { withDescendants } from '../../process/family.ts';
 import { sendSignal } from '../../process/identity.ts';
@@ -11,24 +12,42 @@ import { openProxy } from '../../process/proxy.ts';
 import { readFacts } from '../../stack/facts.ts';
 import { startStack, type Stack } from '../../stack/index.ts';
 import { waitUntilReady } from '../../stack/readiness.ts';
-import { startReplica, type Replica } from '../../stack/replica.ts';
-import type { Service, Settings } from '../../stack/services.ts';
+import { startReplica } from '../../stack/replica.ts';
+import { mainOf, type Service, type Settings } from '../../stack/services.ts';
+import type { Target } from '../fault.ts';
 import { clockMs, openLedgerFile } from '../ledger.ts';
-import { startOwners } from '../owners.ts';
 import { readChosen, stackFolderOf, writeLive, writePlan, type Live } from '../plan.ts';
 import { profiles } from '../profile.ts';
-import { programOf } from '../programs.ts';
 import { folder, say, takeRole } from '../role.ts';
 
 const running = new AsyncDisposableStack();
 const memory = running.use(openLedgerFile(folder, 'memory'));
-const live: Live = { owners: {}, nodes: [] };
+/** The processes beside those of the stack. */
+const children: { target: Target; child: Child }[] = [];
 let stack: Stack | undefined;
+let cluster: NatsCluster | undefined;
+let url = '';
 /** A start that fails says so at once; a machine with a load of 40 takes minutes. */
 const readyWithinMs = 15 * 60_000;
 const memoryEveryMs = 2_000;
 
-const note = (change: Partial<Live>): void => writeLive(folder, Object.assign(live, change));
+function note(): void {
+  const nodes = (cluster?.nodes ?? []).map(({ name, engine }) => {
+    return { name, monitorUrl: engine.monitorUrl ?? '', pid: engine.pids()[0] };
+  });
+  writeLive(folder, { url, pids: pidsBeside(), nodes });
+}
+
+function pidsBeside(): Live['pids'] {
+  const pids: Live['pids'] = {};
+  for (const { target, child } of children) (pids[target] ??= []).push(...[child.pid() ?? []].flat());
+  return pids;
+}
+
+function keep(target: Target, child: Child): void {
+  children.push({ target, child: running.use(child) });
+  note();
+}
 
 /** Leaves out log lines of services, whose complaints during faults are expected; their log files have them. */
 const sayUnlessTrouble = (line: string): void => {
@@ -37,10 +56,17 @@ const sayUnlessTrouble = (line: string): void => {
 
 async function start(): Promise<void> {
   const chosen = readChosen(folder);
-  const { cluster, owners: count = 0 } = profiles[chosen.profile];
-  note({});
-  const ofCluster = cluster === undefined ? {} : { NATS_URL: (await startNodes()).url, STREAM_REPLICAS: '3' };
-  const environment = { ...environmentOfStorm(), ...ofCluster };
+  const rules = profiles[chosen.profile];
+  note();
+  const environment = environmentOfStorm();
+  if (rules.cluster !== undefined) {
+    const dataFolder = join(folder, 'nats');
+    cluster = running.use(
+      await startNatsCluster({ dataFolder, fresh: true, temporary: true, onChange: note }),
+    );
+    note();
+    Object.assign(environment, { NATS_URL: cluster.url, STREAM_REPLICAS: '3' });
+  }
   stack = running.use(
     await startStack({
       folder: stackFolderOf(folder),
@@ -50,7 +76,7 @@ async function start(): Promise<void> {
       mainOf: programOf,
       say: sayUnlessTrouble,
       readyWithinMs,
-      replicas: { catalog: 2, batches: 2, webhooks: count > 0 ? 1 : 2 },
+      replicas: { catalog: 2, batches: 2, webhooks: rules.owners === undefined ? 2 : 1 },
     }),
   );
   // Before the engines stop: a frozen process can neither end nor answer.
@@ -61,13 +87,8 @@ async function start(): Promise<void> {
   const ledger = openPids(pidsFile);
   running.defer(() => ledger.close());
   /** Starts a replica beside those of the stack. */
-  const startFurther = (
-    service: Service,
-    number: number,
-    own: Settings,
-    onChange: () => void,
-  ): Promise<Replica> =>
-    startReplica({
+  const startFurther = async (service: Service, number: number, own: Settings): Promise<Child> => {
+    const { child } = await startReplica({
       environment,
       ledger,
       logFolder,
@@ -76,27 +97,24 @@ async function start(): Promise<void> {
       number,
       settings: { ...readFacts(stackFolderOf(folder))?.settings[service], ...own },
       main: programOf(service),
-      onChange,
+      onChange: note,
       onTrouble: () => undefined,
       onDeath: (name, how) => say(`${name} died (${how})`),
     });
+    return child;
+  };
 
   const port = String(await findPort());
-  const url = `http://127.0.0.1:${port}`;
-  let second: Replica | undefined;
-  const noteSecond = (): void => note({ second: { url, pid: second?.child.pid() } });
-  second = await startFurther('gateway', 2, { GATEWAY_PORT: port }, noteSecond);
-  running.use(second.child);
-  noteSecond();
+  url = `http://127.0.0.1:${port}`;
+  keep('gateway-2', await startFurther('gateway', 2, { GATEWAY_PORT: port }));
   await waitUntilReady(url, { withinMs: readyWithinMs });
-  running.use(
-    await startOwners({
-      stack,
-      count,
-      start: (number, own, onChange) => startFurther('webhooks', number, own, onChange),
-      onChange: (owners) => note({ owners }),
-    }),
-  );
+  for (let nth = 0; nth < (rules.owners ?? 0); nth += 1) {
+    const own = {
+      NATS_URL: await wayTo('webhooks-nats', nats),
+      MONGODB_URL: await wayTo('webhooks-mongodb', mongodb),
+    };
+    keep('webhooks', await startFurther('webhooks', nth + 2, own));
+  }
   running.defer(async () => letEverythingGoOn());
   const timer = setInterval(lookAtMemory, memoryEveryMs);
   running.defer(() => clearInterval(timer));
@@ -106,18 +124,31 @@ async function start(): Promise<void> {
   writePlan(folder, { ...chosen, ...facts });
 }
 
-async function startNodes(): Promise<NatsCluster> {
-  let cluster: NatsCluster | undefined;
-  const onChange = (): void => {
-    const nodes = cluster?.nodes.map(({ name, engine }) => {
-      return { name, monitorUrl: engine.monitorUrl ?? '', pid: engine.pids()[0] };
-    });
-    note({ nodes: nodes ?? [] });
-  };
-  const dataFolder = join(folder, 'nats');
-  cluster = running.use(await startNatsCluster({ dataFolder, fresh: true, temporary: true, onChange }));
-  onChange();
-  return cluster;
+/** What a service runs: its source file, or of `STORM_PROGRAMS`, JSON by service, the file for node; tests bundle each service. */
+function programOf(service: Service): string {
+  const programs: Partial<Record<Service, string>> = JSON.parse(process.env['STORM_PROGRAMS'] || '{}');
+  return programs[service] ?? mainOf(service);
+}
+
+/**
+ * A way to an engine: a proxy process for one replica alone. Freezing it partitions the replica from the engine, and killing it breaks
+ * the connections. One that dies is started again on the same port.
+ */
+async function wayTo(target: Target, to: string): Promise<string> {
+  const way = new URL(to);
+  way.port = String(await findPort());
+  const child = await startChild({
+    name: `way to ${to}`,
+    command: process.execPath,
+    args: [join(import.meta.dirname, '../way.ts'), to, way.port],
+    backoff: { firstMs: 100, maxMs: 100, settledAfterMs: 0 },
+    readyWhen: /^open$/,
+    stopWithinMs: 1_000,
+    onStart: note,
+    onDeath: note,
+  });
+  keep(target, child);
+  return way.href;
 }
 
 takeRole(
@@ -146,17 +177,17 @@ const environmentOfStorm = (): Record<string, string | undefined> => ({
   WEBHOOK_IN_FLIGHT_MAX: String(inFlightMax),
 });
 
-const pidOfSecond = (): number[] => (live.second?.pid === undefined ? [] : [live.second.pid]);
-
 function letEverythingGoOn(): void {
   const ofStack = Object.values(stack?.pids() ?? {}).flat();
-  const ofLive = [...Object.values(live.owners).flat(), ...live.nodes.flatMap(({ pid }) => pid ?? [])];
-  for (const pid of withDescendants([...ofStack, ...pidOfSecond(), ...ofLive])) sendSignal(pid, 'SIGCONT');
+  const ofNodes = (cluster?.servers ?? []).flatMap((server) => server.pids());
+  for (const pid of withDescendants([...ofStack, ...Object.values(pidsBeside()).flat(), ...ofNodes]))
+    sendSignal(pid, 'SIGCONT');
 }
 
 function lookAtMemory(): void {
   const { nats: _nats, mongodb: _mongodb, ...services } = stack?.pids() ?? {};
-  const all = { ...services, 'webhooks-2': live.owners.webhooks ?? [], 'gateway-2': pidOfSecond() };
+  const { webhooks = [], 'gateway-2': second = [] } = pidsBeside();
+  const all = { ...services, 'webhooks-2': webhooks, 'gateway-2': second };
   const serviceOf = new Map(
     Object.entries(all).flatMap(([service, pids]) => pids.map((pid) => [pid, service] as const)),
   );

@@ -154,9 +154,5 @@ export const forgedAnswers: readonly Forgery[] = [
     'memory',
     ({ ledger }) => ledger.memory.push({ service: 'catalog', pid: 1, atMs: 1, mb: 513 }),
   ],
-  [
-    'the storm itself fails',
-    'storm',
-    ({ ledger }) => ledger.notes.push({ atMs: 0, note: 'it rains', isViolation: true }),
-  ],
+  ['the storm itself fails', 'storm', ({ ledger }) => ledger.notes.push({ atMs: 0, note: 'it rains' })],
 ];

@@ -50,6 +50,26 @@ const disabled = (forger: Forger, consecutiveFailures: number): void =>
     consecutiveFailures,
   });
 
+/**
+ * The first event is delivered twice, as by the attempt log its first attempt, at 20 s, ended after `durationMs` without an answer;
+ * its receiver answered the first one at `answeredMs`.
+ */
+function retried(
+  { ledger }: Forger,
+  answeredMs: number,
+  { durationMs = 10_000, begunMs = 20_001 } = {},
+): void {
+  const [[first], [log]] = [ledger.deliveries, ledger.attempts];
+  const failed = attempt(first!.event, { atMs: 20_000, nextMs: 21_000 + durationMs, outcome: 'failed' });
+  const timedOut = { ...failed, responseStatus: null, durationMs };
+  log!.failed = [timedOut];
+  const entries = [attempt(first!.event, { atMs: 40_000, number: 2 }), timedOut];
+  log!.newest = [...entries, ...log!.newest.filter(({ eventId }) => eventId !== first!.event)];
+  log!.total = log!.newest.length;
+  Object.assign(first!, { begunMs, atMs: answeredMs });
+  ledger.deliveries.push({ ...first!, begunMs: 40_001, atMs: 40_002 });
+}
+
 /** Delivers the first event to its replay too, 4 ms after itself: one is answered 200 after 3 ms, the other 204 after 60 ms. */
 function twins({ ledger }: Forger, said: Partial<DeliveryAttempt> = {}): void {
   const [first] = ledger.deliveries;
@@ -78,6 +98,24 @@ export const forgedDeliveries: readonly Forgery[] = [
     (forger) => twins(forger, { responseStatus: 204, durationMs: 65 }),
   ],
   ['a delivery comes again while all is well', 'delivery-twice', (forger) => again(forger, 60_000)],
+  [
+    'a delivery comes again though its receiver answered an attempt that the log says timed out',
+    'delivery-twice',
+    (forger) => retried(forger, 29_900),
+  ],
+  [
+    'a delivery comes again after an attempt that ended before the time-out',
+    'delivery-twice',
+    (forger) => retried(forger, 29_900, { durationMs: 9_800 }),
+  ],
+  [
+    'a delivery comes a third time after a retry that its receiver answered in time',
+    'delivery-twice',
+    (forger) => {
+      retried(forger, 31_000);
+      again(forger, 60_000);
+    },
+  ],
   [
     'a delivery comes again long after the last fault',
     'delivery-twice',
@@ -257,6 +295,14 @@ export const permittedDeliveries: readonly Permitted[] = [
       first!.begunMs = first!.atMs = 31_000;
       ledger.faults.push(fault('webhooks', 15_000, 25_000));
     },
+  ],
+  [
+    'a delivery comes again as its receiver answered the first attempt later than the time-out',
+    (forger) => retried(forger, 30_500),
+  ],
+  [
+    'a delivery comes again as its busy receiver read the first attempt later than the time-out',
+    (forger) => retried(forger, 30_500, { begunMs: 30_400 }),
   ],
   ['two deliveries within milliseconds have the entries of each other', (forger) => twins(forger)],
   [

@@ -27,6 +27,13 @@ const write = (id: string, outcome: PushOutcome, item: Item, status = ''): Write
   };
   return { push, acknowledged: outcome === 200, items: [item], statuses: status === '' ? [] : [status] };
 };
+const stored = {
+  integration: 'i',
+  plural: 'suppliers',
+  externalId: 'p-1',
+  internalId: '',
+  push: '',
+} as const;
 const created = (push?: string): SeenEvent => ({ push, created: true, changed: [] });
 const updated = (push: string | undefined, ...changed: string[]): SeenEvent => ({
   push,
@@ -122,8 +129,15 @@ it('the model of a storm reports a record that was cut off too often to be judge
       isPrivate: true,
       writes: [one, ...cutOff],
     },
-    { events: [created('1'), ...events], final: worldOf({ name: 'none of them' }) },
-    { isPending: false, faults: [], report: (found, what) => violations.push({ class: found, what }) },
+    {
+      byRecord: new Map([
+        ['k', [created('1'), ...events].map((event) => Object.assign({ key: 'k', by: '' }, event))],
+      ]),
+      documents: new Map([['k', { ...stored, fields: { name: 'none of them' } }]]),
+      isPending: () => false,
+      faults: [],
+    },
+    (found, what) => violations.push({ class: found, what }),
   );
   expect(violations).toMatchObject([{ class: 'storm', what: expect.stringContaining('too often') }]);
 });
