@@ -180,7 +180,7 @@ export const orders: readonly Order[] = [
     why: 'the replicas of one service leave a server one after another',
   },
   {
-    short: `${webhooks}/sending/connections.ts proxyConnectTimeoutMs`,
+    short: `${webhooks}/sending/receiver-connections.ts proxyConnectTimeoutMs`,
     long: `${contracts}/limits.ts deliveryDeadlineMs`,
     why: 'that the egress proxy is away is known before the attempt counts against the receiver',
   },

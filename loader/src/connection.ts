@@ -35,7 +35,7 @@ export async function connect(
   const clientId = environment['INTEGRATION_SYNC_CLIENT_ID'];
   const credentials = clientId ? { clientId, clientSecret: key } : { key };
   let resolve: (() => void) | undefined;
-  const answering = new Promise<void>((settle) => (resolve = settle));
+  const answering = new Promise<void>((done) => (resolve = done));
   const client = openClient({
     baseUrl: url,
     ...credentials,

@@ -3,7 +3,11 @@ import type { Bus } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
 import { EndpointQueue, type QueueOptions } from '../../services/webhooks/src/delivering/endpoint-queue.ts';
 import { type Endpoint, newEndpoint } from '../../services/webhooks/src/endpoints/endpoint.ts';
-import { readBatch, type LoggedBatch, type StreamEvent } from '../../services/webhooks/src/log/batch.ts';
+import {
+  readBatch,
+  type LoggedBatch,
+  type StreamEvent,
+} from '../../services/webhooks/src/log/logged-batch.ts';
 import { Windows, type Window } from '../../services/webhooks/src/log/window.ts';
 import { openMatch } from '../../services/webhooks/src/matching/match.ts';
 

@@ -44,7 +44,8 @@ test('a schema with a mistake is noticed', () => {
 // What calls the compilers, and with which schemas.
 test('this test has all schemas', () => {
   const compiled = sources().flatMap(
-    (text) => text.match(/(?<=\b(?:bodyExaminer|readConfig|settle)\(|^ {2}schema: )[A-Z]\w+(?=[,)])/gm) ?? [],
+    (text) =>
+      text.match(/(?<=\b(?:bodyExaminer|readConfig|readSettings)\(|^ {2}schema: )[A-Z]\w+(?=[,)])/gm) ?? [],
   );
   expect([...new Set(compiled)].toSorted()).toEqual(schemas.map(({ name }) => name).toSorted());
 });

@@ -20,7 +20,7 @@ export interface Breakage {
 const texts = `
 push-504 floor 16
 batches answers every push 504
-shared/sync/src/items/body.ts
+shared/sync/src/items/push-body.ts
 -  const body = readObject(bytes, { array: kind.plural, hide: hiderOf(kind) }, errors);
 +  if (kind.plural === 'batches') throw new Failure('timeout', 'Broken on purpose.');
 +  const body = readObject(bytes, { array: kind.plural, hide: hiderOf(kind) }, errors);
@@ -52,7 +52,7 @@ services/webhooks/src/delivering/attempt-report.ts
 
 endless-answers-taken attempt-log 40
 an answer that never ends counts as a success
-services/webhooks/src/sending/outcome.ts
+services/webhooks/src/sending/attempt-outcome.ts
 -  if (broken !== undefined) return
 +  if (broken === null) return
 
@@ -109,7 +109,7 @@ services/webhooks/src/endpoints/recovery.ts
 
 changes-late change 20
 a caller's change of an endpoint holds after 30 s
-services/webhooks/src/delivering/broadcasts.ts
+services/webhooks/src/delivering/endpoint-changes.ts
 -    await revisions.changed(integration);
 -    bus.broadcast(endpointChangedSubject, _id, { [requestHeaders.integration]: integration });
 +    const tell = async (): Promise<void> => {
@@ -197,7 +197,7 @@ services/catalog/src/expectations/checks.ts
 
 drill-counts drill 16
 a drill is counted as a failure of its endpoint
-services/webhooks/src/endpoints/store.ts
+services/webhooks/src/endpoints/endpoint-store.ts
 -{ $set: { drilledAt: at } }
 +{ $set: { drilledAt: at, failures: 1 } }
 `;

@@ -7,7 +7,7 @@ import { connect } from '../connection.ts';
 import { exitCodes, Stop, type ExitCode } from '../core/exit.ts';
 import { isKind, kinds } from '../core/kinds.ts';
 import { connectionOptions, countOf, explained } from '../options.ts';
-import { Output } from '../disk/output.ts';
+import { Output } from '../disk/rows-file.ts';
 import { readJson, writeJson } from '../disk/state-file.ts';
 
 const usage = `Usage: integration-sync export suppliers|products|batches... [options]
@@ -87,7 +87,7 @@ async function exportKind(
 
 const itemOf = ({ externalId, details }: Listed): object => ({ externalId, ...details?.fields });
 
-type Places = Partial<Record<Kind, string>>;
+type Offsets = Partial<Record<Kind, string>>;
 
 /** Prints each change at least once: the file `from` gets the new times after the lines were written. */
 async function follow(
@@ -98,16 +98,16 @@ async function follow(
   from: string | undefined,
 ): Promise<ExitCode> {
   const file = from === undefined ? undefined : resolve(from);
-  const places: Places =
-    file === undefined ? {} : ((await readJson<Places>(dirname(file), basename(file))) ?? {});
+  const offsets: Offsets =
+    file === undefined ? {} : ((await readJson<Offsets>(dirname(file), basename(file))) ?? {});
   for (;;) {
     for (const kind of wanted) {
-      for await (const { entities, next } of client.poll<Kind>(kind, { changedSince: places[kind] })) {
+      for await (const { entities, next } of client.poll<Kind>(kind, { changedSince: offsets[kind] })) {
         for (const entity of entities) await streams.out(`${JSON.stringify(changeOf(kind, entity))}\n`);
-        if (next !== undefined) places[kind] = next;
+        if (next !== undefined) offsets[kind] = next;
       }
     }
-    if (file !== undefined) await writeJson(dirname(file), basename(file), places);
+    if (file !== undefined) await writeJson(dirname(file), basename(file), offsets);
     if (!(await pause(everySeconds * 1_000, interrupt))) return exitCodes.interrupted;
   }
 }
@@ -122,14 +122,14 @@ const changeOf = (kind: Kind, entity: Listed): object => ({
 
 /** Waits. Resolves with false as soon as the user interrupts. */
 const pause = (ms: number, interrupt: AbortSignal): Promise<boolean> =>
-  new Promise((settle) => {
+  new Promise((done) => {
     const end = (): void => {
       clearTimeout(timer);
-      settle(false);
+      done(false);
     };
     const timer = setTimeout(() => {
       interrupt.removeEventListener('abort', end);
-      settle(true);
+      done(true);
     }, ms);
     if (interrupt.aborted) end();
     else interrupt.addEventListener('abort', end, { once: true });

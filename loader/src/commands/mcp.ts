@@ -29,7 +29,7 @@ export const mcp: Command = {
     const signal = AbortSignal.any([context.interrupt, left.signal]);
     const { client } = await connect(context.environment, values, signal);
     // Only here, because the SDK takes longer to load than all other commands.
-    const { serveAgent } = await import('../mcp/serve.ts');
+    const { serveAgent } = await import('../mcp/mcp-server.ts');
     try {
       return await serveAgent(client, context);
     } finally {

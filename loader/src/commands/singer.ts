@@ -10,7 +10,7 @@ import { connectionOptions, explained, fileOptions, lanesOf } from '../options.t
 import { pushItems } from '../core/sending/push.ts';
 import { Splitter } from '../core/reading/splitter.ts';
 import { platform } from '../platform/node.ts';
-import { Target } from '../singer/target.ts';
+import { Target } from '../singer/singer-target.ts';
 
 const usage = `Usage: tap-... | integration-sync singer [--config FILE]
 
@@ -117,8 +117,8 @@ async function* linesOf(
 ): AsyncGenerator<string[], void, undefined> {
   const splitter = new Splitter({ delimiter: undefined, quotes: false, where: 'standard input' });
   const chunks = input[Symbol.asyncIterator]();
-  const aborted = new Promise<void>((settle) =>
-    interrupt.addEventListener('abort', () => settle(), { once: true }),
+  const aborted = new Promise<void>((done) =>
+    interrupt.addEventListener('abort', () => done(), { once: true }),
   );
   for (;;) {
     const next = chunks.next();
@@ -134,8 +134,8 @@ async function* linesOf(
 
 async function isSlow(next: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
-  const slow = new Promise<boolean>((settle) => {
-    timer = setTimeout(() => settle(true), idleMs);
+  const slow = new Promise<boolean>((done) => {
+    timer = setTimeout(() => done(true), idleMs);
   });
   try {
     return await Promise.race([slow, next.then(() => false)]);

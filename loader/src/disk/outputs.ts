@@ -7,7 +7,7 @@ import type { RejectsForm } from '../core/reading/source.ts';
 import { DeferredRows, type DeferredEntry } from '../core/sending/deferred.ts';
 import type { LoadOutputs } from '../core/sending/loading.ts';
 import { resultsHead, resultsLine } from '../core/sending/results.ts';
-import { Output } from './output.ts';
+import { Output } from './rows-file.ts';
 import type { Slot } from '../core/sending/slots.ts';
 import type { FileState, LoadState } from '../core/sending/state.ts';
 import { deferredFile, rejectedIdsFile } from './state-file.ts';

@@ -5,7 +5,7 @@ import { Stop } from '../core/exit.ts';
 import { kinds } from '../core/kinds.ts';
 import type { Item } from '../core/mapping/items.ts';
 import { planUnchecked } from '../core/sending/push.ts';
-import type { Entry, Found } from './answer.ts';
+import type { Entry, Found } from './tool-answer.ts';
 import { lookAtWebhook, lookAtWebhooks } from './webhooks.ts';
 
 /** The calls of the client that tools may make. */

@@ -101,9 +101,9 @@ async function openFile(path: string): Promise<OpenedFile> {
 const crcTable = new Uint32Array(4 * 256);
 for (let byte = 0; byte < 256; byte += 1) {
   let value = byte;
-  for (let place = byte; place < crcTable.length; place += 256) {
+  for (let index = byte; index < crcTable.length; index += 256) {
     for (let bit = 0; bit < 8; bit += 1) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1;
-    crcTable[place] = value;
+    crcTable[index] = value;
   }
 }
 

@@ -2,7 +2,7 @@
 import { documentHolding, type Holding } from '@integration-sync/runtime/holding';
 import type { Store } from '@integration-sync/runtime/store';
 import { openOperating } from '@integration-sync/sync';
-import { expectationsCollection, readOverdue } from './expectations/store.ts';
+import { expectationsCollection, readOverdue } from './expectations/expectation-store.ts';
 import { suppliers } from './suppliers.ts';
 
 const operating = openOperating('catalog', [suppliers.plural, 'products']);

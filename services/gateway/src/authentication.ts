@@ -9,7 +9,7 @@ import { secretPrefix } from './clients/secret.ts';
 import type { GatewayConfig } from './config.ts';
 import { addTokenEndpoint } from './oauth/token-endpoint.ts';
 import { signingOf } from './tokens/auth-settings.ts';
-import { TokenRefused } from './tokens/claims.ts';
+import { TokenRefused } from './tokens/token-claims.ts';
 import { openKeySet } from './tokens/key-set.ts';
 import { openTokens, type VerifyToken } from './tokens/tokens.ts';
 

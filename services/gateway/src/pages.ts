@@ -1,7 +1,7 @@
 // The pages that the gateway answers itself: health, the descriptions of the interface, and the pages for people.
 import type { FastifyInstance } from 'fastify';
 import { describeMessages } from './asyncapi/document.ts';
-import type { CheckReadiness } from './health.ts';
+import type { CheckReadiness } from './readiness.ts';
 import { describeForAgents } from './llms.ts';
 import { describeInterface } from './openapi/document.ts';
 import { gatewayPages, type GatewayPagesOptions } from './openapi/gateway-pages.ts';

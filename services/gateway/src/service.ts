@@ -7,7 +7,7 @@ import { openTracing } from '@integration-sync/runtime/tracing';
 import { openAuthentication } from './authentication.ts';
 import { observeBodyBudgets, openBodyBudgets, type BodyBudgetSizes } from './body/body-budgets.ts';
 import { GatewayConfig } from './config.ts';
-import { openReadiness, whenAnswered } from './health.ts';
+import { openReadiness, whenAnswered } from './readiness.ts';
 import { addPages } from './pages.ts';
 import { limitRates } from './rate-limit.ts';
 import { addRoutes, refuseOtherMethods } from './routing.ts';

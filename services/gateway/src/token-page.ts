@@ -2,7 +2,7 @@
 // access token may have them in claims of any name. A caller that is answered 403 learns its scopes by `GET /token`.
 import type { FastifyInstance } from 'fastify';
 import { authenticate } from './tokens/authorization.ts';
-import type { Caller } from './tokens/claims.ts';
+import type { Caller } from './tokens/token-claims.ts';
 import type { VerifyToken } from './tokens/tokens.ts';
 
 export function addTokenPage(app: FastifyInstance, verify: VerifyToken): void {

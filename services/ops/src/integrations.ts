@@ -6,7 +6,7 @@ import type { Store } from '@integration-sync/runtime/store';
 import { readWebhookStates } from '@integration-sync/webhooks/operating';
 import { defineCommand, exitCodes } from './command.ts';
 import { PurgeConfig } from './config.ts';
-import { openOpsStore, settle } from './engines.ts';
+import { openOpsStore, readSettings } from './open-engines.ts';
 import { numberInWords, spanInWords, type Output } from './output.ts';
 
 const help = `Usage: ops integrations [--problems] [--json]
@@ -33,7 +33,7 @@ export const integrationsCommand = defineCommand({
   options: { problems: { type: 'boolean', default: false } },
   async run(call) {
     const { values, output } = call;
-    await using store = await openOpsStore(settle(PurgeConfig, call));
+    await using store = await openOpsStore(readSettings(PurgeConfig, call));
     const all = await readIntegrations(store);
     const problems = all.filter(hasProblem);
     const shown = values.problems ? problems : all;

@@ -5,7 +5,7 @@ import { Misuse } from './command.ts';
 /** Accounts of nats.conf that are no reader's. */
 const taken = new Set([...services, 'sync', 'ops', 'operator'].map((name) => name.toUpperCase()));
 
-const ofEvents = (subject: string, response = '') => ({ owner: 'SYNC', subject, response });
+const ofEvents = (subject: string, response = '') => ({ exporter: 'SYNC', subject, response });
 
 /** The lines for each account, and the account itself. What a login hears is what its account imports. */
 export function accountOf(name: string, integration: string): string {
@@ -19,27 +19,27 @@ export function accountOf(name: string, integration: string): string {
     ofEvents(`$JS.ACK.${eventsStream}.${name}.>`),
   ];
   const listings = pinnableSubjects.map((subject) => ({
-    owner: (subject.split('.')[1] ?? '').toUpperCase(),
+    exporter: (subject.split('.')[1] ?? '').toUpperCase(),
     subject: pinnedSubject(subject, integration),
     response: '',
   }));
   const all = [...consumer, ...listings];
-  const exportsOf = (owner: string): string[] => [
+  const exportsOf = (exporter: string): string[] => [
     '',
-    `# into the exports of ${owner}:`,
+    `# into the exports of ${exporter}:`,
     ...all
-      .filter((one) => one.owner === owner)
+      .filter((one) => one.exporter === exporter)
       .map(({ subject, response }) => `{ service: "${subject}", accounts: [${account}]${response} }`),
   ];
   return [
     '# For deploy/nats/nats.conf. First have all replicas of catalog and batches serve these subjects (a release after 1.1.0).',
-    ...[...new Set(all.map(({ owner }) => owner))].flatMap(exportsOf),
+    ...[...new Set(all.map(({ exporter }) => exporter))].flatMap(exportsOf),
     '',
     '# into the accounts:',
     `${account} {`,
     `  users: [ { user: ${name}, password: $NATS_${account}_PASSWORD } ]`,
     '  imports: [',
-    ...all.map(({ owner, subject }) => `    { service: { account: ${owner}, subject: "${subject}" } }`),
+    ...all.map(({ exporter, subject }) => `    { service: { account: ${exporter}, subject: "${subject}" } }`),
     '  ]',
     '}',
   ].join('\n');

@@ -4,7 +4,7 @@ import { eventsStream, isIntegration, parseInstant } from '@integration-sync/con
 import type { Bus, ConsumerBegin, ConsumerSpec, FoundConsumer } from '@integration-sync/runtime/bus';
 import { defineCommand, exitCodes, Misuse, Refusal, type ExitCode } from './command.ts';
 import { StreamsConfig } from './config.ts';
-import { openOpsBus, settle, withinPatience } from './engines.ts';
+import { openOpsBus, readSettings, withinPatience } from './open-engines.ts';
 import { numberInWords, type Output } from './output.ts';
 import { accountOf } from './reader-account.ts';
 
@@ -22,10 +22,10 @@ the same name in deploy/nats/nats.conf, and may read that consumer only.
   --since        begins with the first event after a time (a day, or a date-time with Z or an offset), or with the event
                  of a sequence
   --inactive     days without a reader after which nats-server removes the consumer; never unless given
-  --remove       with --apply removes the consumer, and with it its place
+  --remove       with --apply removes the consumer, and with it its offset
   --json         what was found as one JSON document
 
-A consumer that is there keeps its place: --from-start and --since then end with 2, unless it was made with the same.
+An existing consumer keeps its offset: --from-start and --since then end with 2, unless it was made with the same.
 
 Settings, as the services have them: NATS_URL.
 
@@ -69,7 +69,7 @@ export const readerCommand = defineCommand({
     const name = nameOf(positionals);
     const wanted = wantedOf(values);
     const account = values.integration === undefined ? undefined : accountOf(name, values.integration);
-    await using bus = await openOpsBus(settle(StreamsConfig, call));
+    await using bus = await openOpsBus(readSettings(StreamsConfig, call));
     if (values.remove) return await remove(bus, name, values.apply, output);
     const { deliver } = wanted;
     if (deliver !== undefined) await checkBegin(bus, deliver, output);
@@ -84,7 +84,7 @@ export const readerCommand = defineCommand({
       inactiveMs: wanted.inactiveMs,
     };
     if (found !== undefined && deliver !== undefined && !found.beganAt(consumer))
-      throw keepsItsPlace(name, found);
+      throw keepsItsOffset(name, found);
     if (values.apply)
       await withinPatience(bus.ensureConsumer(eventsStream, consumer), 'NATS does not make the consumer');
     const differing = values.apply ? [] : (found?.differingFrom(consumer) ?? []);
@@ -96,7 +96,7 @@ export const readerCommand = defineCommand({
   },
 });
 
-const keepsItsPlace = (name: string, { next, pending }: FoundConsumer): Refusal =>
+const keepsItsOffset = (name: string, { next, pending }: FoundConsumer): Refusal =>
   new Refusal(
     `${eventsStream} has the consumer ${name}, which goes on at event ${next} and has ${numberInWords(pending)} events before it. ` +
       '--from-start and --since do not move it. To have it begin elsewhere, remove it first ' +

@@ -11,7 +11,7 @@ import {
 } from '@integration-sync/webhooks/operating';
 import { defineCommand, exitCodes, Misuse, Refusal, type ExitCode } from './command.ts';
 import { ResealConfig } from './config.ts';
-import { openOpsBus, openOpsStore, settle } from './engines.ts';
+import { openOpsBus, openOpsStore, readSettings } from './open-engines.ts';
 import { numberInWords, type Output } from './output.ts';
 
 const help = `Usage: ops reseal [--apply | --check] [--json]
@@ -50,9 +50,9 @@ export const resealCommand = defineCommand({
     const { values, output } = call;
     if (values.apply && values.check)
       throw new Misuse('--apply checks at its end what --check checks: give one of them.');
-    const settled = settle(ResealConfig, call);
-    const vault = openVault(settled.config.WEBHOOK_SECRET_KEY);
-    await using store = await openOpsStore(settled);
+    const settings = readSettings(ResealConfig, call);
+    const vault = openVault(settings.config.WEBHOOK_SECRET_KEY);
+    await using store = await openOpsStore(settings);
     const reseal = openReseal(store, vault);
 
     if (!values.apply) {
@@ -62,7 +62,7 @@ export const resealCommand = defineCommand({
       if (found.left > 0) output.say('Nothing was changed. ops reseal --apply seals them again.');
       return values.check && found.left > 0 ? exitCodes.wrong : exitCodes.well;
     }
-    await using bus = await openOpsBus(settled);
+    await using bus = await openOpsBus(settings);
     const replicas = await askKeys(bus);
     refuseIfMissing(vault, replicas);
     if (replicas.length === 0)

@@ -8,7 +8,7 @@ import {
 } from '@integration-sync/webhooks/operating';
 import { defineCommand, exitCodes, Misuse } from './command.ts';
 import { PurgeConfig } from './config.ts';
-import { openOpsStore, settle } from './engines.ts';
+import { openOpsStore, readSettings } from './open-engines.ts';
 import { numberInWords, type Output } from './output.ts';
 
 const help = `Usage: ops webhooks --disabled-since TIME [--integration NAME] [--apply [--replay]] [--json]
@@ -50,7 +50,7 @@ export const webhooksCommand = defineCommand({
     if (since === undefined)
       throw new Misuse('--disabled-since: expected a day, or a date-time with Z or an offset.');
     if (values.replay && !values.apply) throw new Misuse('--replay goes with --apply.');
-    await using store = await openOpsStore(settle(PurgeConfig, call));
+    await using store = await openOpsStore(readSettings(PurgeConfig, call));
     const webhooks = openDisabledWebhooks(store);
     const found = await webhooks.find(since, values.integration);
     show(found, output);

@@ -1,7 +1,7 @@
 // The metrics of webhooks. No label names an endpoint or an integration: Prometheus could not hold so many series.
 import { gaugesOf } from '@integration-sync/runtime/metrics';
 import { Counter, Histogram, type Registry } from 'prom-client';
-import type { Verdict } from './sending/outcome.ts';
+import type { Verdict } from './sending/attempt-outcome.ts';
 
 export type WebhookMetrics = ReturnType<typeof openMetrics>;
 

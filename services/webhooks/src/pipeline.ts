@@ -15,7 +15,7 @@
 //   replays      and recoveries add batches for one endpoint to EVENT_BATCHES. The reader reads these like others; cutoffs and kinds of
 //                events do not apply to them (api/replay-candidates.ts).
 //   an attempt   ends: delivery-state.ts decides what that means, attempt.ts stores a counted failure before another begins.
-//   a new owner  begins at the stored offset of an endpoint that is behind, else at the floor (takeover.ts, integrations.ts). So receivers
+//   a new owner  begins at the stored offset of an endpoint that is behind, else at the floor (takeover.ts, owned-integrations.ts). So receivers
 //                get the events again that were delivered after the floor. No order of deliveries is promised.
 import { Failure, eventBatchesStream } from '@integration-sync/contracts';
 import type { Log } from '@integration-sync/runtime/log';
@@ -25,25 +25,25 @@ import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import type { SpanStart } from '@integration-sync/runtime/tracing';
 import { openErasing } from './delivering/answers.ts';
 import { openAttemptLog } from './delivering/attempt-log.ts';
-import { listenForChanges, openChanged } from './delivering/broadcasts.ts';
+import { listenForChanges, openChanged } from './delivering/endpoint-changes.ts';
 import { openReport } from './delivering/attempt-report.ts';
 import { Attempts } from './delivering/attempt.ts';
 import type { EndpointQueue } from './delivering/endpoint-queue.ts';
-import { Integrations, type ActiveIntegrations } from './delivering/integrations.ts';
+import { Integrations, type ActiveIntegrations } from './delivering/owned-integrations.ts';
 import { Progress } from './delivering/progress.ts';
 import { Scheduler, type Work } from './delivering/scheduler.ts';
 import { openTakeover } from './delivering/takeover.ts';
 import { openEndpointCache } from './endpoints/cache.ts';
 import { openDisabledEvents } from './endpoints/disabled-events.ts';
-import type { Endpoints, Revisions } from './endpoints/store.ts';
+import type { Endpoints, Revisions } from './endpoints/endpoint-store.ts';
 import type { StreamReset } from './endpoints/stream-reset.ts';
-import { readBatch, type LoggedBatch } from './log/batch.ts';
+import { readBatch, type LoggedBatch } from './log/logged-batch.ts';
 import { openOffsets } from './log/offsets.ts';
-import { LogReader } from './log/reader.ts';
+import { LogReader } from './log/log-reader.ts';
 import { LogStream } from './log/stream.ts';
 import { Windows } from './log/window.ts';
 import { openGauges, openMetrics, type WebhookMetrics } from './metrics.ts';
-import { Claims } from './owning/claims.ts';
+import { Claims } from './owning/partition-claims.ts';
 import { OwnedPartitions, Ownership } from './owning/ownership.ts';
 import { openReplicas } from './owning/replicas.ts';
 import type { Vault } from './secrets/vault.ts';

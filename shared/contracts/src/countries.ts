@@ -1,4 +1,4 @@
-// The assigned country codes of ISO 3166-1. Which field takes which codes: fields.ts; items/changes.ts of shared/sync stores
+// The assigned country codes of ISO 3166-1. Which field takes which codes: fields.ts; items/field-changes.ts of shared/sync stores
 // codes in upper case.
 import { iso31661 } from 'iso-3166';
 

@@ -3,7 +3,7 @@ import { Type, type Static } from 'typebox';
 import { eventKinds, isEventKind, type EventKind } from './events.ts';
 import type { FailureEntry } from './failure.ts';
 import { limits } from './limits.ts';
-import { readInstant, readNumber, readOnce, type QueryParameters } from './listings.ts';
+import { readInstant, readNumber, readOnce, type QueryParameters } from './listing-query.ts';
 import { quote } from './quote.ts';
 import { unknownNamedMax } from './unknown-names.ts';
 

@@ -1,7 +1,7 @@
 // The fields that records are made of, as JSON Schema. `x-expected` describes a right value in the message about a wrong
 // value; `x-required` is the message about a missing value, which
 // suppliers.ts, products.ts and batches.ts give. Null clears an optional field, and an empty text clears an
-// optional text. What an absent field, null and an empty text do to a stored record: items/changes.ts of shared/sync.
+// optional text. What an absent field, null and an empty text do to a stored record: items/field-changes.ts of shared/sync.
 import { Type } from 'typebox';
 import { alpha2Codes, alpha3Codes, meantCodes } from './countries.ts';
 import { limits } from './limits.ts';

@@ -11,6 +11,7 @@ export * from './failure.ts';
 export * from './feed.ts';
 export { formats, hints } from './fields.ts';
 export * from './limits.ts';
+export * from './listing-query.ts';
 export * from './listings.ts';
 export * from './partitions.ts';
 export * from './problems.ts';

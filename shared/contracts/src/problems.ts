@@ -1,5 +1,5 @@
 // The body of every error answer: RFC 9457, with a stable code.
-// `refuseIfAny` (failure.ts) puts several errors into one answer; for a push, items/body.ts of shared/sync
+// `refuseIfAny` (failure.ts) puts several errors into one answer; for a push, items/push-body.ts of shared/sync
 // collects those of the query and of the envelope.
 import { Type, type Static } from 'typebox';
 import { codes, type ErrorCode } from './error-codes.ts';

@@ -1,5 +1,5 @@
 // The answers to a push and to its plan, and the run: the entry of a push in the history. The bodies, and `assume` of a
-// plan: routes/records.ts (their schemas), items/body.ts of shared/sync (their checks).
+// plan: routes/records.ts (their schemas), items/push-body.ts of shared/sync (their checks).
 import { Type, type Static } from 'typebox';
 import { DdsEntry } from './batches.ts';
 import { nullable, oneOf } from './fields.ts';

@@ -2,7 +2,7 @@
 export type { Clock } from './clock.ts';
 export { openOperating } from './holdings.ts';
 export { stages, type PushStage, type Stage } from './stage.ts';
-export { isObject } from './items/body.ts';
+export { isObject } from './items/push-body.ts';
 export { describe } from './items/validate.ts';
 export { derivedId, syncIdsFrom } from './ids.ts';
 export type { Drafting, Fields, Kind, Reference } from './kind.ts';

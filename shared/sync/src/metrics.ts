@@ -4,7 +4,7 @@ import { gaugesOf } from '@integration-sync/runtime/metrics';
 import type { Semaphore } from '@integration-sync/runtime/semaphore';
 import { Counter, type Registry } from 'prom-client';
 import type { Action } from './action.ts';
-import type { Counts } from './items/answer.ts';
+import type { Counts } from './items/push-answer.ts';
 import type { Journal } from './journal/journal.ts';
 
 interface Observed {

@@ -83,7 +83,7 @@ export function openWatermarks(store: Store, collection: string, now: () => numb
   return {
     open,
     ...openClaims(watermarks),
-    ...openSettling(watermarks, now),
+    ...openRecovering(watermarks, now),
     /** Reads the watermark as of some moment after the call. Calls during a query share the next query, for any listings. */
     read: openBatcher(readAll, readMax, oneByOne({ patienceMs: readPatienceMs })),
     /** Whether this call closed the push and counted its records. False if recovery counts the push. */
@@ -125,8 +125,13 @@ function openClaims(watermarks: Collection<Watermark>) {
   };
 }
 
-function openSettling(watermarks: Collection<Watermark>, now: () => number) {
-  const settle = async (key: string, syncId: string, records: number, before: number): Promise<boolean> => {
+function openRecovering(watermarks: Collection<Watermark>, now: () => number) {
+  const closeDead = async (
+    key: string,
+    syncId: string,
+    records: number,
+    before: number,
+  ): Promise<boolean> => {
     const watermark = await watermarks.findOne({ _id: key });
     const counted = watermark?.counted?.[syncId];
     if (watermark === null || !Object.hasOwn(watermark.open, syncId)) return (counted ?? records) >= records;
@@ -147,7 +152,7 @@ function openSettling(watermarks: Collection<Watermark>, now: () => number) {
       },
     );
     // Meanwhile another replica has closed this push, or a sweeper has opened the push again.
-    return matchedCount === 1 || settle(key, syncId, records, before);
+    return matchedCount === 1 || closeDead(key, syncId, records, before);
   };
 
   return {
@@ -155,7 +160,7 @@ function openSettling(watermarks: Collection<Watermark>, now: () => number) {
      * Closes a push that a dead process left behind, with `records` new records; that process may have counted `before` of them.
      * False if another replica has closed the push with fewer records.
      */
-    settle,
+    closeDead,
     /**
      * From now on only recovery counts the open push; `before` of its records are counted already. A closed push was
      * counted completely by its own process.
@@ -173,8 +178,8 @@ function openSettling(watermarks: Collection<Watermark>, now: () => number) {
 const dayMs = 24 * 60 * 60 * 1_000;
 
 /** Sync ids in `counted` that are older than a day: no process returns to such a push. */
-const outdated = ({ counted = {} }: Watermark, settled: string, now: number): string[] =>
-  Object.keys(counted).filter((syncId) => syncId < syncIdsFrom(new Date(now - dayMs)) && syncId !== settled);
+const outdated = ({ counted = {} }: Watermark, closed: string, now: number): string[] =>
+  Object.keys(counted).filter((syncId) => syncId < syncIdsFrom(new Date(now - dayMs)) && syncId !== closed);
 
 export const isNoneOpen = ({ open }: Pick<Watermark, 'open'>): boolean => Object.keys(open).length === 0;
 

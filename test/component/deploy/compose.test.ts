@@ -62,7 +62,7 @@ describe.each([
     expect(ops).toMatchObject({ restart: 'no', read_only: true, cap_drop: ['ALL'] });
   });
 
-  it('gets the settings of webhooks but those of deliveries, and reaches the same engines', () => {
+  it('gets the settings of webhooks except the settings of deliveries, and reaches the same engines', () => {
     expect(namesOf(ops).toSorted()).toEqual(
       namesOf(webhooks)
         .filter((name) => name !== 'WEBHOOK_EGRESS_ALLOW')

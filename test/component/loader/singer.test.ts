@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Client, PushOutcome } from '@integration-sync/client';
 import { expect, it, onTestFinished } from 'vitest';
-import { Target, type TargetOptions } from '../../../loader/src/singer/target.ts';
+import { Target, type TargetOptions } from '../../../loader/src/singer/singer-target.ts';
 import { eventually } from '../../support/eventually.ts';
 import { useFolder } from '../../support/use-folder.ts';
 

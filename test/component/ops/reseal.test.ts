@@ -3,7 +3,7 @@ import { openReseal, openVault } from '@integration-sync/webhooks/operating';
 import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Endpoint } from '../../../services/webhooks/src/endpoints/endpoint.ts';
-import { openEndpoints } from '../../../services/webhooks/src/endpoints/store.ts';
+import { openEndpoints } from '../../../services/webhooks/src/endpoints/endpoint-store.ts';
 import { runOps, startOps } from '../../support/ops.ts';
 import { openReceiver, type Hit, type Receiver } from '../../support/receiver.ts';
 import { openHouse, secretKey, secretKeyOf, type House } from '../../support/webhooks.ts';

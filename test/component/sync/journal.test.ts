@@ -65,7 +65,7 @@ describe('a tombstone', () => {
     const written = entry(syncId);
     const { owner: _owner, due: _due, ...known } = written;
     await journal.reopen({ ...written, evidence: { id: ['name'] } }, due);
-    const claimed = await journal.claim({ _id: syncId, due }, 'another', due);
+    const claimed = await journal.takeOver({ _id: syncId, due }, 'another', due);
     expect(claimed).toEqual({
       ...known,
       ids: expect.anything(),
@@ -160,7 +160,7 @@ const found = async (_id: string): Promise<Entry> => {
 const dueInMs = async (_id: string, ageMs: number): Promise<number> => {
   const now = at(0);
   await journal.insert({ ...entry(_id), startedAt: at(-ageMs), due: at(-1) });
-  const claimed = await journal.claim({ _id, due: (await found(_id)).due ?? now }, 'sweeper', now);
+  const claimed = await journal.takeOver({ _id, due: (await found(_id)).due ?? now }, 'sweeper', now);
   await journal.postpone(claimed ?? entry(_id), now);
   return ((await found(_id)).due?.getTime() ?? Infinity) - now.getTime();
 };
@@ -217,7 +217,7 @@ describe('an integration that an operator wants to remove', () => {
     const due = at(-5_000);
     await left.insert(quiet);
     await left.insert({ ...entry(lost), startedAt: at(-20_000), due });
-    const claimed = await left.claim({ _id: lost, due }, 'survivor', at(0));
+    const claimed = await left.takeOver({ _id: lost, due }, 'survivor', at(0));
     if (claimed === undefined) throw new Error('the entry was not claimed');
     await left.hide(claimed, at(0));
 

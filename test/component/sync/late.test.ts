@@ -226,7 +226,7 @@ it('a late write is announced although an interrupted recovery had closed the pu
   const entry = await entries().findOne({ integration: caller.integration, state: 'writing' });
   const watermarks = openWatermarks(world.store, 'catalog_heads', Date.now);
   const key = watermarkKey(caller.integration, 'suppliers');
-  await watermarks.settle(key, entry?._id ?? '', 0, 0);
+  await watermarks.closeDead(key, entry?._id ?? '', 0, 0);
   const before = completeUntil(await watermarks.read(key)).toISOString();
 
   await using _survivor = await world.startCatalog({ now: openClock().now });

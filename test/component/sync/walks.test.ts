@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { openCursor, sealCursor } from '../../../shared/sync/src/listing/cursor.ts';
 import { openFindPage, type PageQuery } from '../../../shared/sync/src/listing/find-page.ts';
-import type { ListedDocument } from '../../../shared/sync/src/listing/narrowing.ts';
+import type { ListedDocument } from '../../../shared/sync/src/listing/listing-filters.ts';
 import { newSyncId } from '../../../shared/sync/src/ids.ts';
 import { sharedKey } from '../../../shared/sync/src/shared-key.ts';
 import { openWatermarks, watermarkKey } from '../../../shared/sync/src/watermarks.ts';

@@ -32,10 +32,10 @@ describe('a running push', () => {
     const key = watermarkKey('leaves', 'suppliers');
     const syncId = hoursAgo(0);
     await watermarks.open(key, syncId);
-    await watermarks.settle(key, syncId, 1, 0);
+    await watermarks.closeDead(key, syncId, 1, 0);
     await watermarks.open(key, syncId);
     expect(await watermarks.close(key, syncId, 3)).toBe(false);
-    await watermarks.settle(key, syncId, 3, 0);
+    await watermarks.closeDead(key, syncId, 3, 0);
     expect(await watermarks.read(key)).toMatchObject({ total: 3, open: {} });
   });
 });
@@ -81,7 +81,7 @@ describe('a push that recovery has taken', () => {
     await watermarks.take(key, syncId, 2);
     expect(await watermarks.close(key, syncId, 3)).toBe(false);
     expect(await watermarks.close(key, other, 5)).toBe(true);
-    expect(await watermarks.settle(key, syncId, 3, 0)).toBe(true);
+    expect(await watermarks.closeDead(key, syncId, 3, 0)).toBe(true);
     expect(await watermarks.read(key)).toMatchObject({ total: 5 + 3 - 1, open: {} });
   });
 
@@ -91,7 +91,7 @@ describe('a push that recovery has taken', () => {
     await watermarks.open(key, syncId);
     await watermarks.close(key, syncId, 3);
     await watermarks.take(key, syncId, 0);
-    expect(await watermarks.settle(key, syncId, 3, 0)).toBe(true);
+    expect(await watermarks.closeDead(key, syncId, 3, 0)).toBe(true);
     expect((await watermarks.read(key)).counted).toBeUndefined();
   });
 });
@@ -119,7 +119,7 @@ describe('a push that recovery completes twice', () => {
     const syncId = hoursAgo(hours);
     for (const records of [2, 5]) {
       await watermarks.open(key, syncId);
-      await watermarks.settle(key, syncId, records, 0);
+      await watermarks.closeDead(key, syncId, records, 0);
       expect(await watermarks.read(key)).toMatchObject({
         total: records,
         open: {},
@@ -134,12 +134,12 @@ it('a closed push has a flag whether all of its records were counted', async () 
   const [settled, closed] = [hoursAgo(0), hoursAgo(0)];
   await watermarks.open(key, settled);
   await watermarks.open(key, closed);
-  expect(await watermarks.settle(key, settled, 2, 0)).toBe(true);
-  expect(await watermarks.settle(key, settled, 2, 0)).toBe(true);
-  expect(await watermarks.settle(key, settled, 3, 0)).toBe(false);
+  expect(await watermarks.closeDead(key, settled, 2, 0)).toBe(true);
+  expect(await watermarks.closeDead(key, settled, 2, 0)).toBe(true);
+  expect(await watermarks.closeDead(key, settled, 3, 0)).toBe(false);
   // It has counted for itself, and knew all of them.
   await watermarks.close(key, closed, 1);
-  expect(await watermarks.settle(key, closed, 1, 0)).toBe(true);
+  expect(await watermarks.closeDead(key, closed, 1, 0)).toBe(true);
   expect(await watermarks.read(key)).toMatchObject({ total: 3, open: {} });
 });
 
@@ -148,7 +148,7 @@ it('the counts of a push are removed after a day, and not before', async () => {
   const [old, young, newest] = [hoursAgo(25), hoursAgo(23), hoursAgo(0)];
   for (const syncId of [old, young, newest]) {
     await watermarks.open(key, syncId);
-    await watermarks.settle(key, syncId, 1, 0);
+    await watermarks.closeDead(key, syncId, 1, 0);
   }
   expect(await watermarks.read(key)).toMatchObject({ total: 3, counted: { [young]: 1, [newest]: 1 } });
   expect(Object.keys((await watermarks.read(key)).counted ?? {}).toSorted()).toEqual(

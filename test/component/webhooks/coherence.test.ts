@@ -4,7 +4,7 @@ import { createHmac } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EventKind } from '@integration-sync/contracts';
-import { openEndpoints } from '../../../services/webhooks/src/endpoints/store.ts';
+import { openEndpoints } from '../../../services/webhooks/src/endpoints/endpoint-store.ts';
 import { eventually } from '../../support/eventually.ts';
 import { hang, openReceiver, type Hit, idsOf } from '../../support/receiver.ts';
 import { openHouse, type House } from '../../support/webhooks.ts';

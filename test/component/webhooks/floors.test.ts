@@ -9,7 +9,7 @@ import {
   type NewestMessage,
   type Restore,
 } from '../../../services/webhooks/src/log/restores.ts';
-import { Claims, type Claim } from '../../../services/webhooks/src/owning/claims.ts';
+import { Claims, type Claim } from '../../../services/webhooks/src/owning/partition-claims.ts';
 
 const log = openLog({ service: 'test', level: 'silent' });
 const facts = { id: 'log', createdAt: 'log', firstSequence: 1, lastSequence: 1_000 };

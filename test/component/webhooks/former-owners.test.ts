@@ -6,10 +6,14 @@ import { expect, it } from 'vitest';
 import {
   type ActiveIntegration,
   Integrations,
-} from '../../../services/webhooks/src/delivering/integrations.ts';
+} from '../../../services/webhooks/src/delivering/owned-integrations.ts';
 import type { StoredOffset } from '../../../services/webhooks/src/log/offsets.ts';
-import { disabling, openEndpoints, openRevisions } from '../../../services/webhooks/src/endpoints/store.ts';
-import { readBatch } from '../../../services/webhooks/src/log/batch.ts';
+import {
+  disabling,
+  openEndpoints,
+  openRevisions,
+} from '../../../services/webhooks/src/endpoints/endpoint-store.ts';
+import { readBatch } from '../../../services/webhooks/src/log/logged-batch.ts';
 import { Windows } from '../../../services/webhooks/src/log/window.ts';
 import { OwnedPartitions } from '../../../services/webhooks/src/owning/ownership.ts';
 import { batchOf, openEndpoint } from '../../support/webhook-parts.ts';

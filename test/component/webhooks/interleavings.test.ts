@@ -5,7 +5,7 @@
 //   SEED=7 TRACE=1 …                                                                  those of a seed, with all that happened
 import { assert, asyncProperty } from 'fast-check';
 import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest';
-import { openEndpoints } from '../../../services/webhooks/src/endpoints/store.ts';
+import { openEndpoints } from '../../../services/webhooks/src/endpoints/endpoint-store.ts';
 import { type Database, openDatabase } from '../../support/interleaving/database.ts';
 import { choices, type Choices, play, type Played } from '../../support/interleaving/play.ts';
 import { toFake } from '../../support/interleaving/world.ts';

@@ -1,7 +1,7 @@
 // The keys that seal stored signing secrets: what a replica does whose settings have other keys than the
 // database, at its start rather than at every delivery.
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openEndpoints } from '../../../services/webhooks/src/endpoints/store.ts';
+import { openEndpoints } from '../../../services/webhooks/src/endpoints/endpoint-store.ts';
 import { openReceiver, type Receiver } from '../../support/receiver.ts';
 import { openHouse, secretKey, secretKeyOf, type House } from '../../support/webhooks.ts';
 

@@ -3,7 +3,7 @@ import { endpointChangedSubject } from '@integration-sync/contracts';
 import type { SentCommand } from '@integration-sync/runtime/store';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Endpoint } from '../../../services/webhooks/src/endpoints/endpoint.ts';
-import { openEndpoints, type Endpoints } from '../../../services/webhooks/src/endpoints/store.ts';
+import { openEndpoints, type Endpoints } from '../../../services/webhooks/src/endpoints/endpoint-store.ts';
 import { eventually } from '../../support/eventually.ts';
 import { answer, openReceiver } from '../../support/receiver.ts';
 import { openEndpoint } from '../../support/webhook-parts.ts';

@@ -1,7 +1,7 @@
 // Webhooks that come back by themselves. Hours pass by moving what is stored of them, as no test waits for a night.
 import { expect, it } from 'vitest';
 import { changeOf } from '../../../services/webhooks/src/api/change.ts';
-import { openEndpoints } from '../../../services/webhooks/src/endpoints/store.ts';
+import { openEndpoints } from '../../../services/webhooks/src/endpoints/endpoint-store.ts';
 import { noCutoff } from '../../../services/webhooks/src/matching/cutoff.ts';
 import { openDisabledWebhooks } from '../../../services/webhooks/src/operating/disabled.ts';
 import { answer, openReceiver, idsOf } from '../../support/receiver.ts';

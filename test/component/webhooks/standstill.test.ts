@@ -4,7 +4,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
-import { openConnections } from '../../../services/webhooks/src/sending/connections.ts';
+import { openConnections } from '../../../services/webhooks/src/sending/receiver-connections.ts';
 import { openPoster } from '../../../services/webhooks/src/sending/post.ts';
 import { standStill } from '../../support/stand-still.ts';
 

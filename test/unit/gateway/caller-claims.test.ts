@@ -1,5 +1,9 @@
 import { expect, it } from 'vitest';
-import { TokenRefused, openCallerClaims, readCaller } from '../../../services/gateway/src/tokens/claims.ts';
+import {
+  TokenRefused,
+  openCallerClaims,
+  readCaller,
+} from '../../../services/gateway/src/tokens/token-claims.ts';
 
 const scope = 'integration:suppliers:read';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { claimReader, isClaimName } from '../../../services/gateway/src/tokens/claims.ts';
+import { claimReader, isClaimName } from '../../../services/gateway/src/tokens/token-claims.ts';
 
 const claims = {
   scope: 'a b',

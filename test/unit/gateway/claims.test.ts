@@ -4,7 +4,7 @@ import {
   checkTimes,
   openCallerClaims,
   readCaller,
-} from '../../../services/gateway/src/tokens/claims.ts';
+} from '../../../services/gateway/src/tokens/token-claims.ts';
 
 const nowMs = Date.parse('2026-03-31T12:00:00Z');
 const now = nowMs / 1_000;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ClientsRefused, parseClients } from '../../../services/gateway/src/clients/clients-file.ts';
 import { indexClients } from '../../../services/gateway/src/clients/credential-index.ts';
-import { TokenRefused } from '../../../services/gateway/src/tokens/claims.ts';
+import { TokenRefused } from '../../../services/gateway/src/tokens/token-claims.ts';
 import { hashOf, makeSecret } from '../../../services/gateway/src/clients/secret.ts';
 
 const scope = 'integration:suppliers:read integration:suppliers:write';

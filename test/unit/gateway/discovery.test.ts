@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { metadataAddresses } from '../../../services/gateway/src/tokens/discovery.ts';
+import { metadataAddresses } from '../../../services/gateway/src/tokens/issuer-discovery.ts';
 
 it.each([
   [

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Client } from '../../../services/gateway/src/clients/clients-file.ts';
-import { openFailures } from '../../../services/gateway/src/oauth/failures.ts';
+import { openFailures } from '../../../services/gateway/src/oauth/wrong-secrets.ts';
 
 // How many wrong secrets may come for a client within a minute.
 

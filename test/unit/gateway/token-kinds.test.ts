@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { TokenRefused, checkKind } from '../../../services/gateway/src/tokens/claims.ts';
+import { TokenRefused, checkKind } from '../../../services/gateway/src/tokens/token-claims.ts';
 
 type Claims = Record<string, unknown>;
 

@@ -5,7 +5,7 @@ import { openLog } from '@integration-sync/runtime/log';
 import { expect, it } from 'vitest';
 import { openArchive } from '../../../shared/runtime/src/bus/archive.ts';
 import type { Connection } from '../../../shared/runtime/src/bus/connection.ts';
-import { follow } from '../../../shared/runtime/src/bus/follow.ts';
+import { follow } from '../../../shared/runtime/src/bus/follow-stream.ts';
 
 const hourMs = 3_600_000;
 

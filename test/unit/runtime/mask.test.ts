@@ -3,7 +3,7 @@ import { readConfig } from '@integration-sync/runtime/config';
 import { GatewayConfig } from '@integration-sync/gateway/config';
 import { WebhooksConfig } from '@integration-sync/webhooks/config';
 import { expect, it } from 'vitest';
-import { maskSettings } from '../../../shared/runtime/src/config/mask.ts';
+import { maskSettings } from '../../../shared/runtime/src/config/mask-settings.ts';
 
 const key = `first:${Buffer.alloc(32, 7).toString('base64')}`;
 

@@ -2,7 +2,7 @@ import { CatalogConfig } from '@integration-sync/catalog/config';
 import { GatewayConfig } from '@integration-sync/gateway/config';
 import { natsOptionsOf, readConfig } from '@integration-sync/runtime/config';
 import { describe, expect, it } from 'vitest';
-import { maskSettings } from '../../../shared/runtime/src/config/mask.ts';
+import { maskSettings } from '../../../shared/runtime/src/config/mask-settings.ts';
 
 const seed = `SU${'A'.repeat(56)}`;
 const credentials =

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import type { Connection } from '../../../shared/runtime/src/bus/connection.ts';
 import { Disconnected } from '../../../shared/runtime/src/bus/connectivity.ts';
 import { streamConfig, type StreamSpec } from '../../../shared/runtime/src/bus/stream-config.ts';
-import { openStreams } from '../../../shared/runtime/src/bus/streams.ts';
+import { openStreams } from '../../../shared/runtime/src/bus/ensure-streams.ts';
 
 const spec: StreamSpec = {
   name: 'EVENTS',

@@ -1,7 +1,7 @@
 import { Batch, type DdsEntry } from '@integration-sync/contracts';
 import { describe, expect, it } from 'vitest';
 import { makeEvents, type Announcement } from '../../../shared/sync/src/announcing/announcement.ts';
-import { answerItems, answerOf, countItems } from '../../../shared/sync/src/items/answer.ts';
+import { answerItems, answerOf, countItems } from '../../../shared/sync/src/items/push-answer.ts';
 import { acceptItems, referencedIds } from '../../../shared/sync/src/items/accept.ts';
 import type { Kind } from '../../../shared/sync/src/kind.ts';
 import type { Verdict } from '../../../shared/sync/src/items/validate.ts';

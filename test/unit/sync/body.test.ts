@@ -1,6 +1,6 @@
 import { Batch, Failure, Supplier } from '@integration-sync/contracts';
 import { describe, expect, it } from 'vitest';
-import { readPush } from '../../../shared/sync/src/items/body.ts';
+import { readPush } from '../../../shared/sync/src/items/push-body.ts';
 import type { Kind } from '../../../shared/sync/src/kind.ts';
 
 const suppliers: Kind = {

@@ -1,7 +1,7 @@
 import { Batch, Product, Supplier } from '@integration-sync/contracts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fieldReader } from '../../../shared/sync/src/items/changes.ts';
+import { fieldReader } from '../../../shared/sync/src/items/field-changes.ts';
 import { foldItems, gatherRecords } from '../../../shared/sync/src/items/fold.ts';
 import type { Fields, Item, Kind } from '../../../shared/sync/src/kind.ts';
 

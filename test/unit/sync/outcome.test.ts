@@ -8,7 +8,7 @@ import {
   unpackOutcomes,
   untouched,
   type Trace,
-} from '../../../shared/sync/src/records/outcome.ts';
+} from '../../../shared/sync/src/records/push-outcome.ts';
 
 const fields = ['name', 'code', 'country', 'address'];
 

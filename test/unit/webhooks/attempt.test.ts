@@ -66,7 +66,7 @@ async function make({
   const reported: unknown[] = [];
   let storedSoon = 0;
   let lost = lostAnswers;
-  /** As the condition of an owner's update has it (endpoints/store.ts). */
+  /** As the condition of an owner's update has it (endpoints/endpoint-store.ts). */
   const store = (read: { version: number; epoch: number }, change: Partial<Endpoint>): boolean => {
     if (asked.length === 1) beforeStore?.(parts);
     const { stored } = parts;

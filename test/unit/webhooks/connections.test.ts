@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { openConnections } from '../../../services/webhooks/src/sending/connections.ts';
+import { openConnections } from '../../../services/webhooks/src/sending/receiver-connections.ts';
 
 const address = '93.184.216.34';
 const target = (host: string) => ({

@@ -1,7 +1,7 @@
 import { Failure, subjects } from '@integration-sync/contracts';
 import { openLog } from '@integration-sync/runtime/log';
 import { expect, it } from 'vitest';
-import { originOf } from '../../../services/webhooks/src/log/batch.ts';
+import { originOf } from '../../../services/webhooks/src/log/logged-batch.ts';
 import { openCutoff } from '../../../services/webhooks/src/matching/cutoff.ts';
 
 const log = openLog({ service: 'test', level: 'silent' });

@@ -4,7 +4,7 @@ import type { buildConnector } from 'undici';
 import { describe, expect, it, test } from 'vitest';
 import type { KnownEndpoint } from '../../../services/webhooks/src/endpoints/cache.ts';
 import { makeSecret, signingKeyOf } from '../../../services/webhooks/src/secrets/signing-secret.ts';
-import { openConnections } from '../../../services/webhooks/src/sending/connections.ts';
+import { openConnections } from '../../../services/webhooks/src/sending/receiver-connections.ts';
 import {
   openEgressGuard,
   openResolver,

@@ -1,6 +1,10 @@
 // What is kept of an answer that is no success.
 import { describe, expect, it } from 'vitest';
-import { openBodyStart, retryAfterMsOf, textOfBody } from '../../../services/webhooks/src/sending/outcome.ts';
+import {
+  openBodyStart,
+  retryAfterMsOf,
+  textOfBody,
+} from '../../../services/webhooks/src/sending/attempt-outcome.ts';
 
 const now = Date.parse('2026-03-31T09:00:00Z');
 

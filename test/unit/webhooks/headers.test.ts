@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it, test } from 'vitest';
-import { signedHeaders, userAgentOf } from '../../../services/webhooks/src/sending/headers.ts';
+import { signedHeaders, userAgentOf } from '../../../services/webhooks/src/sending/delivery-headers.ts';
 import {
   makeSecret,
   secretBytes,

@@ -5,8 +5,8 @@ import { expect, it } from 'vitest';
 import {
   type ActiveIntegration,
   Integrations,
-} from '../../../services/webhooks/src/delivering/integrations.ts';
-import { readBatch } from '../../../services/webhooks/src/log/batch.ts';
+} from '../../../services/webhooks/src/delivering/owned-integrations.ts';
+import { readBatch } from '../../../services/webhooks/src/log/logged-batch.ts';
 import { Windows } from '../../../services/webhooks/src/log/window.ts';
 import { OwnedPartitions } from '../../../services/webhooks/src/owning/ownership.ts';
 import { batchOf, openEndpoint } from '../../support/webhook-parts.ts';

@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import type { Subscriber } from '../../../services/webhooks/src/endpoints/endpoint.ts';
-import type { LoggedBatch, StreamEvent } from '../../../services/webhooks/src/log/batch.ts';
+import type { LoggedBatch, StreamEvent } from '../../../services/webhooks/src/log/logged-batch.ts';
 import { openMatch } from '../../../services/webhooks/src/matching/match.ts';
 
 const at = (second: number): string => new Date(1_000 * second).toISOString();

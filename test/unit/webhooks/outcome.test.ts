@@ -3,7 +3,7 @@ import {
   DeadlinePassed,
   outcomeOfAnswer,
   outcomeOfSilence,
-} from '../../../services/webhooks/src/sending/outcome.ts';
+} from '../../../services/webhooks/src/sending/attempt-outcome.ts';
 
 const withCode = (code: string): Error => Object.assign(new Error('driver words'), { code });
 

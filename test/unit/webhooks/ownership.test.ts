@@ -2,7 +2,7 @@
 import { openLog } from '@integration-sync/runtime/log';
 import { partitionsNumber } from '@integration-sync/contracts';
 import { afterEach, expect, it, vi } from 'vitest';
-import type { Claim } from '../../../services/webhooks/src/owning/claims.ts';
+import type { Claim } from '../../../services/webhooks/src/owning/partition-claims.ts';
 import { OwnedPartitions, Ownership } from '../../../services/webhooks/src/owning/ownership.ts';
 import { eventually } from '../../support/eventually.ts';
 import { pause } from '../../support/pause.ts';

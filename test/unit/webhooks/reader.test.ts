@@ -4,7 +4,7 @@ import { openLog } from '@integration-sync/runtime/log';
 import { packEventBatches } from '@integration-sync/contracts';
 import type { FollowedMessage, FollowOptions } from '@integration-sync/runtime/bus';
 import { expect, it } from 'vitest';
-import { LogReader, type ReadPartition } from '../../../services/webhooks/src/log/reader.ts';
+import { LogReader, type ReadPartition } from '../../../services/webhooks/src/log/log-reader.ts';
 
 const messageOf = (sequence: number, partition: number, body?: string): FollowedMessage => {
   const [message] = packEventBatches({

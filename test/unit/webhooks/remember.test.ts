@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { openConnections } from '../../../services/webhooks/src/sending/connections.ts';
+import { openConnections } from '../../../services/webhooks/src/sending/receiver-connections.ts';
 
 const target = (port: number) => ({
   origin: `http://127.0.0.1:${port}`,

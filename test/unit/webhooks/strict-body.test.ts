@@ -1,6 +1,6 @@
 import { RegisterWebhook, RotateSecret } from '@integration-sync/contracts';
 import { expect, it } from 'vitest';
-import { accept, bodyExaminer } from '../../../services/webhooks/src/api/body.ts';
+import { accept, bodyExaminer } from '../../../services/webhooks/src/api/request-body.ts';
 
 const asked = (body: string, handling?: string) => ({
   body: Buffer.from(body),

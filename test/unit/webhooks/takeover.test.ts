@@ -1,6 +1,6 @@
 // How a replica gives partitions back.
 import { expect, it } from 'vitest';
-import type { ActiveIntegration } from '../../../services/webhooks/src/delivering/integrations.ts';
+import type { ActiveIntegration } from '../../../services/webhooks/src/delivering/owned-integrations.ts';
 import { openTakeover } from '../../../services/webhooks/src/delivering/takeover.ts';
 import { batchOf, openEndpoint, queueOf } from '../../support/webhook-parts.ts';
 

@@ -1,4 +1,4 @@
-// Checks expectations when they are due, in every replica (store.ts says which replica does a check), and announces
+// Checks expectations when they are due, in every replica (expectation-store.ts says which replica does a check), and announces
 // `sync.overdue`.
 //
 //   an expectation, and what a check finds              then
@@ -20,7 +20,7 @@ import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import { derivedId, syncIdsFrom, type RecordServiceParts } from '@integration-sync/sync';
 import { dueAtOf, graceMs, nextCheckAt, see, type Seen } from './due.ts';
 import type { ReadPushes } from './read-pushes.ts';
-import type { Expectation, ExpectationStore, Found } from './store.ts';
+import type { Expectation, ExpectationStore, Found } from './expectation-store.ts';
 
 export interface ChecksOptions extends Pick<RecordServiceParts, 'log' | 'now' | 'onStage'> {
   bus: Pick<Bus, 'publishBatch' | 'connected'>;

@@ -4,7 +4,7 @@
 //   in time    a push that began by the due time, however long it took
 //   overdue    from the due time on, until the next push is answered
 import type { SyncRun } from '@integration-sync/contracts';
-import type { Expectation } from './store.ts';
+import type { Expectation } from './expectation-store.ts';
 
 const hourMs = 60 * 60 * 1_000;
 

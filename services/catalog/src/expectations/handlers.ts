@@ -9,10 +9,10 @@ import {
 } from '@integration-sync/contracts';
 import type { BusHandler, BusReply } from '@integration-sync/runtime/bus';
 import type { Clock } from '@integration-sync/sync';
-import { readBody } from './body.ts';
+import { readBody } from './expectations-body.ts';
 import { dueAtOf, nextCheckAt, see } from './due.ts';
 import { readFrom, type ReadPushes } from './read-pushes.ts';
-import type { Expectation, ExpectationStore } from './store.ts';
+import type { Expectation, ExpectationStore } from './expectation-store.ts';
 
 export interface HandlersOptions {
   expectations: Pick<ExpectationStore, 'of' | 'set' | 'end'>;

@@ -5,7 +5,7 @@ import type { RecordServiceParts, RunJournal } from '@integration-sync/sync';
 import { openChecks } from './checks.ts';
 import { getExpectations, setExpectations } from './handlers.ts';
 import { readPushesOf } from './read-pushes.ts';
-import { openExpectationStore } from './store.ts';
+import { openExpectationStore } from './expectation-store.ts';
 
 /** `journals` are those of catalog and of batches. */
 export async function openExpectations(parts: RecordServiceParts, journals: readonly RunJournal[]) {

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { limits, type SyncRun } from '@integration-sync/contracts';
 import type { RunJournal } from '@integration-sync/sync';
-import type { Expectation } from './store.ts';
+import type { Expectation } from './expectation-store.ts';
 
 /** Of the newest pushes, those whose sync ids sort before `before`, or all; newest first. */
 export type ReadPushes = (of: Sought, before: string | null) => Promise<Pushes>;

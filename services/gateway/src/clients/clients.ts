@@ -8,7 +8,7 @@ import type { Log } from '@integration-sync/runtime/log';
 import type { Metrics } from '@integration-sync/runtime/metrics';
 import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import { Counter } from 'prom-client';
-import { TokenRefused, type Caller } from '../tokens/claims.ts';
+import { TokenRefused, type Caller } from '../tokens/token-claims.ts';
 import { ClientsRefused, parseClients, readClientsFile, type Client } from './clients-file.ts';
 import { indexClients, type Credential, type Credentials } from './credential-index.ts';
 

@@ -12,7 +12,7 @@ import type { Clients } from '../clients/clients.ts';
 import type { Credential } from '../clients/credential-index.ts';
 import type { GatewayConfig } from '../config.ts';
 import { countHeader, rawQuery } from '../raw-request.ts';
-import { openFailures } from './failures.ts';
+import { openFailures } from './wrong-secrets.ts';
 import { isForm, readFormBody, readTokenRequest, type TokenRequest } from './token-request.ts';
 import { addressOf, metadataOf, metadataPath, openIssuing, tokenPath } from './issuer.ts';
 import { invalidClient, invalidRequest, OAuthRefusal, tooManyFailures } from './refusal.ts';

@@ -5,10 +5,10 @@ import { limits, routes } from '@integration-sync/contracts';
 import { deliveryExample, runExample, webhookExample } from '@integration-sync/contracts/examples';
 import { deliveryHeaders, describeDeliveries } from './deliveries.ts';
 import { gatewayPages, type GatewayPagesOptions } from './gateway-pages.ts';
-import { describeHeaders } from './headers.ts';
+import { describeHeaders } from './answer-headers.ts';
 import { reference, type JsonObject, type Operation } from './model.ts';
 import { describeRoute } from './operations.ts';
-import { describeRefusals } from './refusals.ts';
+import { describeRefusals } from './error-answers.ts';
 import { collectSchemas } from './schemas.ts';
 import { oauth2Scheme } from './token-endpoint.ts';
 

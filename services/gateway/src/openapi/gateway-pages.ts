@@ -1,7 +1,7 @@
 // The pages that the gateway answers itself, as data: for the OpenAPI document, and for 405. Only `/token` needs a token.
-import { rateHeaders } from './headers.ts';
+import { rateHeaders } from './answer-headers.ts';
 import { answerOf, contentOf, reference, type GatewayPage, type JsonObject } from './model.ts';
-import { refusalResponses, type RefusalName } from './refusals.ts';
+import { refusalResponses, type RefusalName } from './error-answers.ts';
 import { tokenPages } from './token-endpoint.ts';
 
 export interface GatewayPagesOptions {

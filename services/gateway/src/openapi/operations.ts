@@ -1,8 +1,8 @@
 // One row of the route table as an operation of the document.
 import { limits, scopesOf, type Route } from '@integration-sync/contracts';
-import { rateHeaders } from './headers.ts';
+import { rateHeaders } from './answer-headers.ts';
 import { answerOf, contentOf, reference, type JsonObject, type Operation } from './model.ts';
-import { refusalResponses, type RefusalName } from './refusals.ts';
+import { refusalResponses, type RefusalName } from './error-answers.ts';
 import type { SchemaCollection } from './schemas.ts';
 
 /** The scopes of which a token needs one, for a sentence. */

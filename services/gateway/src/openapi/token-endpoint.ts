@@ -9,7 +9,7 @@ import {
   type JsonObject,
   type Operation,
 } from './model.ts';
-import { refusalResponses } from './refusals.ts';
+import { refusalResponses } from './error-answers.ts';
 
 export const oauth2Scheme = (publicBasePath: string): JsonObject => ({
   type: 'oauth2',

@@ -19,7 +19,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { Failure, problemOf } from '@integration-sync/contracts';
 import type { Log } from '@integration-sync/runtime/log';
-import type { Connections, OpenRequest } from './connections.ts';
+import type { Connections, OpenRequest } from './client-connections.ts';
 import type { Exchange } from './exchange.ts';
 import { problemType } from '../problems.ts';
 import type { Standstill } from './standstill.ts';

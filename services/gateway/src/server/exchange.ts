@@ -9,7 +9,7 @@ import { readTraceparent, traceIdOf, type Span, type Tracing } from '@integratio
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { BodyReservation } from '../body/body-budgets.ts';
 import type { Reservation } from '../body/budget.ts';
-import type { Caller } from '../tokens/claims.ts';
+import type { Caller } from '../tokens/token-claims.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -13,7 +13,7 @@ import type { Tracing } from '@integration-sync/runtime/tracing';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { openClientErrors } from './client-errors.ts';
 import { openCompression } from '../body/compression.ts';
-import { watchConnections } from './connections.ts';
+import { watchConnections } from './client-connections.ts';
 import { closeExchange, Exchange } from './exchange.ts';
 import { lingering } from './lingering.ts';
 import { boundConnections, connectionsWithinFiles } from './open-files.ts';

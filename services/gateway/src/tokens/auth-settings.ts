@@ -7,8 +7,8 @@
 // API keys of clients (AUTH_CLIENTS_FILE) go beside any source, or alone.
 import { isHttpAddress } from '@integration-sync/runtime/config';
 import { Type, type Static, type TObject } from 'typebox';
-import { isClaimName, parseIntegrations } from './claims.ts';
-import { isIssuerAddress } from './discovery.ts';
+import { isClaimName, parseIntegrations } from './token-claims.ts';
+import { isIssuerAddress } from './issuer-discovery.ts';
 
 const secretBytesMin = 32;
 /** A public key is no secret: any caller that has the key could sign tokens. */

@@ -4,7 +4,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Failure, scopesOf, type Route } from '@integration-sync/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { TokenRefused, type Caller } from './claims.ts';
+import { TokenRefused, type Caller } from './token-claims.ts';
 import { countHeader } from '../raw-request.ts';
 import type { VerifyToken } from './tokens.ts';
 

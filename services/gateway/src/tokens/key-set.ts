@@ -16,15 +16,15 @@
 //
 // An RSA key that is too short is refused; the other keys of its set serve.
 //
-// If AUTH_JWKS_URL is not set, each fetch first finds the address by the issuer's name (discovery.ts), so that an
+// If AUTH_JWKS_URL is not set, each fetch first finds the address by the issuer's name (issuer-discovery.ts), so that an
 // issuer may move its keys. The old keys serve as well while the metadata are away.
 import { KeyObject } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
 import type { Log } from '@integration-sync/runtime/log';
 import { createRemoteJWKSet, customFetch, errors, type FetchImplementation } from 'jose';
-import { TokenRefused } from './claims.ts';
-import { findKeysAddress } from './discovery.ts';
+import { TokenRefused } from './token-claims.ts';
+import { findKeysAddress } from './issuer-discovery.ts';
 
 export const asymmetricAlgorithms = [
   'RS256',

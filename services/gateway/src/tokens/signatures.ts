@@ -4,7 +4,7 @@ import jwt from '@fastify/jwt';
 import { Failure } from '@integration-sync/contracts';
 import type { FastifyInstance } from 'fastify';
 import { signingOf, type AuthSettings } from './auth-settings.ts';
-import { TokenRefused } from './claims.ts';
+import { TokenRefused } from './token-claims.ts';
 import { asymmetricAlgorithms, type FindKey } from './key-set.ts';
 
 /** The header and the claims of a token with a good signature. */
@@ -45,7 +45,7 @@ function keysOf(config: AuthSettings, findKey: FindKey | undefined): Keys[] {
 }
 
 /**
- * claims.ts checks `nbf`, with a leeway. `requiredClaims` has the claims that the library checks only if present. tokens.ts
+ * token-claims.ts checks `nbf`, with a leeway. `requiredClaims` has the claims that the library checks only if present. tokens.ts
  * remembers verdicts, so that the library has no cache.
  */
 function rulesOf({ AUTH_ISSUER, AUTH_AUDIENCE }: AuthSettings, keys: Keys) {

@@ -1,8 +1,8 @@
-// Verifies access tokens: signatures.ts checks signature, issuer and audience of a token, and claims.ts the other claims.
+// Verifies access tokens: signatures.ts checks signature, issuer and audience of a token, and token-claims.ts the other claims.
 // This file remembers a good token for a minute at most.
 import type { FastifyInstance } from 'fastify';
 import type { AuthSettings } from './auth-settings.ts';
-import { checkKind, checkTimes, openCallerClaims, readCaller, type Caller } from './claims.ts';
+import { checkKind, checkTimes, openCallerClaims, readCaller, type Caller } from './token-claims.ts';
 import type { FindKey } from './key-set.ts';
 import { openSignatures, type Signed } from './signatures.ts';
 

@@ -5,7 +5,14 @@ import { readConfig } from '@integration-sync/runtime/config';
 import { defineCommand, exitCodes, Misuse } from '../command.ts';
 import { ClientConfig } from '../config.ts';
 import type { Output } from '../output.ts';
-import { addClient, readEnd, removeClient, removeSecret, rotateSecret, type Change } from './changes.ts';
+import {
+  addClient,
+  readEnd,
+  removeClient,
+  removeSecret,
+  rotateSecret,
+  type Change,
+} from './client-changes.ts';
 import { readFile, replaceFile } from './file.ts';
 
 const help = `Usage: ops client add ID --integration ACME [--scope "SCOPE …"] [--ends 365d] [--json]

@@ -5,7 +5,7 @@ import { catalogOperating } from '@integration-sync/catalog/operating';
 import type { Store } from '@integration-sync/runtime/store';
 import { defineCommand, exitCodes, Misuse, Refusal, type ExitCode } from '../command.ts';
 import { PurgeConfig } from '../config.ts';
-import { openOpsBus, openOpsStore, settle } from '../engines.ts';
+import { openOpsBus, openOpsStore, readSettings } from '../open-engines.ts';
 import { numberInWords, type Output } from '../output.ts';
 import { openHoldings, purge, requireStreams, type Holdings, type Purged } from './purge.ts';
 
@@ -45,9 +45,9 @@ export const purgeCommand = defineCommand({
     if (integration === undefined || more.length > 0) throw new Misuse('Name one integration.');
     if (!new RegExp(integrationPattern).test(integration))
       throw new Misuse(`${JSON.stringify(integration)} is no name of an integration: ${integrationPattern}`);
-    const settled = settle(PurgeConfig, call);
-    await using store = await openOpsStore(settled);
-    await using bus = await openOpsBus(settled);
+    const settings = readSettings(PurgeConfig, call);
+    await using store = await openOpsStore(settings);
+    await using bus = await openOpsBus(settings);
     await requireStreams(bus);
     const holdings = openHoldings(store, bus, integration);
 

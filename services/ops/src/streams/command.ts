@@ -4,7 +4,7 @@ import { readFillings, type Filling } from '@integration-sync/runtime/filling';
 import { expectedStreams, fillableOf } from '@integration-sync/webhooks/operating';
 import { defineCommand, exitCodes } from '../command.ts';
 import { StreamsConfig } from '../config.ts';
-import { openOpsBus, openQuietBus, settle, withinPatience } from '../engines.ts';
+import { openOpsBus, openQuietBus, readSettings, withinPatience } from '../open-engines.ts';
 import type { Output } from '../output.ts';
 import { consumerTable, findingsOf, streamTable, type Finding } from './findings.ts';
 
@@ -46,12 +46,12 @@ export const streamsCommand = defineCommand({
   },
   async run(call) {
     const { values, output } = call;
-    const settled = settle(StreamsConfig, call);
-    await using bus = await openOpsBus(settled);
-    const expected = expectedStreams(settled.config);
+    const settings = readSettings(StreamsConfig, call);
+    await using bus = await openOpsBus(settings);
+    const expected = expectedStreams(settings.config);
     const lookAhead = async (): Promise<Filling[]> => {
-      await using quiet = await openQuietBus(settled);
-      const { NATS_MONITOR_URL: monitorUrl } = settled.config;
+      await using quiet = await openQuietBus(settings);
+      const { NATS_MONITOR_URL: monitorUrl } = settings.config;
       return await readFillings({ bus: quiet, streams: fillableOf(expected), monitorUrl }).catch(() => []);
     };
     const look = async (): Promise<Looked> => {

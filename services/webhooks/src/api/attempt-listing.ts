@@ -22,8 +22,8 @@ import type { Log } from '@integration-sync/runtime/log';
 import { openSealer } from '@integration-sync/runtime/seal';
 import type { AttemptLog, LoggedAttempt, StoredAttempt } from '../delivering/attempt-log.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
-import type { Endpoints } from '../endpoints/store.ts';
-import { readBatch, type StreamEvent } from '../log/batch.ts';
+import type { Endpoints } from '../endpoints/endpoint-store.ts';
+import { readBatch, type StreamEvent } from '../log/logged-batch.ts';
 import { endpointIdOf, endpointOf, json } from './handlers.ts';
 
 /** An attempt is listed under the time when it began, but only once it has ended: at most this much later. */

@@ -2,9 +2,9 @@
 import type { ChangeWebhook } from '@integration-sync/contracts';
 import { earlierEventsMax, type Endpoint, type Recovery } from '../endpoints/endpoint.ts';
 import { enabled, firstTest } from '../endpoints/recovery.ts';
-import { disabling } from '../endpoints/store.ts';
+import { disabling } from '../endpoints/endpoint-store.ts';
 import type { Cutoff } from '../matching/cutoff.ts';
-import type { SettingsChange } from './settings.ts';
+import type { SettingsChange } from './webhook-settings.ts';
 
 /** Whether the change affects which events are delivered, so that it needs a cutoff. */
 export const dividesEvents = ({ events, active }: ChangeWebhook): boolean =>

@@ -14,7 +14,7 @@ import { randomUUID } from 'node:crypto';
 import { type DrillCheck, testKind } from '@integration-sync/contracts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import { makeSecret, signingKeyOf } from '../secrets/signing-secret.ts';
-import { type AttemptToSign, type Signable, signedHeaders } from '../sending/headers.ts';
+import { type AttemptToSign, type Signable, signedHeaders } from '../sending/delivery-headers.ts';
 
 type HeadersOf = (attempt: AttemptToSign) => string[];
 

@@ -11,7 +11,7 @@ import type { BusHandler } from '@integration-sync/runtime/bus';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import type { EndpointCache } from '../endpoints/cache.ts';
 import { type Endpoint, inFlightMaxOf } from '../endpoints/endpoint.ts';
-import type { Endpoints } from '../endpoints/store.ts';
+import type { Endpoints } from '../endpoints/endpoint-store.ts';
 import type { Attempted, Send } from '../sending/send.ts';
 import { type Check, checksOf } from './drill-checks.ts';
 import { endpointOf, json, refuseDisabled, runIfFree } from './handlers.ts';

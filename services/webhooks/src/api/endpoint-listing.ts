@@ -14,8 +14,8 @@ import {
 import { queryOf, type BusHandler } from '@integration-sync/runtime/bus';
 import { openSealer } from '@integration-sync/runtime/seal';
 import type { Endpoint } from '../endpoints/endpoint.ts';
-import type { Endpoints, Revisions } from '../endpoints/store.ts';
-import { invalidRequest } from './body.ts';
+import type { Endpoints, Revisions } from '../endpoints/endpoint-store.ts';
+import { invalidRequest } from './request-body.ts';
 import { showingOf } from './webhook-details.ts';
 
 interface Walk {

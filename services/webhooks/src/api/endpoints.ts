@@ -12,19 +12,19 @@ import {
 import { queryOf, type BusHandler } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { AttemptLog } from '../delivering/attempt-log.ts';
-import type { Changed } from '../delivering/broadcasts.ts';
+import type { Changed } from '../delivering/endpoint-changes.ts';
 import type { DisabledEvents } from '../endpoints/disabled-events.ts';
 import { type PreviousSecret, previousSecretsMax, servingSecrets } from '../endpoints/endpoint.ts';
-import type { Endpoints } from '../endpoints/store.ts';
+import type { Endpoints } from '../endpoints/endpoint-store.ts';
 import { noCutoff } from '../matching/cutoff.ts';
 import type { WebhookMetrics } from '../metrics.ts';
 import { makeSecret } from '../secrets/signing-secret.ts';
-import { accept, bodyExaminer } from './body.ts';
+import { accept, bodyExaminer } from './request-body.ts';
 import { changeOf, dividesEvents, droppedHeaders } from './change.ts';
 import { drilling, type DrillingOptions } from './drill.ts';
 import { absent, endpointIdOf, endpointOf, json } from './handlers.ts';
 import { registering, type RegisterOptions } from './register.ts';
-import { settingsOf, wrongIn } from './settings.ts';
+import { settingsOf, wrongIn } from './webhook-settings.ts';
 import { testing, type Test } from './test-delivery.ts';
 import { showingOf, webhookOf } from './webhook-details.ts';
 

@@ -4,7 +4,7 @@ import { Failure, requestHeaders } from '@integration-sync/contracts';
 import type { BusRequest } from '@integration-sync/runtime/bus';
 import type { Semaphore } from '@integration-sync/runtime/semaphore';
 import type { Endpoint } from '../endpoints/endpoint.ts';
-import type { Endpoints } from '../endpoints/store.ts';
+import type { Endpoints } from '../endpoints/endpoint-store.ts';
 
 export const json = (body: unknown) => ({ body: JSON.stringify(body) });
 

@@ -9,8 +9,8 @@ import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import { publishEvent } from '../endpoints/disabled-events.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import { nextTestAt } from '../endpoints/recovery.ts';
-import type { Endpoints } from '../endpoints/store.ts';
-import type { Changed } from '../delivering/broadcasts.ts';
+import type { Endpoints } from '../endpoints/endpoint-store.ts';
+import type { Changed } from '../delivering/endpoint-changes.ts';
 import type { Test } from './test-delivery.ts';
 import { type Candidates, meantFor, openResend } from './replay-candidates.ts';
 

@@ -13,14 +13,14 @@ import type { BusHandler, BusRequest } from '@integration-sync/runtime/bus';
 import { isFirst } from '@integration-sync/runtime/store';
 import { type Endpoint, newEndpoint } from '../endpoints/endpoint.ts';
 import { type Registration, registrationOf, type Registrations } from '../endpoints/registrations.ts';
-import type { Endpoints, Revisions } from '../endpoints/store.ts';
+import type { Endpoints, Revisions } from '../endpoints/endpoint-store.ts';
 import type { TakeCutoff } from '../matching/cutoff.ts';
 import { makeSecret } from '../secrets/signing-secret.ts';
 import type { Vault } from '../secrets/vault.ts';
 import type { EgressGuard } from '../sending/egress-guard.ts';
-import { accept, bodyExaminer } from './body.ts';
+import { accept, bodyExaminer } from './request-body.ts';
 import { json } from './handlers.ts';
-import { settingsOf, wrongIn } from './settings.ts';
+import { settingsOf, wrongIn } from './webhook-settings.ts';
 import { registeredWebhookOf } from './webhook-details.ts';
 
 export interface RegisterOptions {

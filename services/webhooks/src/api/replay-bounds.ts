@@ -13,10 +13,10 @@ import { eventBatchesStream, Failure, limits, partitionOf, storedReplays } from 
 import type { Bus, BusRequest } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Endpoint } from '../endpoints/endpoint.ts';
-import type { Endpoints, Revisions } from '../endpoints/store.ts';
-import { readBatch } from '../log/batch.ts';
+import type { Endpoints, Revisions } from '../endpoints/endpoint-store.ts';
+import { readBatch } from '../log/logged-batch.ts';
 import type { Offsets } from '../log/offsets.ts';
-import type { Claims } from '../owning/claims.ts';
+import type { Claims } from '../owning/partition-claims.ts';
 
 interface ReplayBoundsOptions {
   bus: Pick<Bus, 'readStream'>;

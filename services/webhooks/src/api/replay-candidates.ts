@@ -14,12 +14,12 @@ import {
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Endpoint, Missed } from '../endpoints/endpoint.ts';
-import type { Endpoints } from '../endpoints/store.ts';
-import { clockSkewMs, mayHold, readBatch, readStreamEvent, type StreamEvent } from '../log/batch.ts';
+import type { Endpoints } from '../endpoints/endpoint-store.ts';
+import { clockSkewMs, mayHold, readBatch, readStreamEvent, type StreamEvent } from '../log/logged-batch.ts';
 import { isBefore, isSame, type Offsets } from '../log/offsets.ts';
 import { createdAtOf, type LogStream } from '../log/stream.ts';
 import { isMeantFor, isMissed } from '../matching/match.ts';
-import type { Claims } from '../owning/claims.ts';
+import type { Claims } from '../owning/partition-claims.ts';
 
 /** Undefined for an event that is not to be sent. Generators yield this, so that a caller can check its deadline. */
 type Candidate = StreamEvent | undefined;

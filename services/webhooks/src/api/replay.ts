@@ -13,11 +13,11 @@ import {
 } from '@integration-sync/contracts';
 import type { Bus, BusHandler, BusRequest } from '@integration-sync/runtime/bus';
 import type { Endpoint } from '../endpoints/endpoint.ts';
-import type { Endpoints } from '../endpoints/store.ts';
-import type { StreamEvent } from '../log/batch.ts';
+import type { Endpoints } from '../endpoints/endpoint-store.ts';
+import type { StreamEvent } from '../log/logged-batch.ts';
 import type { TakeCutoff } from '../matching/cutoff.ts';
 import type { FindSent } from './attempt-listing.ts';
-import { accept, bodyExaminer, type Examined } from './body.ts';
+import { accept, bodyExaminer, type Examined } from './request-body.ts';
 import { endpointOf, json, refuseDisabled } from './handlers.ts';
 import type { ReplayBounds } from './replay-bounds.ts';
 import { type Candidates, meantFor, openResend } from './replay-candidates.ts';

@@ -7,8 +7,8 @@ import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import type { AttemptLog } from '../delivering/attempt-log.ts';
 import type { EndpointCache } from '../endpoints/cache.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
-import type { Endpoints } from '../endpoints/store.ts';
-import type { Signable } from '../sending/headers.ts';
+import type { Endpoints } from '../endpoints/endpoint-store.ts';
+import type { Signable } from '../sending/delivery-headers.ts';
 import type { Attempted, Send } from '../sending/send.ts';
 import { endpointOf, json, runIfFree } from './handlers.ts';
 

@@ -12,8 +12,8 @@ import { eventsStream, eventSubject } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import type { Endpoint } from '../endpoints/endpoint.ts';
-import type { Endpoints } from '../endpoints/store.ts';
-import { clockSkewMs, type LoggedBatch, readEvent } from '../log/batch.ts';
+import type { Endpoints } from '../endpoints/endpoint-store.ts';
+import { clockSkewMs, type LoggedBatch, readEvent } from '../log/logged-batch.ts';
 import { answersSubject, attemptsStream } from '../streams.ts';
 
 /** One answer, by the attempt that it belongs to. */

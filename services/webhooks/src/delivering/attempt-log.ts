@@ -7,7 +7,7 @@ import type { Log } from '@integration-sync/runtime/log';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import { openWatch } from '@integration-sync/runtime/watch';
 import type { Endpoint } from '../endpoints/endpoint.ts';
-import type { StreamEvent } from '../log/batch.ts';
+import type { StreamEvent } from '../log/logged-batch.ts';
 import type { LogPoint } from '../log/offsets.ts';
 import type { Attempted } from '../sending/send.ts';
 import { type Answered, type AnswersBus, inMessages, itemsPerMessage, openAnswers } from './answers.ts';

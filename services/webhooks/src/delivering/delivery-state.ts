@@ -18,14 +18,14 @@
 //
 // An attempt that was not sent, or was cut off, changes nothing: its event waits, and the attempt is not used up. *Now* means before
 // another attempt of the endpoint begins. A failure counts if no other was counted since its attempt began, and if the url is the same.
-// After a 429 or 503 with Retry-After, no attempt at the endpoint begins for that time (sending/outcome.ts has the cap).
+// After a 429 or 503 with Retry-After, no attempt at the endpoint begins for that time (sending/attempt-outcome.ts has the cap).
 //
 // So an endpoint that never answers is tried at 0, 1, 6, 36 s (first event), 36, 37, 42, 72 s (second)
 // and 72, 73 s (third). The tenth failure in a row disables the endpoint.
 import { attemptDelaysMs, limits } from '@integration-sync/contracts';
 import { isTrialOf, type Subscriber, type Trial } from '../endpoints/endpoint.ts';
 import { isSame } from '../log/offsets.ts';
-import type { Verdict } from '../sending/outcome.ts';
+import type { Verdict } from '../sending/attempt-outcome.ts';
 
 export interface DeliveryState {
   /** The version and the epoch of the endpoint that the owner has applied. */

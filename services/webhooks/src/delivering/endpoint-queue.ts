@@ -10,7 +10,7 @@
 // An open event is in flight, or waits for its next attempt. Events before the cursor that are not open are finished.
 import { attemptDelaysMs, limits } from '@integration-sync/contracts';
 import { inFlightMaxOf, isTrialOf, type Missed, openMaxOf, type Subscriber } from '../endpoints/endpoint.ts';
-import type { LoggedBatch, StreamEvent } from '../log/batch.ts';
+import type { LoggedBatch, StreamEvent } from '../log/logged-batch.ts';
 import {
   isBefore,
   isSame,
@@ -21,7 +21,7 @@ import {
 } from '../log/offsets.ts';
 import type { Window } from '../log/window.ts';
 import type { Match } from '../matching/match.ts';
-import type { Claim } from '../owning/claims.ts';
+import type { Claim } from '../owning/partition-claims.ts';
 import { delayAfter, type DeliveryState, stateOf } from './delivery-state.ts';
 
 export interface Delivery extends LogPoint {

@@ -16,10 +16,10 @@ import { openPeriodicCheck, type PeriodicCheck } from '@integration-sync/runtime
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import type { Offsets, StoredOffset } from '../log/offsets.ts';
 import type { LogStream } from '../log/stream.ts';
-import type { Claims, SavedFloor } from '../owning/claims.ts';
+import type { Claims, SavedFloor } from '../owning/partition-claims.ts';
 import type { OwnedPartitions } from '../owning/ownership.ts';
 import type { EndpointQueue } from './endpoint-queue.ts';
-import type { ActiveIntegration, ActiveIntegrations } from './integrations.ts';
+import type { ActiveIntegration, ActiveIntegrations } from './owned-integrations.ts';
 
 interface ProgressOptions {
   active: Pick<ActiveIntegrations, 'get'>;

@@ -7,7 +7,7 @@
 //                    the bound in flight; else 1, so that a thousand hanging endpoints leave room for the others
 import { openSemaphore, type Semaphore } from '@integration-sync/runtime/semaphore';
 import { inFlightMaxOf } from '../endpoints/endpoint.ts';
-import type { StreamEvent } from '../log/batch.ts';
+import type { StreamEvent } from '../log/logged-batch.ts';
 import type { Delivery, EndpointQueue } from './endpoint-queue.ts';
 
 interface SchedulerOptions {

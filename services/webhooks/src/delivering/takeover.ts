@@ -8,9 +8,9 @@
 //                    that is slower than 500 ms may get the event twice
 //   lost             cuts attempts in flight off, and forgets the partitions
 import { setTimeout as wait } from 'node:timers/promises';
-import type { LogReader } from '../log/reader.ts';
+import type { LogReader } from '../log/log-reader.ts';
 import type { OwnershipChanges } from '../owning/ownership.ts';
-import type { ActiveIntegration, Integrations } from './integrations.ts';
+import type { ActiveIntegration, Integrations } from './owned-integrations.ts';
 import type { Progress } from './progress.ts';
 
 const pollMs = 10;

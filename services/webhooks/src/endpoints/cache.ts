@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache';
 import { type SigningKey, signingKeyOf } from '../secrets/signing-secret.ts';
 import type { Vault } from '../secrets/vault.ts';
 import { type Endpoint, headersSealedFor, servingSecrets } from './endpoint.ts';
-import type { Endpoints } from './store.ts';
+import type { Endpoints } from './endpoint-store.ts';
 
 export interface KnownEndpoint {
   readonly endpoint: Endpoint;

@@ -8,7 +8,7 @@ import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import type { Announcement, Endpoint } from './endpoint.ts';
-import type { Endpoints, Revisions } from './store.ts';
+import type { Endpoints, Revisions } from './endpoint-store.ts';
 
 export type DisabledEvents = ReturnType<typeof openDisabledEvents>;
 

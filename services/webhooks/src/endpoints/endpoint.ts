@@ -7,7 +7,7 @@
 //   the owner of the partition        `failures`, `open`, `trials`, `missed`, `version` and `epoch` as the owner applied
 //                                     `term`; its disablings                             them, and no later `term`
 //
-// Each change is one update (store.ts). A change of configuration raises `version`, a disabling raises `epoch` too. What the owner counts
+// Each change is one update (endpoint-store.ts). A change of configuration raises `version`, a disabling raises `epoch` too. What the owner counts
 // raises nothing: no caller's decision depends on it. How deliveries stand changes as delivering/delivery-state.ts says.
 import { type EventKind, limits } from '@integration-sync/contracts';
 import type { Offset, OpenEvent } from '../log/offsets.ts';

@@ -7,7 +7,7 @@ import type { Log } from '@integration-sync/runtime/log';
 import type { Store } from '@integration-sync/runtime/store';
 import { findRestore, type NewestMessage } from '../log/restores.ts';
 import { streamsCollection } from '../log/known-restores.ts';
-import type { Endpoints, Revisions } from './store.ts';
+import type { Endpoints, Revisions } from './endpoint-store.ts';
 
 interface KnownStream {
   _id: string;

@@ -21,7 +21,7 @@ import { gaugesOf } from '@integration-sync/runtime/metrics';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import { Counter, type Registry } from 'prom-client';
 import type { LogStream } from '../log/stream.ts';
-import { bytesOf } from './batch.ts';
+import { bytesOf } from './feed-batch.ts';
 import { type Page, readPage } from './page.ts';
 import { beginningOf, openPlaces, type Place, type Places } from './place.ts';
 import { openTails, type Tail, watchLostWakes } from './tail.ts';

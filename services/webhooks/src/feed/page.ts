@@ -2,10 +2,10 @@
 // event that was read, shown or not, so that a filter passes over each event once.
 import { limits } from '@integration-sync/contracts';
 import { chunkItems, nextTurn } from '@integration-sync/runtime/pace';
-import { readEvent } from '../log/batch.ts';
+import { readEvent } from '../log/logged-batch.ts';
 import type { LogPoint } from '../log/offsets.ts';
 import type { Window } from '../log/window.ts';
-import { bytesOf, type FeedBatch, type FeedEvent } from './batch.ts';
+import { bytesOf, type FeedBatch, type FeedEvent } from './feed-batch.ts';
 
 export interface PageAsked {
   from: LogPoint;

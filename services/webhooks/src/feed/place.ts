@@ -17,7 +17,7 @@ import { eventBatchesNoun, eventBatchesStream, Failure, storedBatches } from '@i
 import type { Bus } from '@integration-sync/runtime/bus';
 import { openSealer } from '@integration-sync/runtime/seal';
 import type { LogPoint } from '../log/offsets.ts';
-import { clockSkewMs } from '../log/batch.ts';
+import { clockSkewMs } from '../log/logged-batch.ts';
 import type { NewestMessage } from '../log/restores.ts';
 import { logIdOf, type LogStream, type LogStreamFacts } from '../log/stream.ts';
 import { parseKeys } from '../secrets/vault.ts';

@@ -8,7 +8,7 @@
 import type { Bus, StoredMessage } from '@integration-sync/runtime/bus';
 import { eventBatchesStream, storedBatches } from '@integration-sync/contracts';
 import { LRUCache } from 'lru-cache';
-import type { LoggedBatch } from './batch.ts';
+import type { LoggedBatch } from './logged-batch.ts';
 
 /** The fields of an event batch that a window needs. */
 interface WindowBatch {

@@ -16,7 +16,7 @@ import type { Bus, BusRequest } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import { Check } from 'typebox/value';
 import { disabledEventId } from '../endpoints/disabled-events.ts';
-import type { Endpoints } from '../endpoints/store.ts';
+import type { Endpoints } from '../endpoints/endpoint-store.ts';
 import type { StreamReset } from '../endpoints/stream-reset.ts';
 
 export interface Cutoff {

@@ -10,7 +10,7 @@
 // Most endpoints of an integration subscribe to one of a few sets of kinds of events, and have no cutoff in the event
 // batch. Endpoints with the same set share the match of the batch.
 import type { EarlierEvents, Endpoint, Subscriber } from '../endpoints/endpoint.ts';
-import type { EventFacts, LoggedBatch, StreamEvent } from '../log/batch.ts';
+import type { EventFacts, LoggedBatch, StreamEvent } from '../log/logged-batch.ts';
 
 type MatchedBatch = Pick<LoggedBatch, 'endpointId' | 'events'>;
 

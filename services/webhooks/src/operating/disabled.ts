@@ -2,7 +2,7 @@
 // endpoint; running replicas do the steps (api/recoveries.ts).
 import type { Collection, Filter, Store } from '@integration-sync/runtime/store';
 import type { Endpoint, Recovery } from '../endpoints/endpoint.ts';
-import { endpointsCollection } from '../endpoints/store.ts';
+import { endpointsCollection } from '../endpoints/endpoint-store.ts';
 
 export type DisabledWebhook = Pick<Endpoint, '_id' | 'integration' | 'disabledAt' | 'failures' | 'epoch'>;
 

@@ -6,7 +6,7 @@ import { documentHolding, type Holding } from '@integration-sync/runtime/holding
 import type { Store } from '@integration-sync/runtime/store';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import { registrationsCollection } from '../endpoints/registrations.ts';
-import { endpointsCollection, revisionsCollection } from '../endpoints/store.ts';
+import { endpointsCollection, revisionsCollection } from '../endpoints/endpoint-store.ts';
 import { offsetsCollection } from '../log/offsets.ts';
 import { answersSubject, attemptsStream, attemptsSubject } from '../streams.ts';
 

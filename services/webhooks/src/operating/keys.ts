@@ -5,7 +5,7 @@ import type { Bus } from '@integration-sync/runtime/bus';
 import { ConfigError } from '@integration-sync/runtime/config';
 import type { Filter, Store } from '@integration-sync/runtime/store';
 import { type Endpoint, headersSealedFor, servingSecrets } from '../endpoints/endpoint.ts';
-import { endpointsCollection } from '../endpoints/store.ts';
+import { endpointsCollection } from '../endpoints/endpoint-store.ts';
 import { keyIdOf, UnknownKey, type Vault } from '../secrets/vault.ts';
 
 /** The ids and fingerprints of one replica's keys; the key that seals comes first. */

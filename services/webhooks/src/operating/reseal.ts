@@ -6,7 +6,7 @@
 // An expired previous secret that no key opens is dropped.
 import { isFound, type Collection, type Store } from '@integration-sync/runtime/store';
 import { headersSealedFor, type Endpoint, type PreviousSecret } from '../endpoints/endpoint.ts';
-import { endpointsCollection } from '../endpoints/store.ts';
+import { endpointsCollection } from '../endpoints/endpoint-store.ts';
 import { keyIdOf, type Vault } from '../secrets/vault.ts';
 import { ofSecrets, sealedWith, secretsOf } from './keys.ts';
 

@@ -1,7 +1,7 @@
 // For `ops integrations`: how many webhooks of each integration are disabled or behind.
 import type { Store } from '@integration-sync/runtime/store';
 import type { Endpoint } from '../endpoints/endpoint.ts';
-import { endpointsCollection } from '../endpoints/store.ts';
+import { endpointsCollection } from '../endpoints/endpoint-store.ts';
 import { offsetsCollection, type StoredOffset } from '../log/offsets.ts';
 
 export interface WebhookStates {

@@ -13,9 +13,9 @@ import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import { openPeriodicCheck, type PeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import type { Offsets, OffsetsByIntegration } from '../log/offsets.ts';
-import type { ReadPartition } from '../log/reader.ts';
+import type { ReadPartition } from '../log/log-reader.ts';
 import type { LogStream } from '../log/stream.ts';
-import type { Claim, Claims } from './claims.ts';
+import type { Claim, Claims } from './partition-claims.ts';
 import type { Replicas } from './replicas.ts';
 
 export interface OwnedPartition extends Claim, ReadPartition {}
@@ -197,7 +197,7 @@ const numbersOf = (claims: readonly Claim[]): number[] => claims.map(({ partitio
 /**
  * The replica to which each partition is assigned; empty without replicas. Replicas that hear the same replicas compute the same
  * assignment. No replica gets more than its share, and few partitions move when a replica starts or ends. While two replicas
- * compute different assignments, the claims decide (claims.ts).
+ * compute different assignments, the claims decide (partition-claims.ts).
  */
 export function assign(replicas: readonly string[], number = partitionsNumber): string[] {
   const shareMax = Math.ceil(number / replicas.length);

@@ -1,4 +1,4 @@
-// Makes and reads signing secrets. vault.ts seals them for MongoDB; sending/headers.ts signs with them.
+// Makes and reads signing secrets. vault.ts seals them for MongoDB; sending/delivery-headers.ts signs with them.
 import { createSecretKey, randomBytes } from 'node:crypto';
 
 const prefix = 'whsec_';

@@ -2,7 +2,7 @@
 // extensions and trailers, which a receiver can send without end. A read may bring a single byte, so the number of reads is
 // bounded as well.
 import type { Socket } from 'node:net';
-import { AnswerTooLong } from './outcome.ts';
+import { AnswerTooLong } from './attempt-outcome.ts';
 
 const answerBytesMax = 256 * 1024;
 /** Reads of an ordinary answer have more than 256 bytes on average. */

@@ -12,7 +12,7 @@
 import { openWatch } from '@integration-sync/runtime/watch';
 import type { Dispatcher } from 'undici';
 import { refuseInformational } from './answer-bounds.ts';
-import type { Connections } from './connections.ts';
+import type { Connections } from './receiver-connections.ts';
 import {
   type BodyStart,
   ConnectingTooLong,
@@ -25,7 +25,7 @@ import {
   outcomeOfSilence,
   retryAfterMsOf,
   textOfBody,
-} from './outcome.ts';
+} from './attempt-outcome.ts';
 
 export interface Post {
   dispatcher: Dispatcher;

@@ -6,10 +6,10 @@ import { limits, requestHeaders } from '@integration-sync/contracts';
 import { type Span, type SpanStart, traceIdOf, type Tracing } from '@integration-sync/runtime/tracing';
 import type { KnownEndpoint } from '../endpoints/cache.ts';
 import type { SigningKey } from '../secrets/signing-secret.ts';
-import type { Connections } from './connections.ts';
+import type { Connections } from './receiver-connections.ts';
 import type { CheckedTarget, EgressGuard } from './egress-guard.ts';
-import { type AttemptToSign, type Signable, signedHeaders } from './headers.ts';
-import { faultOfOurs, type Outcome, outcomeOfSilence } from './outcome.ts';
+import { type AttemptToSign, type Signable, signedHeaders } from './delivery-headers.ts';
+import { faultOfOurs, type Outcome, outcomeOfSilence } from './attempt-outcome.ts';
 import type { Post, Poster } from './post.ts';
 
 export interface Attempted extends Outcome {

@@ -3,19 +3,19 @@
 import { openArchive } from './archive.ts';
 import { openBroadcasts } from './broadcasts.ts';
 import { openConnection, type ConnectionOptions } from './connection.ts';
-import { follow, type FollowOptions } from './follow.ts';
+import { follow, type FollowOptions } from './follow-stream.ts';
 import { readLevels } from './levels.ts';
 import { patiently } from './patience.ts';
 import { openPublisher } from './publish.ts';
 import { sendRequest, type RequestOptions } from './request.ts';
 import { serve, type ObserveRequest, type ServiceOptions } from './serve.ts';
-import { openStreams } from './streams.ts';
+import { openStreams } from './ensure-streams.ts';
 
 export type { BusHandler, BusReply, BusRequest } from './answer.ts';
 export type { ReadOptions, StoredMessage, StreamFacts } from './archive.ts';
 export type { Broadcast } from './broadcasts.ts';
 export type { Forbidden } from './connection.ts';
-export type { FollowOptions, Reading } from './follow.ts';
+export type { FollowOptions, Reading } from './follow-stream.ts';
 export type { Level, Levels } from './levels.ts';
 export type { InspectedConsumer, InspectedFacts, InspectedStream } from './inspect.ts';
 export { queryOf, type FollowedMessage, type Headers } from './message.ts';
@@ -26,7 +26,7 @@ export { largeRequests } from './serve.ts';
 export type { ObserveRequest, ServiceOptions } from './serve.ts';
 export type { Wait } from './waits.ts';
 export type { StreamStanding } from './stream-watch.ts';
-export type { FoundConsumer } from './streams.ts';
+export type { FoundConsumer } from './ensure-streams.ts';
 export type { ConsumerBegin, ConsumerSpec, StreamSpec } from './stream-config.ts';
 
 export interface BusOptions extends ConnectionOptions {

@@ -1,9 +1,9 @@
-// Compares the streams and consumers of nats-server with the streams that this release expects. streams.ts changes them.
+// Compares the streams and consumers of nats-server with the streams that this release expects. ensure-streams.ts changes them.
 import { Failure } from '@integration-sync/contracts';
 import { JetStreamApiError, type ConsumerInfo, type StreamInfo } from '@nats-io/jetstream';
 import type { Connection } from './connection.ts';
 import { amount, quantityIn } from './quantities.ts';
-import { codes, isForbidden, unlessRefused } from './refusals.ts';
+import { codes, isForbidden, unlessRefused } from './nats-refusals.ts';
 import { copiedStreams, strangenessOf } from './strangers.ts';
 import { compareForeign, compareStream, type StreamComparison, type StreamSpec } from './stream-config.ts';
 

@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { retry } from '../retry.ts';
 import type { Connection } from './connection.ts';
-import { needsAbsentServer, refused } from './refusals.ts';
+import { needsAbsentServer, refused } from './nats-refusals.ts';
 
 const retryMs = 500;
 const waitingLineMs = 5_000;

@@ -6,7 +6,7 @@ import type { ApiError, PubAck } from '@nats-io/jetstream';
 import { nextChunkItems, nextTurn } from '../pace.ts';
 import type { Connection } from './connection.ts';
 import { publishFrames, RawHeaders } from './nats-client/frames.ts';
-import { mendingOf } from './refusals.ts';
+import { mendingOf } from './nats-refusals.ts';
 
 export interface OutgoingMessage {
   subject: string;

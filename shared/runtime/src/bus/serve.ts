@@ -16,7 +16,7 @@ import { openSemaphore, type Semaphore, type SemaphoreOptions } from '../semapho
 import { answer, type BusHandler, type RequestInHand } from './answer.ts';
 import { callerOf, isQuestion } from './caller.ts';
 import type { Connection } from './connection.ts';
-import { announceService, type Identity } from './discovery.ts';
+import { announceService, type Identity } from './micro-protocol.ts';
 import { signEveryMs } from './inbox.ts';
 import { patiently } from './patience.ts';
 import { openWaits, tellInHand, type Waits } from './waits.ts';

@@ -1,5 +1,5 @@
 // The configuration that this release wants for streams and consumers, as nats-server takes it, and its comparison with the
-// configuration that a stream has. streams.ts changes a stream where they differ. Pure.
+// configuration that a stream has. ensure-streams.ts changes a stream where they differ. Pure.
 //
 //   a setting of the stream        the release wants         the stream is compared with
 //   ─────────────────────────────  ────────────────────────  ─────────────────────────────────────────────

@@ -5,7 +5,7 @@ import { openPeriodicCheck } from '../periodic-check.ts';
 import type { Connection } from './connection.ts';
 import { describeStream, type FoundStream } from './inspect.ts';
 import { quantityInWords } from './quantities.ts';
-import { codes, isRefusedWith, mendingOf, type Refusal } from './refusals.ts';
+import { codes, isRefusedWith, mendingOf, type Refusal } from './nats-refusals.ts';
 import type { StreamSpec } from './stream-config.ts';
 import { strangenessOf } from './strangers.ts';
 

@@ -13,10 +13,10 @@ import { readFiles } from './files.ts';
 export { isHttpAddress, parseNatsServers, type NatsServers } from './addresses.ts';
 export { fileReasons } from './files.ts';
 export { listSettings, type Environment, type Setting } from './explain.ts';
-export { maskSettings } from './mask.ts';
+export { maskSettings } from './mask-settings.ts';
 export { nearNames } from './near-names.ts';
 export { natsOptionsOf, natsSettings, type NatsLogin, type NatsOptions, type NatsTls } from './nats.ts';
-export { baseSettings, storeSettings } from './settings.ts';
+export { baseSettings, storeSettings } from './shared-settings.ts';
 export { tracingSettings, type TracingConfig } from './tracing.ts';
 
 /** The problems with the settings, a line each, for the person who starts the process. */

@@ -7,7 +7,7 @@ import { ConfigError } from '../config/index.ts';
 import { redactUrl, type Log } from '../log.ts';
 import type { Tracing } from '../tracing/index.ts';
 import { checkAddress, optionsIn, overriddenIn } from './address.ts';
-import { isStoreAway } from './errors.ts';
+import { isStoreAway } from './database-errors.ts';
 import { guarded, openOperate } from './guard.ts';
 import { watchHeartbeats } from './mongodb-driver/heartbeats.ts';
 import { openIndexBuilds } from './indexes.ts';
@@ -22,7 +22,7 @@ export {
   storeFailure,
   withStoreFailures,
   type StoreErrorKind,
-} from './errors.ts';
+} from './database-errors.ts';
 export type { NamedIndex } from './indexes.ts';
 export { openStoreProof, type StoreProof } from './proof.ts';
 export { readInChunks, writeInChunks } from './chunks.ts';

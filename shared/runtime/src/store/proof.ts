@@ -3,7 +3,7 @@ import { Failure } from '@integration-sync/contracts';
 import type { Collection, Document } from 'mongodb';
 import type { Log } from '../log.ts';
 import { openPeriodicCheck } from '../periodic-check.ts';
-import { sortStoreError } from './errors.ts';
+import { sortStoreError } from './database-errors.ts';
 
 interface Proven {
   collection: <T extends Document>(name: string) => Collection<T>;

@@ -10,7 +10,7 @@
 // A successful operation counts as an answer too.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Log } from '../log.ts';
-import { DatabaseAway, openOperations, type OperationsOptions } from './mongodb-driver/operations.ts';
+import { DatabaseAway, openOperations, type OperationsOptions } from './mongodb-driver/running-operations.ts';
 
 export type Watchdog = ReturnType<typeof startWatchdog>;
 

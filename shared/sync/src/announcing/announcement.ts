@@ -9,10 +9,10 @@ import {
   type EventKind,
 } from '@integration-sync/contracts';
 import type { Action } from '../action.ts';
-import type { Counts } from '../items/answer.ts';
+import type { Counts } from '../items/push-answer.ts';
 import { eventId } from '../ids.ts';
 import type { WrittenDraft } from '../records/drafts.ts';
-import type { Outcome } from '../records/outcome.ts';
+import type { Outcome } from '../records/push-outcome.ts';
 
 export interface Announcement {
   syncId: string;

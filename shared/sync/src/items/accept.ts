@@ -1,7 +1,7 @@
 // Splits the items of a push into accepted and rejected items: an accepted item is valid, and the record that it refers to exists.
-import { own } from './body.ts';
+import { own } from './push-body.ts';
 import type { AcceptedItem } from './fold.ts';
-import type { Reason, Rejected } from './answer.ts';
+import type { Reason, Rejected } from './push-answer.ts';
 import type { Item, Reference } from '../kind.ts';
 import type { Verdict } from './validate.ts';
 

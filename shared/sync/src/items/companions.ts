@@ -1,7 +1,7 @@
-// Refuses items with a field that means nothing without another field (`companions` of a kind). Clearing both: changes.ts. Pure.
+// Refuses items with a field that means nothing without another field (`companions` of a kind). Clearing both: field-changes.ts. Pure.
 import { quote } from '@integration-sync/contracts';
 import type { Item, Kind } from '../kind.ts';
-import type { Reason } from './answer.ts';
+import type { Reason } from './push-answer.ts';
 
 const isGiven = (value: unknown): value is string => typeof value === 'string' && value !== '';
 

@@ -1,6 +1,6 @@
 // Groups the items of a push by record, and applies the items of a record in the order of the array. Items with the same externalId
-// belong to one record. What one item changes (absent fields, null): changes.ts.
-import { isSame, withChanges, type Changes, type FieldReader } from './changes.ts';
+// belong to one record. What one item changes (absent fields, null): field-changes.ts.
+import { isSame, withChanges, type Changes, type FieldReader } from './field-changes.ts';
 import type { FieldValue, Fields, Item } from '../kind.ts';
 
 export interface PushedRecord {

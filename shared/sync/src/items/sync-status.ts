@@ -9,7 +9,7 @@
 // A record that stays is `unchanged` in the answer, and has no event (records/sort-records.ts). Erasing also removes the externalId
 // (record-writes.ts), and what failed pushes said of the record (pushing/carry-out.ts). Pure.
 import type { Action } from '../action.ts';
-import { fieldReader, type Changes, type FieldReader } from './changes.ts';
+import { fieldReader, type Changes, type FieldReader } from './field-changes.ts';
 import type { Fields, Kind } from '../kind.ts';
 
 /** Absent in a synced record. Events list this name among the changed fields. */

@@ -1,8 +1,8 @@
 // Unknown fields of items, which are ignored unless the caller asks for strict handling. Pure.
 import { pointerPart, unknownAmong, unknownName } from '@integration-sync/contracts';
 import type { Item, Kind } from '../kind.ts';
-import type { Reason } from './answer.ts';
-import { isObject } from './body.ts';
+import type { Reason } from './push-answer.ts';
+import { isObject } from './push-body.ts';
 
 const knownFields = ({ schema }: Kind): ReadonlySet<string> => new Set(Object.keys(schema.properties));
 

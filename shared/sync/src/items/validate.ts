@@ -4,7 +4,7 @@ import { formats, hints, quote } from '@integration-sync/contracts';
 import { ownSchemas } from '@integration-sync/runtime/schemas';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { TObject, TSchema } from 'typebox';
-import { isObject, own } from './body.ts';
+import { isObject, own } from './push-body.ts';
 import type { Item } from '../kind.ts';
 
 export interface Verdict {

@@ -2,7 +2,7 @@
 import type { EntityType, RunError } from '@integration-sync/contracts';
 import type { Collection } from '@integration-sync/runtime/store';
 import type { StatusChange } from '../action.ts';
-import type { Counts } from '../items/answer.ts';
+import type { Counts } from '../items/push-answer.ts';
 import type { Draft, DraftKey } from '../kind.ts';
 
 export interface Entry extends Counts {
@@ -31,7 +31,7 @@ export interface Entry extends Counts {
   evidence?: Evidence;
   /** Drafts that the push wrote and another push overwrote before this one was announced. */
   drafts?: KeptDrafts;
-  /** What the push did to each of its records (records/outcome.ts); `fields` names the bits of changed fields. */
+  /** What the push did to each of its records (records/push-outcome.ts); `fields` names the bits of changed fields. */
   outcomes?: Uint8Array;
   fields?: readonly string[];
   /** The records that the push's own process counted in the watermarks before it noticed that it had lost the entry. */

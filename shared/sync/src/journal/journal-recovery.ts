@@ -31,14 +31,14 @@ export function openRecoveryJournal(entries: Entries, tombstones: Collection<Tom
     leftBehindAmong: (syncIds: readonly string[], at: Date) =>
       entries.find<LeftBehind>({ _id: { $in: [...syncIds] }, due: { $lte: at } }, onlyDue).toArray(),
     /** Takes the entry over, unless another replica has done so. */
-    async claim({ _id, due }: LeftBehind, owner: string, at: Date): Promise<Entry | undefined> {
-      const claimed = await entries.findOneAndUpdate(
+    async takeOver({ _id, due }: LeftBehind, owner: string, at: Date): Promise<Entry | undefined> {
+      const taken = await entries.findOneAndUpdate(
         { _id, due },
         { $set: { owner, due: dueAfter(at) } },
         { returnDocument: 'after', promoteBuffers: true },
       );
-      if (claimed === null) return undefined;
-      return { ...claimed, integration: claimed.hiddenFrom ?? claimed.integration };
+      if (taken === null) return undefined;
+      return { ...taken, integration: taken.hiddenFrom ?? taken.integration };
     },
     /** Makes an entry that could not be settled due again soon, unless another replica has taken the entry over. */
     async postpone({ _id, owner, startedAt }: Entry, at: Date): Promise<void> {

@@ -26,7 +26,7 @@ import {
   type Narrowing,
   type SincePlan,
   type TimeAsked,
-} from './narrowing.ts';
+} from './listing-filters.ts';
 
 export type Projection = Readonly<Record<string, 1>>;
 
@@ -79,7 +79,7 @@ export function openFindPage(documents: Collection<ListedDocument>) {
         : choosePlan(total, watermark.total, skip + wanted, created);
     if (matching !== undefined && plan === 'by-time' && isWorthListing(total, query)) {
       const { orders } = await listOrders(query, matching);
-      const rest = orders.slice(asked.after === undefined ? skip : placeAfter(orders, asked.after));
+      const rest = orders.slice(asked.after === undefined ? skip : indexAfter(orders, asked.after));
       return { found: readOrders<Document>(documents, query, matching, rest, batchSize), ...counted };
     }
     const cursor = documents
@@ -275,7 +275,7 @@ const inOrderOf = ({ status }: Narrowing) => (status === undefined ? orderIndex.
 const endKey = (query: PageQuery, page: number): string => `${filterKey(query)} ${query.asked.limit} ${page}`;
 
 /** How many of the sorted orders are equal to this order or before it. */
-function placeAfter(orders: readonly string[], after: string): number {
+function indexAfter(orders: readonly string[], after: string): number {
   let [low, high] = [0, orders.length];
   while (low < high) {
     const middle = (low + high) >>> 1;

@@ -1,6 +1,6 @@
 // Reads the query of a listing, and makes the link to its next page. Pure.
-// How `page` and `limit` are read and clamped, and what may stand beside a cursor: contracts/listings.ts. The format of times:
-// contracts/time.ts. `since` and `changedSince` are exclusive, `until` is inclusive (narrowing.ts).
+// How `page` and `limit` are read and clamped, and what may stand beside a cursor: contracts/listing-query.ts. The format of times:
+// contracts/time.ts. `since` and `changedSince` are exclusive, `until` is inclusive (listing-filters.ts).
 import {
   basePath,
   checkBesideCursor,

@@ -14,7 +14,7 @@ import {
   type CursorSeal,
   type PageAsked,
 } from './listing-request.ts';
-import type { ListedDocument, Narrowing, NarrowingRule, TimeAsked } from './narrowing.ts';
+import type { ListedDocument, Narrowing, NarrowingRule, TimeAsked } from './listing-filters.ts';
 
 /** How a document is shown: the fields to read, and the entity that is made from them. */
 interface Showing<Document> {

@@ -4,7 +4,7 @@ import type { KindEngine } from '../engine.ts';
 import { internalIdOf, syncIdOf } from '../ids.ts';
 import { fieldNames, type Fields } from '../kind.ts';
 import type { ListingRule } from './listing.ts';
-import { draftNarrowing, recordNarrowing } from './narrowing.ts';
+import { draftNarrowing, recordNarrowing } from './listing-filters.ts';
 import type { DraftDocument } from '../records/drafts.ts';
 import type { RecordDocument } from '../records/record-document.ts';
 import { statusField, statusOf } from '../items/sync-status.ts';

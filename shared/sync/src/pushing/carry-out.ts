@@ -4,13 +4,13 @@
 import { requestHeaders } from '@integration-sync/contracts';
 import type { BusRequest } from '@integration-sync/runtime/bus';
 import type { Action } from '../action.ts';
-import type { Counts } from '../items/answer.ts';
+import type { Counts } from '../items/push-answer.ts';
 import type { Engine, KindEngine } from '../engine.ts';
 import { newSyncId } from '../ids.ts';
 import { completeRun } from './run-lifecycle.ts';
 import { openPermission } from './may-still-write.ts';
 import { notFound, type Prepared } from './prepare.ts';
-import type { Run, Written } from './run.ts';
+import type { Run, Written } from './push-state.ts';
 import { writeRecords } from './write.ts';
 
 export interface Task extends Prepared {

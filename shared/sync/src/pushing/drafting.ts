@@ -8,7 +8,7 @@
 // A push that changed followed fields writes the draft even where the draft shows them already: a push that has read an older record
 // then finds the draft changed. If there is no draft in step 1, the push makes it, even if it cleared the fields: a push that has read
 // the fields as they were may be about to make the draft, and then finds it made. So a draft agrees with its record once the last push
-// of the record has ended. If the process dies before step 3, recovery takes the three steps (recovery/follow.ts).
+// of the record has ended. If the process dies before step 3, recovery takes the three steps (recovery/follow-drafts.ts).
 import type { Engine, KindEngine } from '../engine.ts';
 import type { Fields, Item, Kind } from '../kind.ts';
 import {

@@ -3,13 +3,13 @@
 import { isStrict, pointerPart, readOneOf } from '@integration-sync/contracts';
 import type { FailureEntry, ItemDetails } from '@integration-sync/contracts';
 import { queryOf, type BusRequest } from '@integration-sync/runtime/bus';
-import type { Counts, Reason, Rejected } from '../items/answer.ts';
-import type { FieldReader } from '../items/changes.ts';
+import type { Counts, Reason, Rejected } from '../items/push-answer.ts';
+import type { FieldReader } from '../items/field-changes.ts';
 import { foldItems } from '../items/fold.ts';
 import { pointersToUnknown } from '../items/unknown-fields.ts';
 import type { KindEngine } from '../engine.ts';
 import type { Kind } from '../kind.ts';
-import type { WrittenRecord } from './run.ts';
+import type { WrittenRecord } from './push-state.ts';
 
 /** Whether a push asks for details of its items. Adds to `errors` if `details` has another value than true or false. */
 export const wantsDetails = (request: Pick<BusRequest, 'headers'>, errors: FailureEntry[]): boolean =>

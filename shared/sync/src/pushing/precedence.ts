@@ -15,7 +15,7 @@ import { internalIdsOf, unpackIds } from '../ids.ts';
 import type { Kind } from '../kind.ts';
 import { watermarkKey } from '../watermarks.ts';
 import type { Begun } from './run-lifecycle.ts';
-import type { Run } from './run.ts';
+import type { Run } from './push-state.ts';
 
 export type Precedence = ReturnType<typeof openPrecedence>;
 

@@ -5,7 +5,7 @@ import type { Announcement } from '../announcing/announcement.ts';
 import type { Engine } from '../engine.ts';
 import type { Completion, Counted } from '../journal/journal-entry.ts';
 import type { Claims } from '../watermarks.ts';
-import { concludeRun, entryOf, watermarkKeys, type Run, type Written } from './run.ts';
+import { concludeRun, entryOf, watermarkKeys, type Run, type Written } from './push-state.ts';
 
 export interface Begun {
   /** `lastSyncedAt` of the records that the push writes. */

@@ -11,7 +11,7 @@ import { beginRun, type Begun } from './run-lifecycle.ts';
 import { openPrecedence, type Precedence } from './precedence.ts';
 import type { Prepared } from './prepare.ts';
 import type { Writing } from '../records/record-document.ts';
-import { watermarkKeys, type Run, type Written, type WrittenRecord } from './run.ts';
+import { watermarkKeys, type Run, type Written, type WrittenRecord } from './push-state.ts';
 
 /** So long after its start a push begins no more writes: another replica may take it over after 15 s. */
 const writingMsMax = 12_000;

@@ -6,7 +6,7 @@ import type { Stored } from './sort-records.ts';
 import { allOfThem, byTheirIds, filtersByIds } from './by-ids.ts';
 import type { RecordDocument } from './record-document.ts';
 import { openRecordWrites } from './record-writes.ts';
-import type { Trace } from './outcome.ts';
+import type { Trace } from './push-outcome.ts';
 
 export function openRecords(store: Store, collection: string) {
   const records = store.collection<RecordDocument>(collection);

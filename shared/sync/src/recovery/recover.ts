@@ -14,10 +14,10 @@ import {
   unpackOutcomes,
   untouched,
   type Outcome,
-} from '../records/outcome.ts';
+} from '../records/push-outcome.ts';
 import { publishBatchOf, publishEvents } from '../announcing/publish-events.ts';
-import { watermarkKeys } from '../pushing/run.ts';
-import { draftsOf, followLeft, idsOf, leftToFollow } from './follow.ts';
+import { watermarkKeys } from '../pushing/push-state.ts';
+import { draftsOf, followLeft, idsOf, leftToFollow } from './follow-drafts.ts';
 
 export async function settleEntry(engine: Engine, of: KindEngine, entry: Entry): Promise<void> {
   const phase = phaseOf(entry);
@@ -127,9 +127,9 @@ async function settleWatermarks(
 ): Promise<boolean> {
   const { created, drafted } = countedOf(entry);
   const keys = watermarkKeys({ ...entry, of });
-  const ofRecords = await engine.watermarks.settle(keys.records, entry._id, now.created, created);
+  const ofRecords = await engine.watermarks.closeDead(keys.records, entry._id, now.created, created);
   if (keys.drafts === undefined) return ofRecords;
-  return (await engine.watermarks.settle(keys.drafts, entry._id, now.drafted, drafted)) && ofRecords;
+  return (await engine.watermarks.closeDead(keys.drafts, entry._id, now.drafted, drafted)) && ofRecords;
 }
 
 /** The records that the push's own process has counted. */

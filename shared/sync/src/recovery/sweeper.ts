@@ -87,7 +87,7 @@ async function settle(
   kinds: ReadonlyMap<string, KindEngine>,
   left: LeftBehind,
 ): Promise<boolean> {
-  const entry = await engine.journal.claim(left, randomUUID(), new Date(engine.now()));
+  const entry = await engine.journal.takeOver(left, randomUUID(), new Date(engine.now()));
   if (entry === undefined) return true;
   const { _id: syncId, state: found } = entry;
   try {
@@ -108,7 +108,7 @@ async function settle(
     await engine.journal.postpone(entry, new Date(engine.now())).catch((failure: unknown) => {
       engine.log.debug(
         { err: failure, syncId },
-        'could not postpone an unfinished push: its entry is due again 15 s after this sweeper claimed it',
+        'could not postpone an unfinished push: its entry is due again 15 s after this sweeper took it over',
       );
     });
     return false;

@@ -14,7 +14,7 @@ interface DriversConnection {
   writeCommand(command: { toBin: () => Promise<Buffer[]> }, options: object): Promise<void>;
 }
 
-it('the driver waits for a destroyed socket to drain; if not, remove heartbeats.ts, and the count of ticks in operations.ts', async () => {
+it('the driver waits for a destroyed socket to drain; if not, remove heartbeats.ts, and the count of ticks in running-operations.ts', async () => {
   const { Connection } = require('mongodb/lib/cmap/connection.js') as {
     Connection: new (socket: Socket, options: object) => DriversConnection;
   };

@@ -1,6 +1,6 @@
 // The error answers in the OpenAPI document: for each status, every code with an example as the gateway writes answers.
 import { codes, Failure, Problem, problemOf, type ErrorCode } from '@integration-sync/contracts';
-import { requestIdExample } from './headers.ts';
+import { requestIdExample } from './answer-headers.ts';
 import type { TSchema } from 'typebox';
 import { answerOf, plain, reference, type JsonObject } from './model.ts';
 import type { SchemaCollection } from './schemas.ts';

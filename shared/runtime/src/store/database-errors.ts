@@ -14,7 +14,7 @@ import {
   MongoServerSelectionError,
   MongoTopologyClosedError,
 } from 'mongodb';
-import { DatabaseAway } from './mongodb-driver/operations.ts';
+import { DatabaseAway } from './mongodb-driver/running-operations.ts';
 import { poolErrors } from './mongodb-driver/unexported-errors.ts';
 
 export type StoreErrorKind = 'unavailable' | 'refused' | 'duplicate' | 'bug';

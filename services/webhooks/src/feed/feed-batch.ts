@@ -16,7 +16,7 @@ import {
   readUsualHead,
   usualHeadBytesMax,
   type EventHead,
-} from '../log/batch.ts';
+} from '../log/logged-batch.ts';
 
 export interface FeedBatch {
   readonly sequence: number;

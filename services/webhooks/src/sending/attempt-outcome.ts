@@ -1,7 +1,7 @@
 // How an attempt ended, in the words of the attempt log. The words name causes that the receiver's operator can mend.
 // Causes that only the operator of this service can mend are no outcome (`faultOfOurs`).
 import { Failure, limits } from '@integration-sync/contracts';
-import { escapedBytesMax, maskValues } from './mask.ts';
+import { escapedBytesMax, maskValues } from './mask-values.ts';
 
 export type Verdict = 'succeeded' | 'failed' | 'gone';
 

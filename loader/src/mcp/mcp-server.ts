@@ -7,7 +7,7 @@ import type { Context } from '../command.ts';
 import { stopOf } from '../core/sending/refusals.ts';
 import { exitCodes, Stop, type ExitCode } from '../core/exit.ts';
 import type { Streams } from '../output.ts';
-import { Answers, fitted, marked } from './answer.ts';
+import { Answers, fitted, marked } from './tool-answer.ts';
 import {
   checkWebhooks,
   explainRun,
@@ -59,13 +59,13 @@ export async function serveAgent(client: Reading, context: Context): Promise<Exi
 }
 
 class WatchedTransport extends StdioServerTransport {
-  #settle: (() => void) | undefined;
+  #close: (() => void) | undefined;
   /** Resolves once the input has ended, a message was too large, or the server has left. */
-  readonly closed = new Promise<void>((settle) => (this.#settle = settle));
+  readonly closed = new Promise<void>((resolve) => (this.#close = resolve));
 
   override async close(): Promise<void> {
     await super.close();
-    this.#settle?.();
+    this.#close?.();
   }
 }
 

@@ -6,7 +6,14 @@ import type { Connection } from './connection.ts';
 import { findStream, inspectStreams } from './inspect.ts';
 import { patiently } from './patience.ts';
 import { changedConfig, quantitiesOf } from './quantities.ts';
-import { codes, isForbidden, isRefusedWith, refused, unheardSubject, unlessRefused } from './refusals.ts';
+import {
+  codes,
+  isForbidden,
+  isRefusedWith,
+  refused,
+  unheardSubject,
+  unlessRefused,
+} from './nats-refusals.ts';
 import {
   beganAt,
   changeableOf,

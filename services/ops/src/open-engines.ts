@@ -13,17 +13,17 @@ import type { PurgeConfig, StreamsConfig } from './config.ts';
 const name = 'ops';
 const patienceMs = 10_000;
 
-interface Settled<Config> {
+interface CommandSettings<Config> {
   config: Config;
   log: Log;
   stop: Stop;
 }
 
 /** The settings of a command, with a log on stderr. */
-export function settle<Settings extends typeof StreamsConfig>(
+export function readSettings<Settings extends typeof StreamsConfig>(
   settings: Settings,
   { environment, output: { stderr }, stop }: Caller,
-): Settled<Readonly<Static<Settings>>> {
+): CommandSettings<Readonly<Static<Settings>>> {
   const config = readConfig(settings, environment);
   const pretty = stderr.isTTY === true;
   const log = openLog({ service: name, level: config.LOG_LEVEL, pretty, destination: stderr });
@@ -33,11 +33,11 @@ export function settle<Settings extends typeof StreamsConfig>(
 type BusConfig = StreamsConfig | PurgeConfig;
 
 /** A bus for a question that a login need not be allowed: a missing permission fails the question and does not end the command. */
-export const openQuietBus = ({ config }: Pick<Settled<BusConfig>, 'config'>): Promise<Bus> =>
+export const openQuietBus = ({ config }: Pick<CommandSettings<BusConfig>, 'config'>): Promise<Bus> =>
   openBus({ ...natsOptionsOf(config), name, log: openLog({ service: name, level: 'silent' }) });
 
 /** A missing permission ends the command: nats-server drops the message, and the command would wait in vain. */
-export async function openOpsBus({ config, log, stop }: Settled<BusConfig>): Promise<Bus> {
+export async function openOpsBus({ config, log, stop }: CommandSettings<BusConfig>): Promise<Bus> {
   const onForbidden = (forbidden: Forbidden): void => stop(new Refusal(lackOf(forbidden, config)));
   return withinPatience(
     openBus({ ...natsOptionsOf(config), name, log, onForbidden }),
@@ -60,7 +60,7 @@ function lackOf({ operation, subject }: Forbidden, { NATS_URL, NATS_USER }: BusC
   );
 }
 
-export async function openOpsStore({ config, log }: Settled<PurgeConfig>): Promise<Store> {
+export async function openOpsStore({ config, log }: CommandSettings<PurgeConfig>): Promise<Store> {
   const { MONGODB_URL: url, MONGODB_DATABASE: database } = config;
   return withinPatience(
     openStore({ url, database, log }),

@@ -8,7 +8,7 @@
 // object, is no metadata.
 import type { FetchImplementation } from 'jose';
 import { isHttpAddress } from '@integration-sync/runtime/config';
-import { ownOf } from './claims.ts';
+import { ownOf } from './token-claims.ts';
 
 /** Whether metadata can be found by the name of the issuer: RFC 8414 §2 allows neither query nor fragment. */
 export const isIssuerAddress = (issuer: string): boolean => isHttpAddress(issuer) && !/[?#]/.test(issuer);

@@ -1,5 +1,5 @@
 // Turns an item into the fields of its record, and decides which fields the item changes. Pure.
-// For an unchanged record, pushing/write.ts moves `lastSyncedAt`, answer.ts counts the item as updated, and
+// For an unchanged record, pushing/write.ts moves `lastSyncedAt`, push-answer.ts counts the item as updated, and
 // announcing/announcement.ts makes no event.
 import type { TSchema } from 'typebox';
 import { fieldNames, type Fields, type FieldValue, type Item, type Kind } from '../kind.ts';

@@ -11,7 +11,7 @@ import {
 import { type EndpointSettings, headersSealedFor } from '../endpoints/endpoint.ts';
 import type { Vault } from '../secrets/vault.ts';
 import { type EgressGuard, TargetRefused } from '../sending/egress-guard.ts';
-import type { Examined } from './body.ts';
+import type { Examined } from './request-body.ts';
 
 const token = /^[\w!#$%&'*+.^`|~-]+$/;
 /** Headers that webhooks sets itself, and hop-by-hop headers (RFC 9110 §7.6.1). */

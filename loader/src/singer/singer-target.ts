@@ -6,13 +6,13 @@ import { exitCodes, Stop, type ExitCode } from '../core/exit.ts';
 import { kinds } from '../core/kinds.ts';
 import type { Rules } from '../core/mapping/map.ts';
 import { ndjsonRejects } from '../core/reading/json-source.ts';
-import { Output } from '../disk/output.ts';
+import { Output } from '../disk/rows-file.ts';
 import { PushQueue } from '../core/sending/push-queue.ts';
 import type { SendItems } from '../core/sending/loading.ts';
 import { Lanes } from '../core/sending/lanes.ts';
 import { itemsMax, itemsOf, settle, slotOf, Slots, type Slot } from '../core/sending/slots.ts';
 import { parseMessage, type Message } from './messages.ts';
-import { openStream, type Stream } from './streams.ts';
+import { openStream, type Stream } from './tap-streams.ts';
 
 export interface TargetOptions {
   client: Client;
@@ -90,11 +90,11 @@ export class Target implements AsyncDisposable {
       await this.#queues[kind].drain();
       await this.#sendLater(kind);
     }
-    await this.#settle();
+    await this.#awaitAnswers();
   }
 
   /** Resolves once all received records are answered. Those in `#later` wait on: their references may come yet. */
-  async #settle(): Promise<void> {
+  async #awaitAnswers(): Promise<void> {
     for (const kind of kinds) await this.#queues[kind].drain();
     this.#release();
     await this.#emit();
@@ -152,7 +152,7 @@ export class Target implements AsyncDisposable {
 
   /** Begins a version at its first record: records that it does not name keep a `lastSyncedAt` up to `mark`. */
   async #begin(stream: Stream, version: number): Promise<void> {
-    await this.#settle();
+    await this.#awaitAnswers();
     const { value } = await this.#options.client.pages(stream.kind, { limit: 1 }).next();
     stream.version = version;
     stream.mark = value === undefined ? undefined : value.nextSince;
@@ -163,7 +163,7 @@ export class Target implements AsyncDisposable {
     const stream = this.#streams.get(name);
     // Some taps send ACTIVATE_VERSION before the first record, too.
     if (stream?.mark === undefined || stream.version !== version) return;
-    await this.#settle();
+    await this.#awaitAnswers();
     const { client, mostPercent, say } = this.#options;
     const { kind, mark, rejectedIds } = stream;
     const other = [...this.#streams.values()].find((one) => one.kind === kind && one !== stream);

@@ -12,7 +12,7 @@ import { LRUCache } from 'lru-cache';
 import { buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
 import { boundAnswers } from './answer-bounds.ts';
 import type { CheckedTarget } from './egress-guard.ts';
-import { ProxyAway } from './outcome.ts';
+import { ProxyAway } from './attempt-outcome.ts';
 
 export type Connections = ReturnType<typeof openConnections>;
 

@@ -13,7 +13,7 @@ import type { Msg } from '@nats-io/nats-core';
 import type { Archive } from './archive.ts';
 import type { Connection } from './connection.ts';
 import { traceparentIn, type FollowedMessage } from './message.ts';
-import { codes, isRefusedWith } from './refusals.ts';
+import { codes, isRefusedWith } from './nats-refusals.ts';
 
 export interface FollowOptions {
   /** The subjects of all messages of the stream, under which nats-server publishes them again. */

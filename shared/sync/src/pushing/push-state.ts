@@ -1,7 +1,7 @@
 // The state of one push: what is known at its start, what it has written, and the completion and announcement made from both.
 import type { Action } from '../action.ts';
 import type { Announcement } from '../announcing/announcement.ts';
-import { countItems, keptErrors, type Rejected, type Applied } from '../items/answer.ts';
+import { countItems, keptErrors, type Rejected, type Applied } from '../items/push-answer.ts';
 import type { Engine, KindEngine } from '../engine.ts';
 import type { PushedRecord } from '../items/fold.ts';
 import type { Fields } from '../kind.ts';
@@ -10,7 +10,7 @@ import { internalIdsOf, packIds } from '../ids.ts';
 import { dueAfter } from '../journal/journal-times.ts';
 import type { Completion, Entry } from '../journal/journal-entry.ts';
 import type { WrittenDraft } from '../records/drafts.ts';
-import { packOutcomes, type Outcome } from '../records/outcome.ts';
+import { packOutcomes, type Outcome } from '../records/push-outcome.ts';
 import type { Permission } from './may-still-write.ts';
 
 export interface Run {

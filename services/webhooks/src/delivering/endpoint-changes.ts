@@ -4,8 +4,8 @@ import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { EndpointCache } from '../endpoints/cache.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
-import type { Revisions } from '../endpoints/store.ts';
-import type { Integrations } from './integrations.ts';
+import type { Revisions } from '../endpoints/endpoint-store.ts';
+import type { Integrations } from './owned-integrations.ts';
 
 /** Resolves once each replica will hear of a stored change of the endpoint, or finds the change with its next look-up. */
 export type Changed = (endpoint: Pick<Endpoint, '_id' | 'integration'>) => Promise<void>;

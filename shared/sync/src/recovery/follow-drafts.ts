@@ -3,8 +3,8 @@ import type { Engine, KindEngine } from '../engine.ts';
 import { unpackIds } from '../ids.ts';
 import type { Entry } from '../journal/journal-entry.ts';
 import { followRecords, writtenBy, type OwnDraft } from '../pushing/drafting.ts';
-import { watermarkKeys } from '../pushing/run.ts';
-import type { Outcome } from '../records/outcome.ts';
+import { watermarkKeys } from '../pushing/push-state.ts';
+import type { Outcome } from '../records/push-outcome.ts';
 
 /** The internal ids of the push's records, in their order. */
 export const idsOf = ({ kind }: KindEngine, { ids }: Entry): string[] =>

@@ -10,7 +10,7 @@ import type { Bus, FollowedMessage, Reading } from '@integration-sync/runtime/bu
 import type { Log } from '@integration-sync/runtime/log';
 import { openPeriodicCheck, type PeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
-import { readBatch, type LoggedBatch } from './batch.ts';
+import { readBatch, type LoggedBatch } from './logged-batch.ts';
 import type { LogStream, LogStreamFacts } from './stream.ts';
 
 /** A partition, and how far this replica has read it. */

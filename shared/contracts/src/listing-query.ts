@@ -1,0 +1,124 @@
+// The query of a listing: which values its parameters may have, and which parameters may stand beside a cursor. Pure.
+import type { FailureEntry } from './failure.ts';
+import { limits } from './limits.ts';
+import { quote } from './quote.ts';
+import { parseInstant } from './time.ts';
+
+export type ListingQuery = ReturnType<typeof readListingQuery>;
+
+/** The part of URLSearchParams that this file needs; contracts depends on no platform. */
+export interface QueryParameters {
+  getAll(name: string): string[];
+}
+
+/**
+ * Reads `page`, `limit`, `since` and `cursor` by the rules of listings, and leaves other parameters alone. For a wrong
+ * value it adds an entry to `errors` and returns the default.
+ */
+export function readListingQuery(query: QueryParameters, errors: FailureEntry[]) {
+  const page = readNumber(query, 'page', { fallback: limits.pageDefault }, errors);
+  const limit = Math.min(
+    readNumber(query, 'limit', { fallback: limits.pageSizeDefault }, errors),
+    limits.pageSizeMax,
+  );
+  const since = readInstant(query, 'since', errors);
+  // The cursor as the caller sent it; only the listing that issued a cursor can open the cursor.
+  const cursor = readOnce(query, 'cursor', errors);
+  return { page, limit, since, cursor };
+}
+
+export const cursorExpected = 'expected a cursor from the Link header of this listing';
+
+/** The values of parameters by their names; a time in milliseconds. */
+type Kept = Readonly<Record<string, string | number | null | undefined>>;
+
+/**
+ * Adds to `errors` each parameter that may not stand beside a cursor: a page, and a value that differs from that of the cursor.
+ * `kept` is undefined for a cursor that the listing did not issue.
+ */
+export function checkBesideCursor(
+  query: QueryParameters,
+  asked: Kept,
+  kept: Kept | undefined,
+  errors: FailureEntry[],
+): void {
+  const wrong = new Set(errors.map(({ pointer }) => pointer));
+  const refuse = (name: string, detail: string): void => {
+    // A parameter whose own value is wrong has an error already.
+    if (query.getAll(name).length > 0 && !wrong.has(name))
+      errors.push({ pointer: name, detail: `${name}: ${detail}` });
+  };
+  refuse('page', 'expected none beside a cursor');
+  if (kept === undefined) {
+    refuse('cursor', cursorExpected);
+    return;
+  }
+  for (const name of Object.keys({ ...asked, ...kept })) {
+    if ((asked[name] ?? null) === (kept[name] ?? null)) continue;
+    const what = name === 'limit' ? String(kept[name]) : 'value';
+    refuse(name, `expected the ${what} that the cursor keeps, or none`);
+  }
+}
+
+export function readOneOf<Value extends string>(
+  query: QueryParameters,
+  name: string,
+  values: readonly Value[],
+  errors: FailureEntry[],
+): Value | undefined {
+  const text = readOnce(query, name, errors);
+  const value = values.find((one) => one === text);
+  if (text !== undefined && value === undefined) {
+    const expected = values.length === 1 ? values[0] : `one of ${values.join(', ')}`;
+    errors.push({ pointer: name, detail: `${name}: expected ${expected}, got ${quote(text)}` });
+  }
+  return value;
+}
+
+export function readOnce(query: QueryParameters, name: string, errors: FailureEntry[]): string | undefined {
+  const values = query.getAll(name);
+  if (values.length > 1) {
+    errors.push({ pointer: name, detail: `${name}: expected at most one value, got ${values.length}` });
+  }
+  return values[0];
+}
+
+/** Larger pages and limits are read as this number, to which MongoDB can still count. */
+const pastEveryEnd = 999_999_999_999_999;
+
+interface NumberRule {
+  fallback: number;
+  /** The smallest number allowed; 1 unless given. */
+  min?: number;
+  max?: number;
+}
+
+/** Reads a whole number in plain digits. */
+export function readNumber(
+  query: QueryParameters,
+  name: string,
+  { fallback, min = 1, max = Infinity }: NumberRule,
+  errors: FailureEntry[],
+): number {
+  const text = readOnce(query, name, errors);
+  if (text === undefined) return fallback;
+  const number = /^\d+$/.test(text) ? Math.min(Number(text), pastEveryEnd) : Number.NaN;
+  if (number >= min && number <= max) return number;
+  const expected =
+    max === Infinity ? `a whole number of ${min} or more` : `a whole number from ${min} to ${max}`;
+  errors.push({ pointer: name, detail: `${name}: expected ${expected}, got ${quote(text)}` });
+  return fallback;
+}
+
+/** A `+` that a caller did not percent-encode arrives as a space, and only an offset can have a `+`. */
+export function readInstant(query: QueryParameters, name: string, errors: FailureEntry[]): Date | undefined {
+  const text = readOnce(query, name, errors);
+  if (text === undefined) return undefined;
+  const instant = parseInstant(text.replace(/ (?=\d\d:\d\d$)/, '+'));
+  if (instant !== undefined) return instant;
+  errors.push({
+    pointer: name,
+    detail: `${name}: expected a day such as 2026-03-31 or a date-time with Z or an offset, got ${quote(text)}`,
+  });
+  return undefined;
+}
