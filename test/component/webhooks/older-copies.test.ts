@@ -32,6 +32,23 @@ async function push(client: Client, times: number): Promise<string[]> {
 /** NATS is back for the services too: each of them connects again by itself. */
 const untilConnected = (): Promise<boolean> => eventually(async () => house.bus.connected, Boolean, 10_000);
 
+interface StoredFloors {
+  _id: string;
+  floors: Record<string, [term: number, floor: number, newest?: { storedAt: Date }]>;
+}
+
+/** A replica has stored that it knows the newest message of the log: a later replica can tell that NATS lost the message. */
+async function untilNewestIsStored(): Promise<void> {
+  const { lastAt } = await house.bus.streamFacts('EVENT_BATCHES');
+  const stored = (): Promise<StoredFloors[]> =>
+    house.store.collection<StoredFloors>('webhook_replicas').find().toArray();
+  await eventually(stored, (all) =>
+    all
+      .flatMap(({ floors }) => Object.values(floors))
+      .some(([, , newest]) => newest !== undefined && newest.storedAt.getTime() >= lastAt.getTime() - 5),
+  );
+}
+
 type Order = (
   client: Client,
   replica: WebhookProcess,
@@ -115,6 +132,8 @@ describe.each(Object.entries(orders))('%s', (title, order) => {
         () => ask({ after: early, limit: 500 }),
         ({ more, events }) => !more && events.length === lost,
       );
+
+      await untilNewestIsStored();
 
       const begunAt = Date.now();
       const { later, replica } = await order(client, first);
