@@ -209,7 +209,7 @@ export function timeOf(place: string): number {
   }
 }
 
-/** A time in milliseconds as the text of a file says it: a product of numbers behind its name. */
+/** A constant in milliseconds, read from source code such as `name = 5 * 60 * 1000`. */
 export function timeIn(text: string, name: string): number {
   const said = String.raw`\b${name}(?:: number)?\s*[=:]\s*([\d_]+(?:\s*\*\s*[\d_]+)*)\s*[,;}]`;
   const [found, ...others] = text.matchAll(new RegExp(said, 'g'));

@@ -46,7 +46,7 @@ export async function runProcess(name: string, start: Start, options: LifeOption
     retry(() => start(stopping), {
       mayRetry(error) {
         if (stopping.aborted || !beginsAgainAfter(error)) return false;
-        log.warn({ err: error }, 'an engine went away during the start, which begins again');
+        log.warn({ err: error }, 'NATS or MongoDB went away during the start, which begins again');
         return true;
       },
       pause: () => wait(againMs, undefined, { signal: stopping }),

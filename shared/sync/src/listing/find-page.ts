@@ -119,7 +119,7 @@ function openCount(documents: Collection<ListedDocument>) {
 }
 
 interface Begin {
-  /** A bound before the order of the first match; undefined where matches may be anywhere. */
+  /** The `order` of every match is greater. Undefined if matches may have any. */
   begin: string | undefined;
   /** How many of the matches were created after the asked time. */
   created: number;
