@@ -75,7 +75,8 @@ export async function startRival(
 const streamOf = (name: string): string => `rival_${name.toLowerCase()}`;
 
 function secretOf({ authSecret }: Stack): string {
-  if (authSecret === undefined) throw new Error('the services of rivals check tokens by AUTH_JWT_SECRET alone; unset AUTH_JWKS_URL');
+  if (authSecret === undefined)
+    throw new Error('the services of rivals check tokens by AUTH_JWT_SECRET alone; unset AUTH_JWKS_URL');
   return signingSecretOf(authSecret);
 }
 
