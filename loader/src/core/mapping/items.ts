@@ -13,6 +13,9 @@ import { replacing, standsFor } from './values.ts';
 
 export type Item = Record<string, unknown>;
 
+/** The id of a row, which is no text if the row has no right id. */
+export const idIn = (made: Item | Wrong): unknown => (made instanceof Wrong ? made.id : made['externalId']);
+
 /** Returns the item, or why the row cannot be converted. */
 export type MakeItem<Row> = (row: Row) => Item | Wrong;
 

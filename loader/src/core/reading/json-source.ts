@@ -4,7 +4,7 @@ import { utf8Bytes } from '../bytes.ts';
 import { Stop } from '../exit.ts';
 import { isRejectsHeader, reasonColumn, rowColumn } from '../kinds.ts';
 import { Wrong, type Cell } from '../mapping/convert.ts';
-import { itemsOfObjects, type Item } from '../mapping/items.ts';
+import { idIn, itemsOfObjects, type Item } from '../mapping/items.ts';
 import { encodingByBom } from './encodings.ts';
 import { placeOf, type Input, type Looked, type RejectsForm, type Row, type Source } from './source.ts';
 import { recordBytesMax, Splitter } from './splitter.ts';
@@ -85,8 +85,7 @@ type Make = (row: Item) => Item | Wrong;
 function makeLine(line: string, make: Make): Item | Wrong {
   const made = makeText(line, make);
   if (!line.includes('\ufffd')) return made;
-  const id = made instanceof Wrong ? made.id : made['externalId'];
-  return new Wrong('the line has a byte that is no UTF-8', id);
+  return new Wrong('the line has a byte that is no UTF-8', idIn(made));
 }
 
 function makeText(text: string, make: Make): Item | Wrong {

@@ -2,7 +2,7 @@
 // get back the ids that they were rejected under, and else would become other records.
 import { Stop } from '../exit.ts';
 import { Wrong } from '../mapping/convert.ts';
-import type { Item } from '../mapping/items.ts';
+import { idIn, type Item } from '../mapping/items.ts';
 import { placeOf, type Source } from '../reading/source.ts';
 import { isRejectsOf, type History } from './history.ts';
 
@@ -31,12 +31,12 @@ export async function withRejectedIds(source: Source, history: History): Promise
   // All rows are looked at before one is sent.
   for await (const rows of source.rows())
     for (const { number, made } of rows) {
-      const id = idOf(made instanceof Wrong ? made.id : made['externalId'], number);
+      const id = idOf(idIn(made), number);
       if (id !== undefined) mended.add(id);
     }
   if (mended.size === 0) return source;
   const mend = (made: Item | Wrong): Item | Wrong => {
-    const id = idOf(made instanceof Wrong ? made.id : made['externalId']);
+    const id = idOf(idIn(made));
     if (id === undefined) return made;
     return made instanceof Wrong ? new Wrong(made.reason, id) : { ...made, externalId: id };
   };

@@ -2,7 +2,7 @@
 // one row number says how far a load is, and rejected rows keep their order.
 import type { PushOutcome } from '@integration-sync/client';
 import { Wrong } from '../mapping/convert.ts';
-import type { Item } from '../mapping/items.ts';
+import { idIn, type Item } from '../mapping/items.ts';
 import type { Row } from '../reading/source.ts';
 import { reasonOf } from './reasons.ts';
 
@@ -81,7 +81,7 @@ const lengthOf = ({ raw }: Slot): number => (typeof raw === 'string' ? raw.lengt
 
 export function slotOf({ number, made, raw }: Row): Slot {
   const isWrong = made instanceof Wrong;
-  const id = isWrong ? made.id : made['externalId'];
+  const id = idIn(made);
   return {
     row: number,
     id: typeof id === 'string' ? id : '',
