@@ -1,11 +1,8 @@
 // What a list of the contracts or of settings names is also used: each subject has a handler, each setting is read.
 import { subjects } from '@integration-sync/contracts';
 import { configs } from '@integration-sync/dev/configs';
-import { glob, readFile } from 'node:fs/promises';
-import { parseSync } from 'rolldown/utils';
 import { expect, it } from 'vitest';
-
-const files = await Array.fromAsync(glob('{services,shared}/*/src/**/*.ts'));
+import { syntaxTrees } from '../support/syntax-trees.ts';
 
 const handled = new Set<string>();
 const read = new Set<string>();
@@ -30,7 +27,7 @@ function look(node: unknown): void {
   }
   for (const part of Object.values(node)) look(part);
 }
-for (const file of files) look(parseSync(file, await readFile(file, 'utf8')).program);
+syntaxTrees.forEach(look);
 
 it('each subject of the contracts has a handler', () => {
   expect(Object.keys(subjects).filter((name) => !handled.has(name))).toEqual([]);

@@ -1,12 +1,9 @@
 // What pages quote by hand is in the code: log lines, what /readyz says, alerts, kinds of events.
 import { eventKinds } from '@integration-sync/contracts';
-import { glob, readFile } from 'node:fs/promises';
-import { parseSync } from 'rolldown/utils';
+import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { readRules } from '../../support/deploy-files.ts';
-
-const files = await Array.fromAsync(glob('{services,shared}/*/src/**/*.ts'));
-const sources = await Promise.all(files.map(async (file) => parseSync(file, await readFile(file, 'utf8'))));
+import { syntaxTrees } from '../../support/syntax-trees.ts';
 
 /** Stands for what a template fills in. */
 const filled = '\0';
@@ -29,7 +26,7 @@ function textsIn(node: unknown, found: string[] = []): string[] {
   for (const part of Object.values(node)) textsIn(part, found);
   return found;
 }
-const texts = sources.flatMap(({ program }) => textsIn(program)).map((text) => text.split(filled));
+const texts = syntaxTrees.flatMap((tree) => textsIn(tree)).map((text) => text.split(filled));
 
 /** Of what is quoted, at least this share is in the code as it is, and a template fills in the rest. */
 const literalShare = 0.5;
@@ -42,7 +39,7 @@ function canBegin([first = '', ...others]: readonly string[], quoted: string): b
   for (const part of others) {
     const at = rest.indexOf(part);
     if (at === -1) {
-      // The end of what is quoted may be the beginning of a longer part.
+      // The quote may end within this part of the template.
       while (!part.startsWith(rest)) rest = rest.slice(1);
       literal += rest.length;
       break;
