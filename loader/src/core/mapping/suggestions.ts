@@ -60,7 +60,7 @@ export function suggestedFields(
   const known = fieldsOfHeader(header, { kind });
   const found: (string | undefined)[] = header.map(() => undefined);
   const names = header.map(plain);
-  // Columns of one name are not told apart by a map.
+  // A map cannot tell two columns of the same name apart.
   const isFree = (name: string, at: number): boolean =>
     (known[at] ?? found[at]) === undefined && names.indexOf(name) === names.lastIndexOf(name);
   const isIdAt = (at: number): boolean => {
