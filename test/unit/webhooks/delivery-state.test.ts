@@ -36,6 +36,7 @@ const changeOf = (
 const with9 = { ...open, failures: 9 };
 const closed = { ...open, isCircuitClosed: true };
 const moved = { version: 2, url: 'https://other.example/' };
+const afterMove = (state: DeliveryState): DeliveryState => applied(state, { ...found, ...moved });
 const earlier = { round: -1 };
 
 describe('the table', () => {
@@ -116,11 +117,11 @@ describe('the table', () => {
     ['410 that does not count', open, changeOf(open, 'gone', 1, earlier), 'missed', 'now', false, 0, 'gone'],
     [
       '410 of the former url',
-      { ...closed, ...moved },
+      afterMove(closed),
       changeOf(open, 'gone'),
       'again',
       'soon',
-      true,
+      false,
       0,
       undefined,
     ],
@@ -156,7 +157,17 @@ describe('the table', () => {
     ],
     [
       'a failure of the former url',
-      { ...with9, ...moved },
+      afterMove(with9),
+      changeOf(open, 'failed'),
+      'again',
+      'soon',
+      false,
+      9,
+      undefined,
+    ],
+    [
+      'a failure before the url changed and changed back',
+      applied(afterMove(with9), { ...found, version: 3 }),
       changeOf(open, 'failed'),
       'again',
       'soon',

@@ -17,7 +17,7 @@
 //   a newer version: anything else            –          –          –                           no
 //
 // An attempt that was not sent, or was cut off, changes nothing: its event waits, and the attempt is not used up. *Now* means before
-// another attempt of the endpoint begins. A failure counts if no other was counted since its attempt began, and if the url is the same.
+// another attempt of the endpoint begins. A failure counts if since its attempt began no other was counted and the url did not change.
 // After a 429 or 503 with Retry-After, no attempt at the endpoint begins for that time (sending/attempt-outcome.ts has the cap).
 //
 // So an endpoint that never answers is tried at 0, 1, 6, 36 s (first event), 36, 37, 42, 72 s (second)
@@ -35,7 +35,7 @@ export interface DeliveryState {
   readonly isActive: boolean;
   readonly isCircuitClosed: boolean;
   readonly failures: number;
-  /** Rises with each failure that the owner counts, in memory alone: an attempt that began in an earlier round does not count. */
+  /** Rises with each failure that counts and each change of the url, in memory alone: no failure of an earlier round counts. */
   readonly round: number;
   /** Events that failed, with their numbers of attempts. The last one that counted comes first, and is the trial. */
   readonly trials: readonly Trial[];
@@ -88,7 +88,7 @@ export function step(state: DeliveryState, change: Change): Step {
     const closed = { ...state, isCircuitClosed: true, failures: 0 };
     return { state: closed, event: 'delivered', counts: false, store: 'now' };
   }
-  const counts = change.round === state.round && !isFormer;
+  const counts = change.round === state.round;
   const failures = state.failures + (counts ? 1 : 0);
   const isGone = verdict === 'gone' && !isFormer;
   const disable = isGone ? 'gone' : failures >= limits.failuresBeforeDisabling ? 'failures' : undefined;
@@ -121,11 +121,13 @@ export function applied(state: DeliveryState, found: Subscriber): DeliveryState 
   if (found.version <= state.version && found.epoch <= state.epoch) return state;
   const stored = stateOf(found);
   if (stored.epoch !== state.epoch || stored.isActive !== state.isActive) return stored;
+  const isSameUrl = stored.url === state.url;
   return {
     ...state,
     version: stored.version,
     url: stored.url,
-    isCircuitClosed: state.isCircuitClosed && stored.url === state.url,
+    isCircuitClosed: state.isCircuitClosed && isSameUrl,
+    round: state.round + (isSameUrl ? 0 : 1),
   };
 }
 
