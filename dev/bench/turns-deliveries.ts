@@ -1,5 +1,5 @@
 // Compares the deliveries of this checkout with those of another one, in turns (turns.ts). A turn pushes suppliers and ends when the
-// receiver has answered each of their events with 204.
+// receivers have answered each of their events with 204.
 import { createServer } from 'node:http';
 import { listenOnLoopback } from '../process/port.ts';
 import type { Stack } from '../stack/index.ts';
@@ -10,55 +10,98 @@ import type { Setting } from './setting.ts';
 import { reportOfTurns, type Load } from './turns-report.ts';
 import { measureInTurns, programsOf } from './turns.ts';
 
-const load: Load = {
-  what: 'deliveries to one endpoint',
-  one: 'delivery',
-  several: 'deliveries',
-  lanes: 8,
-  requests: 10_000,
-};
+interface DeliveryLoad extends Load {
+  integrations: number;
+  /** Of each integration. */
+  endpoints: number;
+  /** The suppliers that a turn pushes for each integration. */
+  suppliers: number;
+  /** Whether the receiver answers 500 to the first attempt of each delivery. */
+  failsFirst: boolean;
+}
+
+const delivery = { one: 'delivery', several: 'deliveries', lanes: 8, requests: 10_000, failsFirst: false };
+const many = { integrations: 25, endpoints: 20 };
+const loads: readonly DeliveryLoad[] = [
+  { ...delivery, what: 'deliveries to one endpoint', integrations: 1, endpoints: 1, suppliers: 10_000 },
+  { ...delivery, ...many, what: 'deliveries to 500 endpoints', suppliers: 20 },
+  {
+    ...delivery,
+    ...many,
+    what: 'deliveries to 500 endpoints, after a failed attempt each',
+    suppliers: 1,
+    requests: 500,
+    failsFirst: true,
+  },
+];
 
 interface Side {
   stack: Stack;
-  client: Client;
+  clients: readonly Client[];
   receiver: Receiver;
 }
 
 export async function benchDeliveries({ stack, options, say, startBeside }: Setting): Promise<void> {
-  await using ending = new AsyncDisposableStack();
-  const openSide = async (of: Stack): Promise<Side> => {
-    const client = ending.use(openClient(of.gateway, of.token({ integration: 'bench-deliveries' })));
-    const receiver = ending.use(await openReceiver());
-    const registration = Buffer.from(JSON.stringify({ url: receiver.url, events: ['supplier.created'] }));
-    const { status, body } = await client.tryPost('/api/v1/integration/webhook-events', registration);
-    if (status !== 201) throw new Error(`registering a webhook: ${status} ${body}`);
-    return { stack: of, client, receiver };
-  };
-  const ours = await openSide(stack);
-  const theirs = await openSide(await startBeside(programsOf(options.beside)));
-  const results = await measureInTurns({ ours, theirs, turns: options.turns }, prepare);
-  for (const line of reportOfTurns(load, results)) say(line);
+  const other = await startBeside(programsOf(options.beside));
+  for (const [at, load] of loads.entries()) {
+    await using ending = new AsyncDisposableStack();
+    const openSide = async (of: Stack): Promise<Side> => {
+      const receiver = ending.use(await openReceiver(load.failsFirst));
+      const names = Array.from({ length: load.integrations }, (_, n) => `bench-deliveries-${at}-${n}`);
+      const clients = names.map((integration) =>
+        ending.use(openClient(of.gateway, of.token({ integration }))),
+      );
+      for (const client of clients) await register(client, receiver, load);
+      return { stack: of, clients, receiver };
+    };
+    const [ours, theirs] = [await openSide(stack), await openSide(other)];
+    const results = await measureInTurns({ ours, theirs, turns: options.turns }, (side) =>
+      prepare(side, load),
+    );
+    for (const line of reportOfTurns(load, results)) say(line);
+  }
 }
 
-function prepare({ client, receiver }: Side) {
-  const bodies = Array.from({ length: load.requests / itemsPerPush }, () => pushBody(makeItems(freshName())));
+async function register(client: Client, { url }: Receiver, { endpoints }: DeliveryLoad): Promise<void> {
+  for (let n = 0; n < endpoints; n += 1) {
+    const registration = Buffer.from(JSON.stringify({ url: `${url}/${n}`, events: ['supplier.created'] }));
+    const { status, body } = await client.tryPost('/api/v1/integration/webhook-events', registration);
+    if (status !== 201) throw new Error(`registering a webhook: ${status} ${body}`);
+  }
+}
+
+function prepare({ clients, receiver }: Side, { suppliers, requests }: DeliveryLoad) {
+  const size = Math.min(suppliers, itemsPerPush);
+  const pushes = clients.flatMap((client) =>
+    Array.from({ length: suppliers / size }, () => ({
+      client,
+      body: pushBody(makeItems(freshName(), size)),
+    })),
+  );
   return async (): Promise<void> => {
-    const received = receiver.receive(load.requests);
-    for (const body of bodies) await client.post(suppliersPath, body);
+    const received = receiver.receive(requests);
+    for (const { client, body } of pushes) await client.post(suppliersPath, body);
     await received;
   };
 }
 
 interface Receiver extends Disposable {
   url: string;
-  /** Resolves after `count` deliveries. */
+  /** Resolves after `count` answers of 204. */
   receive(count: number): Promise<void>;
 }
 
-async function openReceiver(): Promise<Receiver> {
+async function openReceiver(failsFirst: boolean): Promise<Receiver> {
   let take: (() => void) | undefined;
+  const attempted = new Set<string>();
   const server = createServer((request, response) => {
     request.resume().on('end', () => {
+      const key = `${request.url} ${request.headers['webhook-id']}`;
+      if (failsFirst && !attempted.has(key)) {
+        attempted.add(key);
+        response.writeHead(500).end();
+        return;
+      }
       take?.();
       response.writeHead(204).end();
     });

@@ -312,6 +312,22 @@ describe.each(browsers)('the console in %s', (chromium) => {
     await page.context().close();
   });
 
+  it('shows the kind that the address of Records names, and suppliers by default', async () => {
+    const { page } = await open({ hash: '#/records' });
+    const kind = page.getByRole('combobox', { name: 'Kind', exact: true });
+    for (const [query, words] of [
+      ['', 'Suppliers'],
+      ['?kind=products', 'Products'],
+      ['?kind=suppliers', 'Suppliers'],
+      ['?kind=batches', 'Batches'],
+      ['?kind=nonsense', 'Suppliers'],
+    ] as const) {
+      await goTo(page, `#/records${query}`);
+      await expect.poll(() => kind.locator('option:checked').allInnerTexts()).toEqual([words]);
+    }
+    await page.context().close();
+  });
+
   it('saves the first errors of a run as CSV without formulas', async () => {
     const { page, client } = await open();
     const suppliers = Array.from({ length: 140 }, (_, index) => ({ externalId: `=S-${index}`, name: '' }));

@@ -42,8 +42,8 @@ export interface Reasons {
   place: string;
   reason: string;
   count: number;
-  /** The first ones, by number. */
-  rows: readonly number[];
+  /** The first ones: the number of each, and what it has instead of what was expected. */
+  rows: readonly string[];
 }
 
 export interface FileOutcome {

@@ -13,12 +13,13 @@ interface ChoiceProps {
 export function Choice({ name, label, options }: ChoiceProps) {
   const id = useId();
   const here = useStore(route);
+  const chosen = here.query[name];
   return (
     <span class="field">
       <label for={id}>{label}</label>
       <select
         id={id}
-        value={here.query[name] ?? ''}
+        value={options.some(([value]) => value === chosen) ? chosen : ''}
         onChange={({ currentTarget }) => goTo(withQuery(here, { [name]: currentTarget.value }))}
       >
         {options.map(([value, words]) => (

@@ -52,7 +52,7 @@ export function Choosing({ isBusy }: { isBusy: boolean }) {
         </span>
         <Map isBusy={isBusy} />
       </div>
-      <p class="quiet">A map keeps which column is which field, for the next file of this sort.</p>
+      <p class="quiet">A map keeps which column is which field, for the next such file.</p>
       {folders.map((name) => (
         <p key={name} class="problem" role="alert">
           {name} is a folder: drop its files.

@@ -61,7 +61,7 @@ export function EntryCard({ entry, isBusy }: EntryProps) {
           what its field says?
         </p>
       )}
-      {notes.length > 0 && <p class="quiet">{notes.join('; ')}</p>}
+      {notes.length > 0 && <p class="quiet lines">{notes.join('\n')}</p>}
       <fieldset disabled={isBusy} class="rules">
         <legend>How it is read</legend>
         <Reading entry={entry} />

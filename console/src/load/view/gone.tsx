@@ -76,7 +76,7 @@ function Archiving({ all, isBusy }: { all: number; isBusy: boolean }) {
         <p>Each of these records is archived. A later load that names one brings it back.</p>
         <Ids />
         <p class="field">
-          <label for={id}>Refuse where more than this part of the records would go, in %</label>
+          <label for={id}>Refuse if more than this part of the records would go, in %</label>
           <input
             id={id}
             type="number"

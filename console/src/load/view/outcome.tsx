@@ -48,7 +48,7 @@ export function Outcome({ run }: { run: Run }) {
             <td class="number">{number(counts.unchanged + counts.sentAgain)}</td>
             <td class="number">{number(counts.rejected)}</td>
             <td>
-              {isPlan && counts.rejected > 0 && <span class="quiet">a file, once they were loaded</span>}
+              {isPlan && counts.rejected > 0 && <span class="quiet">a file, after a load</span>}
               {rejects !== undefined && !isUnderWay && (
                 <button
                   type="button"

@@ -23,17 +23,19 @@ const reasonsShown = 50;
 
 /** Why rows were rejected, by count. */
 export class ReasonCounts {
-  readonly #counts = new Map<string, { place: string; reason: string; count: number; rows: number[] }>();
+  readonly #counts = new Map<string, Reasons & { rows: string[] }>();
 
   add(place: string, row: number, reason: string): void {
     const key = `${place}\n${reasonOf(reason)}`;
     const known = this.#counts.get(key);
-    if (known === undefined) this.#counts.set(key, { place, reason, count: 1, rows: [row] });
+    const [, got] = / got ("(?:[^"\\]|\\.){0,40}")/.exec(reason) ?? [];
+    const which = got === undefined ? `${row}` : `${row} (${got})`;
+    if (known === undefined) this.#counts.set(key, { place, reason, count: 1, rows: [which] });
     else {
       // One row shows its own words, several show what they have in common.
       if (known.count === 1 && known.reason !== reason) known.reason = reasonOf(reason);
       known.count += 1;
-      if (known.rows.length < rowsShown) known.rows.push(row);
+      if (known.rows.length < rowsShown) known.rows.push(which);
     }
   }
 
