@@ -193,13 +193,22 @@ async function settle(world: World): Promise<string[]> {
   ];
 }
 
-/** Whether every event is delivered, so that no offset is left. */
-async function isAtRest({ offsets, integration, endpoints, endpointId }: World): Promise<boolean> {
-  const [stored, endpoint] = await Promise.all([
+/** Whether a living owner has delivered every event, so that no offset is left. */
+async function isAtRest({
+  offsets,
+  integration,
+  endpoints,
+  endpointId,
+  owner,
+  replicas,
+}: World): Promise<boolean> {
+  const [stored, endpoint, name] = await Promise.all([
     offsets.findOne({ _id: integration }),
     endpoints.findOne({ _id: endpointId }),
+    owner(),
   ]);
-  return stored?.isBehind !== true || endpoint?.active !== true;
+  const isOwned = replicas.some((one) => one.name === name && !one.isGone);
+  return isOwned && (stored?.isBehind !== true || endpoint?.active !== true);
 }
 
 const historyOf = ({ attempts, stored, asked }: World): string[] => [

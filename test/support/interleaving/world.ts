@@ -310,6 +310,7 @@ export async function openWorld({ store: database, inFlightMax }: WorldOptions) 
       return step;
     },
     endpoints,
+    owner: async (): Promise<string | null> => (await claims.findOne({ _id: partition }))?.owner ?? null,
     /** A time before which the owner of that time may not have been the owner. */
     ownedSince: (at: number): number => owners.findLast((one) => one.at <= at)?.at ?? 0,
     offsets: store.collection<{ _id: string; isBehind: boolean; offsets: Record<string, unknown> }>(
