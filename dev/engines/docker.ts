@@ -38,7 +38,8 @@ export async function pullImage({ cache, name }: RowContext, client: Client, ima
   const what = `${labels[name]}: pulling ${image}`;
   cache.progress.say(what);
   const stalled = new AbortController();
-  const giveUp = (): void => stalled.abort(new Error(`nothing comes for ${silenceMsMax / 1_000} s`));
+  const giveUp = (): void =>
+    stalled.abort(new Error(`Docker reported no progress for ${silenceMsMax / 1_000} s`));
   const patience = setTimeout(giveUp, silenceMsMax);
   try {
     const abortSignal = AbortSignal.any([cache.signal, stalled.signal]);

@@ -13,7 +13,7 @@ const causedWithinMs = 20_000;
  */
 const doubtMs = 15_000;
 
-/** A single fault makes a tenth of a short storm, so the share is judged from here on. */
+/** In a shorter storm, one fault may make a tenth of all deliveries repeats. */
 const judgedFromSeconds = 100;
 const shareMax = 0.03;
 /**

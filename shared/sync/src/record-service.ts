@@ -34,7 +34,7 @@ import type { Stage } from './stage.ts';
 const syncSettings = {
   PUSHES_AT_ONCE_MAX: Type.Integer({
     description:
-      'How many pushes one process carries out at a time; integrations take turns. More than four only slow each other down.',
+      'How many pushes one process carries out at a time; integrations take turns. More than four pushes only slow each other down.',
     default: 4,
     minimum: 1,
     maximum: 1_000,

@@ -287,7 +287,7 @@ it('a replica knows the age of a request from the first answer of its caller on'
   expect(Math.max(...ofKnown)).toBeGreaterThan(0);
 });
 
-it('a replica learns when the caller of a request stops waiting, and of no other request', async () => {
+it('a replica learns which request a caller no longer waits for', async () => {
   const requests = new Map<string, BusRequest>();
   const done = Promise.withResolvers<void>();
   await using _ = await serve(answering, {

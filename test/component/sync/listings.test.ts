@@ -317,7 +317,7 @@ describe('while others write', () => {
     expect(there.difference(seen)).toEqual(new Set());
   });
 
-  it('polls with X-Next-Since miss no record, and repeat none but beside pushes under way', async () => {
+  it('polls with X-Next-Since miss no record, and repeat records only while pushes are under way', async () => {
     const caller = world.caller();
     const known = 100;
     await pushNumbered(caller, 0, known);

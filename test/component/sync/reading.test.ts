@@ -306,7 +306,7 @@ describe('a wrong query', () => {
     }
   });
 
-  it('does not include page=1 beside details or until', async () => {
+  it('is none with page=1 together with details, until or externalId', async () => {
     const caller = world.caller();
     await caller.push(
       'suppliers',

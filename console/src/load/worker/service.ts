@@ -27,7 +27,7 @@ export class Service {
     return this.#options.url;
   }
 
-  /** A token of another integration goes on with nothing. */
+  /** Ignores the token of another integration: the load is of this one. */
   use(access: Access): void {
     if (access.integration !== this.#access.integration) return;
     this.#access = access;

@@ -130,7 +130,7 @@ export class Progress implements AsyncDisposable {
         for (const queue of queues.values()) {
           if (this.#busy.has(queue)) points.set(queue.id, queue.offset(Date.now(), now));
         }
-        // If the hand-back fails, a check must replace these offsets, even if all endpoints have caught up.
+        // If the partition is not given back, the next check must store newer offsets, even if all endpoints have caught up.
         this.#toStoreAgain.add(name);
         await offsets.save(name, claim, points);
       }
