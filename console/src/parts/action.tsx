@@ -103,7 +103,7 @@ export function Action<T>({
   );
 }
 
-/** Puts labels for names: a message is one detail or several, joined by `; `, each beginning with a field's name. */
+/** Replaces names of fields by their labels: a message is one detail or several, joined by `; `, each beginning with a field's name. */
 const inWords = (message: string, fields: Readonly<Record<string, string>>): string =>
   message.replaceAll(
     /(?<=^|; )\w+(?=[:/]| is required)/g,

@@ -86,7 +86,7 @@ describe('a watermark that a push opened half a minute ago', () => {
     return { watermarks, watermark: await watermarks.read(key) };
   };
 
-  it('is closed when the push has no journal entry', async () => {
+  it('is closed if its push has no journal entry', async () => {
     const syncId = newSyncId(at(0));
     const { watermarks, watermark } = await openedLongAgo(syncId);
     await closeForgotten({ now, journal, watermarks });

@@ -13,7 +13,7 @@ const spent = (byProcess: Record<string, Record<string, number>>, otherMs = 0): 
   otherMs,
 });
 
-it('a table has a row for each process and for its groups of threads, per push', () => {
+it('a table has the costs of a push, in a row for each process and each of its groups of threads', () => {
   const service = spent({ gateway: { main: 30, V8: 10 }, 'nats-server': { 'nats-server': 200 } }, 250);
   const bare = spent({ 'nats-server': { 'nats-server': 5 } });
   const costs = [

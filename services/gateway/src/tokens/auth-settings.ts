@@ -60,13 +60,13 @@ export const authSettings = {
   AUTH_INTEGRATION_CLAIM: Type.Optional(
     Type.String({
       description:
-        'The claim with the integration: its name, or from a leading `/` a JSON pointer. `integration_id` unless set.',
+        'The claim with the integration: its name, or a JSON pointer, which begins with `/`. `integration_id` unless set.',
       ...claimName,
     }),
   ),
   AUTH_SCOPE_CLAIM: Type.String({
     description:
-      'The claim with the scopes, as text or as an array: its name, or from a leading `/` a JSON pointer.',
+      'The claim with the scopes, as text or as an array: its name, or a JSON pointer, which begins with `/`.',
     default: 'scope',
     ...claimName,
   }),

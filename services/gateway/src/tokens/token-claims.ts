@@ -119,7 +119,7 @@ function integrationReader(integrations: ReadonlyMap<string, string>): ReadClaim
   };
 }
 
-// A setting names a claim literally, or from a leading `/` by a JSON pointer (RFC 6901) into the claims.
+// A setting names a claim literally; if it begins with `/`, it is a JSON pointer (RFC 6901) into the claims.
 //
 //   integration_id                 the claim integration_id
 //   https://example.com/tenant     the claim of exactly this name

@@ -156,7 +156,7 @@ const subscribe = (
     },
   });
 
-/** Hears signs of life apart from replies, where nats-server lets it: deploy/nats of earlier releases does not. */
+/** Hears signs of life on a subject of their own, if the permissions in NATS allow it: those of earlier releases do not. */
 function openSigns(nats: NatsConnection, address: string, onMessage: OnMessage) {
   const signsAddress = callerSubject(`${address}0`)?.slice(0, -1);
   let hearing: Subscription | 'refused' | undefined;
