@@ -93,10 +93,7 @@ const clusterScript: readonly ClusterFault[] = [
   { target: 'all-nodes', kind: 'kill', forMs: 5_000 },
 ];
 
-/**
- * Some 15 small pushes a second: two processors have time left beside three nodes, so that what comes late is late because
- * of the cluster and not because of a queue.
- */
+/** Some 15 small pushes a second leave two processors time beside three nodes: what is late is late because of the cluster. */
 const cluster: Profile = {
   ...usual,
   isFlooded: false,

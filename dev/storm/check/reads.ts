@@ -58,9 +58,7 @@ export function checkPolls(record: RecordHistory, { seenBy, polls }: Facts, repo
 /** Dates have whole milliseconds. */
 const roundingMs = 2;
 
-/**
- * A mirror that follows `changedSince`: in the end it has every record in its last version, and each change has the time of its push.
- */
+/** In the end, a mirror by `changedSince` has every record in its last version, and each change has the time of its push. */
 export const checkMirror: Check = ({ bySync, toLedger, asks, stored }, report) => {
   const ofMirrors = asks.filter(({ by }) => by.startsWith('mirror '));
   for (const [by, pages] of Map.groupBy(ofMirrors, (page) => page.by)) {

@@ -18,6 +18,7 @@ import { clockMs, openLedgerFile, readLedger } from '../ledger.ts';
 import { plurals, type EventLine, type Item } from '../lines.ts';
 import { integrationsOf } from '../profile.ts';
 import { folder, log, note, noteFailure, takeRole } from '../role.ts';
+import { until } from '../until.ts';
 import { journals, untilAnnounced, untilDelivered } from '../settling.ts';
 import { bodyHashOf } from '../signed.ts';
 
@@ -144,7 +145,14 @@ async function collectStored(): Promise<void> {
     }
 }
 
+/** Where NATS does not answer in time, it is asked again. */
 async function readEvents(): Promise<EventLine[]> {
+  let lines: EventLine[] | undefined;
+  await until(async () => (lines = await storedEvents()) !== undefined, { looksMax: 60 });
+  return lines ?? storedEvents();
+}
+
+async function storedEvents(): Promise<EventLine[]> {
   const lines: EventLine[] = [];
   const all = bus.readStream(eventsStream, { subject: 'events.>', from: { sequence: 1 }, exact: true });
   for await (const { body, storedAt, ...message } of all) {

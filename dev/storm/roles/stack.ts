@@ -164,10 +164,7 @@ takeRole(
 /** Engines of the storm's own: it does not touch those of a system in use. */
 const ofSystems = /^(?:MONGODB_URL|MONGODB_DATABASE|NATS_URL|NATS_MONITOR_URL|AUTH_JWKS_URL)$/;
 
-/**
- * All receivers share one process, and the processors with the system. With more deliveries in flight at once, a backlog of
- * minutes times out at receivers that are well.
- */
+/** All receivers share one process: with more deliveries in flight, a backlog of minutes times out at receivers that are well. */
 const inFlightMax = 192;
 
 const environmentOfStorm = (): Record<string, string | undefined> => ({
