@@ -370,6 +370,36 @@ describe('the errors of failed items in runs', () => {
     expect(await caller.run(erased.syncId)).toMatchObject({ failed: 1, errors: [], errorsOmitted: 1 });
   });
 
+  it('do not name a supplier that the erasing has not found', async () => {
+    const caller = world.caller();
+    const unaccepted = await caller.push('suppliers', [supplier('Jane', { email: '@' })]);
+    const erased = await caller.erase(['Jane', 7]);
+    expect(erased.errors.map(({ externalId }) => externalId)).toEqual(['Jane', '']);
+    expect(await caller.run(unaccepted.syncId)).toMatchObject({ errors: [], errorsOmitted: 1 });
+    expect(await caller.run(erased.syncId)).toMatchObject({
+      failed: 2,
+      errors: [{ index: 1, externalId: '' }],
+      errorsOmitted: 1,
+    });
+  });
+
+  it('are removed for products whose errors are cut within the name of the erased supplier', async () => {
+    const caller = world.caller();
+    const long = 'x'.repeat(501);
+    const wrong = { name: long, category: long, country: long, hsCode: long, unit: long, code: long };
+    const jane = `Jane ${'e'.repeat(250)}`;
+    const { syncId } = await caller.push('products', [
+      { externalId: 'P-1', ...wrong, supplierExternalId: jane },
+      { externalId: 'P-2', ...wrong, supplierExternalId: `John ${'e'.repeat(250)}` },
+    ]);
+    expect((await caller.run(syncId)).errors).toMatchObject([
+      { error: expect.stringMatching(/Supplier with externalId "Jane e+$/) },
+      { error: expect.stringMatching(/Supplier with externalId "John e+$/) },
+    ]);
+    await caller.erase([jane]);
+    expect(await caller.run(syncId)).toMatchObject({ errors: [{ externalId: 'P-2' }], errorsOmitted: 1 });
+  });
+
   it('are removed for products that refer to the erased supplier, and stay for products of another supplier', async () => {
     const caller = world.caller();
     const { syncId } = await caller.push('products', [

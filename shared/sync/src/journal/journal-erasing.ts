@@ -16,8 +16,8 @@ export function openErasingJournal(entries: Entries) {
       );
     },
     /**
-     * Removes the errors that contain one of these texts from all entries of the integration: an error of a product names the supplier
-     * that it refers to. Reads all entries with errors, as no index has their texts.
+     * Removes the errors that contain one of these texts, or are cut within it, from all entries of the integration: an error of a
+     * product names the supplier that it refers to. Reads all entries with errors, as no index has their texts.
      */
     async forgetErrorsWith(integration: string, texts: readonly string[]): Promise<void> {
       // Entries of `hiddenFrom` are due, and few.
@@ -27,7 +27,7 @@ export function openErasingJournal(entries: Entries) {
           .find({ ...those, errors: { $exists: true } })
           .project<Pick<StoredEntry, '_id' | 'errors'>>({ errors: 1 });
         for await (const { _id, errors = [] } of found) {
-          const named = errors.filter(({ error }) => texts.some((text) => error.includes(text)));
+          const named = errors.filter(({ error }) => texts.some((text) => isIn(error, text)));
           if (named.length === 0) continue;
           const indexes = named.map(({ index }) => index);
           await entries.updateOne({ _id }, { $pull: { errors: { index: { $in: indexes } } } });
@@ -35,4 +35,13 @@ export function openErasingJournal(entries: Entries) {
       }
     },
   };
+}
+
+/** Whether the error contains the text, or ends within the name that the text quotes: the journal keeps shortened errors. */
+function isIn(error: string, text: string): boolean {
+  if (error.includes(text)) return true;
+  const begin = text.slice(0, text.indexOf('"') + 1);
+  for (let at = error.indexOf(begin, error.length - text.length); at >= 0; at = error.indexOf(begin, at + 1))
+    if (text.startsWith(error.slice(at))) return true;
+  return false;
 }

@@ -1,4 +1,5 @@
 // The state of one push: what is known at its start, what it has written, and the completion and announcement made from both.
+import type { RunError } from '@integration-sync/contracts';
 import type { Action } from '../action.ts';
 import type { Announcement } from '../announcing/announcement.ts';
 import { countItems, keptErrors, type Rejected, type Applied } from '../items/push-answer.ts';
@@ -61,6 +62,10 @@ export function watermarkKeys({ of, integration, drafting }: Pick<Run, 'of' | 'i
   };
 }
 
+/** The entry of an erasing keeps no error that names a supplier: the entry of an erasing without records is stored last. */
+const keptErrorsOf = ({ action, rejected }: Run): RunError[] =>
+  keptErrors(action === 'erase' ? rejected.filter(({ externalId }) => externalId === '') : rejected);
+
 export const entryOf = (engine: Engine, run: Run): Entry => ({
   _id: run.syncId,
   integration: run.integration,
@@ -80,7 +85,7 @@ export const entryOf = (engine: Engine, run: Run): Entry => ({
   drafting: run.drafting,
   drafted: 0,
   ids: packIds(internalIdsOf(run.records)),
-  ...(run.rejected.length === 0 ? {} : { errors: keptErrors(run.rejected) }),
+  ...(run.rejected.length === 0 ? {} : { errors: keptErrorsOf(run) }),
 });
 
 /** The completion of the journal entry of a push that has written, and its announcement. */
