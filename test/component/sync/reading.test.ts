@@ -222,6 +222,19 @@ describe('externalId', () => {
 });
 
 describe('until', () => {
+  it('before the year 0 gives an X-Next-Since that the next poll takes', async () => {
+    const caller = world.caller();
+    await caller.push('suppliers', [{ externalId: 'a', name: 'N' }]);
+    const { nextSince, entities } = await caller.list(
+      'suppliers',
+      query({ until: '0000-01-01T00:00:00+01:00' }),
+    );
+    expect(entities).toEqual([]);
+    expect(idsOf((await caller.list('suppliers', query({ since: nextSince ?? '' }))).entities)).toEqual([
+      'a',
+    ]);
+  });
+
   it('shows records last synced until that time', async () => {
     const caller = world.caller();
     await caller.push(

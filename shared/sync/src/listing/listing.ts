@@ -114,8 +114,12 @@ async function timeAsked(
 /** `X-Next-Since`: the next poll begins at `until`, or earlier if records up to `until` may still appear. */
 function nextSinceOf(watermark: Watermark, { until }: Narrowing): Date {
   const complete = completeUntil(watermark);
-  return until === undefined || until > complete ? complete : until;
+  if (until === undefined || until > complete) return complete;
+  // The form of times has no year before 0, to which an offset can lead.
+  return until < earliest ? earliest : until;
 }
+
+const earliest = new Date('0000-01-01T00:00:00.000Z');
 
 /** Bytes of the NATS message that are kept for everything but the entities. */
 const besidesBytes = 64 * 1024;
