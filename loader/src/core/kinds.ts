@@ -8,39 +8,45 @@ export interface Field {
   needed?: true;
 }
 
+const id: Field = { type: 'id' };
+const text: Field = { type: 'text' };
+const date: Field = { type: 'date' };
+const neededId: Field = { ...id, needed: true };
+const neededText: Field = { ...text, needed: true };
+
 export const fieldsOf: Readonly<Record<Kind, Readonly<Record<string, Field>>>> = {
   suppliers: {
-    externalId: { type: 'id', needed: true },
-    name: { type: 'text', needed: true },
-    code: { type: 'text' },
-    country: { type: 'text' },
-    address: { type: 'text' },
-    contactPerson: { type: 'text' },
-    email: { type: 'text' },
-    phone: { type: 'text' },
+    externalId: neededId,
+    name: neededText,
+    code: text,
+    country: text,
+    address: text,
+    contactPerson: text,
+    email: text,
+    phone: text,
     certifications: { type: 'list' },
     isEuOrigin: { type: 'flag' },
   },
   products: {
-    externalId: { type: 'id', needed: true },
-    name: { type: 'text', needed: true },
-    category: { type: 'text' },
-    country: { type: 'text' },
-    hsCode: { type: 'text' },
-    unit: { type: 'text' },
-    code: { type: 'text' },
-    supplierExternalId: { type: 'id' },
+    externalId: neededId,
+    name: neededText,
+    category: text,
+    country: text,
+    hsCode: text,
+    unit: text,
+    code: text,
+    supplierExternalId: id,
   },
   batches: {
-    externalId: { type: 'id', needed: true },
-    productExternalId: { type: 'id', needed: true },
-    batchNumber: { type: 'text', needed: true },
+    externalId: neededId,
+    productExternalId: neededId,
+    batchNumber: neededText,
     quantity: { type: 'amount' },
-    unit: { type: 'text' },
-    receivedDate: { type: 'date' },
-    expiryDate: { type: 'date' },
-    ddsReferenceNumber: { type: 'id' },
-    ddsVerificationNumber: { type: 'id' },
+    unit: text,
+    receivedDate: date,
+    expiryDate: date,
+    ddsReferenceNumber: id,
+    ddsVerificationNumber: id,
   },
 };
 
@@ -84,7 +90,7 @@ export const wordsOf: Readonly<Record<Kind, Readonly<Record<string, string>>>> =
 /** In the order in which they must be loaded: products refer to suppliers, and batches to products. */
 export const kinds: readonly Kind[] = ['suppliers', 'products', 'batches'];
 
-export const isKind = (text: string): text is Kind => kinds.some((kind) => kind === text);
+export const isKind = (name: string): name is Kind => kinds.some((kind) => kind === name);
 
 export const neededOf = (kind: Kind): string[] =>
   Object.entries(fieldsOf[kind]).flatMap(([name, { needed }]) => (needed === true ? [name] : []));

@@ -161,3 +161,34 @@ it.each(['DDS Reference Number', 'DDS-Referenznummer', 'dds_reference_no.'])(
     expect(source.notes).toContain('not used: "Inventory"');
   },
 );
+
+it.each([
+  ['utf-16le', Buffer.from('externalId;name\r\nS-1;Ä\r\n', 'utf16le')],
+  ['utf-16be', Buffer.from('externalId;name\r\nS-1;Ä\r\n', 'utf16le').swap16()],
+])('a file of %s is read without a BOM', async (encoding, content) => {
+  const source = await sourceOf('suppliers.csv', content);
+  const rows = (await Array.fromAsync(source.rows())).flat();
+  expect(source.notes[0]).toMatch(encoding);
+  expect(rows.map(({ made }) => made)).toEqual([{ externalId: 'S-1', name: 'Ä' }]);
+});
+
+it('a header that is repeated between rows is no row, as where files were joined', async () => {
+  const parts = ['S-1', 'S-2'].map((id) => `\ufeffexternalId;name\r\n${id};externalId\r\n`);
+  const source = await sourceOf('suppliers.csv', Buffer.from(parts.join('')));
+  const rows = (await Array.fromAsync(source.rows())).flat();
+  expect(rows.map(({ number, made }) => [number, made])).toEqual([
+    [2, { externalId: 'S-1', name: 'externalId' }],
+    [4, { externalId: 'S-2', name: 'externalId' }],
+  ]);
+});
+
+it('a row with a blank before a quote is rejected, and not one with both in a cell', async () => {
+  const content = 'externalId,name,country\nS-1, "Holz AB", SE\nS-2," ""Holz"" AB",SE\nS-3,"A, ""B""",SE\n';
+  const source = await sourceOf('suppliers.csv', Buffer.from(content));
+  const rows = (await Array.fromAsync(source.rows())).flat();
+  expect(rows.map(({ made }) => made)).toMatchObject([
+    { id: 'S-1', reason: expect.stringContaining('a blank is before a quote') },
+    { externalId: 'S-2', name: ' "Holz" AB' },
+    { externalId: 'S-3', name: 'A, "B"' },
+  ]);
+});

@@ -47,6 +47,9 @@ const valueOf = (
   return item instanceof Wrong ? `wrong: ${item.reason}` : item[column];
 };
 
+const quantityOf = (cell: string, delimiter: string, sample: string, rules: Rules = {}) =>
+  itemsOfCells({ ...table(['quantity'], [[sample]]), delimiter }, rules).make([cell]);
+
 const countryOf = (cell: string, kind: Table['kind'] = 'suppliers'): unknown =>
   valueOf('country', cell, {}, kind);
 
@@ -96,6 +99,7 @@ describe('numbers', () => {
     ['12.5', '.', 12.5],
     ['1e3', '.', 1000],
     ['1,250', '.', 1250],
+    ['1’250.50', '.', 1250.5],
   ] as const)('%s with a decimal %s is %d', (text, sign, number) => {
     expect(readNumber(text, sign)).toBe(number);
   });
@@ -126,6 +130,8 @@ describe('numbers', () => {
     ['1..5', '.'],
     ['0x10', '.'],
     ['Infinity', '.'],
+    ["1'250.500", ','],
+    ['1 250,500', '.'],
   ] as const)('%s with a decimal %s is no number', (text, sign) => {
     expect(readNumber(text, sign)).toBeUndefined();
   });
@@ -137,6 +143,11 @@ describe('numbers', () => {
       either: '1.250',
     });
     expect(findDecimals(['1.250.000', '1,250.75'])).toMatchObject({ comma: '1.250.000', point: '1,250.75' });
+    expect(findDecimals(["1'250.500", '1 250,500'])).toMatchObject({
+      comma: '1 250,500',
+      point: "1'250.500",
+    });
+    expect(findDecimals(['1’250.5'])).toMatchObject({ point: '1’250.5' });
     expect(findDecimals(['5', ''])).toEqual({ comma: undefined, point: undefined, either: undefined });
   });
 });
@@ -183,6 +194,9 @@ describe('dates', () => {
     expect(found(['03/04/2026', '31/03/2026'])).toEqual(['DD/MM/YYYY']);
     expect(found(['03/04/2026', '03/31/2026'])).toEqual(['MM/DD/YYYY']);
     expect(found(['03/04/2026'])).toEqual(['DD/MM/YYYY', 'MM/DD/YYYY']);
+    expect(found(['03-31-2026', '03-04-2026', '05-06-2026'])).toEqual(['MM-DD-YYYY']);
+    expect(found(['03-04-2026'])).toEqual(['DD-MM-YYYY', 'MM-DD-YYYY']);
+    expect(found(['0000-00-00', '0000-00-00 00:00:00', '00/00/0000'])).toBeUndefined();
     expect(found(['next week'])).toEqual([]);
     expect(found(['12/31/2025 12:00:00 AM'])).toEqual(['MM/DD/YYYY']);
     expect(found(['31.12.25'])).toEqual(['DD.MM.YY']);
@@ -211,6 +225,11 @@ describe('columns', () => {
       ['batchNumber', 2],
     ]);
     expect(unused).toEqual(['Note']);
+  });
+
+  it('match fields whatever invisible characters their names have', () => {
+    const { bound } = bind(['external\u200bId', 'product\u00adExternalId', '\ufeffbatchNumber\u200e']);
+    expect(bound.map(({ field }) => field)).toEqual(['externalId', 'productExternalId', 'batchNumber']);
   });
 
   it('that are needed and missing stop the load, with the nearest ones', () => {
@@ -269,6 +288,50 @@ describe('rows', () => {
     expect(valueOf('batchNumber', ' 1')).toBe(' 1');
   });
 
+  it('have ids without characters that no person sees, unless a map says that these count', () => {
+    expect(valueOf('externalId', '\u200bS\u00adUP\u2060-1\u200e')).toBe('SUP-1');
+    expect(valueOf('externalId', 'SUP-1\u200b', { trim: false })).toBe('SUP-1\u200b');
+  });
+
+  it('are rejected where a spreadsheet has shortened a long number', () => {
+    expect(valueOf('externalId', '4,00638E+12')).toMatch('"4,00638E+12" is a shortened number');
+    expect(valueOf('productExternalId', '1.23457E+12')).toMatch(/^wrong: /);
+    expect(valueOf('batchNumber', '1E+15')).toMatch(/^wrong: /);
+    expect(['1E12', '4E-1', 'E+12', '12E+12'].map((id) => valueOf('externalId', id))).toEqual([
+      '1E12',
+      '4E-1',
+      'E+12',
+      '12E+12',
+    ]);
+  });
+
+  it('have the texts of formulas that keep leading zeros', () => {
+    expect(valueOf('externalId', '="00123"')).toBe('00123');
+    expect(valueOf('batchNumber', '="007"')).toBe('007');
+    expect(valueOf('receivedDate', '="2026-03-31"')).toBe('2026-03-31');
+    expect([valueOf('unit', '=""'), valueOf('externalId', '=""')]).toEqual([undefined, undefined]);
+    expect(valueOf('unit', '="', {}, 'batches')).toBe('="');
+  });
+
+  it('are rejected where an object or an array stands for a text', () => {
+    const make = itemsOfObjects('suppliers', { columns: { nr: 'externalId', certs: 'certifications' } });
+    expect(make({ nr: { value: 'S-1' } })).toMatchObject({
+      reason: expect.stringContaining('is no single value'),
+    });
+    expect(make({ nr: ['S-1'] })).toMatchObject({ reason: expect.stringContaining('is no single value') });
+    expect(make({ nr: 'S-1', certs: { FSC: true } })).toMatchObject({ reason: expect.any(String) });
+    expect(make({ nr: 'S-1', certs: ['FSC'] })).toEqual({ externalId: 'S-1', certifications: ['FSC'] });
+  });
+
+  it('are rejected where a number beyond the first rows can be thousands or a fraction', () => {
+    expect(quantityOf('1.250', ',', '5')).toMatchObject({ reason: expect.stringContaining('say --decimal') });
+    expect(quantityOf('1,250', '\t', '')).toMatchObject({ reason: expect.stringContaining('say --decimal') });
+    expect(quantityOf('1.250', ',', '1.5')).toEqual({ quantity: 1.25 });
+    expect(quantityOf('1.250', ',', '5', { decimal: ',' })).toEqual({ quantity: 1250 });
+    expect(quantityOf('1250', ',', '5')).toEqual({ quantity: 1250 });
+    expect(quantityOf('1.250', ';', '5')).toEqual({ quantity: 1250 });
+  });
+
   it('have values replaced by a map, in one field or in all fields of codes', () => {
     const values = { D: 'DE', Stk: 'PCE', name: { D: 'Dee' } };
     const of = (column: string, cell: string) => valueOf(column, cell, { values }, 'suppliers');
@@ -325,6 +388,10 @@ describe('rows', () => {
       reason: expect.stringContaining('3 cells where the header has 2'),
     });
     expect(make(['1'])).toEqual({ batchNumber: '1' });
+    const sheet = { ...table(['externalId']), delimiter: undefined };
+    expect(itemsOfCells(sheet, {}).make(['B-1', 'note'])).toMatchObject({
+      reason: '2 cells where the header has 1: name the columns of the others',
+    });
   });
 
   it('stop the load where numbers or days can be read in two ways', () => {

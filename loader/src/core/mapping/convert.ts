@@ -1,7 +1,8 @@
 // Converts the cell of a column to the value of a field. An empty cell keeps the field, or clears it (`emptyClears`).
+import { platform } from '#platform';
 import type { FieldType } from '../kinds.ts';
-import { readDate, type DateFormat } from './dates.ts';
-import { readNumber, type DecimalSign } from './numbers.ts';
+import { isNone, readDate, type DateFormat } from './dates.ts';
+import { eitherDecimal, readNumber, type DecimalSign } from './numbers.ts';
 
 export type Cell = string | number | boolean | Date | null | undefined | object;
 
@@ -32,7 +33,8 @@ export class Shown {
 }
 
 export interface Conversion {
-  decimal: DecimalSign;
+  /** Undefined where no number in the first rows shows it. */
+  decimal: DecimalSign | undefined;
   dates: DateFormat | undefined;
   /** The separator of the entries of a list. */
   lists: string | undefined;
@@ -50,9 +52,15 @@ export type Convert = (cell: Cell) => unknown;
 export function converterOf(type: FieldType, conversion: Conversion): Convert {
   const convert = convertersOf[type](conversion);
   const empty = conversion.emptyClears ? null : undefined;
-  return (cell) => {
+  return (given) => {
+    // Systems write ="0012" so that a spreadsheet keeps the zeros.
+    const cell = typeof given === 'string' ? given.replace(/^="(.*)"$/s, '$1') : given;
     if (cell === '' || cell === null || cell === undefined) return empty;
-    return cell instanceof Wrong ? cell : convert(cell);
+    if (cell instanceof Wrong) return cell;
+    const isNested = typeof cell === 'object' && !(cell instanceof Date || cell instanceof Shown);
+    if (isNested && !(type === 'list' && Array.isArray(cell)))
+      return new Wrong(`${quote(textOf(cell))} is no single value`);
+    return convert(cell);
   };
 }
 
@@ -60,13 +68,14 @@ const convertersOf: Readonly<Record<FieldType, (how: Conversion) => (cell: NonNu
   text:
     ({ trim }) =>
     (cell) =>
-      typeof cell === 'string' ? (trim ? cell.trim() : cell) : (lostDigits(cell) ?? textOf(cell)),
+      lostDigits(cell) ?? (trim ? textOf(cell).trim() : textOf(cell)),
 
   /** Excel may show 4711 for a cell that has 4711.5. */
   id:
     ({ trimIds }) =>
     (cell) => {
-      if (typeof cell === 'string') return trimIds ? cell.trim() : cell;
+      if (typeof cell === 'string')
+        return lostDigits(cell) ?? (trimIds ? cell.replaceAll(/\p{Cf}/gu, '').trim() : cell);
       if (cell instanceof Date) return new Wrong(`${textOf(cell)} is a day, and no id: make the column text`);
       const value = cell instanceof Shown ? cell.value : cell;
       if (typeof value === 'number' && !Number.isInteger(value))
@@ -82,9 +91,11 @@ const convertersOf: Readonly<Record<FieldType, (how: Conversion) => (cell: NonNu
       if (typeof cell === 'number') return cell;
       if (cell instanceof Shown) return cell.value;
       const text = textOf(cell).trim();
+      if (decimal === undefined && eitherDecimal.test(text))
+        return new Wrong(`${quote(text)} can be thousands or a fraction: ${platform.advice.decimal}`);
+      const sign = decimal ?? '.';
       return (
-        readNumber(text, decimal) ??
-        new Wrong(`${quote(text)} is no number with a decimal ${signName[decimal]}`)
+        readNumber(text, sign) ?? new Wrong(`${quote(text)} is no number with a decimal ${signName[sign]}`)
       );
     },
 
@@ -93,7 +104,7 @@ const convertersOf: Readonly<Record<FieldType, (how: Conversion) => (cell: NonNu
       if (cell instanceof Date) return textOf(cell);
       const text = textOf(cell).trim();
       // SAP writes zeros for a missing date.
-      if (/^0[0.]*$/.test(text)) return emptyClears ? null : undefined;
+      if (isNone(text)) return emptyClears ? null : undefined;
       return (
         readDate(text, dates) ?? new Wrong(`${quote(text)} is no date as ${dates?.text ?? 'YYYY-MM-DD'}`)
       );
@@ -119,11 +130,14 @@ const convertersOf: Readonly<Record<FieldType, (how: Conversion) => (cell: NonNu
     },
 };
 
-/** Excel and JavaScript keep 15 digits of a number. */
-const lostDigits = (cell: NonNullable<Cell>): Wrong | undefined =>
-  typeof cell === 'number' && Math.abs(cell) >= 1e15
-    ? new Wrong(`${cell} has more than 15 digits, which Excel does not keep: make the column text`)
+/** Excel and JavaScript keep 15 digits of a number, and Excel writes six of a long one to CSV: 1.23457E+12. */
+function lostDigits(cell: NonNullable<Cell>): Wrong | undefined {
+  if (typeof cell === 'number' && Math.abs(cell) >= 1e15)
+    return new Wrong(`${cell} has more than 15 digits, which Excel does not keep: make the column text`);
+  return typeof cell === 'string' && /^\d(?:[.,]\d+)?E\+\d\d$/.test(cell)
+    ? new Wrong(`"${cell}" is a shortened number: make the column text`)
     : undefined;
+}
 
 const rememberedMax = 4_000;
 /** A longer text may be a slice of a large one, which a key of the cache would keep in memory. */

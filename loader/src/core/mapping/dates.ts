@@ -105,6 +105,7 @@ const known = [
   'DD-MM-YYYY',
   'DD/MM/YYYY',
   'MM/DD/YYYY',
+  'MM-DD-YYYY',
   'DD.MM.YY',
   'DD/MM/YY',
   'MM/DD/YY',
@@ -115,7 +116,8 @@ const known = [
   'MMM DD, YYYY',
 ].flatMap((text) => dateFormat(text) ?? []);
 
-const isNone = (text: string): boolean => text === '' || /^0[0.]*$/.test(text);
+/** SAP and MySQL write zeros for a missing date. */
+export const isNone = (text: string): boolean => /^(?:0[-./0]*(?: [0:.]+)?)?$/.test(text);
 
 /**
  * The formats that fit most texts: several if days and months could be either, none if no format fits half of them.

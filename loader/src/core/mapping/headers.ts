@@ -15,12 +15,10 @@ export const otherNames: Readonly<Record<Kind, ReadonlyMap<string, string>>> = {
     ddsReferenceNumber: ['DDS Reference No.', 'DDS-Referenznummer', 'DDS-Referenznr.'],
     ddsVerificationNumber: [
       'DDS Verification No.',
-      'DDS-Verifizierungsnummer',
-      'DDS-Verifizierungsnr.',
-      'DDS-Verifikationsnummer',
-      'DDS-Verifikationsnr.',
-      'DDS-Prüfnummer',
-      'DDS-Prüfnr.',
+      ...['Verifizierungs', 'Verifikations', 'Prüf'].flatMap((name) => [
+        `DDS-${name}nummer`,
+        `DDS-${name}nr.`,
+      ]),
     ],
   }),
 };

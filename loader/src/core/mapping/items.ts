@@ -24,7 +24,11 @@ const words = {
   false: ['false', 'no', 'n', 'nein', 'non', 'falsch', 'faux', '-', '0'],
 };
 
-const conversionOf = (rules: Rules, decimal: DecimalSign, dates: DateFormat | undefined): Conversion => ({
+const conversionOf = (
+  rules: Rules,
+  decimal: Conversion['decimal'],
+  dates: DateFormat | undefined,
+): Conversion => ({
   decimal,
   dates,
   lists: rules.lists,
@@ -98,7 +102,7 @@ export function itemsOfCells(table: Table, rules: Rules): Making {
     if (row.length > table.width && row.slice(table.width).some((cell) => cell !== '' && cell !== null)) {
       return wrong(
         row,
-        `${row.length} cells where the header has ${table.width}: a cell with the delimiter needs quotes`,
+        `${row.length} cells where the header has ${table.width}: ${table.delimiter === undefined ? 'name the columns of the others' : 'a cell with the delimiter needs quotes'}`,
       );
     }
     const item: Item = {};
@@ -190,7 +194,7 @@ function decimalOf(
   delimiter: string | undefined,
   where: string,
   notes: string[],
-): DecimalSign {
+): DecimalSign | undefined {
   if (rules.decimal !== undefined) return rules.decimal;
   const { comma, point, either } = findDecimals(texts);
   if (comma !== undefined && point !== undefined) {
@@ -201,7 +205,7 @@ function decimalOf(
   if (comma !== undefined) notes.push(`decimal comma, as in "${comma}"`);
   if (comma !== undefined) return ',';
   if (point !== undefined) return '.';
-  if (either === undefined) return delimiter === ';' ? ',' : '.';
+  if (either === undefined) return delimiter === ';' ? ',' : undefined;
   // Excel separates columns by semicolons if the decimal sign is a comma.
   if (delimiter === ';') {
     notes.push(

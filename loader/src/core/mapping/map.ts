@@ -33,6 +33,7 @@ export type Values = Readonly<Record<string, string | Readonly<Record<string, st
 /** By file name, in which `*` stands for any characters, or by `file.xlsx#Sheet`. */
 export type LoadMap = ReadonlyMap<string, Rules>;
 
+const isFlag = (value: unknown): boolean => typeof value === 'boolean';
 const isText = (value: unknown): boolean => typeof value === 'string';
 const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
 const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -65,7 +66,7 @@ const rules: Readonly<Record<keyof Rules, Rule>> = {
   constants: { expected: 'an object of fields with their values', holds: isObject },
   encoding: { expected: 'a name such as "windows-1252"', holds: isText },
   delimiter: { expected: 'one character', holds: (value) => typeof value === 'string' && value.length === 1 },
-  quotes: { expected: 'true or false', holds: (value) => typeof value === 'boolean' },
+  quotes: { expected: 'true or false', holds: isFlag },
   decimal: { expected: '"," or "."', holds: (value) => value === ',' || value === '.' },
   dates: {
     expected: 'a format such as "DD.MM.YYYY"',
@@ -77,8 +78,8 @@ const rules: Readonly<Record<keyof Rules, Rule>> = {
   },
   true: { expected: 'an array of words', holds: isTexts },
   false: { expected: 'an array of words', holds: isTexts },
-  emptyClears: { expected: 'true or false', holds: (value) => typeof value === 'boolean' },
-  trim: { expected: 'true or false', holds: (value) => typeof value === 'boolean' },
+  emptyClears: { expected: 'true or false', holds: isFlag },
+  trim: { expected: 'true or false', holds: isFlag },
 };
 
 /** The map of a file, whose text is JSON. */

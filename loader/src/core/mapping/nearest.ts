@@ -1,7 +1,7 @@
 // Finds the known names that are most similar to a missing or unknown name.
 
-/** Names that differ only in case, blanks, underscores or hyphens count as equal. */
-export const plainName = (name: string): string => name.toLowerCase().replaceAll(/[\s_-]+/g, '');
+/** Names that differ only in case, blanks, invisible characters, underscores or hyphens count as equal. */
+export const plainName = (name: string): string => name.toLowerCase().replaceAll(/[\s\p{Cf}_-]+/gu, '');
 
 /** A column for a message: with its field, where its name is not that of the field. */
 export const namedColumn = (column: string, field: string): string =>

@@ -3,13 +3,13 @@
 export type DecimalSign = ',' | '.';
 
 const plain: Readonly<Record<DecimalSign, RegExp>> = {
-  ',': /^[+-]?(?:\d+|\d{1,3}(?:[. '\u00a0\u202f]\d{3})+)(?:,\d+)?$/,
-  '.': /^[+-]?(?:\d+|\d{1,3}(?:[, '\u00a0\u202f]\d{3})+)(?:\.\d+)?(?:e[+-]?\d+)?$/i,
+  ',': /^[+-]?(?:\d+|\d{1,3}([. '’\u00a0\u202f])\d{3}(?:\1\d{3})*)(?:,\d+)?$/,
+  '.': /^[+-]?(?:\d+|\d{1,3}([, '’\u00a0\u202f])\d{3}(?:\1\d{3})*)(?:\.\d+)?(?:e[+-]?\d+)?$/i,
 };
 
 const groups: Readonly<Record<DecimalSign, RegExp>> = {
-  ',': /[. '\u00a0\u202f]/g,
-  '.': /[, '\u00a0\u202f]/g,
+  ',': /[. '’\u00a0\u202f]/g,
+  '.': /[, '’\u00a0\u202f]/g,
 };
 
 export function readNumber(text: string, decimal: DecimalSign): number | undefined {
@@ -42,9 +42,12 @@ function exactNumber(text: string, decimal: DecimalSign): number {
 
 /** A value that can be read in one way only, such as 1.250,5 or 12,5. */
 const onlyComma =
-  /^[+-]?[\d.\s']*,(?:\d{1,2}|\d{4,})-?$|^[+-]?\d{1,3}(?:\.\d{3})+,\d+-?$|^[+-]?(?:0|\d{4,}),\d+-?$|^[+-]?\d{1,3}(?:\.\d{3}){2,}-?$/;
+  /^[+-]?[\d.\s'’]*,(?:\d{1,2}|\d{4,})-?$|^[+-]?\d{1,3}(?:[.\s'’]\d{3})+,\d+-?$|^[+-]?(?:0|\d{4,}),\d+-?$|^[+-]?\d{1,3}(?:\.\d{3}){2,}-?$/;
 const onlyPoint =
-  /^[+-]?[\d,\s']*\.(?:\d{1,2}|\d{4,})-?$|^[+-]?\d{1,3}(?:,\d{3})+\.\d+-?$|^[+-]?(?:0|\d{4,})\.\d+-?$|^[+-]?\d{1,3}(?:,\d{3}){2,}-?$/;
+  /^[+-]?[\d,\s'’]*\.(?:\d{1,2}|\d{4,})-?$|^[+-]?\d{1,3}(?:[,\s'’]\d{3})+\.\d+-?$|^[+-]?(?:0|\d{4,})\.\d+-?$|^[+-]?\d{1,3}(?:,\d{3}){2,}-?$/;
+
+/** A value that may be thousands or a fraction. */
+export const eitherDecimal = /^[+-]?\d{1,3}[.,]\d{3}-?$/;
 
 export interface DecimalFinding {
   comma: string | undefined;
@@ -60,7 +63,7 @@ export function findDecimals(texts: Iterable<string>): DecimalFinding {
     if (!/[.,]/.test(text)) continue;
     if (onlyComma.test(text)) found.comma ??= text;
     else if (onlyPoint.test(text)) found.point ??= text;
-    else if (/^[+-]?\d{1,3}[.,]\d{3}-?$/.test(text)) found.either ??= text;
+    else if (eitherDecimal.test(text)) found.either ??= text;
   }
   return found;
 }

@@ -4,7 +4,8 @@ import { joined } from '../bytes.ts';
 import { Stop } from '../exit.ts';
 import { isRejectsHeader } from '../kinds.ts';
 import { bindColumns, columnsOf, isHeader, namesByPosition } from '../mapping/columns.ts';
-import { itemsOfCells } from '../mapping/items.ts';
+import { Wrong } from '../mapping/convert.ts';
+import { idIn, itemsOfCells } from '../mapping/items.ts';
 import { csvRejects, type CsvRejects } from './csv-rejects.ts';
 import { csvBlocks, findDelimiter, parseRecords, takeRecords, type CsvForm } from './csv.ts';
 import { ByteWatch, checkEncoding, encodingByBom, isLikeAscii, toUtf8 } from './encodings.ts';
@@ -18,6 +19,7 @@ const startBytes = 1024 * 1024;
 /** A title and blank lines may stand above the header, as SAP writes them. */
 const headerRowsMax = 20;
 const sampleRows = 1_000;
+const lateQuote = 'a blank is before a quote: take the blank off';
 
 interface Look {
   encoding: string;
@@ -73,7 +75,10 @@ async function readTable(input: Input, standardInput?: AsyncIterable<Uint8Array>
   // Only where they underline the header, further ones are no rows either: elsewhere dashes are a value.
   const isRuled = isList || rowsBefore > headerAt + 1;
   const isRow = (cells: readonly string[]): boolean =>
-    !isBlank(cells) && !(isRuled && isUnderline(cells)) && !(isList && isOutside(cells, header));
+    !isBlank(cells) &&
+    !(isRuled && isUnderline(cells)) &&
+    !(isList && isOutside(cells)) &&
+    !isRepeated(cells, header);
   const sample = begun
     .slice(headerAt + 1, headerAt + 1 + sampleRows)
     .filter(isRow)
@@ -118,6 +123,9 @@ function sourceOf(table: CsvTable, input: Input): Source {
     isExact: isList,
   };
   const { make, notes } = itemsOfCells(columns, input.rules);
+  // A quote behind a blank opens no cell, so that delimiters part what it was to hold together.
+  const isLate = (cells: readonly string[], raw: string): boolean =>
+    look.form.quotes && raw.includes(`${delimiter} "`) && cells.some((cell) => cell.startsWith(' "'));
   const cellsOf = (raw: string): readonly string[] => tidied(parseRecords(raw, look.form)[0] ?? []);
   return {
     input,
@@ -140,7 +148,9 @@ function sourceOf(table: CsvTable, input: Input): Source {
           number += 1;
           if (number <= rowsBefore || !isRow(cells)) return;
           // The row is kept as a slice of the block's text, which takes less memory than its cells.
-          rows.push({ number, made: make(tidied(cells)), raw: text.slice(from, to) });
+          const raw = text.slice(from, to);
+          const made = make(tidied(cells));
+          rows.push({ number, made: isLate(cells, raw) ? new Wrong(lateQuote, idIn(made)) : made, raw });
         });
         yield rows;
       }
@@ -293,11 +303,12 @@ function isPrinted(text: string): boolean {
   );
 }
 
-/** Whether a row of a list is a line of dashes, a title, or the header once more, as each printed page has it. */
-const isOutside = (cells: readonly string[], header: readonly string[]): boolean =>
-  cells.length === 1 ||
-  isRuler(cells) ||
-  (cells.length === header.length && cells.every((cell, index) => cell.trim() === header[index]));
+/** Whether a row of a list is a line of dashes or a title. */
+const isOutside = (cells: readonly string[]): boolean => cells.length === 1 || isRuler(cells);
+
+/** Whether a row is the header once more, as on each printed page, and where files were joined. */
+const isRepeated = (cells: readonly string[], header: readonly string[]): boolean =>
+  cells.length === header.length && cells.every((cell, index) => cell.trim() === header[index]);
 
 const isBlank = (cells: readonly string[]): boolean => cells.every((cell) => cell === '');
 

@@ -1,15 +1,17 @@
-// Finds the encoding of a file: by its BOM, else UTF-8 if all bytes are valid UTF-8, else windows-1252, as Excel writes
-// in Europe.
+// Finds the encoding of a file: by its BOM or its zeros, else UTF-8 if all bytes are valid UTF-8, else windows-1252, as
+// Excel writes in Europe.
 import { platform } from '#platform';
 import { copied, joined, utf8Bytes } from '../bytes.ts';
 import { Stop } from '../exit.ts';
 
-/** The encoding that a BOM at the start names, and the length of the BOM, which callers cut off. */
+/** The encoding that a BOM at the start names, or UTF-16 without one, and the length of the BOM, which callers cut off. */
 export function encodingByBom(start: Uint8Array): { encoding: string; bomBytes: number } | undefined {
   if (start[0] === 0xef && start[1] === 0xbb && start[2] === 0xbf) return { encoding: 'utf-8', bomBytes: 3 };
   if (start[0] === 0xff && start[1] === 0xfe) return { encoding: 'utf-16le', bomBytes: 2 };
   if (start[0] === 0xfe && start[1] === 0xff) return { encoding: 'utf-16be', bomBytes: 2 };
-  return undefined;
+  // The first character of a table is one of ASCII, so that one of its two bytes is 0.
+  if (start[1] === 0) return { encoding: 'utf-16le', bomBytes: 0 };
+  return start[0] === 0 ? { encoding: 'utf-16be', bomBytes: 0 } : undefined;
 }
 
 export function checkEncoding(name: string): string {
