@@ -192,3 +192,19 @@ it('a row with a blank before a quote is rejected, and not one with both in a ce
     { externalId: 'S-3', name: 'A, "B"' },
   ]);
 });
+
+it('a header that is repeated between rows of a sheet is no row', async () => {
+  const header = ['externalId', 'name'];
+  const rows = [header, ['S-1', 'externalId'], header, ['S-2', 5]];
+  const source = await sourceOf('suppliers.xlsx', makeWorkbook({ Suppliers: rows }));
+  const read = (await Array.fromAsync(source.rows())).flat();
+  expect(read.map(({ number, made }) => [number, made])).toEqual([
+    [2, { externalId: 'S-1', name: 'externalId' }],
+    [4, { externalId: 'S-2', name: '5' }],
+  ]);
+});
+
+it.each(['\ufeff', ''])('a JSON array of UTF-16 behind %j is refused for its encoding', async (start) => {
+  const content = Buffer.from(`${start}[{"externalId":"S-1","name":"A"}]`, 'utf16le');
+  await expect(sourceOf('suppliers.json', content)).rejects.toThrow('is no UTF-8, as JSON has to be');
+});

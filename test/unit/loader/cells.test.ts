@@ -100,6 +100,9 @@ describe('numbers', () => {
     ['1e3', '.', 1000],
     ['1,250', '.', 1250],
     ['1’250.50', '.', 1250.5],
+    ['.5', '.', 0.5],
+    ['-.125', '.', -0.125],
+    [',5', ',', 0.5],
   ] as const)('%s with a decimal %s is %d', (text, sign, number) => {
     expect(readNumber(text, sign)).toBe(number);
   });
@@ -128,6 +131,8 @@ describe('numbers', () => {
     ['abc', ','],
     ['', ','],
     ['1..5', '.'],
+    ['.', '.'],
+    ['-', ','],
     ['0x10', '.'],
     ['Infinity', '.'],
     ["1'250.500", ','],
@@ -147,6 +152,7 @@ describe('numbers', () => {
       comma: '1 250,500',
       point: "1'250.500",
     });
+    expect(findDecimals(['.500', ',250'])).toMatchObject({ comma: ',250', point: '.500' });
     expect(findDecimals(['1’250.5'])).toMatchObject({ point: '1’250.5' });
     expect(findDecimals(['5', ''])).toEqual({ comma: undefined, point: undefined, either: undefined });
   });
@@ -370,6 +376,8 @@ describe('rows', () => {
     expect(valueOf('isEuOrigin', 'vielleicht', {}, 'suppliers')).toMatch('neither true nor false');
     expect(valueOf('isEuOrigin', 'si', { true: ['SI'] }, 'suppliers')).toBe(true);
     expect(valueOf('receivedDate', new Date('2026-03-31T00:00:00Z'))).toBe('2026-03-31');
+    // The same days as from CSV: no format of Excel has a zone.
+    expect(valueOf('receivedDate', new Date('2026-03-31T13:40:48Z'))).toBe('2026-03-31');
     expect(valueOf('receivedDate', '00000000')).toBeUndefined();
     expect(valueOf('quantity', '12,x')).toMatch('wrong: quantity: "12,x" is no number with a decimal comma');
   });
@@ -406,6 +414,9 @@ describe('rows', () => {
       'can be DD/MM/YYYY or MM/DD/YYYY: say --dates',
     );
     expect(() => looking('receivedDate', ['soon'])).toThrow('has "soon", which is no date');
+    expect(() => looking('receivedDate', ['0000-00-00', '2026-03-31', 'NULL'])).toThrow(
+      'has "NULL", which is no date',
+    );
   });
 
   it('of JSON are unchanged, or mapped', () => {

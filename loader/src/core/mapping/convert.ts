@@ -101,7 +101,7 @@ const convertersOf: Readonly<Record<FieldType, (how: Conversion) => (cell: NonNu
 
   date: ({ dates, emptyClears }) =>
     remembering((cell) => {
-      if (cell instanceof Date) return textOf(cell);
+      if (cell instanceof Date) return cell.toISOString().slice(0, 10);
       const text = textOf(cell).trim();
       // SAP writes zeros for a missing date.
       if (isNone(text)) return emptyClears ? null : undefined;

@@ -97,24 +97,12 @@ const months: ReadonlyMap<string, string> = new Map(
   ),
 );
 
-const known = [
-  'DD.MM.YYYY',
-  'YYYYMMDD',
-  'YYYY/MM/DD',
-  'YYYY.MM.DD',
-  'DD-MM-YYYY',
-  'DD/MM/YYYY',
-  'MM/DD/YYYY',
-  'MM-DD-YYYY',
-  'DD.MM.YY',
-  'DD/MM/YY',
-  'MM/DD/YY',
-  'DD-MMM-YYYY',
-  'DD-MMM-YY',
-  'DD MMM YYYY',
-  'DD. MMM YYYY',
-  'MMM DD, YYYY',
-].flatMap((text) => dateFormat(text) ?? []);
+const known = (
+  'DD.MM.YYYY;YYYYMMDD;YYYY/MM/DD;YYYY.MM.DD;DD-MM-YYYY;DD/MM/YYYY;MM/DD/YYYY;MM-DD-YYYY;DD.MM.YY;DD/MM/YY;MM/DD/YY;' +
+  'DD-MMM-YYYY;DD-MMM-YY;DD MMM YYYY;DD. MMM YYYY;MMM DD, YYYY'
+)
+  .split(';')
+  .flatMap((text) => dateFormat(text) ?? []);
 
 /** SAP and MySQL write zeros for a missing date. */
 export const isNone = (text: string): boolean => /^(?:0[-./0]*(?: [0:.]+)?)?$/.test(text);

@@ -5,7 +5,7 @@ import { Stop } from '../exit.ts';
 import { fieldsOf, reasonColumn, rowColumn, type Field } from '../kinds.ts';
 import type { Binding, Bindings } from './columns.ts';
 import { converterOf, Wrong, type Cell, type Conversion } from './convert.ts';
-import { dateFormat, findDates, losesTime, type DateFormat } from './dates.ts';
+import { dateFormat, findDates, isNone, losesTime, readDate, type DateFormat } from './dates.ts';
 import type { Rules } from './map.ts';
 import { namedColumn } from './nearest.ts';
 import { findDecimals, type DecimalSign } from './numbers.ts';
@@ -229,7 +229,7 @@ function datesOf(
   if (timed !== undefined) notes.push(`days without their times, as in "${timed}"`);
   if (formats === undefined) return undefined;
   const [format, other] = formats;
-  const example = texts.find((text) => text !== '') ?? '';
+  const example = texts.find((text) => !isNone(text) && readDate(text, undefined) === undefined);
   if (format === undefined)
     throw new Stop(
       `${where} has "${example}", which is no date: ${platform.advice.dates}, such as DD.MM.YYYY.`,

@@ -33,7 +33,6 @@ export type Values = Readonly<Record<string, string | Readonly<Record<string, st
 /** By file name, in which `*` stands for any characters, or by `file.xlsx#Sheet`. */
 export type LoadMap = ReadonlyMap<string, Rules>;
 
-const isFlag = (value: unknown): boolean => typeof value === 'boolean';
 const isText = (value: unknown): boolean => typeof value === 'string';
 const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
 const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -43,6 +42,9 @@ interface Rule {
   expected: string;
   holds: (value: unknown) => boolean;
 }
+
+const flag: Rule = { expected: 'true or false', holds: (value) => typeof value === 'boolean' };
+const words: Rule = { expected: 'an array of words', holds: isTexts };
 
 const rules: Readonly<Record<keyof Rules, Rule>> = {
   kind: { expected: kinds.join(', '), holds: (value) => typeof value === 'string' && isKind(value) },
@@ -66,7 +68,7 @@ const rules: Readonly<Record<keyof Rules, Rule>> = {
   constants: { expected: 'an object of fields with their values', holds: isObject },
   encoding: { expected: 'a name such as "windows-1252"', holds: isText },
   delimiter: { expected: 'one character', holds: (value) => typeof value === 'string' && value.length === 1 },
-  quotes: { expected: 'true or false', holds: isFlag },
+  quotes: flag,
   decimal: { expected: '"," or "."', holds: (value) => value === ',' || value === '.' },
   dates: {
     expected: 'a format such as "DD.MM.YYYY"',
@@ -76,10 +78,10 @@ const rules: Readonly<Record<keyof Rules, Rule>> = {
     expected: 'what stands between entries, such as ","',
     holds: (value) => isText(value) && value !== '',
   },
-  true: { expected: 'an array of words', holds: isTexts },
-  false: { expected: 'an array of words', holds: isTexts },
-  emptyClears: { expected: 'true or false', holds: isFlag },
-  trim: { expected: 'true or false', holds: isFlag },
+  true: words,
+  false: words,
+  emptyClears: flag,
+  trim: flag,
 };
 
 /** The map of a file, whose text is JSON. */

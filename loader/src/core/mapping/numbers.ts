@@ -1,10 +1,10 @@
-// Reads numbers as people write them: 1.250,5 and 1,250.5 and, as SAP writes negative numbers, 12,5-.
+// Reads numbers as people write them: 1.250,5 and 1,250.5 and, as SAP writes negative numbers, 12,5-, and Oracle .5.
 
 export type DecimalSign = ',' | '.';
 
 const plain: Readonly<Record<DecimalSign, RegExp>> = {
-  ',': /^[+-]?(?:\d+|\d{1,3}([. '’\u00a0\u202f])\d{3}(?:\1\d{3})*)(?:,\d+)?$/,
-  '.': /^[+-]?(?:\d+|\d{1,3}([, '’\u00a0\u202f])\d{3}(?:\1\d{3})*)(?:\.\d+)?(?:e[+-]?\d+)?$/i,
+  ',': /^[+-]?(?:\d+|\d{1,3}([. '’\u00a0\u202f])\d{3}(?:\1\d{3})*|(?=,\d))(?:,\d+)?$/,
+  '.': /^[+-]?(?:\d+|\d{1,3}([, '’\u00a0\u202f])\d{3}(?:\1\d{3})*|(?=\.\d))(?:\.\d+)?(?:e[+-]?\d+)?$/i,
 };
 
 const groups: Readonly<Record<DecimalSign, RegExp>> = {
@@ -42,9 +42,9 @@ function exactNumber(text: string, decimal: DecimalSign): number {
 
 /** A value that can be read in one way only, such as 1.250,5 or 12,5. */
 const onlyComma =
-  /^[+-]?[\d.\s'’]*,(?:\d{1,2}|\d{4,})-?$|^[+-]?\d{1,3}(?:[.\s'’]\d{3})+,\d+-?$|^[+-]?(?:0|\d{4,}),\d+-?$|^[+-]?\d{1,3}(?:\.\d{3}){2,}-?$/;
+  /^[+-]?[\d.\s'’]*,(?:\d{1,2}|\d{4,})-?$|^[+-]?\d{1,3}(?:[.\s'’]\d{3})+,\d+-?$|^[+-]?(?:0?|\d{4,}),\d+-?$|^[+-]?\d{1,3}(?:\.\d{3}){2,}-?$/;
 const onlyPoint =
-  /^[+-]?[\d,\s'’]*\.(?:\d{1,2}|\d{4,})-?$|^[+-]?\d{1,3}(?:[,\s'’]\d{3})+\.\d+-?$|^[+-]?(?:0|\d{4,})\.\d+-?$|^[+-]?\d{1,3}(?:,\d{3}){2,}-?$/;
+  /^[+-]?[\d,\s'’]*\.(?:\d{1,2}|\d{4,})-?$|^[+-]?\d{1,3}(?:[,\s'’]\d{3})+\.\d+-?$|^[+-]?(?:0?|\d{4,})\.\d+-?$|^[+-]?\d{1,3}(?:,\d{3}){2,}-?$/;
 
 /** A value that may be thousands or a fraction. */
 export const eitherDecimal = /^[+-]?\d{1,3}[.,]\d{3}-?$/;

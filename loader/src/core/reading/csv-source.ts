@@ -4,7 +4,7 @@ import { joined } from '../bytes.ts';
 import { Stop } from '../exit.ts';
 import { isRejectsHeader } from '../kinds.ts';
 import { bindColumns, columnsOf, isHeader, namesByPosition } from '../mapping/columns.ts';
-import { Wrong } from '../mapping/convert.ts';
+import { textOf, Wrong, type Cell } from '../mapping/convert.ts';
 import { idIn, itemsOfCells } from '../mapping/items.ts';
 import { csvRejects, type CsvRejects } from './csv-rejects.ts';
 import { csvBlocks, findDelimiter, parseRecords, takeRecords, type CsvForm } from './csv.ts';
@@ -307,8 +307,8 @@ function isPrinted(text: string): boolean {
 const isOutside = (cells: readonly string[]): boolean => cells.length === 1 || isRuler(cells);
 
 /** Whether a row is the header once more, as on each printed page, and where files were joined. */
-const isRepeated = (cells: readonly string[], header: readonly string[]): boolean =>
-  cells.length === header.length && cells.every((cell, index) => cell.trim() === header[index]);
+export const isRepeated = (cells: readonly Cell[], header: readonly string[]): boolean =>
+  header.every((name, index) => textOf(cells[index]).trim() === name);
 
 const isBlank = (cells: readonly string[]): boolean => cells.every((cell) => cell === '');
 

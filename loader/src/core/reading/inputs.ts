@@ -29,17 +29,7 @@ const formats: Readonly<Record<string, Format>> = {
 };
 
 /** Of other programs, which are named for what they are. */
-const foreign: ReadonlySet<string> = new Set([
-  'xls',
-  'ods',
-  'xlsb',
-  'xlsm',
-  'xml',
-  'html',
-  'htm',
-  'zip',
-  'pdf',
-]);
+const foreign = /^(?:xls|ods|xlsb|xlsm|xml|html?|zip|pdf)$/;
 
 /** Suppliers first, then products, then batches; files of a kind in the given order. */
 export async function resolveInputs(wanted: Wanted): Promise<Input[]> {
@@ -60,7 +50,7 @@ async function inputsOf(file: string, wanted: Wanted): Promise<Input[]> {
   const name = platform.basename(file);
   const extension = /\.(\w+)(?:\.gz)?$/i.exec(name)?.[1]?.toLowerCase() ?? '';
   const format = formats[extension];
-  if (format !== undefined || foreign.has(extension)) await refuseForeign(file, format);
+  if (format !== undefined || foreign.test(extension)) await refuseForeign(file, format);
   if (format === undefined) {
     throw new Stop(
       `${file}: its name says no format. Name it .csv, .tsv, .txt, .ndjson, .json or .xlsx, or with .gz behind.`,

@@ -110,7 +110,8 @@ export async function openJson(input: Input, standardInput?: AsyncIterable<Uint8
   }
   const bom = encodingByBom(begun.start);
   const bytes = begun.start.subarray(bom?.bomBytes ?? 0);
-  if (!platform.isUtf8(bytes)) throw new Stop(`${where} is no UTF-8, as JSON has to be.`);
+  if ((bom?.encoding ?? 'utf-8') !== 'utf-8' || !platform.isUtf8(bytes))
+    throw new Stop(`${where} is no UTF-8, as JSON has to be.`);
   const { rows, notes } = arrayIn(decode(bytes), input, where);
   const make = itemsOfObjects(input.kind, input.rules);
   return {

@@ -5,6 +5,7 @@ import { bindColumns, columnsOf, isHeader, namesByPosition, type ColumnRules } f
 import { textOf } from '../mapping/convert.ts';
 import { itemsOfCells } from '../mapping/items.ts';
 import { csvRejects } from './csv-rejects.ts';
+import { isRepeated } from './csv-source.ts';
 import { unguarded } from './formulas.ts';
 import { likelyHeader } from './likely-header.ts';
 import { placeOf, type Input, type Looked, type Source } from './source.ts';
@@ -55,7 +56,8 @@ function sourceOf({ header, headerNumber, begun, lastNumber }: SheetTable, input
   const rules = { ...input.rules, kind: input.kind };
   const isRejects = isRejectsHeader(header);
   const { bound, unused, key } = bindColumns(header, rules, where);
-  const isBelow = ({ number }: SheetRow): boolean => number > headerNumber;
+  const isBelow = ({ number, cells }: SheetRow): boolean =>
+    number > headerNumber && !isRepeated(cells, header);
   const tidied = (cells: SheetRow['cells']): SheetRow['cells'] =>
     isRejects ? cells.map((cell) => (typeof cell === 'string' ? unguarded(cell) : cell)) : cells;
   const sample = begun.filter(isBelow).map(({ cells }) => tidied(cells));
