@@ -96,7 +96,7 @@ async function openReceiver(failsFirst: boolean): Promise<Receiver> {
   const attempted = new Set<string>();
   const server = createServer((request, response) => {
     request.resume().on('end', () => {
-      const key = `${request.url} ${request.headers['webhook-id']}`;
+      const key = `${request.url} ${String(request.headers['webhook-id'])}`;
       if (failsFirst && !attempted.has(key)) {
         attempted.add(key);
         response.writeHead(500).end();

@@ -53,7 +53,7 @@ function Interrupted({ isBusy }: { isBusy: boolean }) {
       <h2 id="interrupted">A load was interrupted</h2>
       <p>
         It began at {shortTime(new Date(kept.startedAt))}.{' '}
-        {isWhole ? 'Its files are here.' : 'Choose its files once more, and it goes on where it was:'}
+        {isWhole ? 'Its files are here.' : 'Choose its files again, and it goes on where it was:'}
       </p>
       <ul>
         {kept.files.map(({ place, row, isChosen }) => (

@@ -54,7 +54,8 @@ export function converterOf(type: FieldType, conversion: Conversion): Convert {
   const empty = conversion.emptyClears ? null : undefined;
   return (given) => {
     // Systems write ="0012" so that a spreadsheet keeps the zeros.
-    const cell = typeof given === 'string' ? given.replace(/^="(.*)"$/s, '$1') : given;
+    const isKept = typeof given === 'string' && given[0] === '=';
+    const cell = isKept ? given.replace(/^="(.*)"$/s, '$1') : given;
     if (cell === '' || cell === null || cell === undefined) return empty;
     if (cell instanceof Wrong) return cell;
     const isNested = typeof cell === 'object' && !(cell instanceof Date || cell instanceof Shown);
@@ -63,6 +64,9 @@ export function converterOf(type: FieldType, conversion: Conversion): Convert {
     return convert(cell);
   };
 }
+
+/** Characters that come along where a text is copied, and that nobody sees; emoji and Persian words need other ones. */
+const unseen = /[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\ufeff]/g;
 
 const convertersOf: Readonly<Record<FieldType, (how: Conversion) => (cell: NonNullable<Cell>) => unknown>> = {
   text:
@@ -75,7 +79,7 @@ const convertersOf: Readonly<Record<FieldType, (how: Conversion) => (cell: NonNu
     ({ trimIds }) =>
     (cell) => {
       if (typeof cell === 'string')
-        return lostDigits(cell) ?? (trimIds ? cell.replaceAll(/\p{Cf}/gu, '').trim() : cell);
+        return lostDigits(cell) ?? (trimIds ? cell.replaceAll(unseen, '').trim() : cell);
       if (cell instanceof Date) return new Wrong(`${textOf(cell)} is a day, and no id: make the column text`);
       const value = cell instanceof Shown ? cell.value : cell;
       if (typeof value === 'number' && !Number.isInteger(value))
