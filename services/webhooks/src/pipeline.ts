@@ -181,6 +181,7 @@ function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop:
     retry: openRetry(log, signal),
     log,
   });
+  options.addNotes(() => attempts.notes());
   scheduler.start({
     deliver: (queue, delivery, event) => attempts.make(queue, delivery, event),
     load: openLoad(scheduler, retryUntilStop, log),

@@ -267,6 +267,10 @@ it.each([
       });
       await client.announce(30);
       await new Promise((resolve) => setTimeout(resolve, 2_500));
+      const { body } = await house.bus.request('svc.webhooks.health.check', { timeoutMs: 5_000 });
+      expect(Buffer.from(body).toString()).toContain(
+        'Nothing can be delivered at the moment: the egress proxy',
+      );
     } finally {
       await end();
     }

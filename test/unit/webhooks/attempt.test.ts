@@ -1,5 +1,6 @@
 // What becomes of an event, of its endpoint and of what MongoDB has, after one attempt.
 import { setImmediate } from 'node:timers/promises';
+import { Failure } from '@integration-sync/contracts';
 import { openLog } from '@integration-sync/runtime/log';
 import { openRetry } from '@integration-sync/runtime/retry';
 import { expect, it } from 'vitest';
@@ -142,7 +143,7 @@ async function make({
   };
   await Promise.all(both ? [makeNext(), makeNext()] : [makeNext()]);
   const event = queue.find({ sequence: 1, index: 0 });
-  return { queue, asked, reported, storedSoon, event, stored: parts.stored };
+  return { queue, asked, reported, storedSoon, event, stored: parts.stored, notes: made.notes() };
 }
 
 const change = (parts: Parts, more: Partial<Endpoint>): void => {
@@ -302,13 +303,21 @@ it('the attempt at a deleted endpoint ends its event', async () => {
 });
 
 it('an attempt that could not be sent, or was cut off, is not used up', async () => {
-  const away = await make({ throws: new Error('the proxy is away') });
-  expect([away.queue.inFlight, away.event]).toMatchObject([0, { attempts: 0 }]);
+  const away = await make({ throws: new Failure('unavailable', 'The proxy is away.') });
+  expect([away.queue.inFlight, away.event, away.notes]).toMatchObject([
+    0,
+    { attempts: 0 },
+    ['The proxy is away.'],
+  ]);
   const cutOff = await make({
     throws: new Error('given back'),
     inFlight: ({ attempts }) => attempts.abort(),
   });
-  expect([cutOff.queue.inFlight, cutOff.event]).toMatchObject([0, { attempts: 0, dueAt: 0 }]);
+  expect([cutOff.queue.inFlight, cutOff.event, cutOff.notes]).toMatchObject([
+    0,
+    { attempts: 0, dueAt: 0 },
+    [],
+  ]);
 });
 
 it('an endpoint whose outcome cannot be stored delays no other endpoint', async () => {

@@ -10,6 +10,7 @@
 // So an update whose answer was lost is repeated without harm. If the condition fails, the owner reads the endpoint: it was deleted, or
 // has a later owner, or a newer version, which the owner applies and then decides again. While MongoDB is away, deliveries go on, except at
 // an endpoint whose change waits to be stored.
+import { Failure } from '@integration-sync/contracts';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Retry } from '@integration-sync/runtime/retry';
 import { openSemaphore, type RunInTurn } from '@integration-sync/runtime/semaphore';
@@ -66,6 +67,8 @@ const troubleMs = 500;
 const troubleMsMax = 5_000;
 /** One in so many attempts at an endpoint that cannot be sent is logged: an outage of the egress proxy may last. */
 const linesEveryTroubles = 20;
+/** How long a note of `/readyz` tells why an attempt could not be sent. */
+const reportedForMs = 30_000;
 /** Failures are stored one at a time, so healthy endpoints stay fast; up to four if a write has waited 500 ms. */
 const failureWrites = { max: 4, aloneForMs: 500 };
 const successWrites = { max: 4 };
@@ -73,6 +76,7 @@ const successWrites = { max: 4 };
 export class Attempts {
   readonly #options: AttemptsOptions;
   readonly #troubles = new WeakMap<EndpointQueue, number>();
+  #lastTrouble = { detail: '', at: -Infinity };
   readonly #limits: Record<'failed' | 'succeeded', RunInTurn> = {
     failed: openSemaphore(failureWrites).run,
     succeeded: openSemaphore(successWrites).run,
@@ -80,6 +84,12 @@ export class Attempts {
 
   constructor(options: AttemptsOptions) {
     this.#options = options;
+  }
+
+  /** Why an attempt of the last 30 s could not be sent, for /readyz. */
+  notes(): string[] {
+    const { detail, at } = this.#lastTrouble;
+    return performance.now() - at < reportedForMs ? [detail] : [];
   }
 
   /** Never rejects. */
@@ -231,6 +241,7 @@ export class Attempts {
   /** Makes an event due again whose attempt could not be sent, or was cut off. */
   #tryLater(queue: EndpointQueue, delivery: Delivery, error: unknown): void {
     if (queue.attempts.signal.aborted) return queue.wait(delivery, delivery.dueAt);
+    if (error instanceof Failure) this.#lastTrouble = { detail: error.detail, at: performance.now() };
     const count = this.#troubles.get(queue) ?? 0;
     this.#troubles.set(queue, count + 1);
     queue.wait(delivery, performance.now() + Math.min(troubleMs * 2 ** count, troubleMsMax));
