@@ -294,7 +294,7 @@ describe.each(browsers)('the view "Load a file" in %s', (chromium) => {
     await page.context().close();
   });
 
-  // Setup: a file of 12,000 rows.
+  // Setup: a file of 40,000 rows.
   // Timeline: loaded, stopped, gone on with, cut off by a new load of the page, chosen again, gone on with under another token.
   // What this proves: a page that is closed on the way asks first, and loses and doubles no row.
   it(
@@ -307,7 +307,7 @@ describe.each(browsers)('the view "Load a file" in %s', (chromium) => {
         asked.push(dialog.type());
         void dialog.accept();
       });
-      const rows = 12_000;
+      const rows = 40_000;
       const lines = Array.from(
         { length: rows },
         (_, at) => `S-${at},Name ${at}${at % 1_000 === 7 ? ',x' : ''}`,
@@ -343,9 +343,9 @@ describe.each(browsers)('the view "Load a file" in %s', (chromium) => {
       await files.setInputFiles([file]);
       await expect.poll(() => button(page, 'Go on').isEnabled()).toBe(true);
       await press(button(page, 'Go on'));
-      await page.getByText(/^11,988 loaded, 12 rejected in/).waitFor({ timeout: 60_000 });
+      await page.getByText(/^39,960 loaded, 40 rejected in/).waitFor({ timeout: 60_000 });
       const { body } = await client.get('/suppliers?limit=1');
-      expect(body['total']).toBe(rows - 12);
+      expect(body['total']).toBe(rows - 40);
       const rejects = await savedBy(page, page.getByRole('button', { name: 'Save its rejected rows' }));
       expect(
         rejects.text
@@ -353,7 +353,7 @@ describe.each(browsers)('the view "Load a file" in %s', (chromium) => {
           .split('\r\n')
           .slice(1)
           .map((line) => line.split(',')[0]),
-      ).toEqual(Array.from({ length: 12 }, (_, at) => `S-${at * 1_000 + 7}`));
+      ).toEqual(Array.from({ length: 40 }, (_, at) => `S-${at * 1_000 + 7}`));
       const results = await savedBy(page, button(page, 'Save the results, with internalId'));
       const listed = results.text
         .trimEnd()

@@ -2,11 +2,12 @@
 import { endSession, session, type Session } from '../api/session.ts';
 import { saveFile } from '../state/save-file.ts';
 import { createStore } from '../store.ts';
-import type { Access, Answer, Command, Run, Shown } from './protocol.ts';
+import type { Access, Answer, Command, Entry, Run, Shown } from './protocol.ts';
 
 const nothing: Shown = {
   busy: undefined,
   entries: [],
+  corrections: 0,
   refused: [],
   run: undefined,
   kept: undefined,
@@ -30,6 +31,18 @@ export function tell(command: Command): void {
   if ('do' in command && command.do !== 'save' && command.do !== 'stop')
     shown.set({ ...shown.get(), busy: shown.get().busy ?? '…' });
   worker?.postMessage(command);
+}
+
+/** A correction is shown before the file is read by it, so that the next one begins with it. */
+export function correct(entry: Entry, to: Pick<Entry, 'kind' | 'rules'> & Partial<Entry>): void {
+  const { id } = entry;
+  const { kind, rules } = to;
+  const now = shown.get();
+  const corrected = { ...entry, ...to };
+  const entries = now.entries.map((one) => (one.id === id ? corrected : one));
+  const corrections = now.corrections + 1;
+  shown.set({ ...now, entries, corrections });
+  tell({ do: 'change', id, kind, rules, corrections });
 }
 
 /** Ends the work of whoever was signed in before, and begins that of who is now. */
@@ -78,8 +91,12 @@ function begin(access: Access): void {
 }
 
 function hear(answer: Answer): void {
-  if ('shown' in answer) shown.set({ ...shown.get(), ...answer.shown });
-  else if ('saved' in answer) saveFile(answer.name, answer.saved);
+  if ('shown' in answer) {
+    const now = shown.get();
+    const { entries = now.entries, corrections = 0, ...others } = answer.shown;
+    // Entries without the last corrections are about to be read again.
+    shown.set({ ...now, ...others, entries: corrections < now.corrections ? now.entries : entries });
+  } else if ('saved' in answer) saveFile(answer.name, answer.saved);
   else endSession(answer.ended, 'This token is not valid, or has ended.');
 }
 

@@ -95,6 +95,8 @@ export interface Shown {
   /** What the worker does now, beside a run. */
   busy: string | undefined;
   entries: readonly Entry[];
+  /** How many corrections `entries` have. */
+  corrections: number;
   /** Files that are not taken, in words. */
   refused: readonly string[];
   run: Run | undefined;
@@ -111,11 +113,20 @@ export interface Access {
   integration: string;
 }
 
+export interface Correction {
+  do: 'change';
+  id: string;
+  kind: Kind | undefined;
+  rules: Rules;
+  /** How many corrections came before it, and this one. */
+  corrections: number;
+}
+
 export type Command =
   | { do: 'begin'; url: string; access: Access }
   | { do: 'access'; access: Access }
   | { do: 'choose'; files: readonly File[] }
-  | { do: 'change'; id: string; kind: Kind | undefined; rules: Rules }
+  | Correction
   | { do: 'remove'; id: string }
   | { do: 'map'; file: File }
   | { do: 'check' }

@@ -5,19 +5,16 @@ export type FieldType = 'id' | 'text' | 'amount' | 'date' | 'flag' | 'list';
 
 export interface Field {
   type: FieldType;
-  needed?: true;
 }
 
 const id: Field = { type: 'id' };
 const text: Field = { type: 'text' };
 const date: Field = { type: 'date' };
-const neededId: Field = { ...id, needed: true };
-const neededText: Field = { ...text, needed: true };
 
 export const fieldsOf: Readonly<Record<Kind, Readonly<Record<string, Field>>>> = {
   suppliers: {
-    externalId: neededId,
-    name: neededText,
+    externalId: id,
+    name: text,
     code: text,
     country: text,
     address: text,
@@ -28,8 +25,8 @@ export const fieldsOf: Readonly<Record<Kind, Readonly<Record<string, Field>>>> =
     isEuOrigin: { type: 'flag' },
   },
   products: {
-    externalId: neededId,
-    name: neededText,
+    externalId: id,
+    name: text,
     category: text,
     country: text,
     hsCode: text,
@@ -38,9 +35,9 @@ export const fieldsOf: Readonly<Record<Kind, Readonly<Record<string, Field>>>> =
     supplierExternalId: id,
   },
   batches: {
-    externalId: neededId,
-    productExternalId: neededId,
-    batchNumber: neededText,
+    externalId: id,
+    productExternalId: id,
+    batchNumber: text,
     quantity: { type: 'amount' },
     unit: text,
     receivedDate: date,
@@ -92,8 +89,15 @@ export const kinds: readonly Kind[] = ['suppliers', 'products', 'batches'];
 
 export const isKind = (name: string): name is Kind => kinds.some((kind) => kind === name);
 
-export const neededOf = (kind: Kind): string[] =>
-  Object.entries(fieldsOf[kind]).flatMap(([name, { needed }]) => (needed === true ? [name] : []));
+const namedRecord = ['externalId', 'name'];
+
+const needed: Readonly<Record<Kind, readonly string[]>> = {
+  suppliers: namedRecord,
+  products: namedRecord,
+  batches: ['externalId', 'productExternalId', 'batchNumber'],
+};
+
+export const neededOf = (kind: Kind): readonly string[] => needed[kind];
 
 /** The field by which a record refers to a record of another kind. */
 export const referenceOf: Readonly<Record<Kind, { field: string; to: Kind } | undefined>> = {

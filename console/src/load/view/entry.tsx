@@ -1,12 +1,12 @@
 // A file or a sheet: what was understood of it, each part of which a person may correct.
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
-import { fieldsOf, isKind, kinds, neededOf, wordsOf } from 'integration-sync/kinds';
+import { isKind, kinds, neededOf, wordsOf } from 'integration-sync/kinds';
 import { Table } from '../../parts/table.tsx';
 import { counted } from '../../text/count.ts';
-import { tell } from '../desk.ts';
+import { correct, tell } from '../desk.ts';
 import { focusBeside } from './focus.ts';
-import type { Entry, Kind, Rules } from '../protocol.ts';
+import type { Entry, Rules } from '../protocol.ts';
 
 const delimiters = [
   [';', 'semicolon'],
@@ -75,12 +75,12 @@ export function EntryCard({ entry, isBusy }: EntryProps) {
 function change(
   entry: Entry,
   rules: { [Name in keyof Rules]: Rules[Name] | undefined },
-  kind = entry.kind,
+  more: Partial<Entry> = {},
 ): void {
   const said = Object.fromEntries(
     Object.entries({ ...entry.rules, ...rules }).filter(([, value]) => value !== undefined),
   );
-  tell({ do: 'change', id: entry.id, kind, rules: said });
+  correct(entry, { kind: entry.kind, rules: said, ...more });
 }
 
 /** The loader's messages name these labels (loader/src/platform/browser.ts). */
@@ -95,7 +95,7 @@ function Reading({ entry }: { entry: Entry }) {
             value={entry.kind ?? ''}
             onChange={({ currentTarget: { value } }) => {
               const { columns: _columns, kind: _kind, ...rest } = rules;
-              tell({ do: 'change', id: entry.id, kind: isKind(value) ? value : undefined, rules: rest });
+              correct(entry, { kind: isKind(value) ? value : undefined, rules: rest });
             }}
           >
             <option value="">none: leave it out</option>
@@ -236,8 +236,7 @@ const Text = ({ label, value, found, onChange }: TextProps) => (
 
 function Columns({ entry, isBusy }: EntryProps) {
   const { columns, kind } = entry;
-  const fields = kind === undefined ? [] : Object.keys(fieldsOf[kind]);
-  const words: Readonly<Record<string, string>> = kind === undefined ? {} : wordsOf[kind];
+  const words = Object.entries(kind === undefined ? {} : wordsOf[kind]);
   return (
     <Table label={`Columns of ${entry.id}`} heads={['Column', 'First values', '#Filled', 'Field']}>
       {columns.map(({ name, field, isSuggested, values, filled }, at) => (
@@ -255,12 +254,12 @@ function Columns({ entry, isBusy }: EntryProps) {
               value={field ?? ''}
               class={isSuggested ? 'suggested' : ''}
               disabled={isBusy || kind === undefined}
-              onChange={({ currentTarget }) => setField(entry, kind, at, currentTarget.value || null)}
+              onChange={({ currentTarget }) => setField(entry, at, currentTarget.value || undefined)}
             >
               <option value="">not used</option>
-              {fields.map((one) => (
+              {words.map(([one, means]) => (
                 <option key={one} value={one}>
-                  {one}: {words[one]}
+                  {one}: {means}
                   {kind !== undefined && neededOf(kind).includes(one) ? ' (needed)' : ''}
                 </option>
               ))}
@@ -274,12 +273,11 @@ function Columns({ entry, isBusy }: EntryProps) {
 }
 
 /** A field has one column: the one that had it before is not used any more. */
-function setField(entry: Entry, kind: Kind | undefined, at: number, field: string | null): void {
-  const fields = entry.columns.map((column, index) =>
-    index === at ? field : column.field === field ? null : (column.field ?? null),
+function setField(entry: Entry, at: number, field: string | undefined): void {
+  const columns = entry.columns.map((column, index) =>
+    index === at ? { ...column, field } : column.field === field ? { ...column, field: undefined } : column,
   );
-  const columns = Array.isArray(entry.rules.columns)
-    ? fields
-    : Object.fromEntries(entry.columns.map(({ name }, index) => [name, fields[index] ?? null]));
-  change(entry, { columns }, kind);
+  const fields = columns.map((column) => column.field ?? null);
+  const named = Object.fromEntries(columns.map(({ name }, index) => [name, fields[index] ?? null]));
+  change(entry, { columns: Array.isArray(entry.rules.columns) ? fields : named }, { columns });
 }

@@ -19,7 +19,7 @@ import {
   type LoadState,
   type Source,
 } from 'integration-sync/core';
-import type { Access, Answer, Command, Kind, Rules, Shown } from '../protocol.ts';
+import type { Access, Answer, Command, Correction, Rules, Shown } from '../protocol.ts';
 import { Hashes } from './hashes.ts';
 import { Keeping, type Kept } from './keeping.ts';
 import { hold, holdFile, idOf, mapIn, mapOf, originalsOf, type Held } from './looking.ts';
@@ -43,6 +43,7 @@ export class Desk {
   #files = new Map<string, File>();
   readonly #hashes = new Hashes();
   #held: Held[] = [];
+  #corrections = 0;
   #map: LoadMap = new Map();
   #course: Course | undefined;
   #kept: Kept | undefined;
@@ -86,7 +87,7 @@ export class Desk {
         await this.#choose(command.files);
         return;
       case 'change':
-        await this.#change(command.id, command.kind, command.rules);
+        await this.#change(command).finally(() => this.#showEntries());
         return;
       case 'remove':
         this.#remove(command.id);
@@ -228,16 +229,16 @@ export class Desk {
       this.#refused.push(`${changed(file.name)}: Load begins anew.`);
   }
 
-  async #change(id: string, kind: Kind | undefined, rules: Rules): Promise<void> {
+  async #change({ id, kind, rules, corrections }: Correction): Promise<void> {
+    this.#corrections = corrections;
     const at = this.#held.findIndex(({ entry }) => entry.id === id);
     const before = this.#held[at];
     if (before === undefined) return;
     this.#show({ busy: `Reading ${before.entry.file} …` });
-    // Rules that no map may have are refused in the words for a map.
+    // Rules that no map may have are refused in the words for a map, and the entry is shown as it was before.
     parseMap({ [id]: rules }, 'of this page');
     const input = { ...before.input, kind: kind ?? before.input.kind, rules };
     this.#held[at] = await hold(input, kind, this.#mend, before);
-    this.#showEntries();
   }
 
   #remove(id: string): void {
@@ -254,7 +255,7 @@ export class Desk {
   }
 
   #showEntries(): void {
-    this.#show({ entries: this.#held.map(({ entry }) => entry) });
+    this.#show({ entries: this.#held.map(({ entry }) => entry), corrections: this.#corrections });
   }
 
   /** What can be loaded, in the order of loading. */
