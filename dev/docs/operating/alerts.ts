@@ -30,7 +30,7 @@ export const alerts: readonly Alert[] = [
   {
     title: 'A service is down',
     expression: (service) =>
-      `count by (namespace) (count_over_time(sync_build_info[1d])) unless count by (namespace) (sync_build_info{service="${service}"}) or absent(sync_build_info{service="${service}"})`,
+      `count by (namespace) (count_over_time(sync_build_info[1d])) unless count by (namespace) (sync_build_info{service="${service}"}) or count by (namespace) (absent(sync_build_info{service="${service}"}))`,
     for: '2m',
     severity: 'critical',
     advice: 'See why its replicas do not start or are not scraped: their stderr names a wrong setting.',

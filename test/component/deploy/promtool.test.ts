@@ -224,6 +224,20 @@ describe('within three minutes', () => {
   });
 });
 
+/** The first installation alone, as Prometheus scrapes it outside Kubernetes. */
+const withoutNamespace = (series: Series): Series =>
+  Object.fromEntries(
+    Object.entries(series)
+      .filter(([name]) => name.includes('namespace="one"'))
+      .map(([name, values]) => [name.replace(/namespace="one",?/, ''), values]),
+  );
+
+it.each(services)('an alert says that %s is away where no series has a namespace', async (service) => {
+  expect(await firing(1, withoutNamespace)).toEqual([]);
+  const away = where([`service="${service}"`], gone);
+  expect(await firing(1, (well) => withoutNamespace(away(well)))).toContain('AServiceIsDown');
+});
+
 describe('an alert fires only after its duration', () => {
   it.each<[string, number, string, (well: Series) => Series]>([
     ['a replica is missing', 5, 'AReplicaIsMissing', where(['build_info', '"catalog-2"'], gone)],
