@@ -34,7 +34,7 @@ const untilConnected = (): Promise<boolean> => eventually(async () => house.bus.
 
 interface StoredFloors {
   _id: string;
-  floors: Record<string, [term: number, floor: number, newest?: { storedAt: Date }]>;
+  floors?: Record<string, [term: number, floor: number, newest?: { storedAt: Date }]>;
 }
 
 /** A replica has stored that it knows the newest message of the log: a later replica can tell that NATS lost the message. */
@@ -44,7 +44,7 @@ async function untilNewestIsStored(): Promise<void> {
     house.store.collection<StoredFloors>('webhook_replicas').find().toArray();
   await eventually(stored, (all) =>
     all
-      .flatMap(({ floors }) => Object.values(floors))
+      .flatMap(({ floors = {} }) => Object.values(floors))
       .some(([, , newest]) => newest !== undefined && newest.storedAt.getTime() >= lastAt.getTime() - 5),
   );
 }

@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
+import { notesSubject } from '@integration-sync/contracts';
 import { findPort } from '@integration-sync/dev/port';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { makeCertificate, type Certificate } from '../../support/certificates.ts';
@@ -267,8 +268,8 @@ it.each([
       });
       await client.announce(30);
       await new Promise((resolve) => setTimeout(resolve, 2_500));
-      const { body } = await house.bus.request('svc.webhooks.health.check', { timeoutMs: 5_000 });
-      expect(Buffer.from(body).toString()).toContain(
+      const notes = await house.bus.askAll(notesSubject('webhooks'), 1_000);
+      expect(Buffer.concat(notes).toString()).toContain(
         'Nothing can be delivered at the moment: the egress proxy',
       );
     } finally {
