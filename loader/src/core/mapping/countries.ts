@@ -1,7 +1,7 @@
 // The alpha-2 code of a country that a file names by its alpha-3 code or by its name, in the languages whose words for true and
 // false are known. A name of two countries is none.
 
-/** Each assigned alpha-3 code of ISO 3166-1, behind its alpha-2 code where it does not begin with it. */
+/** The assigned alpha-3 codes of ISO 3166-1. An alpha-2 code in lower case stands before an alpha-3 code that does not begin with it. */
 const codes =
   'adANDaeAREAFGagATGAIAALBamARMaoAGOaqATAARGASMatAUTAUSawABWaxALAAZEbaBIHbbBRBbdBGDBELBFABGRBHRbiBDIbjBENBLMBMUbnBRNBOLb' +
   'qBESBRAbsBHSBTNBVTBWAbyBLRbzBLZCANCCKcdCODcfCAFcgCOGCHECIVckCOKclCHLCMRcnCHNCOLCRICUBcvCPVcwCUWCXRCYPCZEDEUDJIdkDNKDMA' +

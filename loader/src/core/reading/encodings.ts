@@ -9,7 +9,7 @@ export function encodingByBom(start: Uint8Array): { encoding: string; bomBytes: 
   if (start[0] === 0xef && start[1] === 0xbb && start[2] === 0xbf) return { encoding: 'utf-8', bomBytes: 3 };
   if (start[0] === 0xff && start[1] === 0xfe) return { encoding: 'utf-16le', bomBytes: 2 };
   if (start[0] === 0xfe && start[1] === 0xff) return { encoding: 'utf-16be', bomBytes: 2 };
-  // The first character of a table is one of ASCII, so that one of its two bytes is 0.
+  // A table begins with an ASCII character. In UTF-16, one of the two bytes of that character is 0.
   if (start[1] === 0) return { encoding: 'utf-16le', bomBytes: 0 };
   return start[0] === 0 ? { encoding: 'utf-16be', bomBytes: 0 } : undefined;
 }
