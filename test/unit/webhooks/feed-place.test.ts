@@ -1,7 +1,8 @@
+import type { Failure } from '@integration-sync/contracts';
 import { openSealer } from '@integration-sync/runtime/seal';
 import { expect, it } from 'vitest';
 import { openWaiters } from '../../../services/webhooks/src/feed/feed.ts';
-import { openPlaces } from '../../../services/webhooks/src/feed/place.ts';
+import { beginningOf, openPlaces } from '../../../services/webhooks/src/feed/place.ts';
 const secretKeyOf = (id: string, fill: number): string =>
   `${id}:${Buffer.alloc(32, fill).toString('base64')}`;
 
@@ -76,6 +77,28 @@ it('cursors of release 1.1.0 open, and are issued while a replica of that releas
   expect(placesOf(older).open('other', former)).toBeUndefined();
   expect(openPlaces(older, () => false).seal('acme', place)).toBe(former);
 });
+
+it.each([
+  { end: 98, newest: 100, hasNewest: true, isKept: true },
+  { end: 98, newest: 100, hasNewest: false, isKept: false },
+  { end: 98, newest: 95, hasNewest: true, isKept: false },
+  { end: 98, isKept: false },
+  { end: 100, isKept: true },
+  { end: 120, newest: 100, hasNewest: true, isKept: true },
+  { end: 120, newest: 100, hasNewest: false, isKept: false },
+])(
+  'a cursor behind sequence 100 is kept only if the log has its events, or a new leader of the stream lags: %j',
+  async ({ end, newest, hasNewest = false, isKept }) => {
+    const { stream: id } = place;
+    const after = { ...place, sequence: 101, index: 0 };
+    const stored = newest === undefined ? {} : { newest: { sequence: newest, storedAt: new Date(1) } };
+    const parts = { bus: { async *readStream() {} }, stream: { has: async () => hasNewest } };
+    const facts = { id, createdAt: id, firstSequence: 1, lastSequence: end };
+    const asked = { after: { ...after, ...stored }, since: undefined };
+    const answer = await beginningOf(parts, 'acme', asked, facts).catch(({ code }: Failure) => code);
+    expect(answer).toEqual(isKept ? asked.after : 'conflict');
+  },
+);
 
 it('waiting feed calls are bounded, in all and for each integration', () => {
   const waiters = openWaiters(3, 2);

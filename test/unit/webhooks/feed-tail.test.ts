@@ -5,6 +5,7 @@ import { openLog } from '@integration-sync/runtime/log';
 import { packEventBatches } from '@integration-sync/contracts';
 import { afterEach, expect, it, vi } from 'vitest';
 import { openTails } from '../../../services/webhooks/src/feed/tail.ts';
+import type { NewestMessage } from '../../../services/webhooks/src/log/restores.ts';
 import type { LogStreamFacts } from '../../../services/webhooks/src/log/stream.ts';
 import type { Place } from '../../../services/webhooks/src/feed/place.ts';
 
@@ -59,7 +60,9 @@ function openReplica() {
       return { [Symbol.dispose]: () => void listeners.delete(onMessage) };
     },
   };
+  const seen: number[] = [];
   const stream = {
+    saw: (_id: string, { sequence }: NewestMessage) => void seen.push(sequence),
     async lookOnce(): Promise<LogStreamFacts> {
       questions += 1;
       const id = logMadeAt.toISOString();
@@ -74,6 +77,7 @@ function openReplica() {
   return {
     tails,
     announce,
+    seen,
     /** The NATS connection was down: announcements may be lost. */
     reconnect(): void {
       for (const onGap of gaps) onGap();
@@ -233,4 +237,13 @@ it('every event batch is shown of a log that was created again while its former 
   replica.store();
   await tail.reach();
   expect(tail.window.at(6)).toMatchObject({ sequence: 6 });
+});
+
+it('an event batch that a tail finds counts as known, so that the place behind it tells a restore', async () => {
+  const replica = openReplica();
+  await replica.poll(11);
+  replica.store();
+  await replica.tails.facts();
+  expect(await replica.poll(11)).toBe(11);
+  expect(replica.seen).toEqual([11]);
 });

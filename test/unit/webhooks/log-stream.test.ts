@@ -56,6 +56,8 @@ function setUp() {
       for (let sequence = 100; sequence > through; sequence -= 1) times.delete(sequence);
       reconnects += 1;
     },
+    /** The connection ended and was made again. */
+    reconnect: () => void (reconnects += 1),
     whenAsked: (then?: () => void) => void (onAsked = then),
   };
 }
@@ -102,4 +104,14 @@ it('a log that grows, or is reached after a reconnect, does not count as restore
   expect((await stream.look()).id).toBe(id);
   expect(await stream.has({ sequence: 95, storedAt: atMs(95) })).toBe(true);
   expect(await stream.has({ sequence: 96, storedAt: atMs(95, -60_000) })).toBe(false);
+});
+
+it('a message that only another replica knew is lost although this replica saw no restore', async () => {
+  const { stream, reconnect, growAfter } = setUp();
+  await stream.look();
+  // The copy has all that this replica knew. The other replica knew messages behind it.
+  reconnect();
+  await stream.look();
+  growAfter(100);
+  expect(await stream.has({ sequence: 105, storedAt: atMs(105) })).toBe(false);
 });

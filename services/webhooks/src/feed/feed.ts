@@ -40,7 +40,7 @@ const spareBytes = 128 * 1024;
 
 interface FeedOptions {
   bus: FeedBus;
-  stream: Pick<LogStream, 'lookOnce' | 'has' | 'newest'>;
+  stream: Pick<LogStream, 'lookOnce' | 'saw' | 'has' | 'newest'>;
   /** `WEBHOOK_SECRET_KEY`: the keys of the vault also encrypt the places that callers get. */
   keys: string;
   /** Whether all living replicas open encrypted places. */

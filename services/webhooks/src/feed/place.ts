@@ -144,9 +144,7 @@ export async function beginningOf(
   facts: LogStreamFacts,
 ): Promise<Place> {
   if (after !== undefined) {
-    const { newest } = after;
-    if (!isKept(after, facts) || (newest !== undefined && !(await stream.has(newest))))
-      throw await tooOld(bus, facts);
+    if (!(await isKept(after, facts, stream))) throw await tooOld(bus, facts);
     return after;
   }
   const { id, lastSequence } = facts;
@@ -162,8 +160,16 @@ export async function beginningOf(
 }
 
 /** False if the log was created again or restored, or has dropped the next event. */
-const isKept = ({ stream, sequence }: Place, { id, firstSequence, lastSequence }: LogStreamFacts): boolean =>
-  stream === id && sequence >= firstSequence && sequence <= lastSequence + 1;
+async function isKept(
+  { stream: placeOf, sequence, newest }: Place,
+  { id, firstSequence, lastSequence }: LogStreamFacts,
+  stream: Pick<LogStream, 'has'>,
+): Promise<boolean> {
+  if (placeOf !== id || sequence < firstSequence) return false;
+  // A new leader of the stream may lack the last messages for a moment, also the newest of the place.
+  const end = Math.max(lastSequence, newest?.sequence ?? 0);
+  return sequence <= end + 1 && (newest === undefined || stream.has(newest));
+}
 
 async function tooOld(
   bus: Pick<Bus, 'readStream'>,

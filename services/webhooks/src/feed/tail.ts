@@ -42,7 +42,7 @@ const factsKnownForMs = 2_000;
 
 export type Tails = ReturnType<typeof openTails>;
 
-export function openTails(bus: TailBus, stream: Pick<LogStream, 'lookOnce'>, log: Log) {
+export function openTails(bus: TailBus, stream: Pick<LogStream, 'lookOnce' | 'saw'>, log: Log) {
   const read = (stored: StoredMessage): FeedBatch | undefined => readFeedBatch(stored, log);
   const windows = new Windows({ bus, read, chunksBytesMax, readBytesMax });
   const used = new Map<string, SharedTail>();
@@ -57,7 +57,7 @@ export function openTails(bus: TailBus, stream: Pick<LogStream, 'lookOnce'>, log
     }
   };
   const facts = openFacts(stream);
-  const parts = { bus, windows, read, facts };
+  const parts = { bus, stream, windows, read, facts };
 
   return {
     use(integration: string): Tail {
@@ -109,6 +109,7 @@ export type Tail = ReturnType<SharedTail['use']>;
 /** What all tails of a replica share. */
 interface TailParts {
   bus: TailBus;
+  stream: Pick<LogStream, 'saw'>;
   windows: Windows<FeedBatch>;
   read: (stored: StoredMessage) => FeedBatch | undefined;
   facts: Facts;
@@ -123,7 +124,7 @@ class SharedTail {
   readonly #parts: TailParts;
   #window: Window<FeedBatch>;
   /** The id of the log to which the window belongs. */
-  #logId: string | undefined;
+  #logId = '';
   #uses = 0;
   #listeners = 0;
   #listening: Disposable | undefined;
@@ -269,6 +270,7 @@ class SharedTail {
       // The last caller has left, or the log was created again: the bytes of a further batch would count for ever.
       if (this.#uses === 0 || window !== this.#window) return found;
       if (stored.sequence <= window.through) continue;
+      this.#parts.stream.saw(this.#logId, stored);
       const batch = this.#parts.read(stored);
       if (batch !== undefined) window.add(batch);
       found = true;

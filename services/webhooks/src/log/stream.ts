@@ -5,6 +5,7 @@ import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Store } from '@integration-sync/runtime/store';
 import { openKnownRestores, type KnownRestores } from './known-restores.ts';
+import { clockSkewMs } from './logged-batch.ts';
 import { findRestore, isSameTime, type NewestMessage } from './restores.ts';
 
 export interface LogStreamFacts {
@@ -38,8 +39,8 @@ export class LogStream {
   readonly restores: KnownRestores;
   #facts: LogStreamFacts = { id: '', createdAt: '', firstSequence: 0, lastSequence: 0 };
   #newest: NewestMessage = { sequence: 0, storedAt: new Date(0) };
-  /** The newest message at the last comparison, and the value of `bus.reconnects`: nats-server restarts not without a reconnect. */
-  #compared = { reconnects: -1, storedAt: new Date(0) };
+  /** When this replica last compared, and the value of `bus.reconnects`: nats-server restarts not without a reconnect. */
+  #compared = { reconnects: -1, atMs: Infinity };
 
   constructor(options: LogStreamOptions) {
     this.#options = options;
@@ -93,7 +94,7 @@ export class LogStream {
     if (!isOther && !isContinued(before, end, isConnected)) await this.#compare(before);
     const { id } = this.#named();
     if (id !== idBefore || end.sequence > this.#newest.sequence) this.#newest = end;
-    if (id !== idBefore || !isConnected) this.#compared = { reconnects, storedAt: lastAt };
+    if (id !== idBefore || !isConnected) this.#compared = { reconnects, atMs: Date.now() };
     return this.#facts;
   }
 
@@ -109,7 +110,7 @@ export class LogStream {
   /** False if the log was restored since the message was stored, and lacks the message. */
   async has(message: NewestMessage): Promise<boolean> {
     const { sequence, storedAt } = message;
-    if (storedAt > this.#compared.storedAt) return true;
+    if (storedAt.getTime() > this.#compared.atMs + clockSkewMs) return true;
     if (sequence === this.#newest.sequence && isSameTime(storedAt, this.#newest.storedAt)) return true;
     await this.verify([message]);
     return this.restores.validThrough(message) >= sequence;
