@@ -121,7 +121,7 @@ export const alerts: readonly Alert[] = [
     for: '1m',
     severity: 'critical',
     advice:
-      'NATS takes no events though pushes are answered: see its disk and its own /healthz. Without a value: MongoDB refuses catalog or batches.',
+      'The logs of catalog and batches say why NATS takes no events, or MongoDB refuses: see the disk of NATS and its /healthz, and the indexes of MongoDB (a restart makes them).',
   },
   {
     title: 'Deliveries lag',

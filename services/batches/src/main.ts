@@ -5,7 +5,8 @@ import { isStoreAway } from '@integration-sync/runtime/store';
 import { BatchesConfig } from './config.ts';
 import { startBatches } from './service.ts';
 
-await runProcess('batches', (signal) => startBatches(readConfig(BatchesConfig, process.env), { signal }), {
-  beginsAgainAfter: isStoreAway,
-  settings: BatchesConfig,
-});
+await runProcess(
+  'batches',
+  (signal, misspelt) => startBatches(readConfig(BatchesConfig, process.env), { signal, misspelt }),
+  { beginsAgainAfter: isStoreAway, settings: BatchesConfig },
+);

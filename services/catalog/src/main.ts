@@ -5,7 +5,8 @@ import { isStoreAway } from '@integration-sync/runtime/store';
 import { CatalogConfig } from './config.ts';
 import { startCatalog } from './service.ts';
 
-await runProcess('catalog', (signal) => startCatalog(readConfig(CatalogConfig, process.env), { signal }), {
-  beginsAgainAfter: isStoreAway,
-  settings: CatalogConfig,
-});
+await runProcess(
+  'catalog',
+  (signal, misspelt) => startCatalog(readConfig(CatalogConfig, process.env), { signal, misspelt }),
+  { beginsAgainAfter: isStoreAway, settings: CatalogConfig },
+);

@@ -11,6 +11,8 @@ import { startGateway } from './service.ts';
 setFlagsFromString('--heap-growing-percent=400');
 setFlagsFromString('--semi-space-growth-factor=1');
 
-await runProcess('gateway', () => startGateway(readConfig(GatewayConfig, process.env)), {
-  settings: GatewayConfig,
-});
+await runProcess(
+  'gateway',
+  (_stopping, misspelt) => startGateway(readConfig(GatewayConfig, process.env), { misspelt }),
+  { settings: GatewayConfig },
+);

@@ -14,7 +14,7 @@ import { addRoutes, refuseOtherMethods } from './routing.ts';
 import { close, createServer, listen } from './server/server.ts';
 import { addTokenPage } from './token-page.ts';
 import { openUploads } from './body/uploads.ts';
-import { openUpstream } from './upstream.ts';
+import { openUpstream, type Upstream } from './upstream.ts';
 
 export type Gateway = Awaited<ReturnType<typeof startGateway>>;
 
@@ -22,6 +22,8 @@ export interface GatewayDeps {
   /** Epoch milliseconds; tokens expire by it. */
   now?: () => number;
   log?: Log;
+  /** Notes for `/readyz` on misspelt settings. */
+  misspelt?: readonly string[];
   bodyBudgets?: BodyBudgetSizes;
   /** How often the gateway looks for uploads that come too slowly. */
   lookEveryMs?: number;
@@ -37,8 +39,20 @@ const hurryEveryMs = 250;
 
 const noAnswer = (): string => 'no service answers the login of NATS_URL';
 
+/** What `/readyz` notes if NATS lets no body be as large as the setting says. */
+const notesOfBodies = (
+  { BODY_BYTES_MAX: wantedMax }: GatewayConfig,
+  { bodyBytesMax }: Pick<Upstream, 'bodyBytesMax'>,
+): string[] =>
+  wantedMax <= bodyBytesMax
+    ? []
+    : [
+        `Bodies of more than ${bodyBytesMax} bytes are refused, although BODY_BYTES_MAX is ${wantedMax}: raise max_payload of nats-server.`,
+      ];
+
 export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}) {
-  const { now = Date.now, log = openLog({ service: 'gateway', level: config.LOG_LEVEL }) } = deps;
+  const { now = Date.now, misspelt = [], clientsEveryMs } = deps;
+  const log = deps.log ?? openLog({ service: 'gateway', level: config.LOG_LEVEL });
   log.info({ settings: maskSettings(GatewayConfig, config) }, 'starting');
   await using starting = new AsyncDisposableStack();
   const build = buildOf(config);
@@ -70,7 +84,6 @@ export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}
     stopping = true;
   });
 
-  const { clientsEveryMs } = deps;
   const access = starting.use(
     await openAuthentication(app, config, { now, log, registry: metrics.registry, clientsEveryMs }),
   );
@@ -89,11 +102,12 @@ export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}
       publicBasePath: config.PUBLIC_BASE_PATH,
     });
   });
+  const ownNotes = () => [...misspelt, ...notesOfBodies(config, upstream), ...access.notes()];
   const pages = addPages(app, {
     checkReadiness: openReadiness({
       upstream,
       isStopping,
-      ownNotes: access.notes,
+      ownNotes,
       rememberedMs: deps.readinessRememberedMs,
     }),
     publicBasePath: config.PUBLIC_BASE_PATH,

@@ -10,7 +10,8 @@ import { startWebhooks } from './service.ts';
 // this flag V8 collects it once the heap has doubled; on a large machine V8 otherwise waits for four times the heap.
 setFlagsFromString('--heap-growing-percent=100');
 
-await runProcess('webhooks', (signal) => startWebhooks(readConfig(WebhooksConfig, process.env), { signal }), {
-  beginsAgainAfter: isStoreAway,
-  settings: WebhooksConfig,
-});
+await runProcess(
+  'webhooks',
+  (signal, misspelt) => startWebhooks(readConfig(WebhooksConfig, process.env), { signal, misspelt }),
+  { beginsAgainAfter: isStoreAway, settings: WebhooksConfig },
+);

@@ -43,6 +43,8 @@ export interface WebhooksDeps {
   log?: Log;
   /** Ends the wait of a start for MongoDB and NATS. */
   signal?: AbortSignal;
+  /** Notes for `/readyz` on misspelt settings. */
+  misspelt?: readonly string[];
   /** Called for every command to MongoDB. */
   onCommand?: ResourcesOptions['onCommand'];
   /** Replaces DNS. */
@@ -80,14 +82,22 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
 /** Opens the parts that the API uses. The signal `stop` ends what a stop does not wait for any longer. */
 async function openParts(
   config: WebhooksConfig,
-  { log, signal, onCommand, ...deps }: WebhooksDeps & { log: Log },
+  { log, signal, misspelt, onCommand, ...deps }: WebhooksDeps & { log: Log },
   starting: AsyncDisposableStack,
   stop: AbortSignal,
 ) {
   const vault = openVault(config.WEBHOOK_SECRET_KEY);
   log.info({ settings: maskSettings(WebhooksConfig, config) }, 'starting');
   const resources = starting.use(
-    await openResources({ service, config, log, signal, onCommand, provenIn: 'webhook_endpoints' }),
+    await openResources({
+      service,
+      config,
+      log,
+      signal,
+      misspelt,
+      onCommand,
+      provenIn: 'webhook_endpoints',
+    }),
   );
   const { metrics, store, bus, tracing, proof, served } = resources;
   const endpoints = await openEndpoints(store);

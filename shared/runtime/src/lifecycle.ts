@@ -18,8 +18,11 @@ import { baseSettings, ConfigError, nearNames, readConfig } from './config/index
 import { openLog, redactUrl, type Log } from './log.ts';
 import { retry } from './retry.ts';
 
-/** Starts a service and resolves with its disposer; `stopping` aborts when the process is told to stop meanwhile. */
-export type Start = (stopping: AbortSignal) => Promise<AsyncDisposable>;
+/**
+ * Starts a service and resolves with its disposer; `stopping` aborts when the process is told to stop meanwhile. `misspelt` is a
+ * note for `/readyz` on each variable whose name nearly is that of a setting.
+ */
+export type Start = (stopping: AbortSignal, misspelt: readonly string[]) => Promise<AsyncDisposable>;
 
 export interface LifeOptions {
   /** The settings of the process: a variable that is nearly one of them is named in a warning. */
@@ -43,7 +46,7 @@ export async function runProcess(name: string, start: Start, options: LifeOption
   if (misspelt.length > 0)
     log.warn({ misspelt }, 'variables are ignored whose names nearly are those of settings');
   const begin = (stopping: AbortSignal): Promise<AsyncDisposable> =>
-    retry(() => start(stopping), {
+    retry(() => start(stopping, misspelt), {
       mayRetry(error) {
         if (stopping.aborted || !beginsAgainAfter(error)) return false;
         log.warn({ err: error }, 'NATS or MongoDB went away during the start, which begins again');
@@ -85,9 +88,12 @@ function listenForTheEnd(log: Log) {
 }
 
 /** A start that fails after it was told to stop counts as stopped. */
-async function started(start: Start, stopping: AbortSignal): Promise<AsyncDisposable | undefined> {
+async function started(
+  begin: (stopping: AbortSignal) => Promise<AsyncDisposable>,
+  stopping: AbortSignal,
+): Promise<AsyncDisposable | undefined> {
   try {
-    return await start(stopping);
+    return await begin(stopping);
   } catch (error) {
     if (!stopping.aborted) throw error;
     return undefined;

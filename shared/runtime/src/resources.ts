@@ -21,13 +21,15 @@ export interface ResourcesOptions {
   log: Log;
   /** Aborts the wait for an engine that does not answer. */
   signal?: AbortSignal | undefined;
+  /** Notes for `/readyz` on misspelt settings. */
+  misspelt?: readonly string[] | undefined;
   onCommand?: StoreOptions['onCommand'];
   /** A collection that the service reads and writes all the time. */
   provenIn: string;
 }
 
 export async function openResources(options: ResourcesOptions) {
-  const { service, config, log, signal, onCommand, provenIn } = options;
+  const { service, config, log, signal, misspelt = [], onCommand, provenIn } = options;
   await using opening = new AsyncDisposableStack();
   const metrics = opening.use(
     await openMetrics({
@@ -74,7 +76,7 @@ export async function openResources(options: ResourcesOptions) {
   reached.bus = bus;
   observeStreams(metrics.registry, bus);
   const health = opening.use(watchNatsHealth(config.NATS_MONITOR_URL, log));
-  const others = new Set<() => readonly string[]>();
+  const others = new Set<() => readonly string[]>([() => misspelt]);
   const notes = (): string[] => [
     ...metrics.engines.startNotes(),
     ...bus.streamNotes(),

@@ -62,6 +62,8 @@ export interface RecordServiceDeps {
   onStage?: (stage: Stage) => Promise<void>;
   /** Aborts a start that waits for NATS or MongoDB. */
   signal?: AbortSignal;
+  /** Notes for `/readyz` on misspelt settings. */
+  misspelt?: readonly string[];
   /** Called with every command that is sent to MongoDB. */
   onCommand?: ResourcesOptions['onCommand'];
 }
@@ -96,7 +98,7 @@ interface RecordServiceRule {
 export const recordService =
   ({ service, description, open }: RecordServiceRule) =>
   async (config: Readonly<RecordServiceConfig>, deps: RecordServiceDeps = {}): Promise<RecordService> => {
-    const { log = openLog({ service, level: config.LOG_LEVEL }), now, onStage, signal, onCommand } = deps;
+    const { log = openLog({ service, level: config.LOG_LEVEL }), now, onStage, ...passed } = deps;
     log.info({ settings: maskSettings(RecordServiceConfig, config) }, 'starting');
     await using starting = new AsyncDisposableStack();
     const resources = starting.use(
@@ -104,8 +106,9 @@ export const recordService =
         service,
         config,
         log,
-        signal,
-        onCommand,
+        signal: passed.signal,
+        misspelt: passed.misspelt,
+        onCommand: passed.onCommand,
         provenIn: collectionNames(service).journal,
       }),
     );

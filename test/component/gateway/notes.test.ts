@@ -60,3 +60,18 @@ it('/readyz notes the replica that lacks a setting, and is 200', async () => {
   expect(await streamGauges(set.metricsUrl)).toEqual(gaugesOf(0).toSorted());
   expect(await streamGauges(forgetful.metricsUrl)).toEqual(gaugesOf(1).toSorted());
 });
+
+it('/readyz notes that NATS takes smaller messages than the largest body', async () => {
+  await using house = await openHouse();
+  await house.start();
+  await using _catalog = await startCatalog(readConfig(CatalogConfig, house.environment), { log });
+  await using _batches = await startBatches(readConfig(BatchesConfig, house.environment), { log });
+  const answerWith = async (bytes: number): Promise<unknown> => {
+    await using gateway = await openGateway(house.nats.url, { BODY_BYTES_MAX: String(bytes) });
+    return (await fetch(`${gateway.url}/readyz`)).json();
+  };
+  const bytesMax = 8 * 1024 * 1024 - 64 * 1024;
+  expect(await answerWith(bytesMax)).not.toHaveProperty('notes');
+  const detail = `Bodies of more than ${bytesMax} bytes are refused, although BODY_BYTES_MAX is ${bytesMax + 1}: raise max_payload of nats-server.`;
+  expect(await answerWith(bytesMax + 1)).toHaveProperty('notes', [{ pointer: 'gateway', detail }]);
+});

@@ -184,7 +184,7 @@ const wrongs: Record<string, Wrong> = {
   },
 };
 
-async function begin({ service, settings }: Wrong) {
+async function begin({ service, settings }: Pick<Wrong, 'service' | 'settings'>) {
   const port = await findPort();
   const child = spawn(process.execPath, [inject('programs')[service]], {
     env: {
@@ -256,4 +256,26 @@ describe('a new replica beside replicas that serve', () => {
     ended.abort();
     expect(await failed).toEqual([]);
   });
+});
+
+it.each<[Service, string, string]>([
+  ['gateway', 'RATE_LIMIT_REQUEST', 'RATE_LIMIT_REQUESTS'],
+  ['catalog', 'MONGODB_POOLSIZE', 'MONGODB_POOL_SIZE'],
+  ['batches', 'EVENT_KEEP_DAYS', 'EVENTS_KEEP_DAYS'],
+  ['webhooks', 'WEBHOOK_EGRESS_ALOW', 'WEBHOOK_EGRESS_ALLOW'],
+])('%s serves with %s, and /readyz notes that it is no setting', async (service, misspelt, meant) => {
+  await using replica = await begin({ service, settings: () => ({ [misspelt]: '5' }) });
+  await eventually(replica.ready, (said) => said.startsWith('200'), 20_000);
+  const serving = replica.lines.find((line) => line.includes('"msg":"serving"'));
+  const { url = system.gatewayUrl }: { url?: string } = JSON.parse(serving ?? '{}');
+  const { status, body } = await eventually(
+    async () => {
+      const answer = await fetch(`${url}/readyz`);
+      return { status: answer.status, body: await answer.text() };
+    },
+    ({ body: text }) => text.includes(misspelt),
+  );
+  expect(status).toBe(200);
+  const detail = `${misspelt} is no setting and is ignored: is ${meant} meant?`;
+  expect(JSON.parse(body)).toMatchObject({ notes: [{ pointer: service, detail }] });
 });
