@@ -69,6 +69,7 @@ const troubleMsMax = 5_000;
 const linesEveryTroubles = 20;
 /** How long a note of `/readyz` tells why an attempt could not be sent. */
 const reportedForMs = 30_000;
+const noTrouble = { detail: '', at: -Infinity };
 /** Failures are stored one at a time, so healthy endpoints stay fast; up to four if a write has waited 500 ms. */
 const failureWrites = { max: 4, aloneForMs: 500 };
 const successWrites = { max: 4 };
@@ -76,7 +77,7 @@ const successWrites = { max: 4 };
 export class Attempts {
   readonly #options: AttemptsOptions;
   readonly #troubles = new WeakMap<EndpointQueue, number>();
-  #lastTrouble = { detail: '', at: -Infinity };
+  #lastTrouble = noTrouble;
   readonly #limits: Record<'failed' | 'succeeded', RunInTurn> = {
     failed: openSemaphore(failureWrites).run,
     succeeded: openSemaphore(successWrites).run,
@@ -86,7 +87,7 @@ export class Attempts {
     this.#options = options;
   }
 
-  /** Why an attempt of the last 30 s could not be sent, for /readyz. */
+  /** Why an attempt of the last 30 s could not be sent, for /readyz, if none was sent since. */
   notes(): string[] {
     const { detail, at } = this.#lastTrouble;
     return performance.now() - at < reportedForMs ? [detail] : [];
@@ -99,6 +100,7 @@ export class Attempts {
       if (pending === undefined) return;
       const ended = await this.#send(pending);
       this.#troubles.delete(queue);
+      this.#lastTrouble = noTrouble;
       const recorded = await this.#record(ended);
       if (recorded?.store === 'soon') this.#options.storeSoon(queue);
       this.#report(ended, recorded);
