@@ -1,7 +1,7 @@
 // The HTTP server: limits, hooks for every request, and the end of the server. routing.ts and pages.ts add the routes.
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
-import { METHODS } from 'node:http';
+import { METHODS, type Server } from 'node:http';
 import { Server as Listener } from 'node:net';
 import type { Readable } from 'node:stream';
 import { setImmediate, setTimeout as wait } from 'node:timers/promises';
@@ -29,10 +29,9 @@ const keepAliveTimeoutMs = 65_000;
 const stillTimeoutMs = 120_000;
 /** A stopping gateway still answers requests on kept-alive connections for so long, with `Connection: close`. */
 const lastRequestsMs = 1_000;
-/** A turn of the event loop that took less time had nothing to do: no connection or request was waiting. */
-const shortTurnMs = 0.3;
-/** The most turns that `afterSockets` waits for a short one: under full load there may be none. */
-const turnsMax = 100;
+const arrivals = ['connection', 'request'] as const;
+/** The most turns that `afterSockets` waits for one without arrivals: under full load there may be none. */
+const turnsMax = 1_000;
 /** The gateway cuts connections that have not ended by themselves this long after the listener closed. */
 const closeWithinMs = 9_000;
 
@@ -149,16 +148,20 @@ export async function listen(app: FastifyInstance, { host, port }: ServerOptions
 
 /**
  * Resolves once this process has just accepted waiting connections and read waiting requests. TCP would reset a connection that
- * its listener has not accepted, or that closes with an unread request. A process that was kept from running has such
- * connections, and others come during a long turn of the event loop. So the turn before the return is a short one.
+ * its listener has not accepted, or that closes with an unread request. Node accepts one connection in each turn of the event
+ * loop, so a turn in which none came ends the wait.
  */
-async function afterSockets(): Promise<void> {
+async function afterSockets(server: Server): Promise<void> {
+  let came = 0;
+  const count = (): void => void (came += 1);
+  for (const event of arrivals) server.on(event, count);
   await setImmediate();
   for (let turns = 0; turns < turnsMax; turns += 1) {
-    const begunAt = performance.now();
+    const before = came;
     await setImmediate();
-    if (performance.now() - begunAt < shortTurnMs) return;
+    if (came === before) break;
   }
+  for (const event of arrivals) server.off(event, count);
 }
 
 /** Closes the listener, waits for requests on their way and in flight, and cuts connections that do not end. */
@@ -166,11 +169,11 @@ export async function close(app: FastifyInstance, lastRequestsForMs = lastReques
   const { server } = app;
   const cut = setTimeout(() => server.closeAllConnections(), closeWithinMs);
   const closed = once(server, 'close');
-  await afterSockets();
+  await afterSockets(server);
   // `close` of an HTTP server would close the idle connections too.
   Listener.prototype.close.call(server);
   await Promise.race([closed, wait(lastRequestsForMs)]);
-  await afterSockets();
+  await afterSockets(server);
   await app.close();
   clearTimeout(cut);
 }
