@@ -2,9 +2,9 @@
 import type { BegunLine, EndedLine, Item, Listed } from '../lines.ts';
 import { isItem } from './fields.ts';
 import { isAcknowledged, isErased, isUncertain, keyOf, privatePrefix, pushOf, type Push } from './push.ts';
-import { openReferences } from './references.ts';
+import { openReferences, type Verdict } from './references.ts';
 
-/** What one push did, or may have done, to one record. */
+/** What one push did, or may have done, to one record. Of two writes of a push at most one took effect. */
 export interface Write {
   push: Push;
   acknowledged: boolean;
@@ -26,13 +26,10 @@ export interface RecordHistory extends Listed {
 export type History = ReturnType<typeof readHistory>;
 
 export function readHistory(begun: readonly BegunLine[], ended: readonly EndedLine[]) {
-  const endById = new Map(ended.map((line) => [line.push, line]));
-  const pushes = begun
-    .map((line) => pushOf(line, endById.get(line.push)))
-    .toSorted((one, other) => one.begunMs - other.begunMs);
-  const bySync = new Map(
-    pushes.flatMap((push): [string, Push][] => (push.syncId === undefined ? [] : [[push.syncId, push]])),
-  );
+  const ends = new Map(ended.map((line) => [line.push, line]));
+  const pushes = begun.map((line) => pushOf(line, ends.get(line.push)));
+  pushes.sort((one, other) => one.begunMs - other.begunMs);
+  const bySync = new Map(pushes.flatMap((push) => (push.syncId === undefined ? [] : [[push.syncId, push]])));
   return { pushes, bySync, records: recordsOf(pushes) };
 }
 
@@ -42,28 +39,30 @@ function recordsOf(pushes: readonly Push[]): Map<string, RecordHistory> {
   for (const push of pushes) {
     if (!isAcknowledged(push) && !isUncertain(push)) continue;
     const { integration, plural } = push;
-    const accepted = acceptedOf(push, (item) => references.judge(push, item) !== 'absent');
-    for (const [externalId, all] of accepted) {
+    for (const [externalId, all] of acceptedOf(push, (item) => references.judge(push, item))) {
       const key = keyOf(integration, plural, externalId);
       const isPrivate = externalId.startsWith(privatePrefix);
-      const [items, statuses] = [all.map(({ item }) => item), all.map(({ status }) => status)];
-      records
-        .getOrInsertComputed(key, () => ({ key, integration, plural, externalId, isPrivate, writes: [] }))
-        .writes.push({ push, acknowledged: isAcknowledged(push), items, statuses });
+      const unwritten = { key, integration, plural, externalId, isPrivate, writes: [] };
+      const { writes } = records.getOrInsert(key, unwritten);
+      const sure = all.filter(({ verdict }) => verdict === 'there');
+      for (const some of sure.length === 0 || sure.length === all.length ? [all] : [all, sure]) {
+        const [items, statuses] = [some.map(({ item }) => item), some.map(({ status }) => status)];
+        writes.push({ push, acknowledged: isAcknowledged(push), items, statuses });
+      }
     }
   }
   return records;
 }
 
 /** By externalId. Of an acknowledged push its answer says what was accepted, of any other what could have been. */
-function acceptedOf(push: Push, mayBeAccepted: (item: Item) => boolean) {
+function acceptedOf(push: Push, judge: (item: Item) => Verdict) {
   const accepted = push.items.entries().flatMap(([position, item]) => {
     if (!isItem(item) || typeof item['externalId'] !== 'string' || isErased(item['externalId'])) return [];
     const status = push.answer?.records[position]?.status ?? '';
-    const isAccepted = isAcknowledged(push)
-      ? status === 'CREATED' || status === 'UPDATED'
-      : !push.wrong.has(position) && mayBeAccepted(item);
-    return isAccepted ? [{ id: item['externalId'], item, status }] : [];
+    const isAccepted = status === 'CREATED' || status === 'UPDATED';
+    const verdict = isAcknowledged(push) ? (isAccepted ? 'there' : 'absent') : judge(item);
+    if (verdict === 'absent' || (!isAccepted && push.wrong.has(position))) return [];
+    return [{ id: item['externalId'], item, status, verdict }];
   });
   return Map.groupBy(accepted, ({ id }) => id);
 }

@@ -9,6 +9,8 @@ export const referenceRules = {
   batches: { field: 'productExternalId', plural: 'products', noun: 'Product' },
 } as const satisfies Record<Plural, { field: string; plural: Plural; noun: string } | undefined>;
 
+export type Verdict = 'there' | 'absent' | 'unknown';
+
 const never = {
   /** When the first push that surely made it was answered. */
   thereFromMs: Infinity,
@@ -27,7 +29,7 @@ export function openReferences(pushes: readonly Push[]) {
   for (const push of pushes) if (push.outcome !== 'refused') notePresence(presences, push);
   return {
     /** Also `there` if the item has no reference. */
-    judge({ plural, integration, begunMs, endedMs }: Push, item: Item): 'there' | 'absent' | 'unknown' {
+    judge({ plural, integration, begunMs, endedMs }: Push, item: Item): Verdict {
       const rule = referenceRules[plural];
       const id = rule === undefined ? undefined : item[rule.field];
       if (rule === undefined || typeof id !== 'string' || id === '') return 'there';

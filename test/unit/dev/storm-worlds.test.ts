@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { applyItems, worldOf } from '../../../dev/storm/check/fields.ts';
-import type { Write } from '../../../dev/storm/check/history.ts';
+import { readHistory, type Write } from '../../../dev/storm/check/history.ts';
 import type { Push } from '../../../dev/storm/check/push.ts';
 import { checkPrivate } from '../../../dev/storm/check/private.ts';
 import { isExplained, type PrivateRecord, type SeenEvent } from '../../../dev/storm/check/worlds.ts';
-import type { Item, PushOutcome } from '../../../dev/storm/lines.ts';
+import type { BegunLine, Item, PushOutcome } from '../../../dev/storm/lines.ts';
 
 const write = (id: string, outcome: PushOutcome, item: Item, status = ''): Write => {
   const push: Push = {
@@ -114,6 +114,29 @@ it('the model of a storm lets either push create the record where the first one 
   expect(isExplained(past([first, again('UPDATED')], [created()], { name: 'A' }))).toBe(true);
   expect(isExplained(past([first, again('CREATED')], [created()], { name: 'A' }))).toBe(false);
   expect(isExplained(past([first, again('UPDATED')], [created('2')], { name: 'A' }))).toBe(false);
+});
+
+it('the history of a storm leaves open whether a cut-off push found a reference that was being erased', () => {
+  const begun = { lane: 'a', integration: 'i', drafting: false, wrong: [], gateway: 0, begunAt: '' };
+  const items = [
+    { externalId: 'p-1', name: 'A' },
+    { externalId: 'p-1', name: 'B', supplierExternalId: 'S' },
+  ];
+  const supplier = { ...begun, plural: 'suppliers', items: [{ externalId: 'S' }] } as const;
+  const pushes: BegunLine[] = [
+    { ...supplier, push: '1', begunMs: 0 },
+    { ...supplier, push: '2', begunMs: 2, action: 'erase' },
+    { ...begun, plural: 'products', push: '3', items, begunMs: 4 },
+    { ...begun, plural: 'products', push: '4', items, begunMs: 2_000 },
+  ];
+  const ended = pushes.map(({ push, begunMs }) => ({
+    push,
+    endedMs: begunMs + 1,
+    outcome: begunMs < 4 ? 200 : 504,
+  }));
+  const { records } = readHistory(pushes, ended);
+  const names = records.get('i/products/p-1')?.writes.map((found) => found.items.map(({ name }) => name));
+  expect(names).toEqual([['A', 'B'], ['A'], ['A']]);
 });
 
 it('the model of a storm reports a record that was cut off too often to be judged', () => {
