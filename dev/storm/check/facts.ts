@@ -32,7 +32,7 @@ export function readFacts(ledger: Ledger) {
     eventById,
     /** The deliveries of each event to each endpoint, by `nameOf`. */
     hitsOf: Map.groupBy(ledger.deliveries, nameOf),
-    /** The events of each record, each once. */
+    /** The events of each record, without repetitions. */
     byRecord: eventsByRecord(eventById.values(), history),
     /** The listings after the storm, by record. */
     sightings,

@@ -78,7 +78,7 @@ describe('catalog', () => {
     expect(await engineIn(metricsUrl, 'nats')).toBeUndefined();
   });
 
-  it('ends its start with the login of another service, which may not subscribe to its requests', async () => {
+  it('does not start with the login of another service, which may not subscribe to its requests', async () => {
     const { ended } = await beginCatalog({ NATS_URL: nats.urlOf('batches') });
     expect(await ended).toMatch(/^ConfigError: NATS_URL: this login may not subscribe to svc\.catalog\./);
   });

@@ -52,7 +52,7 @@ const claimants = async (): Promise<string[]> => Object.keys((await watermarks.r
 
 const untilClaimed = ({ syncId }: Begun) => eventually(claimants, (all) => all.includes(syncId));
 
-it('a push waits for no push without claims', async () => {
+it('a push does not wait for a push that has no claims', async () => {
   const older = await begin(['a'], 5_000);
   const younger = await begin(['a'], 0);
   expect(await younger.yield()).toBe(false);

@@ -355,7 +355,7 @@ describe('a product', () => {
     expect(answer).toMatchObject({ created: 4, updated: 0 });
   });
 
-  it('may change, keep and clear its supplier', async () => {
+  it('a push may change, keep or clear the supplier of a product', async () => {
     const caller = world.caller();
     await caller.push('suppliers', [supplier('s1'), supplier('s2')]);
     await caller.push('products', [product('p', 's1')]);

@@ -173,7 +173,7 @@ describe('a delivery is connected', () => {
     ['http://127.0.0.1:8123/', '127.0.0.1:8123'],
     ['https://127.0.0.1:8123/', '127.0.0.1:8123'],
     ['http://inside.example:9000/', '10.0.0.5:9000'],
-  ])('for %s if its address is allow-listed', async (url, address) => {
+  ])('to %s if its address is allow-listed', async (url, address) => {
     const { connected, attempt } = openEgress({ allow: '127.0.0.0/8, 10.0.0.5' });
     await attempt(url);
     expect(connected).toEqual([address]);

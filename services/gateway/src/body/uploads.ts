@@ -12,7 +12,7 @@ import { BodyBuffer } from './body-buffer.ts';
 import { tooLarge } from './body-headers.ts';
 import { TooSlow } from '../problems.ts';
 
-/** Up to here a body of known length reserves only the bytes that have come. */
+/** A body of known length reserves its whole length once more bytes than these have come, and before that only what has come. */
 const countedBytesMax = 64 * 1024;
 /** Up to here a body of unknown length reserves only the bytes that have come; most bodies are no larger. */
 const firstStepBytes = 256 * 1024;

@@ -42,7 +42,7 @@ export function openPermission(
   const isPromised = (): boolean => isPrompt && now() <= request.waitedForUntilMs;
 
   return {
-    /** Throws if the caller no longer waits; always asks. */
+    /** Throws if the caller no longer waits. Asks each time. */
     renew,
     /** Throws if the caller no longer waits; asks unless the caller's promise still holds. */
     async renewUnlessPromised(): Promise<void> {
