@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { openLog } from '@integration-sync/runtime/log';
 import { expect, it } from 'vitest';
-import { openArchive } from '../../../shared/runtime/src/bus/archive.ts';
+import { openArchive, type StoredMessage } from '../../../shared/runtime/src/bus/archive.ts';
 import type { Connection } from '../../../shared/runtime/src/bus/connection.ts';
 import { follow } from '../../../shared/runtime/src/bus/follow-stream.ts';
 
@@ -15,6 +15,48 @@ function usedBytes(): number {
   runInNewContext('gc')();
   return process.memoryUsage().heapUsed;
 }
+
+const stored = (sequence: number): StoredMessage => ({
+  sequence,
+  subject: 'events.x',
+  id: '',
+  traceparent: undefined,
+  body: new Uint8Array(),
+  storedAt: new Date(0),
+});
+
+it('a follower of a stream misses no message that a new leader of the stream lacks for a moment', async () => {
+  const connection: Partial<Connection> = {
+    log: openLog({ service: 'test', level: 'silent' }),
+    listen: () => ({ [Symbol.dispose]: () => undefined }),
+    onReconnect: () => ({ [Symbol.dispose]: () => undefined }),
+  };
+  let lastRead = 3;
+  const archive: Parameters<typeof follow>[1] = {
+    streamFacts: async () => ({
+      madeAt: new Date(0),
+      firstSequence: 1,
+      lastSequence: 5,
+      lastAt: new Date(0),
+    }),
+    async *readStream(_stream, { from }) {
+      const first = 'sequence' in from ? from.sequence : 1;
+      for (let sequence = first; sequence <= lastRead; sequence += 1) yield stored(sequence);
+      lastRead = 5;
+    },
+  };
+  const taken: number[] = [];
+  await using _reading = follow(connection as Connection, archive, 'EVENTS', {
+    subject: 'events.>',
+    isMeant: () => true,
+    ahead: 10,
+    from: () => Promise.resolve(1),
+    onMessage: ({ sequence }) => void taken.push(sequence),
+    ensure: () => Promise.resolve(),
+  });
+  await wait(3_000);
+  expect(taken).toEqual([1, 2, 3, 4, 5]);
+});
 
 it('a follower of a stream uses no more memory while NATS is away', async () => {
   let tries = 0;

@@ -36,6 +36,9 @@ export interface Reading extends AsyncDisposable {
 }
 
 const quietMs = 1_000;
+/** Each server that has just become the stream's leader may lack the last messages for a moment. Else the last messages were removed. */
+const endLooksMax = 5;
+const endLookMs = 200;
 const aheadBytesMax = 8 * 1024 * 1024;
 const againMs = 250;
 const failingLineMs = 5_000;
@@ -67,14 +70,16 @@ export function follow(
       madeAtMs ??= madeAt.getTime();
       if (madeAt.getTime() !== madeAtMs || lastSequence < next - 1)
         throw new Error(`the stream ${stream} was created again`);
-      if (next <= lastSequence) {
+      for (let looks = 0; looks < endLooksMax; looks += 1) {
+        if (next > lastSequence) break;
+        if (looks > 0) await wait(endLookMs);
         const reading = { subject: options.subject, from: { sequence: next }, exact: true };
         for await (const message of archive.readStream(stream, reading)) {
           if (stop.signal.aborted || live.isCut) return;
           if (message.sequence >= next) await hand(message);
         }
-        next = Math.max(next, lastSequence + 1);
       }
+      next = Math.max(next, lastSequence + 1);
       failing.over();
     };
     await catchUp();
