@@ -1,4 +1,4 @@
-// A source of an engine (docker, path, download, build): its input, and its type.
+// A source of an engine (docker, path, download, build): what a person may name for it, and its type.
 import type { Ledger } from '../process/ledger.ts';
 import type { Cache } from './cache.ts';
 import type { Forced } from './choice.ts';

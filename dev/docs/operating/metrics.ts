@@ -52,7 +52,7 @@ const ofPushes: readonly MetricRow[] = [
   },
   {
     metrics: [gauge('sync_pushes_inside'), gauge('sync_pushes_waiting')],
-    says: 'Pushes that this replica carries out (at most `PUSHES_AT_ONCE_MAX` and one), and that wait for their turn (`waitedMs` in the log).',
+    says: 'Pushes that this replica carries out (`PUSHES_AT_ONCE_MAX` + 1 at most), and that wait for their turn (`waitedMs` in the log).',
   },
   {
     metrics: [gauge('sync_pushes_unannounced'), gauge('sync_unannounced_seconds')],

@@ -58,8 +58,8 @@ export const checkRepeats: Check = (facts, report) => {
 };
 
 /**
- * Whether no owner could store at that time what it delivered, and an owner was lost before it could. So its deliveries since then
- * come again, however many they are.
+ * Whether owners could not store their progress at that time, and one of them was lost before it could store it. All that this owner
+ * delivered since then comes again, however much it is.
  */
 function openUnstored(faults: readonly FaultLine[]): (atMs: number) => boolean {
   const losses = faults.filter(({ target }) => ofOwner.has(target));

@@ -49,6 +49,6 @@ async function columnsOf(input: Input) {
   return { columns, guesses };
 }
 
-/** A number at the end tells a second column of its sort, such as NAME2. */
+/** A number at the end marks a second column of one kind, such as NAME2. */
 const similar = (column: string, left: ReadonlySet<string>): string | undefined =>
   /\d$/.test(column) ? undefined : nearest(column, [...left], 1)[0];

@@ -2,7 +2,7 @@
 // delivers its events:
 //
 //   EVENT_BATCHES ──▶ LogReader ──▶ Integrations ──▶ EndpointQueue ──▶ Scheduler ──▶ Attempts ──▶ receiver
-//                                                          │                            └──▶ webhook_endpoints (failures), ATTEMPTS
+//                                                          │                            └──▶ webhook_endpoints (failures, circuit, trials), ATTEMPTS
 //                                                          └──▶ Progress ──▶ webhook_offsets, webhook_replicas (floors)
 //
 //   sequences    floors, offsets and trials are points of EVENT_BATCHES: the sequence of a batch, the index of an event. Cutoffs, after
@@ -15,8 +15,9 @@
 //   replays      and recoveries add batches for one endpoint to EVENT_BATCHES. The reader reads these like others; cutoffs and kinds of
 //                events do not apply to them (api/replay-candidates.ts).
 //   an attempt   ends: delivery-state.ts decides what that means, attempt.ts stores a counted failure before another begins.
-//   a new owner  begins at the stored offset of an endpoint that is behind, else at the floor (takeover.ts, owned-integrations.ts). So receivers
-//                get the events again that were delivered after the floor. No order of deliveries is promised.
+//   a new owner  takes failures, circuit and trials (failed events and their attempts) from webhook_endpoints, and begins at the offset of
+//                an endpoint that is behind, else at the floor (takeover.ts, owned-integrations.ts). So receivers get events again that
+//                were delivered after the floor. No order of deliveries is promised.
 import { Failure, eventBatchesStream } from '@integration-sync/contracts';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Resources } from '@integration-sync/runtime/resources';

@@ -35,7 +35,7 @@ describe('the search box of the console', () => {
     expect(leadOf(text)).toEqual(lead);
   });
 
-  it('finds the run of an event by its id, and the time of the run', () => {
+  it('finds the run of an event, and its time, by the id of the event', () => {
     expect(runOf(`${run}-created-0`)).toBe(run);
     expect(new Date(timeIn(`${run}-created-0`) ?? 0).getUTCFullYear()).toBe(2026);
     expect(runOf('wh_1')).toBeUndefined();

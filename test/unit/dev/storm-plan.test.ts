@@ -95,8 +95,8 @@ it.each(breakages)('the breakage $name finds its line', async (breakage) => {
   const text = await readFile(join(repositoryFolder, breakage.file), 'utf8');
   const broken = brokenText(breakage, text);
   expect(broken).toContain(breakage.replace);
-  expect(() => brokenText(breakage, `${text}${text}`)).toThrow('does not hold its line once');
-  expect(() => brokenText(breakage, '')).toThrow('does not hold its line once');
+  expect(() => brokenText(breakage, `${text}${text}`)).toThrow('has this line not exactly once');
+  expect(() => brokenText(breakage, '')).toThrow('has this line not exactly once');
 });
 
 it('tries each breakage for 90 s at most, and without faults where the check forgives what a fault struck', () => {

@@ -16,12 +16,13 @@
 //   a newer version: disabled, or enabled     open       as stored  all undelivered are missed  no (the owner stores `missed`)
 //   a newer version: anything else            –          –          –                           no
 //
+// *1st* to *10th* number the endpoint's failures in a row, *the 4th* is the last attempt at the event, *again* is after 1, 5 or 30 s.
 // An attempt that was not sent, or was cut off, changes nothing: its event waits, and the attempt is not used up. *Now* means before
 // another attempt of the endpoint begins. A failure counts if since its attempt began no other was counted and the url did not change.
 // After a 429 or 503 with Retry-After, no attempt at the endpoint begins for that time (sending/attempt-outcome.ts has the cap).
 //
-// So an endpoint that never answers is tried at 0, 1, 6, 36 s (first event), 36, 37, 42, 72 s (second)
-// and 72, 73 s (third). The tenth failure in a row disables the endpoint.
+// So an endpoint that fails immediately is tried at 0, 1, 6, 36 s (first event), 36, 37, 42, 72 s (second) and 72, 73 s (third): the
+// tenth failure in a row, after 73 s, disables it.
 import { attemptDelaysMs, limits } from '@integration-sync/contracts';
 import { isTrialOf, type Subscriber, type Trial } from '../endpoints/endpoint.ts';
 import { isSame } from '../log/offsets.ts';
@@ -37,7 +38,10 @@ export interface DeliveryState {
   readonly failures: number;
   /** Rises with each failure that counts and each change of the url, in memory alone: no failure of an earlier round counts. */
   readonly round: number;
-  /** Events that failed, with their numbers of attempts. The last one that counted comes first, and is the trial. */
+  /**
+   * Events that failed, with their numbers of attempts. The last one that counted comes first, and is the trial. One that was
+   * delivered since may stay here: a new owner applies trials to undelivered events alone.
+   */
   readonly trials: readonly Trial[];
 }
 
@@ -64,7 +68,7 @@ export interface Step {
   disable?: 'failures' | 'gone' | undefined;
 }
 
-/** The state as MongoDB has it. */
+/** The state as MongoDB has it, where `open` says that deliveries go on: the circuit is closed. */
 export const stateOf = (found: Subscriber): DeliveryState => ({
   version: found.version,
   epoch: found.epoch,

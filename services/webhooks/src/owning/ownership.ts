@@ -104,7 +104,7 @@ export class Ownership implements AsyncDisposable {
     await this.#release([...this.#options.owned.values()]).catch((error: unknown) => {
       this.#options.log.warn(
         { err: error },
-        'partitions could not be released: another replica claims them within seconds',
+        'partitions could not be released; another replica will claim them within seconds',
       );
     });
   }
