@@ -27,8 +27,7 @@ const speaking = { say: sayWithTime, signal: stop.signal };
 async function storm(choice: StormChoice): Promise<boolean> {
   if (choice.breakages !== undefined) return tryBreakages(choice.breakages, speaking);
   const { seed, seconds, profile } = choice;
-  const own = choice.folder ?? join(repositoryFolder, '.local', `storm-${seed}`);
-  const folder = resolve(choice.verify ?? own);
+  const folder = resolve(choice.verify ?? choice.folder ?? join(repositoryFolder, '.local', `storm-${seed}`));
   if (choice.verify === undefined) {
     say(`seed ${seed}, ${seconds} s, profile ${profile}, in ${folder}`);
     await runStorm({ seed, seconds, profile, folder, ...speaking });

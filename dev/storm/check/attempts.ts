@@ -123,7 +123,8 @@ function checkTries({ log: { newest, failed }, isStruck, tell }: Of): void {
       // A killed replica loses its newest log entries, so an entry of the attempt before that began later is of a replay.
       const before = tries.filter((other) => other.attempt === attempt - 1 && other.begunMs < begunMs);
       const dueMs = Math.min(...before.map((other) => other.endedMs)) + (attemptDelaysMs[attempt - 1] ?? 0);
-      if (before.length > 0 && begunMs < dueMs - roundingMs)
+      const isHeld = before.some((other) => isStruck(other.begunMs, other.endedMs));
+      if (before.length > 0 && !isHeld && begunMs < dueMs - roundingMs)
         tell('schedule', `attempt ${attempt} of ${event} came ${seconds(dueMs - begunMs)} too early`);
     }
   }

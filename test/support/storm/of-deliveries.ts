@@ -215,6 +215,14 @@ export const permittedDeliveries: readonly Permitted[] = [
     },
   ],
   [
+    'a second try comes early by the end of a first one whose replica stood still meanwhile',
+    (forger) => {
+      forger.ledger.faults.push(fault('webhooks', 1_000, 18_000));
+      const [first, second] = failures(2);
+      dead(forger, [{ ...first!, durationMs: 17_000, nextAttemptAt: dateOf(19_000) }, second!]);
+    },
+  ],
+  [
     'a replica of webhooks that stood still has a delivery come again',
     (forger) => {
       forger.ledger.faults.push(fault('webhooks', 30_000, 45_000));
