@@ -112,17 +112,26 @@ function withNotes({ pointer, detail }: FailureEntry, heard: readonly FailureEnt
   return { pointer, detail: [detail, ...notes].join(' ') };
 }
 
+const otherDatabases =
+  'Replicas use different databases, so that a request finds other records at one of them: compare their MONGODB_URL and MONGODB_DATABASE.';
+
 /** The notes of all replicas, each note once. */
 async function notesOf(service: ServiceName, upstream: Upstream): Promise<FailureEntry[]> {
-  const answers = await upstream.askAll(notesSubject(service), notesWithinMs);
-  const details = new Set(answers.flatMap(readNotes));
+  const told = (await upstream.askAll(notesSubject(service), notesWithinMs)).flatMap(readNotes);
+  const details = new Set(told.filter((one) => typeof one === 'string'));
+  const databases = new Set(told.map((one) => (typeof one === 'string' ? undefined : one.database)));
+  databases.delete(undefined);
+  if (databases.size > 1) details.add(otherDatabases);
   return Array.from(details, (detail) => ({ pointer: service, detail }));
 }
 
-function readNotes(answer: Uint8Array): string[] {
+/** A sentence, or the identity of the replica's database. Replicas of release 1.1.0 tell sentences alone. */
+type Told = string | { database?: unknown };
+
+function readNotes(answer: Uint8Array): Told[] {
   try {
-    const notes: unknown = JSON.parse(Buffer.from(answer).toString());
-    return Array.isArray(notes) ? notes.filter((note) => typeof note === 'string') : [];
+    const told: unknown = JSON.parse(Buffer.from(answer).toString());
+    return Array.isArray(told) ? told.filter((one) => one !== null) : [];
   } catch {
     // nats-server answers with an empty message if no replica listens (no responders).
     return [];

@@ -131,15 +131,17 @@ async function causeOf(url: URL, signal: AbortSignal): Promise<string | undefine
 // The metrics of streams, and the notes on streams that the gateway shows in /readyz. A note does not make a service unready, as
 // pushes and listings work without streams.
 
-/** Answers the gateway's question for notes; a replica without notes stays silent. */
+/** Answers the gateway's question for notes: sentences, and the identity of the database. A replica that has neither stays silent. */
 export const tellNotes = (
   service: ServiceName,
   bus: Pick<Bus, 'answerAll'>,
   notesNow: () => string[],
+  databaseNow: () => string | undefined,
 ): Disposable =>
   bus.answerAll(notesSubject(service), () => {
-    const notes = notesNow();
-    return notes.length === 0 ? undefined : JSON.stringify(notes);
+    const database = databaseNow();
+    const told = [...notesNow(), ...(database === undefined ? [] : [{ database }])];
+    return told.length === 0 ? undefined : JSON.stringify(told);
   });
 
 export function observeStreams(registry: Registry, bus: Pick<Bus, 'streamStandings'>): void {

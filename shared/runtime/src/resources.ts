@@ -8,7 +8,14 @@ import { natsOptionsOf, type baseSettings, type storeSettings } from './config/i
 import type { Log } from './log.ts';
 import { openMetrics } from './metrics.ts';
 import { observeStreams, tellNotes, watchNatsHealth } from './health.ts';
-import { openStore, openStoreProof, type Store, type StoreProof, type StoreOptions } from './store/index.ts';
+import {
+  openStore,
+  openStoreProof,
+  type Store,
+  type StoreOptions,
+  type StoreProof,
+  watchIdentity,
+} from './store/index.ts';
 import { openTracing } from './tracing/index.ts';
 
 export type Resources = Awaited<ReturnType<typeof openResources>>;
@@ -83,7 +90,7 @@ export async function openResources(options: ResourcesOptions) {
     ...health.notes(),
     ...[...others].flatMap((read) => read()),
   ];
-  opening.use(tellNotes(service, bus, notes));
+  opening.use(tellNotes(service, bus, notes, opening.use(watchIdentity(store, provenIn, log)).now));
   const open = opening.move();
   return {
     metrics,

@@ -5,7 +5,10 @@ import { startCatalog } from '@integration-sync/catalog';
 import { CatalogConfig } from '@integration-sync/catalog/config';
 import { readConfig } from '@integration-sync/runtime/config';
 import { openLog } from '@integration-sync/runtime/log';
+import { setTimeout as wait } from 'node:timers/promises';
+import { openStore } from '@integration-sync/runtime/store';
 import { expect, it } from 'vitest';
+import { eventually } from '../../support/eventually.ts';
 import { openGateway } from '../../support/gateway.ts';
 import { openHouse } from '../../support/webhooks.ts';
 
@@ -74,4 +77,32 @@ it('/readyz notes that NATS takes smaller messages than the largest body', async
   expect(await answerWith(bytesMax)).not.toHaveProperty('notes');
   const detail = `Bodies of more than ${bytesMax} bytes are refused, although BODY_BYTES_MAX is ${bytesMax + 1}: raise max_payload of nats-server.`;
   expect(await answerWith(bytesMax + 1)).toHaveProperty('notes', [{ pointer: 'gateway', detail }]);
+});
+
+it('/readyz notes a replica that uses another database than the others', async () => {
+  await using house = await openHouse();
+  await using gateway = await openGateway(house.nats.url, {}, { readinessRememberedMs: 0 });
+  const { environment } = house;
+  const { MONGODB_URL: mongodbUrl = '', MONGODB_DATABASE: name = '' } = environment;
+  const startOne = (database: string) =>
+    startCatalog(readConfig(CatalogConfig, { ...environment, MONGODB_DATABASE: database }), { log });
+  await house.start();
+  await using _batches = await startBatches(readConfig(BatchesConfig, environment), { log });
+  await using _one = await startOne(name);
+  await using _two = await startOne(name);
+  const ask = async (): Promise<{ notes?: object[] }> => {
+    const answer: { notes?: object[] } = JSON.parse(await (await fetch(`${gateway.url}/readyz`)).text());
+    return answer;
+  };
+  // Each replica tells the identity of its database soon after its start.
+  await wait(1_000);
+  expect(await ask()).not.toHaveProperty('notes');
+  const other = `${name}_other`;
+  await using otherStore = await openStore({ url: mongodbUrl, database: other, log });
+  await using _three = await startOne(other);
+  const { notes = [] } = await eventually(ask, (answer) => answer.notes !== undefined);
+  expect(notes).toEqual([
+    { pointer: 'catalog', detail: expect.stringMatching(/^Replicas use different databases/) },
+  ]);
+  await otherStore.database.dropDatabase();
 });

@@ -24,6 +24,7 @@ export {
   type StoreErrorKind,
 } from './database-errors.ts';
 export type { NamedIndex } from './indexes.ts';
+export { watchIdentity } from './identity.ts';
 export { openStoreProof, type StoreProof } from './proof.ts';
 export { readInChunks, writeInChunks } from './chunks.ts';
 export type {
