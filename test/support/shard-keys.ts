@@ -41,12 +41,13 @@ export interface Part {
   isOne: boolean;
 }
 
-/** Commands that have no filter; `getMore` goes on with a command that had one. */
+/** Commands that have no filter of documents; `getMore` goes on with a command that had one. */
 const withoutFilter = new Set([
   'createIndexes',
   'endSessions',
   'getMore',
   'killCursors',
+  'listCollections',
   'listIndexes',
   'ping',
 ]);
