@@ -247,3 +247,17 @@ it('an event batch that a tail finds counts as known, so that the place behind i
   expect(await replica.poll(11)).toBe(11);
   expect(replica.seen).toEqual([11]);
 });
+
+it('an event batch that is read after a reconnect does not count as known, because NATS may be restored', async () => {
+  const replica = openReplica();
+  await replica.poll(11);
+  replica.store();
+  await replica.tails.facts();
+  const letGo = replica.holdReadings();
+  const polling = replica.poll(11);
+  await sleep(5);
+  replica.reconnect();
+  letGo();
+  expect(await polling).toBe(11);
+  expect(replica.seen).toEqual([]);
+});

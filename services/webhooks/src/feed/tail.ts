@@ -270,7 +270,8 @@ class SharedTail {
       // The last caller has left, or the log was created again: the bytes of a further batch would count for ever.
       if (this.#uses === 0 || window !== this.#window) return found;
       if (stored.sequence <= window.through) continue;
-      this.#parts.stream.saw(this.#logId, stored);
+      // After a reconnect the log may be an older copy: the replica compares what it knew with that copy first.
+      if (this.#isJoined) this.#parts.stream.saw(this.#logId, stored);
       const batch = this.#parts.read(stored);
       if (batch !== undefined) window.add(batch);
       found = true;
