@@ -94,8 +94,8 @@ it('/readyz notes a replica that uses another database than the others', async (
     const answer: { notes?: object[] } = JSON.parse(await (await fetch(`${gateway.url}/readyz`)).text());
     return answer;
   };
-  // Each replica tells the identity of its database soon after its start.
-  await wait(1_000);
+  // Each replica tells the identity of its database within two seconds of its start.
+  await wait(2_000);
   expect(await ask()).not.toHaveProperty('notes');
   const other = `${name}_other`;
   await using otherStore = await openStore({ url: mongodbUrl, database: other, log });

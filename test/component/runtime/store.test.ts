@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
 import { ConfigError } from '@integration-sync/runtime/config';
 import { openLog } from '@integration-sync/runtime/log';
 import {
@@ -7,12 +8,14 @@ import {
   readInChunks,
   sortStoreError,
   storeFailure,
+  watchIdentity,
   writeInChunks,
   type Document,
   type NamedIndex,
   type Store,
 } from '@integration-sync/runtime/store';
 import { MongoBulkWriteError } from 'mongodb';
+import { eventually } from '../../support/eventually.ts';
 import { openTestLog } from '../../support/log.ts';
 import { openMongos } from '../../support/mongos.ts';
 import { standStill } from '../../support/stand-still.ts';
@@ -67,6 +70,15 @@ describe('an open store', () => {
       'refused',
       expect.objectContaining({ code: 'unavailable', detail: expect.stringMatching(/refuses/) }),
     ]);
+  });
+
+  it('tells soon the id of a collection that is made after its first look', async () => {
+    const collection = freshName();
+    await using identity = watchIdentity(store, collection, log);
+    await wait(200);
+    expect(identity.now()).toBeUndefined();
+    await store.database.createCollection(collection);
+    expect(await eventually(identity.now, (id) => id !== undefined, 5_000)).toMatch(/^".+"$/);
   });
 
   it('knows whether it is connected to a mongos', async () => {

@@ -4,14 +4,19 @@ import type { Db } from 'mongodb';
 import type { Log } from '../log.ts';
 import { openPeriodicCheck } from '../periodic-check.ts';
 
-const everyMs = 10_000;
+/** A service that starts with an empty database makes its collections only after its first look. */
+const everyMs = 1_000;
+const keptMs = 10_000;
 
 /** `collection`: a collection that each replica of the service has. */
 export function watchIdentity({ database }: { database: Pick<Db, 'command'> }, collection: string, log: Log) {
   let identity: string | undefined;
+  let toldAt = -Infinity;
   const look = async (): Promise<void> => {
+    if (identity !== undefined && performance.now() - toldAt < keptMs) return;
     const { cursor } = await database.command({ listCollections: 1, filter: { name: collection } });
     identity = JSON.stringify(cursor.firstBatch[0]?.info?.uuid);
+    toldAt = performance.now();
   };
   const checks = openPeriodicCheck(look, { what: 'the identity of the database', everyMs, log });
   checks.now();
