@@ -2,12 +2,12 @@
 // answers have subjects of their own in the stream ATTEMPTS, beside the entries of the attempt log: an erasing of a supplier purges
 // all answers of its integration, and no entry.
 //
-//   an answer to an event from before the erasing    is
+//   an answer to an event from before the erasing    what happens to the answer
 //   ───────────────────────────────────────────────  ────────────────────────────────────────────────────────────────────
-//   that is stored                                   purged by the owner, before its floor passes `supplier.erased`: the
-//                                                    owner after a killed one purges again
-//   that comes later, by a retry or a replay         not stored: EVENTS has `supplier.erased` as long as it has the event
-//   that another write of this replica has begun     stored before the purge begins
+//   a stored answer                                  the owner purges it, before the floor passes `supplier.erased`; if
+//                                                    the owner is killed, the next owner purges it again
+//   a later answer, after a retry or a replay        it is not stored: EVENTS keeps `supplier.erased` as long as the event
+//   an answer that this replica is storing           it is stored before the purge begins
 import { eventsStream, eventSubject } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
@@ -16,7 +16,7 @@ import type { Endpoints } from '../endpoints/endpoint-store.ts';
 import { clockSkewMs, type LoggedBatch, readEvent } from '../log/logged-batch.ts';
 import { answersSubject, attemptsStream } from '../streams.ts';
 
-/** One answer, by the attempt that it belongs to. */
+/** One stored answer of a receiver. Event id, number and time identify the attempt that got the answer. */
 interface StoredAnswer {
   eventId: string;
   attempt: number;
@@ -34,10 +34,13 @@ type AttemptKey = Pick<StoredAnswer, 'eventId' | 'attempt' | 'at'>;
 
 const keyOf = ({ eventId, attempt, at }: AttemptKey): string => `${eventId} ${attempt} ${at}`;
 
-/** ATTEMPTS keeps 1,000 messages of a subject, so this bounds the memory of reading an attempt log. */
+/**
+ * How many entries a message has at most. ATTEMPTS keeps 1,000 messages of a subject, so the memory for reading an attempt log is
+ * bounded.
+ */
 export const itemsPerMessage = 16;
 const answersPerWrite = 500;
-/** Beyond this, after a long outage of NATS, new answers are dropped. */
+/** How many answers may wait to be stored. When more wait, after a long outage of NATS, new answers are dropped. */
 const waitingMax = 5_000;
 const purgesAtOnce = 16;
 
@@ -46,7 +49,10 @@ export type AnswersBus = Pick<Bus, 'publishBatch' | 'lastOf' | 'readStream' | 'p
 export function openAnswers(bus: AnswersBus, replica: string) {
   let waiting: Answered[] = [];
   let made = 0;
-  /** A purge begins once the answers are stored that a write has found to be from after the last erasing. */
+  /**
+   * Writes and purges of answers run one at a time: a purge begins after the write that has checked answers against an earlier
+   * erasing.
+   */
   const inTurn = openSemaphore({ max: 1 }).run;
   const nextId = (): string => `${replica}.answers.${(made += 1)}`;
 
@@ -57,7 +63,10 @@ export function openAnswers(bus: AnswersBus, replica: string) {
     append(answered: Answered): void {
       if (waiting.length < waitingMax) waiting.push(answered);
     },
-    /** Stores the waiting answers. A rejected write leaves them; they may be stored twice, which a reader does not notice. */
+    /**
+     * Stores the waiting answers. After a rejected write the answers wait again, and may be stored twice. A reader ignores
+     * duplicates.
+     */
     write: (): Promise<void> =>
       inTurn(async () => {
         while (waiting.length > 0) {
@@ -67,7 +76,7 @@ export function openAnswers(bus: AnswersBus, replica: string) {
           waiting = waiting.slice(some.length);
         }
       }),
-    /** Removes what the receivers of these endpoints have answered. */
+    /** Removes the stored answers of the receivers of these endpoints. */
     forget: (endpointIds: readonly string[]): Promise<void> =>
       inTurn(async () => {
         for (let from = 0; from < endpointIds.length; from += purgesAtOnce) {
@@ -75,7 +84,7 @@ export function openAnswers(bus: AnswersBus, replica: string) {
           await Promise.all(some.map((id) => bus.purge(attemptsStream, answersSubject(id))));
         }
       }),
-    /** Adds to attempts of these events what the receiver of the endpoint answered. */
+    /** Adds the stored answer of the receiver to each of these attempts. */
     async join<Attempt extends AttemptKey>(
       endpointId: string,
       attempts: readonly Attempt[],
@@ -92,7 +101,10 @@ export function openAnswers(bus: AnswersBus, replica: string) {
   };
 }
 
-/** Leaves out answers to events from before the last erasing. As clocks of services differ, the minute after it counts as before. */
+/**
+ * Leaves out answers to events from before the last erasing of a supplier, or up to a minute after the erasing: clocks of
+ * services differ.
+ */
 async function ofLaterEvents(
   bus: Pick<Bus, 'lastOf'>,
   answered: readonly Answered[],
@@ -107,7 +119,7 @@ async function ofLaterEvents(
   });
 }
 
-/** NaN if EVENTS has no erasing. */
+/** When a supplier of the integration was last erased; NaN if EVENTS has no such event. */
 async function erasedAtMs(bus: Pick<Bus, 'lastOf'>, integration: string): Promise<number> {
   const last = await bus.lastOf(eventsStream, eventSubject(integration, 'supplier.erased'));
   return Date.parse((last === undefined ? undefined : readEvent(last)?.timestamp) ?? '');
@@ -119,7 +131,7 @@ const byEndpoint = (answered: readonly Answered[]): [string, StoredAnswer[]][] =
     ([id, all]) => [id, all.map(({ endpoint: _endpoint, occurredAt: _occurredAt, ...stored }) => stored)],
   );
 
-/** Messages with up to 16 items of one endpoint each. */
+/** Packs items into messages. A message has up to 16 items, all of one endpoint. */
 export const inMessages = (
   items: Iterable<[endpointId: string, readonly object[]]>,
   subjectOf: (endpointId: string) => string,

@@ -1,6 +1,6 @@
-// The attempt log: an entry per attempt, the last 1,000 of each endpoint and often more, in the stream ATTEMPTS.
-// What receivers answered stands beside it (answers.ts). A message has several entries of one endpoint, and nats-server syncs its
-// disk once for a batch of messages. A killed process loses only the entries of its last tenth of a second.
+// The attempt log: an entry per attempt, the last 1,000 of each endpoint and often more, in the stream ATTEMPTS. Answers of
+// receivers have other subjects of the stream (answers.ts). A message has several entries of one endpoint, and nats-server syncs
+// its disk once for a batch of messages. A killed process loses only the entries of its last tenth of a second.
 import { type DeliveryAttempt, Failure } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
@@ -14,19 +14,19 @@ import { type Answered, type AnswersBus, inMessages, itemsPerMessage, openAnswer
 import { attemptsStream, attemptsSubject } from '../streams.ts';
 
 export interface LoggedAttempt extends DeliveryAttempt {
-  /** A newer entry has a greater ordinal. */
+  /** Orders the entries of an attempt log: a newer entry has a greater ordinal. */
   ordinal: number;
 }
 
-/** An attempt that has ended. */
+/** An ended attempt, as it is reported. */
 export interface ReportedAttempt {
   endpoint: Answered['endpoint'];
   event: Pick<StreamEvent, 'eventId' | 'event' | 'timestamp'>;
-  /** 1 for an event's first attempt. */
+  /** The number of the attempt: 1 for an event's first attempt. */
   number: number;
   attempted: Attempted;
   nextAttemptAt: Date | null;
-  /** The point of the event in the log of event batches; a test is not in that log. */
+  /** The point of the event in the log of event batches. Absent for a test delivery, whose event is not in the log. */
   point?: LogPoint;
 }
 
@@ -43,7 +43,7 @@ const entryOf = ({ event, number, attempted, nextAttemptAt, point }: ReportedAtt
   ...(point === undefined ? {} : { point }),
 });
 
-/** What the receiver answered, unless the attempt succeeded or had no answer. */
+/** The answer of the receiver; undefined if the attempt succeeded or got no answer. */
 function answerOf({ endpoint, event, number, attempted }: ReportedAttempt): Answered | undefined {
   const { answer, at } = attempted;
   if (answer === undefined) return undefined;
@@ -78,23 +78,23 @@ type Read = Pick<Endpoint, '_id' | 'integration'>;
  */
 const readLimits = { max: 2, perKeyMax: 1 };
 
-/** A reading that waits for its turn. All callers that ask for the same attempt log meanwhile share the reading. */
+/** A read of an attempt log that waits for its turn. All callers that ask for the same attempt log meanwhile share the read. */
 interface Upcoming {
   entries: Promise<readonly LoggedAttempt[]>;
-  /** When the last of the callers stops waiting. */
+  /** When the last of the callers that share the read stops waiting. */
   until: number;
 }
 
 function openReading(bus: Pick<Bus, 'readStream'>, answers: Pick<Answers, 'join'>) {
   const limit = openSemaphore(readLimits).run;
-  /** Readings that wait for their turn, by endpoint. */
+  /** Reads of attempt logs that wait for their turn, by endpoint. */
   const upcoming = new Map<string, Upcoming>();
 
   async function* entriesOf(
     endpointId: string,
     until: number,
   ): AsyncGenerator<{ entry: StoredAttempt; ordinal: number }> {
-    // The callers have stopped waiting, and other readings wait for their turn.
+    // No caller waits any longer for this attempt log, and reads of other attempt logs wait for their turn.
     if (performance.now() > until) throw new Failure('timeout', 'Too many attempt logs are being read.');
     const reading = { subject: attemptsSubject(endpointId), from: { sequence: 1 } };
     for await (const { body, sequence } of bus.readStream(attemptsStream, reading)) {
@@ -103,7 +103,9 @@ function openReading(bus: Pick<Bus, 'readStream'>, answers: Pick<Answers, 'join'
     }
   }
 
-  /** Leaves out the fields that a listing does not show: the bodies of a thousand messages take much memory. */
+  /**
+   * Reads an attempt log without the fields that a listing does not show, because the answers of all attempts take much memory.
+   */
   const readAll = async (endpointId: string, until: number): Promise<LoggedAttempt[]> => {
     const all: LoggedAttempt[] = [];
     for await (const { entry, ordinal } of entriesOf(endpointId, until)) {
@@ -113,7 +115,7 @@ function openReading(bus: Pick<Bus, 'readStream'>, answers: Pick<Answers, 'join'
     return all;
   };
 
-  /** The stored entries of these events. Like `read`, throws if the reading begins after `until`. */
+  /** The entries of these events in the attempt log. Throws, like `read`, if the read cannot begin before `until`. */
   const readOf = (
     { _id, integration }: Read,
     eventIds: ReadonlySet<string>,
@@ -125,7 +127,9 @@ function openReading(bus: Pick<Bus, 'readStream'>, answers: Pick<Answers, 'join'
       return answers.join(_id, found);
     }, integration);
 
-  /** All entries, oldest first. Throws if the reading begins after `until`, by `performance.now()`. */
+  /**
+   * All entries of an attempt log, oldest first. Throws if the read cannot begin before `until`, a time of `performance.now()`.
+   */
   const read = ({ _id, integration }: Read, until: number): Promise<readonly LoggedAttempt[]> => {
     const others = upcoming.get(_id);
     if (others !== undefined) {
@@ -147,13 +151,18 @@ function openReading(bus: Pick<Bus, 'readStream'>, answers: Pick<Answers, 'join'
 
 export interface StoredAttempt extends DeliveryAttempt {
   point?: LogPoint;
-  /** The first bytes of a failed answer. A reader adds them (answers.ts); 1.1.0 stored them with the entry. */
+  /**
+   * The first KiB of the answer to a failed attempt, which `join` of answers.ts adds. Release 1.1.0 stored the answer in the
+   * entry.
+   */
   responseBody?: string;
 }
 
 const flushMs = 100;
 const messagesPerBatch = 500;
-/** Beyond this, after a long outage of NATS, new entries are dropped, so that they do not exhaust memory. */
+/**
+ * How many entries may wait to be stored. When more wait, after a long outage of NATS, new entries are dropped to bound memory.
+ */
 const waitingMax = 20_000;
 const linesEveryFailures = 50;
 
@@ -163,10 +172,10 @@ export function openAttemptLogWriter(
   replica: string,
   answers: Pick<Answers, 'append' | 'waiting' | 'write'>,
 ) {
-  /** Entries that are in no message yet, by endpoint. */
+  /** Entries of the attempt log that are not yet packed into messages, by endpoint. */
   const entries = new Map<string, StoredAttempt[]>();
   let count = 0;
-  /** Numbers the messages of this replica: their ids let nats-server drop a message that is published again. */
+  /** Numbers the messages of this replica. By the id with the number, nats-server drops a message that is published again. */
   let made = 0;
   const nextId = (): string => `${replica}.${(made += 1)}`;
   let messages: ReturnType<typeof inMessages> = [];
@@ -174,7 +183,7 @@ export function openAttemptLogWriter(
   let failures = 0;
   let writing: Promise<void> | undefined;
 
-  /** Moves all entries into messages. */
+  /** Packs all waiting entries of the attempt log into messages. */
   const pack = (): void => {
     messages.push(...inMessages(entries, attemptsSubject, nextId));
     entries.clear();
@@ -208,7 +217,7 @@ export function openAttemptLogWriter(
   });
 
   return {
-    /** `answered`: the answer of the receiver, if that is kept. */
+    /** Appends an entry of the attempt log. `answered` is the answer of the receiver; absent if the answer is not stored. */
     append(endpointId: string, entry: StoredAttempt, answered?: Answered): void {
       watch.begin();
       if (answered !== undefined) answers.append(answered);
@@ -221,7 +230,7 @@ export function openAttemptLogWriter(
     },
     async [Symbol.asyncDispose](): Promise<void> {
       watch[Symbol.dispose]();
-      // The first flush may wait for a write that began before the last entries were appended.
+      // Flushes twice: the first flush may only wait for a write that began before the last entries were appended.
       await flush();
       await flush();
     },

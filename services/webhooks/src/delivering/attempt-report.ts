@@ -4,7 +4,7 @@ import type { WebhookMetrics } from '../metrics.ts';
 import type { AttemptLog, ReportedAttempt } from './attempt-log.ts';
 import type { Step } from './delivery-state.ts';
 
-/** `step` is undefined if the endpoint was deleted meanwhile. */
+/** Reports an ended attempt. `step` is undefined if the endpoint was deleted during the attempt. */
 export type Report = (ended: ReportedAttempt, step: Pick<Step, 'event' | 'disable'> | undefined) => void;
 
 export const openReport =
@@ -14,7 +14,8 @@ export const openReport =
     const { verdict, responseStatus, durationMs, error, traceId } = attempted;
     metrics.attempt(verdict, durationMs);
     if (verdict === 'succeeded') metrics.delivered((Date.now() - Date.parse(event.timestamp)) / 1000);
-    // A push of 500 items would write 500 lines for each of its webhooks. The attempt log and the metrics have successes as well.
+    // Successes are logged at the level `debug`: a push of 500 items would log 500 lines for each webhook. The attempt log has
+    // successes too.
     const level = verdict === 'succeeded' ? 'debug' : 'info';
     // The log line leaves out undefined fields.
     log[step?.disable === undefined ? level : 'warn'](

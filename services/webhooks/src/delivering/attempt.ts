@@ -1,15 +1,15 @@
-// One attempt at one event for one endpoint, from top to bottom:
+// One attempt at one event for one endpoint: its steps, and the type that each step returns.
 //
-//   begin    the endpoint is looked up                                   PendingAttempt
-//   send     the receiver has answered, or its 10 s are over             EndedAttempt
-//   record   delivery-state.ts decides; the owner stores that, if now    Step
-//   report   a log line, metrics, an entry of the attempt log
+//   begin    looks the endpoint up                                                PendingAttempt
+//   send     waits until the receiver answers, for 10 s at most                   EndedAttempt
+//   record   decides the next delivery state, and stores it if that must be now   Step
+//   report   writes a log line, metrics, and an entry of the attempt log
 //
-// Changes of one endpoint are recorded one after another. While one is being stored, no attempt at the endpoint begins. The owner
-// stores absolute values, on the condition that the endpoint is as the owner has applied it and that no later owner has stored a change.
-// So an update whose answer was lost is repeated without harm. If the condition fails, the owner reads the endpoint: it was deleted, or
-// has a later owner, or a newer version, which the owner applies and then decides again. While MongoDB is away, deliveries go on, except at
-// an endpoint whose change waits to be stored.
+// Changes of the delivery state of one endpoint are recorded one after another. While a change is being stored, no attempt at the
+// endpoint begins. The owner stores absolute values, on the condition that the endpoint is as the owner has applied it and that
+// no later owner has stored a change. So an update whose answer was lost is repeated without harm. If the condition fails, the
+// owner reads the endpoint: it was deleted, or has a later owner or a newer version. The owner applies a newer version and
+// decides again. While MongoDB is away, deliveries go on, except at an endpoint whose change waits to be stored.
 import { Failure } from '@integration-sync/contracts';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Retry } from '@integration-sync/runtime/retry';
@@ -24,13 +24,13 @@ import type { Report } from './attempt-report.ts';
 import { type Change, delayAfter, step, type Step } from './delivery-state.ts';
 import type { Delivery, EndpointQueue } from './endpoint-queue.ts';
 
-/** An attempt that has begun, with the endpoint as it is sent to. */
+/** An attempt that has begun, with the version of the endpoint that is used for sending. */
 interface PendingAttempt {
   queue: EndpointQueue;
   delivery: Delivery;
   event: StreamEvent;
   known: KnownEndpoint;
-  /** 1 for an event's first attempt. */
+  /** The number of the attempt: 1 for an event's first attempt. */
   number: number;
   round: number;
 }
@@ -39,7 +39,7 @@ interface PendingAttempt {
 interface EndedAttempt extends PendingAttempt {
   attempted: Attempted;
   change: Change;
-  /** When the event is due again, by `performance.now()`. */
+  /** When the event's next attempt is due, by `performance.now()`. */
   dueAt: number;
   retryAfterMs: number;
 }
@@ -49,7 +49,7 @@ interface AttemptsOptions {
   cache: Pick<EndpointCache, 'get'>;
   endpoints: Pick<Endpoints, 'find' | 'recordState' | 'disable' | 'recordMissed'>;
   report: Report;
-  /** Applies an endpoint that was read. */
+  /** Applies an endpoint that was read from MongoDB to its queue. */
   onRead: (queue: EndpointQueue, found: Endpoint | null) => void;
   /** Called after a failure that does not count, which the offset of the endpoint stores (progress.ts). */
   storeSoon: (queue: EndpointQueue) => void;
@@ -61,16 +61,21 @@ interface AttemptsOptions {
   log: Log;
 }
 
-/** How long an event of a changed endpoint waits: by then the owner has heard of the change. */
+/** How long an event waits if its endpoint has changed. After that time the owner has received the broadcast of the change. */
 const stayOpenMs = 1_000;
 const troubleMs = 500;
 const troubleMsMax = 5_000;
-/** One in so many attempts at an endpoint that cannot be sent is logged: an outage of the egress proxy may last. */
+/**
+ * Of the attempts at an endpoint that cannot be sent, one of 20 is logged, because an outage of the egress proxy may take long.
+ */
 const linesEveryTroubles = 20;
 /** How long a note of `/readyz` tells why an attempt could not be sent. */
 const reportedForMs = 30_000;
 const noTrouble = { detail: '', at: -Infinity };
-/** Failures are stored one at a time, so healthy endpoints stay fast; up to four if a write has waited 500 ms. */
+/**
+ * Failures are stored one at a time, so that deliveries to healthy endpoints stay fast; up to four concurrently if a write has
+ * waited 500 ms.
+ */
 const failureWrites = { max: 4, aloneForMs: 500 };
 const successWrites = { max: 4 };
 
@@ -87,7 +92,7 @@ export class Attempts {
     this.#options = options;
   }
 
-  /** Why an attempt of the last 30 s could not be sent, for /readyz, if none was sent since. */
+  /** A note for `/readyz`: why the last attempt could not be sent. Empty once another attempt is sent, and after 30 s. */
   notes(): string[] {
     const { detail, at } = this.#lastTrouble;
     return performance.now() - at < reportedForMs ? [detail] : [];
@@ -109,7 +114,7 @@ export class Attempts {
     }
   }
 
-  /** Undefined if the event is not to be sent now. */
+  /** Looks up the endpoint of an event. Undefined if the event must not be sent now. */
   async #begin(
     queue: EndpointQueue,
     delivery: Delivery,
@@ -123,12 +128,13 @@ export class Attempts {
       return undefined;
     }
     const { active, epoch, version } = known.endpoint;
-    // If the endpoint was disabled and enabled during the look-up, the event is missed. A newer version may have another url, whose
-    // circuit is open.
+    // If the endpoint was disabled and enabled during the look-up, the event is missed. A newer version of the endpoint may have
+    // another url, for which the circuit is open.
     const isSame = epoch === state.epoch && version <= state.version && queue.state.epoch === state.epoch;
     if (active && isSame && !queue.isEnded && mayBegin())
       return { queue, delivery, event, known, number: delivery.attempts + 1, round: state.round };
-    // The owner has not heard of the newer version until now: it applies that version, and stores the events that a disabling made missed.
+    // The endpoint in MongoDB is newer than the version that the owner has applied. The owner applies the newer version, and
+    // stores the events that a disabling made missed.
     while (queue.storing !== undefined) await queue.storing;
     if (!(active && isSame) && !queue.isEnded) onRead(queue, known.endpoint);
     queue.wait(delivery, performance.now() + stayOpenMs);
@@ -142,7 +148,7 @@ export class Attempts {
     const sending = { eventId, event: event.event, timestamp, body, attempt: number, traceparent, signal };
     const attempted = await this.#options.send(known, sending);
     const { version, url, epoch } = known.endpoint;
-    // A `Retry-After` of the former receiver does not apply to the receiver at the present url.
+    // If the url has changed, the `Retry-After` of the receiver at the former url is ignored.
     const retryAfterMs = url === queue.state.url ? (attempted.answer?.retryAfterMs ?? 0) : 0;
     const delayMs = delayAfter(number, retryAfterMs);
     const { sequence, index } = delivery;
@@ -165,11 +171,11 @@ export class Attempts {
     return { ...pending, attempted, change, dueAt: performance.now() + delayMs, retryAfterMs };
   }
 
-  /** Undefined if the endpoint is deleted. */
+  /** Decides and stores the outcome of an ended attempt. Undefined if the endpoint is deleted. */
   async #record(ended: EndedAttempt): Promise<Step | undefined> {
     const { queue, delivery, change, retryAfterMs } = ended;
-    // MongoDB may not answer before the endpoint is disabled, or its partition is given back: a delivered event is not missed and is no
-    // event of the next owner, and a failed attempt is used up.
+    // The delivery is updated before MongoDB answers, because meanwhile the endpoint may be disabled or its partition given back.
+    // A delivered event must not count as missed or undelivered, and a failed attempt must count as used up.
     delivery.isDelivered = change.verdict === 'succeeded';
     if (!delivery.isDelivered) [delivery.attempts, delivery.dueAt] = [change.tried.attempts, ended.dueAt];
     if (retryAfterMs > 0) queue.restsUntil = Math.max(queue.restsUntil, performance.now() + retryAfterMs);
@@ -180,7 +186,7 @@ export class Attempts {
       queue.storing = promise;
       try {
         const limit = this.#limits[change.verdict === 'succeeded' ? 'succeeded' : 'failed'];
-        // A change that waits to be stored again holds no turn: other endpoints go on.
+        // A change that waits for its next retry holds no permit of the semaphore, so that changes of other endpoints are stored.
         await this.#options.retry('storing the outcome of an attempt', () =>
           limit(async () => {
             while (next.store === 'now' && !queue.isEnded && !(await this.#store(queue, next)))
@@ -197,7 +203,7 @@ export class Attempts {
     return undefined;
   }
 
-  /** False if the endpoint is not as the owner knew it: the owner has read and applied it. */
+  /** Stores a delivery state. False if the endpoint in MongoDB has changed; the owner has then read and applied the change. */
   async #store(queue: EndpointQueue, { state, disable }: Step): Promise<boolean> {
     const { endpoints, onRead, metrics, announce } = this.#options;
     const read = { _id: queue.id, ...queue.state, term: queue.claim.term };
@@ -210,7 +216,7 @@ export class Attempts {
         metrics.disabledBy(disable);
         announce();
         const left = queue.missed();
-        // The receiver may have taken an event while MongoDB stored the disabling.
+        // A receiver may have accepted an event while MongoDB stored the disabling: that event is not missed.
         if (left.open.length < missed.open.length) await endpoints.recordMissed(queue.id, read.epoch, left);
         return true;
       }
@@ -224,7 +230,7 @@ export class Attempts {
   }
 
   #apply({ queue, delivery, change, dueAt, retryAfterMs }: EndedAttempt, next: Step): Step {
-    // An owner that has lost the partition stores nothing more; the event is the next owner's.
+    // An owner that has lost the partition changes no state; the next owner delivers the event.
     if (!queue.isEnded) queue.state = next.state;
     if (next.event === 'again')
       queue.again(delivery, { attempts: change.tried.attempts, dueAt, isTrial: next.counts, retryAfterMs });
@@ -240,7 +246,7 @@ export class Attempts {
     this.#options.report({ endpoint, event, number, attempted, nextAttemptAt, point }, next);
   }
 
-  /** Makes an event due again whose attempt could not be sent, or was cut off. */
+  /** Makes an event due again if its attempt could not be sent, or was cut off. */
   #tryLater(queue: EndpointQueue, delivery: Delivery, error: unknown): void {
     if (queue.attempts.signal.aborted) return queue.wait(delivery, delivery.dueAt);
     if (error instanceof Failure) this.#lastTrouble = { detail: error.detail, at: performance.now() };

@@ -1,7 +1,7 @@
-// The state of the deliveries to one endpoint, and how each event changes the state. The owner of the partition alone keeps this
-// state and stores it. This file neither waits, stores nor sends.
+// The delivery state of one endpoint, and how the outcome of each attempt changes the state. The owner of the partition alone
+// keeps this state and stores it. This file neither waits, stores nor sends.
 //
-//   what happens                              circuit    failures   its event                   is stored
+//   what happens                              circuit    failures   event of the attempt        stored in MongoDB
 //   ────────────────────────────────────────  ─────────  ─────────  ──────────────────────────  ──────────────────────────
 //   2xx, circuit closed                       –          –          delivered                   no
 //   2xx, circuit open                         closed     0          delivered                   now
@@ -16,13 +16,14 @@
 //   a newer version: disabled, or enabled     open       as stored  all undelivered are missed  no (the owner stores `missed`)
 //   a newer version: anything else            –          –          –                           no
 //
-// *1st* to *10th* number the endpoint's failures in a row, *the 4th* is the last attempt at the event, *again* is after 1, 5 or 30 s.
-// An attempt that was not sent, or was cut off, changes nothing: its event waits, and the attempt is not used up. *Now* means before
-// another attempt of the endpoint begins. A failure counts if since its attempt began no other was counted and the url did not change.
-// After a 429 or 503 with Retry-After, no attempt at the endpoint begins for that time (sending/attempt-outcome.ts has the cap).
+// *1st* to *10th* number the endpoint's failures in a row, *the 4th* is the last attempt at the event, *again* is after 1, 5 or
+// 30 s. An attempt that was not sent, or was cut off, changes nothing: its event waits, and the attempt is not used up. *Now*
+// means before another attempt of the endpoint begins. A failure counts if, since its attempt began, no other failure was counted
+// and the url did not change. After a 429 or 503 with Retry-After, no attempt at the endpoint begins for that time
+// (sending/attempt-outcome.ts has the cap).
 //
-// So an endpoint that fails immediately is tried at 0, 1, 6, 36 s (first event), 36, 37, 42, 72 s (second) and 72, 73 s (third): the
-// tenth failure in a row, after 73 s, disables it.
+// So if each attempt fails immediately, an endpoint has attempts at 0, 1, 6, 36 s (first event), 36, 37, 42, 72 s (second) and
+// 72, 73 s (third): the tenth failure in a row, after 73 s, disables the endpoint.
 import { attemptDelaysMs, limits } from '@integration-sync/contracts';
 import { isTrialOf, type Subscriber, type Trial } from '../endpoints/endpoint.ts';
 import { isSame } from '../log/offsets.ts';
@@ -36,16 +37,19 @@ export interface DeliveryState {
   readonly isActive: boolean;
   readonly isCircuitClosed: boolean;
   readonly failures: number;
-  /** Rises with each failure that counts and each change of the url, in memory alone: no failure of an earlier round counts. */
+  /**
+   * Rises with each failure that counts and each change of the url. No failure of an attempt from an earlier round counts. Not
+   * stored.
+   */
   readonly round: number;
   /**
-   * Events that failed, with their numbers of attempts. The last one that counted comes first, and is the trial. One that was
-   * delivered since may stay here: a new owner applies trials to undelivered events alone.
+   * Events whose attempts failed, with their numbers of attempts. The event of the last failure that counted comes first, and is
+   * the trial. An event that was delivered later may remain: a new owner applies trials to undelivered events alone.
    */
   readonly trials: readonly Trial[];
 }
 
-/** An attempt that has ended. */
+/** The outcome of an ended attempt, which may change the delivery state. */
 export interface Change {
   verdict: Verdict;
   /** The version, the url and the epoch of the endpoint with which the attempt was made, and the round in which it began. */
@@ -53,7 +57,7 @@ export interface Change {
   url: string;
   epoch: number;
   round: number;
-  /** The event, with this attempt counted, and with the time of its next attempt. */
+  /** The event of the attempt. Its number of attempts includes this attempt; its due time is that of the next attempt. */
   tried: Trial;
   /** How many trials the endpoint keeps. */
   trialsMax: number;
@@ -62,13 +66,13 @@ export interface Change {
 export interface Step {
   state: DeliveryState;
   event: 'delivered' | 'again' | 'given up' | 'missed';
-  /** Whether the failure counts, so that its event is on trial. */
+  /** Whether the failure of the attempt counts; if so, its event becomes the trial. */
   counts: boolean;
   store: 'now' | 'soon' | 'no';
   disable?: 'failures' | 'gone' | undefined;
 }
 
-/** The state as MongoDB has it, where `open` says that deliveries go on: the circuit is closed. */
+/** The delivery state that an endpoint in MongoDB has. The stored field `open` is true while the circuit is closed. */
 export const stateOf = (found: Subscriber): DeliveryState => ({
   version: found.version,
   epoch: found.epoch,
@@ -80,7 +84,7 @@ export const stateOf = (found: Subscriber): DeliveryState => ({
   trials: found.trials ?? [],
 });
 
-/** The state, and the state of the event, after an attempt has ended. */
+/** The delivery state after an attempt has ended, and what becomes of the attempt's event. */
 export function step(state: DeliveryState, change: Change): Step {
   const { verdict, tried, trialsMax } = change;
   const unchanged = { state, counts: false, store: 'no' } as const;
@@ -120,7 +124,7 @@ const disabled = (state: DeliveryState, failures: number): DeliveryState => ({
   trials: [],
 });
 
-/** The state once the owner has applied a newer version of the endpoint; the same object if the version is not newer. */
+/** The delivery state after the owner has applied a version of the endpoint; the same object if the version is not newer. */
 export function applied(state: DeliveryState, found: Subscriber): DeliveryState {
   if (found.version <= state.version && found.epoch <= state.epoch) return state;
   const stored = stateOf(found);
@@ -135,7 +139,7 @@ export function applied(state: DeliveryState, found: Subscriber): DeliveryState 
   };
 }
 
-/** Whether the events that are undelivered in the former state are missed in the new one. */
+/** Whether a change of the delivery state makes the undelivered events missed, because the endpoint was disabled or enabled. */
 export const begins = (former: DeliveryState, state: DeliveryState): boolean =>
   state.epoch !== former.epoch || (state.isActive && !former.isActive);
 

@@ -1,4 +1,5 @@
-// Broadcasts between replicas that an endpoint has changed. A broadcast may get lost: the next look-up finds the change.
+// Broadcasts to all replicas that an endpoint has changed. If a broadcast gets lost, the next look-up of the endpoint finds the
+// change.
 import { endpointChangedSubject, requestHeaders } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
@@ -7,7 +8,10 @@ import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { Revisions } from '../endpoints/endpoint-store.ts';
 import type { Integrations } from './owned-integrations.ts';
 
-/** Resolves once each replica will hear of a stored change of the endpoint, or finds the change with its next look-up. */
+/**
+ * Broadcasts a stored change of the endpoint. Once the promise resolves, a replica that misses the broadcast finds the change
+ * with its next look-up.
+ */
 export type Changed = (endpoint: Pick<Endpoint, '_id' | 'integration'>) => Promise<void>;
 
 export const openChanged =
@@ -17,7 +21,7 @@ export const openChanged =
     bus.broadcast(endpointChangedSubject, _id, { [requestHeaders.integration]: integration });
   };
 
-/** Hears from all replicas, this replica included, which endpoints have changed. */
+/** Receives the broadcasts of all replicas, this replica included, about changed endpoints. */
 export const listenForChanges = (
   bus: Pick<Bus, 'listen'>,
   cache: Pick<EndpointCache, 'forgetAll'>,

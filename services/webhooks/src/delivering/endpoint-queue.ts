@@ -1,13 +1,14 @@
 // The undelivered events of one endpoint, and the choice of the next event. This file neither waits, stores nor sends.
 //
-//   the circuit is   next is
+//   the circuit is   the next event to send is
 //   ───────────────  ─────────────────────────────────────────────────────────────────────────────────────────────
-//   closed           open events that are due, oldest first; else the next event in the log. Eight events may be open, or
+//   closed           the oldest open event that is due, else the next event in the log. Eight events may be open, or
 //                    as many as the endpoint may have in flight
-//   open             one trial at a time, on its own schedule: the event that failed last at any owner, else the oldest open
+//   open             the trial, once it is due: the event that failed last, also at a former owner, else the oldest open
 //                    event, else the next event in the log
 //
-// An open event is in flight, or waits for its next attempt. Events before the cursor that are not open are finished.
+// An open event is in flight, or waits for its next attempt. The cursor is the point of the next event in the log: events before
+// the cursor are open or finished.
 import { attemptDelaysMs, limits } from '@integration-sync/contracts';
 import { inFlightMaxOf, isTrialOf, type Missed, openMaxOf, type Subscriber } from '../endpoints/endpoint.ts';
 import type { LoggedBatch, StreamEvent } from '../log/logged-batch.ts';
@@ -31,9 +32,12 @@ export interface Delivery extends LogPoint {
   dueAt: number;
   inFlightSince: number | undefined;
   isTrial: boolean;
-  /** Whether a receiver has taken the event; an earlier change of the endpoint may still be being stored. */
+  /**
+   * Whether a receiver has accepted the event. The event may still be open, while an earlier change of the endpoint is being
+   * stored.
+   */
   isDelivered: boolean;
-  /** The wait that the receiver asked for with `Retry-After`. */
+  /** The delay that the receiver asked for with `Retry-After`. */
   retryAfterMs?: number | undefined;
 }
 
@@ -45,7 +49,7 @@ type NextStep =
 
 type Again = Pick<Delivery, 'attempts' | 'dueAt' | 'isTrial' | 'retryAfterMs'>;
 
-/** After this time an attempt has ended for certain: its deadline, and half a second more. */
+/** How long after its begin an attempt has ended for certain: the deadline of a delivery, and half a second. */
 const deadlineMs = limits.deliveryDeadlineMs + 500;
 
 export interface QueueOptions {
@@ -55,7 +59,7 @@ export interface QueueOptions {
   claim: Pick<Claim, 'stream' | 'term' | 'silentAt'>;
   window: Window;
   match: Match;
-  /** Cuts the attempts off that are in flight when the partition is given back or lost. */
+  /** Aborts the attempts in flight when the partition is given back or lost. */
   attempts: { readonly signal: AbortSignal };
   /** The sequence, or the stored offset, at which the queue begins. */
   from: number | StoredOffset;
@@ -70,28 +74,31 @@ export class EndpointQueue {
   readonly window: Window;
   readonly attempts: QueueOptions['attempts'];
   subscriber: Subscriber;
-  /** The delivery state of the endpoint, as the owner has stored or decided it. */
+  /** The delivery state of the endpoint that the owner has decided. It may not be stored yet. */
   state: DeliveryState;
-  /** Resolves once a change of `state` is stored. Until then no attempt begins, and no other change is applied. */
+  /**
+   * Resolves once a change of `state` is stored; undefined if none is being stored. Until then no attempt begins, and no other
+   * change is applied.
+   */
   storing: Promise<void> | undefined;
-  /** Epochs of which this replica stores `missed`. */
+  /** Epochs for which this replica has stored, or is storing, the missed events. */
   readonly toldMissed: number[] = [];
-  /** No attempt begins, because the partition is being given back. */
+  /** True while the partition is being given back: no attempt begins. */
   isPaused = false;
-  /** By the receiver's `Retry-After`, no attempt begins before this time of `performance.now()`. */
+  /** Until when, by `performance.now()`, no attempt begins, because the receiver sent `Retry-After`. */
   restsUntil = 0;
-  /** The endpoint is deleted, or this replica no longer has it in memory. */
+  /** True if the endpoint is deleted, or no longer in the memory of this replica. */
   isEnded = false;
   isDeleted = false;
   inFlight = 0;
   /** How many deliveries have begun. */
   begun = 0;
   readonly #match: Match;
-  /** Trials at or after the cursor: their failures are newer than the offset. */
+  /** Trials at or after the cursor: events that failed after the offset was stored. */
   readonly #triedLater: readonly Delivery[];
   #cursor: LogPoint;
   #open: Delivery[];
-  /** Which events of the batch at the cursor are for the endpoint. */
+  /** The indexes of the events that are for the endpoint, of the batch at the cursor. */
   #matched: { batch: LoggedBatch; subscriber: Subscriber; indexes: readonly number[] } | undefined;
 
   constructor(options: QueueOptions) {
@@ -109,7 +116,7 @@ export class EndpointQueue {
       typeof from === 'number' ? { sequence: from, index: 0, open: [] } : from;
     this.#cursor = { sequence, index };
     const trials = this.state.trials.filter((one) => isTrialOf(claim.stream, one));
-    // An offset may be older than a trial: the larger number of attempts is the right one.
+    // An offset may be older than a trial of the same event: the larger number of attempts is correct.
     const newest = open.map(
       (one) => trials.find((trial) => isSame(trial, one) && trial.attempts > one.attempts) ?? one,
     );
@@ -121,7 +128,10 @@ export class EndpointQueue {
     if (trial !== undefined && !this.state.isCircuitClosed) this.#try(trial);
   }
 
-  /** The next step, with at most `inFlightMax` attempts in flight. Begins no attempt. */
+  /**
+   * The next step of the queue: to send an event, to wait, or to load a chunk. Begins no attempt. At most `inFlightMax` attempts
+   * may be in flight.
+   */
   next(now: number, inFlightMax: number): NextStep {
     if (this.isPaused || this.storing !== undefined || this.isEnded || !this.state.isActive)
       return { kind: 'nothing' };
@@ -142,7 +152,7 @@ export class EndpointQueue {
     this.begun += 1;
   }
 
-  /** Closes an event that is delivered or given up, or whose endpoint is deleted. */
+  /** Removes an open event that is delivered or given up, or whose endpoint is deleted. */
   finish(delivery: Delivery): void {
     this.#land(delivery);
     this.#open = this.#open.filter((one) => one !== delivery);
@@ -154,7 +164,7 @@ export class EndpointQueue {
     delivery.attempts = attempts;
     delivery.dueAt = dueAt;
     delivery.retryAfterMs = retryAfterMs;
-    // A reset drops the events of attempts in flight. Such an attempt must not take the trial from an open event.
+    // A reset drops the events of attempts in flight. A dropped event must not replace an open event as the trial.
     if (isTrial && this.#open.includes(delivery)) this.#try(delivery);
   }
 
@@ -176,7 +186,7 @@ export class EndpointQueue {
     return next === 'end' ? first : Math.min(first, this.#cursor.sequence);
   }
 
-  /** For the next owner. The outcome of an attempt may still be being stored: its event may be delivered, or given up. */
+  /** The offset for the next owner. Leaves out events that are delivered or given up, even if that outcome is not stored yet. */
   offset(nowMs: number, now: number): StoredOffset {
     const undelivered = this.#open.filter((one) => !one.isDelivered && !isGivenUp(one));
     return this.#offsetOf(undelivered, nowMs, now);
@@ -187,7 +197,10 @@ export class EndpointQueue {
     return { ...this.#cursor, epoch: this.state.epoch, open };
   }
 
-  /** The events that the endpoint misses if it is disabled: those undelivered at the offset, by default at present. */
+  /**
+   * The events that the endpoint misses if it is disabled: the undelivered events of the given offset, or else of the present
+   * one.
+   */
   missed(offset?: Offset): Required<Missed> {
     const undelivered = this.#open.filter(({ isDelivered }) => !isDelivered);
     const { sequence, index, open } = offset ?? this.#offsetOf(undelivered, Date.now(), performance.now());
@@ -195,20 +208,26 @@ export class EndpointQueue {
     return { sequence, index, open, stream, term };
   }
 
-  /** Drops all open events, and begins again at the sequence. Attempts in flight count towards the limit until they end. */
+  /**
+   * Drops all open events, and moves the cursor to the sequence. Attempts in flight count towards the in-flight limit until they
+   * end.
+   */
   reset(sequence: number): void {
     this.#open = [];
     this.restsUntil = 0;
     this.#cursor = { sequence, index: 0 };
   }
 
-  /** Drops the `Retry-After` of the former receiver, because the changed url has another receiver. */
+  /** Drops the `Retry-After` of the former receiver, because the url of the endpoint has changed. */
   forgetRetryAfter(): void {
     this.restsUntil = 0;
     for (const one of this.#open) withoutRetryAfter(one);
   }
 
-  /** A limit that a caller sets holds for this replica and a silent former owner together. */
+  /**
+   * An in-flight limit that a caller sets includes the attempts of a silent former owner. So this replica waits until those
+   * attempts have ended.
+   */
   get #silentUntil(): number {
     const { silentAt } = this.claim;
     return silentAt === undefined || this.subscriber.inFlightMax === undefined ? 0 : silentAt + deadlineMs;
@@ -247,7 +266,7 @@ export class EndpointQueue {
     if (delivery.dueAt > now) return waitFor(delivery.dueAt, now);
     const event = this.#eventOf(delivery);
     if (event === undefined) return { kind: 'load', sequence: delivery.sequence };
-    // A floor may be older than an offset: the reader has yet to reach the event.
+    // If the floor is older than the offset, the log reader has not reached the event yet.
     if (event === 'end') return { kind: 'nothing' };
     if (event !== 'gone') return { kind: 'deliver', delivery, event };
     // The log has dropped the event.
@@ -318,7 +337,7 @@ const stored = (one: Delivery, nowMs: number, now: number): OpenEvent => ({
   ...(one.retryAfterMs === undefined || one.retryAfterMs === 0 ? {} : { retryAfterMs: one.retryAfterMs }),
 });
 
-/** Reads a stored event, which waits at most its own delay, even if a machine's clock was set back. */
+/** Reads a stored open event. The event waits no longer than its delay, even if the clock of a machine was set back. */
 function opened(
   event: OpenEvent,
   { movedAt }: Pick<Subscriber, 'movedAt'>,
@@ -340,7 +359,10 @@ function withoutRetryAfter(delivery: Delivery): void {
   delivery.retryAfterMs = 0;
 }
 
-/** Whether all attempts are used up: the replica of the last attempt may have died before it stored the event's end. */
+/**
+ * Whether all attempts at the event are used up. Such an event is still stored as open if the former owner died before it stored
+ * the end.
+ */
 const isGivenUp = ({ attempts }: Pick<OpenEvent, 'attempts'>): boolean => attempts >= attemptDelaysMs.length;
 
 const waitFor = (time: number, now: number): NextStep => ({ kind: 'wait', ms: time - now });

@@ -1,11 +1,11 @@
-// The integrations whose event batches this replica delivers, each with a window of the log and a queue for each endpoint.
-// Event batches that are read together cost one look-up of revisions, and unchanged endpoints cost no query. So a change of an
-// endpoint, once answered, holds for every event that occurs afterwards.
+// The integrations whose event batches this replica delivers, each with a window of the log and a queue for each endpoint. Event
+// batches that are read together cost one look-up of revisions, and unchanged endpoints cost no query. So once a caller has the
+// answer to a change of an endpoint, the change holds for every later event.
 //
-//   an endpoint        its queue begins
+//   the endpoint       where its queue begins
 //   ─────────────────  ──────────────────────────────────────────────────────────────────────────
 //   was behind         at its offset
-//   kept up            at the floor of its partition, with the events after its cutoffs. So it gets again the events that
+//   was not behind     at the floor of its partition, with the events after its cutoffs. So it gets again the events that
 //                      the former owner delivered after that floor
 //   is new, or enabled after the last event batch that was read
 import { partitionOf } from '@integration-sync/contracts';
@@ -30,13 +30,13 @@ export interface ActiveIntegration {
   readonly queues: Map<string, EndpointQueue>;
   revision: string | undefined;
   /**
-   * When the endpoints were read. They are read again after 30 s, because a replica that dies in a change leaves the
-   * revision unchanged.
+   * When the endpoints were read. They are read again after 30 s: if a replica dies during a change of an endpoint, the revision
+   * is not replaced.
    */
   readAt: number;
   /** The offsets of endpoints that have no queue yet. */
   offsets: ReadonlyMap<string, StoredOffset>;
-  /** Cuts off the attempts in flight. */
+  /** Aborts the attempts in flight at the endpoints of the integration. */
   attempts: AbortController;
 }
 
@@ -51,11 +51,11 @@ interface IntegrationsOptions {
   windows: Windows;
   /** Called if the endpoint may have an event to deliver. */
   wake: (queue: EndpointQueue) => void;
-  /** Whether an offset of the integration may have to be stored or removed. */
+  /** Whether an offset of the integration may have to be stored or removed. Such an integration stays in memory. */
   isFollowed: (integration: ActiveIntegration) => boolean;
   /** Called if the queue begins at a stored offset. */
   onBehind: (queue: EndpointQueue) => void;
-  /** Beyond this many endpoints, idle integrations leave memory. */
+  /** If memory has more endpoints than this, idle integrations are removed from memory. */
   endpointsMax: number;
   retry: Retry;
   log: Log;
@@ -83,7 +83,7 @@ export class Integrations {
     return this.#endpoints;
   }
 
-  /** Takes event batches in the order of the log. */
+  /** Adds event batches to the windows of their integrations, in the order of the log. */
   async take(batches: readonly LoggedBatch[]): Promise<void> {
     const { owned, retry } = this.#options;
     const names = [...new Set(batches.map(({ integration }) => integration))];
@@ -92,9 +92,9 @@ export class Integrations {
     this.#makeRoom();
   }
 
-  /** Opens the queues with stored offsets, in partitions that this replica has just claimed. */
+  /** Opens the queues of the endpoints that have stored offsets, in partitions that this replica has just claimed. */
   begin(offsets: OffsetsByIntegration): Promise<void> {
-    // The offsets are noted before this look-up's turn, because an earlier look-up may open the same queues.
+    // The offsets are kept before this look-up of endpoints gets its turn, because an earlier look-up may open the same queues.
     for (const [name, some] of offsets) this.#activate(name, some);
     return this.#inTurn(async () => {
       if (offsets.size > 0) await this.#lookUp([...offsets.keys()]);
@@ -118,8 +118,8 @@ export class Integrations {
   }
 
   /**
-   * Applies an endpoint that its owner has read for an attempt, or because it could not store a change: null if the endpoint is
-   * deleted. The queue ends if a later owner has stored a change.
+   * Applies an endpoint that its owner has read from MongoDB for an attempt, or because a change could not be stored. `found` is
+   * null if the endpoint is deleted. The queue ends if a later owner has stored a change.
    */
   onRead(queue: EndpointQueue, found: Endpoint | null): void {
     const integration = this.#active.get(queue.integration);
@@ -134,7 +134,7 @@ export class Integrations {
     return [...this.#active.values()].filter(({ partition }) => numbers.has(partition));
   }
 
-  /** Forgets partitions that this replica no longer owns. */
+  /** Removes the integrations of partitions that this replica no longer owns from memory. */
   end(partitions: readonly OwnedPartition[]): void {
     for (const integration of this.ofPartitions(partitions)) this.#forget(integration);
   }
@@ -143,7 +143,9 @@ export class Integrations {
     return this.#options.owned.has(partitionOf(name));
   }
 
-  /** Reads the endpoints of those integrations that may have changed, and updates their queues. */
+  /**
+   * Reads the endpoints of the integrations whose revision has changed or was read more than 30 s ago, and updates the queues.
+   */
   async #lookUp(names: readonly string[]): Promise<void> {
     const { revisions, endpoints } = this.#options;
     const now = performance.now();
@@ -250,13 +252,13 @@ export class Integrations {
     this.#options.wake(queue);
   }
 
-  /** Stores, as the owner, the events that were undelivered when an epoch ended. */
+  /** Stores the missed events of epochs for which MongoDB has none, or older ones of this owner or a former owner. */
   #tellMissed(queue: EndpointQueue, found: Subscriber, offset?: StoredOffset): void {
     const { endpoints, retry, log } = this.#options;
     for (const [key, missed] of Object.entries(found.missed ?? {})) {
       const epoch = Number(key);
-      // This replica has delivered since these were stored: by a former owner that had not noticed its loss, or by this replica with a
-      // disabling whose answer was lost.
+      // The stored missed events are older than the deliveries of this replica. A former owner that had not noticed its loss
+      // stored them, or a disabling by this replica whose answer was lost.
       const isOlder = epoch === queue.state.epoch && (missed?.term ?? Infinity) <= queue.claim.term;
       if ((missed !== null && !isOlder) || queue.toldMissed.includes(epoch)) continue;
       queue.toldMissed.push(epoch);
@@ -293,7 +295,10 @@ export class Integrations {
   }
 }
 
-/** An integration whose endpoints are yet to be read may have an endpoint that is behind. */
+/**
+ * Whether no endpoint has an undelivered event. An integration whose endpoints are not read yet is not idle: an endpoint may be
+ * behind.
+ */
 const isIdle = ({ queues, revision }: ActiveIntegration): boolean =>
   revision !== undefined &&
   queues.values().every((queue) => queue.inFlight === 0 && queue.firstUndelivered() === Infinity);

@@ -1,6 +1,6 @@
 // A periodic check stores how far deliveries are:
 //
-//   an endpoint                                 what is stored
+//   the endpoint                                what is stored for it
 //   ──────────────────────────────────────────  ─────────────────────────────────────────────────────────
 //   keeps up                                    nothing: the floor of its partition passes its events
 //   has the same undelivered event for 300 ms   its offset; the floor of its partition passes the event
@@ -27,19 +27,19 @@ interface ProgressOptions {
   claims: Pick<Claims, 'saveFloors'>;
   offsets: Pick<Offsets, 'save' | 'termsIn'>;
   stream: Pick<LogStream, 'facts'>;
-  /** Called if the log dropped events before this endpoint had them. */
+  /** Called if the log has dropped events that this endpoint has not got. */
   onDropped: (queue: EndpointQueue) => void;
   log: Log;
 }
 
 /** The state of an endpoint with an undelivered event. */
 interface Busy {
-  /** The sequence of the first batch with an undelivered event, and since when that batch is the first. */
+  /** The sequence of the first batch with an undelivered event, and the time since which that batch is the first. */
   first: number;
   since: number;
-  /** Since when the endpoint is behind, when its offset was last stored, and how many deliveries had begun then. */
+  /** When the endpoint became behind, when its offset was last stored, and how many deliveries had begun by then. */
   behind: { since: number; savedAt: number; begun: number } | undefined;
-  /** How many failures do not count and are in no stored offset yet. */
+  /** The number of failures that do not count and that no stored offset includes yet. */
   soon: number;
   /** `onDropped` was called. */
   hasDropped: boolean;
@@ -56,9 +56,11 @@ const lateEveryMs = 30_000;
 export class Progress implements AsyncDisposable {
   readonly #options: ProgressOptions;
   readonly #busy = new Map<EndpointQueue, Busy>();
-  /** Integrations whose offsets must be written: an offset is to be removed, or the last write may have failed. */
+  /** Integrations whose offsets must be written, because an offset must be removed, or the last write may have failed. */
   readonly #toStoreAgain = new Set<string>();
-  /** The offsets that the last check took for late writes, by integration, with the terms of this replica's claims. */
+  /**
+   * Integrations in which the last check found offsets that a former owner stored late, with the terms of this replica's claims.
+   */
   #late = new Map<string, number>();
   #savedFloors = '';
   #floorsSavedAt = -Infinity;
@@ -79,7 +81,7 @@ export class Progress implements AsyncDisposable {
     await Promise.all([this.#checks, this.#lateChecks].map((checks) => checks[Symbol.asyncDispose]()));
   }
 
-  /** Follows an endpoint that may have an undelivered event. */
+  /** Makes the periodic check follow an endpoint that may have an undelivered event. */
   touch(queue: EndpointQueue): Busy {
     const known = this.#busy.get(queue);
     if (known !== undefined) return known;
@@ -90,8 +92,8 @@ export class Progress implements AsyncDisposable {
   }
 
   /**
-   * Follows a queue that begins at a stored offset, which the floor may have passed. Each write of the integration's offsets
-   * contains the endpoint's offset until the endpoint has caught up.
+   * Makes the periodic check follow a queue that begins at a stored offset. The floor may have passed that offset, so each write
+   * of the integration's offsets contains it until the endpoint has caught up.
    */
   touchBehind(queue: EndpointQueue): void {
     const now = performance.now();
@@ -103,7 +105,10 @@ export class Progress implements AsyncDisposable {
     return this.#toStoreAgain.has(name) || queues.values().some((queue) => this.#busy.has(queue));
   }
 
-  /** Notes a failure that does not count: only the offset of the endpoint can store that its event has used up an attempt. */
+  /**
+   * Notes a failure that does not count. The next check stores the endpoint's offset, which says that the event has used up an
+   * attempt.
+   */
   storeSoon(queue: EndpointQueue): void {
     this.touch(queue).soon += 1;
   }
@@ -130,7 +135,7 @@ export class Progress implements AsyncDisposable {
         for (const queue of queues.values()) {
           if (this.#busy.has(queue)) points.set(queue.id, queue.offset(Date.now(), now));
         }
-        // If the partition is not given back, the next check must store newer offsets, even if all endpoints have caught up.
+        // If giving back the partition fails, the next check must store newer offsets, even if all endpoints have caught up.
         this.#toStoreAgain.add(name);
         await offsets.save(name, claim, points);
       }
@@ -144,7 +149,7 @@ export class Progress implements AsyncDisposable {
   async #check(): Promise<void> {
     const now = performance.now();
     this.#follow(now);
-    // Floors are computed before the writes: events that are read meanwhile are above these floors.
+    // Floors are computed before offsets are written, so events that are read during the writes are above the floors.
     const floors = this.#floorsNow();
     if (!this.#options.owned.isSure) return;
     await this.#saveOffsets(now);
@@ -180,7 +185,7 @@ export class Progress implements AsyncDisposable {
     }
   }
 
-  /** Stores the offsets of the integration's endpoints that are behind, or due to be stored. */
+  /** Stores the offsets of the integration's endpoints that are behind or become behind now. */
   async #saveOne(name: string, now: number): Promise<void> {
     const { active, owned, offsets } = this.#options;
     const integration = active.get(name);
@@ -207,9 +212,9 @@ export class Progress implements AsyncDisposable {
   }
 
   /**
-   * Removes offsets that a former owner has stored after this replica had read the offsets of the partition: a process may stand
-   * still while it writes. A later owner would begin there. An offset is removed only by the second check that finds
-   * it, because the queues of a partition that was just taken are not open yet.
+   * Removes offsets that a former owner stored after this replica had read the offsets of the partition: a process may freeze
+   * during a write. A later owner would begin at such an offset. Only the second check that finds an offset removes it, because
+   * after a claim the queues of the partition are not open yet.
    */
   async #removeLate(): Promise<void> {
     const { active, owned, offsets } = this.#options;

@@ -1,6 +1,6 @@
 // Begins deliveries up to a bound, in turns over the integrations that have work, and over their endpoints.
 //
-//   of               at most so many deliveries are in flight
+//   for              how many deliveries may be in flight
 //   ───────────────  ─────────────────────────────────────────────────────────────────────────────────────────────────
 //   an integration   its share of the bound (semaphore.ts), so that an integration without deliveries can begin some
 //   an endpoint      8, or as many as its caller asks for, if its integration has less than half of its share and of
@@ -18,9 +18,9 @@ interface SchedulerOptions {
 }
 
 export interface Work {
-  /** Makes one attempt, with its consequences. Never rejects. */
+  /** Makes one attempt at the event, and records its outcome. Never rejects. */
   deliver: (queue: EndpointQueue, delivery: Delivery, event: StreamEvent) => Promise<void>;
-  /** Loads the chunk of the log at this sequence, and then wakes the queue. */
+  /** Loads the chunk of the log at this sequence, and then calls `wake` with the queue. */
   load: (queue: EndpointQueue, sequence: number) => void;
 }
 
@@ -62,7 +62,7 @@ export class Scheduler {
     return this.#ready.values().reduce((sum, queues) => sum + queues.size, 0);
   }
 
-  /** No delivery begins before this call. */
+  /** Begins deliveries; none begins before this call. */
   start(work: Work): void {
     this.#work = work;
     this.#pump();
@@ -103,7 +103,7 @@ export class Scheduler {
       for (const [integration, queues] of this.#ready) {
         if (this.#semaphore.free === 0) break;
         if (!this.#semaphore.mayTake(integration)) continue;
-        // The integration goes to the end of the round.
+        // An integration that gets a turn moves to the end of the order.
         this.#ready.delete(integration);
         if (!this.#turnOf(queues, work)) continue;
         went = true;
@@ -112,7 +112,7 @@ export class Scheduler {
     }
   }
 
-  /** Begins one delivery of the integration, for the first endpoint that has a due event. */
+  /** Begins one delivery of an integration: for the first of its endpoints that has a due event. */
   #turnOf(queues: Set<EndpointQueue>, work: Work): boolean {
     for (const queue of queues) {
       queues.delete(queue);
@@ -123,7 +123,7 @@ export class Scheduler {
     return false;
   }
 
-  /** True if a delivery has begun, so that the endpoint gets another turn. */
+  /** Does the next step of an endpoint queue. True if a delivery has begun: the endpoint then gets another turn. */
   #step(queue: EndpointQueue, { deliver, load }: Work): boolean {
     const next = queue.next(this.#now(), this.#limitOf(queue));
     if (next.kind === 'wait') this.#wakeAfter(queue, next.ms);

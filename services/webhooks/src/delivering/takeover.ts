@@ -1,6 +1,6 @@
 // What a replica does when it takes partitions, gives them back, or loses them to another replica.
 //
-//   partitions are   this replica
+//   partitions are   what this replica does
 //   ───────────────  ──────────────────────────────────────────────────────────────────────────────────────────────────
 //   taken            opens the queues of endpoints that are behind, at their offsets; reads from the floors on
 //   given back       stops reading, begins no attempt, waits 500 ms for attempts in flight, cuts the others off, and stores the
@@ -14,9 +14,12 @@ import type { ActiveIntegration, Integrations } from './owned-integrations.ts';
 import type { Progress } from './progress.ts';
 
 const pollMs = 10;
-/** A hand-back waits 500 ms for attempts in flight: longer waits save few of the attempts that hang. */
+/** A replica that gives partitions back waits 500 ms for attempts in flight: in a longer wait few more attempts would end. */
 const pollsForAnswers = 50;
-/** How long attempts take to end once they are cut off. A write of an outcome may take longer: the hand-back does not wait for MongoDB. */
+/**
+ * How long a replica waits for attempts to end after it has cut them off. It does not wait for MongoDB to store their outcomes,
+ * which may take longer.
+ */
 const pollsForCutOff = 15;
 
 export const openTakeover = (
@@ -62,7 +65,10 @@ function pause(integrations: readonly ActiveIntegration[], isPaused: boolean): v
 const inFlightOf = ({ queues }: ActiveIntegration): number =>
   queues.values().reduce((sum, { inFlight }) => sum + inFlight, 0);
 
-/** Counts polls instead of time: a process that lacks processor time reads the answers that have arrived before it cuts off. */
+/**
+ * Waits until no attempt is in flight, for a number of polls instead of a time. So a process that lacks processor time reads
+ * answers that have arrived, before it cuts attempts off.
+ */
 async function ended(integrations: readonly ActiveIntegration[], polls: number): Promise<void> {
   for (let poll = 0; poll < polls && integrations.some((one) => inFlightOf(one) > 0); poll += 1)
     await wait(pollMs);
