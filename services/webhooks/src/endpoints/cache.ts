@@ -1,5 +1,5 @@
-// Endpoints in memory with their opened secrets, so that a delivery that succeeds needs no query to MongoDB. A delivery names the
-// version and epoch of its endpoint, and uses no older entry.
+// Endpoints in memory with their decrypted secrets, so that a delivery that succeeds needs no query to MongoDB. A delivery names
+// a version and an epoch of its endpoint, and uses no entry that is older.
 import { openBatcher } from '@integration-sync/runtime/batcher';
 import { LRUCache } from 'lru-cache';
 import { type SigningKey, signingKeyOf } from '../secrets/signing-secret.ts';
@@ -20,7 +20,7 @@ type Meant = Pick<Endpoint, '_id' | 'version' | 'epoch'>;
 
 export type EndpointCache = ReturnType<typeof openEndpointCache>;
 
-/** The bound on the age of an entry, in case the broadcast of a change gets lost. */
+/** How long an entry of the cache is used: the broadcast of a change of the endpoint may get lost. */
 const keptMs = 30_000;
 
 export function openEndpointCache(
@@ -38,7 +38,7 @@ export function openEndpointCache(
   };
 
   return {
-    /** Null for an endpoint that does not exist. */
+    /** Resolves with an endpoint from the cache or from MongoDB; with null if the endpoint does not exist. */
     async get(meant: Meant): Promise<KnownEndpoint | null> {
       const before = cached(meant);
       if (before !== undefined) return before;
@@ -48,18 +48,18 @@ export function openEndpointCache(
       entries.set(meant._id, { known, until: performance.now() + keptMs });
       return known;
     },
-    /** Throws if no key of this replica opens the endpoint's secrets. */
+    /** Throws if no key of this replica decrypts the endpoint's secrets. */
     prepare: (endpoint: Endpoint) => prepareEndpoint(endpoint, vault),
     forgetAll: (): void => entries.clear(),
   };
 }
 
-/** Opens the endpoint's secrets and headers. */
+/** Decrypts the endpoint's secrets and headers. */
 function prepareEndpoint(endpoint: Endpoint, vault: Vault): KnownEndpoint {
   const { _id, secret } = endpoint;
   try {
     return {
-      // A copy: the driver's object is a hash table of twice the size.
+      // The copy saves memory: the object that the MongoDB driver returns is a hash table of twice the size.
       endpoint: { ...endpoint },
       key: signingKeyOf(vault.open(secret, _id)),
       previousKeys: servingSecrets(endpoint, Date.now()).map(({ sealed, expiresAt }) => ({
@@ -79,7 +79,7 @@ function prepareEndpoint(endpoint: Endpoint, vault: Vault): KnownEndpoint {
 
 const idsMax = 500;
 
-/** Reads endpoints by their ids, many with one query. */
+/** Reads endpoints by their ids; concurrent reads share one query. */
 const openLoader = (endpoints: Pick<Endpoints, 'findAll'>): ((id: string) => Promise<Endpoint | null>) =>
   openBatcher(async (ids) => {
     const found = new Map((await endpoints.findAll(ids)).map((endpoint) => [endpoint._id, endpoint]));

@@ -1,8 +1,9 @@
-// Publishes `webhook.disabled` to the other endpoints of the integration. The update that disables an endpoint notes the event
-// with the endpoint; the note is removed once EVENTS has the event. If the replica dies in between, the check of another replica
-// publishes the noted event under the same id, so that no receiver takes it for a second event.
+// Publishes `webhook.disabled` to the other endpoints of the integration. The update that disables an endpoint also stores the
+// event in the endpoint's document, until the stream EVENTS has the event. If the replica dies before, another replica's periodic
+// check publishes the event with the same id, so that receivers can recognise a duplicate.
 //
-// The revision is replaced before the event is published, so that owners read the endpoint again and end its epoch.
+// The revision of the integration is replaced before the event is published, so that owners read the endpoint again and end its
+// epoch.
 import { type EventBody, type EventKind, eventSubject, publishWithBatch } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
@@ -37,7 +38,7 @@ export function openDisabledEvents(
     { what: 'unannounced disablings', everyMs, log },
   );
   return {
-    /** Publishes the noted events of all endpoints in the background. */
+    /** Publishes, in the background, the `webhook.disabled` events that endpoints have stored. */
     announce: check.now,
     [Symbol.asyncDispose]: check[Symbol.asyncDispose],
   };

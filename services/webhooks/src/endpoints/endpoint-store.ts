@@ -1,4 +1,4 @@
-// The endpoints in MongoDB. Every rule that concurrent replicas could break is a condition of one update.
+// The endpoints in MongoDB. Every rule that concurrent replicas could violate is a condition in the filter of one update.
 import { randomUUID } from 'node:crypto';
 import {
   type Collection,
@@ -54,7 +54,7 @@ const managing = (collection: Collection<Endpoint>) => ({
     await collection.insertOne(endpoint);
   },
   count: (integration: string) => collection.countDocuments({ integration }),
-  /** In the order of registration. */
+  /** Lists the endpoints of an integration, in the order of registration. */
   list: (
     integration: string,
     { after, skip, limit }: { after: Listed | undefined; skip: number; limit: number },
@@ -74,14 +74,14 @@ const managing = (collection: Collection<Endpoint>) => ({
       .project<Subscriber & { integration: string }>({ integration: 1, ...subscriberFields });
     return Map.groupBy(await found.toArray(), ({ integration }) => integration);
   },
-  /** Applies the change if the endpoint, and the step of its recovery, are still as they were read. */
+  /** Applies an update if the endpoint and the step of its recovery have not changed since they were read. */
   change: (read: Endpoint, update: UpdateFilter<Endpoint>) =>
     collection.findOneAndUpdate(
       { ...asRead(read), 'recovery.step': read.recovery?.step ?? null },
       update,
       asChanged,
     ),
-  /** False while another replay of the endpoint is being stored. */
+  /** Reserves the endpoint for one replay. False while another replay of the endpoint is being stored. */
   async beginReplay(id: string, replaying: Required<Endpoint>['replaying']) {
     const free: Filter<Endpoint>[] = [
       { replaying: { $exists: false } },
@@ -92,7 +92,7 @@ const managing = (collection: Collection<Endpoint>) => ({
   async endReplay(id: string, by: string) {
     await collection.updateOne({ _id: id, 'replaying.by': by }, { $unset: { replaying: 1 } });
   },
-  /** False if another drill of the endpoint began after `before`. */
+  /** Notes the begin of a drill. False if another drill of the endpoint began after `before`. */
   async beginDrill(id: string, at: Date, before: Date) {
     const rested: Filter<Endpoint>[] = [{ drilledAt: { $exists: false } }, { drilledAt: { $lte: before } }];
     return isFound(collection.updateOne({ _id: id, $or: rested }, { $set: { drilledAt: at } }));
@@ -110,7 +110,7 @@ const managing = (collection: Collection<Endpoint>) => ({
 
 /** Corrects the stored sequences of EVENTS, after the stream was lost or restored from an older copy. */
 const correcting = (collection: Collection<Endpoint>) => ({
-  /** The last sequence of EVENTS that any endpoint stores. */
+  /** The greatest sequence of EVENTS that any endpoint stores. */
   async lastSequence() {
     const found = await Promise.all(
       ['eventsAfter', 'earlierEvents.through'].map((field) =>
@@ -125,8 +125,8 @@ const correcting = (collection: Collection<Endpoint>) => ({
     return Math.max(0, ...stored);
   },
   /**
-   * Lowers sequences beyond the end of EVENTS, by default those of all endpoints that store one. Resolves with the integrations of these
-   * endpoints.
+   * Lowers stored sequences of EVENTS to `end`, in the endpoints that `ahead` matches: by default those with a sequence after
+   * `end`. Resolves with the integrations of these endpoints.
    */
   async lowerSequences(
     end: number,
@@ -144,18 +144,21 @@ const correcting = (collection: Collection<Endpoint>) => ({
   },
 });
 
-/** The bound of one query. More unannounced disablings pile up only while NATS is away. */
+/** How many endpoints one query reads. More endpoints have unpublished `webhook.disabled` events only after an outage of NATS. */
 const unannouncedMax = 500;
 
-/** Changes of an endpoint by attempts. */
+/** Updates of an endpoint that its owner makes after attempts. */
 const recording = (collection: Collection<Endpoint>) => ({
-  /** Stores how the deliveries of an active endpoint stand. False if the endpoint is not as the owner has applied it. */
+  /**
+   * Stores the delivery state of an active endpoint. False if the endpoint in MongoDB differs from the version that the owner has
+   * applied.
+   */
   async recordState(applied: Applied, { failures, isCircuitClosed, trials }: Counted): Promise<boolean> {
     const { term } = applied;
     const $set = { failures, open: isCircuitClosed, trials: [...trials], term };
     return isFound(collection.updateOne(asApplied(applied), { $set }));
   },
-  /** Disables the endpoint. False if it is not as the owner has applied it. */
+  /** Disables the endpoint. False if the endpoint in MongoDB differs from the version that the owner has applied. */
   async disable(applied: Applied, how: Disabling): Promise<boolean> {
     const read = await collection.findOne(asApplied(applied));
     if (read === null) return false;
@@ -164,8 +167,8 @@ const recording = (collection: Collection<Endpoint>) => ({
     return isFound(collection.updateOne(asApplied(applied), update));
   },
   /**
-   * Stores the events that were undelivered when the epoch ended, unless a later owner has stored them. A former owner may have
-   * stored its own before it noticed that it had lost the partition.
+   * Stores the events that were undelivered when the epoch ended, unless a later owner has stored them. Events that a former
+   * owner stored, before it noticed that it had lost the partition, are replaced.
    */
   async recordMissed(id: string, epoch: number, missed: Required<Missed>) {
     const field = `missed.${epoch}`;
@@ -190,14 +193,14 @@ const recording = (collection: Collection<Endpoint>) => ({
   countDisabled: () => collection.countDocuments({ disabledAt: { $gt: new Date(0) } }),
 });
 
-/** Matches the endpoint only if its configuration is as it was read. */
+/** Matches the endpoint only if its configuration has not changed since it was read. */
 const asRead = ({ _id, version, epoch }: Pick<Endpoint, '_id' | 'version' | 'epoch'>): Filter<Endpoint> => ({
   _id,
   version,
   epoch,
 });
 
-/** An endpoint as its owner has applied it, and the owner's term. */
+/** The version and epoch of an endpoint that its owner has applied, and the owner's term. */
 type Applied = Pick<Endpoint, '_id' | 'version' | 'epoch'> & { term: number };
 
 interface Counted extends Pick<Endpoint, 'failures'> {
@@ -205,7 +208,7 @@ interface Counted extends Pick<Endpoint, 'failures'> {
   trials: readonly Trial[];
 }
 
-/** Matches the endpoint only if its configuration is as its owner has applied it, and no later owner has stored a change. */
+/** Matches the endpoint only if its owner has applied the stored configuration, and no later owner has stored a change. */
 const asApplied = ({ term, ...applied }: Applied): Filter<Endpoint> => ({
   ...asRead(applied),
   active: true,
@@ -228,7 +231,7 @@ export function disabling(
   const recovery = reason === 'failures' && recover === true ? firstTest(at, at, before?.since) : undefined;
   const unset = {
     ...(epoch < disablingsMax ? {} : { [`missed.${epoch - disablingsMax}`]: 1 as const }),
-    // The step `send` is for an active endpoint: it would send old events once a caller enables the endpoint.
+    // A disabling removes the recovery step `send`. Otherwise the step would send old events once a caller enables the endpoint.
     ...(recovery === undefined ? { recovery: 1 as const } : {}),
   };
   return {
@@ -255,14 +258,14 @@ export function disabling(
 }
 
 /**
- * The revision of an integration that has ever had an endpoint. A change of its endpoints replaces the revision before the
- * change is answered. So a replica that finds the same revision again knows that the endpoints are unchanged.
+ * The revision of an integration that has, or had, endpoints. A change of an endpoint replaces the revision before the caller
+ * gets the answer. So a replica that reads the same revision again knows that the endpoints are unchanged.
  */
 interface Revision {
   /** The integration. */
   _id: string;
   revision: string;
-  /** The bytes that its replays have added to the log, on the last day on which there was one. */
+  /** How many bytes the integration's replays have added to the log, on the day of its last replay. */
   replayed?: { day: string; bytes: number };
 }
 
@@ -281,7 +284,7 @@ export function openRevisions(store: Store) {
       if (await isFound(replace())) return;
       if (!(await isFirst(revisions.insertOne({ _id: integration, revision })))) await replace();
     },
-    /** Counts bytes that a replay adds to the log. False, and not counted, if they would exceed `max` of the day. */
+    /** Counts bytes that a replay adds to the log. False, without counting, if the bytes of the day would exceed `max`. */
     async countReplayed(integration: string, bytes: number, max: number): Promise<boolean> {
       const day = new Date().toISOString().slice(0, 10);
       await revisions.updateOne(

@@ -1,14 +1,16 @@
-// A webhook endpoint as it is stored (as callers see it: api/webhook-details.ts). It has two groups of fields with a writer each:
+// A webhook endpoint as MongoDB stores it (api/webhook-details.ts has the form that callers get). Two groups of fields have one
+// kind of writer each:
 //
-//   who writes                        which fields                                       on the condition
+//   writer                            fields                                             condition of the update
 //   ────────────────────────────────  ─────────────────────────────────────────────────  ──────────────────────────────────────────
 //   callers, recoveries, operators    the configuration; `active`, and what an enabling  `version` and `epoch` as they were read
 //   at any replica                    resets
 //   the owner of the partition        `failures`, `open`, `trials`, `missed`, `version` and `epoch` as the owner applied
 //                                     `term`; its disablings                             them, and no later `term`
 //
-// Each change is one update (endpoint-store.ts). A change of configuration raises `version`, a disabling raises `epoch` too. What the owner counts
-// raises nothing: no caller's decision depends on it. How deliveries stand changes as delivering/delivery-state.ts says.
+// Each change is one update (endpoint-store.ts). A change of configuration raises `version`, and a disabling raises `epoch` too.
+// A count of failures raises neither, because no caller's decision depends on the count. For the delivery state see
+// delivering/delivery-state.ts.
 import { type EventKind, limits } from '@integration-sync/contracts';
 import type { Offset, OpenEvent } from '../log/offsets.ts';
 
@@ -18,19 +20,19 @@ export interface Endpoint {
   _id: string;
   integration: string;
   url: string;
-  /** When a caller last changed the url. Absent until then. */
+  /** When a caller last changed the url. Absent if no caller has changed it. */
   movedAt?: Date;
   events: EventKind[];
   createdAt: Date;
-  /** Rises with each change of the configuration: an owner ignores an older version of the endpoint. */
+  /** Rises with each change of the configuration. An owner that has applied a version ignores older versions. */
   version: number;
   /** Sealed by the vault. */
   secret: string;
-  /** Former secrets, sealed, newest first. Each signs beside `secret` until it expires. */
+  /** Former secrets, encrypted, newest first. Until a former secret expires, deliveries are signed with it and with `secret`. */
   previousSecrets?: PreviousSecret[];
-  /** The secret is no longer that of the registration. */
+  /** Whether a rotation has replaced the secret of the registration. */
   isRotated?: boolean;
-  /** The caller's headers, sealed. Absent without headers. */
+  /** The caller's headers for deliveries, encrypted. Absent without headers. */
   headers?: string;
   headerNames?: string[];
 
@@ -44,7 +46,7 @@ export interface Endpoint {
   disabledReason: DisabledReason | null;
   /** How often the endpoint was disabled. */
   epoch: number;
-  /** When each epoch ended, newest last. */
+  /** When each epoch ended, because the endpoint was disabled; newest last. */
   disablings: { epoch: number; at: Date }[];
   /** By epoch, the events that were undelivered when the epoch ended; null until the owner has stored the events. */
   missed?: Record<string, Missed | null>;
@@ -55,27 +57,30 @@ export interface Endpoint {
   /** Former sets of event kinds, oldest first. Each applies to the events before its cutoff. */
   earlierEvents: EarlierEvents[];
 
-  /** Counted failures in a row. */
+  /** The number of failures in a row that count (delivering/delivery-state.ts). */
   failures: number;
-  /** Whether the circuit is closed, by the name that release 1.1.0 reads. While it is not, one event at a time is tried. */
+  /**
+   * Whether the circuit is closed: release 1.1.0 reads the field by this name. While the circuit is open, one event at a time is
+   * tried.
+   */
   open: boolean;
-  /** The term of the owner that last stored how deliveries stand. Absent until then. */
+  /** The term of the owner that last stored the delivery state. Absent until an owner stores the state. */
   term?: number;
-  /** Only release 1.1.0 reads it. */
+  /** A counter that only release 1.1.0 reads. */
   mark: number;
   /** The open events that failed last, with their numbers of attempts; the event on trial comes first. */
   trials?: Trial[];
   /** The next step to enable the endpoint, or to send its missed events. */
   recovery?: Recovery;
-  /** Disablings of which `webhook.disabled` is not published yet. */
+  /** Disablings for which `webhook.disabled` is not published yet. */
   unannounced: Announcement[];
   /** The replay that a replica is storing. After `until` that replica is dead. */
   replaying?: { by: string; until: Date };
-  /** When its last drill began. */
+  /** When the last drill of the endpoint began. */
   drilledAt?: Date;
 }
 
-/** The fields that an owner needs to find the endpoint's events, with only the last of the disablings. */
+/** The fields that an owner needs for deliveries to the endpoint. Of the disablings only the last is read. */
 export const subscriberFields = {
   events: 1,
   earlierEvents: 1,
@@ -100,7 +105,10 @@ export type Subscriber = Pick<Endpoint, '_id' | keyof typeof subscriberFields>;
 export interface Missed extends Offset {
   /** The creation time of the log to which the sequences belong. */
   stream: string;
-  /** The term of the owner that stored them; 0 if no owner did. Absent if an earlier release stored them. */
+  /**
+   * The term of the owner that stored the missed events; 0 if another replica stored them. Absent if an earlier release stored
+   * them.
+   */
   term?: number;
 }
 
@@ -109,7 +117,7 @@ export interface Trial extends OpenEvent {
   stream?: string;
 }
 
-/** A log that was created again has other events at the points of its former trials. */
+/** Whether a stored trial belongs to this log. After the log is created again, its points name other events. */
 export const isTrialOf = (log: string | undefined, { stream = log }: Trial): boolean => stream === log;
 
 /** The next step of an endpoint's recovery (recovery.ts). */
@@ -140,13 +148,16 @@ export interface PreviousSecret {
   expiresAt: Date;
 }
 
-/** Several, because a caller whose answer got lost rotates again: the secret that receivers have must stay valid. */
+/**
+ * How many former secrets an endpoint keeps. A caller that gets no answer rotates again, and the secret of the receiver must stay
+ * valid.
+ */
 export const previousSecretsMax = 3;
 
-/** The vault binds sealed headers to this text, so that they do not open as a secret. */
+/** The context with which the vault encrypts headers, so that encrypted headers cannot be decrypted as a secret. */
 export const headersSealedFor = (endpointId: string): string => `${endpointId} headers`;
 
-/** The previous secrets that still sign at that time. */
+/** The former secrets with which deliveries are still signed at that time. */
 export const servingSecrets = (
   { previousSecrets = [] }: Pick<Endpoint, 'previousSecrets'>,
   atMs: number,
@@ -154,7 +165,7 @@ export const servingSecrets = (
 
 export interface EarlierEvents {
   through: number;
-  /** Origins of events that occurred before the cutoff and stand after `through`. */
+  /** Origins of events that occurred before the cutoff, but have a sequence after `through`. */
   underWay?: string[];
   events: EventKind[];
 }
@@ -169,13 +180,13 @@ export const inFlightMaxOf = ({ inFlightMax }: Pick<Endpoint, 'inFlightMax'>): n
 export const openMaxOf = (endpoint: Pick<Endpoint, 'inFlightMax'>): number =>
   Math.max(inFlightMaxOf(endpoint), openMin);
 
-/** How many former sets of event kinds an endpoint keeps, for undelivered events from before a change. */
+/** How many former sets of event kinds an endpoint keeps. Events from before a change of `events` may be undelivered. */
 export const earlierEventsMax = 200;
 
 /** How many disablings an endpoint keeps: a replay sends the missed events of these alone. */
 export const disablingsMax = 200;
 
-/** The settings of a caller beside url and events, as they are stored. */
+/** The settings of an endpoint besides url and events, as MongoDB stores them. */
 export type EndpointSettings = Pick<
   Endpoint,
   'description' | 'headers' | 'headerNames' | 'recover' | 'inFlightMax'

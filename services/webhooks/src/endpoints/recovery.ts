@@ -1,13 +1,13 @@
-// The recovery of disabled endpoints, after a test delivery or for an operator. The endpoint stores the next step and its due
-// time. Replicas poll for due steps, and the replica whose update moves the due time does the step. If that replica dies, the
+// The recovery of disabled endpoints, after a test delivery or for an operator. The endpoint's document has the next step and its
+// due time. Replicas poll for due steps, and the replica whose update moves the due time does the step. If that replica dies, the
 // step is due again 20 s later.
 //
-//   the endpoint is   and the step is  then
+//   the endpoint is   the step is      what the replica does
 //   ────────────────  ───────────────  ─────────────────────────────────────────────────────────────────────────
-//   disabled          test             a test delivery is made; its 2xx enables the endpoint, and the step is send
-//   disabled          enable           the endpoint is enabled without a test, for an operator; the step is send
-//   enabled           send             missed events are sent, `webhook.enabled` is published, the recovery ends
-//   disabled again    none             unless the endpoint is to recover by itself, which begins with another test
+//   disabled          test             makes a test delivery; its 2xx enables the endpoint, and the next step is send
+//   disabled          enable           enables the endpoint without a test, for an operator; the next step is send
+//   enabled           send             sends missed events, publishes `webhook.enabled`, and ends the recovery
+//   disabled again    none             nothing; if the endpoint has `recover`, a new recovery begins with a test
 import type { Collection, Filter } from '@integration-sync/runtime/store';
 import type { Endpoint, Recovery } from './endpoint.ts';
 
@@ -16,14 +16,20 @@ const hourMs = 60 * minuteMs;
 const firstTestsMs = [5 * minuteMs, 15 * minuteMs, hourMs];
 const testedForMs = 7 * 24 * hourMs;
 
-/** The first test later than `after`: tests come 5, 15 and 60 minutes after the disabling, then hourly for 7 days. */
+/**
+ * When the first test delivery after `after` is due: tests are due 5, 15 and 60 minutes after the disabling, then hourly for 7
+ * days.
+ */
 export function nextTestAt(disabledAt: Date, after: Date): Date | undefined {
   const sinceMs = after.getTime() - disabledAt.getTime();
   const nextMs = firstTestsMs.find((ms) => ms > sinceMs) ?? (Math.floor(sinceMs / hourMs) + 1) * hourMs;
   return nextMs > testedForMs ? undefined : new Date(disabledAt.getTime() + nextMs);
 }
 
-/** The recovery of an endpoint that failures have disabled. `since` is given if missed events began earlier. */
+/**
+ * The recovery of an endpoint that failures have disabled. `since` is given if the endpoint misses events since before this
+ * disabling.
+ */
 export function firstTest(disabledAt: Date, now: Date, since?: Date): Recovery | undefined {
   const dueAt = nextTestAt(disabledAt, now);
   if (dueAt === undefined) return undefined;
@@ -39,7 +45,7 @@ export const recovering = (collection: Collection<Endpoint>) => ({
       .find({ 'recovery.dueAt': { $lte: new Date() } })
       .limit(limit)
       .toArray(),
-  /** Undefined if another replica does the step, or the step is done. */
+  /** Reserves the due step for this replica. Undefined if another replica does the step, or the step is done. */
   async holdRecovery(read: Endpoint): Promise<Endpoint | undefined> {
     const dueAt = new Date(Date.now() + heldMs);
     const held = await collection.findOneAndUpdate(
@@ -49,12 +55,15 @@ export const recovering = (collection: Collection<Endpoint>) => ({
     );
     return held ?? undefined;
   },
-  /** Without a next step the recovery is over. */
+  /** Stores the next step of a recovery, or ends the recovery if there is no next step. */
   async setRecovery(held: Endpoint, next: Recovery | undefined): Promise<void> {
     const update = next === undefined ? { $unset: { recovery: 1 as const } } : { $set: { recovery: next } };
     await collection.updateOne(sameRecovery(held), update);
   },
-  /** Null if the endpoint has changed since it was read. The endpoint gets events after `eventsAfter` from the log. */
+  /**
+   * Enables a disabled endpoint, which then gets the events after the sequence `eventsAfter`. Null if the endpoint has changed
+   * since it was read.
+   */
   enable: (held: Endpoint, eventsAfter: number): Promise<Endpoint | null> =>
     collection.findOneAndUpdate(
       { ...sameRecovery(held), version: held.version, active: false },
@@ -84,7 +93,7 @@ const sameRecovery = ({ _id, epoch, recovery }: Endpoint): Filter<Endpoint> => (
   'recovery.dueAt': recovery?.dueAt ?? new Date(0),
 });
 
-/** The fields of an endpoint that a caller or a recovery has enabled. */
+/** The fields that are reset when a caller or a recovery enables an endpoint. */
 export const enabled = {
   active: true,
   disabledAt: null,

@@ -1,5 +1,5 @@
-// Registrations by `Idempotency-Key`, kept for 24 hours, each with its webhook and a hash of its body. A key is stored before
-// its webhook, so that of two concurrent callers the second completes the registration of the first.
+// Registrations of webhooks by `Idempotency-Key`, kept for 24 hours, each with the id of its webhook and a hash of its body. The
+// key is stored before the webhook, so that of two concurrent requests the second completes the registration of the first.
 import { createHmac, hash } from 'node:crypto';
 import { limits } from '@integration-sync/contracts';
 import { isFirst, type Store } from '@integration-sync/runtime/store';
@@ -12,7 +12,7 @@ export interface Registration {
   fingerprint: string;
   endpointId: string;
   at: Date;
-  /** The webhook was registered. */
+  /** Whether the webhook of the registration is stored. */
   isDone: boolean;
 }
 
@@ -24,7 +24,7 @@ export async function openRegistrations(store: Store) {
   await store.ensureIndexes(registrationsCollection, [{ name: 'age', key: { at: 1 } }]);
   const registrations = store.collection<Registration>(registrationsCollection);
   return {
-    /** Resolves with the registration of the key, which may be an earlier registration. */
+    /** Stores a registration. Resolves with it, or with the earlier registration of the same `Idempotency-Key`. */
     async begin(begun: Registration): Promise<Registration> {
       await registrations.deleteMany({
         at: { $lt: new Date(begun.at.getTime() - limits.idempotencyKeyKeptMs) },

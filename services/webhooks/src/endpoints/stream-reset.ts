@@ -1,6 +1,6 @@
-// Corrects the sequences of EVENTS that endpoints store, after the stream was created again or restored from an older
-// copy. A stream that is created again counts from one, and an older copy ends before some stored sequences. An
-// endpoint that gets only events after such a sequence would get no events for long, without an error.
+// Corrects the sequences of EVENTS that endpoints store, after the stream was created again or restored from an older copy. A
+// stream that is created again counts from one, and an older copy ends before some stored sequences. An endpoint with a stored
+// sequence beyond the end of the stream would get no events for long, without an error.
 import { eventsStream } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
@@ -12,7 +12,7 @@ import type { Endpoints, Revisions } from './endpoint-store.ts';
 interface KnownStream {
   _id: string;
   madeAt: Date;
-  /** The newest message that a replica knew before it stored a sequence. Release 1.1.0 stores none. */
+  /** The newest message of EVENTS that a replica knew before it stored a sequence. Release 1.1.0 stores no such message. */
   newest?: NewestMessage;
 }
 
@@ -28,7 +28,7 @@ export type StreamReset = ReturnType<typeof openStreamReset>;
 
 export function openStreamReset({ bus, store, endpoints, revisions, log }: StreamResetOptions) {
   const streams = store.collection<KnownStream>(streamsCollection);
-  /** The value of `bus.reconnects` at the last comparison: without a reconnect, nats-server has not restarted. */
+  /** The value of `bus.reconnects` at the last search for a restore. While it is unchanged, nats-server has not restarted. */
   let comparedAt = -1;
   const ask = <T>(question: () => Promise<T>): Promise<T> =>
     bus.patiently(`stream ${eventsStream}`, question);
@@ -38,27 +38,36 @@ export function openStreamReset({ bus, store, endpoints, revisions, log }: Strea
   };
 
   return {
-    /** Called before EVENTS is created again, so that its first events are later than every stored sequence. */
+    /**
+     * Resets the stored sequences. Called before EVENTS is created again, so that its first events come after every stored
+     * sequence.
+     */
     async forgetMissing(): Promise<void> {
       if (await ask(async () => (await bus.messagesIn(eventsStream)) !== undefined)) return;
       if ((await streams.findOne({ _id: eventsStream })) === null) return;
       await renew(await endpoints.lowerSequences(0, {}));
     },
-    /** Called before EVENTS is read. May be repeated or cut off without harm. */
+    /**
+     * Resets the stored sequences if EVENTS was created again. Called before EVENTS is read. May be repeated or aborted without
+     * harm.
+     */
     async forgetOther(): Promise<void> {
       const { madeAt } = await facts();
       const known = await streams.findOne({ _id: eventsStream });
       if (known?.madeAt.getTime() === madeAt.getTime()) return;
-      // The endpoints that are older than the stream.
+      // Only endpoints that are older than the stream have sequences of the former stream.
       if (known !== null) await renew(await endpoints.lowerSequences(0, { createdAt: { $lt: madeAt } }));
       await streams.updateOne({ _id: eventsStream }, { $set: { madeAt } }, { upsert: true });
     },
-    /** Called before a sequence is stored: while EVENTS has this message, it has all that stored sequences name. */
+    /**
+     * Stores the newest message that this replica knows. Called before a sequence is stored: while EVENTS has that message,
+     * stored sequences are valid.
+     */
     async willStore(newest: NewestMessage): Promise<void> {
       const isOlder = { _id: eventsStream, 'newest.sequence': { $not: { $gte: newest.sequence } } };
       await streams.updateOne(isOlder, { $set: { newest } });
     },
-    /** Called at a start and after each reconnect, because EVENTS may have been restored from an older copy. */
+    /** Lowers stored sequences if EVENTS was restored from an older copy. Called at the start and after each reconnect. */
     async lower(): Promise<void> {
       const { reconnects } = bus;
       if (reconnects === comparedAt) return;
@@ -79,8 +88,8 @@ export function openStreamReset({ bus, store, endpoints, revisions, log }: Strea
           { $unset: { newest: 1 } },
         );
       }
-      // Read before the end of EVENTS, which only grows: a stored sequence beyond that end is of a lost part of the
-      // stream.
+      // The stored sequences are read before the end of EVENTS, which only grows. So a stored sequence beyond that end names a
+      // lost event.
       const lastStored = await endpoints.lastSequence();
       const { lastSequence } = await facts();
       if (lastStored > lastSequence) await renew(await endpoints.lowerSequences(lastSequence));

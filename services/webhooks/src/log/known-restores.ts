@@ -1,11 +1,11 @@
-// The restores of the log that replicas have found, in MongoDB: every replica judges stored sequences alike.
+// The restores of the log that replicas have found, in MongoDB, so that all replicas agree on which stored sequences are valid.
 import { eventBatchesStream } from '@integration-sync/contracts';
 import type { Log } from '@integration-sync/runtime/log';
 import { isFirst, isFound, type Store } from '@integration-sync/runtime/store';
 import { type NewestMessage, type Restore, validThrough } from './restores.ts';
 
 interface FoundRestore extends Restore {
-  /** Counts the restores of the log, from one. */
+  /** The number of the restore: 1 for the log's first restore. */
   number: number;
   foundAt: Date;
 }
@@ -34,7 +34,7 @@ export function openKnownRestores(store: Store, log: Log) {
     return found;
   };
 
-  /** False if another replica has changed the document since it was read. */
+  /** Stores the found restores. False if another replica has changed the document since it was read. */
   const write = async (found: KnownLog | null, next: Omit<KnownLog, '_id'>): Promise<boolean> => {
     if (found === null) return isFirst(collection.insertOne({ _id: eventBatchesStream, ...next }));
     const asRead = { _id: eventBatchesStream, version: found.version };
@@ -47,13 +47,13 @@ export function openKnownRestores(store: Store, log: Log) {
   };
 
   return {
-    /** Reads the restores of the log that was created then. */
+    /** Reads the found restores of the log with this creation time. */
     read,
     /** How often the log was restored. */
     get count(): number {
       return all.at(-1)?.number ?? 0;
     },
-    /** Notes, unless another replica has, that the log lacks the message. */
+    /** Stores, unless another replica has, that the log lacks the message `lost` after a restore. */
     async note(createdAt: string, lost: NewestMessage, restore: Restore): Promise<void> {
       for (;;) {
         const found = await read(createdAt);
@@ -69,7 +69,7 @@ export function openKnownRestores(store: Store, log: Log) {
         return;
       }
     },
-    /** The last sequence up to which a point still means the same events. */
+    /** The last sequence up to which stored points still name the same events; Infinity without a restore since. */
     validThrough: (stored: NewestMessage | undefined): number => validThrough(all, stored),
     /** How many restores were found within the last hour. */
     get reported(): number {
@@ -84,7 +84,9 @@ export function openKnownRestores(store: Store, log: Log) {
   };
 }
 
-/** Two replicas may find one restore, each by another message. */
+/**
+ * Adds a found restore. Two replicas may find the same restore by different messages, so the restore may be in the list already.
+ */
 function withRestore(restores: readonly FoundRestore[], restore: Restore): FoundRestore[] {
   const last = restores.at(-1);
   if (last?.through !== restore.through) {

@@ -13,7 +13,7 @@ import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import { readBatch, type LoggedBatch } from './logged-batch.ts';
 import type { LogStream, LogStreamFacts } from './stream.ts';
 
-/** A partition, and how far this replica has read it. */
+/** A partition, and the sequence up to which this replica has read the partition. */
 export interface ReadPartition {
   partition: number;
   /** The id of the log to which `through` belongs. */
@@ -25,14 +25,14 @@ export interface ReadPartition {
 interface LogReaderOptions {
   bus: Pick<Bus, 'follow' | 'hasAfter'>;
   stream: Pick<LogStream, 'look' | 'refresh' | 'saw'>;
-  /** Queues batches for delivery, in order. Rejects only when the process stops; the next owner reads the batches. */
+  /** Queues batches for delivery, in order. Rejects only when the process stops: then the next owner reads the batches. */
   take: (batches: readonly LoggedBatch[]) => Promise<void>;
   /** Creates the stream again if nats-server has lost it. */
   ensure: () => Promise<void>;
   log: Log;
 }
 
-/** The bounds on messages that wait for `take`, and on their bytes. */
+/** How many messages, and how many bytes of messages, may wait for `take`. */
 const ahead = 256;
 const waitingBytesMax = 8 * 1024 * 1024;
 /** How often the floors of idle partitions move to the end of the log. */
@@ -42,14 +42,14 @@ export class LogReader implements AsyncDisposable {
   readonly #options: LogReaderOptions;
   readonly #partitions = new Map<number, ReadPartition>();
   #reading: Reading | undefined;
-  /** The last sequence that the present reading has received. Its batch may still wait for `take`. */
+  /** The last sequence that the present reading has received. The batch with this sequence may still wait for `take`. */
   #received = 0;
   /** The id of the log to which the partitions belong. */
   #streamId = '';
   #waiting: LoggedBatch[] = [];
   #waitingBytes = 0;
   #working: Promise<void> | undefined;
-  /** Runs one change of the partitions after another. */
+  /** Runs changes of the set of partitions one at a time. */
   readonly #inTurn = openSemaphore({ max: 1 }).run;
   #hasFailed = false;
   readonly #ends: PeriodicCheck;
@@ -70,7 +70,7 @@ export class LogReader implements AsyncDisposable {
     });
   }
 
-  /** Resolves once the partitions are read no more. */
+  /** Removes partitions. Resolves once no message of these partitions is read. */
   remove(partitions: Iterable<ReadPartition>): Promise<void> {
     return this.#change(() => {
       for (const { partition } of partitions) this.#partitions.delete(partition);
@@ -78,7 +78,7 @@ export class LogReader implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // A stop does not wait for NATS.
+    // The stop does not wait for a running check of the end of the log, which may wait for NATS.
     void this.#ends[Symbol.asyncDispose]();
     await this.#inTurn(() => this.#stop());
   }
@@ -135,7 +135,7 @@ export class LogReader implements AsyncDisposable {
   }
 
   async #takeWaiting(): Promise<void> {
-    // One look-up of endpoints serves all messages of a turn of the event loop.
+    // All messages that arrive in one turn of the event loop are taken together, with one look-up of endpoints.
     await new Promise((resolve) => setImmediate(resolve));
     while (this.#waiting.length > 0 && !this.#hasFailed) {
       const batches = this.#waiting;
@@ -155,13 +155,16 @@ export class LogReader implements AsyncDisposable {
     for (const one of this.#partitions.values()) one.through = Math.max(one.through, through);
   }
 
-  /** False if the log was created again or restored after the partitions were claimed. Ownership then claims the partitions again. */
+  /**
+   * False if the log was created again or restored after the partitions were claimed. The class Ownership then claims them again.
+   */
   #isOf({ id }: LogStreamFacts): boolean {
     return this.#partitions.values().every(({ stream }) => stream === id);
   }
 
   /**
-   * Moves `through` to the end of the log if the partitions have no unread message. Only the stream's leader knows that.
+   * Moves `through` to the end of the log if the owned partitions have no unread message. Asks the leader of the stream whether
+   * there is one.
    */
   async #followEnd(): Promise<void> {
     const { bus, stream } = this.#options;

@@ -3,7 +3,7 @@ import { mayAnnounce, readEventBatch, readStoredBatchSubject } from '@integratio
 import type { FollowedMessage, StoredMessage } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 
-/** How far the clock of nats-server may be behind the clock of the service where an event occurred. */
+/** How far the clock of nats-server may be behind the clock of the service that announces an event. */
 export const clockSkewMs = 60_000;
 
 export interface LoggedBatch {
@@ -13,15 +13,15 @@ export interface LoggedBatch {
   readonly storedAt: Date;
   /** The memory that the batch takes once its events are decoded. */
   readonly bytes: number;
-  /** The number of events that the first line of the message names. */
+  /** The number of events in the batch, as the first line of the message says. */
   readonly count: number;
   /** The only endpoint that gets an addressed batch; undefined for any other batch. */
   readonly endpointId: string | undefined;
-  /** Whether suppliers were erased. */
+  /** Whether the batch has `supplier.erased` events. */
   readonly isErasing: boolean;
   /** The W3C `traceparent` to which the spans of the batch's deliveries belong. */
   traceparent: string | undefined;
-  /** In the order of the message; `LogPoint.index` is an index into this array. */
+  /** The events, in the order of the message; `LogPoint.index` is an index into this array. */
   events(): readonly StreamEvent[];
 }
 
@@ -71,9 +71,12 @@ export function logRefused(log: Log, subject: string, refused: readonly { event:
 }
 
 const kindsMax = 10;
-/** An erasing has no other events but its `sync.completed`, the last of a batch. Before the first event stands its id. */
+/**
+ * How many bytes of a message are searched for `supplier.erased`. A batch of an erasing begins with such an event, after the
+ * event's id.
+ */
 const erasingBytesMax = 1_024;
-/** Measured bytes in memory: of a batch without its message and its decoded events, and of each decoded event. */
+/** Measured memory in bytes: of a batch without its message and its decoded events, and of each decoded event. */
 export const bytesBeside = 1_500;
 const bytesOfEvent = 500;
 
@@ -86,7 +89,7 @@ export interface EventHead {
 export interface EventFacts extends EventHead {
   /** The event's sequence in the stream EVENTS. */
   sequence: number;
-  /** The id of the push that caused the event, or the event's own id without a push. */
+  /** The id of the push that caused the event; the id of the event if no push caused it. */
   origin: string;
   /** The endpoint that a `webhook.disabled` is about. */
   aboutEndpoint: string | undefined;
@@ -104,7 +107,7 @@ type StoredEvent = Pick<StoredMessage, 'id' | 'sequence' | 'body' | 'traceparent
 export function readStreamEvent({ id, sequence, body, traceparent }: StoredEvent): StreamEvent | undefined {
   const head = readEventHead(body);
   if (head === undefined) return undefined;
-  // An event may have been published without an id.
+  // The message of an event may have no `Nats-Msg-Id`.
   const eventId = id === '' ? `event-${sequence}` : id;
   return {
     ...head,
@@ -124,13 +127,16 @@ function aboutEndpoint(event: string, body: Uint8Array): string | undefined {
   return typeof data.webhookId === 'string' ? data.webhookId : undefined;
 }
 
-/** nats-server limits the subjects of a publisher, so the subject decides which kind of event the body may name. */
+/**
+ * Whether a message with this subject may have an event of a kind. nats-server limits the subjects of each publisher, so the
+ * subject decides.
+ */
 export function mayHold(subject: string): (kind: string) => boolean {
   const [, , ...ofEvent] = subject.split('.');
   return (kind) => kind === ofEvent.join('.');
 }
 
-/** The announcer, which the subject of an event batch names, may announce only some kinds of events. */
+/** Whether an event batch of this announcer may have events of a kind. The subject of the batch names the announcer. */
 export const mayHoldBatch =
   (announcer: string): ((kind: string) => boolean) =>
   (kind) =>
@@ -138,10 +144,10 @@ export const mayHoldBatch =
 
 const ofPush = /^(sync_[\da-f]+)-/;
 
-/** The id of the push that caused the event, or the event's own id without a push. */
+/** The id of the push that caused the event; the id of the event if no push caused it. */
 export const originOf = (eventId: string): string => ofPush.exec(eventId)?.[1] ?? eventId;
 
-/** The beginning of an event as services write events. A delivery of such an event parses no JSON. */
+/** The usual beginning of an event's body, as services write it. A delivery of an event with this beginning parses no JSON. */
 const usualHead = /^\{"event":"([\w.]+)","timestamp":"([\w.:+-]+)",/;
 export const usualHeadBytesMax = 128;
 
@@ -150,7 +156,9 @@ function readEventHead(body: Uint8Array): EventHead | undefined {
   return readUsualHead(textOf(body, 0, usualHeadBytesMax)) ?? readEvent(body);
 }
 
-/** Reads the head from the first characters of a body. Undefined unless the body begins as services write it. */
+/**
+ * Reads the kind and time of an event from the first characters of its body. Undefined unless the body has the usual beginning.
+ */
 export function readUsualHead(text: string): EventHead | undefined {
   const [, event, timestamp] = usualHead.exec(text) ?? [];
   return event === undefined || timestamp === undefined ? undefined : { event, timestamp };

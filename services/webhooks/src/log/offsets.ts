@@ -7,7 +7,7 @@ import type { KnownRestores } from './known-restores.ts';
 import type { NewestMessage } from './restores.ts';
 import { createdAtOf, type LogStream } from './stream.ts';
 
-/** An event in the log: the sequence of its batch, and its index in the batch. */
+/** The point of an event in the log: the sequence of its batch, and its index in the batch. */
 export interface LogPoint {
   sequence: number;
   index: number;
@@ -24,7 +24,7 @@ export interface OpenEvent extends LogPoint {
   attempts: number;
   /** When the next attempt is due, in epoch milliseconds. */
   dueAtMs: number;
-  /** The wait that the receiver asked for with `Retry-After`. */
+  /** The delay that the receiver asked for with `Retry-After`. */
   retryAfterMs?: number;
 }
 
@@ -64,7 +64,10 @@ export async function openOffsets(store: Store, stream: OffsetsStream) {
   await store.ensureIndexes(offsetsCollection, [{ name: 'behind', key: { isBehind: 1, partition: 1 } }]);
   const collection = store.collection<StoredOffsets>(offsetsCollection);
 
-  /** Leaves out offsets of a former log. An offset behind an older copy, from which the log was restored, moves to its end. */
+  /**
+   * Reads stored offsets, without offsets of a former log. If the log was restored from an older copy, an offset beyond the
+   * copy's end moves to that end.
+   */
   const read = (found: StoredOffsets): ReadonlyMap<string, StoredOffset> => {
     const { createdAt, lastSequence } = stream.facts;
     const through = Math.min(lastSequence, stream.restores.validThrough(found.newest));
@@ -76,12 +79,13 @@ export async function openOffsets(store: Store, stream: OffsetsStream) {
     async ofPartitions(partitions: readonly number[]): Promise<OffsetsByIntegration> {
       const wanted = { isBehind: true, partition: { $in: [...partitions] } };
       const found = await collection.find(wanted).toArray();
-      // An owner notes a restore before it stores offsets: the newest message of each partition tells of a restore.
+      // An owner notes a restore before it stores offsets. So it suffices to compare the newest stored message of each partition
+      // with the log.
       const byPartition = Map.groupBy(found, ({ partition }) => partition);
       await stream.verify(Array.from(byPartition.values(), newestOf));
       return new Map(found.map((one) => [one._id, read(one)]));
     },
-    /** The integrations with stored offsets in these partitions, with the terms of the owners that stored them last. */
+    /** The integrations with stored offsets in these partitions, each with the term of the owner that stored its offsets last. */
     async termsIn(
       partitions: readonly number[],
     ): Promise<Pick<StoredOffsets, '_id' | 'partition' | 'term'>[]> {
@@ -92,13 +96,13 @@ export async function openOffsets(store: Store, stream: OffsetsStream) {
       const found = await collection.findOne({ _id: integration });
       return found === null ? new Map() : read(found);
     },
-    /** Changes nothing if an owner with a later claim term has stored offsets of the integration. */
+    /** Stores the offsets of an integration, unless an owner with a later term has stored offsets of it. */
     async save(
       integration: string,
       { partition, term, stream: log }: Pick<StoredOffsets, 'partition' | 'term' | 'stream'>,
       offsets: ReadonlyMap<string, StoredOffset>,
     ): Promise<void> {
-      // The owner is about to lose a partition of a former log.
+      // The claim is for a former log: the owner will soon drop the partition.
       if (log !== stream.facts.id) return;
       const saved = {
         partition,

@@ -1,13 +1,14 @@
 // Tells whether nats-server still has the messages of a stream up to a stored sequence. A stream that was restored from an older
-// copy keeps its creation time, and new messages get the sequences of lost messages. So whatever stores a sequence also stores
-// when the newest message was stored that its writer knew, and a later reader compares that time with the stream's.
+// copy keeps its creation time, and new messages get the sequences of lost messages. So a writer of a sequence also stores the
+// sequence and the time of the newest message that it knew. A later reader compares that time with the time that the stream has
+// at that sequence.
 //
-//   the stream has at that sequence    it
+//   the stream has at that sequence    conclusion about the stream
 //   ─────────────────────────────────  ─────────────────────────────────────────────────────────────────────────
-//   the message                        goes on
+//   the message of the stored time     was not restored
 //   a message of another time          was restored: messages from the first later message on are new
 //   nothing, because it ends before    was restored
-//   nothing, because it was removed    goes on: only a purge, or the age of the stream, removes single messages
+//   nothing, because it was removed    was not restored: only a purge, or the age limit, removes single messages
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Bus } from '@integration-sync/runtime/bus';
 
@@ -17,24 +18,32 @@ export interface NewestMessage {
 }
 
 export interface Restore {
-  /** The last sequence of the copy. */
+  /** The last sequence that the restored stream has in common with the stream before the restore. */
   through: number;
-  /** Every message that the copy lacks was stored before this time, and every later message after it. */
+  /** The messages that the copy lacks were stored before this time, and the messages since the restore after this time. */
   before: Date;
 }
 
 type ComparingBus = Pick<Bus, 'readStream' | 'streamFacts' | 'storedAt'>;
 
-/** Clients round times of messages to milliseconds in different ways. A restart of nats-server takes longer. */
+/**
+ * How much two times of one message may differ: clients round to milliseconds in different ways. A restart of nats-server takes
+ * longer.
+ */
 const roundingMs = 5;
-/** A new leader of a stream may answer before it has applied the last messages. */
+/**
+ * How often the end of a stream is asked for again: a new leader of a stream may answer before it has applied the last messages.
+ */
 const endRetries = 5;
 const endRetryMs = 200;
 
 export const isSameTime = (one: Date, other: Date): boolean =>
   Math.abs(one.getTime() - other.getTime()) <= roundingMs;
 
-/** Undefined if the stream still has the message, or may have had it. `subject` matches all messages of the stream. */
+/**
+ * Finds a restore of a stream since the message was stored. Undefined if the stream has the message, or had it and removed it.
+ * `subject` matches all messages of the stream.
+ */
 export async function findRestore(
   bus: ComparingBus,
   stream: string,
@@ -42,7 +51,7 @@ export async function findRestore(
   message: NewestMessage,
 ): Promise<Restore | undefined> {
   const { sequence, storedAt } = message;
-  // The stream was empty: there is no message to compare.
+  // The sequence is 0 if the stream was empty: there is no message to compare.
   if (sequence === 0 || (await hasMessage(bus, stream, message))) return undefined;
   const from = { time: new Date(storedAt.getTime() + 2 * roundingMs) };
   for await (const first of bus.readStream(stream, { subject, from, max: 1, exact: true }))
@@ -63,7 +72,8 @@ async function hasMessage(
   message: NewestMessage,
   retries = endRetries,
 ): Promise<boolean> {
-  // The end is asked for first: a restored stream may reach the sequence meanwhile.
+  // The end of the stream is asked for before the message: between both answers a restored stream may grow to the sequence of the
+  // message.
   const { lastSequence } = await bus.streamFacts(stream);
   const found = await bus.storedAt(stream, message.sequence);
   if (found !== undefined) return isSameTime(found, message.storedAt);
@@ -73,7 +83,10 @@ async function hasMessage(
   return hasMessage(bus, stream, message, retries - 1);
 }
 
-/** The last sequence up to which a stored point, written when `newest` was the newest message, still means the same events. */
+/**
+ * The last sequence up to which a stored point still names the same events. `newest` was the newest message when the point was
+ * stored.
+ */
 export function validThrough(restores: readonly Restore[], newest: NewestMessage | undefined): number {
   if (newest === undefined) return Infinity;
   const { sequence, storedAt } = newest;

@@ -1,5 +1,6 @@
-// The stream EVENT_BATCHES (the log), and whether the sequences that replicas have stored still name the same messages. A log that
-// was created again has another creation time. A log that was restored from an older copy is found by its messages (restores.ts).
+// The stream EVENT_BATCHES (the log), and whether the sequences that replicas have stored still name the same messages. A log
+// that was created again has another creation time. A log that was restored from an older copy is recognised by its messages
+// (restores.ts).
 import { eventBatchesNoun, eventBatchesStream } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
@@ -9,9 +10,9 @@ import { clockSkewMs } from './logged-batch.ts';
 import { findRestore, isSameTime, type NewestMessage } from './restores.ts';
 
 export interface LogStreamFacts {
-  /** The log since it was created or last restored. */
+  /** Identifies the log: another id follows when the log is created again or restored. */
   id: string;
-  /** When the log was created, as documents store it. */
+  /** The creation time of the log, as text in the form that documents in MongoDB store. */
   createdAt: string;
   firstSequence: number;
   lastSequence: number;
@@ -19,17 +20,20 @@ export interface LogStreamFacts {
 
 const everySubject = `${eventBatchesNoun}.>`;
 
-/** The id of a log that was created then, and restored so often. */
+/** The id of the log, from its creation time and its number of restores. */
 export const logIdOf = (createdAt: string, restores: number): string =>
   restores === 0 ? createdAt : `${createdAt}#${restores}`;
 
-/** The creation time in the id of a log. */
+/** The creation time of a log, from the id of the log. */
 export const createdAtOf = (id: string): string => id.split('#')[0] ?? id;
 
 interface LogStreamOptions {
   bus: Pick<Bus, 'patiently' | 'streamFacts' | 'storedAt' | 'readStream' | 'reconnects'>;
   store: Store;
-  /** Called before the log is read: EVENTS may have been restored with it, whose sequences decide which events endpoints get. */
+  /**
+   * Called before the log is read. It corrects stored sequences of EVENTS, because that stream may have been restored together
+   * with the log.
+   */
   beforeReading: () => Promise<void>;
   log: Log;
 }
@@ -39,7 +43,10 @@ export class LogStream {
   readonly restores: KnownRestores;
   #facts: LogStreamFacts = { id: '', createdAt: '', firstSequence: 0, lastSequence: 0 };
   #newest: NewestMessage = { sequence: 0, storedAt: new Date(0) };
-  /** When this replica last compared, and the value of `bus.reconnects`: nats-server restarts not without a reconnect. */
+  /**
+   * When this replica last searched for a restore, and the value of `bus.reconnects` then. While it is unchanged, nats-server has
+   * not restarted.
+   */
   #compared = { reconnects: -1, atMs: Infinity };
 
   constructor(options: LogStreamOptions) {
@@ -51,27 +58,27 @@ export class LogStream {
     return this.#facts;
   }
 
-  /** The newest message of the log that this replica knows. Whatever stores sequences stores it beside them. */
+  /** The newest message of the log that this replica knows. It is stored with each sequence that this replica stores. */
   get newest(): NewestMessage {
     return this.#newest;
   }
 
-  /** Notes a message that was read from the log with this id. */
+  /** Notes that a message was read from the log with this id: it may be the newest message. */
   saw(id: string, { sequence, storedAt }: NewestMessage): void {
     if (id === this.#facts.id && sequence > this.#newest.sequence) this.#newest = { sequence, storedAt };
   }
 
-  /** Asks nats-server until it answers. */
+  /** Asks nats-server for the facts of the log, and retries until nats-server answers. */
   async look(): Promise<Readonly<LogStreamFacts>> {
     const { bus, beforeReading } = this.#options;
     const { reconnects } = bus;
     await beforeReading();
     const facts = await bus.patiently(`stream ${eventBatchesStream}`, () => this.lookOnce());
-    // The answer may come from a nats-server that was restored meanwhile.
+    // After a reconnect during the look, nats-server may have been restored, so the look is repeated.
     return bus.reconnects === reconnects ? facts : this.look();
   }
 
-  /** Looks for restores, and reads the restores that other replicas have found. */
+  /** Asks for the facts of the log, searches for a restore, and reads the restores that other replicas have found. */
   async refresh(): Promise<Readonly<LogStreamFacts>> {
     await this.look();
     await this.restores.read(this.#facts.createdAt);
@@ -82,7 +89,7 @@ export class LogStream {
     const { bus } = this.#options;
     const before = this.#newest;
     const { madeAt, firstSequence, lastSequence, lastAt } = await bus.streamFacts(eventBatchesStream);
-    // Read after the answer: a request that began without a connection waits for the next.
+    // `reconnects` is read after the answer, because a request without a connection waits until the next connection.
     const { reconnects } = bus;
     const end = { sequence: lastSequence, storedAt: lastAt };
     const createdAt = madeAt.toISOString();
@@ -98,7 +105,7 @@ export class LogStream {
     return this.#facts;
   }
 
-  /** Compares messages that replicas have stored as their newest with the log. */
+  /** Searches for a restore: compares the given messages, which replicas have stored as their newest, with the log. */
   async verify(messages: readonly (NewestMessage | undefined)[]): Promise<void> {
     const distinct = new Map<string, NewestMessage>();
     for (const one of messages)
@@ -107,7 +114,7 @@ export class LogStream {
     this.#named();
   }
 
-  /** False if the log was restored since the message was stored, and lacks the message. */
+  /** Whether the log has the message: false if the log was restored since the message was stored, and lacks it. */
   async has(message: NewestMessage): Promise<boolean> {
     const { sequence, storedAt } = message;
     if (storedAt.getTime() > this.#compared.atMs + clockSkewMs) return true;
@@ -116,7 +123,7 @@ export class LogStream {
     return this.restores.validThrough(message) >= sequence;
   }
 
-  /** Looks for a restore since this message was the newest. */
+  /** Searches for a restore since this message was the newest message of the log. */
   async #compare(message: NewestMessage): Promise<void> {
     const { firstSequence, createdAt } = this.#facts;
     if (message.sequence < firstSequence) return;
@@ -132,7 +139,7 @@ export class LogStream {
   }
 }
 
-/** Whether the log with this end certainly has the message that was the newest. */
+/** Whether the end of the log proves that the log still has the formerly newest message. */
 const isContinued = (before: NewestMessage, end: NewestMessage, isConnected: boolean): boolean =>
   before.sequence === end.sequence
     ? isSameTime(before.storedAt, end.storedAt)

@@ -1,10 +1,11 @@
 // The event batches of one integration in a replica's memory. A window has the newest batches, up to 2 MiB; chunks have older
-// batches for endpoints that are behind. All readers of the integration share the batches, and each reader has only an offset.
+// batches for endpoints that are behind. All readers of these batches (endpoint queues, or pages of the feed) share them, and
+// each reader has only an offset.
 //
-//   an offset           is read from
+//   an offset           where its batch is read
 //   ──────────────────  ──────────────────────────────────────────────────────────────
-//   in the window       memory
-//   before the window   a chunk: from memory if a reader has loaded it, else by direct get
+//   in the window       the window in memory
+//   before the window   a chunk: in memory if a reader has loaded it, else by direct get from the stream
 import type { Bus, StoredMessage } from '@integration-sync/runtime/bus';
 import { eventBatchesStream, storedBatches } from '@integration-sync/contracts';
 import { LRUCache } from 'lru-cache';
@@ -13,7 +14,7 @@ import type { LoggedBatch } from './logged-batch.ts';
 /** The fields of an event batch that a window needs. */
 interface WindowBatch {
   readonly sequence: number;
-  /** The memory that the batch takes. */
+  /** How many bytes of memory the batch takes. */
   readonly bytes: number;
 }
 
@@ -21,22 +22,22 @@ interface WindowsOptions<Batch> {
   bus: Pick<Bus, 'readStream'>;
   /** Undefined if the message is no event batch. */
   read: (stored: StoredMessage) => Batch | undefined;
-  /** The bound on chunks, over all integrations. */
+  /** The bound on the memory of the chunks of all integrations, in bytes. */
   chunksBytesMax?: number;
-  /** A chunk ends after this many bytes of messages, even below `chunkBytesMax` in memory. */
+  /** A chunk ends after this many bytes of messages, even if it takes less memory than `chunkBytesMax`. */
   readBytesMax?: number;
 }
 
 const windowBytesMax = 2 * 1024 * 1024;
-/** While all windows together have more bytes, a window that gets a batch shrinks to `windowBytesMin`. */
+/** The bound on all windows together. Above this bound, a window that gets a batch shrinks to `windowBytesMin`. */
 const allBytesMax = 128 * 1024 * 1024;
 const windowBytesMin = 64 * 1024;
 const chunkBytesMax = 2 * 1024 * 1024;
 const allChunksBytesMax = 64 * 1024 * 1024;
-/** The memory of a chunk beside its batches. */
+/** The memory of a chunk without its batches. */
 const chunkBytesMin = 1024;
 
-/** All event batches of the integration with `from <= sequence <= through`. */
+/** A chunk: all event batches of the integration with `from <= sequence <= through`. */
 interface Chunk<Batch> {
   from: number;
   through: number;
@@ -66,7 +67,10 @@ export class Windows<Batch extends WindowBatch = LoggedBatch> {
     return new Window(this, integration, from);
   }
 
-  /** Reads a chunk into `of`. The chunk leaves `of` when the cache of chunks needs room. */
+  /**
+   * Reads a chunk from the stream into the set `of`. The cache removes the chunk from the set when the bound on chunks is
+   * reached.
+   */
   async load(of: Set<Chunk<Batch>>, integration: string, from: number, before: number): Promise<void> {
     const { bus, read, readBytesMax = Infinity } = this.#options;
     const batches: Batch[] = [];
@@ -129,7 +133,10 @@ export class Window<Batch extends WindowBatch = LoggedBatch> {
     if (count > 0) this.#drop(count);
   }
 
-  /** The first batch at or after the sequence; `end` if the log has none yet; undefined if `load` must read it first. */
+  /**
+   * The first batch at or after the sequence; `end` if the log has no such batch yet; undefined if `load` must read the batch
+   * first.
+   */
   at(sequence: number): Batch | 'end' | undefined {
     if (sequence > this.#through) return 'end';
     for (let next = sequence; next < this.#from;) {
@@ -146,7 +153,7 @@ export class Window<Batch extends WindowBatch = LoggedBatch> {
   load(sequence: number): Promise<void> {
     const underWay = this.#loading.get(sequence);
     if (underWay !== undefined) return underWay;
-    // Another reader has loaded the chunk while this reader waited for a permit of the semaphore.
+    // Another reader may have loaded the chunk while this reader waited for a permit of a semaphore.
     if (this.at(sequence) !== undefined) return Promise.resolve();
     const load = this.#windows
       .load(this.#older, this.#integration, sequence, this.#from)
@@ -160,7 +167,7 @@ export class Window<Batch extends WindowBatch = LoggedBatch> {
     this.jump(this.#through);
   }
 
-  /** Notes that the log has no further batches of the integration up to this sequence. */
+  /** Notes that, up to this sequence, the log has no batches of the integration besides those in the window. */
   advance(through: number): void {
     this.#through = Math.max(this.#through, through);
   }
@@ -184,7 +191,7 @@ export class Window<Batch extends WindowBatch = LoggedBatch> {
   }
 }
 
-/** A binary search, because a window may have thousands of batches. */
+/** The first batch at or after the sequence. The search is binary, because a window may have thousands of batches. */
 function firstFrom<Batch extends WindowBatch>(
   batches: readonly Batch[],
   sequence: number,

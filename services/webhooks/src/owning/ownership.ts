@@ -1,6 +1,6 @@
-// The partitions that this replica owns: it alone reads them and delivers their events.
+// The partitions that this replica owns: this replica alone reads these partitions and delivers their events.
 //
-//   a partition is                          this replica
+//   a partition is                          what this replica does
 //   ──────────────────────────────────────  ───────────────────────────────────────────────────────────────────────
 //   assigned to this replica, and free      claims the partition
 //   assigned to this replica, not free      waits until the owner gives the partition back, or is silent for 2.5 s or more
@@ -20,7 +20,7 @@ import type { Replicas } from './replicas.ts';
 
 export interface OwnedPartition extends Claim, ReadPartition {}
 
-/** This replica's partitions, by number. Only Ownership changes the map. */
+/** The partitions that this replica owns, by number. Only the class Ownership changes the map. */
 export class OwnedPartitions extends Map<number, OwnedPartition> {
   readonly #replicas: Pick<Replicas, 'isHeard' | 'gaps'>;
   /** The value of `Replicas.gaps` before MongoDB last confirmed the claims. */
@@ -31,26 +31,29 @@ export class OwnedPartitions extends Map<number, OwnedPartition> {
     this.#replicas = replicas;
   }
 
-  /** False from the moment other replicas may not hear this replica, until MongoDB confirms its claims. */
+  /** False after the broadcasts of this replica may not have reached other replicas, until MongoDB confirms its claims. */
   get isSure(): boolean {
     return this.#replicas.isHeard && this.#replicas.gaps === this.#verifiedGaps;
   }
 
-  /** `gaps`: the value of `Replicas.gaps` before MongoDB was asked. */
+  /** Called when MongoDB has confirmed the claims. `gaps` is the value of `Replicas.gaps` before the query. */
   areVerified(gaps: number): void {
     this.#verifiedGaps = gaps;
   }
 }
 
 export interface OwnershipChanges {
-  /** This replica owns the partitions from now on. `offsets` are the stored offsets of their endpoints. */
+  /** Called when this replica has claimed partitions. `offsets` are the stored offsets of their endpoints. */
   onTaken(taken: readonly OwnedPartition[], offsets: OffsetsByIntegration): Promise<void>;
   /**
-   * Stops the reading and the deliveries of partitions that are to be given back, and stores their offsets. The resolved function
-   * is called when the partitions have left `owned`.
+   * Called before partitions are given back: stops their reading and deliveries, and stores their offsets. The caller calls the
+   * resolved function after it has removed the partitions from `owned`.
    */
   onReleased(released: readonly OwnedPartition[]): Promise<() => void>;
-  /** Another replica has claimed the partitions, or the log was created again or restored. Resolves once their reading has stopped. */
+  /**
+   * Called when another replica has claimed the partitions, or the log was created again or restored. Resolves once their reading
+   * has stopped.
+   */
   onLost(lost: readonly OwnedPartition[]): Promise<void>;
 }
 
@@ -62,7 +65,7 @@ interface OwnershipOptions {
   owned: OwnedPartitions;
   stream: Pick<LogStream, 'facts'>;
   changes: OwnershipChanges;
-  /** Counts partitions that other replicas have claimed while this replica lived. */
+  /** Counts partitions that other replicas have claimed from this replica, although it was alive. */
   lostToOthers: (partitions: number) => void;
   log: Log;
 }
@@ -73,7 +76,7 @@ const givenBackSubject = 'webhooks.partitions.given-back';
 
 export class Ownership implements AsyncDisposable {
   readonly #options: OwnershipOptions;
-  /** Claims of partitions that have left memory, but are not yet given back in MongoDB. */
+  /** Claims of partitions that have left the memory of this replica, but that MongoDB does not yet have as given back. */
   #released: Claim[] = [];
   #isEnding = false;
   #failingSince: number | undefined;
@@ -96,7 +99,7 @@ export class Ownership implements AsyncDisposable {
     return this.#failingSince === undefined ? 0 : performance.now() - this.#failingSince;
   }
 
-  /** Gives all partitions back. */
+  /** Stops the checks and gives all partitions back. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isEnding = true;
     this.#listening.dispose();
@@ -148,7 +151,10 @@ export class Ownership implements AsyncDisposable {
     this.#verifiedAt = now;
   }
 
-  /** Waits until reading ends: a late message would make this replica skip earlier messages once it claims again. */
+  /**
+   * Removes lost partitions, and waits until their reading has ended. After a later claim, a late message would make this replica
+   * skip earlier messages.
+   */
   async #lose(lost: readonly OwnedPartition[]): Promise<void> {
     if (lost.length === 0) return;
     for (const { partition } of lost) this.#options.owned.delete(partition);

@@ -1,14 +1,15 @@
-// The claims and floors of partitions in MongoDB. From them a new owner knows how far the former owner has delivered.
+// The claims and floors of partitions in MongoDB. A new owner reads from them how far the former owner has delivered.
 //
-//   a document for each  is written by                      and holds
+//   a document for each  written by                         content
 //   ───────────────────  ─────────────────────────────────  ──────────────────────────────────────────────────────
 //   partition            a replica that claims the          the owner, the term and a floor; a claim is an update
 //                        partition or gives it back         on the condition that the term is unchanged
 //   replica              the replica, five times a second   the floors of its partitions, with their terms
 //
 // Each event up to the floor of a partition is delivered, missed, given up, or in the offset of an endpoint that is behind
-// (offsets.ts). A claim names the creation time of the log, because a log that is created again counts from one. Beside a floor
-// is the newest message that its writer knew, because a log that is restored from an older copy counts on from the copy's end.
+// (offsets.ts). A claim names the creation time of the log, because a log that is created again counts from one. With each floor
+// its writer stores the newest message that it knew, because a log that is restored from an older copy counts on from the copy's
+// end.
 import { isFirst, isFound, type Collection, type Store } from '@integration-sync/runtime/store';
 import type { KnownRestores } from '../log/known-restores.ts';
 import type { NewestMessage } from '../log/restores.ts';
@@ -39,7 +40,10 @@ interface StoredClaim {
   newest?: NewestMessage;
 }
 
-/** With the newest message that the owner knew; 1.1.0 stores none. */
+/**
+ * Floors by partition, each with the owner's term and the newest message of the log that the owner knew. Release 1.1.0 stores no
+ * message.
+ */
 type Floors = Record<string, [term: number, floor: number, newest?: NewestMessage]>;
 
 interface StoredFloors {
@@ -81,12 +85,12 @@ export class Claims {
     const free = partitions.filter(isFree);
     if (free.length === 0) return [];
     const floors = await this.#floorsOf(free.flatMap((partition) => byId.get(partition)?.owner ?? []));
-    // The end of the log is read after the floors: the end that this replica knew before may lie below them.
+    // The end of the log is read after the floors, because the end that this replica knew before may be lower than a floor.
     await this.#stream.refresh();
     const saved = free.map((partition) => savedFloorOf(byId.get(partition), floors));
     await this.#stream.verify([...found.map(({ newest }) => newest), ...saved.map(([, , newest]) => newest)]);
     const { id } = this.#stream.facts;
-    // A silent owner may have been heard again meanwhile.
+    // `isFree` is checked again: a broadcast of a silent owner may have arrived meanwhile.
     const taken = await Promise.all(
       free.filter(isFree).map((partition) => {
         const one = byId.get(partition);
@@ -103,19 +107,19 @@ export class Claims {
     return taken.filter((claim) => claim !== undefined);
   }
 
-  /** Of these claims, the claims that no other replica has replaced. */
+  /** Resolves with those of the given claims that are still valid in MongoDB. */
   async standing<Held extends Claim>(held: readonly Held[]): Promise<Held[]> {
     const found = await this.#claims.find({ owner: this.#self }).toArray();
     const terms = new Map(found.map(({ _id, term }) => [_id, term]));
     return held.filter(({ partition, term }) => terms.get(partition) === term);
   }
 
-  /** Frees the partitions for other replicas. */
+  /** Gives partitions back, so that other replicas can claim them. */
   async giveBack(held: readonly Claim[]): Promise<void> {
     const { facts, newest } = this.#stream;
     await Promise.all(
       held.map(({ partition, term, floor, stream }) => {
-        // A floor in a former log would say nothing of this log: the floor of the claim stays.
+        // A floor in a former log is not stored, because it means nothing in this log: the floor of the claim stays.
         const moved = stream === facts.id ? { floor, newest } : {};
         return this.#claims.updateOne(
           { _id: partition, owner: this.#self, term },
@@ -140,7 +144,7 @@ export class Claims {
     );
   }
 
-  /** The last stored floor, for a replica that does not own the partition. */
+  /** The last stored floor of a partition that another replica owns. */
   async floorOf(partition: number): Promise<number> {
     const found = await this.#claims.findOne({ _id: partition });
     if (found === null) return 0;

@@ -1,13 +1,13 @@
-// Which replicas live, and which of them share the partitions. Each replica broadcasts twice a second that it lives, whether it
-// shares, and whether others took partitions from it while it lived. It counts as dead after a silence, in which the judging replica
-// has heard itself five times: a replica that stands still or is cut off judges no other replica.
+// Which replicas live, and which of them share the partitions. Each replica broadcasts a beat twice a second, which says whether
+// it shares partitions, and whether others took partitions from it while it was alive. A replica counts as dead after a silence
+// in which the judging replica has received five of its own beats. So a frozen or disconnected replica judges no other replica.
 //
-//   others took partitions from the replica  the silence is
+//   others took partitions from the replica  length of the silence
 //   ───────────────────────────────────────  ─────────────────────────────────────────────────────────────────────────
 //   not within 10 min                        2.5 s
-//   within 10 min, while it lived            20 s: it lacks processor time, and each takeover repeats deliveries
+//   within 10 min, while it was alive        20 s: it lacks processor time, and each takeover repeats deliveries
 //
-// A stopping replica broadcasts that it shares no partitions. It lives on until its attempts in flight have ended.
+// A stopping replica broadcasts that it shares no partitions. The process ends after its attempts in flight have ended.
 import { randomUUID } from 'node:crypto';
 import type { Broadcast, Bus } from '@integration-sync/runtime/bus';
 
@@ -17,21 +17,29 @@ const silenceMs = 2_500;
 const silenceMsAfterTakeover = 20_000;
 const rememberedMs = 10 * 60_000;
 const beatMs = 500;
-/** A replica that has not heard itself for so long begins no attempt. Others claim its partitions only later. */
+/**
+ * A replica that has received no beat of its own for so long begins no attempt. Other replicas claim its partitions only later.
+ */
 const unheardMs = 2_000;
-/** How often a replica hears itself before it takes another replica for dead. */
+/** How many of its own beats a replica receives, during the silence of another replica, before it judges that replica dead. */
 const beatsMin = silenceMs / beatMs;
 const aliveSubject = 'webhooks.replica.alive';
 const goneSubject = 'webhooks.replica.gone';
 const sharesHeader = 'shares';
-/** This replica opens encrypted places of the feed (feed/place.ts). Release 1.1.0 sends no such header. */
+/**
+ * The header of a beat which says that the replica reads encrypted places of the feed (feed/place.ts). Release 1.1.0 sends no
+ * such header.
+ */
 const opensHeader = 'opens';
-/** When the beat was sent, by `performance.now()` of its replica. */
+/** The header of a beat with the time when it was sent, by `performance.now()` of the sender. */
 const sentHeader = 'sent';
-/** Other replicas have taken partitions from this replica within 10 min, unless 0. Release 1.1.0 sends no such header. */
+/**
+ * The header of a beat which says, unless 0, that other replicas took partitions from the sender within 10 min. Release 1.1.0
+ * sends no such header.
+ */
 const takeoversHeader = 'takeovers';
 
-/** When a replica was last heard, and how often the judging replica had heard itself by then. */
+/** When the last beat of a replica arrived, and how many of its own beats the judging replica had received by then. */
 interface Sign {
   at: number;
   ownBeats: number;
@@ -52,7 +60,7 @@ export function openReplicas(bus: Pick<Bus, 'broadcast' | 'listen'>, self: strin
   const beat = (): void => {
     bus.broadcast(aliveSubject, self, headersOf(onChange !== undefined, wasTaken()));
   };
-  // A new replica hears this replica immediately, and not only at the next regular beat.
+  // When a new replica appears, this replica sends a beat immediately, before its next regular beat.
   const others = openOthers(own, { onNew: beat, onChange: () => onChange?.() });
 
   const listening = [
@@ -76,28 +84,31 @@ export function openReplicas(bus: Pick<Bus, 'broadcast' | 'listen'>, self: strin
     sharing(): readonly string[] {
       return onChange === undefined ? others.sharing() : [self, ...others.sharing()];
     },
-    /** Whether all living replicas open encrypted places of the feed. */
+    /** Whether all living replicas can read encrypted places of the feed. */
     get allOpenPlaces(): boolean {
       return others.allOpenPlaces();
     },
-    /** Whether this replica has heard itself within 2 s. If not, other replicas may claim its partitions. */
+    /** Whether this replica has received a beat of its own within 2 s. If not, other replicas may soon claim its partitions. */
     get isHeard(): boolean {
       return performance.now() - own.heardAt < unheardMs;
     },
-    /** How often this replica did not hear itself for 2 s, and then heard itself again. */
+    /** How often this replica received no beat of its own for 2 s, and then received one. */
     get gaps(): number {
       return own.gaps;
     },
-    /** After this silence the other replicas claim the partitions of this replica. */
+    /** How long this replica must be silent before other replicas claim its partitions. */
     get silenceMs(): number {
       return silenceMsOf(wasTaken());
     },
-    /** Other replicas have claimed partitions of this replica: from now on they wait longer. */
+    /**
+     * Notes that other replicas have claimed partitions of this replica. After the next beat they wait longer before they claim
+     * more.
+     */
     wasTaken(): void {
       takenAt = performance.now();
       beat();
     },
-    /** This replica shares partitions until disposal. `changed` is called when another replica begins or ends to share. */
+    /** Makes this replica share partitions until disposal. `changed` is called when another replica begins or ceases to share. */
     share(changed: () => void): Disposable {
       onChange = changed;
       beat();
@@ -123,7 +134,7 @@ const headersOf = (shares: boolean, wasTaken: boolean): Record<string, string> =
   ...(shares ? { [sharesHeader]: '1' } : {}),
 });
 
-/** The other replicas, as this replica has heard them. */
+/** The other replicas, by the beats that this replica has received from them. */
 function openOthers(own: OwnBeats, { onNew, onChange }: Record<'onNew' | 'onChange', () => void>) {
   const heard = new Map<string, Heard>();
   const isSilent = (sign: Sign): boolean =>
@@ -161,12 +172,14 @@ function openOthers(own: OwnBeats, { onNew, onChange }: Record<'onNew' | 'onChan
   };
 }
 
-/** After this silence the other replicas claim the partitions of a replica. */
+/** How long a replica must be silent before other replicas claim its partitions. */
 const silenceMsOf = (wasTaken: boolean): number => (wasTaken ? silenceMsAfterTakeover : silenceMs);
 
 type OwnBeats = ReturnType<typeof openOwnBeats>;
 
-/** A replica's own beats, by the time each was sent: a process that was frozen finds an old beat in its socket. */
+/**
+ * The replica's own beats. Each counts from when it was sent, because a process that was frozen finds an old beat in its socket.
+ */
 function openOwnBeats() {
   let heardAt = -Infinity;
   let beats = 0;
@@ -180,14 +193,16 @@ function openOwnBeats() {
       heardAt = sentAt;
       if (now - sentAt < unheardMs) beats += 1;
     },
-    /** How many of its beats this replica has heard within 2 s. */
+    /** How many of its own beats this replica has received within 2 s after they were sent. */
     get beats(): number {
       return beats;
     },
     get heardAt(): number {
       return heardAt;
     },
-    /** Since when this replica hears itself without a silence of 2.5 s, and would have heard any other replica. */
+    /**
+     * Since when this replica receives its own beats without a gap of 2.5 s. Beats of other replicas would have arrived as well.
+     */
     get heardSince(): Sign {
       return heardSince;
     },
