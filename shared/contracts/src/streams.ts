@@ -33,7 +33,8 @@ function ofEvents(settings: StreamSettings) {
   return {
     ...every,
     discard: 'new' as const,
-    // nats-server 2.15 makes blocks with several copies unreadable where nodes are killed: "error reading compression reader".
+    // With several copies, nats-server 2.15 truncates a stream at each start to the snapshot of its Raft log, and takes a compressed
+    // block for an uncompressed one: "error reading compression reader".
     ...(every.replicas === 1 ? { compression: 's2' as const } : {}),
     maxAgeMs: (settings.EVENTS_KEEP_DAYS ?? limits.eventsKeptDays) * dayMs,
     duplicateWindowMs: 10 * 60 * 1000,
