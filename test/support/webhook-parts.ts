@@ -64,7 +64,7 @@ export function queueOf(
     claim: { stream: 'one', term: 1 },
     window,
     match: openMatch(),
-    attempts: new AbortController(),
+    cutOff: () => new AbortController().signal,
     from: 1,
     nowMs: 0,
     now: 0,

@@ -61,7 +61,7 @@ async function make({
     failures,
   };
   const attempts = new AbortController();
-  const { queue } = queueOf(endpoint, [batchOf(1, 2)], { attempts });
+  const { queue } = queueOf(endpoint, [batchOf(1, 2)], { cutOff: () => attempts.signal });
   const parts: Parts = { queue, stored: endpoint, attempts };
   const asked: string[] = [];
   const reported: unknown[] = [];

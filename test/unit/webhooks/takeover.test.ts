@@ -7,7 +7,7 @@ import { batchOf, openEndpoint, queueOf } from '../../support/webhook-parts.ts';
 /** An integration with an attempt in flight, of which `handBack` stores the offset. */
 function setUp(handBack: () => void = () => undefined) {
   const attempts = new AbortController();
-  const { queue, window } = queueOf(openEndpoint('wh_1'), [batchOf(1, 2)], { attempts });
+  const { queue, window } = queueOf(openEndpoint('wh_1'), [batchOf(1, 2)], { cutOff: () => attempts.signal });
   const step = queue.next(0, 8);
   if (step.kind !== 'deliver') throw new Error(step.kind);
   const { delivery } = step;

@@ -144,7 +144,7 @@ export class Attempts {
   async #send(pending: PendingAttempt): Promise<EndedAttempt> {
     const { queue, delivery, event, known, number, round } = pending;
     const { eventId, body, traceparent, timestamp } = event;
-    const { signal } = queue.attempts;
+    const signal = queue.cutOff();
     const sending = { eventId, event: event.event, timestamp, body, attempt: number, traceparent, signal };
     const attempted = await this.#options.send(known, sending);
     const { version, url, epoch } = known.endpoint;
@@ -248,7 +248,7 @@ export class Attempts {
 
   /** Makes an event due again if its attempt could not be sent, or was cut off. */
   #tryLater(queue: EndpointQueue, delivery: Delivery, error: unknown): void {
-    if (queue.attempts.signal.aborted) return queue.wait(delivery, delivery.dueAt);
+    if (queue.cutOff().aborted) return queue.wait(delivery, delivery.dueAt);
     if (error instanceof Failure) this.#lastTrouble = { detail: error.detail, at: performance.now() };
     const count = this.#troubles.get(queue) ?? 0;
     this.#troubles.set(queue, count + 1);

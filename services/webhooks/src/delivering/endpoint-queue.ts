@@ -59,8 +59,8 @@ export interface QueueOptions {
   claim: Pick<Claim, 'stream' | 'term' | 'silentAt'>;
   window: Window;
   match: Match;
-  /** Aborts the attempts in flight when the partition is given back or lost. */
-  attempts: { readonly signal: AbortSignal };
+  /** Its signal aborts the attempts in flight when the partition is given back or lost. */
+  cutOff: () => AbortSignal;
   /** The sequence, or the stored offset, at which the queue begins. */
   from: number | StoredOffset;
   nowMs: number;
@@ -72,7 +72,7 @@ export class EndpointQueue {
   readonly integration: string;
   readonly claim: QueueOptions['claim'];
   readonly window: Window;
-  readonly attempts: QueueOptions['attempts'];
+  readonly cutOff: QueueOptions['cutOff'];
   subscriber: Subscriber;
   /** The delivery state of the endpoint that the owner has decided. It may not be stored yet. */
   state: DeliveryState;
@@ -102,13 +102,13 @@ export class EndpointQueue {
   #matched: { batch: LoggedBatch; subscriber: Subscriber; indexes: readonly number[] } | undefined;
 
   constructor(options: QueueOptions) {
-    const { subscriber, integration, claim, window, match, attempts } = options;
+    const { subscriber, integration, claim, window, match } = options;
     const { from, nowMs, now } = options;
     this.id = subscriber._id;
     this.integration = integration;
     this.claim = claim;
     this.window = window;
-    this.attempts = attempts;
+    this.cutOff = options.cutOff;
     this.subscriber = subscriber;
     this.state = stateOf(subscriber);
     this.#match = match;

@@ -218,11 +218,7 @@ export class Integrations {
       claim: this.#options.owned.get(partition) ?? { stream: '', term: 0 },
       window,
       match: this.#match,
-      attempts: {
-        get signal() {
-          return integration.attempts.signal;
-        },
-      },
+      cutOff: () => integration.attempts.signal,
       from: offset?.epoch === found.epoch ? offset : window.through + 1,
       nowMs: Date.now(),
       now: performance.now(),

@@ -125,24 +125,11 @@ export class Progress implements AsyncDisposable {
 
   /** Stores the offsets of these integrations for the next owner. */
   handBack(integrations: readonly ActiveIntegration[]): Promise<void> {
-    const { owned, offsets } = this.#options;
     return this.#inTurn(async () => {
       const now = performance.now();
-      for (const { name, partition, queues } of integrations) {
-        const claim = owned.get(partition);
-        if (claim === undefined) continue;
-        const points = new Map<string, StoredOffset>();
-        for (const queue of queues.values()) {
-          if (this.#busy.has(queue)) points.set(queue.id, queue.offset(Date.now(), now));
-        }
-        // If giving back the partition fails, the next check must store newer offsets, even if all endpoints have caught up.
-        this.#toStoreAgain.add(name);
-        await offsets.save(name, claim, points);
-      }
-      for (const { name, queues } of integrations) {
-        for (const queue of queues.values()) this.#busy.delete(queue);
-        this.#toStoreAgain.delete(name);
-      }
+      // If giving back the partition fails, the next checks store newer offsets: each of these endpoints counts as behind.
+      for (const { name } of integrations) await this.#saveOne(name, now, () => true);
+      for (const { queues } of integrations) for (const queue of queues.values()) this.#busy.delete(queue);
     });
   }
 
@@ -185,8 +172,9 @@ export class Progress implements AsyncDisposable {
     }
   }
 
-  /** Stores the offsets of the integration's endpoints that are behind or become behind now. */
-  async #saveOne(name: string, now: number): Promise<void> {
+      // If giving back the partition fails, the next checks store newer offsets: each of these endpoints counts as behind.
+      for (const { name } of integrations) await this.#saveOne(name, now, () => true);
+      for (const { queues } of integrations) for (const queue of queues.values()) this.#busy.delete(queue);
     const { active, owned, offsets } = this.#options;
     const integration = active.get(name);
     const claim = integration === undefined ? undefined : owned.get(integration.partition);
@@ -198,7 +186,7 @@ export class Progress implements AsyncDisposable {
     const saved: { one: Busy; begun: number; soon: number }[] = [];
     for (const queue of integration.queues.values()) {
       const one = this.#busy.get(queue);
-      if (one === undefined || (one.behind === undefined && !isDue(queue, one, now))) continue;
+      if (one === undefined || (one.behind === undefined && !isWanted(queue, one, now))) continue;
       points.set(queue.id, queue.offset(Date.now(), now));
       saved.push({ one, begun: queue.begun, soon: one.soon });
     }
