@@ -172,9 +172,8 @@ export class Progress implements AsyncDisposable {
     }
   }
 
-      // If giving back the partition fails, the next checks store newer offsets: each of these endpoints counts as behind.
-      for (const { name } of integrations) await this.#saveOne(name, now, () => true);
-      for (const { queues } of integrations) for (const queue of queues.values()) this.#busy.delete(queue);
+  /** Stores the offsets of the integration's busy endpoints that are behind, or for which `isWanted` holds. */
+  async #saveOne(name: string, now: number, isWanted = isDue): Promise<void> {
     const { active, owned, offsets } = this.#options;
     const integration = active.get(name);
     const claim = integration === undefined ? undefined : owned.get(integration.partition);
