@@ -1,5 +1,6 @@
-// Due-diligence statements: one for a batch. Its numbers are the batch's; what else it shows is what the batch and its product had
-// when it was made, or what was still unknown then and has been given since (shared/sync, pushing/drafting.ts).
+// Due-diligence statements, one for each batch. A statement shows the numbers of its batch. Its other values are those of the
+// batch and the product when the statement was made. A value that was unknown then is added later (shared/sync,
+// pushing/drafting.ts).
 import { ddsAnnounced, type DdsEntry } from '@integration-sync/contracts';
 import { derivedId, type Drafting, type Fields } from '@integration-sync/sync';
 import type { ProductOrigin } from './products.ts';
@@ -36,7 +37,7 @@ export const drafting: Drafting<ProductOrigin> = {
 
 type Held = Omit<DdsEntry, 'ddsId' | 'batchExternalId' | 'batchInternalId' | 'status' | 'missing'>;
 
-/** The order of keys is that of the answer. */
+/** Adds `status` and `missing` to a statement, with the keys in the order of the answer. */
 function withStatus(held: Held): Held & Pick<DdsEntry, 'status' | 'missing'> {
   const { hsCode, countryOfProduction, quantity, unit, referenceNumber, verificationNumber } = held;
   const status = referenceNumber === null ? 'DRAFT' : 'REFERENCED';

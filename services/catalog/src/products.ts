@@ -39,7 +39,7 @@ export function resolveProducts(products: Lookup): BusHandler {
   };
 }
 
-/** The records of `externalIds` that exist, each with empty fields: existence is cached, fields are not. */
+/** Those records of `externalIds` that exist, each with empty fields, because the cache knows only which records exist. */
 async function existingOf(lookup: Lookup, integration: string, externalIds: readonly string[]) {
   const existing = await lookup.existing(integration, externalIds);
   return new Map<string, Fields>(Array.from(existing, (externalId) => [externalId, {}]));

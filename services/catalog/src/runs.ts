@@ -28,7 +28,7 @@ export const runsOfBatches = (bus: Bus): RunJournal => ({
   },
 });
 
-/** A service of release 1.1.0 names no client. */
+/** Adds `client: null` to a sync run without a client, as a service of release 1.1.0 answers. */
 const withClient = <Run extends { client?: string | null }>(run: Run): Run & { client: string | null } => ({
   ...run,
   client: run.client ?? null,

@@ -53,12 +53,12 @@ export async function openAuthentication(
       ...(keySet?.isUp() === false ? [issuerAway] : []),
       ...(clients?.notes() ?? []),
     ],
-    /** Whether the issuer of tokens serves its keys; undefined where there is none, or before the first fetch has ended. */
+    /** Whether the issuer of tokens serves its keys; undefined without an issuer, or before the first fetch has ended. */
     issuerIsUp: (): boolean | undefined => keySet?.isUp(),
     hasIssuer: keySet !== undefined,
     hasTokenEndpoint,
     async [Symbol.asyncDispose]() {
-      // A stop does not wait for the issuer.
+      // The stop does not wait for a running fetch of the issuer's keys.
       void looks?.[Symbol.asyncDispose]();
       await clients?.[Symbol.asyncDispose]();
     },

@@ -23,21 +23,21 @@ import type { Upstream } from './upstream.ts';
 
 export interface ForwardOptions {
   upstream: Upstream;
-  /** The budget of bodies on the way to the service. */
+  /** The budget of the body bytes that the gateway has sent to the service and that are not answered yet. */
   road: Budget;
   /** The budget of answers that callers have not read. */
   answers: Budget;
-  /** The prefix that callers see before the paths of the interface. */
+  /** The prefix that callers see before the paths of the API. */
   publicBasePath: string;
   verify: VerifyToken;
 }
 
 export interface RouteParameters {
-  /** Fastify has checked the ids against the pattern of the path. */
+  /** The ids in the path, which Fastify has checked against the pattern of the path. */
   Params: { id?: string; eventId?: string };
 }
 
-/** The events of a longer wait are sent only if the caller's credential is still good. */
+/** After a longer wait for events, the gateway sends the events only if the caller's credential is still valid. */
 const authorizedForMs = 1_000;
 
 type RouteRequest = FastifyRequest<RouteParameters>;
@@ -52,10 +52,10 @@ export async function forward(
   exchange.upstream = route.subject;
   const begunAt = performance.now();
   const answer = await ask(route, request, reply, options);
-  // A caller of the feed may wait for longer than its credential is good.
+  // A caller of the feed may wait beyond the end of its credential.
   if (route.subject === subjects.eventsRead && performance.now() - begunAt > authorizedForMs)
     await authorizeAgain(request, reply, options.verify, route);
-  // A service of an earlier release does not know these errors.
+  // The gateway refuses unknown parameters also after an answer, because a service of an earlier release does not refuse them.
   refuseIfAny(exchange.queryErrors);
   for (const [name, value] of answer.headers) {
     if (name.startsWith(replyHeaders.httpPrefix)) {
@@ -70,7 +70,10 @@ export async function forward(
   return reply.send(Buffer.from(answer.body.buffer, answer.body.byteOffset, answer.body.length));
 }
 
-/** Holds the bytes of the body until the service has answered, and those of the answer until the caller has read it. */
+/**
+ * Sends a request to the service. Reserves the bytes of the body until the service has answered, and the bytes of the answer
+ * until the caller has read it.
+ */
 async function ask(
   route: Route,
   request: RouteRequest,
@@ -78,7 +81,8 @@ async function ask(
   { upstream, road, answers }: ForwardOptions,
 ): Promise<Reply> {
   const { exchange } = request;
-  // If the caller hung up while its token was verified, the event `close` has come already, and comes only once.
+  // If the caller hung up while its token was verified, `close` was emitted before a listener is added here, and is not emitted
+  // again.
   if (reply.raw.destroyed) throw callerHungUp;
   const body = request.body instanceof Buffer ? request.body : undefined;
   const { reservation } = exchange;
@@ -113,7 +117,8 @@ async function ask(
     );
     reservation?.release();
     const isCounted = countAnswer(reserved, answer.body.length);
-    // A caller can repeat a GET. Any other answer is sent even beyond the budget, because it says what was stored.
+    // An answer to GET that exceeds the budget is refused, because the caller can repeat a GET. Any other answer is sent: it says
+    // what was stored.
     if (!isCounted && route.method === 'GET') throw tooManyAnswers();
     return answer;
   } catch (error) {
@@ -129,7 +134,9 @@ async function ask(
 /** A page of a listing without details has some 30 KB. */
 const usualAnswerBytes = 32 * 1024;
 
-/** How many bytes the answer to the request may have. Nothing while its caller waits for events: there is no answer yet. */
+/**
+ * How many bytes to reserve for the answer to a request. None while the caller waits for events, because there is no answer yet.
+ */
 function answerBytesOf({ method, subject }: Route, request: RouteRequest): number {
   if (method !== 'GET') return usualAnswerBytes;
   const query = new URLSearchParams(rawQuery(request));
@@ -137,13 +144,18 @@ function answerBytesOf({ method, subject }: Route, request: RouteRequest): numbe
   return query.has('details') ? limits.detailsBytesMax : usualAnswerBytes;
 }
 
-/** Reserves the real size of an answer. False if it is larger than reserved, and no more bytes are free. */
+/**
+ * Changes the reservation to the real size of an answer. False if the answer is larger than reserved and no more bytes are free.
+ */
 function countAnswer(reserved: Reservation, bytes: number): boolean {
   reserved.shrink(bytes);
   return reserved.grow(bytes) === 'granted';
 }
 
-/** The reason with which a hang-up aborts the request to the service, which then no longer begins the push. */
+/**
+ * The reason with which the gateway aborts a request when its caller hangs up. A service that gets the request later does not
+ * begin the push.
+ */
 const callerHungUp = new Failure('timeout', 'The caller hung up before the answer.');
 
 function headersFor(route: Route, request: RouteRequest): Record<string, string | undefined> {
@@ -176,7 +188,7 @@ function readFact(value: string): Exchange['facts'][string] {
 /** Headers of answers that hold paths of the interface: `</api/…>; rel="next"` and `/api/…`. */
 const addressHeaders: ReadonlySet<string> = new Set(['link', 'location']);
 
-/** The value of a header with the prefix before its paths. */
+/** The value of `Link` or `Location`, with the public prefix before each path of the API. */
 function publicAddress(publicBasePath: string, name: string, value: string): string {
   if (publicBasePath === '' || !addressHeaders.has(name)) return value;
   return value.startsWith(basePath)

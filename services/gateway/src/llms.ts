@@ -31,6 +31,6 @@ export function describeForAgents(options: GatewayPagesOptions): string {
   ].join('\n');
 }
 
-/** A line with a link to the operation in the OpenAPI document. */
+/** A line of `/llms.txt` with a link to an operation in the OpenAPI document. */
 const lineOf = (method: string, path: string, what: string): string =>
   `- [${method} ${path}](${pointerInOpenapi({ method, path })}): ${what}`;

@@ -32,7 +32,7 @@ function addDocument(app: FastifyInstance, path: string, text: string, type = 'a
   app.get(path, async (_request, reply) =>
     reply
       .header('content-type', `${type}; charset=utf-8`)
-      // Tools of other origins may read the document, in which everything is public.
+      // Pages of other origins may read the document, because all its content is public.
       .header('access-control-allow-origin', '*')
       .send(bytes),
   );

@@ -30,7 +30,7 @@ export function writeFailure(request: FastifyRequest, reply: FastifyReply, failu
   if (failure.code === 'unavailable' || failure.code === 'rate_limited') {
     reply.header('retry-after', failure.retryAfterSeconds ?? retryAfterSeconds);
   }
-  // Bytes, because Fastify would add a charset to text, and this content type has none.
+  // The body is returned as bytes: to a text Fastify would add a charset, which this content type does not have.
   reply.code(status).header('content-type', problemType);
   return Buffer.from(JSON.stringify({ ...problemOf(failure, request.exchange.requestId), status }));
 }
@@ -44,7 +44,7 @@ export function failureOf(error: unknown, request: FastifyRequest, log: Log): Fa
       'The path cannot be decoded: it must be percent-encoded UTF-8, each % followed by two hex digits.',
     );
   }
-  // The id in the path is longer than any that a service issues.
+  // An id in the path that is too long for Fastify is also longer than any id that a service issues.
   if (code === 'FST_ERR_MAX_PARAM_LENGTH') return notFound();
   log.error({ err: error, requestId: request.exchange.requestId }, 'request failed unexpectedly');
   return new Failure('internal', 'Something went wrong on our side; the request id leads us to it.');

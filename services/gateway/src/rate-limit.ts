@@ -14,7 +14,7 @@ export async function limitRates(api: FastifyInstance, config: GatewayConfig): P
     cache: 100_000,
     // Adds the headers `RateLimit-Limit`, `-Remaining` and `-Reset`.
     enableDraftSpec: true,
-    // The route's own onRequest checks the token, and runs before this hook.
+    // The `onRequest` hook of the route checks the token, and runs before the hook of the rate limit.
     hook: 'onRequest',
     keyGenerator: ({ exchange }) => exchange.caller?.integration ?? '',
     errorResponseBuilder: (_request, { max, ttl }) => {

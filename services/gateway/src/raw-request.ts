@@ -2,7 +2,7 @@
 // gateway may have read a later header.
 import type { IncomingMessage } from 'node:http';
 
-/** How often a header stands in the request; `name` is in lower case. */
+/** How often a header occurs in the request; `name` is in lower case. */
 export function countHeader({ rawHeaders }: IncomingMessage, name: string): number {
   let count = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -12,7 +12,7 @@ export function countHeader({ rawHeaders }: IncomingMessage, name: string): numb
   return count;
 }
 
-/** The query behind the first question mark, still encoded, because the service decodes it. */
+/** The query string after the first question mark, still encoded, because the service decodes it. */
 export function rawQuery({ raw: { url = '' } }: { raw: Pick<IncomingMessage, 'url'> }): string {
   const mark = url.indexOf('?');
   return mark === -1 ? '' : url.slice(mark + 1);

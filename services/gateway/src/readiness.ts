@@ -15,11 +15,11 @@ const askAgainMs = 500;
 /** Replicas answer from memory with their notes for `/readyz`. A replica that takes longer is asked again at the next check. */
 const notesWithinMs = 150;
 const notesMax = 20;
-/** Anybody may call `/readyz` as often as they like: an answer serves for this long. */
+/** How long an answer of `/readyz` is repeated without a new check: anybody may call `/readyz` as often as they like. */
 const answerRememberedMs = 1_000;
 /**
- * After this share of the time the gateway checks again while the old answer still serves. Thousands of pipelined requests
- * that waited for a check would all be answered in one turn of the event loop.
+ * After this share of that time a call begins a new check, but still gets the old answer. Otherwise thousands of pipelined
+ * requests could wait for one check, and would all be answered in one turn of the event loop.
  */
 const renewedAfterShare = 0.5;
 
@@ -63,8 +63,8 @@ export function openReadiness(options: ReadinessOptions) {
 }
 
 /**
- * Calls `served` once a service has answered, ready or not, and `hasKeys`: this gateway's login reaches services, answers reach the
- * gateway, and it can check tokens. Not once all services are ready: no gateway could start while webhooks is away.
+ * Calls `served` once any service has answered, ready or not, and `hasKeys` is true: the gateway then reaches a service, gets
+ * answers, and can check tokens. It does not wait for all services, because a gateway must start while webhooks is away.
  */
 export function whenAnswered(upstream: Upstream, hasKeys: () => boolean, served: () => void): Disposable {
   const ending = new AbortController();
@@ -106,7 +106,10 @@ async function askAll(upstream: Upstream, ownNotes: () => readonly string[]) {
   };
 }
 
-/** Where no replica of a service answers, the notes of those that start say what they wait for. */
+/**
+ * Adds to the fault of a service, of which no replica answers requests, the notes of its starting replicas: they say what they
+ * wait for.
+ */
 function withNotes({ pointer, detail }: FailureEntry, heard: readonly FailureEntry[]): FailureEntry {
   const notes = heard.filter((note) => note.pointer === pointer).map((note) => note.detail);
   return { pointer, detail: [detail, ...notes].join(' ') };
@@ -125,7 +128,7 @@ async function notesOf(service: ServiceName, upstream: Upstream): Promise<Failur
   return Array.from(details, (detail) => ({ pointer: service, detail }));
 }
 
-/** A sentence, or the identity of the replica's database. Replicas of release 1.1.0 tell sentences alone. */
+/** A note of a replica: a sentence, or the identity of its database. Replicas of release 1.1.0 send only sentences. */
 type Told = string | { database?: unknown };
 
 function readNotes(answer: Uint8Array): Told[] {

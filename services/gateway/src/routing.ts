@@ -40,8 +40,8 @@ export function addRoutes(
 }
 
 /**
- * `{id}` as Fastify writes parameters. Every id of a service matches the pattern. A path with any other text is answered 404,
- * so that no such text gets into a header of a NATS message.
+ * The path of a route with `{id}` as a parameter of Fastify. Every id of a service matches the pattern. The gateway answers 404
+ * to a path with any other text, so that no such text gets into a header of a NATS message.
  */
 const pathOf = ({ path }: Pick<Route, 'path'>): string =>
   path.replaceAll(/\{(\w+)\}/g, String.raw`:$1(^[\w-]+$)`);

@@ -19,10 +19,10 @@ import { openUpstream, type Upstream } from './upstream.ts';
 export type Gateway = Awaited<ReturnType<typeof startGateway>>;
 
 export interface GatewayDeps {
-  /** Epoch milliseconds; tokens expire by it. */
+  /** The clock by which tokens expire, in epoch milliseconds. */
   now?: () => number;
   log?: Log;
-  /** Notes for `/readyz` on misspelt settings. */
+  /** Notes for `/readyz` about environment variables that look like misspelt settings. */
   misspelt?: readonly string[];
   bodyBudgets?: BodyBudgetSizes;
   /** How often the gateway looks for uploads that come too slowly. */
@@ -39,7 +39,7 @@ const hurryEveryMs = 250;
 
 const noAnswer = (): string => 'no service answers the login of NATS_URL';
 
-/** What `/readyz` notes if NATS lets no body be as large as the setting says. */
+/** The note of `/readyz` if the payload limit of NATS is too low for bodies of the size BODY_BYTES_MAX. */
 const notesOfBodies = (
   { BODY_BYTES_MAX: wantedMax }: GatewayConfig,
   { bodyBytesMax }: Pick<Upstream, 'bodyBytesMax'>,

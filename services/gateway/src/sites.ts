@@ -34,7 +34,7 @@ const types: Readonly<Record<string, string>> = {
   png: 'image/png',
 };
 
-/** Swagger UI, from this package's own node_modules. Returns the paths of its files. */
+/** Adds the page `/docs`: Swagger UI, from the node_modules of this package. Returns the paths of its files. */
 export const addExplorer = (app: FastifyInstance): string[] =>
   addSite(app, {
     path: '/docs',
@@ -44,8 +44,8 @@ export const addExplorer = (app: FastifyInstance): string[] =>
   });
 
 /**
- * The files that `npm run console:build` writes. The console uses the public interface alone, and its page turns no text into
- * markup or code. Throws `ConfigError` if the files have not been made. Returns the paths of the files.
+ * Adds the console: the files that `npm run console:build` writes. The console uses the public interface alone, and its page
+ * turns no text into markup or code. Throws `ConfigError` if the files have not been made. Returns the paths of the files.
  */
 export const addConsole = (app: FastifyInstance, from = '@integration-sync/console/dist'): string[] =>
   addSite(app, {

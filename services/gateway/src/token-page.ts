@@ -1,5 +1,5 @@
-// `GET /token` answers the integration, the scopes and the end of the caller's token or key. A key shows none of them, and an
-// access token may have them in claims of any name. A caller that is answered 403 learns its scopes by `GET /token`.
+// `GET /token` answers the integration, the scopes and the end of the caller's token or key. A key does not show these facts, and
+// an access token may have them in claims of any name. After a 403, a caller can read its scopes by `GET /token`.
 import type { FastifyInstance } from 'fastify';
 import { authenticate } from './tokens/authorization.ts';
 import type { Caller } from './tokens/token-claims.ts';
@@ -16,13 +16,13 @@ export function addTokenPage(app: FastifyInstance, verify: VerifyToken): void {
 }
 
 function describe({ integration, scopes, keyEndsAtMs }: Caller, authorization: string) {
-  // `authenticate` accepted the text: an access token with three parts and a number as `exp`, or a key with one part.
+  // `authenticate` has accepted the text: it is an access token with three parts and a number as `exp`, or a key with one part.
   const [, payload] = authorization.split('.');
   const endsAtMs = payload === undefined ? keyEndsAtMs : expiryOf(payload);
   return {
     integrationId: integration,
     scopes: [...scopes],
-    // Null of a key without an end.
+    // Null for a key without an end.
     expiresAt: Number.isFinite(endsAtMs) ? new Date(Number(endsAtMs)).toISOString() : null,
   };
 }

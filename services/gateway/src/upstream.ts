@@ -14,7 +14,7 @@ import type { Build } from '@integration-sync/runtime/build';
 
 export type Upstream = Awaited<ReturnType<typeof openUpstream>>;
 
-/** More than the headers of an HTTP request can be. */
+/** The bytes of a message that are kept for its headers: more than the headers of an HTTP request can have. */
 const messageHeaderBytesMax = 64 * 1024;
 
 const firstConnectMs = 2_000;
@@ -45,7 +45,7 @@ export async function openUpstream({ build, ...options }: UpstreamOptions) {
     get connected(): boolean {
       return bus?.connected ?? false;
     },
-    /** How many bytes fit into one message beside its headers. */
+    /** How many bytes of a body fit into one NATS message besides the headers. */
     get bodyBytesMax(): number {
       return bus === undefined ? Infinity : bus.maxPayloadBytes - messageHeaderBytesMax;
     },

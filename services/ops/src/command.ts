@@ -5,11 +5,11 @@ import type { Output } from './output.ts';
 
 /** All commands have the same exit codes, which docs/operating.md lists. */
 export const exitCodes = {
-  /** All is well, or the command has done its work. */
+  /** The command has found no fault, or has done its work. */
   well: 0,
-  /** The command failed: an engine is away, or refuses. */
+  /** The command failed: MongoDB or NATS is away, or refuses. */
   failed: 1,
-  /** Wrong arguments or settings. */
+  /** The arguments or the settings of the command are wrong. */
   misuse: 2,
   /** The command has found a fault, or has left work to do. */
   wrong: 3,
@@ -24,7 +24,7 @@ export interface Command {
   run(args: readonly string[], caller: Caller): Promise<ExitCode>;
 }
 
-/** The environment of a caller, and the ways to answer the caller. */
+/** The environment variables of a command's caller, and the ways to answer that caller. */
 export interface Caller {
   environment: Environment;
   output: Output;

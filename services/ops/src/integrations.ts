@@ -48,9 +48,9 @@ export const integrationsCommand = defineCommand({
 
 interface Integration {
   integration: string;
-  /** By kind: when a push last wrote records; null if none ever did. */
+  /** When a push last wrote records, by kind of record; null if no push has. */
   lastPushAt: Record<string, Date | null>;
-  /** The newest push of the last 7 days; null if there is none. */
+  /** The newest push of the integration in the last 7 days; null without such a push. */
   lastRun: { entityType: string; startedAt: Date; client: string | null; failedShare: number } | null;
   overdue: { entityType: string; dueAt: Date }[];
   webhooks: { all: number; disabled: number; behind: number };

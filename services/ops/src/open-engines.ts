@@ -32,11 +32,13 @@ export function readSettings<Settings extends typeof StreamsConfig>(
 
 type BusConfig = StreamsConfig | PurgeConfig;
 
-/** A bus for a question that a login need not be allowed: a missing permission fails the question and does not end the command. */
+/** A bus for a request for which the NATS login may lack the permission. Then only the request fails, and the command goes on. */
 export const openQuietBus = ({ config }: Pick<CommandSettings<BusConfig>, 'config'>): Promise<Bus> =>
   openBus({ ...natsOptionsOf(config), name, log: openLog({ service: name, level: 'silent' }) });
 
-/** A missing permission ends the command: nats-server drops the message, and the command would wait in vain. */
+/**
+ * Opens the bus of a command. A missing permission ends the command: nats-server drops the message, so that no answer would come.
+ */
 export async function openOpsBus({ config, log, stop }: CommandSettings<BusConfig>): Promise<Bus> {
   const onForbidden = (forbidden: Forbidden): void => stop(new Refusal(lackOf(forbidden, config)));
   return withinPatience(
@@ -48,7 +50,7 @@ export async function openOpsBus({ config, log, stop }: CommandSettings<BusConfi
 function lackOf({ operation, subject }: Forbidden, { NATS_URL, NATS_USER }: BusConfig): string {
   const user = parseNatsServers(NATS_URL)?.user ?? NATS_USER;
   const whom = user === undefined ? 'this login' : `the login "${user}"`;
-  // Each run of a command has an inbox of its own; permissions name the prefix of all.
+  // Each run of a command has an inbox of its own. The message names the prefix of all these inboxes, as permissions do.
   const words = subject.replace(/^_INBOX_ops\..*/, '_INBOX_ops.>');
   const toDo =
     user === name

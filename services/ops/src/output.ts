@@ -18,7 +18,7 @@ export function openOutput(isJson: boolean, { stdout, stderr }: Writers) {
     if (!isJson) stdout.write(`${line}\n`);
   };
   return {
-    /** For the log, whose lines come between those of `progress`. */
+    /** The stream for the log, whose lines come between the lines of `progress`. */
     stderr,
     say,
     /** Writes rows under their headings; writes nothing with --json. */
@@ -35,7 +35,7 @@ export function openOutput(isJson: boolean, { stdout, stderr }: Writers) {
 /** The cells of a table row. Numbers are aligned right. */
 export type Row = readonly (string | number)[];
 
-/** JSON has no Infinity, which stands for "no limit" here: null is written instead. */
+/** Writes Infinity, which means "no limit", as null, because JSON has no Infinity. */
 const inJson = (_key: string, value: unknown): unknown => (value === Infinity ? null : value);
 
 /** The lines of a table, with columns as wide as their cells. */

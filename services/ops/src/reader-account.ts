@@ -2,17 +2,20 @@
 import { eventsStream, pinnableSubjects, pinnedSubject, services } from '@integration-sync/contracts';
 import { Misuse } from './command.ts';
 
-/** Accounts of nats.conf that are no reader's. */
+/** The accounts of nats.conf that do not belong to a reader. */
 const taken = new Set([...services, 'sync', 'ops', 'operator'].map((name) => name.toUpperCase()));
 
 const ofEvents = (subject: string, response = '') => ({ exporter: 'SYNC', subject, response });
 
-/** The lines for each account, and the account itself. What a login hears is what its account imports. */
+/**
+ * The lines for the existing accounts in nats.conf, and the account of the reader. A login receives only messages that its
+ * account imports.
+ */
 export function accountOf(name: string, integration: string): string {
   const account = name.toUpperCase().replaceAll('-', '_');
   if (taken.has(account)) throw new Misuse(`NAME: ${account} is another account of deploy/nats/nats.conf.`);
   const consumer = [
-    // Without it nats-server answers for this account, which has no streams.
+    // Without this import, nats-server would answer for the reader's account, which has no streams.
     ofEvents('$JS.API.INFO'),
     ofEvents(`$JS.API.CONSUMER.INFO.${eventsStream}.${name}`),
     ofEvents(`$JS.API.CONSUMER.MSG.NEXT.${eventsStream}.${name}`, ', response_type: stream'),

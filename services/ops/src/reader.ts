@@ -36,7 +36,10 @@ Examples:
   ops reader billing --remove --apply
 `;
 
-/** A service that takes longer with an event sends in-progress acks, or JetStream redelivers the event. */
+/**
+ * The ack wait of the consumer. A service that works longer on an event must send in-progress acks; otherwise JetStream
+ * redelivers the event.
+ */
 const ackWaitMs = 30_000;
 const ackPendingMax = 1_000;
 const dayMs = 24 * 60 * 60_000;

@@ -82,7 +82,7 @@ async function look(reseal: Reseal, vault: Vault) {
     secrets: count,
     isConfigured: vault.keyIds.includes(keyId),
   }));
-  /** The number of secrets that are not under the newest key. */
+  /** The number of secrets that are not sealed with the newest key. */
   const left = secrets.reduce((all, { keyId, secrets: count }) => all + (keyId === newestKey ? 0 : count), 0);
   return { newestKey, secrets, left };
 }
@@ -102,7 +102,10 @@ function show({ newestKey, secrets, left }: Found, output: Output): void {
   );
 }
 
-/** A replica without the newest key, or with another key of its id, could not open resealed secrets to sign with. */
+/**
+ * Refuses to reseal if a replica lacks the newest key, or has another key with the same id: that replica could not open resealed
+ * secrets.
+ */
 function refuseIfMissing(vault: Vault, replicas: readonly ReplicaKeys[]): void {
   const [newest] = vault.fingerprints;
   const lacking = replicas.filter((keys) =>
@@ -118,7 +121,10 @@ function refuseIfMissing(vault: Vault, replicas: readonly ReplicaKeys[]): void {
   );
 }
 
-/** A second run seals secrets that replicas with another first key have sealed during the first run. */
+/**
+ * Seals all secrets in two runs. The second run finds secrets that replicas with another first key have sealed during the first
+ * run.
+ */
 async function sealAll(reseal: Reseal, output: Output): Promise<ResealProgress> {
   const toDo = await reseal.countLeft();
   output.progress(`${numberInWords(toDo)} webhooks have secrets to seal again.`);

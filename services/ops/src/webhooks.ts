@@ -72,7 +72,10 @@ export const webhooksCommand = defineCommand({
   },
 });
 
-/** Resolves with 0, or with the number of webhooks that are left after `stillMs` without progress. */
+/**
+ * Waits until replicas have enabled the webhooks. Resolves with 0, or with the number of webhooks that are left after `stillMs`
+ * without progress.
+ */
 async function waitFor(
   webhooks: DisabledWebhooks,
   found: readonly DisabledWebhook[],

@@ -1,18 +1,18 @@
 // Checks expectations when they are due, in every replica (expectation-store.ts says which replica does a check), and announces
 // `sync.overdue`.
 //
-//   an expectation, and what a check finds              then
+//   an expectation, and what a check finds              what the check does
 //   ──────────────────────────────────────────────────  ─────────────────────────────────────────────────────────────
 //   overdue, not announced: its replica died            publishes the event, and stores that it is announced
 //   overdue, announced; a later push                    stores the push: the expectation is not overdue any more
-//   overdue, announced; no push                         comes again after 30 s
-//   the due time is to come                             stores the last push; comes again then, or in six hours
-//   the due time has passed; a push began by then       stores the push: the due time moves on
-//   the same, and the push is still running             comes again after 3 s, until 40 s after the due time
+//   overdue, announced; no push                         nothing; the next check is due after 30 s
+//   the due time is in the future                       stores the last push; the next check is due then, or in six hours
+//   the due time has passed; a push began by then       stores the push, which makes the due time later
+//   the same, and the push is still running             nothing; checks again after 3 s, until 40 s after the due time
 //   the due time was 10 s ago; no push began by then    stores that the expectation is overdue, publishes the event
 //
-// The id of the event has the due time, and its time is stored before it is published, so each repetition is the same event.
-// Pushes are read newest first: of several due times that passed while no replica of catalog ran, the first is announced.
+// The event's id contains the due time, and the event's time is stored before the event is published, so a repeated event is the
+// same. If several due times pass while no replica of catalog runs, only the first is announced.
 import { eventSubject, publishWithBatch, type EventBody } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
@@ -94,14 +94,14 @@ async function look({ read, now }: ChecksOptions, held: Expectation): Promise<Fo
   if (overdue !== undefined && dueAtOf({ ...held, pushedAt }) <= overdue.dueAt) {
     return { overdue, readTo: at, checkAt: new Date(at.getTime() + overdueEveryMs) };
   }
-  // A push with a time in the future counts as in time: no replica knows when the push came.
+  // A push whose stored time is in the future counts as in time, because no replica knows when the push was answered.
   const missing = overdue === undefined && !newest.isAhead ? await findMissing(read, held, at) : undefined;
   if (missing !== undefined) return missing;
   const checkAt = nextCheckAt({ ...held, pushedAt }, at);
   return { pushedAt, readTo: at, checkAt, ...(ahead === undefined ? {} : { ahead }) };
 }
 
-/** Undefined if there was a push in time for each due time that has passed. */
+/** Finds the first due time without a push in time. Undefined if each due time that has passed had a push in time. */
 async function findMissing(read: ReadPushes, held: Expectation, at: Date): Promise<Found | undefined> {
   let { pushedAt } = held;
   for (;;) {
@@ -114,7 +114,7 @@ async function findMissing(read: ReadPushes, held: Expectation, at: Date): Promi
   }
 }
 
-/** No push has ended that began by the due time. One may be under way. */
+/** What a check stores if no push that began by the due time has ended. Such a push may still be under way. */
 function missed(last: Expectation, { isRunning }: Seen, at: Date): Found {
   const dueAt = dueAtOf(last);
   const { pushedAt } = last;

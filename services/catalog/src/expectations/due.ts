@@ -1,8 +1,8 @@
 // When a push is due, and which pushes of a journal count. Pure.
 //
-//   due time   `everyHours` after the last push was answered, or after the expectation was set, if that was later
-//   in time    a push that began by the due time, however long it took
-//   overdue    from the due time on, until the next push is answered
+//   due time   `everyHours` after the last answer to a push, or after the expectation was set, whichever is later
+//   in time    said of a push that began by the due time, however long the push took
+//   overdue    said of an expectation from a due time without a push on, until the next push is answered
 import type { SyncRun } from '@integration-sync/contracts';
 import type { Expectation } from './expectation-store.ts';
 
@@ -28,16 +28,16 @@ type Run = Pick<SyncRun, 'syncId' | 'completedAt'>;
 
 /** The facts that some pushes of a kind prove. */
 export interface Seen extends Pick<Expectation, 'pushedAt' | 'ahead'> {
-  /** Whether a push is among these pushes that was not known before. */
+  /** Whether these pushes include a push that no earlier check has seen. */
   isNewer: boolean;
-  /** Whether a new push has a time in the future. */
+  /** Whether a push that no earlier check has seen has a time in the future. */
   isAhead: boolean;
   isRunning: boolean;
 }
 
 /**
- * Adds `runs` to what is known. A replica whose clock is ahead stores times to come. A push with such a time counts as answered
- * when a check sees the push for the first time.
+ * Adds the pushes `runs` to the facts from earlier checks. A replica whose clock is ahead stores times in the future. A push with
+ * such a time counts as answered when a check sees the push for the first time.
  */
 export function see(known: Pick<Expectation, 'pushedAt' | 'ahead'>, runs: readonly Run[], at: Date): Seen {
   const completed = runs.flatMap(({ syncId, completedAt }) => {

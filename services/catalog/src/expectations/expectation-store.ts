@@ -11,11 +11,11 @@ export interface Expectation {
   entityType: EntityType;
   everyHours: number;
   setAt: Date;
-  /** When the last push that a check has found was answered. */
+  /** When the last push that checks have found was answered; null if they have found none. */
   pushedAt: Date | null;
-  /** Checks have read all pushes that began before this time. */
+  /** The time before which checks have read all pushes. */
   readTo: Date;
-  /** The greatest sync id among pushes whose replicas had clocks ahead of that of the check. */
+  /** The greatest sync id of the pushes whose times were in the future by the clock of the check. */
   ahead?: string;
   /** The due time that passed without a push, until a check finds the next push. */
   overdue?: Overdue;
@@ -24,7 +24,9 @@ export interface Expectation {
 
 export interface Overdue {
   dueAt: Date;
-  /** When a check found it: the time of the event, which is the same however often the event is published. */
+  /**
+   * When a check found that the expectation is overdue. This is the time of the event, also if the event is published repeatedly.
+   */
   foundAt: Date;
   isAnnounced: boolean;
 }
@@ -41,7 +43,10 @@ const heldMs = 20_000;
 
 const idOf = ({ integration, entityType }: Expected): string => `${integration}/${entityType}`;
 
-/** Matches the document only if it is as this replica has read it: neither set again nor held since. */
+/**
+ * Matches the document of an expectation only if, since this replica read it, no caller has set it and no replica has reserved
+ * its check.
+ */
 const asRead = ({ _id, everyHours, setAt, checkAt }: Expectation): Filter<Expectation> => ({
   _id,
   everyHours,
@@ -57,7 +62,7 @@ export async function openExpectationStore(store: Pick<Store, 'collection' | 'en
       const ids = entityTypes.map((entityType) => idOf({ integration, entityType }));
       return expectations.find({ _id: { $in: ids } }).toArray();
     },
-    /** Sets the hours, from now on. What checks have found of pushes stays. */
+    /** Sets the hours of an expectation, which count from now. Keeps the facts about pushes that checks have found. */
     async set(
       expected: Expected,
       { everyHours, at, checkAt, readTo }: { everyHours: number; at: Date; checkAt: Date; readTo: Date },
@@ -112,7 +117,7 @@ export async function openExpectationStore(store: Pick<Store, 'collection' | 'en
   };
 }
 
-/** For operators: the expectations that are overdue, of all integrations. */
+/** Reads the overdue expectations of all integrations, for commands of operators. */
 export async function readOverdue(
   store: Pick<Store, 'collection'>,
 ): Promise<(Expected & Pick<Overdue, 'dueAt'>)[]> {
@@ -125,6 +130,6 @@ export async function readOverdue(
   );
 }
 
-/** What a check stores. Without `overdue` the expectation is not overdue. */
+/** The fields that a check stores. If `overdue` is absent, the expectation is not overdue. */
 export type Found = Partial<Pick<Expectation, 'pushedAt' | 'readTo' | 'ahead' | 'overdue'>> &
   Pick<Expectation, 'checkAt'>;

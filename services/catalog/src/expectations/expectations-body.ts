@@ -14,17 +14,17 @@ import { parseJson } from '@integration-sync/runtime/json';
 import { repeatedKeys } from '@integration-sync/runtime/json-keys';
 import { describe, isObject } from '@integration-sync/sync';
 
-/** The hours by kind; null ends an expectation, and an absent kind stays as it is. */
+/** The hours of expectations by kind of record. Null ends an expectation; the expectation of an absent kind is not changed. */
 export type HoursByKind = ReadonlyMap<ExpectedKind, number | null>;
 
 interface BodyOptions {
   /** The errors of the query. */
   ofQuery: readonly FailureEntry[];
-  /** Whether an unknown key of an expectation is refused. An unknown kind always is. */
+  /** Whether an unknown key of an expectation is refused. An unknown kind of record is always refused. */
   strict: boolean;
 }
 
-/** What an answer of GET has, so that it may be sent back as it came. */
+/** The keys of an expectation in an answer to GET. A caller may send such an answer back unchanged. */
 const known: ReadonlySet<string> = new Set(['everyHours', 'lastPushAt', 'dueAt', 'isOverdue']);
 
 /** Throws invalid_request with all errors of the query and of the body. */

@@ -38,7 +38,7 @@ export const setExpectations =
       const expected = { integration, entityType: expectedKinds[kind] };
       const found = before.find(({ entityType }) => entityType === expected.entityType);
       if (everyHours === null) await expectations.end(expected);
-      // The same hours again do not move the due time: a job may set them before each load.
+      // Hours that equal the stored hours do not change the due time, because a job may set the hours before each load.
       else if (found?.everyHours !== everyHours) {
         const at = new Date(now());
         const checkAt = nextCheckAt({ everyHours, setAt: at, pushedAt: null }, at);

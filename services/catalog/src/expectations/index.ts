@@ -7,7 +7,7 @@ import { getExpectations, setExpectations } from './handlers.ts';
 import { readPushesOf } from './read-pushes.ts';
 import { openExpectationStore } from './expectation-store.ts';
 
-/** `journals` are those of catalog and of batches. */
+/** `journals` are the journals of pushes of catalog and of batches. */
 export async function openExpectations(parts: RecordServiceParts, journals: readonly RunJournal[]) {
   const { store, registry, use } = parts;
   const expectations = await openExpectationStore(store);

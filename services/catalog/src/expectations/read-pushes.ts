@@ -4,19 +4,25 @@ import { limits, type SyncRun } from '@integration-sync/contracts';
 import type { RunJournal } from '@integration-sync/sync';
 import type { Expectation } from './expectation-store.ts';
 
-/** Of the newest pushes, those whose sync ids sort before `before`, or all; newest first. */
+/** Reads the newest pushes of a kind, newest first; with `before`, only pushes whose sync ids sort before it. */
 export type ReadPushes = (of: Sought, before: string | null) => Promise<Pushes>;
 
 export type Pushes = readonly Pick<SyncRun, 'syncId' | 'completedAt'>[];
 
 type Sought = Pick<Expectation, 'integration' | 'entityType' | 'readTo'>;
 
-/** Pushes that began so long before the last check are read again: they were under way, or their replica's clock was behind. */
+/**
+ * How long before the last check pushes are read again: they may have been under way, or the clock of their replica may be
+ * behind.
+ */
 const readAgainMs = 5 * 60 * 1_000;
-/** More than the replicas of a service carry out concurrently, of which any may be the last to end. */
+/**
+ * How many pushes one read returns: more than the replicas of a service carry out concurrently, because any of these may end
+ * last.
+ */
 const readMax = 50;
 
-/** Where the reading of a new expectation begins: the journal has nothing earlier. */
+/** The time from which pushes are read for a new expectation. The journal has no earlier pushes. */
 export const readFrom = (at: Date): Date =>
   new Date(at.getTime() - limits.runsKeptDays * 24 * 60 * 60 * 1_000);
 

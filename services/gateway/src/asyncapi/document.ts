@@ -146,7 +146,7 @@ const traceparent = optionalHeader(
   '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
 );
 
-/** A stream in words, without its settings, which only operators need. */
+/** Describes a stream in a sentence, without its settings, which only operators need. */
 const inWords = ({ name, description }: { name: string; description: string }): string =>
   `Stored in the JetStream stream \`${name}\`: ${description}.`;
 
@@ -177,7 +177,7 @@ function addEvents(sections: Sections): void {
   }
 }
 
-/** The events of one push as one message for webhooks, in the format of event-batches.ts of the contracts. */
+/** Adds the event batch: the events of one push as one message for webhooks, in the format of contracts/event-batches.ts. */
 function addEventBatches(sections: Sections): void {
   const [packed] = packEventBatches({
     announcer: 'catalog',

@@ -1,13 +1,13 @@
-// The budgets of body bytes: one for the memory of this process, and for each service one for its road, the bytes that
-// the gateway has sent without an answer. A body reserves bytes from its first byte until the service has answered.
-// While no bytes are free, the gateway reads nothing more of the body, and sends nothing of the body to the service.
-// A request that waits too long is answered 503, which frees its bytes.
+// The budgets of body bytes: one for the memory of this process, and one for each service. The budget of a service, its road,
+// counts the bytes that the gateway has sent and that the service has not answered yet. A body reserves bytes from its first byte
+// until the service has answered. While no bytes are free, the gateway reads no more of the body, and sends nothing of the body
+// to the service. The gateway refuses a request that waits too long with 503, which frees its bytes.
 //
 // One more budget counts the bytes of answers that callers have not read yet. Before the gateway asks a service, it reserves
 // the bytes that the answer may have. A caller that asks for much and reads nothing delays only requests of its integration.
 //
-// nats-server cuts off a service for which 64 MB wait. A gateway knows only its own bytes on a road, and bounds these
-// bytes at a third of the 64 MB: two gateways stay well below.
+// nats-server closes the connection of a service for which 64 MB wait. A gateway knows only the bytes that it has sent itself,
+// and bounds these bytes at a third of the 64 MB, so that two gateways stay well below.
 import { Failure, type RequestSubject } from '@integration-sync/contracts';
 import { gaugesOf, type Metrics } from '@integration-sync/runtime/metrics';
 import { Budget, type Reservation } from './budget.ts';
@@ -16,12 +16,15 @@ const mebibyte = 1024 * 1024;
 const memoryBytesMax = 64 * mebibyte;
 const roadBytesMax = 20 * mebibyte;
 const answerBytesMax = 64 * mebibyte;
-/** Bounds bytes that no budget counts: a body that waits for memory has some in a buffer of its connection. */
+/**
+ * How many bodies of an integration may wait for memory. Each has some bytes, which no budget counts, in a buffer of its
+ * connection.
+ */
 const waitingForMemoryMax = 128;
 const waitingForRoadMax = 1_024;
 const waitingForAnswersMax = 1_024;
 const patienceMs = 2_000;
-/** After a time-out, the bytes of a request count for so much longer: the service may still have to read them. */
+/** How long after a time-out the bytes of a request still count: the service may not have read them yet. */
 const unheardMs = 2_000;
 
 export type BodyBudgets = ReturnType<typeof openBodyBudgets>;
@@ -36,10 +39,10 @@ export function openBodyBudgets(bodyBytesMax: number, sizes: BodyBudgetSizes = {
   const roads = new Map<string, Budget>();
   return {
     roads,
-    /** How long one request may wait, for memory and for the road together. */
+    /** How long one request may wait in all: for memory, and for bytes of the service's budget. */
     patienceMs: sizes.patienceMs ?? patienceMs,
     memory: new Budget({
-      // Four of the largest bodies fit in any case.
+      // The budget of memory has room for four bodies of the largest allowed size.
       bytesMax: sizes.memoryBytesMax ?? Math.max(memoryBytesMax, 4 * bodyBytesMax),
       waitingMax: waitingForMemoryMax,
     }),
@@ -79,7 +82,7 @@ export function observeBodyBudgets(
   );
 }
 
-/** The bytes that one request's body holds, in memory and on the road. */
+/** The bytes that the body of one request reserves, in the budget of memory and in the budget of a service. */
 export class BodyReservation {
   readonly #memory: Reservation;
   #road: Reservation | undefined;
@@ -99,7 +102,9 @@ export class BodyReservation {
     return this.#memory.wantedBytes > 0;
   }
 
-  /** Reserves bytes. Undefined if they are free; else a promise that resolves once they are, or rejects after a wait. */
+  /**
+   * Reserves bytes of memory. Undefined if they were free; else a promise that resolves once they are, or rejects after a wait.
+   */
   hold(bytes: number): Promise<void> | undefined {
     return this.#grow(this.#memory, bytes);
   }
@@ -108,7 +113,7 @@ export class BodyReservation {
     this.#memory.shrink(bytes);
   }
 
-  /** As `hold`, for bytes that the gateway is about to send to a service. */
+  /** Reserves bytes in the budget of the service to which the gateway is about to send them. Returns what `hold` returns. */
   takeRoad(road: Budget, bytes: number): Promise<void> | undefined {
     this.#road = road.open(this.#memory.share.integration);
     return this.#grow(this.#road, bytes);
@@ -119,7 +124,7 @@ export class BodyReservation {
     this.#road?.release();
   }
 
-  /** For a request that the gateway has sent and that got no answer in time. */
+  /** Releases the bytes after a delay: for a request that the gateway has sent and that got no answer in time. */
   releaseLater(): void {
     setTimeout(() => this.release(), unheardMs).unref();
   }

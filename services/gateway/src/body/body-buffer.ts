@@ -3,7 +3,7 @@
 // pages. A large body of known length is copied into one buffer while its chunks come, because joining them at the end
 // would need the memory twice.
 
-/** So many chunks of a body are kept as they come, however small; further small ones are copied. */
+/** How many chunks of a body are kept uncopied, however small they are. Further small chunks are copied into pages. */
 const uncopiedChunksMax = 64;
 /** A chunk of this size or more is never copied into a page. */
 const largeBytes = 1_024;
@@ -15,7 +15,7 @@ export class BodyBuffer {
   readonly #kept: Buffer[] = [];
   #whole: Buffer | undefined;
   #page: Buffer | undefined;
-  /** The part of the page that is written and not yet among the kept chunks. */
+  /** The begin and end of the part of the page that is written, but not yet among the kept chunks. */
   #from = 0;
   #to = 0;
   #bytes = 0;
@@ -47,7 +47,10 @@ export class BodyBuffer {
     }
   }
 
-  /** From now on chunks are copied into one buffer of `bytes`, the length of the whole body. */
+  /**
+   * Allocates one buffer of `bytes`, the length of the whole body. Copies the kept chunks, and all further chunks, into this
+   * buffer.
+   */
   expect(bytes: number): void {
     this.#closePage();
     const whole = Buffer.allocUnsafeSlow(bytes);

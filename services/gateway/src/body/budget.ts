@@ -1,15 +1,15 @@
 // A bounded number of bytes, shared fairly by integrations. Pure: no IO, no clock.
 //
-//   a reservation that is                          gets more bytes
+//   a reservation that is                          when it gets more bytes
 //   the only reservation                           always
 //   the only reservation of its integration        when the bytes are free
 //   one of several reservations                    when the integration then holds at most twice the bytes that stay free
 //
-// So a single greedy integration gets two thirds of the bytes, two greedy integrations get two fifths each, and some bytes
-// are always free for an integration that holds nothing. A reservation that gets no more bytes waits. Free bytes go first
-// to reservations that are alone in their integration, and then integrations take turns.
+// So one integration that wants all bytes gets two thirds of the bytes, two such integrations get two fifths each, and some bytes
+// are always free for an integration that holds none. A reservation that gets no bytes waits. Free bytes go first to reservations
+// that are alone in their integration, and then integrations take turns.
 
-/** An integration may hold so many times the bytes that stay free. */
+/** With several reservations, an integration may hold at most this multiple of the bytes that stay free. */
 const timesFree = 2;
 
 export interface BudgetOptions {
@@ -18,7 +18,7 @@ export interface BudgetOptions {
   waitingMax: number;
 }
 
-/** `refused`: `waitingMax` reservations of the integration wait already. */
+/** The result of asking for more bytes. `refused` means that `waitingMax` reservations of the integration wait already. */
 export type Grant = 'granted' | 'waits' | 'refused';
 
 interface Share {
@@ -66,14 +66,14 @@ export class Budget {
     return this.#turns.values().reduce((least, { heldBytes }) => Math.min(least, heldBytes), Infinity);
   }
 
-  /** A reservation that holds nothing yet. The caller releases the reservation. */
+  /** Opens a reservation without bytes. The caller must release the reservation. */
   open(integration: string): Reservation {
     const share = this.#shares.getOrInsertComputed(integration, openShare);
     share.reservationCount += 1;
     return new Reservation(this, share);
   }
 
-  /** Only Reservation calls grow, shrink and leave. */
+  /** Reserves more bytes for a reservation. Only the class Reservation calls `grow`, `shrink` and `leave`. */
   grow(reservation: Reservation, bytes: number): Grant {
     const { share } = reservation;
     if (this.#turns.size === 0 && this.#fits(reservation, bytes, 0)) {
@@ -118,7 +118,7 @@ export class Budget {
     return reservation.share.heldBytes + bytes <= timesFree * (freeBytes - keptBytes);
   }
 
-  /** Gives free bytes to waiting reservations, and calls `onGranted` of each reservation but `asking`. */
+  /** Gives free bytes to waiting reservations, and calls `onGranted` of each that gets bytes, except `asking`. */
   #serve(asking?: Reservation): void {
     const granted: Reservation[] = [];
     const grant = (reservation: Reservation): void => {
@@ -127,11 +127,12 @@ export class Budget {
       reservation.wantedBytes = 0;
       share.waiting.delete(reservation);
       this.#turns.delete(share);
-      // The next turn of the share comes after the turns of the others.
+      // A share that has just got bytes moves behind all other waiting shares.
       if (share.waiting.size > 0) this.#turns.add(share);
       granted.push(reservation);
     };
-    // First come reservations that are alone in their integration. `keptBytes` are for such reservations that must still wait.
+    // Reservations that are alone in their integration get bytes first. `keptBytes` are kept free for those of them that must
+    // still wait.
     let keptBytes = 0;
     for (const share of this.#turns) {
       const reservation = firstOf(share);
@@ -179,7 +180,7 @@ export class Reservation {
     if (toBytes < this.heldBytes) this.#budget.shrink(this, this.heldBytes - toBytes);
   }
 
-  /** Gives all bytes back, and waits for no more. */
+  /** Gives all bytes of the reservation back, and ends its wait for more. */
   release(): void {
     if (this.#isReleased) return;
     this.#isReleased = true;

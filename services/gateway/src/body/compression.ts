@@ -1,6 +1,6 @@
 // Compressed answers, for callers that ask for them by `Accept-Encoding` (RFC 9110, 12.5.3). The levels are the cheapest ones: a
 // page of 100 records with details becomes a seventh (gzip) to a tenth (zstd) of its bytes, on a thread beside the event loop.
-// What the gateway has of its own, as the console, is compressed once, and at higher levels.
+// Pages of the gateway itself, such as the console, are compressed once, and at higher levels.
 //
 //   the caller asks for              the answer is
 //   ───────────────────────────────  ─────────────────────────────────────────────────────────────
@@ -11,7 +11,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** Compression of fewer bytes saves less than a packet. */
+/** Shorter answers are not compressed: that would save less than one network packet. */
 const leastBytes = 1024;
 
 type Compress = (bytes: Buffer, isOnce: boolean) => Promise<Buffer>;
@@ -68,10 +68,10 @@ function weightsIn(accept: string): Map<string, number> {
 }
 
 export function openCompression() {
-  /** The compressed pages of the gateway, by page and coding: a page is the same buffer each time. */
+  /** The compressed pages of the gateway, by page and coding. The key works because a page is the same buffer in each answer. */
   const pages = new WeakMap<Buffer, Map<string, Promise<Buffer>>>();
 
-  /** Returns the compressed payload, or the payload itself. */
+  /** Compresses the payload of an answer if the caller asks for it; otherwise returns the payload unchanged. */
   return <T>(request: FastifyRequest, reply: FastifyReply, payload: T): T | Promise<Buffer> => {
     const isText = typeof payload === 'string';
     if (!isText && !(payload instanceof Buffer)) return payload;
@@ -79,7 +79,7 @@ export function openCompression() {
     if (bytes === 0 || String(reply.getHeader('content-type')).startsWith('image/')) return payload;
     const accept = request.headers['accept-encoding'];
     const isLarge = bytes >= leastBytes;
-    // A small answer differs only for callers that refuse its plain bytes.
+    // A small answer has no `Vary`: it depends on `Accept-Encoding` only for callers that refuse plain bytes.
     if (isLarge) reply.header('vary', 'Accept-Encoding');
     if (accept === undefined) return payload;
     const { coding = '', isIdentityRefused } = chooseCoding(accept);

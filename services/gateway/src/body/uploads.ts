@@ -2,8 +2,8 @@
 // length reserves memory for its whole length, so that two half bodies do not wait for each other. A body of unknown
 // length reserves memory in few large steps. While no memory is free, the gateway stops reading the connection.
 //
-// A slow upload may hold its memory until the request times out. The gateway cuts it off earlier if an integration (its
-// own or another) waits for memory and holds no more of it than the integration of the upload.
+// A slow upload may hold its memory until the request times out. The gateway aborts the upload earlier if some integration waits
+// for memory, and the integration of the upload holds at least as much memory.
 import type { IncomingMessage } from 'node:http';
 import { Failure } from '@integration-sync/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -12,12 +12,12 @@ import { BodyBuffer } from './body-buffer.ts';
 import { tooLarge } from './body-headers.ts';
 import { TooSlow } from '../problems.ts';
 
-/** A body of known length reserves its whole length once more bytes than these have come, and before that only what has come. */
+/** Up to this size a body of known length reserves only the bytes that have come; after that its whole length. */
 const countedBytesMax = 64 * 1024;
-/** Up to here a body of unknown length reserves only the bytes that have come; most bodies are no larger. */
+/** Up to this size a body of unknown length reserves only the bytes that have come. Most bodies are no larger. */
 const firstStepBytes = 256 * 1024;
 const stepFactor = 4;
-/** While other bodies wait for memory, a body that brings fewer bytes in `leastRounds` calls of `look` is cut off. */
+/** While other bodies wait for memory, an upload that receives fewer bytes during `leastRounds` calls of `look` is aborted. */
 const leastBytes = 80 * 1024;
 const leastRounds = 5;
 
@@ -28,7 +28,7 @@ export function openUploads(
   lookEveryMs = 1_000,
 ): Disposable & { collect: CollectBody } {
   const receiving = new Set<Upload>();
-  // `look` counts its calls instead of time: while this process stands still, no client is to blame.
+  // `look` counts its calls instead of time, so that no upload counts as slow because this process was frozen.
   const watch = setInterval(() => {
     const { leastWaitingBytes } = budgets.memory;
     for (const upload of receiving) upload.look(leastWaitingBytes);
@@ -61,9 +61,9 @@ class Upload {
   readonly #bytesMax: number;
   readonly #buffer = new BodyBuffer();
   readonly #ended = Promise.withResolvers<void>();
-  /** How many bytes had come at the last call of `look` that found the body quick enough. */
+  /** How many bytes of the body had come at the last call of `look` that found the upload fast enough. */
   #quickBytes = 0;
-  /** The calls of `look` since the body was quick enough. */
+  /** The number of calls of `look` since the upload was last fast enough. */
   #slowRounds = 0;
   #isCopiedTogether = false;
 
@@ -82,15 +82,17 @@ class Upload {
     const { promise, resolve, reject } = this.#ended;
     const onData = (chunk: Buffer): void => this.#take(chunk);
     const onCut = (): void => {
-      // `close` comes for every request, mostly after a complete body, and making an error takes longer than reading a body.
+      // Every request emits `close`, mostly after a complete body. So an error is created only for an incomplete body: to create
+      // one is slow.
       if (!raw.readableEnded)
         reject(new Failure('invalid_request', 'The body ended before it was complete.'));
     };
     raw.once('end', resolve).once('close', onCut).once('error', onCut);
-    // If the caller hung up while its token was verified, the event `close` has come already, and comes only once.
+    // If the caller hung up while its token was verified, `close` was emitted before this listener was added, and is not emitted
+    // again.
     if (raw.destroyed) onCut();
     try {
-      // A client that sent `Expect` waits for the gateway, which answers once memory is free for the whole body.
+      // A client that sent `Expect: 100-continue` waits. The gateway answers 100 once memory is free for the whole body.
       if (/^100-continue$/i.test(raw.headers.expect ?? '')) {
         await Promise.race([this.#reservation.hold(this.#declaredBytes ?? this.#bytesMax), promise]);
         reply.raw.writeContinue();
@@ -105,7 +107,10 @@ class Upload {
     }
   }
 
-  /** Called once a second. Each integration that waits for memory holds `leastWaitingBytes` or more. */
+  /**
+   * Aborts a slow upload if others wait for memory. Called once a second. Each integration that waits for memory holds
+   * `leastWaitingBytes` or more.
+   */
   look(leastWaitingBytes: number): void {
     if (this.#reservation.isWaiting || this.bytes - this.#quickBytes >= leastBytes) {
       this.#quickBytes = this.bytes;

@@ -1,5 +1,5 @@
-// Reads the file of clients within a bound, checks its content, and words the refusal of a wrong file.
-// When the gateway reads the file again, and what then serves on: clients.ts. The form of a secret: secret.ts.
+// Reads the file of clients up to a bound, checks its content, and words the refusal of a wrong file. clients.ts says when the
+// gateway reads the file again, and which clients it has if the new content is wrong. secret.ts has the form of a secret.
 //
 //   [{ "id": "erp", "integration": "acme", "scope": "integration:suppliers:write …",
 //      "secrets": [{ "name": "k3JvP0aQ", "sha256": "…", "expiresAt": "2027-01-31T00:00:00Z" }, "sha256:…"] }]
@@ -25,7 +25,7 @@ export interface StoredSecret {
   name: string | undefined;
   /** In lower-case hex. */
   sha256: string;
-  /** Epoch milliseconds; Infinity of a secret without an end. */
+  /** The end of the secret in epoch milliseconds; Infinity for a secret without an end. */
   endsAtMs: number;
 }
 
@@ -54,7 +54,7 @@ function parseText(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    // The parser's own message would quote the file.
+    // The message of the JSON parser quotes the file, which has hashes of secrets. So only the position in the message is used.
     const [position = ''] =
       /\(line \d+ column \d+\)$/.exec(error instanceof Error ? error.message : '') ?? [];
     throw new ClientsRefused(`the file is not JSON, or ends too early ${position}`.trimEnd());
@@ -114,7 +114,9 @@ function readSecret(value: unknown, where: string): StoredSecret {
   return { name, sha256: digits.toLowerCase(), endsAtMs };
 }
 
-/** Epoch milliseconds; undefined for a text that is no time, such as 30 February, and for a day without a time. */
+/**
+ * Reads a time as epoch milliseconds; undefined for a text that is no time, such as 30 February, and for a day without a time.
+ */
 export const readInstant = (value: unknown): number | undefined =>
   isText(value, /t/i) ? parseInstant(value)?.getTime() : undefined;
 
@@ -128,7 +130,7 @@ function readFields(value: unknown, where: string, known: readonly string[]): Re
   return { ...value };
 }
 
-/** Two clients with one id, or one secret twice, would leave open which entry decides. */
+/** Refuses a client id or a secret that occurs twice, because it would be undefined which entry applies. */
 function refuseDoubled(clients: readonly Client[]): void {
   const ids = new Map<string, number>();
   const hashes = new Map<string, string>();
@@ -155,7 +157,7 @@ const isText = (value: unknown, pattern: RegExp): value is string =>
 const refused = (where: string, expected: string, came: unknown): ClientsRefused =>
   new ClientsRefused(`${where}: expected ${expected}, got ${shown(came)}`);
 
-/** Shows only the length of a text: somebody may have put a secret or a hash in the wrong place. */
+/** A refusal that shows only the length of a wrong text, because a secret or a hash may be in the wrong place of the file. */
 const refusedUnseen = (where: string, expected: string, came: unknown): ClientsRefused =>
   new ClientsRefused(
     `${where}: expected ${expected}, got ${typeof came === 'string' ? hidden(came) : shown(came)}`,
@@ -163,7 +165,7 @@ const refusedUnseen = (where: string, expected: string, came: unknown): ClientsR
 
 const hidden = (text: string): string => `${text.length} characters that are not shown`;
 
-/** Short text is shown, unless it may be, or hold, a secret or a hash. */
+/** Describes a wrong value for a refusal. Shows a short text, unless the text may contain a secret or a hash. */
 function shown(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (Array.isArray(value)) return 'an array';
@@ -175,7 +177,7 @@ function shown(value: unknown): string {
 
 // A file of clients that is too large is refused by its size, and never read whole.
 
-/** Enough for some 25,000 clients. */
+/** The largest file of clients that is read: enough for some 25,000 clients. */
 const fileBytesMax = 8 * 1024 * 1024;
 
 export async function readClientsFile(path: string): Promise<Buffer> {

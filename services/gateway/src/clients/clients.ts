@@ -16,7 +16,7 @@ const checkEveryMs = 5_000;
 /** The wait before a second read: while Kubernetes swaps links or a program moves files, the file may be missing. */
 const againMs = 500;
 const endsSoonMs = 14 * 24 * 60 * 60_000;
-/** `/readyz` names so many secrets that end soon, and counts the others. */
+/** How many secrets that end soon `/readyz` names; it only counts the others. */
 const endingNotesMax = 5;
 
 export type Clients = Awaited<ReturnType<typeof openClients>>;
@@ -101,7 +101,9 @@ async function openFile(options: ClientsOptions) {
     throw new ConfigError([words], { cause: error });
   }
 
-  /** Logs one line for each refused content. An unexpected error does not end the gateway either. */
+  /**
+   * Keeps the present clients, and logs one line for each refused content. An unexpected error does not end the gateway either.
+   */
   const refuse = (digest: string, error: unknown): void => {
     const isExpected = error instanceof ClientsRefused;
     const reason = isExpected ? error.message : 'an unexpected error';
@@ -160,7 +162,10 @@ function notesOfEnds({ all }: Credentials, nowMs: number): string[] {
   return others === 0 ? notes : [...notes, `${others} more secrets end within 14 days.`];
 }
 
-/** Each credential counts its uses, and a scrape reads the counts: a request looks up no labels of the metric. */
+/**
+ * Registers the metric of uses. Each credential counts its uses and a scrape reads the counts, so that no request looks up labels
+ * of the metric.
+ */
 function countUses(registry: Metrics['registry'], list: () => readonly Credential[]): void {
   const counter = new Counter({
     name: 'sync_credential_uses_total',

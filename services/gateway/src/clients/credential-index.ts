@@ -7,12 +7,15 @@ import { hashOf, readSecretName, secretIdOf } from './secret.ts';
 
 export interface Credential {
   readonly client: Client;
-  /** The `secret_id` of tokens. */
+  /** The id of the secret: tokens have it as the claim `secret_id`. */
   readonly id: string;
   readonly endsAtMs: number;
-  /** All scopes of the client, in the order of the file. */
+  /** All scopes of the client, separated by spaces, in the order of the file. */
   readonly scope: string;
-  /** If the file has no name for the secret, `caller.key` is unknown until the first use. */
+  /**
+   * The caller that the credential stands for. If the file has no name for the secret, `caller.key` is unknown until the first
+   * use.
+   */
   caller: Caller;
   uses: number;
 }
@@ -53,7 +56,10 @@ export function indexClients(clients: readonly Client[], before?: Credentials): 
       byId.set(id, credential);
     }
   }
-  /** Credentials by good secrets that callers sent, so that a request costs no hash; one entry for each credential. */
+  /**
+   * Credentials by the valid secrets that callers have sent, so that a repeated secret is not hashed again. One entry for each
+   * credential.
+   */
   const sent = new Map<string, Credential>();
 
   const findNew = (secret: string): Credential => {

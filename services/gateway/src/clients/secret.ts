@@ -32,7 +32,7 @@ export function readSecretName(text: string): string | undefined {
   return text.endsWith(checksumOf(text.slice(0, -checksumLength))) ? name : undefined;
 }
 
-/** 256 random bits need no slow hash: nobody can try all values. */
+/** The hash of a secret. A fast hash suffices, because nobody can try all values of 256 random bits. */
 export const hashOf = (secret: string): string => hash('sha256', secret, 'hex');
 
 /** The claim `secret_id` of a token: every gateway computes the same id from its file. */

@@ -9,7 +9,7 @@ import { OAuthRefusal, invalidClient, invalidRequest } from './refusal.ts';
 export interface TokenRequest {
   clientId: string;
   secret: string;
-  /** Undefined asks for all scopes of the client. */
+  /** The requested scopes; undefined if the client asks for all its scopes. */
   scope: readonly string[] | undefined;
 }
 
@@ -36,7 +36,8 @@ function readCredentials(
   const [clientId, secret] = [form.get('client_id'), form.get('client_secret')];
   if (authorization !== undefined) {
     const basic = readBasic(authorization);
-    // Beside Basic, the form may repeat the client id, but a second secret is a second method.
+    // A request with Basic credentials may repeat the client id in the form, but not the secret: that would be a second method of
+    // authentication.
     if (secret !== undefined || (clientId !== undefined && clientId !== basic.clientId)) {
       throw invalidRequest('Send the client id and secret in one way: by Basic or in the form, not both.');
     }
@@ -59,7 +60,7 @@ function readBasic(authorization: string): Pick<TokenRequest, 'clientId' | 'secr
   return { clientId: decode(clientId), secret: decode(secret) };
 }
 
-/** A parameter without a value counts as absent (RFC 6749 §3.2), and no parameter may come twice. */
+/** Reads a form. A parameter without a value counts as absent (RFC 6749 §3.2), and no parameter may occur twice. */
 function readForm(body: Uint8Array): ReadonlyMap<string, string> {
   const form = new Map<string, string>();
   for (const pair of textOf(body).split('&')) {
@@ -110,11 +111,11 @@ function readBytes(raw: IncomingMessage, exchange: Exchange): Promise<Buffer> {
     const at = exchange.bytesIn;
     exchange.bytesIn += chunk.length;
     if (exchange.bytesIn > formBytesMax) reject(tooLarge());
-    // Copied: a chunk, even of a single byte, keeps the whole buffer of its socket read in memory.
+    // Each chunk is copied, because a chunk of even one byte would keep the whole buffer of a socket read in memory.
     else chunk.copy(form, at);
   });
   const onCut = (): void => {
-    // `close` comes for every request, mostly after the form is complete.
+    // Every request emits `close`, mostly after the form is complete.
     if (!raw.readableEnded) reject(invalidRequest('The form ended before it was complete.'));
   };
   raw.once('end', () => resolve(form.subarray(0, exchange.bytesIn)));

@@ -6,10 +6,10 @@ import { answerOf, plain, reference, type JsonObject } from './model.ts';
 import type { SchemaCollection } from './schemas.ts';
 
 interface Refusal {
-  /** Given if the gateway answers another status than the table of codes has. */
+  /** The status of the refusal, if it differs from the status that the table of codes has. */
   status?: number;
   description: string;
-  /** One example for each code with this status. */
+  /** One example for each error code of the refusal. */
   examples: readonly [Failure, ...Failure[]];
   headers?: readonly string[];
 }
@@ -104,11 +104,11 @@ const refusals = {
 
 export type RefusalName = keyof typeof refusals;
 
-/** The responses of an operation that the gateway can refuse in these ways. */
+/** The error responses of an operation, by status: references to the named refusals. */
 export const refusalResponses = (names: readonly RefusalName[]): Record<string, JsonObject> =>
   Object.fromEntries(names.map((name) => [statusOf(refusals[name]), reference('responses', name)]));
 
-/** All refusals, for `components`. */
+/** The descriptions of all refusals, for the section `components` of the document. */
 export const describeRefusals = (schemas: SchemaCollection): Record<string, JsonObject> =>
   Object.fromEntries(
     Object.entries<Refusal>(refusals).map(([name, refusal]) => [name, describe(name, refusal, schemas)]),
@@ -135,7 +135,10 @@ function describe(name: string, refusal: Refusal, schemas: SchemaCollection): Js
   });
 }
 
-/** `Problem` with this status and these codes alone. Generators cannot merge them by `allOf`. */
+/**
+ * The schema of a problem with only this status and these codes. It repeats `Problem`, because code generators cannot merge
+ * schemas by `allOf`.
+ */
 const problemSchema = (name: string, status: number, examples: Refusal['examples']): TSchema => ({
   ...Problem,
   title: `${name}Problem`,

@@ -10,7 +10,7 @@ export interface GatewayPagesOptions {
   hasConsole: boolean;
 }
 
-/** The pages that this gateway has. */
+/** The pages that a gateway with these options serves. */
 export const gatewayPages = ({ hasTokenEndpoint, hasConsole }: GatewayPagesOptions): GatewayPage[] => [
   ...pages.filter(({ path }) => hasConsole || path !== '/console'),
   ...(hasTokenEndpoint ? tokenPages : []),
@@ -26,7 +26,7 @@ const always: readonly RefusalName[] = [
 
 interface PageExtras {
   refusals?: readonly RefusalName[];
-  /** Whether the page asks for a token, of any scopes. */
+  /** Whether the page needs a token; the token may have any scopes. */
   takesToken?: boolean;
 }
 

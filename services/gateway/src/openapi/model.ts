@@ -49,6 +49,6 @@ export const contentOf = (schema: JsonObject, example?: unknown, type = 'applica
   },
 });
 
-/** `supplier.created` as `SupplierCreated`. */
+/** Converts a name such as `supplier.created` to `SupplierCreated`. */
 export const inPascalCase = (name: string): string =>
   name.replaceAll(/(?:^|[ .-])(\w)/g, (_, letter: string) => letter.toUpperCase());

@@ -5,7 +5,7 @@ import { answerOf, contentOf, reference, type JsonObject, type Operation } from 
 import { refusalResponses, type RefusalName } from './error-answers.ts';
 import type { SchemaCollection } from './schemas.ts';
 
-/** The scopes of which a token needs one, for a sentence. */
+/** The scopes of a route, joined by "or" for a sentence: a token needs one of them. */
 export const scopesInWords = (route: Route): string =>
   scopesOf(route)
     .map((scope) => `\`${scope}\``)

@@ -26,7 +26,7 @@ export function collectSchemas() {
   };
 
   return {
-    /** All schemas that `use` was called with, in the order of their names. */
+    /** All schemas with a title with which `use` was called, in the order of their names. */
     inOrder: (): Record<string, JsonObject> =>
       Object.fromEntries(Object.entries(named).toSorted(([a], [b]) => (a < b ? -1 : 1))),
     /** The converted schema, or a reference to a schema with a title. */
@@ -43,7 +43,7 @@ export function collectSchemas() {
  */
 const internal = new Set(['x-required', 'x-expected', 'default']);
 
-/** Not every language can write lone surrogates in a pattern, and no caller can send them as UTF-8. */
+/** Removes lone surrogates from a pattern: not every language can write them, and no caller can send them as UTF-8. */
 const portablePattern = (pattern: Json | undefined): Json =>
   typeof pattern === 'string' ? pattern.replaceAll('\\ud800-\\udfff', '') : null;
 

@@ -22,7 +22,7 @@ export const oauth2Scheme = (publicBasePath: string): JsonObject => ({
   },
 });
 
-/** `integration:suppliers:write` in words. */
+/** The meaning of a scope in words: `Write suppliers` for `integration:suppliers:write`. */
 function meaningOf(scope: string): string {
   const [, noun = '', verb = ''] = scope.split(':');
   return `${verb.charAt(0).toUpperCase()}${verb.slice(1)} ${noun}`;

@@ -1,8 +1,8 @@
 // The requests of each connection that are not answered, and the bytes behind them that the gateway does not read yet.
 //
-// A client may send request after request without waiting for an answer. Node begins every request in the bytes that it
-// has read: thousands in 64 KB, each with a hundred times its bytes in memory. So the gateway stands between the
-// connection and Node's parser, and hands the parser one request at a time:
+// A client may send request after request without waiting for an answer. Node begins every request in the bytes that it has read:
+// thousands in 64 KB, each with a hundred times its bytes in memory. So the gateway reads the connection itself, and passes
+// Node's parser one request at a time:
 //
 //   unanswered requests    the next request of the connection begins
 //   none                   without waiting
@@ -18,7 +18,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { RequestCuts } from './request-cuts.ts';
 
 const unansweredMax = 32;
-/** Over all waiting connections together. A request takes some 50 µs. */
+/** How many requests all waiting connections together begin in one turn of the event loop. A request takes some 50 µs. */
 const begunPerTurnMax = 16;
 
 /** A request that the gateway is answering. */
@@ -32,16 +32,16 @@ export type Connections = ReturnType<typeof watchConnections>;
 export function watchConnections(server: Server) {
   const connections = new WeakMap<Socket, Connection>();
   const turns = openTurns();
-  // Node's own listener runs first and attaches the parser.
+  // Node's own `connection` listener runs before this listener, and attaches the parser.
   server.on('connection', (socket: Socket) => connections.set(socket, new Connection(socket, turns)));
   return {
     /** Remembers that the gateway is answering this request on its connection. */
     follow: (request: FastifyRequest, reply: FastifyReply): void =>
       connections.get(request.raw.socket)?.follow({ request, reply }),
-    /** The requests whose answers have not gone out completely, in order. */
+    /** The requests of the connection whose answers are not completely sent, in order. */
     openOn: (socket: Socket): OpenRequest[] =>
       Array.from(connections.get(socket)?.open ?? []).filter(({ reply }) => !reply.raw.writableFinished),
-    /** The request that came last, answered or not. */
+    /** The last request that came on the connection, answered or not. */
     lastOn: (socket: Socket): IncomingMessage | undefined => connections.get(socket)?.last,
     /** Drops the bytes that still come on the connection. */
     leave: (socket: Socket): void => connections.get(socket)?.leave(),
@@ -106,7 +106,7 @@ class Connection {
       const end = this.#cuts.cut(bytes, at);
       this.#parse(bytes.subarray(at, end));
       at = end;
-      // Node has paused the connection: its client reads no answers, or a body waits for memory.
+      // Node has paused the connection, because its client reads no answers, or because a body waits for memory.
       if (at < bytes.length && this.#socket.isPaused()) {
         this.#keep(bytes.subarray(at));
         return;

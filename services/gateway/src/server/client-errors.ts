@@ -9,8 +9,8 @@
 //   any other                         400     not HTTP
 //   a CONNECT                         404     the gateway is no proxy
 //
-// After a standstill of the gateway itself, a request that timed out gets its time-out once more: Node checks its timers
-// before it reads the bytes that came meanwhile.
+// If the process was frozen, a request that timed out gets its whole time once more: Node checks its timers before it reads the
+// bytes that came meanwhile.
 //
 // Wrong bytes may come behind well-formed requests on the same connection. The gateway then answers these requests in
 // order, closes the connection, and leaves the wrong bytes without an answer.
@@ -72,8 +72,8 @@ export function openClientErrors(options: ClientErrorsOptions) {
   const answered = new WeakSet<Socket>();
 
   /**
-   * Gives a request whose time ran out while this process stood still its whole time once more. Node itself times the requests
-   * that begin later.
+   * Gives a request that timed out while this process was frozen its whole time once more. Node itself checks the time of later
+   * requests.
    */
   const waitOnceMore = (socket: Socket, giveUp: () => void): void => {
     const before = connections.lastOn(socket);
@@ -86,7 +86,7 @@ export function openClientErrors(options: ClientErrorsOptions) {
   };
 
   const answerTo = (socket: Socket, code: string): void => {
-    // Node reports an error again for bytes that come after the answer.
+    // An error of the same connection was answered before: Node reports another error for bytes that come after the answer.
     if (answered.has(socket)) return;
     answered.add(socket);
     connections.leave(socket);
@@ -95,7 +95,7 @@ export function openClientErrors(options: ClientErrorsOptions) {
       return;
     }
     const open = connections.openOn(socket);
-    // Only the last request can be incomplete. The bytes of the error came behind a last request that is complete.
+    // Only the last open request can be incomplete. If it is complete, the wrong bytes came after it.
     const incomplete = open.at(-1)?.request.raw.complete === false ? open.pop() : undefined;
     const complete = open.at(-1);
     const exchange = incomplete?.request.exchange;

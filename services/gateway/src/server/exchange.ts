@@ -23,7 +23,7 @@ export class Exchange {
   readonly requestId: string;
   /** A span of the caller's trace or of a new trace; undefined without tracing. */
   readonly span: Span | undefined;
-  /** For the services; undefined without tracing and without a trace of the caller. */
+  /** The `traceparent` for requests to services; undefined if neither tracing is on nor the caller sent a trace. */
   readonly traceparent: string | undefined;
   readonly startedAt = performance.now();
   /** When the gateway handed the answer to Node; undefined if the caller had hung up. */
@@ -31,13 +31,13 @@ export class Exchange {
   caller: Caller | undefined;
   /** Whether the caller sent `Prefer: handling=strict`. */
   isStrict = false;
-  /** With strict handling, the errors about parameters that the route does not have. */
+  /** With `Prefer: handling=strict`, one error for each query parameter that the route does not have. */
   queryErrors: readonly FailureEntry[] = [];
   /** The error code of an answer that is no success. */
   code: ErrorCode | undefined;
   /** Why a token, a key or a token request was refused: for the log. A 401 does not tell which check a token failed. */
   refusal: string | undefined;
-  /** The detail of an answer of 500 or more. */
+  /** The `detail` of an error answer with a status of 500 or more, for the log line. */
   detail: string | undefined;
   /** The error on the connection that ended the request before the gateway could answer. */
   clientError: { status: number; reason: string } | undefined;

@@ -6,12 +6,17 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { hasBody } from '../body/body-headers.ts';
 
-/** A body of this size may already be on its way with the headers: Node drops the body, and the connection stays open. */
+/**
+ * A client may have sent a body of this size together with the headers. So Node drops the body, and the connection stays open.
+ */
 const droppedBytesMax = 64 * 1024;
 const drainedBytesMax = 16 * 1024 * 1024;
 const drainMs = 3_000;
 
-/** The payload, or a stream of the payload that ends only after the rest of the request has come. */
+/**
+ * Returns the payload; or, while the client is still sending, a stream of the payload that ends after the rest of the request has
+ * come.
+ */
 export function lingering<T>(request: FastifyRequest, reply: FastifyReply, payload: T): T | Readable {
   if (!isStillSending(request.raw)) return payload;
   reply.header('connection', 'close');

@@ -1,10 +1,13 @@
-// Bounds connections by the limit of open files. Every connection takes a file, as do the NATS connection and each name
-// look-up. The gateway keeps some files for itself and accepts connections on the others. It closes each further
-// connection and logs how many; without this bound they would be closed in silence, for lack of files.
+// Bounds connections by the limit of open files. Every connection takes a file, as do the NATS connection and each name look-up.
+// The gateway keeps some files for itself and accepts connections on the others. It closes further connections and logs their
+// number. Without this bound they would be closed without a log line, for lack of files.
 import type { Server } from 'node:http';
 import type { Log } from '@integration-sync/runtime/log';
 
-/** For NATS, metrics, name look-ups, log and modules. A gateway without a caller has 40 to 60 open files. */
+/**
+ * How many files are not for connections of callers, but for NATS, metrics, name look-ups, log and modules. An idle gateway has
+ * 40 to 60 open files.
+ */
 const reservedFiles = 128;
 const logEveryMs = 10_000;
 
@@ -30,7 +33,7 @@ export function boundConnections(server: Server, connectionsMax: number, log: Lo
   });
 }
 
-/** Infinity if the limit is not known (Windows). */
+/** The limit of open files of this process; Infinity if it is not known (Windows). */
 function openFilesMax(): number {
   // With network facts, the report would look up the host names of all connected peers, which takes long.
   Object.assign(process.report, { excludeNetwork: true });

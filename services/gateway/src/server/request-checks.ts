@@ -2,7 +2,7 @@
 //
 //   path, method    server.ts, routing.ts                                  400, 404, 405
 //   token, scope    authorization.ts                                       401, 403
-//   query           below; names are the service's to refuse               400
+//   query           below; the service refuses unknown names               400
 //   content type    body-headers.ts                                        415
 //   size            body-headers.ts, and uploads.ts while the body comes   413
 //

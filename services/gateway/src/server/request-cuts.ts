@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http';
 
 /** Node's parser accepts no line end but CRLF. */
 const emptyLine = Buffer.from('\r\n\r\n');
-/** No head is shorter. An empty line within so many bytes stands before the head, which HTTP allows. */
+/** The length of the shortest head. An empty line within fewer bytes is not its end, but precedes the head, which HTTP allows. */
 const headBytesMin = 'GET / HTTP/1.1'.length;
 const noBytes = Buffer.alloc(0);
 
@@ -13,7 +13,7 @@ type Phase = 'between' | 'head' | 'body' | 'chunks';
 
 export class RequestCuts {
   #phase: Phase = 'between';
-  /** The last bytes of a head or of chunks, among which an empty line may have begun. */
+  /** The last bytes that were read of a head or of a chunked body: an empty line may have begun in them. */
   #tail: Buffer = noBytes;
   #bodyBytesLeft = 0;
   #request: IncomingMessage | undefined;
@@ -23,7 +23,7 @@ export class RequestCuts {
     return this.#phase === 'chunks' ? this.#request?.complete === false : this.#phase !== 'between';
   }
 
-  /** Returns an end, up to which the bytes from `at` on belong to one request at most. */
+  /** Returns the index `end` so that the bytes from `at` to `end` belong to one request at most. */
   cut(bytes: Buffer, at: number): number {
     if (!this.isUnderWay) this.#phase = 'between';
     if (this.#phase === 'body') {
@@ -38,7 +38,7 @@ export class RequestCuts {
     return end ?? bytes.length;
   }
 
-  /** The parser has read the head of this request. */
+  /** Called when Node's parser has read the head of this request. */
   begin(request: IncomingMessage): void {
     const { headers } = request;
     this.#request = request;

@@ -30,7 +30,10 @@ const stillTimeoutMs = 120_000;
 /** A stopping gateway still answers requests on kept-alive connections for so long, with `Connection: close`. */
 const lastRequestsMs = 1_000;
 const arrivals = ['connection', 'request'] as const;
-/** The most turns that `afterSockets` waits for one without arrivals: under full load there may be none. */
+/**
+ * How many turns of the event loop `afterSockets` waits at most: under full load no turn may be without a new connection or
+ * request.
+ */
 const turnsMax = 1_000;
 /** The gateway cuts connections that have not ended by themselves this long after the listener closed. */
 const closeWithinMs = 9_000;
@@ -41,7 +44,7 @@ export interface ServerOptions {
   requestTimeoutMs: number;
   log: Log;
   metrics: Metrics;
-  /** Undefined without tracing. */
+  /** The tracing of the process; undefined if tracing is off. */
   tracing?: Tracing | undefined;
   isStopping: () => boolean;
   stillTimeoutMs?: number;
@@ -86,7 +89,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     forceCloseConnections: 'idle',
     exposeHeadRoutes: true,
     clientErrorHandler: (error, socket) => clientErrors.answer(error, socket),
-    // Fastify runs no hook for a URL that fails to decode.
+    // For a URL that fails to decode, Fastify runs no hook, so this function does what the hooks do.
     frameworkErrors(error, request: FastifyRequest, reply: FastifyReply) {
       begin(request, reply);
       reply.send(finish(request, reply, writeFailure(request, reply, failureOf(error, request, log))));
@@ -147,9 +150,9 @@ export async function listen(app: FastifyInstance, { host, port }: ServerOptions
 }
 
 /**
- * Resolves once this process has just accepted waiting connections and read waiting requests. TCP would reset a connection that
- * its listener has not accepted, or that closes with an unread request. Node accepts one connection in each turn of the event
- * loop, so a turn in which none came ends the wait.
+ * Resolves once this process has accepted the waiting connections and read the waiting requests. TCP would reset a connection
+ * that its listener has not accepted, or that closes with an unread request. Node accepts one connection in each turn of the
+ * event loop. So the wait ends with a turn without a new connection or request.
  */
 async function afterSockets(server: Server): Promise<void> {
   let came = 0;
@@ -164,7 +167,9 @@ async function afterSockets(server: Server): Promise<void> {
   for (const event of arrivals) server.off(event, count);
 }
 
-/** Closes the listener, waits for requests on their way and in flight, and cuts connections that do not end. */
+/**
+ * Closes the listener, waits for requests that are arriving or in flight, and closes connections that do not end by themselves.
+ */
 export async function close(app: FastifyInstance, lastRequestsForMs = lastRequestsMs): Promise<void> {
   const { server } = app;
   const cut = setTimeout(() => server.closeAllConnections(), closeWithinMs);

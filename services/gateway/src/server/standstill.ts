@@ -19,7 +19,7 @@ export function watchStandstill() {
   watch.unref();
   return {
     get isJustOver(): boolean {
-      // The caller may run before the timer that is due.
+      // Looks at the clock first, because after a standstill the caller may run before the timer.
       look();
       return lookedAt - overAt < justMs;
     },

@@ -4,14 +4,14 @@
 //   AUTH_JWKS_URL      tokens of the issuer whose keys are there
 //   neither            tokens of AUTH_ISSUER, whose metadata name the address of its keys
 //
-// API keys of clients (AUTH_CLIENTS_FILE) go beside any source, or alone.
+// API keys of clients (AUTH_CLIENTS_FILE) can be used with any of these sources, or without a source.
 import { isHttpAddress } from '@integration-sync/runtime/config';
 import { Type, type Static, type TObject } from 'typebox';
 import { isClaimName, parseIntegrations } from './token-claims.ts';
 import { isIssuerAddress } from './issuer-discovery.ts';
 
 const secretBytesMin = 32;
-/** A public key is no secret: any caller that has the key could sign tokens. */
+/** Whether a shared secret is a PEM key. A public key is refused as the secret: any caller that has the key could sign tokens. */
 const isPem = (text: string): boolean => /^\s*-----BEGIN/.test(text);
 const isLong = (secret: string): boolean => Buffer.byteLength(secret) >= secretBytesMin;
 
@@ -91,7 +91,7 @@ export const someAuth = {
 
 export type AuthSettings = Static<TObject<typeof authSettings>>;
 
-/** The parsed settings: a setting that is not set is absent. */
+/** The parsed settings. A setting without a value is absent. */
 type AuthValues = Partial<Record<Exclude<keyof typeof authSettings, 'AUTH_SCOPE_CLAIM'>, string>>;
 
 /** The keys by which the gateway verifies signatures. */
@@ -108,7 +108,9 @@ export const secretsOf = (text: string): string[] => text.split(',');
 
 export const signingSecretOf = (text: string): string => secretsOf(text)[0] ?? text;
 
-/** White space around the comma is a habit, and would be part of a secret. */
+/**
+ * Whether a text may be one of two secrets. White space around the comma is refused, because it would become part of a secret.
+ */
 const mayStandBesideComma = (secret: string): boolean =>
   isLong(secret) && !isPem(secret) && secret.trim() === secret;
 
@@ -133,7 +135,8 @@ function problemsOfAuth(values: AuthValues): string[] {
 
 function problemsOfSecrets({ AUTH_JWT_SECRET: text, AUTH_JWKS_URL }: AuthValues): string[] {
   if (text === undefined) return [];
-  // With both, a caller could sign a token with the public key as the shared secret.
+  // A gateway with AUTH_JWT_SECRET and AUTH_JWKS_URL might accept a token that a caller signs with the public key as the shared
+  // secret.
   if (AUTH_JWKS_URL !== undefined)
     return [
       'expected exactly one of AUTH_JWT_SECRET and AUTH_JWKS_URL, got AUTH_JWT_SECRET and AUTH_JWKS_URL',

@@ -65,7 +65,7 @@ function readObject(text: string): object | undefined {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
   } catch {
-    // Some servers answer every path with a page for people.
+    // The answer is no JSON: some servers answer every path with an HTML page.
     return undefined;
   }
 }

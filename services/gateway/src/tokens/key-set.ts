@@ -7,17 +7,17 @@
 //                                good even if the fetch fails
 //   is over a day old, or none   fetches the set, and is refused if the fetch fails
 //
-// No caller can make the gateway flood the issuer: the gateway fetches twice a second at most, and a request in between
-// waits. After a fetch without the wanted `kid`, the gateway refuses unknown `kid`s for 5 s without a fetch. After a
-// failed fetch, the old keys serve for 5 s without a fetch.
+// No caller can make the gateway flood the issuer: the gateway fetches twice a second at most, and a request in between waits.
+// After a fetch without the wanted `kid`, the gateway refuses unknown `kid`s for 5 s without a fetch. After a failed fetch, the
+// gateway uses the old keys for 5 s without a fetch.
 //
 // `look` fetches the set at the start, once a minute and every 15 s after a failure: `isUp` says whether the issuer serves its
 // keys, before a caller notices.
 //
-// An RSA key that is too short is refused; the other keys of its set serve.
+// An RSA key that is too short is refused; the other keys of its set are used.
 //
-// If AUTH_JWKS_URL is not set, each fetch first finds the address by the issuer's name (issuer-discovery.ts), so that an
-// issuer may move its keys. The old keys serve as well while the metadata are away.
+// If AUTH_JWKS_URL is not set, each fetch first finds the address by the issuer's name (issuer-discovery.ts), so that an issuer
+// may move its keys. The old keys are used also while the metadata cannot be fetched.
 import { KeyObject } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
@@ -40,9 +40,9 @@ export const asymmetricAlgorithms = [
 ] as const;
 
 const fetchTimeoutMs = 2_000;
-/** For up to three answers: two of metadata, and the keys. */
+/** The time-out of a fetch with discovery, which waits for up to three answers: two of metadata, and the keys. */
 const discoveryTimeoutMs = 5_000;
-/** A caller waits so long at most where old keys serve: discovery by an issuer that hangs takes longer. */
+/** How long a caller waits for a fetch while old keys can be used. Discovery by an issuer that hangs takes longer. */
 const patienceMs = 2_500;
 const freshMs = 5 * 60_000;
 const usableMs = 24 * 3_600_000;
@@ -59,7 +59,7 @@ export type FindKey = (header: Readonly<Record<string, unknown>>) => Promise<str
 /** The address of the keys, or the issuer that has the keys. */
 export type KeySetOptions = ({ url: string } | { issuer: string }) & {
   log: Log;
-  /** Milliseconds since any fixed moment. */
+  /** A monotonic clock, in milliseconds since any moment. */
   clock?: () => number;
 };
 
@@ -137,7 +137,7 @@ function openFetching(keySet: RemoteKeySet, log: Log, clock: () => number) {
       });
     }
   };
-  /** Concurrent requests wait for the same fetch. */
+  /** Fetches the keys. Concurrent calls share one fetch. */
   const fetchKeys = (): Promise<void> =>
     (fetching ??= fetchOnce().finally(() => {
       fetching = undefined;
@@ -151,7 +151,7 @@ function openFetching(keySet: RemoteKeySet, log: Log, clock: () => number) {
     look: async (): Promise<void> => {
       if (clock() - triedAtMs >= (isUp() === false ? failedMs : checkedMs)) await fetchKeys();
     },
-    /** Fetches an old set again. A failed fetch throws only if the set is too old to serve. */
+    /** Fetches the set of keys again if it is old. A failed fetch throws only if the set is too old for use. */
     refresh: async (): Promise<void> => {
       const ageMs = clock() - fetchedAtMs;
       if (ageMs < freshMs) return;
@@ -202,7 +202,7 @@ const unusable = (cause: unknown): TokenRefused =>
 
 // Reads an answer of an issuer up to a bound, so that no issuer can fill the memory of this process.
 
-/** Enough for some hundred keys with their certificates. */
+/** The longest answer of an issuer that is read: enough for some hundred keys with their certificates. */
 const answerBytesMax = 1024 * 1024;
 
 export const fetchBounded: FetchImplementation = async (url, options) => {
@@ -213,7 +213,7 @@ export const fetchBounded: FetchImplementation = async (url, options) => {
   }
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  // An error that leaves this loop ends the connection.
+  // An error that is thrown in this loop also closes the connection to the issuer.
   for await (const chunk of response.body) {
     bytes += chunk.length;
     if (bytes > answerBytesMax) throw new Error(`the issuer's answer is larger than ${answerBytesMax} bytes`);

@@ -32,7 +32,7 @@ export async function openSignatures(
   return (token) => verifyByAny(verifiers, token);
 }
 
-/** Returns a promise with fetched keys, and a value with a shared secret. */
+/** Verifies a token. Returns a promise if the keys are fetched, or a value if the key is a shared secret. */
 type Verify = (token: string) => Signed | Promise<Signed>;
 
 type Keys = Buffer | ((token: { header: Readonly<Record<string, unknown>> }) => Promise<string>);
@@ -77,7 +77,7 @@ async function verifyByAny(verifiers: readonly Verify[], token: string): Promise
 const isOfAnotherKey = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'FAST_JWT_INVALID_SIGNATURE';
 
-/** The library wraps an error of `FindKey`. */
+/** The error to throw for a token that was not verified. The library wraps an error of `FindKey`, which is unwrapped here. */
 function refusalOf(error: unknown): Error {
   const cause = error instanceof Error && 'originalError' in error ? error.originalError : error;
   if (cause instanceof Failure || cause instanceof TokenRefused) return cause;

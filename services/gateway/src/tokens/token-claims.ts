@@ -13,10 +13,10 @@ type Claims = Readonly<Record<string, unknown>>;
 export interface Caller {
   integration: string;
   scopes: ReadonlySet<string>;
-  /** Of a caller with a key, or with a token that a key has fetched: the client, and the name of its key. */
+  /** The client and the name of its key; absent unless the caller has a key, or a token that was fetched with a key. */
   client?: string;
   key?: string | undefined;
-  /** Epoch milliseconds; Infinity of a key without an end. */
+  /** The end of the key in epoch milliseconds; Infinity for a key without an end. */
   keyEndsAtMs?: number;
 }
 
@@ -47,7 +47,7 @@ function readScopes(scope: unknown): string[] {
   throw new TokenRefused('scope is neither text nor an array of texts');
 }
 
-/** Returns when the token expires, in epoch milliseconds. */
+/** Checks `exp`, `iat` and `nbf` of a token. Returns when the token expires, in epoch milliseconds. */
 export function checkTimes(claims: Claims, nowMs: number): number {
   const now = nowMs / 1_000;
   const exp = readTime(claims, 'exp');
@@ -75,7 +75,7 @@ function readTime(claims: Claims, name: string): number | undefined {
 /** The first of these claims in a token names its client: Okta has `cid`, Entra's v1 `appid`. */
 const clientClaims = ['azp', 'client_id', 'cid', 'appid', 'sub'] as const;
 
-/** White space and semicolons, which separate entries in other lists, are a mistake in a client id. */
+/** The pattern of a client id in AUTH_INTEGRATIONS, whose separator is the comma. White space or a semicolon is a mistake. */
 const clientId = /^[^\s;]+$/;
 
 export function openCallerClaims({
@@ -128,7 +128,7 @@ function integrationReader(integrations: ReadonlyMap<string, string>): ReadClaim
 /** Reads the value of one claim; undefined if the token does not have the claim. */
 export type ReadClaim = (claims: Claims) => unknown;
 
-/** A `~` begins `~0` (a tilde) or `~1` (a slash) and nothing else. */
+/** A JSON pointer. In it, `~0` stands for a tilde and `~1` for a slash; any other `~` is wrong. */
 const pointerPattern = /^(\/([^/~]|~[01])*)+$/;
 
 export const isClaimName = (name: string): boolean => !name.startsWith('/') || pointerPattern.test(name);
@@ -144,7 +144,7 @@ const unescape = (step: string): string => step.replaceAll('~1', '/').replaceAll
 /** Reads own properties only: the prototype of an object must not add claims to a token. */
 export function ownOf(value: unknown, name: string): unknown {
   if (typeof value !== 'object' || value === null) return undefined;
-  // `length` is an own property of an array, but no entry.
+  // Of an array only entries are read: `length` is an own property too, but no entry.
   if (Array.isArray(value)) return /^(0|[1-9]\d*)$/.test(name) ? value[Number(name)] : undefined;
   return Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
 }
@@ -177,5 +177,7 @@ export function checkKind(header: Claims, claims: Claims): void {
   if (other !== undefined) throw new TokenRefused(`no access token: the token has the claim ${other}`);
 }
 
-/** RFC 7515 §4.1.9: `application/` may be left out, and letters of either case mean the same. */
+/**
+ * The media type in the header `typ`. By RFC 7515 §4.1.9 `application/` may be left out, and the case of letters does not matter.
+ */
 const mediaTypeOf = (typ: string): string => typ.toLowerCase().replace(/^application\//, '');

@@ -14,9 +14,12 @@ export type VerifyToken = (token: string, again?: 'again') => Caller | Promise<C
 
 export interface TokensOptions {
   now: () => number;
-  /** Finds the keys of the issuer; undefined where a shared secret, or no token, is good. */
+  /** Finds the keys of the issuer; undefined if the gateway has a shared secret, or accepts no access tokens. */
   findKey: FindKey | undefined;
-  /** The caller of a token that the token endpoint has issued, undefined for other tokens. Throws `TokenRefused`. */
+  /**
+   * The caller of a token that the token endpoint has issued; undefined for another token. Throws `TokenRefused` if the token is
+   * no longer valid.
+   */
   readIssued: (claims: Signed['payload']) => Caller | undefined;
 }
 
@@ -50,7 +53,7 @@ export async function openTokens(
 
 /** After an issuer withdraws a key, remembered tokens of the key are good for a minute at most. */
 const rememberedMs = 60_000;
-/** Bounds the characters of the tokens, with `entryCharacters` more for each token. */
+/** The bound on the characters of the remembered tokens. Each token counts `entryCharacters` more than its length. */
 const generationCharactersMax = 4 * 1024 * 1024;
 const entryCharacters = 1_024;
 
@@ -64,7 +67,7 @@ export function openTokenMemory<T>(charactersMax = generationCharactersMax) {
     find(token: string, nowMs: number): T | undefined {
       const remembered = young.get(token) ?? old.get(token);
       const leftMs = (remembered?.untilMs ?? nowMs) - nowMs;
-      // More than a minute is left if the clock was set back meanwhile.
+      // If more than a minute is left, the clock was set back, and the token is verified again.
       return leftMs > 0 && leftMs <= rememberedMs ? remembered?.value : undefined;
     },
     remember(token: string, value: T, { nowMs, expiresMs }: { nowMs: number; expiresMs: number }): void {

@@ -1,5 +1,5 @@
-// What the actions of `ops client` (add, rotate, remove) do to the list of clients from the file. No IO, only the
-// random bytes of a new secret.
+// The changes that `ops client` (add, rotate, remove) makes to the list of clients from the file. No IO, except the random bytes
+// of a new secret.
 import { allScopes, integrationPattern, type Scope } from '@integration-sync/contracts';
 import {
   hashOf,
@@ -84,7 +84,7 @@ function newSecret(endsAtMs: number): { secret: string; stored: StoredSecret } {
   return { secret, stored: { name, sha256: hashOf(secret), endsAtMs } };
 }
 
-/** All scopes unless --scope is given. */
+/** Reads the scopes of `--scope`; all scopes if the option is not given. */
 function readScopes(scope: string | undefined): Scope[] {
   if (scope === undefined) return [...allScopes];
   const words = scope.split(' ').filter((word) => word !== '');
@@ -101,7 +101,7 @@ function readScopes(scope: string | undefined): Scope[] {
 const daysMax = 3_650;
 const unitMs = { d: 86_400_000, h: 3_600_000, m: 60_000 } as const;
 
-/** `14d`, `12h`, `30m`, or a time such as 2027-01-31T00:00:00Z. */
+/** Reads the end of a secret: `14d`, `12h`, `30m`, or a time such as 2027-01-31T00:00:00Z. */
 export function readEnd(option: string, text: string, nowMs: number): number {
   const { count, unit } = /^(?<count>\d{1,5})(?<unit>[dhm])$/.exec(text)?.groups ?? {};
   const ms =

@@ -42,14 +42,14 @@ const refusalOf = (path: string, cause: ClientsRefused): Refusal =>
   new Refusal(`Nothing was changed: ${path}: ${cause.message}.`, undefined, { cause });
 
 export async function replaceFile(path: string, before: ReadFile, clients: readonly Client[]): Promise<void> {
-  // A link stays: the gateway may know the file by another path.
+  // If the path is a symbolic link, its target is replaced: the gateway may open the file by another path.
   const file = before.bytes === undefined ? path : await realpath(path).catch(() => path);
   const draft = `${file}.${randomUUID()}`;
   try {
     const stats = before.bytes === undefined ? undefined : await stat(file);
     await writeFile(draft, textOf(clients), { mode: newMode, flush: true });
     if (stats !== undefined) {
-      // The gateway may run as another user. If it cannot read the new file, it goes on accepting a removed secret.
+      // The gateway may run as another user. A gateway that cannot read the new file would go on accepting a removed secret.
       await chown(draft, stats.uid, stats.gid);
       await chmod(draft, stats.mode & 0o777);
     }

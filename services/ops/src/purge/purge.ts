@@ -16,11 +16,14 @@ export interface Purged {
   /** Counts by location, over all passes. */
   removed: Record<string, number>;
   passes: number;
-  /** Places in which the last pass still found something. */
+  /** The locations in which the last pass still found documents or messages. */
   cameBack: string[];
 }
 
-/** An attempt to deliver takes 10 s at most; its entry in the attempt log follows within moments. */
+/**
+ * The wait between two passes. An attempt to deliver takes 10 s at most, and its entry in the attempt log is stored within a
+ * second.
+ */
 const betweenPassesMs = 15_000;
 const passesMax = 4;
 
@@ -30,7 +33,7 @@ export async function purge(holdings: Holdings, output: Output): Promise<Purged>
     const found = await removeAll(holdings, passes, output);
     for (const [location, count] of found) removed[location] = (removed[location] ?? 0) + count;
     const cameBack = [...found].filter(([, count]) => count > 0).map(([location]) => location);
-    // A first pass that finds nothing proves nothing: a replica may be at work on a push.
+    // At least two passes are made: even if the first pass finds nothing, a replica may be carrying out a push.
     const isOver = passes > 1 && cameBack.length === 0;
     if (isOver) await holdings.finish();
     if (isOver || passes === passesMax) return { removed, passes, cameBack };

@@ -32,7 +32,7 @@ Examples:
 
 interface Looked {
   streams: InspectedStream[];
-  /** When streams that refuse messages once full will be full; empty where that cannot be read. */
+  /** When the streams that refuse messages once they are full will be full; empty if that is not known. */
   fillings: Filling[];
   wrong: Finding[];
 }

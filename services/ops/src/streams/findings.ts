@@ -95,7 +95,7 @@ function* differences({ name, differing, foreign, changes, left }: InspectedStre
       `${name} has ${quantityInWords(quantity, found)}, and by the settings ${quantityInWords(quantity, wanted)}.`,
     );
   for (const { quantity, setting, wanted, found } of left) {
-    // This command runs without the setting, which the services may have, so the difference need not be a fault.
+    // If this command runs without the setting, the services may still have it, so the difference need not be a fault.
     if (setting?.isSet === false) continue;
     const says = setting === undefined ? 'this release says' : `${setting.name} says`;
     yield byHand(
@@ -133,7 +133,9 @@ function* fullness(name: string, { bytes, bytesMax }: InspectedFacts): Generator
     );
 }
 
-/** Other services read EVENTS alone, each with a consumer that it pulls from; webhooks reads without consumers. */
+/**
+ * Finds consumers that should not exist. Other services have only pull consumers of EVENTS, and webhooks reads without consumers.
+ */
 function* strangers(
   stream: string,
   { name: consumer, strangeness, pushesTo }: InspectedConsumer,
