@@ -78,7 +78,7 @@ describe.skipIf(process.platform !== 'linux')('processor time', () => {
     expect(spentBy(spent, 'caller')).toBeLessThan(ms / 2);
   });
 
-  it('counts for the group of its threads', async () => {
+  it('of the threads of a group counts for that group', async () => {
     await using worker = await startWorker();
     const end = beginMeasuring({ worker: [worker.pid] });
     await worker.compute('thread');

@@ -219,14 +219,17 @@ it.each(may)('%s may import %s', (file, specifier) => {
   expect(refusalOf(file, specifier)).toBeUndefined();
 });
 
-it.each(ofCommonBorders)('of the common borders, %s may cross only %j', (file, open) => {
-  const refused = Object.entries(common).filter(([, one]) => refusalOf(file, one) !== undefined);
-  expect(refused.map(([border]) => border)).toEqual(
-    Object.keys(common).filter((border) => !open.some((one) => one === border)),
-  );
-});
+it.each(ofCommonBorders)(
+  'of the packages and folders that are forbidden everywhere else, %s may import only %j',
+  (file, open) => {
+    const refused = Object.entries(common).filter(([, one]) => refusalOf(file, one) !== undefined);
+    expect(refused.map(([border]) => border)).toEqual(
+      Object.keys(common).filter((border) => !open.some((one) => one === border)),
+    );
+  },
+);
 
-it.each(ofRooms)('of the rooms of $house, $room may import only $open', (one) => {
+it.each(ofRooms)('of the other folders of $house, $room may import only $open', (one) => {
   const refusals = one.others.map(({ specifier }) => refusalOf(one.file, specifier));
   const refused = one.others.filter((_, n) => refusals[n] !== undefined);
   expect(refused.map(({ other }) => other)).toEqual(

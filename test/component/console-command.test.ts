@@ -19,7 +19,7 @@ const run = (args: string[], gateway = gatewayUrl) =>
     stdio: ['ignore', 'pipe', 'pipe'],
   });
 
-it('the console command prints one link to a token of an hour and every scope, and ends once the link was opened', async () => {
+it('the console command prints one link, which gives a token for an hour with every scope, and ends once the link is opened', async () => {
   const command = run(['--integration', 'other']);
   const ended = once(command, 'exit');
   const [link] = await once(createInterface(command.stdout), 'line');
@@ -61,7 +61,7 @@ it('the console command prints no link to a console on another machine', async (
 
 const open = (issue = (): string => 'the-token') => openDoor({ page: 'http://127.0.0.1:1/console', issue });
 
-it('the port of a link hands out one token, for the code of the link alone', async () => {
+it('the server behind a console link returns one token, and only for the code in the link', async () => {
   let issued = 0;
   await using door = await open(() => `token-${(issued += 1)}`);
   expect(await passDoor(door.link, { code: 'x'.repeat(22) })).toMatchObject({ status: 410 });
@@ -71,7 +71,7 @@ it('the port of a link hands out one token, for the code of the link alone', asy
   expect(issued).toBe(1);
 });
 
-it('the port of a link refuses an invalid public key', async () => {
+it('the server behind a console link refuses an invalid public key', async () => {
   await using door = await open();
   expect(await passDoor(door.link, { key: 'nonsense' })).toEqual({
     status: 400,

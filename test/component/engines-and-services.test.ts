@@ -107,7 +107,7 @@ describe('a stack', () => {
     await expect(access(join(folder.path, 'stack.json'))).rejects.toThrow('ENOENT');
   });
 
-  it('gives the gateway its time to stop, and ends within 15 s', async () => {
+  it('waits for the gateway for as long as GATEWAY_STOP_MS says, and ends within 15 s', async () => {
     await using folder = await temporaryFolder();
     const stopLog = join(folder.path, 'stops');
     const environment = { STOP_LOG: stopLog, GATEWAY_STOP_MS: '7000' };
@@ -183,7 +183,7 @@ describe('a start that cannot succeed', () => {
     other.close();
   });
 
-  it('is refused with the reason when GATEWAY_HOST is nowhere', async () => {
+  it('is refused with the reason when the name in GATEWAY_HOST does not resolve', async () => {
     await using folder = await temporaryFolder();
     const starting = start(folder.path, {
       environment: { GATEWAY_HOST: 'nosuch.invalid', GATEWAY_PORT: '18080' },

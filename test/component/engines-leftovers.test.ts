@@ -84,8 +84,8 @@ describe('after the starter was killed', () => {
   });
 });
 
-describe('a ledger', () => {
-  it('ends the processes that it lists, and no other', async () => {
+describe('a file that lists started processes', () => {
+  it('ends the listed processes, and no other', async () => {
     await using folder = await temporaryFolder();
     using ours = openStranger();
     using stranger = openStranger();

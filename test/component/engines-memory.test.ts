@@ -8,7 +8,7 @@ import { temporaryFolder } from '../support/folder.ts';
 
 const served = { source: 'path', refused: 'docker: Docker does not answer', port: 4_222 } as const;
 
-it('a start remembers the last working source of each engine', async () => {
+it('a start remembers for each engine where it last got a working program', async () => {
   await using folder = await temporaryFolder();
   openMemory(folder.path).note('nats', served);
   const memory = openMemory(folder.path);
@@ -16,7 +16,7 @@ it('a start remembers the last working source of each engine', async () => {
   expect(memory.recall('mongodb')).toBeUndefined();
 });
 
-it('a start replaces a memory file that is not JSON', async () => {
+it('a start replaces a file of remembered sources that is not JSON', async () => {
   await using folder = await temporaryFolder();
   await writeFile(join(folder.path, 'served.json'), '{"nats":');
   const memory = openMemory(folder.path);
@@ -25,7 +25,7 @@ it('a start replaces a memory file that is not JSON', async () => {
   expect(memory.recall('nats')).toEqual(served);
 });
 
-it('a memory that a start can neither read nor write does not stop it', async () => {
+it('a start succeeds although it can neither read nor write its file of remembered sources', async () => {
   await using folder = await temporaryFolder();
   await mkdir(join(folder.path, 'served.json'));
   const memory = openMemory(folder.path);

@@ -123,7 +123,7 @@ describe('a process that has a signal for stopping at once', () => {
     expect(child.pid()).toBeUndefined();
   });
 
-  it('has its child processes ended, whether it lives or is dead', async () => {
+  it('runs its callback after a stop, whether the process was alive or dead', async () => {
     for (const dead of [false, true]) {
       let cleared = 0;
       const { spec } = recorded('echo ready; exec sleep 60', {

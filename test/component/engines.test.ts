@@ -50,7 +50,7 @@ const fakeProgram = async (folder: string, name: string, printed: string): Promi
 };
 
 describe('engines', () => {
-  it('say where they are, where they came from and why', async () => {
+  it('report their address, the source of their program and the reason for this source', async () => {
     await using folder = await temporaryFolder();
     const lines: string[] = [];
     await using engines = await startEngines({
@@ -208,7 +208,7 @@ describe('an engine that another process runs', () => {
   });
 });
 
-describe('a source that cannot serve', () => {
+describe('a source of an engine that cannot be used', () => {
   it('is a configured address that does not answer', async () => {
     await using folder = await temporaryFolder();
     const environment = { NATS_URL: 'nats://127.0.0.1:1' };

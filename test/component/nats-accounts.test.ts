@@ -155,7 +155,7 @@ async function attack(nats: NatsConnection, own: RegExp | undefined): Promise<vo
   }
 }
 
-it('the table has hundreds of subjects and dozens of reply subjects', () => {
+it('the table of tried subjects has hundreds of subjects and dozens of reply subjects', () => {
   expect(new Set(triedSubjects).size).toBeGreaterThanOrEqual(400);
   expect(new Set(triedReplies).size).toBeGreaterThanOrEqual(40);
 });

@@ -35,7 +35,7 @@ const suppliers = (count: number, prefix: string) => ({
 });
 
 describe('with the permissions of deploy/nats', () => {
-  it('records are pushed, planned, listed and announced, and pushes looked up', async () => {
+  it('records can be pushed, planned, listed and announced, and pushes can be looked up', async () => {
     const one = `one-${randomUUID()}`;
     expect((await system.call(one, 'POST', '/suppliers', suppliers(100, 'S'))).body).toMatchObject({
       created: 100,
@@ -68,7 +68,7 @@ describe('with the permissions of deploy/nats', () => {
     expect(system.refusals()).toEqual([]);
   });
 
-  it('events are read from the feed, and waited for', async () => {
+  it('events can be read from the feed, and waited for', async () => {
     const fed = `fed-${randomUUID()}`;
     const { body } = await system.call(fed, 'GET', '/events');
     const waiting = system.call(fed, 'GET', `/events?after=${String(body['next'])}&wait=20`);
@@ -83,7 +83,7 @@ describe('with the permissions of deploy/nats', () => {
     expect(system.refusals()).toEqual([]);
   });
 
-  it('webhooks are registered, delivered to, inspected, retried, replayed and removed', async () => {
+  it('webhooks can be registered, delivered to, inspected, retried, replayed and removed', async () => {
     const two = `two-${randomUUID()}`;
     await using receiver = await openReceiver();
     const events = ['supplier.created', 'supplier.updated'];
@@ -120,7 +120,7 @@ describe('with the permissions of deploy/nats', () => {
     expect(system.refusals()).toEqual([]);
   });
 
-  it('another service inside reads events by the consumer that an operator makes', async () => {
+  it('a service of another team can read events by a consumer that an operator creates', async () => {
     const three = `three-${randomUUID()}`;
     await using reader = await system.nats.connectAs('reader');
     const live = reader.nats.subscribe(`events.${three}.>`, { max: 2 });
@@ -142,7 +142,7 @@ describe('with the permissions of deploy/nats', () => {
     expect(system.refusals()).toEqual([]);
   });
 
-  it('an operator sees the streams and the replicas', async () => {
+  it('an operator can see the streams and the replicas', async () => {
     await using operator = await system.nats.connectAs('operator');
     const streams = await (await jetstreamManager(operator.nats)).streams.list().next();
     expect(streams.map(({ config }) => config.name).toSorted()).toEqual([
@@ -225,7 +225,7 @@ it('a service keeps a differing stream that it may not change', async () => {
 
 // Setup: a receiver of all that batches may not announce, and the login of batches in other hands.
 // What this proves: whatever the login publishes, the receiver gets none of it, and the log of webhooks names it.
-it('an event of a kind that batches may not publish never reaches a receiver, forged as an event or in an event batch', async () => {
+it('a receiver gets no event of a kind that batches may not publish, whether batches forges an event or an event batch', async () => {
   const four = `four-${randomUUID()}`;
   await using receiver = await openReceiver();
   const events = ['supplier.erased', 'webhook.disabled', 'batch.created'];

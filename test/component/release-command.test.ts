@@ -70,7 +70,7 @@ afterEach(async () => {
   closing.clear();
 });
 
-it('writes the version everywhere, commits, and tags with the notes', () => {
+it('the release command writes the version everywhere, commits, and tags with the notes', () => {
   expect(release('minor')).toMatchObject({ status: 0, stderr: '' });
   expect(git('status', '--porcelain')).toBe('');
   expect(git('log', '-1', '--format=%s')).toBe('release: make 1.1.0');
@@ -107,7 +107,7 @@ it.each<[string, string, () => void]>([
       git('commit', '--quiet', '--all', '--message', 'docs: empty');
     },
   ],
-])('refuses %s, and changes nothing', (_what, words, prepare) => {
+])('the release command refuses %s, and changes nothing', (_what, words, prepare) => {
   prepare();
   const before = [git('log', '--format=%H'), git('status', '--porcelain'), read('package.json')];
   const { status, stderr } = release('minor');
@@ -116,7 +116,7 @@ it.each<[string, string, () => void]>([
   expect([git('log', '--format=%H'), git('status', '--porcelain'), read('package.json')]).toEqual(before);
 });
 
-it('refuses a step that it does not know', () => {
+it('the release command refuses an unknown step', () => {
   expect(release('big')).toMatchObject({
     status: 2,
     stderr: expect.stringContaining('expected major, minor or patch'),

@@ -24,7 +24,7 @@ function claimsOf({ stdout }: Printed): Record<string, unknown> {
   return JSON.parse(Buffer.from(body, 'base64url').toString()) as Record<string, unknown>;
 }
 
-it('prints a token with every scope for an hour, and nothing else', async () => {
+it('the token command prints a token with every scope for an hour, and nothing else', async () => {
   const printed = await print('--integration', 'acme');
   expect(printed.stdout).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+\n$/);
   const claims = claimsOf(printed);
@@ -34,7 +34,7 @@ it('prints a token with every scope for an hour, and nothing else', async () => 
   expect(Number(claims['exp']) - Number(claims['iat'])).toBe(3_600);
 });
 
-it('prints a token with the scope and the lifetime of its arguments', async () => {
+it('the token command prints a token with the scope and the lifetime of its arguments', async () => {
   const claims = claimsOf(
     await print('--integration', 'acme', '--scope', 'integration:suppliers:write', '--ttl', '15m'),
   );
@@ -47,7 +47,7 @@ it.each([
   [['--ttl', 'soon'], 'a ttl looks like 15m'],
   [['--ttl', '25h'], 'no token that lives for more than 24 h'],
   [['--scopes', 'x'], "Unknown option '--scopes'"],
-])('refuses %j with its usage, and prints no token', async (args, words) => {
+])('the token command refuses %j with its usage, and prints no token', async (args, words) => {
   const printed = await print(...args);
   expect(printed).toMatchObject({ code: 1, stdout: '' });
   expect(printed.stderr).toContain(words);

@@ -66,7 +66,7 @@ if event["event"] == "supplier.created":
 `;
 
 it.each(withPackages)(
-  'the wheel installs into an empty environment, with its types, and passes there, by %s',
+  'the wheel installs into an empty environment, with its types, and passes its tests there, by %s',
   async (python) => {
     await using folder = await temporaryFolder();
     const wheel = packWheel(folder.path, python);

@@ -78,7 +78,7 @@ describe('pushes', () => {
     expect(await totalOf(client, 'suppliers')).toBe(0);
   });
 
-  it.each([null, 'true', 1, []])('of batches take %j for no autoCreateDDS', async (autoCreateDDS) => {
+  it.each([null, 'true', 1, []])('of batches refuse %j as autoCreateDDS', async (autoCreateDDS) => {
     const client = openClient(stack);
     expectRefusal(await client.post('/batches', { batches: [], autoCreateDDS }), 400, 'invalid_request');
     expect(await client.post('/batches', { batches: [], autoCreateDDS: true })).toMatchObject({

@@ -112,7 +112,7 @@ const keptKeys = inKeptLoads(`
       resolve(all.flatMap(({ result }) => result));
     };`);
 
-describe.each(browsers)('the view "Load a file" in %s', (chromium) => {
+describe.each(browsers)('the view for loading files in %s', (chromium) => {
   const stack = new AsyncDisposableStack();
   let system: Stack;
   let browser: Browser;

@@ -26,7 +26,7 @@ const caughtUp = (pushedAt = Date.now()): Promise<string> =>
 const fileOf = (countries: readonly string[]): string =>
   ['externalId;name;country', ...countries.map((country, n) => `S-${n};Name ${n};${country}`)].join('\n');
 
-it('prune archives nothing after a load of repaired rejects, which belongs to the load before', async () => {
+it('prune archives nothing after a load of repaired rejects, which counts as a part of the load before', async () => {
   await at.acme.post('/suppliers', { suppliers: [{ externalId: 'S-old', name: 'in no file' }] });
   await caughtUp();
   await at.loader.write('suppliers.csv', fileOf(['DE', 'DE', 'XX', 'XX', 'DE']));

@@ -26,7 +26,7 @@ async function fieldsOf(kind: string): Promise<Record<string, unknown>> {
 
 const latin1 = (lines: string[]): Buffer => Buffer.from(`${lines.join('\r\n')}\r\n`, 'latin1');
 
-it('loads the CSV files of a German Excel without a map: suppliers, then products, then batches', async () => {
+it('the loader loads the CSV files of a German Excel without a map: suppliers, then products, then batches', async () => {
   await at.loader.write(
     'batches.csv',
     latin1([
@@ -80,7 +80,7 @@ it('loads the CSV files of a German Excel without a map: suppliers, then product
   });
 });
 
-it('writes rejects in the form of their file, which load once they are repaired', async () => {
+it('the loader writes rejects in the form of their file, and loads the repaired rejects', async () => {
   await at.loader.write(
     'suppliers.csv',
     latin1([
@@ -117,7 +117,7 @@ it('writes rejects in the form of their file, which load once they are repaired'
   expect(await fieldsOf('suppliers')).toMatchObject({ 'S-2': { name: 'Größe', country: 'DE' } });
 });
 
-it('stores the last row of an id, with eight pushes in flight', async () => {
+it('the loader stores the last row of an id, with eight pushes in flight', async () => {
   const rows: string[] = ['externalId,name'];
   for (let turn = 1; turn <= 20; turn += 1) {
     for (let id = 0; id < 1_000; id += 1)
@@ -134,7 +134,7 @@ it('stores the last row of an id, with eight pushes in flight', async () => {
   expect([...names]).toEqual(['turn 20']);
 });
 
-it('plans a load of several files whose rows refer to each other, and changes nothing', async () => {
+it('the loader plans a load of several files whose rows refer to each other, and changes nothing', async () => {
   await at.loader.write('suppliers.csv', 'externalId,name\nS-1,One\n');
   await at.loader.write('products.csv', 'externalId,name,supplierExternalId\nP-1,Oak,S-1\nP-2,Pine,S-404\n');
   const planned = await at.loader.run('plan', 'suppliers.csv', 'products.csv');
@@ -147,7 +147,7 @@ it('plans a load of several files whose rows refer to each other, and changes no
   expect((await at.acme.get('/sync-runs')).body).toMatchObject({ total: 0 });
 });
 
-it('plans with a key of reading alone, and names the scope that a key of neither lacks', async () => {
+it('the loader plans with a key that may only read, and names the missing scope of a key that may neither read nor write', async () => {
   await at.loader.write('suppliers.csv', 'externalId,name\nS-1,One\nS-2,Two\n');
   await at.acme.post('/suppliers', { suppliers: [{ externalId: 'S-1', name: 'One' }] });
   const withScope = (scope: string) =>
@@ -162,7 +162,7 @@ it('plans with a key of reading alone, and names the scope that a key of neither
   expect(refused).toMatchObject({ code: 3, err: expect.stringMatching(/403: the key lacks the scope/) });
 });
 
-it('stops when the first 500 rows are all rejected, shows five, and sends no more', async () => {
+it('the loader stops when the first 500 rows are all rejected, shows five, and sends no more', async () => {
   const rows = Array.from({ length: 3_000 }, (_, index) => `S-${index},One,Narnia`);
   await at.loader.write('suppliers.csv', ['externalId,name,country', ...rows].join('\n'));
   const { code, err } = await at.loader.run('load', 'suppliers.csv');
@@ -174,7 +174,7 @@ it('stops when the first 500 rows are all rejected, shows five, and sends no mor
   expect(entities.reduce((sum, { failed }) => sum + failed, 0)).toBe(500);
 });
 
-it('a load names the scope that the key lacks, and needs no scope of reading', async () => {
+it('a load names the write scope that its key lacks, and needs no read scope', async () => {
   await at.loader.write('suppliers.csv', 'externalId,name\nS-1,One\n');
   const { integration } = at.acme;
   const reading = openLoader({
@@ -206,7 +206,7 @@ it('a load names the scope that the key lacks, and needs no scope of reading', a
   });
 });
 
-it('loads standard input, NDJSON and JSON', async () => {
+it('the loader loads standard input, NDJSON and JSON', async () => {
   const { child, ended } = at.loader.start('load', '-', '--kind', 'suppliers');
   child.stdin?.end('externalId\tname\nS-1\tOne\n');
   expect((await ended).code).toBe(0);
@@ -241,7 +241,7 @@ it('loads standard input, NDJSON and JSON', async () => {
   expect(await fieldsOf('batches')).toMatchObject({ 'B-1': { quantity: 2 } });
 });
 
-it('loads an Excel workbook with a sheet for each kind', async () => {
+it('the loader loads an Excel workbook with a sheet for each kind', async () => {
   const book = makeWorkbook({
     Notes: [['nothing to load']],
     Suppliers: [
@@ -272,7 +272,7 @@ it('loads an Excel workbook with a sheet for each kind', async () => {
   });
 });
 
-it('loads an SAP export: a title, tabs, days as 20260331, numbers as 12,5-, a DOS encoding', async () => {
+it('the loader loads an SAP export: a title, tabs, days as 20260331, numbers as 12,5-, a DOS encoding', async () => {
   const lines = [
     'Bestand vom 31.03.2026',
     '',
@@ -315,7 +315,7 @@ it('loads an SAP export: a title, tabs, days as 20260331, numbers as 12,5-, a DO
   });
 });
 
-it('exports records that a plan finds unchanged, and follows changes', async () => {
+it('the loader exports records that a plan finds unchanged, and follows changes', async () => {
   const suppliers = Array.from({ length: 250 }, (_, index) => ({
     externalId: `S-${index}`,
     name: `Größe "${index}" 🌲`,
@@ -350,7 +350,7 @@ it('exports records that a plan finds unchanged, and follows changes', async () 
   expect((await follower.ended).code).toBe(130);
 });
 
-it('archives records that a full load lacked, but none of a rejected row', async () => {
+it('prune archives records that a full load lacked, but no record whose row was rejected', async () => {
   const suppliers = Array.from({ length: 100 }, (_, index) => ({ externalId: `S-${index}`, name: 'old' }));
   await at.acme.post('/suppliers', { suppliers });
   // The time up to which all is known catches up with the push.
@@ -382,7 +382,7 @@ it('archives records that a full load lacked, but none of a rejected row', async
   expect(archived.map(({ externalId }) => externalId)).toEqual(['S-0', 'S-1', 'S-2', 'S-3', 'S-4']);
 });
 
-it('limits a prune by its share of the records that are not archived', async () => {
+it('prune refuses to archive more than a share of the records, and does not count archived records', async () => {
   const suppliers = Array.from({ length: 120 }, (_, index) => ({ externalId: `S-${index}`, name: 'old' }));
   await at.acme.post('/suppliers', { suppliers });
   const externalIds = suppliers.slice(20).map(({ externalId }) => externalId);
@@ -401,7 +401,7 @@ it('limits a prune by its share of the records that are not archived', async () 
   });
 });
 
-it('sets expectations for the kinds of a load, and refuses an invalid interval before it sends anything', async () => {
+it('the loader sets expectations for the kinds of a load, and refuses an invalid interval before it sends anything', async () => {
   await at.loader.write('suppliers-expected.csv', latin1(['externalId;name', 'EXP-1;A']));
   const { code } = await at.loader.run('load', 'suppliers-expected.csv', '--expect-every', '2d');
   expect(code).toBe(0);

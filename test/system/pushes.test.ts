@@ -203,7 +203,7 @@ describe('the fields of an item', () => {
 const idOf = async (client: Client): Promise<unknown> =>
   ((await client.get('/suppliers')).body['entities'] as { internalId: string }[])[0]?.internalId;
 
-describe('pushed again', () => {
+describe('an item that is pushed again', () => {
   it('keeps absent fields, clears null, replaces arrays, ignores unknown fields, and announces only a change', async () => {
     const client = openClient(stack);
     const full = {
@@ -231,7 +231,7 @@ describe('pushed again', () => {
     }
   });
 
-  it('twice in one push, an item makes one record, created and then updated', async () => {
+  it('twice in one push makes one record, created and then updated', async () => {
     const client = openClient(stack);
     const { body } = await pushTo(client, 'products', [right.products, { ...right.products, name: 'Ash' }]);
     const [first, second] = body['records'] as { internalId: string; status: string }[];
@@ -241,7 +241,7 @@ describe('pushed again', () => {
     expect((await client.get('/products')).body).toMatchObject({ total: 1, entities: [{ name: 'Ash' }] });
   });
 
-  it('by another integration, the same item makes another record', async () => {
+  it('by another integration makes another record', async () => {
     const [one, other] = [await openFilled(), await openFilled()];
     expect(await idOf(one)).not.toBe(await idOf(other));
     await pushTo(one, 'suppliers', [{ ...right.suppliers, name: 'Mine' }]);
@@ -306,7 +306,7 @@ describe('listings', () => {
     }
   });
 
-  it('show records synced after `since`, and return the `since` of the next poll', async () => {
+  it('show records synced after the time in since, and return the time for the next poll', async () => {
     const client = await openFilled();
     for (const kind of kinds) {
       const first = await client.get(`/${kind}`);
@@ -407,6 +407,6 @@ describe('the history of pushes', () => {
   });
 });
 
-it('leaves the records of another integration unchanged', async () => {
+it('pushes of one integration leave the records of another integration unchanged', async () => {
   expect(await everythingOf(bystander)).toEqual(bystanderBefore);
 });

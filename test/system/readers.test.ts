@@ -97,7 +97,7 @@ describe.each(
     expect(lines.filter((one) => one.startsWith('record '))).toEqual(['record S-4 Name of S-4']);
   });
 
-  it('ends at a version of an event that it does not know, and leaves the event unacknowledged', async () => {
+  it('a reader ends at a version of an event that it does not know, and leaves the event unacknowledged', async () => {
     const settings = { INTEGRATION: `newer-${language}`, NAME: `newer-${language}` };
     await using nats = await connectRaw();
     const version = headers();

@@ -131,7 +131,7 @@ it('one trace spans a push from its caller to the receiver of its events', async
   expect(traced.every((line) => /^[\da-f]{32}$/.test(String(line['traceId'])))).toBe(true);
 });
 
-it('a push without a trace begins one, and probes begin none', async () => {
+it('a push without a trace begins a trace, and probes begin none', async () => {
   const acme = openClient(stack);
   await acme.post('/suppliers', { suppliers: [{ externalId: 'S-1', name: 'Nordic' }] });
   await fetch(`${stack.gateway}/readyz`);

@@ -9,6 +9,6 @@ it.each(longest)('%s, which the order of test files names, exists', (name) => {
   expect(existsSync(`${testFolder}/${name}.test.ts`)).toBe(true);
 });
 
-it('the order names no file twice', () => {
+it('the order of test files names no file twice', () => {
   expect(longest).toHaveLength(new Set(longest).size);
 });

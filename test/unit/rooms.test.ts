@@ -14,7 +14,7 @@ const packages = ['services', 'shared']
   .map((name) => `${name}/src`)
   .filter((folder) => existsSync(join(root, folder)));
 
-it.each(packages)('the rooms of %s import each other in one direction', (folder) => {
+it.each(packages)('the folders of %s import each other in one direction', (folder) => {
   expect(circleIn(arrowsOf(join(root, folder)))).toBeUndefined();
 });
 
@@ -30,7 +30,7 @@ it.each(packages)('the linter has a line for each folder of %s', (folder) => {
   expect(foldersOf(join(root, folder)).filter((room) => rooms[room] === undefined)).toEqual([]);
 });
 
-it('a circle is found, and named', async () => {
+it('the check of imports finds a circle, and names its folders', async () => {
   await using folder = await temporaryFolder();
   const write = async (room: string, imported: string): Promise<void> => {
     await mkdir(join(folder.path, room));

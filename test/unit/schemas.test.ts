@@ -33,7 +33,7 @@ const schemas = Object.entries({ ...settings, ...bodies }).map(([name, schema]) 
 
 const ajv = new Ajv();
 
-it.each(schemas)('$name is a schema', ({ schema }) => {
+it.each(schemas)('$name is a valid JSON Schema', ({ schema }) => {
   expect(ajv.validateSchema(schema)).toBe(true);
 });
 

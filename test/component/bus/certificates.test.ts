@@ -80,13 +80,13 @@ describe('a nats-server with a certificate of a private authority', () => {
 
 // A test that fails here says which part of shared/runtime/src/bus/nats-client/transport.ts may go.
 describe('the NATS client by itself', () => {
-  it('takes an IP for "localhost"; if not, remove startTLS of transport.ts', async () => {
+  it('checks localhost in the certificate of an IP; if not, remove startTLS of transport.ts', async () => {
     const { byIp } = await startTls(await ours.issue('IP:127.0.0.1'));
     const connecting = connect({ servers: byIp, tls: { ca: ours.cert }, maxReconnectAttempts: 0 });
     await expect(connecting).rejects.toThrow(/Host: localhost\. is not/);
   });
 
-  it('does not say that a certificate is wanted; if it does, remove onTrouble of transport.ts', async () => {
+  it('does not say that the server wants a certificate; if it does, remove onTrouble of transport.ts', async () => {
     const { byName } = await startTls(await ours.issue('DNS:localhost'), ours);
     const connecting = connect({ servers: byName, tls: { ca: ours.cert }, timeout: 2_000 });
     await expect(connecting).rejects.not.toThrow(/certificate/i);
@@ -102,14 +102,14 @@ describe('a nats-server that asks for a client certificate', () => {
     expect(coming.logText()).not.toContain('PRIVATE KEY');
   });
 
-  it('is the logged reason of the wait of a client without a certificate', async () => {
+  it('is named in the log as the reason why a client without a certificate waits', async () => {
     const { byIp } = await startTls(await ours.issue('IP:127.0.0.1'), ours);
     expect(await reasonOfWait(comeIn({ NATS_URL: byIp, ...(await trusting(ours)) }))).toBe(
       'nats-server asks for a client certificate: set NATS_TLS_CERT and NATS_TLS_KEY',
     );
   });
 
-  it('is the logged reason of the wait of a client whose certificate it rejects', async () => {
+  it('is named in the log as the reason why a client with a rejected certificate waits', async () => {
     const { byIp } = await startTls(await ours.issue('IP:127.0.0.1'), ours);
     const foreign = await another.issue('DNS:catalog');
     const own = await inFiles({ NATS_TLS_CERT: foreign.cert, NATS_TLS_KEY: foreign.key });

@@ -122,7 +122,7 @@ it.each([
   ],
   ['nats-server', [], ', max_file_store: 1MB'],
 ] as const)(
-  'the time until a stream is full counts both streams against the limit of %s',
+  'the time until a stream is full counts the bytes of all streams against the limit of %s',
   async (_, lines, ofServer) => {
     await using nats = await startNatsAs([
       `jetstream { store_dir: $NATS_STORE_DIR, sync_interval: always${ofServer} }`,

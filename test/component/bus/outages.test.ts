@@ -19,7 +19,7 @@ afterAll(async () => {
   await nats[Symbol.asyncDispose]();
 });
 
-it('a connection tells its listeners that they may have missed messages', async () => {
+it('a connection notifies its listeners after an outage that messages may be missing', async () => {
   await using bus = await openTestBus(nats.url, 'listening');
   let missed = 0;
   using _listening = bus.listen(

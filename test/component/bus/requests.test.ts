@@ -264,7 +264,7 @@ it('a replica learns whether the caller of a request still waits', async () => {
   ]);
 });
 
-it('a replica knows the age of a request from the first answer of its caller on', async () => {
+it('a replica knows the age of a request once the same caller has answered an earlier question of the replica', async () => {
   const leftMs: number[] = [];
   await using _ = await serve(answering, {
     'svc.catalog.dated.ask': async (request) => {
@@ -324,7 +324,7 @@ it('a replica learns which request a caller no longer waits for', async () => {
   await other;
 });
 
-it('a request on a lost connection fails only once its replica must ask whether the caller still waits', async () => {
+it('a request fails after a lost connection, but not before its replica has to ask whether the caller still waits', async () => {
   await using own = await startNats();
   await using bus = await openTestBus(own.url);
   await using replica = await connectTo(own.url);
@@ -452,7 +452,7 @@ const chunkThen: BusHandler = async () => ({ body: String(nextChunkItems()) });
 const chunkDuring = async (subject: string): Promise<number> =>
   Number(text((await asking.request(subject, { timeoutMs: 10_000 })).body));
 
-it('long work yields more often while a request without a shared semaphore is served', async () => {
+it('long work yields more often while a request is served that has no semaphore shared with other subjects', async () => {
   const handlers = { 'svc.catalog.long.ask': chunkThen, 'svc.catalog.short.ask': chunkThen };
   await using _ = await serve(answering, handlers, 2, { 'svc.catalog.long.ask': openSemaphore({ max: 2 }) });
   await expect.poll(nextChunkItems).toBe(chunkItems);
@@ -695,7 +695,7 @@ describe('a request that waits for something', () => {
     expect(await other).toBe('woken');
   });
 
-  it('is answered where the process of its caller asks for its answers, and for no other process', async () => {
+  it('is answered when the calling process requests all of its answers immediately, and not for another process', async () => {
     const { begun, served } = await openWaiting();
     await using _ = served;
     await using third = await openTestBus(nats.url, 'third');
@@ -710,7 +710,7 @@ describe('a request that waits for something', () => {
     expect(await others).toBe('woken');
   });
 
-  it('is answered at once by a replica that stops, also if it comes late', async () => {
+  it('is answered immediately by a stopping replica, also if the request arrives late', async () => {
     const { begun, served } = await openWaiting();
     const answered = Array.from({ length: 300 }, () => ask());
     await expect.poll(() => begun.length).toBe(300);
@@ -755,7 +755,7 @@ describe('a listing with an integration at the end of its subject', () => {
     ]);
   });
 
-  it('is refused where the end is no integration, and not served below another subject', async () => {
+  it('is refused where the end names no integration; a subject without a listing takes no such end', async () => {
     await using _ = await serve(answering, { [subject]: listing, 'svc.catalog.suppliers.push': listing });
     const ask = (end: string, of = subject) =>
       failureOf(asking.request(`${of}.${end}`, { headers: { integration: 'acme' }, timeoutMs: 5_000 }));

@@ -74,10 +74,10 @@ describe('a replica that lacks a setting which the others have', () => {
   });
 });
 
-describe('a replica whose settings say', () => {
+describe('a replica whose settings have', () => {
   const less = { STREAM_REPLICAS: 1, EVENTS_KEEP_DAYS: 3, EVENTS_MAX_BYTES: 500_000 };
 
-  it('fewer copies, days and bytes changes nothing, and notes that', async () => {
+  it('fewer copies, days and bytes than the stream changes nothing, and notes the difference', async () => {
     await bus.ensureStream(spec('LESS', three));
     await using other = await openTestBus(cluster.url);
     await other.ensureStream(spec('LESS', less));
@@ -89,7 +89,7 @@ describe('a replica whose settings say', () => {
     ]);
   });
 
-  it('fewer copies, days and bytes reduces the stream with STREAMS_MAY_SHRINK, and the other replicas note that', async () => {
+  it('fewer copies, days and bytes reduces the stream with STREAMS_MAY_SHRINK, and other replicas note the difference', async () => {
     await bus.ensureStream(spec('TOLD', three));
     await using told = await openTestBus(cluster.url);
     await told.ensureStream(spec('TOLD', { ...less, STREAMS_MAY_SHRINK: true }));
@@ -106,7 +106,7 @@ describe('a replica whose settings say', () => {
     expect(await quantitiesOf('KEPT')).toEqual({ copies: 3, days: 3, bytes: 1_000_000 });
   });
 
-  it('more copies, days and bytes raises the stream', async () => {
+  it('more copies, days and bytes than the stream raises the stream', async () => {
     await bus.ensureStream(spec('MORE', less));
     // Streams with one copy are named together.
     const isAlone = /has one copy of [^;]*\bMORE\b[^;]*; STREAM_REPLICAS=3 makes three/;
@@ -121,7 +121,7 @@ describe('a replica whose settings say', () => {
     );
   });
 
-  it('more copies than the cluster has servers leaves the stream as it is, and starts all the same', async () => {
+  it('more copies than the cluster has servers leaves the stream as it is, and starts', async () => {
     await bus.ensureStream(spec('FIVE', three));
     await using other = await openTestBus(cluster.url);
     await other.ensureStream(spec('FIVE', { ...three, STREAM_REPLICAS: 5 }));
@@ -131,7 +131,7 @@ describe('a replica whose settings say', () => {
     );
   });
 
-  it('more copies than the cluster has servers makes no stream, and names the setting', async () => {
+  it('more copies than the cluster has servers creates no stream, and names the setting', async () => {
     await expect(bus.ensureStream(spec('NONE', { STREAM_REPLICAS: 5 }))).rejects.toThrow(
       /^STREAM_REPLICAS: .*stream NONE/,
     );
@@ -146,7 +146,7 @@ const away = async (servers: readonly Engine[]) => {
   };
 };
 
-it('notes that a stream has no leader while the server of its only copy is away', async () => {
+it('a replica notes that a stream has no leader while the server of its only copy is away', async () => {
   const url = cluster.servers
     .slice(0, 2)
     .map((server) => server.url)
@@ -171,7 +171,7 @@ it('notes that a stream has no leader while the server of its only copy is away'
   await eventually(isLed, (led) => led === true, 30_000);
 });
 
-it('notes that streams have no leader while two of three servers are away', async () => {
+it('a replica notes that streams have no leader while two of three servers are away', async () => {
   await using watching = await openBus({
     url: cluster.servers[0]?.url ?? '',
     name: 'test',

@@ -70,7 +70,7 @@ it('a reader gets a message that is larger than the byte limit of a pull', async
   expect(await read('HUGE', 'HUGE.>')).toEqual(['one', 'two', 'three']);
 });
 
-it('a bounded read ends after so many bytes with the last whole pull, and goes on from there', async () => {
+it('a read with a byte limit ends with the pull that reaches the limit, and the next read continues after it', async () => {
   await bus.ensureStream(spec('BOUNDED'));
   const [bytesMax, largestBytes] = [64_000, 100_000];
   for (let index = 0; index < 30; index += 1)
@@ -120,7 +120,7 @@ it('a start creates a stream, keeps it as it is, and updates it when its definit
   expect(await bus.streamFacts('MADE')).toMatchObject({ firstSequence: 1, lastSequence: 2 });
 });
 
-it('the error of a single server that is asked for copies names the setting', async () => {
+it('a single server that is asked for several copies of a stream causes an error that names the setting', async () => {
   await expect(bus.ensureStream({ ...spec('COPIES'), replicas: 3 })).rejects.toThrow(
     'STREAM_REPLICAS: expected 1, as this NATS is a single server (stream COPIES)',
   );
@@ -420,7 +420,7 @@ describe('a reader that follows a stream', () => {
     expect(following.failingForMs).toBe(0);
   });
 
-  it('reads a stream that was created again from the offset that its reader names', async () => {
+  it('reads a stream that was deleted and created again, from the offset that the reader then returns', async () => {
     await bus.ensureStream(spec('AGAIN'));
     await bus.publishBatch(bodies('AGAIN', 5, 'before'));
     let [next, made] = [1, 1];

@@ -20,7 +20,7 @@ import { repository } from '../../support/deploy-files.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 
 it.each(renderings)(
-  'test/chart/rendered is what helm renders, and without helm has the hash of this chart: %s',
+  'test/chart/rendered is the output of helm, or without helm has the hash of the present chart: %s',
   async (name) => {
     const kept = await readFile(renderedFile(name), 'utf8');
     const rendered = (await render(name)) ?? kept.replace(/^.*/, await firstLineOf(name));
@@ -110,7 +110,7 @@ async function runPod(answers: readonly (readonly [number, string])[]): Promise<
 }
 
 describe('the pod of helm test', () => {
-  it('asks the gateway until all services are ready, and prints what it says', async () => {
+  it('asks the gateway until all services are ready, and prints each answer of the gateway', async () => {
     const said = await runPod([
       [503, 'catalog is away'],
       [200, 'all are ready'],

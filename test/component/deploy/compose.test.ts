@@ -148,7 +148,7 @@ describe('the cluster', () => {
     }
   });
 
-  it('names only secrets that its script makes and services read, and existing files', async () => {
+  it('names only secrets that the script of the cluster makes and services read, and only existing files', async () => {
     await using folder = await temporaryFolder();
     const secret = (name: string): Promise<string> => readSecret(folder.path, name);
     await makeClusterSecrets(folder.path);

@@ -232,11 +232,14 @@ const withoutNamespace = (series: Series): Series =>
       .map(([name, values]) => [name.replace(/namespace="one",?/, ''), values]),
   );
 
-it.each(services)('an alert says that %s is away where no series has a namespace', async (service) => {
-  expect(await firing(1, withoutNamespace)).toEqual([]);
-  const away = where([`service="${service}"`], gone);
-  expect(await firing(1, (well) => withoutNamespace(away(well)))).toContain('AServiceIsDown');
-});
+it.each(services)(
+  'an alert says that %s is away, also where no series has a label namespace',
+  async (service) => {
+    expect(await firing(1, withoutNamespace)).toEqual([]);
+    const away = where([`service="${service}"`], gone);
+    expect(await firing(1, (well) => withoutNamespace(away(well)))).toContain('AServiceIsDown');
+  },
+);
 
 describe('an alert fires only after its duration', () => {
   it.each<[string, number, string, (well: Series) => Series]>([

@@ -90,7 +90,7 @@ describe('/console', () => {
     }
   });
 
-  it('has 100 KB of script and style at most, 35 KB of them sent, and no code of the server', async () => {
+  it('has at most 100 KB of script and style, 35 KB compressed, and no code of the server', async () => {
     const { bytes, sent, text } = await sizeOf(({ rel }) => rel !== 'later');
     expect(bytes).toBeLessThanOrEqual(100_000);
     expect(sent).toBeLessThanOrEqual(35_000);
@@ -99,7 +99,7 @@ describe('/console', () => {
     expect(text).not.toContain('is neither UTF-8 nor windows-1252');
   });
 
-  it('fetches 120 KB for the view of files, 45 KB of them sent, whose worker may ask this origin alone', async () => {
+  it('fetches at most 120 KB for the view of files, 45 KB compressed, and its worker may request only this origin', async () => {
     const { bytes, sent, text } = await sizeOf(({ rel }) => rel === 'later');
     expect(bytes).toBeLessThanOrEqual(120_000);
     expect(sent).toBeLessThanOrEqual(45_000);
@@ -130,7 +130,7 @@ describe('/console', () => {
     expect(Object.keys(description.paths)).not.toContain('/console');
   });
 
-  it('ends the start without built files, and names the command that builds them', () => {
+  it('without built files makes the start of the gateway fail, with the command that builds them', () => {
     expect(addNone).toThrow(ConfigError);
     expect(addNone).toThrow('npm run console:build');
   });

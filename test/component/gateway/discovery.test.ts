@@ -111,7 +111,7 @@ describe('the gateway finds the keys', () => {
   });
 });
 
-it('old keys are used after 3 s while the issuer hangs, and without a wait for the next 5 s', async () => {
+it('while the issuer hangs, the gateway uses old keys after 3 s, and for the next 5 s without a wait', async () => {
   let passedMs = 0;
   const { log } = openTestLog();
   const clock = (): number => passedMs + performance.now();

@@ -105,7 +105,7 @@ it('a token of oidc-provider pushes for the integration of its client', async ()
   expect(await answer.json()).toMatchObject({ headers: { integration: 'acme' } });
 });
 
-it('a token of oidc-provider with other scopes is 403, of another client or for another API 401', async () => {
+it('a token of oidc-provider with other scopes is answered 403, and a token of another client or for another API 401', async () => {
   const reading = await fetchToken('erp-job', audience, 'integration:suppliers:read');
   expect((await push(reading)).status).toBe(403);
   const forged = [await fetchToken('another-job'), await fetchToken('erp-job', otherApi)];

@@ -216,7 +216,7 @@ describe('with the keys of the issuer the gateway', () => {
 });
 
 describe('when keys change, the gateway', () => {
-  it('accepts a token of a new key at once', async () => {
+  it('accepts a token of a new key immediately', async () => {
     expect((await list(byRsa())).status).toBe(200);
     issuer.keys = [rotatedKey];
     expect((await list(byRotated())).status).toBe(200);

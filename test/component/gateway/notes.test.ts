@@ -33,7 +33,7 @@ const gaugesOf = (differs: number) =>
 // Setup: one of three replicas of catalog was started without the setting that all others have.
 // What this proves: /readyz names it, whichever replica answers for readiness; /readyz stays 200, and each
 // replica's own gauge tells which one it is.
-it('/readyz notes the replica that lacks a setting, and is 200', async () => {
+it('/readyz notes a replica that lacks a setting of other replicas, and is 200', async () => {
   await using house = await openHouse();
   await using gateway = await openGateway(house.nats.url, {}, { readinessRememberedMs: 0 });
   const kept = { EVENTS_KEEP_DAYS: '30' };

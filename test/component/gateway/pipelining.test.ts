@@ -144,7 +144,7 @@ describe('pipelined requests', () => {
     }
   }, 60_000);
 
-  it('before a malformed one are answered, and those after it never begun', async () => {
+  it('before a malformed request are answered, and requests after the malformed one are never begun', async () => {
     using connection = await openRaw(gateway.port);
     const { all } = readIds(connection, 200);
     connection.send(`${numbersTo(200).map(health).join('')}broken\r\n\r\n${health(200).repeat(100)}`);

@@ -59,7 +59,7 @@ it('a rotation of AUTH_JWT_SECRET in three rollouts refuses no token', async () 
   expect(refused).toEqual([401, 401, 401]);
 });
 
-it('the first of two secrets signs and both verify, and no third secret', async () => {
+it('the first of two secrets signs tokens, tokens of both are accepted, and tokens of a third are refused', async () => {
   await using gateway = await open(`${newer},${older}`);
   await using single = await open(newer);
   const token = issue(`${newer},${older}`);

@@ -219,7 +219,7 @@ describe('unfinished bodies', () => {
 });
 
 describe('bodies on their way to a service', () => {
-  it('count for their integration until the service has answered, so that a burst waits', async () => {
+  it('count towards a limit of their integration until the service has answered, so that a burst of bodies waits', async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     handle = async ({ integration }) => {
       if (integration === 'attacker') await released;

@@ -586,7 +586,7 @@ describe('wrong secrets', () => {
     await fetchToken(inForm(), {}, here);
   });
 
-  it('over the limit are answered a second late, and delay no right secret', async () => {
+  it('over the limit are answered a second late, and do not delay the right secret', async () => {
     await using here = await open();
     await Promise.all(Array.from({ length: 30 }, () => ask(inForm('erp', bad), {}, here)));
     const startedAt = performance.now();

@@ -167,7 +167,7 @@ describe('scopes', () => {
     ['integration:suppliers:write', 200],
     ['integration:suppliers:erase', 403],
     ['integration:products:read integration:products:write', 403],
-  ])('with %s a plan of suppliers is %d', async (scope, status) => {
+  ])('with only %s the plan route of suppliers answers %d', async (scope, status) => {
     const answer = await unlessBusy(() =>
       fetch(`${gateway.url}/api/v1/integration/suppliers/plan`, {
         method: 'POST',

@@ -5,7 +5,7 @@ import { openCollector } from '../../support/collector.ts';
 import { openGateway, openServices } from '../../support/gateway.ts';
 import { startNats } from '../../support/nats.ts';
 
-it('with a collector that takes a connection and says nothing, callers are answered and the gateway stops in time', async () => {
+it('with a collector that accepts connections but never answers, callers are answered and the gateway stops in time', async () => {
   await using nats = await startNats();
   await using collector = await openCollector();
   collector.behave('says nothing');

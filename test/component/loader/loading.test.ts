@@ -192,7 +192,7 @@ it('a load repeats a row with a missing reference where the later row of its id 
   expect(await rejected()).toMatchObject([{ '#row': 700, '#reason': 'the quantity is no number' }]);
 });
 
-it('a resumed load sends the deferred rows of the interrupted load', async () => {
+it('a resumed load sends rows that the interrupted load deferred for a missing reference', async () => {
   const state = stateOf();
   const kept = join(folder.path, 'state');
   const rows = [row(1, 'P-1', 'oak'), row(2, 'P-2', 'pine')];
@@ -315,7 +315,7 @@ it('a load saves no state where the disk is full, so that no unwritten row count
   await expect(readFile(join(stateFolder, stateFile))).rejects.toMatchObject({ code: 'ENOENT' });
 });
 
-it('a load that ends between rejects and state writes no second file of rejects', async () => {
+it('a load that ends after writing rejects, but before saving its state, writes no second file of rejects', async () => {
   const rows = [row(1, 'P-1', 'oak'), { ...row(2, 'P-2', 'pine'), made: new Wrong('no') }];
   const send = answering([], () => false);
   const left = await loadUntil(() => true, rows, send);
@@ -325,7 +325,7 @@ it('a load that ends between rejects and state writes no second file of rejects'
   expect(texts.join('').match(/pine/g)).toEqual(['pine']);
 });
 
-it('a load writes the header of rejects once, whenever it ends', async () => {
+it('a load writes the header of a file of rejects once, also if it ends early and is resumed', async () => {
   const state = { ...stateOf(), rejectsFolder: join(folder.path, 'rejects') };
   const stateFolder = join(folder.path, 'state');
   const form = { ...ndjsonRejects, head: Buffer.from('head\n') };
@@ -346,7 +346,7 @@ it('a load writes the header of rejects once, whenever it ends', async () => {
   expect(files[0]?.rejects?.bytes).toBe(text.length);
 });
 
-it('a resumed load ignores a deferred row beyond its saved state, and sends the row again', async () => {
+it('a resumed load ignores a row in the file of deferred rows that its saved state does not count, and sends the row again', async () => {
   const rows = Array.from({ length: 600 }, (_, index) => row(index + 1, `P-${index + 1}`, `n${index + 1}`));
   const begun: string[][] = [];
   const lacking = answering(begun, (name) => name === 'n1' || name === 'n550');
@@ -367,7 +367,7 @@ it('a resumed load ignores a deferred row beyond its saved state, and sends the 
   expect(await rejected()).toEqual([]);
 });
 
-it('a load that ends before its last write can be resumed, and then used by prune', async () => {
+it('a load that ends before it saves its final state is in the history for prune, and can be resumed', async () => {
   const rows = [row(1, 'P-1', 'oak'), row(2, 'P-2', 'pine')];
   const sent: string[][] = [];
   const lacking = answering(sent, (name, call) => name === 'oak' && call === 1);

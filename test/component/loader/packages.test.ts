@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => folder[Symbol.asyncDispose]());
 
-it('the client and the loader need five packages of others', async () => {
+it('the client and the loader install five third-party packages', async () => {
   expect((await readdir(join(place, 'node_modules'))).filter((name) => !name.startsWith('.'))).toEqual([
     '@integration-sync',
     '@modelcontextprotocol',

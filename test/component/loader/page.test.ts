@@ -21,7 +21,7 @@ it('the loader for browsers has no code of Node.js and no tables of encodings, a
 const encodings = ['utf-8', 'windows-1252', 'iso-8859-15', 'utf-16le', 'utf-16be', 'iso-8859-1', 'shift_jis'];
 
 it.each(encodings)(
-  'the loader for browsers reads %s as the command does, and writes rejects in it',
+  'the loader for browsers reads %s as the command line loader does, and writes rejects in that encoding',
   async (encoding) => {
     const path = join(folder.path, 'suppliers.csv');
     const name = encoding === 'shift_jis' ? '木材 株式会社' : 'Sägewerk "Müller"';
@@ -32,7 +32,7 @@ it.each(encodings)(
   },
 );
 
-it('the loader for browsers refuses an encoding of DOS by its name', async () => {
+it('the loader for browsers refuses a file in a DOS encoding, and names the encoding', async () => {
   const page = await pageCore();
   page.useFiles(new Map([['suppliers.csv', new Blob(['externalId,name\nS-1,One\n'])]]));
   const map = page.parseMap({ '*': { encoding: 'cp850' } }, 'map.json');
@@ -53,7 +53,7 @@ const tables = record({
 
 const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;
 
-it('the loader for browsers finds the written values in any table, as the command does', async () => {
+it('the loader for browsers reads the same values from any CSV table as the command line loader does', async () => {
   await assert(
     asyncProperty(tables, async ({ delimiter, end, encoding, names }) => {
       const path = join(folder.path, 'suppliers.csv');
@@ -72,7 +72,7 @@ it('the loader for browsers finds the written values in any table, as the comman
   );
 });
 
-it('the loader for browsers finds the shared texts of all rows of a workbook, as the command does', async () => {
+it('the loader for browsers reads the shared strings of all rows of a workbook, as the command line loader does', async () => {
   const path = join(folder.path, 'suppliers.xlsx');
   // More than a first look keeps.
   const rows = Array.from({ length: 1_500 }, (_, at) => [`S-${at}`, `Müller "${at}" & Söhne <€>`]);

@@ -13,7 +13,7 @@ const folder = useFolder();
 
 const mebibyte = 1024 * 1024;
 
-it('the loader reads a large file through one buffer', async () => {
+it('the loader reads a large file in less than 4 MiB of memory', async () => {
   const path = join(folder.path, 'suppliers.csv');
   const content = Buffer.alloc(64 * mebibyte, 'a row of a file\n');
   await writeFile(path, content);
@@ -30,7 +30,7 @@ it('the loader reads a large file through one buffer', async () => {
   expect(await hashOf(path)).toBe(expected);
 });
 
-it('the loader keeps the first bytes of a file while the rest is read', async () => {
+it('the loader returns the first bytes of a file, and later the whole file including these bytes', async () => {
   const path = join(folder.path, 'suppliers.csv');
   const content = Buffer.from(Array.from({ length: 40_000 }, (_, index) => `row ${index}\n`).join(''));
   await writeFile(path, content);
@@ -65,7 +65,7 @@ it.each([
   expect(source.make(rows.at(-1)?.raw)).toEqual(item);
 });
 
-it('an item of a JSON array with U+FFFD is made again from the stored row', async () => {
+it('an item of a JSON array with the character U+FFFD is read the same from the file and from its stored row', async () => {
   const path = join(folder.path, 'suppliers.json');
   const supplier = { externalId: 'S-1', name: 'caf\ufffd' };
   await writeFile(path, JSON.stringify([supplier]));
@@ -182,7 +182,7 @@ it('a header that is repeated between rows is no row, as where files were joined
   ]);
 });
 
-it('a row with a blank before a quote is rejected, and not one with both in a cell', async () => {
+it('a row with a blank before an opening quote is rejected, but blanks and quotes within a quoted cell are accepted', async () => {
   const content = 'externalId,name,country\nS-1, "Holz AB", SE\nS-2," ""Holz"" AB",SE\nS-3,"A, ""B""",SE\n';
   const source = await sourceOf('suppliers.csv', Buffer.from(content));
   const rows = (await Array.fromAsync(source.rows())).flat();

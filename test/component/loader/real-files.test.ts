@@ -254,7 +254,7 @@ it.each([
   expect([source.rowsBefore, source.total]).toEqual([2, 4]);
 }); // prettier-ignore
 
-it('dashes are a value where none underline the header', async () => {
+it('a line of dashes is a row with a value, unless dashes also underline the header', async () => {
   const source = await sourceOf('suppliers.txt', lines('externalId', 'S-1', '-----'), {
     constants: { name: 'x' },
   });
@@ -265,7 +265,7 @@ it('dashes are a value where none underline the header', async () => {
   ]);
 });
 
-it('the loader reports the form of real files', async () => {
+it('the loader reports the encoding, the header row and unusual values of real files', async () => {
   const list = await sourceOf(
     'suppliers.txt',
     lines('-----', '|externalId|name|country|', '-----', '|S-1       |One |SWE    |'),

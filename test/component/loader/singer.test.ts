@@ -200,7 +200,7 @@ it('the Singer target repeats a record with a late reference where a later recor
   expect(target.counts).toEqual({ accepted: 1, rejected: 1 });
 });
 
-it('ACTIVATE_VERSION archives missing records, but none of a kind of two streams', async () => {
+it('ACTIVATE_VERSION archives missing records, except for a kind of record that two streams write', async () => {
   const archived: unknown[] = [];
   const service = {
     async *pages() {

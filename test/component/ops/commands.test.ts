@@ -22,7 +22,7 @@ test.each([
   [['streams', '--help'], 'ops streams --apply'],
   [['reseal', '-h'], 'ops reseal --check && echo'],
   [['purge-integration', '--help'], 'ops purge-integration acme --apply'],
-])('%j prints its usage', async (args, words) => {
+])('the command %j prints its usage', async (args, words) => {
   const ended = await runOps(args, {});
   expect(ended.stdout).toContain(words);
   expect(ended.code).toBe(args.length === 0 ? 2 : 0);
@@ -36,7 +36,7 @@ test.each([
   [['purge-integration'], 'Name one integration.'],
   [['purge-integration', 'a.b'], '"a.b" is no name of an integration'],
   [['purge-integration', 'acme', 'other'], 'Name one integration.'],
-])('%j ends with 2 and says what is wrong', async (args, words) => {
+])('the command %j ends with exit code 2 and names the mistake', async (args, words) => {
   const ended = await runOps(args, nowhere);
   expect(ended).toMatchObject({ code: 2, stdout: '' });
   expect(ended.stderr).toContain(words);
@@ -46,7 +46,7 @@ test.each([
   [['streams'], 'NATS_URL: NATS does not let this command in'],
   [['purge-integration', 'acme'], 'MONGODB_URL: MongoDB does not answer'],
 ])(
-  '%j ends where an engine is away, names it, and shows no password',
+  'the command %j ends where an engine is away, and names the engine without its password',
   async (args, words) => {
     const ended = await startOps(args, nowhere).ended;
     expect(ended).toMatchObject({ code: 1, stdout: '' });
@@ -84,7 +84,7 @@ test('with the login ops, ops streams creates all streams where no service runs'
   expectWell(await runOps(['streams', '--apply', '--check'], environment));
 });
 
-test('the program runs under its name in the image', async () => {
+test('the program ops runs under its name in the image', async () => {
   await using folder = await temporaryFolder();
   await symlink(`${root}/services/ops/src/main.ts`, `${folder.path}/ops`);
   const { stdout } = await promisify(execFile)(process.execPath, ['ops', 'streams', '--help'], {

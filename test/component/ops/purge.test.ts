@@ -137,7 +137,7 @@ async function documentsOf(integration: string): Promise<string[]> {
 
 // Each waits a quarter of a minute and more between two passes, and has integrations of its own.
 describe.concurrent('beside other integrations', () => {
-  test('purge-integration counts without --apply, refuses while the integration pushes, and then removes it', async () => {
+  test('purge-integration counts without --apply, refuses while the integration pushes, and then removes the integration', async () => {
     const { integration, endpointIds } = await fill('goes-1');
     const bystander = await fill('stays-1');
     expect(await placesOf(integration, ...endpointIds)).toEqual(expect.arrayContaining(everywhere));

@@ -74,7 +74,7 @@ it('ops reader --since refuses a future time, a future sequence and an invalid v
   expect((await ops()).stdout).toBe(`EVENTS has no consumer ${name}: --apply makes it.\n`);
 });
 
-it('ops reader --from-start and --since end with 2 for an existing consumer, and change nothing', async () => {
+it('ops reader with --from-start or --since has exit code 2 for an existing consumer, and changes nothing', async () => {
   await ops('--subject', 'events.acme.>', '--apply');
   const before = await configOf();
   for (const place of [['--from-start'], ['--since', '2'], ['--since', '2026-01-01']])

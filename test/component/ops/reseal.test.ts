@@ -85,7 +85,7 @@ test('after ops reseal a replica with the new key alone signs with the same secr
     expect(printed).not.toContain(secret);
 });
 
-test('a secret that is rotated during ops reseal stays the rotated one', async () => {
+test('a secret that is rotated during ops reseal keeps its new value', async () => {
   const client = house.newClient();
   const { id, secret } = await (async () => {
     await using _ = await startWith(secretKey);

@@ -100,7 +100,7 @@ it('a waiting start ends at SIGTERM', async () => {
   await world.nats.resume();
 });
 
-describe('a MongoDB that stands still in the middle of a start', { timeout: 60_000 }, () => {
+describe('a MongoDB that stops responding in the middle of a start', { timeout: 60_000 }, () => {
   let mongodb: Engine;
   beforeAll(async () => {
     mongodb = await startMongodb();

@@ -28,7 +28,7 @@ it('stdout has the last log line of a process that ends right after it', async (
   await expect(heard('says one thing and ends')).resolves.toMatchObject([{ msg: 'quiet' }]);
 });
 
-it('stdout has a warning and the lines before it although the process is killed right after it', async () => {
+it('stdout has a warning and the lines before the warning, although the process is killed immediately afterwards', async () => {
   await expect(heard('warns and is killed')).resolves.toMatchObject([{ msg: 'quiet' }, { msg: 'urgent' }]);
 });
 

@@ -72,7 +72,7 @@ describe('an open store', () => {
     ]);
   });
 
-  it('tells soon the id of a collection that is made after its first look', async () => {
+  it('returns the id of a collection soon after the collection is created, although a first query found none', async () => {
     const collection = freshName();
     await using identity = watchIdentity(store, collection, log);
     await wait(200);
@@ -166,7 +166,7 @@ describe('an open store', () => {
     expect(seen.size).toBe(4);
   });
 
-  it('does not send a write that its caller cancels before', async () => {
+  it('does not send a write that its caller has already cancelled', async () => {
     const collection = farms();
     const writing = writeInChunks(collection, [{ _id: 'a', name: 'a' }], refuse, (bulk, farm) =>
       bulk.insert(farm),
@@ -276,7 +276,7 @@ describe('indexes', () => {
     partialFilterExpression: { open: true },
   };
 
-  it('are created, and found the same by the next start', async () => {
+  it('are created by the first start, and left unchanged by the next start', async () => {
     const name = freshName();
     const indexes = [order, expiry, unique, partial];
     await store.ensureIndexes(name, indexes);

@@ -87,7 +87,7 @@ it('requests to the collector have the configured headers, which no log line sho
   expect(log.text()).not.toContain('key');
 });
 
-it('work belongs to its span until the span ends, and to no other', async () => {
+it('a span is the current span of its work until the span ends, and of no other work', async () => {
   await using tracing = await open();
   const [one, other] = [step(tracing, parent), step(tracing, parent)];
   const gate = Promise.withResolvers<void>();
@@ -108,20 +108,23 @@ it.each([
   ['always_off', { sampled: 0, caller: false }],
   ['parentbased_always_off', { sampled: 0, caller: true }],
   ['parentbased_always_on', { sampled: 20, caller: true }],
-])('with the sampler %s', async (name, { sampled, caller }) => {
-  const tracing = await open({ OTEL_TRACES_SAMPLER: name });
-  const traces = Array.from({ length: 20 }, () => step(tracing, undefined));
-  const ofCaller = step(tracing, parent);
-  for (const span of [...traces, ofCaller]) span.end();
-  await tracing[Symbol.asyncDispose]();
-  expect(collector.spans.filter(({ parentSpanId }) => parentSpanId === '')).toHaveLength(sampled);
-  expect(collector.spans.some(({ parentSpanId }) => parentSpanId !== '')).toBe(caller);
-  // What is not recorded is still one trace for those that come after.
-  expect(traceIdOf(ofCaller.traceparent)).toBe(traceIdOf(parent));
-  expect(ofCaller.traceparent.endsWith(caller ? '-01' : '-00')).toBe(true);
-});
+])(
+  'the sampler %s decides which traces of this process and of callers are recorded',
+  async (name, { sampled, caller }) => {
+    const tracing = await open({ OTEL_TRACES_SAMPLER: name });
+    const traces = Array.from({ length: 20 }, () => step(tracing, undefined));
+    const ofCaller = step(tracing, parent);
+    for (const span of [...traces, ofCaller]) span.end();
+    await tracing[Symbol.asyncDispose]();
+    expect(collector.spans.filter(({ parentSpanId }) => parentSpanId === '')).toHaveLength(sampled);
+    expect(collector.spans.some(({ parentSpanId }) => parentSpanId !== '')).toBe(caller);
+    // What is not recorded is still one trace for those that come after.
+    expect(traceIdOf(ofCaller.traceparent)).toBe(traceIdOf(parent));
+    expect(ofCaller.traceparent.endsWith(caller ? '-01' : '-00')).toBe(true);
+  },
+);
 
-it('a share of the traces is recorded', async () => {
+it('the sampler parentbased_traceidratio records the configured share of the traces', async () => {
   const tracing = await open({
     OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
     OTEL_TRACES_SAMPLER_ARG: '0.25',
@@ -135,7 +138,7 @@ it('a share of the traces is recorded', async () => {
 // A queue of 2,048, and 512 that are on their way.
 const heldMax = 2_048 + 512;
 
-it('for a silent collector a bounded number of spans waits, and a stop waits a second', async () => {
+it('while the collector does not answer, a bounded number of spans is kept, and a stop waits a second', async () => {
   collector.behave('says nothing');
   const tracing = await open();
   for (let n = 0; n < 50_000; n += 1) {

@@ -226,7 +226,7 @@ async function keepAsking(signal: AbortSignal): Promise<string[]> {
   return failed;
 }
 
-describe('a new replica beside replicas that serve', () => {
+describe('a new replica beside old replicas that serve', () => {
   const ended = new AbortController();
   let failed: Promise<string[]>;
   beforeAll(() => {
@@ -252,7 +252,7 @@ describe('a new replica beside replicas that serve', () => {
     30_000,
   );
 
-  it('makes no request to the old replicas fail', async () => {
+  it('whose settings are wrong makes no request to the old replicas fail', async () => {
     ended.abort();
     expect(await failed).toEqual([]);
   });
@@ -263,19 +263,22 @@ it.each<[Service, string, string]>([
   ['catalog', 'MONGODB_POOLSIZE', 'MONGODB_POOL_SIZE'],
   ['batches', 'EVENT_KEEP_DAYS', 'EVENTS_KEEP_DAYS'],
   ['webhooks', 'WEBHOOK_EGRESS_ALOW', 'WEBHOOK_EGRESS_ALLOW'],
-])('%s serves with %s, and /readyz notes that it is no setting', async (service, misspelt, meant) => {
-  await using replica = await begin({ service, settings: () => ({ [misspelt]: '5' }) });
-  await eventually(replica.ready, (said) => said.startsWith('200'), 20_000);
-  const serving = replica.lines.find((line) => line.includes('"msg":"serving"'));
-  const { url = system.gatewayUrl }: { url?: string } = JSON.parse(serving ?? '{}');
-  const { status, body } = await eventually(
-    async () => {
-      const answer = await fetch(`${url}/readyz`);
-      return { status: answer.status, body: await answer.text() };
-    },
-    ({ body: text }) => text.includes(misspelt),
-  );
-  expect(status).toBe(200);
-  const detail = `${misspelt} is no setting and is ignored: is ${meant} meant?`;
-  expect(JSON.parse(body)).toMatchObject({ notes: [{ pointer: service, detail }] });
-});
+])(
+  '%s serves with the misspelt variable %s, and /readyz notes that it is no setting',
+  async (service, misspelt, meant) => {
+    await using replica = await begin({ service, settings: () => ({ [misspelt]: '5' }) });
+    await eventually(replica.ready, (said) => said.startsWith('200'), 20_000);
+    const serving = replica.lines.find((line) => line.includes('"msg":"serving"'));
+    const { url = system.gatewayUrl }: { url?: string } = JSON.parse(serving ?? '{}');
+    const { status, body } = await eventually(
+      async () => {
+        const answer = await fetch(`${url}/readyz`);
+        return { status: answer.status, body: await answer.text() };
+      },
+      ({ body: text }) => text.includes(misspelt),
+    );
+    expect(status).toBe(200);
+    const detail = `${misspelt} is no setting and is ignored: is ${meant} meant?`;
+    expect(JSON.parse(body)).toMatchObject({ notes: [{ pointer: service, detail }] });
+  },
+);

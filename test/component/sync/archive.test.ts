@@ -75,7 +75,7 @@ function expectedOf(model: Model, one: Step) {
 const isErased = (stored: ReadonlyMap<string, string>) => stored.get('syncStatus') === '"ERASED"';
 
 it(
-  'archiving and erasing answer, store, list and announce what the model does',
+  'archiving and erasing answer, store, list and announce what a reference model computes',
   { timeout: 120_000 },
   async () => {
     await fc.assert(
@@ -370,7 +370,7 @@ describe('the errors of failed items in runs', () => {
     expect(await caller.run(erased.syncId)).toMatchObject({ failed: 1, errors: [], errorsOmitted: 1 });
   });
 
-  it('do not name a supplier that the erasing has not found', async () => {
+  it('do not name a supplier whose id was erased, although no push of this supplier was ever accepted', async () => {
     const caller = world.caller();
     const unaccepted = await caller.push('suppliers', [supplier('Jane', { email: '@' })]);
     const erased = await caller.erase(['Jane', 7]);

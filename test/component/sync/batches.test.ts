@@ -116,7 +116,7 @@ describe('with catalog', () => {
     ]);
   });
 
-  it('a push of batches refuses the body of another kind', async () => {
+  it('a push of batches refuses a body without the array batches, and an invalid autoCreateDDS', async () => {
     await expect(caller.pushText('batches', '{"suppliers":[]}')).rejects.toMatchObject({
       code: 'invalid_request',
     });

@@ -175,7 +175,7 @@ const refusal = async (body: object | string, strict = false) => {
   return { code: error.code, pointers: error.errors?.map(({ pointer }) => pointer) };
 };
 
-describe('the body', () => {
+describe('the body of an expectation', () => {
   it.each([
     ['0', { suppliers: { everyHours: 0 } }, ['/suppliers/everyHours']],
     ['745', { suppliers: { everyHours: 745 } }, ['/suppliers/everyHours']],

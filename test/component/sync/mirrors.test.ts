@@ -139,7 +139,7 @@ describe('a listing of changes', () => {
     expect(idsOf(await caller.list('suppliers', changedSince(before, `&until=${at}`)))).toEqual(['a']);
   });
 
-  it('beside until ends with the changes of that time, and the next poll begins there', async () => {
+  it('with the parameter until ends with the changes up to that time, and the next poll continues there', async () => {
     const caller = world.caller();
     const { nextSince: begin } = await caller.list('suppliers');
     await caller.push('suppliers', [supplier('a'), supplier('b')]);
@@ -276,7 +276,7 @@ describe('records of an earlier release', () => {
     expect(mirror.read).toBe(1);
   });
 
-  it('beside until are bounded by the same time', async () => {
+  it('are listed only up to the time in the parameter until', async () => {
     const caller = world.caller();
     await caller.push('suppliers', [supplier('a')]);
     const { nextSince: mark } = await caller.list('suppliers');
@@ -402,7 +402,7 @@ async function beginHeld(stage: Stage, answering: () => Promise<unknown>) {
 const runs = Number(process.env['SYNC_MIRROR_RUNS'] ?? 25);
 
 it(
-  'keeps a mirror complete beside concurrent pushes, wherever its reader stops',
+  'a listing of changes keeps a mirror complete beside concurrent pushes, wherever the mirror stops polling',
   { timeout: 120_000 + runs * 4_000 },
   async () => {
     await fc.assert(

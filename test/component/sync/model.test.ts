@@ -18,7 +18,7 @@ const pushes = fc.array(fc.record({ client: fc.nat(1), items: fc.array(item, { m
   maxLength: 8,
 });
 
-it('pushes answer, store and announce what the model does', { timeout: 120_000 }, async () => {
+it('pushes answer, store and announce what a reference model computes', { timeout: 120_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(pushes, async (sequence) => {
       const clients = [world.caller(), world.caller()].map((caller) => ({

@@ -124,42 +124,45 @@ describe('a replica that was stopped', () => {
   /** A replica that stands still for less does not ask its caller again. */
   const stillMs = 1_100;
 
-  describe.each(kinds)('of $service', ({ service, plural, item }) => {
+  describe.each(kinds)('a replica of $service', ({ service, plural, item }) => {
     const items = (value: string, ...ids: string[]) => ids.map((externalId) => item(externalId, value));
     const start = () => (service === 'catalog' ? world.startCatalog() : world.startBatches());
 
     // Timeline: the older push comes to a replica that stands still there. Its caller gets an error, and
     // pushes something newer, which another replica acknowledges. Then the first replica goes on.
     // What this proves: the rest of its work, and the requests in its sockets, no longer reach the database.
-    it.each(moments)('$moment writes nothing after it is resumed', async ({ stage, left }) => {
-      const race = openRace();
-      const { caller, impatient } = race;
-      await using _catalog = service === 'batches' ? await world.startCatalog() : undefined;
-      {
-        await using _before = await start();
-        if (service === 'batches') await caller.push('products', [{ externalId: 'product', name: 'P' }]);
-        await caller.push(plural, items('first', 'changed', 'bystander'));
-      }
-      await using replica = await startStoppingService(service, stage, world.environment);
-      {
-        using frozen = await stopAt(replica, stage, race, (by) =>
-          by.push(plural, items('older', 'changed', 'new', 'left')),
-        );
-        const stands = wait(stillMs);
-        await using _awake = await start();
-        const value = await acknowledged((newer) => impatient.push(plural, items(newer, 'changed', 'new')));
-        await stands;
-        replica.goOn();
-        frozen[Symbol.dispose]();
-        await replica.finish();
-        expect(await valuesOf(plural, caller)).toEqual({
-          changed: value,
-          new: value,
-          bystander: 'first',
-          ...(left ? { left: 'older' } : {}),
-        });
-      }
-    });
+    it.each(moments)(
+      'that was stopped $moment writes nothing after it is resumed',
+      async ({ stage, left }) => {
+        const race = openRace();
+        const { caller, impatient } = race;
+        await using _catalog = service === 'batches' ? await world.startCatalog() : undefined;
+        {
+          await using _before = await start();
+          if (service === 'batches') await caller.push('products', [{ externalId: 'product', name: 'P' }]);
+          await caller.push(plural, items('first', 'changed', 'bystander'));
+        }
+        await using replica = await startStoppingService(service, stage, world.environment);
+        {
+          using frozen = await stopAt(replica, stage, race, (by) =>
+            by.push(plural, items('older', 'changed', 'new', 'left')),
+          );
+          const stands = wait(stillMs);
+          await using _awake = await start();
+          const value = await acknowledged((newer) => impatient.push(plural, items(newer, 'changed', 'new')));
+          await stands;
+          replica.goOn();
+          frozen[Symbol.dispose]();
+          await replica.finish();
+          expect(await valuesOf(plural, caller)).toEqual({
+            changed: value,
+            new: value,
+            bystander: 'first',
+            ...(left ? { left: 'older' } : {}),
+          });
+        }
+      },
+    );
   });
 
   it('refuses the requests that wait in its sockets, and writes no record of them', async () => {

@@ -58,7 +58,7 @@ async function traces(caller: Caller) {
   return { documents: await Promise.all(counted), events: await caller.events() };
 }
 
-it('a plan answers what the push then answers', { timeout: 240_000 }, async () => {
+it('a plan answers what the same push answers afterwards', { timeout: 240_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(pushes, async (sequence) => {
       const caller = world.caller();

@@ -52,7 +52,7 @@ const claimants = async (): Promise<string[]> => Object.keys((await watermarks.r
 
 const untilClaimed = ({ syncId }: Begun) => eventually(claimants, (all) => all.includes(syncId));
 
-it('a push does not wait for a push that has no claims', async () => {
+it('a push does not wait for a push that has no claims on records', async () => {
   const older = await begin(['a'], 5_000);
   const younger = await begin(['a'], 0);
   expect(await younger.yield()).toBe(false);
@@ -99,7 +99,7 @@ it('the claim of a dead push, or of a failed push, is removed', async () => {
   await eventually(claimants, (all) => all.length === 0);
 });
 
-it('a completed push has no claims', async () => {
+it('a completed push has no claims on records', async () => {
   const late = await begin(['a'], 0);
   await late.close();
   await late.claim();

@@ -282,7 +282,7 @@ describe('a push', () => {
     expect(await eventsAfter(caller, 2)).toHaveLength(502);
   });
 
-  it('survives one string of 4 MiB in an item, and eight levels in another', async () => {
+  it('survives one string of 4 MiB in an item, and eight levels of nesting in another item', async () => {
     const caller = world.caller();
     // The body, its array and the item are three levels.
     const deep = '['.repeat(5) + ']'.repeat(5);

@@ -87,7 +87,7 @@ describe('the same new records from many callers', () => {
 
 describe('different changes to the same records from many callers', () => {
   it(
-    'are all applied one after another: each change is announced once, and the last one stands',
+    'are all applied one after another: each change is announced once, and the last change remains',
     { timeout: 120_000 },
     async () => {
       const caller = world.caller();

@@ -184,7 +184,7 @@ describe('details', () => {
 describe('externalId', () => {
   const strange = ['..', 'a/b', 'é', '+', '%2F', 'a blank inside', '\u{1f332}'.repeat(255), '&details=true'];
 
-  it('finds every id that a push takes, of its own integration alone', async () => {
+  it('finds every id that a push accepts, in the caller’s own integration alone', async () => {
     const [caller, other] = [world.caller(), world.caller()];
     await caller.push(
       'suppliers',
@@ -222,7 +222,7 @@ describe('externalId', () => {
 });
 
 describe('until', () => {
-  it('before the year 0 gives an X-Next-Since that the next poll takes', async () => {
+  it('before the year 0 gives an X-Next-Since that the next poll accepts', async () => {
     const caller = world.caller();
     await caller.push('suppliers', [{ externalId: 'a', name: 'N' }]);
     const { nextSince, entities } = await caller.list(
@@ -281,7 +281,7 @@ describe('until', () => {
   });
 });
 
-it('keeps all of its filters from page to page', async () => {
+it('a listing keeps all of its filters from page to page', async () => {
   const caller = world.caller();
   const pushed = range(60).map((n) => ({ externalId: `s${n}`, name: 'N' }));
   await caller.push('suppliers', pushed.slice(0, 20));
@@ -298,7 +298,7 @@ it('keeps all of its filters from page to page', async () => {
   expect(all.every(({ details }) => details.fields['name'] === 'N')).toBe(true);
 });
 
-describe('a wrong query', () => {
+describe('the query of a listing', () => {
   const long = 'x'.repeat(256);
   it.each([
     { asked: query({ externalId: range(101).map(String) }), pointers: ['externalId'] },
@@ -319,7 +319,7 @@ describe('a wrong query', () => {
     }
   });
 
-  it('is none with page=1 together with details, until or externalId', async () => {
+  it('may have page=1 together with details, until or externalId', async () => {
     const caller = world.caller();
     await caller.push(
       'suppliers',

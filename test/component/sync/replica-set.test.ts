@@ -167,55 +167,59 @@ describe('an index build that waits for a member that is down', () => {
     expect((await fetch(new URL('/ready', started.metricsUrl))).status).toBe(200);
   });
 
-  it('keeps a new replica unready, which logs it, while the others serve', { timeout: 60_000 }, async () => {
-    const goOn = Promise.withResolvers<'pass'>();
-    using _hanging = set.play(({ name, on }) =>
-      name === 'createIndexes' && on === 'catalog_journal' ? goOn.promise : 'pass',
-    );
-    const handlers = { 'svc.webhooks.health.check': async () => ({ body: '' }) };
-    const identity = { service: 'webhooks', version: '1.0.0', description: 'is there' } as const;
-    await using _webhooks = await world.bus.serve({ ...identity, inFlightMax: 1, handlers });
-    await using gateway = await openGateway(world.nats.url, {}, { readinessRememberedMs: 0 });
-    const { log, text } = openTestLog();
-    const port = await findPort();
-    const config = readConfig(CatalogConfig, { ...environment(), METRICS_PORT: String(port) });
-    const starting = startCatalog(config, { log });
-    onTestFinished(async () => {
-      goOn.resolve('pass');
-      await (await starting)[Symbol.asyncDispose]();
-    });
-    const ready = async (): Promise<string> => {
-      const answer = await fetch(`http://127.0.0.1:${port}/ready`).catch(() => undefined);
-      return answer === undefined ? 'no answer' : `${answer.status} ${(await answer.text()).trim()}`;
-    };
-    const waited = 'MongoDB builds indexes of catalog_journal';
-    await eventually(ready, (said) => said === `503 the start has not ended: ${waited}`);
-    expect(text()).toMatch(
-      /"level":"warn".*"collection":"catalog_journal".*waiting for MongoDB to build indexes/,
-    );
+  it(
+    'keeps a new replica unready, which logs the wait, while the other replicas serve',
+    { timeout: 60_000 },
+    async () => {
+      const goOn = Promise.withResolvers<'pass'>();
+      using _hanging = set.play(({ name, on }) =>
+        name === 'createIndexes' && on === 'catalog_journal' ? goOn.promise : 'pass',
+      );
+      const handlers = { 'svc.webhooks.health.check': async () => ({ body: '' }) };
+      const identity = { service: 'webhooks', version: '1.0.0', description: 'is there' } as const;
+      await using _webhooks = await world.bus.serve({ ...identity, inFlightMax: 1, handlers });
+      await using gateway = await openGateway(world.nats.url, {}, { readinessRememberedMs: 0 });
+      const { log, text } = openTestLog();
+      const port = await findPort();
+      const config = readConfig(CatalogConfig, { ...environment(), METRICS_PORT: String(port) });
+      const starting = startCatalog(config, { log });
+      onTestFinished(async () => {
+        goOn.resolve('pass');
+        await (await starting)[Symbol.asyncDispose]();
+      });
+      const ready = async (): Promise<string> => {
+        const answer = await fetch(`http://127.0.0.1:${port}/ready`).catch(() => undefined);
+        return answer === undefined ? 'no answer' : `${answer.status} ${(await answer.text()).trim()}`;
+      };
+      const waited = 'MongoDB builds indexes of catalog_journal';
+      await eventually(ready, (said) => said === `503 the start has not ended: ${waited}`);
+      expect(text()).toMatch(
+        /"level":"warn".*"collection":"catalog_journal".*waiting for MongoDB to build indexes/,
+      );
 
-    const caller = world.caller();
-    const readiness = async () => {
-      const answer = await fetch(`${gateway.url}/readyz`);
-      return [answer.status, await answer.json()];
-    };
-    // A queue group gives each request to any of its replicas.
-    for (let times = 0; times < 10; times += 1) {
-      const { errors } = await caller.push('suppliers', first);
-      expect(errors).toEqual([]);
-      expect(await readiness()).toMatchObject([
-        200,
-        // Another note says that this replica has a database of its own.
-        {
-          notes: expect.arrayContaining([
-            { pointer: 'catalog', detail: `A replica is starting: ${waited}.` },
-          ]),
-        },
-      ]);
-    }
-    goOn.resolve('pass');
-    await eventually(ready, (said) => said === '200 ready');
-  });
+      const caller = world.caller();
+      const readiness = async () => {
+        const answer = await fetch(`${gateway.url}/readyz`);
+        return [answer.status, await answer.json()];
+      };
+      // A queue group gives each request to any of its replicas.
+      for (let times = 0; times < 10; times += 1) {
+        const { errors } = await caller.push('suppliers', first);
+        expect(errors).toEqual([]);
+        expect(await readiness()).toMatchObject([
+          200,
+          // Another note says that this replica has a database of its own.
+          {
+            notes: expect.arrayContaining([
+              { pointer: 'catalog', detail: `A replica is starting: ${waited}.` },
+            ]),
+          },
+        ]);
+      }
+      goOn.resolve('pass');
+      await eventually(ready, (said) => said === '200 ready');
+    },
+  );
 });
 
 describe('a primary that was replaced without knowing', () => {

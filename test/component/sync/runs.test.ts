@@ -240,7 +240,7 @@ it('the history keeps an entry for seven days', async () => {
   expect(days).toBeLessThan(7.01);
 });
 
-describe('one push', () => {
+describe('the history entry of one push', () => {
   it('shows the errors of its items in their order, for both services', async () => {
     const caller = world.caller();
     const { syncId } = await caller.push('suppliers', [

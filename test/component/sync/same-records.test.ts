@@ -88,35 +88,38 @@ async function pushUntil(
   return [...codes];
 }
 
-describe.each([1, 2])('pushed without pause to %i catalogs', (catalogs) => {
-  it('by two callers, both callers are answered repeatedly', { timeout: 120_000 }, async () => {
-    await using _first = await world.startCatalog();
-    await using _second = catalogs === 2 ? await world.startCatalog() : undefined;
-    const caller = world.caller();
-    const records = 300;
-    await caller.push('suppliers', suppliers(records, 'at first'));
-    const codes = await pushUntil(caller, { callers: 2, records }, (answers) =>
-      answers.every((count) => count >= 4),
-    );
-    expect(codes).toEqual([]);
-  });
+describe.each([1, 2])(
+  'while the same records are pushed without pause to %i catalog replicas',
+  (catalogs) => {
+    it('by two callers, both callers get answers repeatedly', { timeout: 120_000 }, async () => {
+      await using _first = await world.startCatalog();
+      await using _second = catalogs === 2 ? await world.startCatalog() : undefined;
+      const caller = world.caller();
+      const records = 300;
+      await caller.push('suppliers', suppliers(records, 'at first'));
+      const codes = await pushUntil(caller, { callers: 2, records }, (answers) =>
+        answers.every((count) => count >= 4),
+      );
+      expect(codes).toEqual([]);
+    });
 
-  it('by 24 callers, no push of another integration is refused', { timeout: 120_000 }, async () => {
-    await using _first = await world.startCatalog();
-    await using _second = catalogs === 2 ? await world.startCatalog() : undefined;
-    const [caller, quiet] = [world.caller(), world.caller()];
-    const records = 60;
-    await caller.push('suppliers', suppliers(records, 'at first'));
-    let isOver = false;
-    const crowd = pushUntil(caller, { callers: 24, records }, () => isOver);
-    try {
-      for (let nth = 0; nth < 20; nth += 1) {
-        const { created } = await quiet.push('suppliers', [{ externalId: `q${nth}`, name: 'N' }]);
-        expect(created).toBe(1);
+    it('by 24 callers, no push of another integration is refused', { timeout: 120_000 }, async () => {
+      await using _first = await world.startCatalog();
+      await using _second = catalogs === 2 ? await world.startCatalog() : undefined;
+      const [caller, quiet] = [world.caller(), world.caller()];
+      const records = 60;
+      await caller.push('suppliers', suppliers(records, 'at first'));
+      let isOver = false;
+      const crowd = pushUntil(caller, { callers: 24, records }, () => isOver);
+      try {
+        for (let nth = 0; nth < 20; nth += 1) {
+          const { created } = await quiet.push('suppliers', [{ externalId: `q${nth}`, name: 'N' }]);
+          expect(created).toBe(1);
+        }
+      } finally {
+        isOver = true;
       }
-    } finally {
-      isOver = true;
-    }
-    expect(await crowd).toEqual([]);
-  });
-});
+      expect(await crowd).toEqual([]);
+    });
+  },
+);

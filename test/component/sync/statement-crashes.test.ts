@@ -34,7 +34,7 @@ const isWhole = ({ entities }: { entities: { state: string }[] }): boolean =>
   entities.every(({ state }) => state === 'completed');
 
 it(
-  'a push that died between batches and statements is finished by another replica',
+  'a push that died between its writes of batches and of statements is completed by another replica',
   { timeout: 60_000 },
   async () => {
     const caller = await callerWithProduct();

@@ -175,7 +175,7 @@ describe('a push that is not strict', () => {
     },
   );
 
-  it('is refused together with what is wrong in the envelope', async () => {
+  it('is refused with the errors of its query and of its body together', async () => {
     const caller = world.caller();
     await expect(
       caller.pushText('batches', '{"autoCreateDDS":1}', { query: 'details=yes' }),

@@ -93,7 +93,7 @@ describe('the attempt log', () => {
     expect(Math.abs(waitMs - (entry?.durationMs ?? 0) - 1_000)).toBeLessThan(300);
   });
 
-  it('returns the `since` of the next poll in X-Next-Since', async () => {
+  it('returns in X-Next-Since the parameter since of the next poll', async () => {
     const client = house.newClient();
     const { id, receiver } = await loggedEndpoint(client, 1);
     await using _closing = receiver;

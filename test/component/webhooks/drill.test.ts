@@ -168,7 +168,7 @@ const faults: [fault: string, rules: Partial<Rules>, found: string[]][] = [
   ],
 ];
 
-describe('a drill', () => {
+describe('a drill, which tests a receiver with forged deliveries,', () => {
   it.each(faults)('finds a receiver that %s', async (_fault, rules, found) => {
     const { body } = await drill(by(rules));
     expect(body.passed).toBe(false);
@@ -302,7 +302,7 @@ describe('a drill', () => {
     expect((await client.ask('drill', { id })).body.checks).toHaveLength(names.length);
   });
 
-  it('connects to no forbidden address, and has the same answer for each forbidden address', async () => {
+  it('connects to no forbidden address, and answers the same for each forbidden address', async () => {
     const client = house.newClient();
     await using receiver = await openReceiver();
     const moved = { 'one.test': '10.0.0.7', 'two.test': '192.168.7.9' };

@@ -49,7 +49,7 @@ it('a new owner reads from the last floor of each partition, also after an hour 
   expect(await floorsTaken('b', 1)).toEqual([900]);
 });
 
-it('a new owner reads from the last floor where the owner died during the hand-back', async () => {
+it('a new owner reads from the last floor where the former owner died while it released its partitions', async () => {
   await dead.saveFloors([{ partition: 1, term: 1, floor: 950, stream: 'log' }]);
   expect(await floorsTaken('a', 0)).toEqual([900]);
   expect(await floorsTaken('a', 1)).toEqual([950]);
@@ -85,7 +85,7 @@ it('the floors of a replica without partitions are removed after an hour', async
   expect(await replicas.findOne({ _id: 'dead' })).toBeNull();
 });
 
-it('a later owner reads an offset that a former owner stored late, until the owner between removes it', async () => {
+it('an offset that a former owner stored late is read by a later owner, unless an owner in between removed the offset', async () => {
   const offsets = await openOffsets(store, stream);
   const [former, owner] = [1, 2].map((term) => ({ partition: 0, term, stream: 'log' }));
   if (former === undefined || owner === undefined) throw new Error('no claims');
@@ -99,16 +99,16 @@ it('a later owner reads an offset that a former owner stored late, until the own
   expect([await offsets.termsIn([0]), await offsets.ofPartitions([0])]).toEqual([[], new Map()]);
 });
 
-describe('a new owner of a stream that was restored from a copy with 890 messages', () => {
+describe('after a restore of the log from a copy with 890 messages', () => {
   const restores = [{ through: 890, before: new Date(newest.storedAt.getTime() + 1) }];
   const restored = streamWith(restores, { id: 'log#1' });
 
-  it('reads from the end of the copy where the floor was stored before the restore', async () => {
+  it('a new owner reads from the end of the copy where the floor was stored before the restore', async () => {
     const [claim] = await new Claims(store, 'a', restored).take([0], isDead);
     expect(claim?.floor).toBe(890);
   });
 
-  it('reads from the floor where release 1.1.0 stored it, or where it was stored after the restore', async () => {
+  it('a new owner reads from the floor where release 1.1.0 stored the floor, or where it was stored after the restore', async () => {
     const replicas = store.collection<{ _id: string }>('webhook_replicas');
     await replicas.updateOne({ _id: 'dead' }, { $set: { 'floors.0': [1, 900] } });
     const partitions = store.collection<{ _id: number }>('webhook_partitions');
@@ -119,7 +119,7 @@ describe('a new owner of a stream that was restored from a copy with 890 message
     expect((await later.take([1], isDead)).map(({ floor }) => floor)).toEqual([900]);
   });
 
-  it('and an owner that has not noticed the restore stores no floor and no offset', async () => {
+  it('an owner that has not noticed the restore stores no floor and no offset', async () => {
     const former = new Claims(store, 'dead', restored);
     await former.saveFloors([{ partition: 0, term: 1, floor: 990, stream: 'log' }]);
     expect(await floorsTaken('a', 0)).toEqual([900]);
@@ -129,7 +129,7 @@ describe('a new owner of a stream that was restored from a copy with 890 message
     expect(await offsets.ofPartitions([0])).toEqual(new Map());
   });
 
-  it('an endpoint with a later offset begins after the copy, with its open events of the copy', async () => {
+  it('an endpoint with an offset after the copy begins at the end of the copy, with its open events of the copy', async () => {
     const open = [880, 895].map((sequence) => ({ sequence, index: 0, attempts: 1, dueAtMs: 0 }));
     const offset = { sequence: 900, index: 3, epoch: 0, open };
     const before = await openOffsets(store, stream);

@@ -52,9 +52,13 @@ it.each(
   Object.entries(hostileReceivers).flatMap(([kind, onRequest]) =>
     ['http', 'https'].map((scheme) => ({ kind, onRequest, scheme })),
   ),
-)('$kind without end fail, over $scheme', { timeout: waitMs }, async ({ kind, onRequest, scheme }) => {
-  expect(await test(onRequest, scheme)).toMatchObject({ delivered: false, error: hostileReason(kind) });
-});
+)(
+  'an attempt fails where the receiver sends $kind without end, over $scheme',
+  { timeout: waitMs },
+  async ({ kind, onRequest, scheme }) => {
+    expect(await test(onRequest, scheme)).toMatchObject({ delivered: false, error: hostileReason(kind) });
+  },
+);
 
 it.each([
   [
@@ -66,7 +70,7 @@ it.each([
   ['chunk extensions', `${chunked}1;x=${kiB(256)}\r\n.\r\n0\r\n\r\n`, 200, tooLong],
   ['a body', `HTTP/1.1 200 OK\r\ncontent-length: ${256 * 1024}\r\n\r\n${kiB(256)}`, 200, tooLong],
 ])(
-  '%s over the limit fail the attempt, although the status is 2xx',
+  'an attempt fails where the answer has %s over the limit, although the status is 2xx',
   async (_kind, answer, responseStatus, error) => {
     expect(await test((socket) => void socket.end(answer))).toMatchObject({
       delivered: false,
@@ -80,12 +84,12 @@ it.each([
   ['ten informational answers', `${early.repeat(10)}HTTP/1.1 204 No Content\r\n\r\n`],
   ['chunk extensions', `${chunked}1;x=${kiB(250)}\r\n.\r\n0\r\n\r\n`],
   ['a body', `HTTP/1.1 200 OK\r\ncontent-length: ${250 * 1024}\r\n\r\n${kiB(250)}`],
-])('%s within the limit succeed', async (_kind, answer) => {
+])('an attempt succeeds where the answer has %s within the limit', async (_kind, answer) => {
   expect(await test((socket) => void socket.end(answer))).toMatchObject({ delivered: true, error: null });
 });
 
 it.each(['http', 'https'])(
-  'each answer on a kept connection has the whole limit, over %s',
+  'each answer on a kept connection may have the whole size limit, over %s',
   async (scheme) => {
     const sockets = new Set<unknown>();
     await using receiver = await openReceiver(

@@ -18,7 +18,7 @@ afterEach(async () => {
 
 const startWith = (...keys: string[]) => house.start({}, { WEBHOOK_SECRET_KEY: keys.join(',') });
 
-test('a key of the right name and with other bytes stops the start', async () => {
+test('a start fails where the key of the stored secrets has the right id, but other bytes', async () => {
   await using _ = await house.start();
   await house.newClient().register(receiver.url);
   await expect(startWith(secretKeyOf('first', 8))).rejects.toThrow(
@@ -26,7 +26,7 @@ test('a key of the right name and with other bytes stops the start', async () =>
   );
 });
 
-test('a key that is missing stops the start, and is named', async () => {
+test('a start fails where the key of stored secrets is missing, and the error names the key', async () => {
   await using _ = await house.start();
   await house.newClient().register(receiver.url);
   await expect(startWith(secretKeyOf('second', 8), secretKeyOf('third', 9))).rejects.toThrow(

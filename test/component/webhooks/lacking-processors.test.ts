@@ -40,7 +40,7 @@ const takenBy = (replica: WebhookProcess): number =>
   partitionsIn(replica, 'this replica claimed partitions').reduce((sum, count) => sum + count, 0);
 
 it(
-  'replicas that stand still in turns take partitions from each other at most once, and lose no event',
+  'replicas that stop responding in turns take partitions from each other at most once, and lose no event',
   { timeout },
   async () => {
     await using house = await openHouse();

@@ -32,7 +32,7 @@ const pointersOf = async (of: Client, asked: string) =>
 /** Of the page that a Link header leads to; empty without one. */
 const queryOf = (link: string | undefined): string => /\?(.*)>; rel="next"$/.exec(link ?? '')?.[1] ?? '';
 
-describe('registering', () => {
+describe('registering a webhook', () => {
   it('answers 201 with the webhook, its secret and its Location', async () => {
     const { status, headers, body } = await client.ask('register', { body: registration });
     expect(status).toBe(201);
@@ -156,8 +156,8 @@ describe('registering', () => {
   });
 });
 
-describe('concurrent registering', () => {
-  it('exceeds no limit of endpoints', async () => {
+describe('concurrent registrations of webhooks', () => {
+  it('exceed no limit of endpoints', async () => {
     const another = house.newClient();
     for (let n = 0; n < 110; n += 1) await another.register(url);
     const codes = await Promise.all(
@@ -177,7 +177,7 @@ describe('concurrent registering', () => {
   });
 });
 
-describe('reading', () => {
+describe('reading webhooks', () => {
   it('shows everything but the secret', async () => {
     const { secret: _secret, ...registered } = await client.register(url);
     const { body } = await client.ask('get', { id: registered.id });
@@ -257,7 +257,7 @@ describe('another integration', () => {
   });
 });
 
-describe('changing', () => {
+describe('changing a webhook', () => {
   it('sets given fields and keeps the others', async () => {
     const { id } = await client.register(url);
     const { body } = await client.ask('change', { id, body: { events: ['batch.created'] } });
@@ -271,7 +271,7 @@ describe('changing', () => {
     expect((await client.ask('change', { id, body: {} })).body).toMatchObject({ id, url, active: true });
   });
 
-  it('pauses and resumes', async () => {
+  it('pauses and resumes its deliveries', async () => {
     const { id } = await client.register(url);
     const paused = await client.ask('change', { id, body: { active: false } });
     expect(paused.body).toMatchObject({
@@ -297,7 +297,7 @@ describe('changing', () => {
     [{ url: null }, /url: expected a string/],
     [{ events: [] }, /at least one/],
     [{ events: ['x'], active: false }, /events\/0/],
-  ])('refuses %j as a whole', async (body, words) => {
+  ])('refuses the body %j as a whole', async (body, words) => {
     const { id } = await client.register(url);
     const failure = await refusal(client.ask('change', { id, body }));
     expect(failure.code).toBe('invalid_request');
@@ -310,7 +310,7 @@ describe('changing', () => {
   });
 });
 
-describe('rotating', () => {
+describe('rotating a secret', () => {
   it('returns a new secret, and the previous one signs for a day', async () => {
     const { id, secret } = await client.register(url);
     const before = Date.now();
@@ -352,7 +352,7 @@ describe('rotating', () => {
   );
 });
 
-describe('deleting', () => {
+describe('deleting a webhook', () => {
   it('answers 204, and the webhook is 404 afterwards', async () => {
     const { id } = await client.register(url);
     const { status, body } = await client.ask('remove', { id });
@@ -363,7 +363,7 @@ describe('deleting', () => {
   });
 });
 
-describe('testing', () => {
+describe('testing a webhook', () => {
   it('sends a signed delivery to that endpoint only, and returns the answer of the receiver', async () => {
     await using receiver = await openReceiver();
     await using other = await openReceiver();

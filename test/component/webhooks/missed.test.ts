@@ -77,7 +77,7 @@ describe.concurrent('a disabled endpoint', { timeout: 90_000 }, () => {
     expect(idsOf(receiver.hits.slice(before))).toEqual(new Set(open));
   });
 
-  it('gets the open events only by a replay whose span has the disabling, as many as were counted', async () => {
+  it('gets the open events only by a replay that includes the time of the disabling, as many as were counted', async () => {
     await using receiver = await openReceiver();
     const client = house.newClient();
     const id = await openEndpoint(client, receiver);

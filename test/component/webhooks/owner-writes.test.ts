@@ -121,7 +121,7 @@ it.each([
   ['of another version', { version: 2 }, false],
   ['of another epoch', { epoch: 1 }, false],
   ['that its owner has counted a failure of', { failures: 1, open: false, trials, term }, true],
-] as const)('a caller changes an endpoint %s: %o %s', async (_, change, taken) => {
+] as const)('a caller’s change is applied to an endpoint %s, %o: %s', async (_, change, taken) => {
   const { id, before } = await insertWith({});
   if (before === null) throw new Error('the endpoint is not stored');
   await house.store.collection<Endpoint>('webhook_endpoints').updateOne({ _id: id }, { $set: change });
@@ -129,7 +129,7 @@ it.each([
   expect(after).toEqual(taken ? { ...before, ...change, url: 'https://other.example/' } : null);
 });
 
-it('missed events that an owner has stored are replaced by itself or a later owner alone', async () => {
+it('missed events that an owner has stored are replaced by the same owner or a later owner alone', async () => {
   const { id } = await insertWith({});
   const store = async (of: number, sequence: number) => {
     await endpoints.recordMissed(id, 0, { ...missed, term: of, sequence });

@@ -158,7 +158,7 @@ it.each(
     Object.entries(hostileReceivers).map(([kind, onRequest]) => ({ scheme, kind, onRequest })),
   ),
 )(
-  'fail with its reason where the receiver sends $kind without end, over $scheme',
+  'deliveries over the proxy fail with a reason where the receiver sends $kind without end, over $scheme',
   { timeout: 30_000 },
   async ({ scheme, kind, onRequest }) => {
     await using receiver = await openSocketReceiver(onRequest, scheme === 'https' ? certificate : undefined);

@@ -86,7 +86,7 @@ const slowHeaders: Behaviour = (_hit, response) => {
   response.on('close', () => clearInterval(dripping));
 };
 
-describe.concurrent('succeeds', () => {
+describe.concurrent('a delivery to a receiver succeeds', () => {
   it.each([200, 201, 202, 204])('when it answers %i', async (status) => {
     await using receiver = await openReceiver(answer(status));
     expect(await attemptAt(receiver.url)).toMatchObject({
@@ -113,7 +113,7 @@ describe.concurrent('succeeds', () => {
   });
 
   it.each(['http', 'https'])(
-    'on a new connection where it has closed the kept one, over %s',
+    'on a new connection where the receiver has closed the kept connection, over %s',
     async (scheme) => {
       const certificate = scheme === 'https' ? { certificate: trusted } : {};
       const closed = Promise.withResolvers<void>();
@@ -179,7 +179,7 @@ describe.concurrent('succeeds', () => {
   });
 });
 
-describe.concurrent('fails', () => {
+describe.concurrent('a delivery to a receiver fails', () => {
   it.each([301, 302, 303, 307, 308])(
     'when it answers with a redirect %i, which is not followed',
     async (status) => {
@@ -213,7 +213,7 @@ describe.concurrent('fails', () => {
     expect(entry.durationMs).toBeLessThan(12_500);
   });
 
-  it('when it resets the connection, and is not asked again before its time', async () => {
+  it('when it resets the connection, and no attempt is made before its due time', async () => {
     let count = 0;
     await using server = await openSocketServer((socket) =>
       socket.once('data', () => {
@@ -231,7 +231,7 @@ describe.concurrent('fails', () => {
   it.each(
     (['closes', 'resets'] as const).flatMap((how) => [0, 300, 3_000].map((afterMs) => ({ how, afterMs }))),
   )(
-    'when it $how a kept connection $afterMs ms after it has the request, and is hit again in its time',
+    'when it $how a kept connection $afterMs ms after it has the request, and gets the next attempt when it is due',
     { timeout: 20_000 },
     async ({ how, afterMs }) => {
       await using receiver = await openReceiver(breakKept(how, afterMs));
@@ -336,7 +336,7 @@ describe.concurrent('fails', () => {
   });
 });
 
-it('fails, and crashes nothing, when its name no longer resolves or leads inside', async () => {
+it('a delivery fails, and crashes nothing, when the receiver’s name no longer resolves or resolves to a private address', async () => {
   let addresses: string[] = ['127.0.0.1'];
   await using another = await openHouse();
   await another.start({
@@ -364,7 +364,7 @@ it('fails, and crashes nothing, when its name no longer resolves or leads inside
   expect(receiver.hits).toHaveLength(1);
 });
 
-it('a healthy receiver beside them gets its deliveries', async () => {
+it('a healthy receiver gets its deliveries beside a failing receiver', async () => {
   await using good = await openReceiver();
   await using bad = await openReceiver(answer(500));
   const client = house.newClient();

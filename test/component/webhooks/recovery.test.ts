@@ -38,7 +38,7 @@ const due = (house: House, id: string) =>
     .collection<Stored>('webhook_endpoints')
     .updateOne({ _id: id }, { $set: { 'recovery.dueAt': new Date() } });
 
-it('a webhook with `recover` is enabled once after a night, and gets its missed events', async () => {
+it('a webhook with recover: true is enabled once after a night, and gets its missed events', async () => {
   await using house = await openHouse();
   await house.start();
   await using receiver = await openReceiver(answer(500));
@@ -123,7 +123,7 @@ it.each([
   ['failures', false, undefined],
   ['failures', true, 'test'],
 ])(
-  'an endpoint that is disabled by %s while missed events are sent gets no further one (recover: %s)',
+  'an endpoint that is disabled by %s while missed events are sent gets no further missed event (recover: %s)',
   async (by, recover, step) => {
     await using house = await openHouse();
     await house.start();
@@ -146,7 +146,7 @@ it.each([
   },
 );
 
-it('a webhook without `recover`, paused by its caller, or disabled by 410 is not enabled', async () => {
+it('a webhook without recover: true, paused by its caller, or disabled by 410 is not enabled', async () => {
   await using house = await openHouse();
   await house.start();
   await using receiver = await openReceiver(answer(500));
@@ -169,28 +169,31 @@ it('a webhook without `recover`, paused by its caller, or disabled by 410 is not
 });
 
 it.each([
-  ['its caller enables it', { active: true }, { active: true, step: undefined }],
-  ['its caller asks for a recovery', { recover: true }, { active: false, step: 'enable' }],
-])('a recovery step of an operator is carried out where %s at that moment', async (_, wanted, then) => {
-  await using house = await openHouse();
-  const endpoints = await openEndpoints(house.store);
-  const operator = openDisabledWebhooks(house.store);
-  await endpoints.insert({
-    ...openEndpoint('wh_1'),
-    active: false,
-    disabledAt: new Date(),
-    disabledReason: 'failures',
-    epoch: 1,
-  });
-  const change = async (read: Awaited<ReturnType<typeof endpoints.find>>) => {
-    const facts = { settings: { set: {}, clear: [] }, cutoff: noCutoff, now: new Date() };
-    const update = read === null ? undefined : changeOf(read, wanted, facts);
-    return read === null || update === undefined ? null : endpoints.change(read, update);
-  };
-  const read = await endpoints.find('wh_1');
-  expect(await operator.enable(await operator.find(new Date(0), 'acme'), true)).toBe(1);
-  expect(await change(read)).toBeNull();
-  await change(await endpoints.find('wh_1'));
-  const { active, recovery } = await stored(house, 'wh_1');
-  expect({ active, step: recovery?.step }).toEqual(then);
-});
+  ['the caller enables the webhook', { active: true }, { active: true, step: undefined }],
+  ['the caller requests a recovery', { recover: true }, { active: false, step: 'enable' }],
+])(
+  'a caller’s change is applied after an operator’s concurrent recovery step, where %s',
+  async (_, wanted, then) => {
+    await using house = await openHouse();
+    const endpoints = await openEndpoints(house.store);
+    const operator = openDisabledWebhooks(house.store);
+    await endpoints.insert({
+      ...openEndpoint('wh_1'),
+      active: false,
+      disabledAt: new Date(),
+      disabledReason: 'failures',
+      epoch: 1,
+    });
+    const change = async (read: Awaited<ReturnType<typeof endpoints.find>>) => {
+      const facts = { settings: { set: {}, clear: [] }, cutoff: noCutoff, now: new Date() };
+      const update = read === null ? undefined : changeOf(read, wanted, facts);
+      return read === null || update === undefined ? null : endpoints.change(read, update);
+    };
+    const read = await endpoints.find('wh_1');
+    expect(await operator.enable(await operator.find(new Date(0), 'acme'), true)).toBe(1);
+    expect(await change(read)).toBeNull();
+    await change(await endpoints.find('wh_1'));
+    const { active, recovery } = await stored(house, 'wh_1');
+    expect({ active, step: recovery?.step }).toEqual(then);
+  },
+);

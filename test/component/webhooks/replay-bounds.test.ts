@@ -102,7 +102,7 @@ it('one of concurrent replays of named events is accepted, and the next after th
   }
 });
 
-it('a replay waits for a replica that stores another one, until that replica must be dead', async () => {
+it('a replay waits while another replica stores a replay, and no longer once that replica must be dead', async () => {
   await using house = await openHouse();
   await house.start();
   await using receiver = await openReceiver();

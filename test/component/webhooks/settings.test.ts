@@ -209,7 +209,7 @@ it('only details=true shows the settings of a webhook', async () => {
   expect(first.headers['http-link']).toMatch(/&details=true>; rel="next"$/);
 });
 
-it('headers are sealed again with the secrets, and a start without their key is refused', async () => {
+it('ops reseals headers and secrets with a new key, and a start without the key of headers is refused', async () => {
   await using house = await openHouse();
   await house.start();
   await using receiver = await openReceiver();

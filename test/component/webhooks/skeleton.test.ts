@@ -27,7 +27,7 @@ test('an event reaches the endpoint that subscribes to it', async () => {
   });
 });
 
-test('health is answered', async () => {
+test('the health check of webhooks is answered', async () => {
   const reply = await house.bus.request('svc.webhooks.health.check', { timeoutMs: 5_000 });
   expect(Buffer.from(reply.body).toString()).toBe('{"status":"ok"}');
 });

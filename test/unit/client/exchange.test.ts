@@ -234,7 +234,7 @@ it('calls fail with 401, without an unhandled rejection, where no other token is
   expect(unhandled).toEqual([]);
 });
 
-it('calls the callback of a push for each repetition of its requests, and for no other request', async () => {
+it('the client calls the callback of a push for each repetition of its requests, and for no other request', async () => {
   const { client } = openAsked((one, count) =>
     count < 4 ? problem([429, 503, 502][count - 1] ?? 500, 'wait') : json(created(one)),
   );

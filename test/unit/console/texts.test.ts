@@ -31,7 +31,7 @@ describe('the search box of the console', () => {
     [' a/b ', { kind: 'record', id: ' a/b ' }],
     ['sync_1', { kind: 'record', id: 'sync_1' }],
     ['  ', undefined],
-  ])('of the search leads from %j to %j', (text, lead) => {
+  ])('leads from %j to %j', (text, lead) => {
     expect(leadOf(text)).toEqual(lead);
   });
 
@@ -55,7 +55,7 @@ describe('an overdue push', () => {
     [expected, 'products: nothing for 31 h, expected every 26 h'],
     // Since the expectation was set, where no push is known.
     [{ ...expected, lastPushAt: null }, 'products: nothing for 31 h, expected every 26 h'],
-  ])('of %j has a sentence', (one, sentence) => {
+  ])('of %j has the expected sentence in the console', (one, sentence) => {
     expect(sentenceOfOverdue('products', { ...one, isOverdue: true }, now)).toBe(sentence);
   });
 });
@@ -80,7 +80,7 @@ describe('CSV', () => {
   });
 });
 
-it('groups errors by their reason without quoted values, the largest group first', () => {
+it('the console groups errors by their reason without quoted values, the largest group first', () => {
   const errors = ['a "x"', 'b', 'a "y \\" z"', 'a ""'].map((error, index) => ({ error, index }));
   expect(groupByReason(errors).map(({ reason, errors: group }) => [reason, group.length])).toEqual([
     ['a “…”', 3],
@@ -161,7 +161,7 @@ describe('the sentence of a webhook', () => {
   });
 });
 
-it('shows times of today without the day, beside UTC', () => {
+it('the console shows times of today without the day, beside UTC', () => {
   const at = new Date(2026, 10, 26, 2, 14, 9);
   expect(shortTime(at, new Date(2026, 10, 26, 23))).toBe('02:14:09');
   expect(shortTime(at, new Date(2026, 10, 27))).toBe('26 Nov 02:14:09');
@@ -169,7 +169,7 @@ it('shows times of today without the day, beside UTC', () => {
   expect([3_400, 240_000, 7_200_000, 432_000_000].map(spanOf)).toEqual(['3 s', '4 min', '2 h', '5 d']);
 });
 
-it('reads a time in each form that the console prints, and passes on other texts', () => {
+it('the console reads a time in each form that it prints, and leaves other texts unchanged', () => {
   const now = new Date(2026, 10, 26, 23);
   const at = new Date(2026, 10, 26, 2, 14, 9);
   const other = new Date(2026, 9, 3, 2, 14, 9);
@@ -276,7 +276,7 @@ describe('the list of undelivered events of a webhook', () => {
     });
   });
 
-  it('is replayed from before the successes that were read, where an event was given up', () => {
+  it('is replayed from before the oldest success that was read, where an event was given up', () => {
     const old = attemptOf(idOf(2, 'created-0'), 3);
     const waited = attemptOf(idOf(1, 'created-0'), 2, { attempt: 2 });
     const delivered = attemptOf(idOf(1, 'created-1'), 4);
@@ -359,9 +359,12 @@ it.each([
     ],
     false,
   ],
-])('%# reports a record that is missing in each kind that the token may list', (kinds, is) => {
-  expect(isNowhere(kinds)).toBe(is);
-});
+])(
+  '%# the console reports a missing record only where no kind that the token may list has the record',
+  (kinds, is) => {
+    expect(isNowhere(kinds)).toBe(is);
+  },
+);
 
 it('a count has the singular for one, and items count from 1', () => {
   expect([0, 1, 2_000].map((count) => counted(count, 'push', 'pushes'))).toEqual([

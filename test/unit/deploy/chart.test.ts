@@ -267,7 +267,7 @@ const byIdentity = (objects: readonly KubernetesObject[]): object =>
 const containerOf = (service: string): string =>
   `Deployment acme-integration-sync-${service}.spec.template.spec.containers.${service}`;
 
-it('changes at an upgrade only what the values change', async () => {
+it('the chart changes at an upgrade only what the values change', async () => {
   const before = await readRendered('production');
   const after = await readRendered('upgraded');
   expect(differences(byIdentity(before.objects), byIdentity(after.objects))).toEqual([
@@ -279,7 +279,7 @@ it('changes at an upgrade only what the values change', async () => {
   ]);
 });
 
-it('scales only webhooks by its lag, with a valid ScaledObject of KEDA', async () => {
+it('the chart scales only webhooks by its lag, with a valid ScaledObject of KEDA', async () => {
   const { objects } = await readRendered('production');
   const [scaled, ...others] = ofKind(objects, 'ScaledObject');
   expect(others).toEqual([]);
@@ -311,7 +311,7 @@ it('scales only webhooks by its lag, with a valid ScaledObject of KEDA', async (
   expect([wrongAt, selectors.length]).toEqual([[], 1]);
 });
 
-it('leads an Ingress and a route from outside to the port of the gateway', async () => {
+it('the chart leads an Ingress and a route from outside to the port of the gateway', async () => {
   const { objects } = await readRendered('exposed');
   const gateway = ofKind(objects, 'Service').find((object) => nameOf(object).endsWith('-gateway'));
   const [ingress] = ofKind(objects, 'Ingress');
@@ -329,7 +329,7 @@ it('leads an Ingress and a route from outside to the port of the gateway', async
   });
 });
 
-it('has Prometheus read every replica, and brings its rules and the dashboards', async () => {
+it('the chart makes Prometheus read every replica, and has alerting rules and dashboards', async () => {
   const { objects } = await readRendered('monitored');
   const [monitor] = ofKind(objects, 'ServiceMonitor');
   const [rules] = ofKind(objects, 'PrometheusRule');
@@ -360,7 +360,7 @@ it('has Prometheus read every replica, and brings its rules and the dashboards',
   for (const { metadata } of dashboards) expect(metadata?.labels).toMatchObject({ grafana_dashboard: 'yes' });
 });
 
-it('has no optional object by default', async () => {
+it('the chart has no optional object by default', async () => {
   const { objects } = await readRendered('defaults');
   const asked = new Set(['ConfigMap', 'HTTPRoute', 'Ingress', 'Job', 'PrometheusRule', 'ServiceMonitor']);
   expect(objects.filter(({ kind }) => asked.has(kind)).map(identityOf)).toEqual([]);
@@ -368,7 +368,7 @@ it('has no optional object by default', async () => {
 
 const digest = (digit: string): string => `integration-sync-service@sha256:${digit.repeat(64)}`;
 
-it('gives every object, pod and container the configured labels and annotations', async () => {
+it('the chart gives every object, pod and container the configured labels and annotations', async () => {
   const { objects } = await readRendered('extended');
   const images: Record<string, string> = {
     webhooks: digest('2'),
@@ -403,7 +403,7 @@ it('gives every object, pod and container the configured labels and annotations'
   }
 });
 
-it('makes a Job of an operator’s command, with the login of operators and the settings of the services', async () => {
+it('the chart makes a Job of an operator’s command, with the login of operators and the settings of the services', async () => {
   const { objects } = await readRendered('operated');
   const [job, streams, ...others] = ofKind(objects, 'Job');
   expect(others).toEqual([]);
@@ -431,7 +431,7 @@ it('makes a Job of an operator’s command, with the login of operators and the 
   expect(ports).toEqual([53, 53, 4_222, 8_222, 27_017]);
 });
 
-it('lets the pod of helm test reach the gateway under every network policy', async () => {
+it('the chart lets the pod of helm test reach the gateway under every network policy', async () => {
   for (const name of ['defaults', 'production'] as const) {
     const { objects } = await readRendered(name);
     const [pod] = ofKind(objects, 'Pod');

@@ -24,7 +24,7 @@ describe.each(expressions)('%s', (_where, expression) => {
     expect(selectors).not.toEqual([]);
   });
 
-  it('names metrics and labels that there are', () => {
+  it('names only existing metrics and labels', () => {
     const known = new Set(labelsOfAll);
     for (const { metric, labels } of selectors) {
       const found = bySeries.get(metric);
@@ -36,7 +36,7 @@ describe.each(expressions)('%s', (_where, expression) => {
     expect([...known]).toEqual(expect.arrayContaining(grouping));
   });
 
-  it('takes rates of counters alone', () => {
+  it('applies rate() only to counters', () => {
     const counted = [...expression.matchAll(/(?:rate|increase)\((\w+)/g)].map(([, series = '']) => series);
     expect(counted.filter((series) => bySeries.get(series)?.type === 'gauge')).toEqual([]);
     const others = selectors.map(({ metric }) => metric).filter((metric) => !counted.includes(metric));
@@ -78,7 +78,7 @@ describe('the dashboards', () => {
   });
 });
 
-describe('the rules', () => {
+describe('the alerting rules', () => {
   it('have a severity and advice, and different names', async () => {
     const rules = await readRules();
     for (const { alert, for: lasts, labels, annotations } of rules) {

@@ -15,7 +15,7 @@ it('the image has the version of the packages and the chart', async () => {
   expect(JSON.parse(await read('shared/runtime/package.json'))).toMatchObject({ version });
 });
 
-it('the image has the packages of each service and shared room, wherever npm puts them', async () => {
+it('the image has the packages of each service and shared package, wherever npm puts them', async () => {
   const { packages } = JSON.parse(await read('package-lock.json')) as { packages: Record<string, unknown> };
   const shipped = Object.keys(packages).filter((path) =>
     /^((services|shared)\/\w+\/)?node_modules\//.test(path),

@@ -36,13 +36,13 @@ const lacks = (from: string, to: string, subject: string): string[] => [
   ...(imported(to, from, subject) ? [] : [`${to} does not import ${subject} of ${from}`]),
 ];
 
-it('the gateway may ask for each route', () => {
+it('nats.conf lets the gateway send requests on the subject of each route', () => {
   expect(
     routes.flatMap(({ subject }) => lacks(subject.split('.')[1]?.toUpperCase() ?? '', 'GATEWAY', subject)),
   ).toEqual([]);
 });
 
-it('each announcer may publish its kinds of events, and no other service may', () => {
+it('nats.conf lets each service publish the kinds of events that it announces, and no other kinds', () => {
   for (const service of Object.keys(announcedKinds)) {
     const mayPublish = eventKinds.filter(
       (kind) => lacks('SYNC', service.toUpperCase(), `events.acme.${kind}`).length === 0,
@@ -51,7 +51,7 @@ it('each announcer may publish its kinds of events, and no other service may', (
   }
 });
 
-it('an absent link is noticed', () => {
+it('the check of nats.conf finds an absent export or import of a subject', () => {
   expect(lacks('CATALOG', 'GATEWAY', 'svc.catalog.nowhere.list')).toEqual([
     'CATALOG does not export svc.catalog.nowhere.list to GATEWAY',
     'GATEWAY does not import svc.catalog.nowhere.list of CATALOG',

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parseBenchOptions, parseWebhooksBenchOptions } from '../../../dev/bench/options.ts';
 
 describe('npm run bench', () => {
-  it('runs all benchmarks but the rivals, which install packages', () => {
+  it('runs all benchmarks except those of rival products, which install packages', () => {
     expect(parseBenchOptions([])).toStrictEqual({
       names: ['push', 'gateway', 'events', 'listings'],
       sizes: [1_000, 100_000, 1_000_000],

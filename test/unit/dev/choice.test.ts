@@ -4,7 +4,7 @@ import { isAtLeast, parseVersion } from '../../../dev/engines/versions.ts';
 
 const unforced = { forced: undefined, addressSet: false, remembered: [] };
 
-describe('the order in which sources are tried', () => {
+describe('the order in which sources of an engine are tried', () => {
   it('is Docker, PATH, download, build where nothing is known', () => {
     expect(orderSources(unforced)).toStrictEqual(['docker', 'path', 'download', 'build']);
   });
@@ -39,33 +39,33 @@ describe('ENGINES', () => {
     expect(parseForced(text)).toBeUndefined();
   });
 
-  it.each(['environment', 'Docker', 'mock'])('refuses %s and names what it takes', (text) => {
+  it.each(['environment', 'Docker', 'mock'])('refuses %s and names the accepted values', (text) => {
     expect(() => parseForced(text)).toThrow(
       `ENGINES: expected one of docker, path, download, build, got "${text}"`,
     );
   });
 });
 
-describe('refusals', () => {
+describe('the reasons why sources of an engine failed', () => {
   const refusals = [
     { source: 'docker', why: 'Docker does not answer', help: 'install Docker, or start it' },
     { source: 'path', why: 'there is no mongod on PATH', help: '' },
   ] as const;
 
-  it('are one line in the reason of a choice', () => {
+  it('are one line where another source is used', () => {
     expect(explainRefusals(refusals)).toBe(
       'docker: Docker does not answer; path: there is no mongod on PATH',
     );
   });
 
-  it('say what to do when no source worked', () => {
+  it('are listed with advice when no source worked', () => {
     expect(listRefusals(refusals)).toBe(
       '  docker: Docker does not answer\n      → install Docker, or start it\n  path: there is no mongod on PATH',
     );
   });
 });
 
-describe('a version', () => {
+describe('the version of an engine', () => {
   it.each([
     ['nats-server: v2.15.1', [2, 15]],
     ['db version v7.0.14\nBuild Info: {', [7, 0]],
@@ -80,7 +80,7 @@ describe('a version', () => {
     [[3, 0], true],
     [[2, 11], false],
     [[1, 99], false],
-  ] as const)('%j against 2.12: %s', (version, enough) => {
+  ] as const)('%j against at least 2.12: %s', (version, enough) => {
     expect(isAtLeast(version, [2, 12])).toBe(enough);
   });
 });

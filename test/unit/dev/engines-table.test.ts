@@ -56,8 +56,8 @@ function settingOf(lastServed: Memory): Setting {
   };
 }
 
-describe('the reason of a choice', () => {
-  it('names sources that failed, at later starts as the result of an earlier one', async () => {
+describe('the stated reason for the source of an engine', () => {
+  it('names sources that failed, and at later starts that an earlier start found this', async () => {
     const memory = memoryOf();
     const first = await takeFirstThatServes(rows, settingOf(memory));
     expect(first.reason).toBe('nats-server 2.15.1 (docker: Docker does not answer)');
@@ -67,7 +67,7 @@ describe('the reason of a choice', () => {
     }
   });
 
-  it('is the working source alone where no source failed before it', async () => {
+  it('is the version alone where no source failed before', async () => {
     const setting = settingOf(memoryOf());
     const { reason } = await takeFirstThatServes({ ...rows, docker: serves }, setting);
     expect(reason).toBe('nats-server 2.15.1');

@@ -41,7 +41,7 @@ it('a storm of owners cuts them off from the engines for up to a minute', () => 
   expect(planEndpoints(profiles.owners)).toHaveLength(502);
 });
 
-it('the brief profile stops a catalog replica and kills a replica of each service', () => {
+it('the brief profile of a storm stops a catalog replica and kills a replica of each service', () => {
   const faults = [...planFaults(openRandom(1), profiles.brief)].map(
     ({ kind, target }) => `${kind} ${target}`,
   );
@@ -57,7 +57,7 @@ it('the brief profile stops a catalog replica and kills a replica of each servic
   );
 });
 
-it('the cluster profiles have each fault of a cluster, and stop its servers and services in turn', () => {
+it('the cluster profiles of a storm have each fault of a cluster, and stop its servers and services in turn', () => {
   const script = profiles.cluster.cluster ?? [];
   const struck = script.map(({ kind, target }) => `${kind} ${target}`);
   expect(struck.toSorted()).toEqual([
@@ -85,13 +85,13 @@ it('npm run storm takes its options, and refuses others', () => {
   expect(() => parseStormOptions(['--seconds', '1'])).toThrow('--seconds takes a number from 5 to 3600');
 });
 
-it('npm run storm takes the names of breakages', () => {
+it('npm run storm takes the names of deliberate bugs after the command breakages', () => {
   expect(parseStormOptions([]).breakages).toBeUndefined();
   expect(parseStormOptions(['breakages', 'push-504']).breakages).toEqual(['push-504']);
   expect(() => parseStormOptions(['breakage'])).toThrow('there is no command "breakage"');
 });
 
-it.each(breakages)('the breakage $name finds its line', async (breakage) => {
+it.each(breakages)('the deliberate bug $name replaces exactly one line of the code', async (breakage) => {
   const text = await readFile(join(repositoryFolder, breakage.file), 'utf8');
   const broken = brokenText(breakage, text);
   expect(broken).toContain(breakage.replace);
@@ -99,7 +99,7 @@ it.each(breakages)('the breakage $name finds its line', async (breakage) => {
   expect(() => brokenText(breakage, '')).toThrow('has this line not exactly once');
 });
 
-it('tries each breakage for 90 s at most, and without faults where the check forgives what a fault struck', () => {
+it('a storm with a deliberate bug takes 90 s at most, and has no faults if these would excuse the bug', () => {
   // The start and the check take some 20 s of the two minutes.
   expect(breakages.filter(({ seconds }) => seconds > 90)).toEqual([]);
   const forgiven = breakages.filter(({ found }) => found === 'disabling');

@@ -35,7 +35,7 @@ describe('the check of a storm finds a violation when', () => {
   });
 });
 
-it('each class of violations has a forged history', () => {
+it('the check of a storm is tested with a forged history of each class of violation', () => {
   const forged = new Set<string>(forgeries.map(([, found]) => found));
   expect(Object.keys(violationClasses).filter((name) => !forged.has(name))).toEqual([]);
 });

@@ -8,7 +8,7 @@ const architecture = await readFile(join(repository, 'docs/architecture.md'), 'u
 const [, glossary = ''] = /^## Glossary\n(.*?)^## /ms.exec(architecture) ?? [];
 const words = Array.from(glossary.matchAll(/^- \*\*(.+?)\*\*: /gm), ([, word]) => word);
 
-it('has at most twenty words, each once, in their order', () => {
+it('the glossary has at most twenty words, each once, in alphabetical order', () => {
   expect(words.length).toBeGreaterThan(10);
   expect(words.length).toBeLessThanOrEqual(20);
   expect(words).toEqual([...new Set(words)].toSorted((one, other) => (one ?? '').localeCompare(other ?? '')));

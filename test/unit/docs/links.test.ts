@@ -77,7 +77,7 @@ it('each file and folder that a document names exists', async () => {
   expect(await faultsOf(named)).toEqual([]);
 });
 
-it('each page and heading that code, chart or configurations name exists', async () => {
+it('each page and heading that the code, the chart or a configuration names exists', async () => {
   const names = (await Array.fromAsync(filesOf(naming))).flatMap(({ from, text }) => namesOf(from, text));
   expect(names.length).toBeGreaterThan(5);
   expect(await faultsOf(names)).toEqual([]);

@@ -72,13 +72,13 @@ it.each([
   ['the log lines of', 'monitoring', '## Log lines', '\n## ', /^- (`.+?`): [A-Z`]/gm, 15],
   ['the entries of', 'night', '# The night', '\n\n\n', /^- \*\*(.+?)\*\*/gm, 8],
   ['the notes of', 'operating', '### Streams', 'Of the disk', /^- (`.+?`): /gm, 5],
-])('%s docs/%s.md are in the code', async (_what, name, from, to, head, atLeast) => {
+])('%s docs/%s.md are texts of the code', async (_what, name, from, to, head, atLeast) => {
   const quotes = quotesOf(headsOf(between(await page(name), from, to), head));
   expect(quotes.length).toBeGreaterThan(atLeast);
   expect(quotes.filter((quoted) => !isInCode(quoted))).toEqual([]);
 });
 
-it('a message that the code does not have is noticed', () => {
+it('the check of documents notices a quoted message that the code does not have', () => {
   expect(isInCode('MongoDB is gone for good.')).toBe(false);
 });
 

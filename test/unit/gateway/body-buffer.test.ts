@@ -8,7 +8,7 @@ function collect(texts: Iterable<string>): BodyBuffer {
 }
 
 it.each([0, 1, 63, 64, 65, 70_000, 200_000])(
-  'joins %i chunks of one byte to the body that they came from',
+  'the buffer of a body joins %i chunks of one byte to the body that they came from',
   (count) => {
     const text = Array.from({ length: count }, (_, at) => String.fromCodePoint(97 + (at % 26))).join('');
     const buffer = collect(text);
@@ -17,19 +17,19 @@ it.each([0, 1, 63, 64, 65, 70_000, 200_000])(
   },
 );
 
-it('small and large chunks keep their order', () => {
+it('the buffer of a body keeps small and large chunks in order', () => {
   const texts = Array.from({ length: 5_000 }, (_, at) => String(at).repeat(at % 100 === 0 ? 1_000 : 1));
   expect(collect(texts).join().toString()).toBe(texts.join(''));
 });
 
 // What this proves: a body in five million chunks is not five million objects.
-it('many small chunks take little more memory than their bytes', () => {
+it('the buffer of a body needs little more memory for many small chunks than their bytes', () => {
   const buffer = collect('x'.repeat(300_000));
   expect(buffer.chunkCount).toBeLessThan(100);
   expect(buffer.heldBytes).toBeLessThan(500_000);
 });
 
-it('counts all memory that the chunks take, objects and unfilled pages too', () => {
+it('the buffer of a body counts all memory that its chunks take, objects and unfilled pages too', () => {
   const buffer = new BodyBuffer();
   for (let count = 0; count < 1_000; count += 1) buffer.add(Buffer.alloc(1));
   expect(buffer.heldBytes).toBeGreaterThan(64 * 1_024);
@@ -38,7 +38,7 @@ it('counts all memory that the chunks take, objects and unfilled pages too', () 
   expect(alternating.heldBytes).toBeGreaterThan(alternating.bytes + alternating.chunkCount * 400);
 });
 
-it('keeps a few large chunks as they are', () => {
+it('the buffer of a body does not copy a few large chunks', () => {
   const chunk = Buffer.alloc(65_536, 1);
   const buffer = new BodyBuffer();
   buffer.add(chunk);
@@ -47,7 +47,7 @@ it('keeps a few large chunks as they are', () => {
 });
 
 it.each([0, 1, 63, 500, 70_000])(
-  'copies the rest into one buffer while it comes, after %i chunks of one byte',
+  'the buffer of a body copies later chunks into one buffer after %i chunks of one byte',
   (count) => {
     const text = 'x'.repeat(count) + Array.from({ length: 300 }, (_, at) => `${at},`.repeat(50)).join('');
     const buffer = collect(text.slice(0, count));

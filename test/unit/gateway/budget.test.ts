@@ -16,7 +16,7 @@ function reserveAll(budget: Budget, integration: string, count: number, bytes: n
 const heldBy = (reservations: readonly Reservation[]): number =>
   reservations.reduce((sum, reservation) => sum + reservation.heldBytes, 0);
 
-it('one integration gets two thirds of the budget, and two integrations get two fifths each', () => {
+it('one integration gets two thirds of the byte budget, and two integrations get two fifths each', () => {
   const budget = openBudget();
   const first = reserveAll(budget, 'first', 100, 1);
   expect(heldBy(first)).toBe(60);

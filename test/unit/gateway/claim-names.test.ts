@@ -28,7 +28,7 @@ describe('a name that begins with no slash', () => {
   });
 });
 
-describe('a name that begins with a slash', () => {
+describe('a claim name that begins with a slash', () => {
   it.each<[string, unknown]>([
     ['/scope', 'a b'],
     ['/resource_access/sync/roles', ['read', 'write']],
@@ -49,7 +49,7 @@ describe('a name that begins with a slash', () => {
     expect(read(name)).toEqual(value);
   });
 
-  it('~01 is ~1, not a slash', () => {
+  it('means ~1 by ~01, as in a JSON pointer, and not a slash', () => {
     expect(claimReader('/a~01b')({ 'a~1b': 'right', 'a/b': 'wrong' })).toBe('right');
   });
 });

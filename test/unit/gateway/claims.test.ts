@@ -10,7 +10,7 @@ const nowMs = Date.parse('2026-03-31T12:00:00Z');
 const now = nowMs / 1_000;
 const callerClaims = openCallerClaims({ AUTH_SCOPE_CLAIM: 'scope' });
 
-describe('the integration and the scopes of a token', () => {
+describe('reading the integration and the scopes of a token', () => {
   it.each(['a', 'acme', 'A-b_9', '__proto__', 'constructor', 'x'.repeat(64)])(
     'takes the integration %s',
     (id) => {

@@ -110,14 +110,14 @@ it.each([
   'handling =',
   'foo="',
   'foo="a\\", ',
-])('a header of many %j is read', (piece) => {
+])('a header with many repetitions of %j is read', (piece) => {
   const header = piece.repeat(Math.ceil((16 * 1024) / piece.length));
   expect(typeof chooseCoding(header).isIdentityRefused).toBe('boolean');
   expect(typeof prefersStrict(header)).toBe('boolean');
 });
 
 it.each(['handling#!', 'handling=#!', 'handling=strict#!', 'handling#=#!', 'gzip#;#!', 'gzip;q=1#!'])(
-  'many spaces for the # of %j are read in linear time',
+  'a header with many spaces in place of # in %j is read in linear time',
   (header) => {
     const text = header.replaceAll('#', ' '.repeat(7_500));
     const rounds = Array.from({ length: 5 }, () => {

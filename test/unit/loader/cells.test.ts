@@ -81,7 +81,7 @@ describe('the fields', () => {
     }
   });
 
-  it('are in the order of references', () => {
+  it('belong to kinds of records in the order in which these refer to each other', () => {
     expect(kinds).toEqual(['suppliers', 'products', 'batches']);
   });
 });
@@ -103,7 +103,7 @@ describe('numbers', () => {
     ['.5', '.', 0.5],
     ['-.125', '.', -0.125],
     [',5', ',', 0.5],
-  ] as const)('%s with a decimal %s is %d', (text, sign, number) => {
+  ] as const)('%s with the decimal sign %s is %d', (text, sign, number) => {
     expect(readNumber(text, sign)).toBe(number);
   });
 
@@ -137,11 +137,11 @@ describe('numbers', () => {
     ['Infinity', '.'],
     ["1'250.500", ','],
     ['1 250,500', '.'],
-  ] as const)('%s with a decimal %s is no number', (text, sign) => {
+  ] as const)('%s with the decimal sign %s is no number', (text, sign) => {
     expect(readNumber(text, sign)).toBeUndefined();
   });
 
-  it('are told apart by values that are valid in one form only', () => {
+  it('are read with a decimal sign that fits all values, found by values that only one sign fits', () => {
     expect(findDecimals(['5', '1.250', '12,5', '3.14'])).toEqual({
       comma: '12,5',
       point: '3.14',
@@ -238,7 +238,7 @@ describe('columns', () => {
     expect(bound.map(({ field }) => field)).toEqual(['externalId', 'productExternalId', 'batchNumber']);
   });
 
-  it('that are needed and missing stop the load, with the nearest ones', () => {
+  it('that are needed and missing stop the load, with the most similar names', () => {
     expect(() => bind(['externalId', 'product_extern_id', 'Charge'])).toThrow(
       /^batches.csv: no column is "productExternalId", which batches need. The nearest are "product_extern_id"/,
     );
@@ -311,7 +311,7 @@ describe('rows', () => {
     ]);
   });
 
-  it('have the texts of formulas that keep leading zeros', () => {
+  it('have the text in a formula that keeps leading zeros', () => {
     expect(valueOf('externalId', '="00123"')).toBe('00123');
     expect(valueOf('batchNumber', '="007"')).toBe('007');
     expect(valueOf('receivedDate', '="2026-03-31"')).toBe('2026-03-31');

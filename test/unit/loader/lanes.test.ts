@@ -90,14 +90,17 @@ it.each<[string, Service]>([
   ['two replicas', replicas],
   ['two replicas 50 ms away', { ...replicas, distanceMs: 50 }],
   ['six replicas 50 ms away whose times differ', { distanceMs: 50, workers: 24, workMs: differing }],
-])('loads into %s as quickly as the best fixed number, while few pushes wait', (_what, service) => {
-  const { tookMs, waitedMost, counts } = run(service, new Lanes(mostLanes), pushes);
-  const all = numbers.map((number) => run(service, fixed(number), pushes).tookMs);
-  expect(Math.min(...all) / tookMs).toBeGreaterThanOrEqual(0.9);
-  expect(waitedMost).toBeLessThanOrEqual(10 + (counts.at(-1) ?? 0) / 4);
-});
+])(
+  'the loader loads into %s as quickly as with the best fixed number of pushes, while few pushes wait',
+  (_what, service) => {
+    const { tookMs, waitedMost, counts } = run(service, new Lanes(mostLanes), pushes);
+    const all = numbers.map((number) => run(service, fixed(number), pushes).tookMs);
+    expect(Math.min(...all) / tookMs).toBeGreaterThanOrEqual(0.9);
+    expect(waitedMost).toBeLessThanOrEqual(10 + (counts.at(-1) ?? 0) / 4);
+  },
+);
 
-it('sends fewer concurrent pushes while a service 50 ms away answers more slowly, and more pushes once it is fast again', () => {
+it('the loader sends fewer concurrent pushes while a service 50 ms away slows down, and more once it is fast again', () => {
   const { counts } = run(
     { ...quick, distanceMs: 50, workMs: (push) => (push >= 1_000 && push < 2_000 ? 100 : 4) },
     new Lanes(mostLanes),
@@ -110,7 +113,7 @@ it('sends fewer concurrent pushes while a service 50 ms away answers more slowly
 
 const manyFewMany = (push: number): number => (push < 1_000 ? Infinity : push < 2_000 ? 4 : 64);
 
-it('halves the lanes after refusals, once a round, and adds one lane at a time once the service accepts pushes', () => {
+it('the loader halves its concurrent pushes after refusals, once a round, and later adds one at a time', () => {
   const lanes = new Lanes(mostLanes);
   const { counts, refused } = run(
     { distanceMs: 50, workers: 64, workMs: () => 10, takes: manyFewMany },
@@ -127,7 +130,7 @@ it('halves the lanes after refusals, once a round, and adds one lane at a time o
   expect(counts.at(-1)).toBe(mostLanes);
 });
 
-it('never has fewer than one lane, nor more than a caller allows', () => {
+it('the loader sends at least one push at a time, and no more concurrent pushes than its caller allows', () => {
   const alone = { ...quick, distanceMs: 50 };
   expect(new Set(run(alone, new Lanes(1), 100).counts)).toEqual(new Set([1]));
   expect(Math.max(...run(alone, new Lanes(12), 1_000).counts)).toBe(12);
@@ -136,13 +139,13 @@ it('never has fewer than one lane, nor more than a caller allows', () => {
   expect(lanes.count).toBe(1);
 });
 
-it('adds no lane after pushes that left lanes empty', () => {
+it('the loader does not raise its limit of concurrent pushes while it uses fewer', () => {
   const lanes = new Lanes(mostLanes);
   for (let turn = 0; turn < 1_000; turn += 1) lanes.answered(50, false);
   expect(lanes.count).toBe(4);
 });
 
-it('keeps the number of lanes when pushes of another kind of record take longer', () => {
+it('the loader keeps its limit of concurrent pushes when pushes of another kind of record take longer', () => {
   const lanes = new Lanes(mostLanes);
   const count = run({ ...quick, distanceMs: 50 }, lanes, 1_000).counts.at(-1) ?? 0;
   for (const kind of ['products', 'batches']) {

@@ -97,7 +97,7 @@ it('no row is sent before the answer to an earlier row of its id', async () => {
   await assert(property, { numRuns: 60 });
 });
 
-it('rows are sent in order, with all lanes busy where few ids repeat', async () => {
+it('rows are sent in order, with the allowed number of concurrent pushes where few ids repeat', async () => {
   const { queue, flights, sent, answer } = openQueue(8);
   let row = 0;
   const fill = (): void => {
@@ -167,7 +167,7 @@ async function pushAll(pushes: number, send: (nth: number, repeated: () => void)
   return said;
 }
 
-it('reports the durations of full pushes to the lanes, and of a repeated push only its refusals', async () => {
+it('the queue reports the durations of full pushes, and of a repeated push only its refusals', async () => {
   const said = await pushAll(3, async (nth, repeated) => {
     await pause(70);
     if (nth !== 2) return;

@@ -7,13 +7,13 @@ import { isRejectsOf } from '../../../loader/src/core/sending/history.ts';
 import { reasonOf } from '../../../loader/src/core/sending/reasons.ts';
 import { withRejectedIds } from '../../../loader/src/core/sending/rejected-ids.ts';
 
-it('each field has words for a person who does not know the contract', () => {
+it('each field has likely column names for a person who does not know the contract', () => {
   for (const kind of kinds) expect(Object.keys(wordsOf[kind])).toEqual(Object.keys(fieldsOf[kind]));
 });
 
 const of = (header: string[], ...rows: string[][]) => suggestedFields(header, rows, 'suppliers');
 
-describe('a suggestion', () => {
+describe('a suggestion of fields for columns', () => {
   it.each([
     ['suppliers', 'LIFNR;NAME1;NAME2;LAND_KZ;MAILADR', 'externalId;name;;country;email'],
     ['suppliers', 'Kreditor;Name 1;Land;Telefon 1', 'externalId;name;country;phone'],
@@ -22,20 +22,20 @@ describe('a suggestion', () => {
     ['products', 'Handle;Title;Vendor;Variant SKU', 'externalId;name;supplierExternalId;code'],
     ['products', 'Material;Materialkurztext;Basismengeneinheit', 'externalId;name;unit'],
     ['batches', 'Material;Werk;Charge;Menge;MHD;Land', 'productExternalId;;batchNumber;quantity;expiryDate;'],
-  ] as const)('for %s with %s is %s', (kind, header, fields) => {
+  ] as const)('for %s with the header %s is %s', (kind, header, fields) => {
     expect(suggestedFields(header.split(';'), [], kind).map((field) => field ?? '')).toEqual(
       fields.split(';'),
     );
   });
 
-  it('gives a field to one column, the better one, and an id to no column without a digit', () => {
+  it('gives a field to the best column alone, and the id to no column without a digit', () => {
     expect(of(['Lieferant', 'Lieferantennummer'])).toEqual(['name', 'externalId']);
     expect(of(['Lieferant', 'Land'], ['Holz AG', 'DE'])).toEqual(['name', 'country']);
     expect(of(['Lieferant', 'Land'], ['0000100002', 'DE'])).toEqual(['externalId', 'country']);
     expect(of(['NAME1', 'NAME1', 'Land'])).toEqual([undefined, undefined, 'country']);
   });
 
-  it('becomes a map together with the names of fields, and is none where no header is likely', () => {
+  it('becomes a map together with columns named as fields, and is absent for an unlikely header', () => {
     expect(suggestedColumns(['LIFNR', 'name', 'SPERR', '#row'], [], 'suppliers')).toEqual({
       LIFNR: 'externalId',
       name: 'name',
@@ -45,7 +45,7 @@ describe('a suggestion', () => {
   });
 });
 
-it('a reason names the column of the file before the words of the service, which it keeps', () => {
+it('the reason of a rejected row names the column of the file, and then keeps the words of the service', () => {
   const columns = new Map([
     ['country', 'LAND_KZ'],
     ['name', 'NAME1'],
@@ -91,7 +91,7 @@ const idsIn = async (source: Source): Promise<unknown[]> =>
   (await Array.fromAsync(source.rows())).flat().map(({ made }) => Reflect.get(made, 'externalId') as unknown);
 
 describe('rejected rows', () => {
-  it('have the ids again whose leading zeros a spreadsheet took off, and say so', async () => {
+  it('get back the leading zeros of ids that a spreadsheet removed, with a note', async () => {
     const source = await withRejectedIds(
       sourceOf(['100002', '0000100003', '7', 'new']),
       historyOf('0000100002', '0000100003', '7', '007'),
@@ -101,13 +101,13 @@ describe('rejected rows', () => {
     expect(source.notes).toEqual(['ids have lost their leading zeros, and are loaded as "0000100002"']);
   });
 
-  it('stop the load where an id can be one of two', async () => {
+  it('stop the load where an id without leading zeros can be one of two', async () => {
     await expect(withRejectedIds(sourceOf(['1', '42']), historyOf('042', '0042'))).rejects.toThrow(
       'suppliers.csv, row 3: "42" has lost its leading zeros, and is "042" or "0042". Repair it in the file.',
     );
   });
 
-  it('alone are mended, and no other file', async () => {
+  it('are changed, but rows of other files are not', async () => {
     const plain = sourceOf(['100002'], false);
     expect(await withRejectedIds(plain, historyOf('0000100002'))).toBe(plain);
   });

@@ -133,13 +133,13 @@ describe('the settings as a whole', () => {
     ).toBe(text);
   });
 
-  it('show a long value in part', () => {
+  it('show only a part of a long value', () => {
     expect(problemsWith(schema, { NEEDED: 'x', LOG_LEVEL: 'x'.repeat(101) })).toMatch(/got "x{100}…"$/);
   });
 });
 
-describe('a secret is never printed', () => {
-  it('except for its length', () => {
+describe('a wrong setting is reported', () => {
+  it('with only the length of a secret', () => {
     const schema = Type.Object({
       KEY: Type.String({ minLength: 32, expected: 'a long text', secret: true }),
     });
@@ -148,7 +148,7 @@ describe('a secret is never printed', () => {
     );
   });
 
-  it('nor is an address that may have a password', () => {
+  it('without an address that may have a password', () => {
     const schema = Type.Object(storeSettings);
     expect(problemsWith(schema, { MONGODB_URL: 'mongo://root:hunter2@db' })).toBe(
       'MONGODB_URL: expected an address such as mongodb://127.0.0.1:27017, got 23 characters that are not shown',

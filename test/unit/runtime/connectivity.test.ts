@@ -42,7 +42,7 @@ it('running work fails when the connection drops, and completed work does not', 
   );
 });
 
-it('listeners learn of a reconnect until they are disposed of', () => {
+it('listeners are notified of a reconnect until they are disposed of', () => {
   const connectivity = openConnectivity(() => false);
   let times = 0;
   const told = connectivity.onReconnect(() => void (times += 1));

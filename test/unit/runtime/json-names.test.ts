@@ -51,7 +51,7 @@ const keyOf = (key: string, isEscaped: boolean): string =>
         .join('')}"`
     : JSON.stringify(key);
 
-describe('hiding the names that are not known', () => {
+describe('removing most unknown names from JSON', () => {
   it('keeps the values under known names, also where escapes spell a name', () => {
     fc.assert(
       fc.property(text, (given) => {
@@ -117,7 +117,7 @@ describe('hiding the names that are not known', () => {
   });
 
   it.each(['', '\uFEFF'])(
-    'keeps the line and the column of an error behind hidden names (mark: %j)',
+    'keeps the line and the column of a later syntax error (byte order mark: %j)',
     (mark) => {
       const keys = 13_000;
       const lines = numbersTo(keys / 10).map((row) =>

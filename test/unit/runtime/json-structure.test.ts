@@ -71,7 +71,7 @@ describe('a body', () => {
     });
   });
 
-  it('without items may have less structure', () => {
+  it('without items has a lower limit of brackets, commas and colons', () => {
     expect(refusalOf(events(otherBodyStructureMax), parseJson)).toBeUndefined();
     expect(refusalOf(events(otherBodyStructureMax + 1), parseJson)).toMatchObject({
       code: 'invalid_request',
@@ -107,7 +107,7 @@ describe('a body', () => {
     },
   );
 
-  it('may have any text, which does not count', () => {
+  it('may have any text in strings, which does not count towards its structure', () => {
     const text = String.raw`[{"\\":"[[[[[[[[[[,,::\"{{{{{{{{{{\\","a":"\\\""}]`;
     expect(parseJson(bytes(text))).toEqual(JSON.parse(text));
     const long = JSON.stringify([',[{":'.repeat(500_000)]);

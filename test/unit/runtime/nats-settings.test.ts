@@ -81,7 +81,7 @@ describe('settings of NATS that exclude each other', () => {
   });
 });
 
-it('are reported without their secrets', () => {
+it('settings of NATS are shown without their secrets', () => {
   const secrets = [
     { NATS_USER: 'me', NATS_PASSWORD: 'hunter2' },
     { NATS_TOKEN: 'hunter2' },

@@ -46,7 +46,7 @@ it('a start ends once a server that the copies of a stream need has been away fo
   expect(tookMs).toBe(30_000);
 });
 
-it('a start ends immediately where the servers have no room', async () => {
+it('a start ends immediately where the NATS servers have not enough storage', async () => {
   const { made, tookMs } = await start(noRoom, Infinity);
   expect(made).toMatch(/^ConfigError: STREAM_REPLICAS: .*insufficient storage$/);
   expect(tookMs).toBe(0);

@@ -21,7 +21,7 @@ it('a periodic check is repeated, also after a failure', async () => {
   expect(count).toBe(3);
 });
 
-it('periodic checks never overlap, and one follows all requests during a check', async () => {
+it('periodic checks never overlap, and all requests during a check cause one further check', async () => {
   const ends: (() => void)[] = [];
   const checks = openPeriodicCheck(() => new Promise((resolve) => void ends.push(resolve)), options);
   checks.now();

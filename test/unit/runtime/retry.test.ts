@@ -48,7 +48,7 @@ it('a retry reports for how long the work has failed', async () => {
   expect(forMs).toEqual([0, 100, 200]);
 });
 
-it('a retry repeats every half second, with a log line now and then', async () => {
+it('a retry repeats every half second, and logs three times in 20 s', async () => {
   const { log, text } = openTestLog();
   const again = openRetry(log, new AbortController().signal);
   const beganAt = performance.now();

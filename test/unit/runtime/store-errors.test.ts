@@ -164,7 +164,7 @@ describe('the failure that a caller gets', () => {
     },
   );
 
-  it('is the thrown one, where it is a failure already', () => {
+  it('is the thrown failure, where the error is a failure already', () => {
     const failure = new Failure('invalid_request', 'no');
     expect(storeFailure(failure)).toBe(failure);
   });

@@ -4,7 +4,7 @@ import { pause } from '../../support/pause.ts';
 
 const everyMs = 100;
 
-test('a watch polls while it has operations, and again for new ones', async () => {
+test('a watch polls while it has operations, and again for new operations', async () => {
   let [left, looks] = [3, 0];
   using watch = openWatch(everyMs, () => {
     looks += 1;

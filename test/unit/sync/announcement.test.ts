@@ -169,7 +169,7 @@ const verdict = (externalId: string, item: object, reasons: [string, string][] =
   reasons: new Map(reasons),
 });
 
-describe('judging items', () => {
+describe('judging the items of a push', () => {
   const rule = {
     field: 'parent',
     internalId: { name: 'parentInternalId', prefix: 'par' },
@@ -186,7 +186,7 @@ describe('judging items', () => {
     verdict('g', {}),
   ];
 
-  it('asks once for every record that items reference', () => {
+  it('looks up once every record that items reference', () => {
     expect(referencedIds('parent', verdicts)).toEqual(['there', 'gone']);
   });
 
@@ -217,7 +217,7 @@ const record = (externalId: string, positions: number[]) => ({
 
 const reason = (detail: string) => ({ field: 'name', detail });
 
-describe('the answer', () => {
+describe('the answer to a push', () => {
   const applied = [
     { record: record('a', [0, 4]), created: true, idle: 1 },
     { record: record('b', [2]), created: false, idle: 0 },

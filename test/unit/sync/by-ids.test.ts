@@ -11,7 +11,7 @@ describe('a filter by ids', () => {
     });
   });
 
-  it('names only the ids on an engine without shards, where a further field would cost a look at each document', () => {
+  it('names only the ids on an engine without shards, where another field would make MongoDB read each document', () => {
     const { one, these } = filtersByIds({ isSharded: false });
     expect(one('acme', 'sup_1')).toEqual({ _id: 'sup_1' });
     expect(these('acme', ['sup_1'])).toEqual({ _id: { $in: ['sup_1'] } });

@@ -61,7 +61,7 @@ it('a sync id is part of the sort keys of new records, and can be read from them
   expect(isCreatedBy(orderOf(newSyncId(new Date(1)), 0), syncId)).toBe(false);
 });
 
-it('makes event ids that are valid in a header and a subject', () => {
+it('event ids of a push are valid in a header and a subject', () => {
   for (const what of ['completed', 'created-499', 'updated-0', 'drafted-7'] as const) {
     const id = eventId(newSyncId(new Date()), what);
     expect(id).toMatch(token);

@@ -33,7 +33,7 @@ describe('outcomes', () => {
     expect(unpackOutcomes(packed, [...fields, 'later'])[0]?.changed).toEqual(['address']);
   });
 
-  it('have a bit for every field of every kind, and report when there are too few', () => {
+  it('have a bit for every field of every kind, and a kind with too many fields causes an error', () => {
     expect(() =>
       packOutcomes(
         [],
@@ -43,7 +43,7 @@ describe('outcomes', () => {
   });
 });
 
-describe('the outcome of a dead push, from documents', () => {
+describe('the outcome of a dead push is found from documents', () => {
   const mine = 'sync_a';
   const other = 'sync_b';
   const trace = (given: Partial<Trace>): Trace => ({
@@ -74,16 +74,16 @@ describe('the outcome of a dead push, from documents', () => {
     expect(told(found)).toEqual(outcome);
   });
 
-  it('of a record that another push has changed since and left evidence of', () => {
+  it('for a record that a later push has changed, by the trace that the later push left', () => {
     expect(told(trace({ changed: ['name'] }), { id: ['code'] })).toEqual({ ...untouched, changed: ['code'] });
     expect(told(trace({ changed: ['name'] }), { another: ['code'] })).toEqual(untouched);
   });
 
-  it('of a batch that it drafted a statement for', () => {
+  it('for a batch for which the dead push drafted a statement', () => {
     expect(told(trace({}), {}, ['id'])).toEqual({ ...untouched, drafted: true });
   });
 
-  it('is in the order of items', () => {
+  it('in the order of items', () => {
     const documents = new Map([['c', trace({ push: mine, changed: ['name'] })]]);
     const outcomes = examine(mine, ['a', 'c', 'b'], { documents, evidence: {}, drafts: new Set() });
     expect(outcomes.map(({ changed }) => changed.length)).toEqual([0, 1, 0]);

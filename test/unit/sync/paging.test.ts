@@ -238,18 +238,24 @@ describe('the plan for a page under since', () => {
     [1_000_000, 1_000_000, 900_000, 'by-time'],
     [5_000, 1_000_000, 51, 'by-time'],
     [5_000, 0, 51, 'in-order'],
-  ] as const)('for %i matches among %i, %i wanted: %s', (matches, total, wanted, plan) => {
-    expect(choosePlan(matches, total, wanted)).toBe(plan);
-  });
+  ] as const)(
+    'for %i matching records of %i, of which %i are wanted, is %s',
+    (matches, total, wanted, plan) => {
+      expect(choosePlan(matches, total, wanted)).toBe(plan);
+    },
+  );
 
   it.each([
     [500_000, 700_000, 51, 'in-order', 499_999],
     [100_000, 700_000, 51, 'by-time', 99_999],
     [100_000, 700_000, 51, 'in-order', 50_000],
-  ] as const)('for %i matches among %i, %i wanted: %s, where %i matches are new', (...asked) => {
-    const [matches, total, wanted, plan, created] = asked;
-    expect(choosePlan(matches, total, wanted, created)).toBe(plan);
-  });
+  ] as const)(
+    'for %i matching records of %i, of which %i are wanted, is %s, where %i matching records are new',
+    (...asked) => {
+      const [matches, total, wanted, plan, created] = asked;
+      expect(choosePlan(matches, total, wanted, created)).toBe(plan);
+    },
+  );
 });
 
 describe('the time up to which a listing is complete', () => {

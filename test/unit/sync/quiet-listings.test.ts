@@ -34,7 +34,7 @@ function openListing() {
 const after = 'ask, watermark, page';
 const beside = 'ask, page, watermark';
 
-it('a page is read after the watermark until two watermarks were equal, and concurrently from then on', async () => {
+it('a page is read after the watermark until two watermarks were equal, and later concurrently with the watermark', async () => {
   const listing = openListing();
   expect(await listing.list()).toEqual({ page: '100 3', steps: after });
   expect(await listing.list()).toEqual({ page: '100 3', steps: after });

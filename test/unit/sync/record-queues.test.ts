@@ -55,7 +55,7 @@ it('pushes keep their order after a push that stopped waiting', async () => {
   expect(await door.begun()).toBe('third fourth');
 });
 
-it('a push does not wait for a push whose caller has given up, but for those before it', async () => {
+it('a push waits for earlier pushes, but not for an earlier push whose caller no longer waits', async () => {
   const door = openDoor();
   const first = door.join('first', 'a');
   const second = door.join('second', 'a');

@@ -55,7 +55,7 @@ async function answerSingly(pair: Pair, count: number): Promise<number> {
   return bytes;
 }
 
-it('an answer in at most 1,024 pieces is read', async () => {
+it('an answer that arrives in at most 1,024 pieces is read', async () => {
   await using pair = await openPair();
   pair.request();
   expect(await answerSingly(pair, 1_024)).toBe(1_024);
@@ -73,7 +73,7 @@ it('an answer of at most 256 KiB is read', async () => {
   expect(await pair.end()).toBe('AnswerTooLong: the answer has more than 256 KiB in all');
 });
 
-it('each request on a kept connection has both limits again', async () => {
+it('each answer on a kept connection may use the limits of pieces and of bytes in full', async () => {
   await using pair = await openPair();
   for (let nth = 0; nth < 2; nth += 1) {
     pair.request();

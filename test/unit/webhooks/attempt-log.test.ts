@@ -47,7 +47,7 @@ it('an integration without a running read of attempt logs does not wait for othe
   await busy;
 });
 
-it('an attempt log is read once for all requests before its turn, and again for later ones', async () => {
+it('an attempt log is read once for all requests that wait for the read, and again for later requests', async () => {
   const { bus, seen } = openBus();
   await using log = openAttemptLog(bus, openLog({ service: 'test', level: 'silent' }), 'replica');
   const soon = performance.now() + 10_000;

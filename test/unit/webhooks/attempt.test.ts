@@ -167,7 +167,7 @@ it('a success closes the circuit, in MongoDB first', async () => {
   ]);
 });
 
-it('a counted failure is one update, opens the circuit, and its event is on trial', async () => {
+it('a counted failure is one update, opens the circuit, and makes its event the trial', async () => {
   const { asked, queue, stored, event } = await make({});
   expect(asked).toEqual(['update']);
   expect(queue.state).toMatchObject({ isCircuitClosed: false, failures: 1, round: 1 });
@@ -238,7 +238,7 @@ it('an owner that missed a disabling and an enabling applies both, and sends no 
   expect([reported, asked, queue.state.epoch, event, queue.inFlight]).toEqual([[], [], 1, undefined, 0]);
 });
 
-it('an owner that missed a change of the url opens the circuit, before it sends there', async () => {
+it('an owner that missed a change of the url opens the circuit before it sends to the new url', async () => {
   const { reported, queue, event } = await make({
     lookUp: (parts) => change(parts, { version: 2, url: 'https://other.example/', open: false }),
   });
@@ -394,7 +394,7 @@ it.each([
   ['is its event’s last after a fourth failure', failed, 3, []],
   ['is its event’s last after a success', succeeded, 0, []],
 ] as const)(
-  'an attempt whose outcome waits to be stored %s, for the next owner',
+  'an event whose attempt’s outcome is not stored yet %s, in the offset for the next owner',
   async (_, outcome, attempts, expected) => {
     let open: readonly unknown[] | undefined;
     await make({

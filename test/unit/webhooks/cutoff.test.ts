@@ -39,7 +39,7 @@ function setUp(answers: Record<string, string[] | Failure | object>) {
   return { asked, draw: () => draw(asking) };
 }
 
-it('the cutoff has the unannounced pushes, and the end of the stream after they were read', async () => {
+it('the cutoff has the unannounced pushes, and then reads the end of the stream', async () => {
   const { asked, draw } = setUp({
     [subjects.catalogRunsUnannounced]: ['sync_a', 'sync_b'],
     [subjects.batchesRunsUnannounced]: ['sync_c'],

@@ -39,7 +39,7 @@ const moved = { version: 2, url: 'https://other.example/' };
 const afterMove = (state: DeliveryState): DeliveryState => applied(state, { ...found, ...moved });
 const earlier = { round: -1 };
 
-describe('the table', () => {
+describe('an attempt at an endpoint', () => {
   it.each([
     [
       'a 2xx while the circuit is closed',
@@ -185,20 +185,23 @@ describe('the table', () => {
     expect(next.disable).toBe(disable);
   });
 
-  it.each(['failed', 'gone', 'succeeded'] as const)('%s after a disabling changes nothing', (verdict) => {
-    for (const state of [
-      { ...open, isActive: false },
-      { ...open, epoch: 1 },
-    ])
-      expect(step(state, changeOf(open, verdict))).toMatchObject({
-        state,
-        store: 'no',
-        event: verdict === 'succeeded' ? 'delivered' : 'missed',
-      });
-  });
+  it.each(['failed', 'gone', 'succeeded'] as const)(
+    'that ends as %s after a disabling changes nothing',
+    (verdict) => {
+      for (const state of [
+        { ...open, isActive: false },
+        { ...open, epoch: 1 },
+      ])
+        expect(step(state, changeOf(open, verdict))).toMatchObject({
+          state,
+          store: 'no',
+          event: verdict === 'succeeded' ? 'delivered' : 'missed',
+        });
+    },
+  );
 });
 
-it('a disabling raises the version and the epoch as its update does, and drops the trials', () => {
+it('a disabling raises the version and the epoch as its update in MongoDB does, and drops the trials', () => {
   const { tried } = changeOf(open, 'failed');
   const { state } = step({ ...with9, trials: [tried] }, changeOf(open, 'failed', 2));
   expect(state).toMatchObject({ version: open.version + 1, epoch: open.epoch + 1, trials: [] });
@@ -207,16 +210,16 @@ it('a disabling raises the version and the epoch as its update does, and drops t
 const trialsAfter = (trials: readonly Trial[], tried: Trial, more: Partial<Change> = {}) =>
   step({ ...open, trials }, { ...changeOf(open, 'failed'), tried, ...more }).state.trials;
 
-describe('the trials', () => {
+describe('the stored trials of an endpoint', () => {
   const [first, second, third] = [1, 2, 3].map((number) => changeOf(open, 'failed', number).tried);
   if (first === undefined || second === undefined || third === undefined) throw new Error('there are three');
 
-  it('have each event once, the last counted one first', () => {
+  it('have each event once, the event of the last counted failure first', () => {
     const again = { ...second, attempts: 3 };
     expect(trialsAfter([first, second], again)).toEqual([again, first]);
   });
 
-  it('keep their first where a failure does not count', () => {
+  it('keep their first event where a failure does not count', () => {
     expect(trialsAfter([first, second], third, earlier)).toEqual([first, third, second]);
   });
 
@@ -229,7 +232,7 @@ describe('the trials', () => {
   });
 });
 
-describe('a newer version', () => {
+describe('a newer version of an endpoint', () => {
   it('opens the circuit where the url has changed, and leaves the count', () => {
     const state = applied({ ...closed, failures: 3 }, { ...found, ...moved, open: true });
     expect(state).toMatchObject({ ...moved, isCircuitClosed: false, failures: 3 });
@@ -242,7 +245,7 @@ describe('a newer version', () => {
     expect(step(state, changeOf(with9, 'failed'))).toMatchObject({ event: 'missed', store: 'no' });
   });
 
-  it('changes nothing else, and an older version changes nothing', () => {
+  it('changes no other state, and an older version changes nothing', () => {
     const busy = { ...closed, failures: 2, round: 4 };
     expect(applied(busy, { ...found, version: 2 })).toEqual({ ...busy, version: 2 });
     expect(applied(busy, found)).toBe(busy);
@@ -291,7 +294,7 @@ const happening = oneof(
   { weight: 1, arbitrary: constantFrom('disable', 'enable', 'move', 'change') },
 );
 
-it('under any sequence only ten failures in a row disable, and a killed owner leaves the same state', () => {
+it('under any sequence of outcomes only ten failures in a row disable, and a killed owner leaves the same state', () => {
   assert(
     property(
       array(record({ what: happening, isKilled: boolean() }), { minLength: 10, maxLength: 60 }),

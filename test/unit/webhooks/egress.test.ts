@@ -112,7 +112,7 @@ const refused = [
   'https://metadata.example/', 'https://nothing.example/', 'https://unknown.example/',
 ]; // prettier-ignore
 
-describe('a delivery is refused, and nothing is connected to,', () => {
+describe('a delivery is refused, and no connection is opened,', () => {
   it.each(refused)('for %s', async (url) => {
     const { connected, attempt } = openEgress();
     const { verdict, responseStatus, error } = await attempt(url);
@@ -143,7 +143,7 @@ describe('a delivery is refused, and nothing is connected to,', () => {
   });
 });
 
-test('a caller whose name is refused does not learn where it leads', async () => {
+test('a caller whose host name is refused does not learn the address behind the name', async () => {
   const { attempt } = openEgress();
   expect((await attempt('https://inside.example/')).error).toBe(
     'refused: inside.example leads to a private address',
@@ -204,7 +204,7 @@ describe('of a name with several addresses', () => {
   });
 });
 
-it('of a name with hundreds of addresses an attempt tries sixteen, and the next attempt another sixteen', async () => {
+it('of hundreds of addresses of a name, an attempt tries sixteen, and the next attempt another sixteen', async () => {
   const all = Array.from({ length: 500 }, (_, n) => `93.184.${n >> 8}.${n & 255}`);
   const { connected, attempt } = openEgress({ resolver: async () => all });
   expect((await attempt('https://public.example/')).error).toBe('connection refused');

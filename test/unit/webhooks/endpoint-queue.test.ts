@@ -51,7 +51,7 @@ describe('where the circuit is closed', () => {
 });
 
 describe('where the circuit is open', () => {
-  it('an attempt of an ended epoch, which fails late, takes the trial from no other event', () => {
+  it('a late failure of an attempt from an earlier epoch does not end the trial of another event', () => {
     const { queue } = queueOf(failing, [batchOf(1, 1), batchOf(2, 3)]);
     beginNext(queue);
     const late = inFlight(queue, 1);
@@ -137,7 +137,7 @@ describe('an offset', () => {
     expect(beginNext(queue)).toBe('wait 30000');
   });
 
-  it('is completed by the failures that the endpoint document has', () => {
+  it('is completed by the attempts in the trials of the endpoint document', () => {
     const trial = { stream: 'one', sequence: 5, index: 1, attempts: 2, dueAtMs: 5_000 };
     const { queue } = queueOf({ ...failing, trials: [trial] }, [batchOf(5, 2)], { from: 5 });
     expect([beginNext(queue), inFlight(queue, 5, 0).attempts]).toEqual(['5-0', 0]);
@@ -179,7 +179,7 @@ describe('an event that another replica gave up', () => {
     expect(beginNext(queue)).toBe('5-1');
   });
 
-  it('says nothing of the event at the same point of a log that was created again', () => {
+  it('is not confused with the event at the same point of a log that was created again', () => {
     const trials = [{ ...trial, stream: 'the log before' }];
     const { queue } = queueOf({ ...failing, trials }, [batchOf(5, 2)], { from: 5 });
     expect([beginNext(queue), inFlight(queue, 5).attempts]).toEqual(['5-0', 0]);
@@ -282,7 +282,7 @@ describe('where the receiver asks for time', () => {
     expect([waitAfterHandBack(120_000), waitAfterHandBack(0)]).toEqual(['wait 120000', 'wait 10500']);
   });
 
-  it('the wait ends when the url changes, also at the next owner, and the event keeps its own wait', () => {
+  it('the wait ends when the url changes, also at the next owner, and a failed event still waits for its own retry', () => {
     const { queue } = queueOf(closed, [batchOf(1, 1)]);
     beginNext(queue);
     queue.restsUntil = 120_000;

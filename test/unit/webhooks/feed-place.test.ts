@@ -87,7 +87,7 @@ it.each([
   { end: 120, newest: 100, hasNewest: true, isKept: true },
   { end: 120, newest: 100, hasNewest: false, isKept: false },
 ])(
-  'a cursor behind sequence 100 is kept only if the log has its events, or a new leader of the stream lags: %j',
+  'a cursor after sequence 100 is refused if the log has lost its events, unless a new leader of the stream lags: %j',
   async ({ end, newest, hasNewest = false, isKept }) => {
     const { stream: id } = place;
     const after = { ...place, sequence: 101, index: 0 };

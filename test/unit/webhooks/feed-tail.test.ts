@@ -144,7 +144,7 @@ it('the end of the log is requested where it has grown, is old, or the caller do
   expect(replica.questions).toBe(5);
 });
 
-it('the next call has events that were announced between two calls', async () => {
+it('the next feed call returns events that were announced between two calls', async () => {
   const replica = openReplica();
   await replica.poll(11);
   await replica.tails.facts();
@@ -154,7 +154,7 @@ it('the next call has events that were announced between two calls', async () =>
   expect(await replica.poll(11)).toBe(11);
 });
 
-it('the next call has events that were announced before the last call ended and stored afterwards', async () => {
+it('the next feed call returns events that are announced before, and stored after, the end of the call before', async () => {
   const replica = openReplica();
   expect(await replica.poll(11, replica.announce)).toBeUndefined();
   await sleep(50);
@@ -163,7 +163,7 @@ it('the next call has events that were announced before the last call ended and 
   expect(await replica.poll(11)).toBe(11);
 });
 
-it('a caller is woken when another caller finds events that were announced while the connection was down', async () => {
+it('a waiting caller learns of events that were announced during an outage, once another caller reads them', async () => {
   const replica = openReplica();
   using tail = replica.tails.use('acme');
   tail.listen();
@@ -192,7 +192,7 @@ it('announcements are subscribed for a minute after the last caller', async () =
   expect(replica.listeners).toBe(0);
 });
 
-it('no byte of a log that was created again is counted', async () => {
+it('the feed frees the memory of events of a log that was created again', async () => {
   const replica = openReplica();
   using tail = replica.tails.use('acme');
   tail.listen();
@@ -205,7 +205,7 @@ it('no byte of a log that was created again is counted', async () => {
   expect(replica.tails.bytes).toBe(0);
 });
 
-it('no byte is counted that is read after the last caller has left', async () => {
+it('the feed keeps no events in memory that are read after the last caller has left', async () => {
   const replica = openReplica();
   await replica.poll(11);
   const goOn = replica.holdReadings();
@@ -221,7 +221,7 @@ it('no byte is counted that is read after the last caller has left', async () =>
   expect(replica.tails.bytes).toBe(0);
 });
 
-it('every event batch is shown of a log that was created again while its former end was read', async () => {
+it('the feed shows every event batch of a log that was created again while its former end was read', async () => {
   const replica = openReplica();
   using tail = replica.tails.use('acme');
   tail.listen();
@@ -239,7 +239,7 @@ it('every event batch is shown of a log that was created again while its former 
   expect(tail.window.at(6)).toMatchObject({ sequence: 6 });
 });
 
-it('an event batch that a tail finds counts as known, so that the place behind it tells a restore', async () => {
+it('an event batch that a feed call reads counts as known, so that a later loss of this batch shows a restore', async () => {
   const replica = openReplica();
   await replica.poll(11);
   replica.store();
@@ -248,7 +248,7 @@ it('an event batch that a tail finds counts as known, so that the place behind i
   expect(replica.seen).toEqual([11]);
 });
 
-it('an event batch that is read after a reconnect does not count as known, because NATS may be restored', async () => {
+it('an event batch that a feed call reads across a reconnect does not count as known, because NATS may be restored', async () => {
   const replica = openReplica();
   await replica.poll(11);
   replica.store();

@@ -13,7 +13,7 @@ import { batchOf, openEndpoint } from '../../support/webhook-parts.ts';
 
 const log = openLog({ service: 'test', level: 'silent' });
 
-it('a replica without room for another endpoint keeps the offsets of a partition that it has just taken', async () => {
+it('a replica at its limit of endpoints keeps the offsets of a partition that it has just taken', async () => {
   const active = new Map<string, ActiveIntegration>();
   const owned = new OwnedPartitions({ isHeard: true, gaps: 0 });
   for (const name of ['acme', 'other']) {

@@ -106,7 +106,7 @@ it('a log that grows, or is reached after a reconnect, does not count as restore
   expect(await stream.has({ sequence: 96, storedAt: atMs(95, -60_000) })).toBe(false);
 });
 
-it('a message that only another replica knew is lost although this replica saw no restore', async () => {
+it('a message that only another replica knew counts as lost, although this replica saw no restore', async () => {
   const { stream, reconnect, growAfter } = setUp();
   await stream.look();
   // The copy has all that this replica knew. The other replica knew messages behind it.

@@ -160,7 +160,7 @@ it('an offset that was stored although the write reported a failure is removed',
   expect(saved.at(-1)).toBe(undefined);
 });
 
-it('an offset that was stored for the next owner is removed if the hand-back failed', async () => {
+it('an offset that was stored for the next owner is removed if the release of the partition failed', async () => {
   let fails = 1;
   const { queue, integration, progress, saved } = setUp(() => {
     fails -= 1;

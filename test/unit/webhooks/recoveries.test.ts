@@ -80,7 +80,7 @@ it('a replica keeps its recovery however long it sends', async () => {
   expect(ended.at(-1)).toBe('ended');
 });
 
-it('a recovery stops where another replica has taken its step', async () => {
+it('a recovery stops where another replica has taken over its step', async () => {
   const { sent, ended } = await send({ readMs: 20_000, heldTimes: 2 });
   expect([sent, ended]).toEqual(['', ['through 11']]);
 });

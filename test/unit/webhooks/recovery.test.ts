@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { nextTestAt } from '../../../services/webhooks/src/endpoints/recovery.ts';
 
-it('a webhook with `recover` is tested after 5, 15 and 60 minutes, then hourly for 7 days', () => {
+it('a webhook with recover: true is tested after 5, 15 and 60 minutes, then hourly for 7 days', () => {
   const disabledAt = new Date('2026-03-31T21:00:00Z');
   const minutes: number[] = [];
   for (let at = nextTestAt(disabledAt, disabledAt); at !== undefined; at = nextTestAt(disabledAt, at))
@@ -11,7 +11,7 @@ it('a webhook with `recover` is tested after 5, 15 and 60 minutes, then hourly f
   expect([minutes.length, minutes.at(-1)]).toEqual([170, 7 * 24 * 60]);
 });
 
-it('missed recovery tests are made up for by one test', () => {
+it('several missed recovery tests of a webhook are replaced by one test', () => {
   const disabledAt = new Date(0);
   expect(nextTestAt(disabledAt, new Date(10.5 * 3_600_000))).toEqual(new Date(11 * 3_600_000));
 });

@@ -19,7 +19,7 @@ const target = {
   addresses: ['192.0.2.1'],
 };
 
-it('a registration replaces the revision of the integration before it is answered, also as a repeated request', async () => {
+it('a registration, also a repeated one, replaces the revision of the integration before the answer', async () => {
   const stored = new Map<string, Endpoint>();
   const begun = new Map<string, Registration>();
   let isAway = true;

@@ -83,7 +83,7 @@ function setUp({ leftMs, events = Infinity, underWay = [] }: Given) {
   return { published, replay: () => handlers[subjects.endpointsReplay]?.(request) };
 }
 
-it('a replay ends at its `until`, and returns how many events are queued', async () => {
+it('a replay ends at its deadline, and returns how many events are queued', async () => {
   const { published, replay } = setUp({ leftMs: 3_000 });
   const beganAt = Date.now();
   await expect(replay()).rejects.toMatchObject({

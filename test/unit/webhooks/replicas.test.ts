@@ -58,7 +58,7 @@ function setUp() {
   };
 }
 
-it('a heartbeat from before a standstill does not count', async () => {
+it('a heartbeat from before a pause of the process does not count', async () => {
   await using self = setUp();
   self.echo();
   expect(self.owned.isSure).toBe(true);
@@ -74,7 +74,7 @@ it('a heartbeat from before a standstill does not count', async () => {
   expect(self.owned.isSure).toBe(true);
 });
 
-it('a gap in heartbeats during a MongoDB read needs another read', async () => {
+it('after a gap in heartbeats during its read of MongoDB, a replica is sure of its ownership only after another read', async () => {
   await using self = setUp();
   self.echo();
   const { gaps } = self.replicas;
@@ -101,19 +101,22 @@ it.each<[string, Record<string, string>, number]>([
   ['of release 1.1.0, which says nothing of takeovers', {}, 2_500],
   ['from which others took partitions once', { takeovers: '1' }, 20_000],
   ['from which others took partitions three times', { takeovers: '3' }, 20_000],
-])('a replica %s is dead after its silence and no sooner', async (_which, headers, silenceMs) => {
-  await using self = setUp();
-  self.listen(5_000);
-  self.other({ sent: '1', shares: '1', ...headers });
-  self.listen(silenceMs - 500);
-  expect([self.replicas.isDead('other'), self.replicas.sharing().includes('other')]).toEqual([false, true]);
-  self.listen(500);
-  expect([self.replicas.isDead('other'), self.replicas.sharing().includes('other')]).toEqual([true, false]);
-  self.other({ sent: '1', shares: '1', ...headers });
-  expect([self.replicas.isDead('other'), self.replicas.sharing().includes('other')]).toEqual([false, true]);
-});
+])(
+  'a replica %s counts as dead once it has been silent for long enough, and no sooner',
+  async (_which, headers, silenceMs) => {
+    await using self = setUp();
+    self.listen(5_000);
+    self.other({ sent: '1', shares: '1', ...headers });
+    self.listen(silenceMs - 500);
+    expect([self.replicas.isDead('other'), self.replicas.sharing().includes('other')]).toEqual([false, true]);
+    self.listen(500);
+    expect([self.replicas.isDead('other'), self.replicas.sharing().includes('other')]).toEqual([true, false]);
+    self.other({ sent: '1', shares: '1', ...headers });
+    expect([self.replicas.isDead('other'), self.replicas.sharing().includes('other')]).toEqual([false, true]);
+  },
+);
 
-it('a replica that was stopped or cut off hears itself five times before it declares another replica dead', async () => {
+it('a replica that was stopped or cut off receives five own heartbeats before it declares another replica dead', async () => {
   await using self = setUp();
   self.listen(5_000);
   self.other({ sent: '1', shares: '1' });
@@ -124,7 +127,7 @@ it('a replica that was stopped or cut off hears itself five times before it decl
   expect([self.replicas.isDead('other'), self.replicas.sharing().includes('other')]).toEqual([true, false]);
 });
 
-it('a replica that repeatedly stands still for seconds takes over from a killed replica', async () => {
+it('a replica that is repeatedly paused for seconds takes over from a killed replica', async () => {
   await using self = setUp();
   self.listen(5_000);
   self.other({ sent: '1', shares: '1' });

@@ -35,7 +35,7 @@ function setUp(handBack: () => void = () => undefined) {
   return { queue, delivery, integration, happened, changes };
 }
 
-it('a hand-back waits 500 ms for attempts in flight, cuts the others off, and stores the offsets', async () => {
+it('the release of a partition waits 500 ms for attempts in flight, cuts off the rest, and stores the offsets', async () => {
   const { changes, happened } = setUp();
   const onLeft = await changes.onReleased([]);
   onLeft();
@@ -48,14 +48,14 @@ it('a hand-back waits 500 ms for attempts in flight, cuts the others off, and st
   ]);
 });
 
-it('a hand-back waits no longer than for the last attempt', async () => {
+it('the release of a partition ends as soon as the last attempt in flight has ended', async () => {
   const { changes, happened, queue, delivery } = setUp();
   setTimeout(() => queue.finish(delivery), 100);
   await changes.onReleased([]);
   expect(happened.at(-1)?.[1]).toBeLessThan(120);
 });
 
-it('no attempt begins during a hand-back, and the owner goes on if the offsets cannot be stored', async () => {
+it('no attempt begins while a partition is being released, and the owner goes on if the offsets cannot be stored', async () => {
   const { changes, happened, queue, integration } = setUp(() => {
     throw new Error('away');
   });

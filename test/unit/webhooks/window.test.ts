@@ -90,7 +90,7 @@ it('the window skips batches that the log no longer has', async () => {
   expect([1, 3, 8].map((from) => sequenceOf(window.at(from)))).toEqual([7, 7, 'end']);
 });
 
-it('the window keeps all batches of a bounded read, and continues after it', async () => {
+it('the window keeps all batches of a read with a byte limit, and continues after them', async () => {
   const log = [1, 2, 3, 4, 9, 11].map((sequence) => stored(sequence, 1_000));
   const asked: number[] = [];
   // Each question brings two messages, until there are bytes enough.
