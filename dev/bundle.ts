@@ -46,7 +46,8 @@ export async function bundle({
   const made = new Map<string, string>();
   for (const one of output)
     if (one.type === 'chunk' && one.isEntry) made.set(one.name, join(folder, one.fileName));
-  for (const name of Object.keys(sources)) if (!made.has(name)) throw new Error(`${name} was not made`);
+  for (const name of Object.keys(sources))
+    if (!made.has(name)) throw new Error(`the bundler made no file of ${name}`);
   return made;
 }
 

@@ -37,7 +37,7 @@ function typeOf(schema: Schema, named: Map<string, string>): string {
     return type === 'object' ? objectOf(schema, named) : simple[type];
   });
   if (alternatives.length === 0 || alternatives.includes(undefined)) {
-    throw new Error(`a type for ${JSON.stringify(schema)} is missing`);
+    throw new Error(`no type is known for the schema ${JSON.stringify(schema)}`);
   }
   return alternatives.join(' | ');
 }

@@ -64,7 +64,8 @@ export async function openDoor({ page, issue }: DoorOptions): Promise<Door> {
 }
 
 function portOf(address: ReturnType<Server['address']>): number {
-  if (address === null || typeof address === 'string') throw new Error('the door has no port');
+  if (address === null || typeof address === 'string')
+    throw new Error('the server of the console link has no port');
   return address.port;
 }
 

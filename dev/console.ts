@@ -63,7 +63,7 @@ async function bundleScripts({ input, entry, part }: Script): Promise<Made[]> {
   if (output.length !== (part === undefined ? 1 : 2))
     throw new Error(`the bundler made an unexpected number of files of ${entry}`);
   return output.map((one) => {
-    if (one.type !== 'chunk') throw new Error('a script is code');
+    if (one.type !== 'chunk') throw new Error('the bundler made a file that is no script');
     return { source: one.isEntry ? entry : (part ?? ''), name: one.fileName, bytes: one.code };
   });
 }

@@ -32,7 +32,7 @@ function readSigning(): Signing {
     throw new Error('There is no local stack yet: run "npm start" first, or set AUTH_JWT_SECRET.');
   }
   if (facts.authSecret === undefined) {
-    throw new Error('The stack takes tokens of another issuer, and only that issuer can make tokens.');
+    throw new Error('The local stack takes only tokens of another issuer, so this command can make none.');
   }
   return { secret: facts.authSecret, issuer: facts.authIssuer, audience: facts.authAudience };
 }

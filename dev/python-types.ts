@@ -23,7 +23,7 @@ function typeOf(schema: Schema, name: string, named: Map<string, string>): strin
     return type === 'object' ? objectOf(schema, name, named) : simple[type];
   });
   if (alternatives.length === 0 || alternatives.includes(undefined)) {
-    throw new Error(`a type for ${JSON.stringify(schema)} is missing`);
+    throw new Error(`no type is known for the schema ${JSON.stringify(schema)}`);
   }
   return alternatives.join(' | ');
 }

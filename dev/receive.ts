@@ -76,7 +76,7 @@ async function receive(): Promise<void> {
     process.stderr.write(`${id} is registered for ${values.integration} at ${url}. Ctrl-C removes it.\n`);
     await untilTold();
     await webhooks.remove(id).catch((cause: unknown) => {
-      throw new Error(`${id} stays registered: ${messageOf(cause)}`, { cause });
+      throw new Error(`the webhook ${id} was not removed: ${messageOf(cause)}`, { cause });
     });
   } finally {
     server.close();
@@ -123,7 +123,8 @@ function print(answer: string, verdict: string, request: IncomingMessage, body: 
 function kindsOf(text: string) {
   const kinds = text.split(',');
   const unknown = kinds.find((kind) => !isEventKind(kind));
-  if (unknown !== undefined) throw new Error(`${unknown} is none of ${eventKinds.join(', ')}`);
+  if (unknown !== undefined)
+    throw new Error(`${unknown} is no kind of event: the kinds are ${eventKinds.join(', ')}`);
   return kinds.filter(isEventKind);
 }
 

@@ -67,7 +67,7 @@ export async function startService(environment: Record<string, string>): Promise
   return {
     pid: pidOf(child),
     greeting: undefined,
-    ask: () => Promise.reject(new Error('the service is spoken to over the bus')),
+    ask: () => Promise.reject(new Error('this service answers requests over NATS alone')),
     [Symbol.asyncDispose]: () => end(child),
   };
 }
@@ -108,7 +108,7 @@ async function nextMessage(child: ChildProcess, file: string): Promise<unknown> 
   const over = new AbortController();
   const { signal } = over;
   const ended = once(child, 'exit', { signal }).then(([code, killedBy]) => {
-    throw new Error(`${file} ended (${killedBy ?? `exit code ${code}`})`);
+    throw new Error(`the process of ${file} ended (${killedBy ?? `exit code ${code}`})`);
   });
   try {
     const [message] = await Promise.race([once(child, 'message', { signal }), ended]);

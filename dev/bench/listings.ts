@@ -198,7 +198,7 @@ async function pagesOf(client: Client, { path, walks, one, touch }: Filled): Pro
       if (page < 2) continue;
       const { headers } = await get(`${query}&page=${page - 1}`);
       const [, next] = nextQuery.exec(String(headers['link'])) ?? [];
-      if (next === undefined) throw new Error(`page ${page - 1} of ${last} has no next`);
+      if (next === undefined) throw new Error(`page ${page - 1} of ${last} has no link to the next page`);
       pages.push({ name: `${kind}, ${name}${where} page by cursor`, prepare: () => () => get(next) });
     }
     if (middle < 2) continue;

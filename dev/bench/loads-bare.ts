@@ -86,7 +86,7 @@ const kindOf = (file: string): string => basename(file, '.csv');
 if (way === 'parse') {
   let rows = 0;
   for (const file of files) for await (const row of rowsOf(file)) rows += row.length > 0 ? 1 : 0;
-  if (rows === 0) throw new Error('there were no rows');
+  if (rows === 0) throw new Error('the files have no rows');
 } else if (way === 'csv') {
   for (const file of files) await pushAll(kindOf(file), bodiesOf(kindOf(file), file));
 } else {

@@ -69,7 +69,7 @@ export function parseBenchOptions(args: readonly string[]): BenchOptions {
     positionals.length === 0 ? benches.filter((name) => !onlyNamed.has(name)) : positionals.map(benchOf);
   const lonely = beside ? undefined : inTurns.find((name) => names.includes(name));
   if (lonely !== undefined)
-    throw new RangeError(`${lonely} takes --beside FOLDER, which is the folder of another checkout`);
+    throw new RangeError(`${lonely} needs --beside FOLDER, the folder of another checkout`);
   return {
     names,
     sizes: sizes.split(',').map((size) => readCount('--sizes', size, [1_000, 10_000_000])),

@@ -104,7 +104,8 @@ async function provePages(callers: ReadonlyMap<string, Client>, query: string): 
   );
   const [first] = answers;
   for (const { name, entities, count, total } of answers) {
-    if (count !== limit || entities !== first?.entities) throw new Error(`${name} shows another page`);
+    if (count !== limit || entities !== first?.entities)
+      throw new Error(`${name} shows another page than ${first?.name}`);
     if (name !== plain[1][0] && total !== records)
       throw new Error(`${name} counts ${total} records instead of ${records}`);
   }

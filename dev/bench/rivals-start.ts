@@ -95,7 +95,7 @@ export async function proveRival({ name, client }: Rival, bus: Bus): Promise<voi
     const { body } = await client.post(suppliersPath, pushBody(some));
     const answer = JSON.parse(body);
     if (Array.isArray(answer.records) && Array.isArray(answer.errors)) return answer;
-    throw new Error(`${name} answers ${body.slice(0, 200)}`);
+    throw new Error(`${name} answered a push with ${body.slice(0, 200)}`);
   };
   const [first, ...rest] = items;
   const changed = { ...first, name: 'another name' };
@@ -120,6 +120,6 @@ export async function proveRival({ name, client }: Rival, bus: Bus): Promise<voi
   };
   if (JSON.stringify(seen) === JSON.stringify(expected)) return;
   throw new Error(
-    `${name} does not do the job: expected ${JSON.stringify(expected)}, got ${JSON.stringify(seen)}`,
+    `${name} gave wrong results: expected ${JSON.stringify(expected)}, got ${JSON.stringify(seen)}`,
   );
 }

@@ -66,7 +66,7 @@ async function register(client: Client, { url }: Receiver, { endpoints }: Delive
   for (let n = 0; n < endpoints; n += 1) {
     const registration = Buffer.from(JSON.stringify({ url: `${url}/${n}`, events: ['supplier.created'] }));
     const { status, body } = await client.tryPost('/api/v1/integration/webhook-events', registration);
-    if (status !== 201) throw new Error(`registering a webhook: ${status} ${body}`);
+    if (status !== 201) throw new Error(`the registration of a webhook was answered ${status} ${body}`);
   }
 }
 

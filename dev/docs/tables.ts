@@ -36,7 +36,7 @@ function fill(document: Document, text: string, name: string, rows: string): str
   const from = text.indexOf(begin);
   const to = text.indexOf(end);
   if (from === -1 || to < from)
-    throw new Error(`docs/${document} has no place for its ${name}: ${begin} … ${end}`);
+    throw new Error(`docs/${document} lacks the marks around its ${name}: ${begin} … ${end}`);
   return `${text.slice(0, from + begin.length)}\n\n${rows}\n\n${text.slice(to)}`;
 }
 

@@ -50,7 +50,7 @@ const rows = { mongodb: mongodbRows, nats: natsRows };
 export async function startEngines(options: EnginesOptions): Promise<Engines> {
   await using started = new AsyncDisposableStack();
   const [mongodb, nats] = await startSeveral(['mongodb', 'nats'], options, started);
-  if (mongodb === undefined || nats === undefined) throw new TypeError('two were asked for');
+  if (mongodb === undefined || nats === undefined) throw new TypeError('MongoDB or NATS was not started');
   const release = started.move();
   return { mongodb, nats, [Symbol.asyncDispose]: () => release.disposeAsync() };
 }
@@ -59,7 +59,7 @@ export async function startEngines(options: EnginesOptions): Promise<Engines> {
 export async function startEngine(name: EngineName, options: EnginesOptions): Promise<Engine> {
   await using started = new AsyncDisposableStack();
   const [engine] = await startSeveral([name], options, started);
-  if (engine === undefined) throw new TypeError('one was asked for');
+  if (engine === undefined) throw new TypeError(`${name} was not started`);
   const release = started.move();
   return { ...engine, [Symbol.asyncDispose]: () => release.disposeAsync() };
 }

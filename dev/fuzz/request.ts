@@ -32,7 +32,7 @@ interface Draft {
 const [firstRoute, ...otherRoutes] = routes;
 
 export function drawRequest(random: Random, ingredients: Ingredients): OddRequest {
-  if (firstRoute === undefined) throw new Error('there are no routes');
+  if (firstRoute === undefined) throw new Error('the API has no routes to send requests to');
   const route = random.pick([firstRoute, ...otherRoutes]);
   const draft = draftOf(route, random, ingredients);
   for (let left = random.integer(4); left > 0; left -= 1) random.pick(mutations)(draft, random);

@@ -35,16 +35,16 @@ export function startMember(name: string, { folder, say, signal }: MemberOptions
     /** Waits without a clock of its own: each deed ends by what it waits for, however slow the machine is. */
     async tell(deed) {
       signal.throwIfAborted();
-      if (!child.connected) throw new Error(`${name} has ended`);
+      if (!child.connected) throw new Error(`the process ${name} has ended`);
       const messages = on(child, 'message', { signal, close: ['exit'] });
       child.send({ tell: deed });
       for await (const [message] of messages) {
         const { done, failed, result }: Partial<Done> = message;
         if (done !== deed) continue;
         if (failed === undefined) return result;
-        throw new Error(`${name} failed to ${deed}: ${failed}`);
+        throw new Error(`the process ${name} failed to ${deed}: ${failed}`);
       }
-      throw new Error(`${name} ended before it could ${deed}`);
+      throw new Error(`the process ${name} ended before it could ${deed}`);
     },
     [Symbol.asyncDispose]: () => end(child),
   };

@@ -24,7 +24,7 @@ const abort = new AbortController();
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
-    if (interrupt.signal.aborted) abort.abort(new Error('interrupted again'));
+    if (interrupt.signal.aborted) abort.abort(new Error('a second signal cut the command off'));
     else interrupt.abort(new Error('interrupted'));
   });
 }

@@ -45,7 +45,7 @@ async function deliver({ data }: Job<Data>): Promise<number> {
   });
   await response.body.dump();
   if (response.statusCode < 200 || response.statusCode > 299)
-    throw new Error(`answered ${response.statusCode}`);
+    throw new Error(`the receiver answered ${response.statusCode}`);
   return response.statusCode;
 }
 

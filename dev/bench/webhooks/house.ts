@@ -156,7 +156,7 @@ export async function arrivedInAll(house: House, path: string, count: number): P
     if (seen >= count) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-  throw new Error(`fewer than ${count} deliveries came to ${path}`);
+  throw new Error(`the receiver got fewer than ${count} deliveries at ${path} in time`);
 }
 
 /** Announces events of the neighbour one after another until `over`; resolves with their number. */

@@ -125,7 +125,7 @@ async function settled(house: House, count: number): Promise<void> {
     if (hits >= count) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  throw new Error(`fewer than ${count} deliveries came`);
+  throw new Error(`the receiver got fewer than ${count} deliveries in time`);
 }
 
 function memoryMb(pid: number): number {

@@ -34,7 +34,7 @@ export async function roll(target: 'nodes' | 'services', options: RollOptions): 
       const isBack = async (): Promise<boolean> =>
         pids().length >= before.length && !pids().includes(pid) && (await isServing());
       if (!(await until(isBack, { ...backLooks, signal })) && !signal.aborted)
-        throw new Error(`${what} is not back after ${backLooks.looksMax} looks`);
+        throw new Error(`${what} does not serve again after ${backLooks.looksMax} checks`);
     }
   }
 }

@@ -89,7 +89,7 @@ export async function poll(customer: Customer, plural: Plural, pages: LedgerFile
     if (page !== undefined) since = `&since=${first?.nextSince}`;
     isLast = isOver && page !== undefined;
     if (isOver && !isLast && (tries += 1) === triesMax)
-      throw new Error(`${reader} was refused though the storm is over`);
+      throw new Error(`requests of ${reader} fail though the storm is over`);
     if (!isOver && random.chance(0.5)) await readPage(all, null);
     await customer.pause(pollEveryMs);
   }

@@ -44,7 +44,7 @@ export async function runProcess(name: string, start: Start, options: LifeOption
   const end = listenForTheEnd(log);
   const misspelt = settings === undefined ? [] : nearNames(settings, process.env);
   if (misspelt.length > 0)
-    log.warn({ misspelt }, 'variables are ignored whose names nearly are those of settings');
+    log.warn({ misspelt }, 'environment variables are ignored: their names resemble those of settings');
   const begin = (stopping: AbortSignal): Promise<AsyncDisposable> =>
     retry(() => start(stopping, misspelt), {
       mayRetry(error) {

@@ -193,5 +193,7 @@ describe('connections', () => {
 it('each malformed request leaves one line in the log', async () => {
   const answer = await exchangeRaw(gateway.port, 'hello\r\n\r\n');
   const lines = gateway.lines.filter((line) => line['requestId'] === answer.headers['x-request-id']);
-  expect(lines).toMatchObject([{ status: 400, code: 'invalid_request', msg: 'request broken off' }]);
+  expect(lines).toMatchObject([
+    { status: 400, code: 'invalid_request', msg: 'a request could not be read to its end' },
+  ]);
 });

@@ -260,7 +260,7 @@ async function asFolder(path: string): Promise<void> {
 describe('a file that becomes wrong', () => {
   const { secret, entry } = testSecret();
   const clients = [clientEntry('erp', [entry])];
-  const refusedLine = 'AUTH_CLIENTS_FILE is refused; the gateway keeps the clients of the content before';
+  const refusedLine = 'AUTH_CLIENTS_FILE is refused; the gateway keeps the clients of the former content';
 
   it.each<[string, (file: TestClientsFile) => Promise<void>, string]>([
     ['half a JSON', (file) => file.replace(JSON.stringify(clients).slice(0, -9)), 'the file is not JSON'],

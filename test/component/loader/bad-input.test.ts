@@ -229,7 +229,7 @@ const cases: [
       const locator = bytes.indexOf('PK\u0006\u0007');
       return bytes.fill(0xff, locator + 8, locator + 16);
     },
-    'suppliers.xlsx is broken (it ends too soon)',
+    'suppliers.xlsx is broken (the data end too soon)',
   ],
   [
     'a workbook with another byte',
@@ -237,7 +237,7 @@ const cases: [
     workbook(rowsOf(''), { isStored: true, crc: 1 }),
     'is not what the directory says of it',
   ],
-  ['a sheet that ends within', 'suppliers.xlsx', workbook('<worksheet><sheetData>'), 'it ends too soon'],
+  ['a sheet that ends within', 'suppliers.xlsx', workbook('<worksheet><sheetData>'), 'the data end too soon'],
   [
     'a sheet that is no UTF-8',
     'suppliers.xlsx',
@@ -248,7 +248,7 @@ const cases: [
     'a text that is not among the shared ones',
     'suppliers.xlsx',
     workbook(rowsOf('<row r="7"><c t="s"><v>3</v></c></row>')),
-    'row 7: no value is 3',
+    'row 7: the value 3 cannot be read',
   ],
   [
     'a text below the first thousand rows that is not among the shared ones',
@@ -258,7 +258,7 @@ const cases: [
         `${'<row><c t="str"><v>x</v></c></row>'.repeat(1_100)}<row r="1200"><c t="s"><v>3</v></c></row>`,
       ),
     ),
-    'row 1200: no value is 3',
+    'row 1200: the value 3 cannot be read',
   ],
   ['a column that Excel has not', 'suppliers.xlsx', workbook(rowsOf('<row><c r="XFE1"/></row>')), 'XFE1'],
   [

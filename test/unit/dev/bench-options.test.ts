@@ -35,8 +35,8 @@ describe('npm run bench', () => {
   });
 
   it.each([
-    [['turns'], 'turns takes --beside FOLDER, which is the folder of another checkout'],
-    [['deliveries'], 'deliveries takes --beside FOLDER, which is the folder of another checkout'],
+    [['turns'], 'turns needs --beside FOLDER, the folder of another checkout'],
+    [['deliveries'], 'deliveries needs --beside FOLDER, the folder of another checkout'],
     [['pushes'], 'there is no benchmark "pushes"'],
     [['--turns', '0'], '--turns takes a number from 1 to 1000, not "0"'],
     [['--sizes', '1000,few'], '--sizes takes a number from 1000 to 10000000, not "few"'],

@@ -41,7 +41,10 @@ it('the release of a partition waits 500 ms for attempts in flight, cuts off the
   onLeft();
   expect(happened).toEqual([
     ['read no more', 0],
-    ['logged {"attempts":1} attempts were cut off: the next owner repeats them', 500],
+    [
+      'logged {"attempts":1} delivery attempts were cut off: the next owner of their partition repeats them',
+      500,
+    ],
     ['cut off', 500],
     ['stored with 0 in flight', 500],
     ['ended', 500],

@@ -121,7 +121,7 @@ export class Desk {
   }
 
   get #on(): Opened {
-    if (this.#opened === undefined) throw new Error('the desk is not open');
+    if (this.#opened === undefined) throw new Error('a command came before the worker had a load');
     return this.#opened;
   }
 

@@ -240,7 +240,7 @@ class SheetReader implements XmlEvents {
       const { r, t = 'n', s = '0' } = attributesOf(tag);
       // A writer may leave out the place of a cell that follows the cell before.
       this.#column = r === undefined ? this.#column + 1 : columnOf(r);
-      if (this.#column >= columnsMax) throw new Error(`no column is ${r}`);
+      if (this.#column >= columnsMax) throw new Error(`the cell ${r} is beyond the last column of Excel`);
       this.#type = t;
       this.#style = Number(s);
       this.#isFormula = false;
@@ -286,7 +286,7 @@ class SheetReader implements XmlEvents {
     const { styles, is1904 } = this.#reading;
     const cell = type === 's' ? this.#text(number) : number;
     if (cell === undefined || Number.isNaN(cell))
-      throw new Error(`row ${this.#number}: no value is ${content}`);
+      throw new Error(`row ${this.#number}: the value ${content} cannot be read`);
     if (typeof cell !== 'number') return cell;
     const style = styles[this.#style] ?? 'plain';
     if (style === 'plain') return cell;

@@ -46,7 +46,7 @@ export class XmlScanner {
   }
 
   end(): void {
-    if (this.#depth !== 0 || this.#rest.trim() !== '') throw new Error('it ends too soon');
+    if (this.#depth !== 0 || this.#rest.trim() !== '') throw new Error('the data end too soon');
   }
 
   #take(tag: string): void {

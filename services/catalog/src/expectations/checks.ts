@@ -53,7 +53,7 @@ export function openChecks(options: ChecksOptions): AsyncDisposable {
       if (failed.length > 0)
         log.warn(
           { err: failed[0], failed: failed.length },
-          'expectations could not be checked, trying again',
+          'a check for overdue pushes failed, trying again',
         );
       if (due.length < atOnce || failed.length > 0) return;
     }

@@ -1,6 +1,6 @@
 // The clients of this gateway, from AUTH_CLIENTS_FILE. The gateway compares the file's content every 5 s: a file
 // watcher would lose a mounted Secret, which Kubernetes swaps by symlinks. If the new content is wrong, all of it is
-// refused, and the gateway keeps the clients of the content before.
+// refused, and the gateway keeps the clients of the former content.
 import { hash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { ConfigError } from '@integration-sync/runtime/config';
@@ -111,7 +111,7 @@ async function openFile(options: ClientsOptions) {
     [seen, problem] = [digest, reason];
     log.error(
       { path, problem, err: isExpected ? undefined : error },
-      'AUTH_CLIENTS_FILE is refused; the gateway keeps the clients of the content before',
+      'AUTH_CLIENTS_FILE is refused; the gateway keeps the clients of the former content',
     );
   };
   const closing = new AbortController();
@@ -140,7 +140,7 @@ async function openFile(options: ClientsOptions) {
     notes: () =>
       problem === undefined
         ? []
-        : [`AUTH_CLIENTS_FILE is refused: ${problem}. The gateway keeps the clients of the content before.`],
+        : [`AUTH_CLIENTS_FILE is refused: ${problem}. The gateway keeps the clients of the former content.`],
     async [Symbol.asyncDispose]() {
       closing.abort();
       await checks[Symbol.asyncDispose]();

@@ -159,5 +159,5 @@ function write(socket: Socket, reason: string, log: Log, exchange?: Exchange): v
   const timer = setTimeout(() => socket.destroy(), lingerMs);
   socket.once('close', () => clearTimeout(timer));
   if (exchange !== undefined) note(exchange, reason);
-  else log.info({ requestId, status, code: failure.code, reason }, 'request broken off');
+  else log.info({ requestId, status, code: failure.code, reason }, 'a request could not be read to its end');
 }

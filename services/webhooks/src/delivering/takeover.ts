@@ -40,8 +40,11 @@ export const openTakeover = (
       await ended(given, pollsForAnswers);
       const unanswered = given.reduce((sum, one) => sum + inFlightOf(one), 0);
       if (unanswered > 0)
-        log.info({ attempts: unanswered }, 'attempts were cut off: the next owner repeats them');
-      for (const { attempts } of given) attempts.abort(new Error('the partition is given back'));
+        log.info(
+          { attempts: unanswered },
+          'delivery attempts were cut off: the next owner of their partition repeats them',
+        );
+      for (const { attempts } of given) attempts.abort(new Error('this replica releases the partition'));
       await ended(given, pollsForCutOff);
       await progress.handBack(given);
       return () => integrations.end(released);

@@ -80,7 +80,7 @@ export function openStreamReset({ bus, store, endpoints, revisions, log }: Strea
         const { through } = restore;
         log.error(
           { stream: eventsStream, lostFrom: through + 1, lostThrough: newest?.sequence },
-          'NATS was restored from an older copy: the events of these sequences are lost',
+          'NATS was restored from an older copy: the events from lostFrom to lostThrough are lost',
         );
         await renew(await endpoints.lowerSequences(through));
         await streams.updateOne(

@@ -64,7 +64,7 @@ export function openKnownRestores(store: Store, log: Log) {
         all = restores;
         log.error(
           { stream: eventBatchesStream, lostFrom: restore.through + 1, lostThrough: lost.sequence },
-          'NATS was restored from an older copy: the events of these sequences are lost; deliveries and the feed go on behind the copy',
+          'NATS was restored from an older copy: the events from lostFrom to lostThrough are lost; deliveries and the feed go on after them',
         );
         return;
       }

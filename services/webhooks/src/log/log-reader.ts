@@ -145,7 +145,10 @@ export class LogReader implements AsyncDisposable {
         this.#advance(batches.at(-1)?.sequence ?? 0);
       } catch (error) {
         this.#hasFailed = true;
-        this.#options.log.debug({ err: error }, 'event batches are left to the next owner');
+        this.#options.log.debug(
+          { err: error },
+          'event batches were not queued: the next owner of their partition reads them',
+        );
       }
     }
     this.#working = undefined;

@@ -57,10 +57,13 @@ export const openCutoff =
         const { body } = await bus.request(subject, { headers, timeoutMs, repeatable: true });
         const answer: unknown = JSON.parse(Buffer.from(body).toString());
         if (!Check(UnannouncedRuns, answer))
-          throw new Error('the answer does not match the schema of unannounced pushes');
+          throw new Error('the answer does not match the schema of pushes with unpublished events');
         return answer.syncIds;
       } catch (error) {
-        log.warn({ err: error, subject, requestId }, 'a service does not say which pushes are unannounced');
+        log.warn(
+          { err: error, subject, requestId },
+          'a service does not say which pushes have unpublished events',
+        );
         return [];
       }
     };

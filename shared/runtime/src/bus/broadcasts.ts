@@ -50,7 +50,10 @@ export const openBroadcasts = (connection: Connection) => ({
       });
     } catch (error) {
       // No replica listens, or the NATS connection dropped: the answers received until then count.
-      connection.log.debug({ err: error, subject }, 'not every replica could be asked');
+      connection.log.debug(
+        { err: error, subject },
+        'answers of replicas to a broadcast question may be missing',
+      );
     }
     return answers;
   },

@@ -64,7 +64,9 @@ export async function openConnection(options: ConnectionOptions) {
       inbox.fail(error, subject);
       tellForbidden({ operation: operation === 'publish' ? 'publish' : 'subscribe', subject });
     },
-  }).catch((error: unknown) => log.error({ err: error }, 'nats status watch ended'));
+  }).catch((error: unknown) =>
+    log.error({ err: error }, 'this process no longer notices when the NATS connection is lost or back'),
+  );
 
   return {
     nats,

@@ -100,7 +100,7 @@ async function ensureStream(connection: Connection, watch: StreamWatch, spec: St
     );
     if (made === forbidden) {
       watch.isMissing(spec);
-      throw new Error(`no ${what}, and this login may not create it`);
+      throw new Error(`the ${what} is missing, and this login may not create it`);
     }
     if (made !== undefined) log.info({ stream: name }, 'stream created');
     return made ?? manager.streams.info(name);

@@ -47,7 +47,7 @@ export function openPublisher(connection: Connection) {
         if (!(error instanceof Failure && error.cause instanceof RefusedByStream)) throw error;
         connection.log.debug(
           { err: error, count: messages.length },
-          'atomic batch refused, publishing singly',
+          'nats-server refused an atomic batch: its messages are published one by one',
         );
       } finally {
         open -= 1;

@@ -27,7 +27,8 @@ export async function readInChunks<Found>(
   if (!(await cursor.hasNext())) return found;
   for (;;) {
     for (const bytes of cursor.readBufferedDocuments(nextChunkItems())) {
-      if (!(bytes instanceof Uint8Array)) throw new TypeError('only raw documents are read in chunks');
+      if (!(bytes instanceof Uint8Array))
+        throw new TypeError('the cursor must return raw documents, not decoded documents');
       found.push(read(decode(bytes)));
     }
     if (cursor.bufferedCount() === 0) return found;

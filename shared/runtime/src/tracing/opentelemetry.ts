@@ -70,7 +70,9 @@ export function startTracing({ service, config, url, log }: SdkOptions): Tracing
     async [Symbol.asyncDispose]() {
       const flushed = provider
         .shutdown()
-        .catch((error: unknown) => log.debug({ err: error }, 'spans are lost'));
+        .catch((error: unknown) =>
+          log.debug({ err: error }, 'spans may be lost, as the exporter of traces did not shut down'),
+        );
       await Promise.race([flushed, wait(flushMs, undefined, { ref: false })]);
     },
   };

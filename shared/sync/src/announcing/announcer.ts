@@ -48,7 +48,10 @@ export function openAnnouncer(options: AnnouncerOptions) {
     background,
     (syncIds) => journal.markAnnounced(syncIds, new Date(now())),
     (err, syncIds) =>
-      log.warn({ err, syncIds }, 'pushes are announced, but their journal entries do not say so yet'),
+      log.warn(
+        { err, syncIds },
+        'the events of pushes are published, but their journal entries do not say so yet',
+      ),
   );
   const leave = openNotes(
     background,
@@ -56,7 +59,7 @@ export function openAnnouncer(options: AnnouncerOptions) {
     (err, syncIds) =>
       log.warn(
         { err, syncIds },
-        'pushes are not announced: sweepers take their entries over once they are due',
+        'the events of pushes are not published: sweepers take over their journal entries once these are due',
       ),
   );
   const held = { pushes: 0, records: 0 };
@@ -85,7 +88,10 @@ export function openAnnouncer(options: AnnouncerOptions) {
     announce(announcement: Announcement): void {
       const { syncId, records } = announcement;
       if (held.pushes >= pushesMax || held.records >= recordsMax) {
-        log.warn({ syncId }, 'the announcer is full: a sweeper will publish the events of this push');
+        log.warn(
+          { syncId },
+          'too many pushes have unpublished events: a sweeper will publish the events of this push',
+        );
         return;
       }
       held.pushes += 1;
@@ -173,7 +179,7 @@ function openTries(log: Log, background: Background) {
           mayRetry(error) {
             refusedAtMs = performance.now();
             if (background.signal.aborted || !mayTryAgain(error, untilMs)) return false;
-            log.debug({ err: error, syncId }, 'a push is not announced yet, trying again');
+            log.debug({ err: error, syncId }, 'the events of a push are not published yet, trying again');
             return true;
           },
           pause: () => background.pause(againMs),

@@ -28,7 +28,8 @@ const fieldsMax = 14;
 const bytesEach = 2;
 
 export function packOutcomes(outcomes: readonly Outcome[], fields: readonly string[]): Uint8Array {
-  if (fields.length > fieldsMax) throw new Error(`${fields.length} fields do not fit into ${fieldsMax} bits`);
+  if (fields.length > fieldsMax)
+    throw new Error(`${fields.length} fields of a kind do not fit into ${fieldsMax} bits of an outcome`);
   const packed = Buffer.alloc(outcomes.length * bytesEach);
   for (const [index, { created, drafted, changed }] of outcomes.entries()) {
     let bits = (created ? createdBit : 0) | (drafted ? draftedBit : 0);

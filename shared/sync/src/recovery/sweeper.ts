@@ -37,7 +37,10 @@ export function startSweeper(engine: Engine, kinds: ReadonlyMap<string, KindEngi
       // Not awaited, because `ensureEvents` may wait for nats-server without a limit.
       if (!well && engine.bus.connected) making ??= makeAgain();
       await closeForgotten(engine).catch((error: unknown) => {
-        engine.log.warn({ err: error }, 'watermarks of dead pushes could not be closed, trying again later');
+        engine.log.warn(
+          { err: error },
+          'watermarks of pushes whose process died could not be closed, trying again later',
+        );
       });
       const pauseMs = well && !engine.announcer.isHindered ? everyMs : againMs;
       await wait(pauseMs + Math.random() * jitterMs, undefined, { signal: stop.signal }).catch(() => {});
@@ -108,7 +111,7 @@ async function settle(
     await engine.journal.postpone(entry, new Date(engine.now())).catch((failure: unknown) => {
       engine.log.debug(
         { err: failure, syncId },
-        'could not postpone an unfinished push: its entry is due again 15 s after this sweeper took it over',
+        'could not postpone an unfinished push: its journal entry is due again 15 s after this sweeper took it over',
       );
     });
     return false;

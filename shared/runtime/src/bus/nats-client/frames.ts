@@ -29,7 +29,7 @@ export function publishFrames(nats: NatsConnection, frames: readonly Frame[], pa
     const bytes = headerBytes + Buffer.byteLength(body);
     // nats-server closes the connection for a larger message.
     if (bytes > payloadBytesMax)
-      throw new RangeError(`a message of ${bytes} bytes is over ${payloadBytesMax}`);
+      throw new RangeError(`a message has ${bytes} bytes, and nats-server takes ${payloadBytesMax}`);
     protocol.outMsgs += 1;
     protocol.outBytes += bytes;
     text += `HPUB ${subject} ${headerBytes} ${bytes}\r\n${headers}`;

@@ -37,7 +37,7 @@ export function openOperations({ onLost, log }: OperationsOptions) {
       lost += 1;
     }
     if (lost === 0) return;
-    log.warn({ operations: lost }, 'operations were lost with their connections');
+    log.warn({ operations: lost }, 'operations of MongoDB failed, as their connections ended');
     onLost(lost);
   };
 
