@@ -1,4 +1,4 @@
-// The account of a reader that is held to one integration, as text for deploy/nats/nats.conf. Pure.
+// The NATS account of a reader that may read one integration only, as text for deploy/nats/nats.conf. Pure.
 import { eventsStream, pinnableSubjects, pinnedSubject, services } from '@integration-sync/contracts';
 import { Misuse } from './command.ts';
 

@@ -7,7 +7,8 @@ import { WebhooksConfig } from './config.ts';
 import { startWebhooks } from './service.ts';
 
 // The objects of a delivery outlive two collections of V8's young generation, so they become garbage in the old generation. With
-// this flag V8 collects it once the heap has doubled; on a large machine V8 otherwise waits for four times the heap.
+// this flag V8 collects the old generation once the heap has doubled. Otherwise, on a large machine, V8 waits until the heap has
+// four times its size.
 setFlagsFromString('--heap-growing-percent=100');
 
 await runProcess(

@@ -50,7 +50,7 @@ export function openMetrics(registry: Registry) {
     help: 'Partitions that other replicas have claimed while this replica lived.',
     registers,
   });
-  // Prometheus sees no rise in a counter that appears with its first increment.
+  // The counters begin at 0, because Prometheus sees no rise in a counter that appears with its first increment.
   for (const reason of ['failures', 'gone', 'manual']) disabled.inc({ reason }, 0);
 
   return {
@@ -65,9 +65,9 @@ export function openMetrics(registry: Registry) {
       lag.observe(lagSeconds);
     },
     disabledBy: (reason: string): void => disabled.inc({ reason }),
-    /** The log dropped events before an endpoint had them. */
+    /** Counts that the log has dropped events that an endpoint has not got. */
     lost: (): void => lost.inc(),
-    /** Other replicas have claimed partitions of this replica. */
+    /** Counts partitions of this replica that other replicas have claimed. */
     lostToOthers: (partitions: number): void => lostPartitions.inc(partitions),
   };
 }

@@ -62,14 +62,14 @@ interface PipelineOptions extends Pick<Resources, 'bus' | 'store' | 'metrics' | 
   send: Send;
   /** The id of this replica; random, except in tests. */
   self?: string;
-  /** Ends writes of outcomes that wait for MongoDB. */
+  /** Aborts the retries of writes of outcomes that wait for MongoDB. */
   signal: AbortSignal;
   log: Log;
-  /** Creates streams again that nats-server has lost. */
+  /** Creates the streams that nats-server has lost again. */
   ensure: () => Promise<void>;
 }
 
-/** Chunks of the log that are read concurrently, one at a time for an integration. */
+/** How many chunks of the log are read concurrently, one at a time for each integration. */
 const loadLimits = { max: 4, perKeyMax: 1 };
 /** `/readyz` fails once this replica has failed for this time to read the log, or to check which partitions it owns. */
 const unreadMs = 10_000;
@@ -155,7 +155,7 @@ function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop:
     },
     isFollowed: (integration) => progress.follows(integration),
     onBehind: (queue) => progress.touchBehind(queue),
-    // Beyond the bound the least recently needed queues leave memory, but no queue with an undelivered event.
+    // Beyond this bound the least recently used endpoint queues are removed from memory, except queues with an undelivered event.
     endpointsMax: config.WEBHOOK_SUBSCRIPTIONS_REMEMBERED,
     retry: retryUntilStop,
     log,
@@ -163,7 +163,7 @@ function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop:
   const forgetErased = openErasing(endpoints, attemptLog.forgetAnswers);
   const intake = openTake(options, integrations, metrics);
   const take = async (batches: readonly LoggedBatch[]): Promise<void> => {
-    // Before the floor may pass the batches: after a kill, the next owner reads these batches again.
+    // Answers are removed before the floor may pass the batches: after a kill, the next owner reads these batches again.
     await retryUntilStop('removing the answers of receivers', () => forgetErased(batches));
     await intake(batches);
   };
@@ -207,7 +207,7 @@ function openLoad(scheduler: Scheduler, retry: Retry, log: Log): Work['load'] {
   };
 }
 
-/** Passes on event batches that the reader has read together, with a trace span and the metrics for them. */
+/** Passes event batches that the log reader has read together on to the integrations, with a trace span and metrics. */
 const openTake =
   ({ tracing }: Pick<PipelineOptions, 'tracing'>, integrations: Integrations, metrics: WebhookMetrics) =>
   async (batches: readonly LoggedBatch[]): Promise<void> => {

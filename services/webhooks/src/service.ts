@@ -1,5 +1,5 @@
-// The wiring of the webhooks service, which stores endpoints and delivers events to them. The part that is opened first is
-// closed last.
+// The wiring of the webhooks service, which stores endpoints and delivers events to them. Parts are closed in the reverse order
+// of their opening.
 import { buildOf } from '@integration-sync/runtime/build';
 import { maskSettings } from '@integration-sync/runtime/config';
 import { watchFilling } from '@integration-sync/runtime/filling';
@@ -41,9 +41,9 @@ export interface Webhooks extends AsyncDisposable {
 
 export interface WebhooksDeps {
   log?: Log;
-  /** Ends the wait of a start for MongoDB and NATS. */
+  /** Aborts the wait for MongoDB and NATS at the start. */
   signal?: AbortSignal;
-  /** Notes for `/readyz` on misspelt settings. */
+  /** Notes for `/readyz` about environment variables that look like misspelt settings. */
   misspelt?: readonly string[];
   /** Called for every command to MongoDB. */
   onCommand?: ResourcesOptions['onCommand'];
@@ -56,7 +56,10 @@ export interface WebhooksDeps {
 }
 
 const service = 'webhooks' as const;
-/** After this time a stop cuts off test deliveries, and writes that wait for MongoDB: the process ends within 15 s. */
+/**
+ * How long after the begin of a stop test deliveries, and writes that wait for MongoDB, are aborted. So the process ends within
+ * 15 s.
+ */
 const stopMs = 11_000;
 const requestsInFlightMax = 256;
 
@@ -79,7 +82,7 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
   return { metricsUrl, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
-/** Opens the parts that the API uses. The signal `stop` ends what a stop does not wait for any longer. */
+/** Opens the parts that the API uses. The signal `stop` aborts work for which the stop waits no longer. */
 async function openParts(
   config: WebhooksConfig,
   { log, signal, misspelt, onCommand, ...deps }: WebhooksDeps & { log: Log },
@@ -113,7 +116,7 @@ async function openParts(
   };
   await ensure();
   const ensuring = openPeriodicCheck(ensure, { what: 'the streams', everyMs: streamsEveryMs, log });
-  // A stop does not wait for NATS.
+  // The stop does not wait for a running check of the streams, which may wait for NATS.
   starting.defer(() => void ensuring[Symbol.asyncDispose]());
   const specs = streamSpecs(config);
   bus.watchOtherStreams(specs.map(({ name }) => name));

@@ -14,7 +14,7 @@ export const attemptsStream = 'ATTEMPTS';
 
 export const attemptsSubject = (endpointId: string): string => `attempts.${endpointId}`;
 
-/** What the receiver of the endpoint answered to failed attempts (delivering/answers.ts). */
+/** The subject of the receiver's answers to failed attempts at the endpoint (delivering/answers.ts). */
 export const answersSubject = (endpointId: string): string => `${attemptsSubject(endpointId)}-answers`;
 
 export const streamSpecs = (settings: StreamSettings): StreamSpec[] => [

@@ -1,5 +1,5 @@
 // The attempt log as a listing: newest first, filtered, by page or by cursor. The log of an endpoint is short, so each request
-// reads all of it. Another request reads the attempts and the body of a single event.
+// reads all of it. A request of another kind reads the attempts and the body of a single event.
 import {
   basePath,
   checkBesideCursor,
@@ -26,7 +26,7 @@ import type { Endpoints } from '../endpoints/endpoint-store.ts';
 import { readBatch, type StreamEvent } from '../log/logged-batch.ts';
 import { endpointIdOf, endpointOf, json } from './handlers.ts';
 
-/** An attempt is listed under the time when it began, but only once it has ended: at most this much later. */
+/** How long an attempt takes at most until it is listed. It is listed by the time when it began, but only once it has ended. */
 const settlingMs = 12_000;
 
 export const attemptsHandlers = (
@@ -95,7 +95,7 @@ function readStart(request: BusRequest, key: string): Start {
 
 const keptOf = ({ limit, sinceMs, outcome, event }: Start) => ({ limit, since: sinceMs, outcome, event });
 
-/** The newest entry of `all` comes first. */
+/** A page of the entries that match the filters. `all` has the newest entry first. */
 export function listAttempts(all: readonly LoggedAttempt[], start: Start) {
   const { before, page, limit, sinceMs, outcome, event } = start;
   const matching = all.filter(
@@ -116,7 +116,10 @@ export function listAttempts(all: readonly LoggedAttempt[], start: Start) {
   };
 }
 
-/** The `since` for the next request: not before the given `since`, nor after the begin of an attempt in flight. */
+/**
+ * The `since` for the caller's next request. It is not before the `since` of this request, and not after the begin of an attempt
+ * in flight.
+ */
 export function nextSince(all: readonly LoggedAttempt[], sinceMs: number | null, nowMs: number): Date {
   const settledMs = nowMs - settlingMs;
   const newestMs = all.length === 0 ? settledMs : Math.max(...all.map(({ at }) => Date.parse(at)));
@@ -135,7 +138,7 @@ const cursors = (key: string) => openSealer<ReturnType<typeof partsOf>>(`cursor 
 export const sealCursor = (key: string, endpointId: string, start: Start): string =>
   cursors(key).seal(endpointId, partsOf(start));
 
-/** Undefined for a text that webhooks did not issue for this endpoint. */
+/** Reads a cursor of the listing. Undefined for a text that webhooks did not issue for this endpoint. */
 export function openCursor(key: string, endpointId: string, text: string): Start | undefined {
   const sealed = cursors(key).unseal(endpointId, text);
   if (sealed === undefined) return undefined;
@@ -144,9 +147,9 @@ export function openCursor(key: string, endpointId: string, text: string): Start
 }
 
 interface SentEvent {
-  /** The oldest attempt comes first. */
+  /** The attempts at the event, oldest first. */
   attempts: readonly StoredAttempt[];
-  /** Undefined for a test, and if the log of event batches has dropped the event. */
+  /** The event that was sent. Undefined for a test, and if the log of event batches has dropped the event. */
   event: StreamEvent | undefined;
 }
 
@@ -160,7 +163,10 @@ export const openFindSent =
   (attemptLog: Pick<AttemptLog, 'readOf'>, bus: Pick<Bus, 'readStream'>, log: Log) =>
   async (endpoint: Endpoint, eventIds: readonly string[], until: number): Promise<Map<string, SentEvent>> => {
     const entries = await attemptLog.readOf(endpoint, new Set(eventIds), until);
-    /** The batches that were read, by sequence: the events of a request are often in one batch. */
+    /**
+     * The batches that this request has read, by sequence. A batch is read once, because it often has several of the wanted
+     * events.
+     */
     const batches = new Map<number, readonly StreamEvent[]>();
     const eventsAt = async (sequence: number): Promise<readonly StreamEvent[]> => {
       const known = batches.get(sequence);
@@ -177,7 +183,7 @@ export const openFindSent =
     for (const [eventId, attempts] of Map.groupBy(entries, (entry) => entry.eventId)) {
       const point = attempts.findLast((attempt) => attempt.point !== undefined)?.point;
       const event = point === undefined ? undefined : (await eventsAt(point.sequence))[point.index];
-      // A stream that was created again has another event at this point.
+      // The event is used only if its id matches: a log that was created again has another event at this point.
       found.set(eventId, { attempts, event: event?.eventId === eventId ? event : undefined });
     }
     return found;

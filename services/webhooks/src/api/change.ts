@@ -19,12 +19,12 @@ export const droppedHeaders = (
 
 interface ChangeFacts {
   settings: SettingsChange;
-  /** The wanted kinds of events apply to events after the cutoff. */
+  /** The cutoff of the change: the new kinds of events apply to events after it. */
   cutoff: Cutoff;
   now: Date;
 }
 
-/** The update of the endpoint; undefined if the endpoint is as wanted already. */
+/** The update that makes the wanted change; undefined if the endpoint already has the wanted configuration. */
 export function changeOf(endpoint: Endpoint, wanted: ChangeWebhook, { settings, cutoff, now }: ChangeFacts) {
   const { url = endpoint.url, active = endpoint.active } = wanted;
   const kinds = wanted.events === undefined ? endpoint.events : [...new Set(wanted.events)];
@@ -49,7 +49,7 @@ export function changeOf(endpoint: Endpoint, wanted: ChangeWebhook, { settings, 
     $set: {
       url,
       events: kinds,
-      // A new url starts with one attempt in flight.
+      // A new url begins with an open circuit: one event at a time is tried.
       ...(moves ? { open: false, movedAt: now } : {}),
       ...(starts ? { ...enabled, eventsAfter: cutoff.through, eventsUnderWay: cutoff.underWay } : {}),
       ...stopped?.$set,

@@ -1,8 +1,8 @@
-// The twelve deliveries of a drill, and the answer of a careful receiver to each. A delivery that the receiver must accept is right
-// in every byte, and differs from an ordinary delivery in one way that the service may make use of. A delivery that the receiver must
-// refuse has one fault.
+// The twelve deliveries of a drill, and the answer of a careful receiver to each. A delivery that the receiver must accept is
+// valid, and differs from an ordinary delivery only in a way that the service may use at any time. A delivery that the receiver
+// must refuse has one fault.
 //
-//   a delivery that only differs in              finds a receiver that
+//   a delivery whose only difference is          finds a receiver that
 //   ───────────────────────────────────────────  ───────────────────────────────────────────────────────────────
 //   the last byte of its signatures              verifies nothing, or compares the beginning of a signature
 //   the secret that signed it                    looks at the form of a signature alone
@@ -19,7 +19,7 @@ import { type AttemptToSign, type Signable, signedHeaders } from '../sending/del
 type HeadersOf = (attempt: AttemptToSign) => string[];
 
 export interface Check extends Pick<DrillCheck, 'name' | 'expected'> {
-  /** The advice for a receiver that answers otherwise. */
+  /** The advice for a receiver that does not answer the delivery as expected. */
   advice: string;
   sending: Signable & { headersOf: HeadersOf };
 }
@@ -29,7 +29,7 @@ interface Form extends Omit<Check, 'sending'> {
   event?: string;
   /** How long ago the event occurred. */
   ageMs?: number;
-  /** Whether it is sent under the id of the first delivery. */
+  /** Whether the delivery has the event id of the first delivery. */
   isAgain?: true;
   write?: (delivery: Delivery) => string;
   headersOf?: HeadersOf;
@@ -51,7 +51,7 @@ const padded = (delivery: Delivery): string => {
   return write('.'.repeat(largeBytes - write('').length));
 };
 
-/** `}` becomes `]`, and `]` becomes `}`. */
+/** Changes the last byte of a body: `}` becomes `]`, and `]` becomes `}`. */
 function withOtherEnd(body: Uint8Array): Uint8Array {
   const changed = Buffer.from(body);
   const last = changed.length - 1;
@@ -68,7 +68,9 @@ const signedBefore: HeadersOf = (attempt) =>
 
 const signedByOther: HeadersOf = (attempt) => signedHeaders({ ...attempt, keys: [otherKey()] });
 
-/** As during the grace period of a rotation, to a receiver that has the former secret. */
+/**
+ * Signs with a new and the former secret, as during the grace period of a rotation, for a receiver that has the former secret.
+ */
 const signedAsRotated: HeadersOf = (attempt) =>
   signedHeaders({ ...attempt, keys: [otherKey(), ...attempt.keys] });
 
@@ -192,7 +194,7 @@ const forms: readonly Form[] = [
   },
 ];
 
-/** In the order in which they are sent. The second has the id of the first. */
+/** The deliveries of a drill, in the order of sending. The second delivery has the event id of the first. */
 export function checksOf({ _id, integration }: Pick<Endpoint, '_id' | 'integration'>, now: Date): Check[] {
   const firstId = newId();
   return forms.map((form) => {

@@ -1,11 +1,11 @@
-// A drill: sends a receiver twelve deliveries, right and forged (drill-checks.ts), and says which of them it should answer otherwise. None
-// of them counts for the endpoint's circuit and failures, and none is in the attempt log.
+// A drill sends twelve deliveries, valid and forged (drill-checks.ts), to a receiver, and says which of them the receiver answers
+// wrongly. No delivery of a drill counts for the endpoint's circuit and failures, and none is in the attempt log.
 //
-//   the receiver                           the drill
+//   what the receiver does                 what the drill does
 //   ─────────────────────────────────────  ──────────────────────────────────────────────────────────
-//   leaves the first two without answer    ends: the others are not sent
+//   leaves the first two without answer    ends without the other deliveries
 //   takes long                             sends four deliveries at a time, and none after 20 s
-//   sends too much, too slowly, or resets  that check fails, by the bounds of every attempt (sending/)
+//   sends too much, too slowly, or resets  fails that check, by the bounds of every attempt (sending/)
 import { type DrillCheck, type DrillResult, Failure, limits } from '@integration-sync/contracts';
 import type { BusHandler } from '@integration-sync/runtime/bus';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
@@ -16,7 +16,7 @@ import type { Attempted, Send } from '../sending/send.ts';
 import { type Check, checksOf } from './drill-checks.ts';
 import { endpointOf, json, refuseDisabled, runIfFree } from './handlers.ts';
 
-/** Each drill may take 30 s; 9 drills of one integration leave room for drills of others. */
+/** The bound on concurrent drills, of which each may take 30 s. One integration can have 9, so that others can have some. */
 const drillLimits = { max: 16, share: { timesFree: 3, kept: 4 } };
 const restMs = 60_000;
 const drillMs = 30_000;
@@ -81,7 +81,9 @@ function judge({ name, expected, advice }: Check, attempted: Attempted): DrillCh
 
 const tooMany = 429;
 
-/** A receiver that limits its rate refuses right deliveries, too. */
+/**
+ * Whether a status refuses a delivery as forged. A 429 does not: a receiver with a rate limit also refuses valid deliveries so.
+ */
 const isRefusal = (status: number | null): boolean =>
   status !== null && status >= 400 && status < 500 && status !== tooMany;
 
@@ -100,7 +102,7 @@ const notSent = ({ name, expected }: Check, why: string): DrillCheck => ({
   advice: `Not sent: ${why}.`,
 });
 
-/** Another drill may have begun since the endpoint was read. */
+/** Another drill of the endpoint may have begun since the endpoint was read. */
 function tooSoon({ drilledAt }: Endpoint, at: Date): Failure {
   const restsMs = (drilledAt ?? at).getTime() + restMs - at.getTime();
   return new Failure('rate_limited', 'A webhook is drilled once a minute at most.', {

@@ -1,6 +1,6 @@
 // The webhooks of an integration as a listing: in the order of their registration, by page or by cursor. A cursor names the
-// webhook after which the next page begins; the cursor is sealed, so a caller can neither make nor change one.
-// What `details=true` adds to each webhook: webhook-details.ts.
+// webhook after which the next page begins. A caller can neither make nor change a cursor, because it is encrypted.
+// webhook-details.ts says what `details=true` adds to each webhook.
 import {
   basePath,
   checkBesideCursor,
@@ -54,9 +54,9 @@ export const listingHandlers = (
   },
 });
 
-/** Throws a Failure that names all errors. */
+/** Reads where a page begins. Throws a `Failure` that names all errors of the query. */
 function readWalk(query: URLSearchParams, key: string, integration: string, errors: FailureEntry[]): Walk {
-  // A listing of webhooks has no `since`, which `readListingQuery` would read and check.
+  // `since` is removed, because `readListingQuery` would check it, but a listing of webhooks has no `since`.
   query.delete('since');
   const { page, limit, cursor } = readListingQuery(query, errors);
   const walk = cursor === undefined ? undefined : openWalk(key, integration, cursor);
@@ -67,12 +67,15 @@ function readWalk(query: URLSearchParams, key: string, integration: string, erro
 
 type Sealed = [id: string, createdAtMs: number, page: number, limit: number];
 
-/** No name of an integration has a space, so no other kind of cursor has this purpose. */
+/**
+ * The purpose for which a cursor is encrypted. Names of integrations have no space, so other kinds of cursors have other
+ * purposes.
+ */
 const purposeOf = (integration: string): string => `webhooks ${integration}`;
 
 const cursors = (key: string) => openSealer<Sealed>(`cursor ${key}`);
 
-/** Undefined for a text that webhooks did not issue for this integration. */
+/** Reads a cursor. Undefined for a text that webhooks did not issue for this integration. */
 function openWalk(key: string, integration: string, text: string): Walk | undefined {
   const sealed = cursors(key).unseal(purposeOf(integration), text);
   if (sealed === undefined) return undefined;

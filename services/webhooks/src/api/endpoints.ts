@@ -69,9 +69,10 @@ function changing(options: EndpointsOptions): BusHandler {
       const settings = settingsOf(given, vault, endpoint._id);
       const change = changeOf(endpoint, wanted, { settings, cutoff, now: new Date() });
       const after = change === undefined ? endpoint : await endpoints.change(endpoint, change);
-      // Another caller or a failed delivery has changed the endpoint meanwhile: the change is computed again.
+      // If another caller or a failed delivery has changed the endpoint since it was read, the update is computed again.
       if (after === null) continue;
-      // Broadcast even if MongoDB had the change already: the replica that stored it may have died before its broadcast.
+      // The change is broadcast even if MongoDB had it already: the replica that stored the change may have died before its
+      // broadcast.
       await changed(after);
       if (endpoint.active && !after.active) {
         metrics.disabledBy('manual');
@@ -92,7 +93,8 @@ const removing =
     const id = endpointIdOf(request);
     const removed = await endpoints.remove(integration, id);
     if (!removed && (await endpoints.find(id)) !== null) throw absent();
-    // Broadcast even if the endpoint was deleted already: the replica that deleted it may have died before its broadcast.
+    // The deletion is broadcast even if the endpoint was deleted before: the replica that deleted it may have died before its
+    // broadcast.
     await changed({ _id: id, integration });
     if (!removed) throw absent();
     // The request succeeds even if the purge fails: the attempt log of a deleted endpoint expires by itself.
@@ -104,7 +106,7 @@ const removing =
     return {};
   };
 
-/** The previous secrets go on signing beside the new secret until their grace period ends. */
+/** Rotates a secret. Deliveries are signed with the previous secrets too, until the grace period of each ends. */
 function rotating({ endpoints, vault, changed }: EndpointsOptions): BusHandler {
   const examine = bodyExaminer(RotateSecret, { optional: true });
   return async (request) => {
@@ -128,7 +130,10 @@ function rotating({ endpoints, vault, changed }: EndpointsOptions): BusHandler {
   };
 }
 
-/** No secret ends before its announced time, unless the caller asks for that. */
+/**
+ * Refuses a rotation that would exceed the number of secrets: no secret ends before its announced time, unless the caller asks
+ * for it.
+ */
 function tooManySecrets(serving: readonly PreviousSecret[]): Failure {
   const next = new Date(Math.min(...serving.map(({ expiresAt }) => expiresAt.getTime())));
   return new Failure(

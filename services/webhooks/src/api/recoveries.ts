@@ -26,7 +26,7 @@ interface RecoveriesOptions {
 const everyMs = 1_000;
 /** How many steps a check does concurrently; each test may hang for 10 s. */
 const atOnce = 32;
-/** How often a replica moves the due time of its step, so that no other replica finds the step due (`heldMs`). */
+/** How often a replica moves the due time of the step that it does, so that no other replica finds the step due (`heldMs`). */
 const holdEveryMs = 5_000;
 
 export function openRecoveries(options: RecoveriesOptions): AsyncDisposable {
@@ -53,9 +53,10 @@ export function openRecoveries(options: RecoveriesOptions): AsyncDisposable {
     );
   };
 
-  /** Sends the missed events, and publishes `webhook.enabled`. */
+  /** Does the step `send`: sends the missed events, and publishes `webhook.enabled`. */
   const send = async (begun: Endpoint): Promise<void> => {
-    // An earlier release left the step when the endpoint was disabled again.
+    // A disabled endpoint has the step `send` only from an earlier release, which kept the step when the endpoint was disabled
+    // again.
     if (!begun.active) return endpoints.setRecovery(begun, undefined);
     await changed(begun);
     const through = await throughOf(options, begun);
@@ -70,7 +71,7 @@ export function openRecoveries(options: RecoveriesOptions): AsyncDisposable {
       if (hold.held === undefined) throw new Error('another replica sends the missed events');
     };
     const resending = { endpoint: begun, sending: `${_id}-recovery-${epoch}`, goOn };
-    // Later events are delivered from the log, as to every endpoint.
+    // Events after the sequence `through` are not resent, because the owner delivers them from the log.
     const queued = recovery?.replays ? await resend(meantFor(begun, missed, through), resending) : 0;
     const id = `${_id}-enabled-${recovery?.epoch ?? epoch}`;
     const timestamp = new Date().toISOString();
@@ -109,8 +110,8 @@ export function openRecoveries(options: RecoveriesOptions): AsyncDisposable {
 }
 
 /**
- * The last sequence of EVENTS that the step `send` sends: the end of EVENTS once the owner knows that the endpoint is
- * enabled. The owner has passed over earlier events after `eventsAfter`, so the step sends these too. A repeated step
+ * The last sequence of EVENTS that the step `send` sends: the end of EVENTS once the owner knows that the endpoint is enabled.
+ * The owner does not deliver events after `eventsAfter` that it read before it knew this, so the step sends them. A repeated step
  * reads the stored sequence, and so sends the same events.
  */
 async function throughOf({ bus, endpoints }: RecoveriesOptions, held: Endpoint): Promise<number> {
@@ -121,7 +122,7 @@ async function throughOf({ bus, endpoints }: RecoveriesOptions, held: Endpoint):
   return lastSequence;
 }
 
-/** Keeps the step from other replicas while this replica does it. `held` is undefined once another replica has the step. */
+/** Reserves the step for this replica while it does the step. `held` is undefined once another replica has the step. */
 function openHold({ endpoints, log }: RecoveriesOptions, begun: Endpoint) {
   let held: Endpoint | undefined = begun;
   const extend = async (): Promise<void> => {

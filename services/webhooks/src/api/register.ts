@@ -54,11 +54,13 @@ export function registering(options: RegisterOptions): BusHandler {
     const registered =
       before ??
       (await register(options, request, { id: found.endpointId, body }).catch(async (error: unknown) => {
-        // After any other failure the webhook may exist; a repeated request finds out.
+        // Only a `conflict` proves that no webhook was stored. After another failure the webhook may exist, and a repeated
+        // request continues the registration.
         if (error instanceof Failure && error.code === 'conflict') await registrations.drop(found._id);
         throw error;
       }));
-    // Also for a webhook that was stored before: the replica that stored it may not have replaced the revision.
+    // The revision is replaced also if the webhook was stored before: the replica that stored it may have died before it replaced
+    // the revision.
     await revisions.changed(integration);
     await registrations.finish(found._id);
     return answerOf({ ...registered, url: body.url, events: [...new Set(body.events)], active: true });
@@ -75,7 +77,7 @@ const answerOf = ({ signingSecret, ...endpoint }: Registered) => ({
   headers: { location: `${basePath}/webhook-events/${endpoint._id}` },
 });
 
-/** If another caller with the same key was quicker, resolves with that caller's webhook. */
+/** If a concurrent request with the same `Idempotency-Key` was faster, resolves with the webhook of that request. */
 async function register(
   { endpoints, vault, takeCutoff, endpointsMax }: RegisterOptions,
   request: BusRequest,
@@ -100,7 +102,8 @@ async function register(
     if (first === null) throw goneSince();
     return { ...first, signingSecret: vault.open(first.secret, id) };
   }
-  // Counted again after the insert. Concurrent registrations may be refused below the limit, but none stays above it.
+  // The webhooks are counted again after the insert. Concurrent registrations may be refused below the limit, but none is kept
+  // above it.
   if ((await endpoints.count(integration)) > endpointsMax) {
     await endpoints.remove(integration, id);
     throw tooMany(endpointsMax);
@@ -108,7 +111,7 @@ async function register(
   return { ...endpoint, signingSecret };
 }
 
-/** Undefined if the webhook is not stored: its caller is still registering it, or that caller's replica died. */
+/** The stored webhook of a registration. Undefined if a replica is still storing the webhook, or died before it was stored. */
 async function registeredAs(
   { endpoints, vault }: RegisterOptions,
   { integration, endpointId, isDone }: Registration,

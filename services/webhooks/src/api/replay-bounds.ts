@@ -1,12 +1,12 @@
-// What bounds replays, over all replicas and restarts: an endpoint has one replay under way at a time, and the replays of an
-// integration add a bounded number of bytes to the log on a day. So the log grows by at most one copy of what an endpoint
-// has not had yet, however often a caller asks.
+// The bounds on replays, which hold over all replicas and restarts. An endpoint has one replay under way at a time, and the
+// replays of an integration add a bounded number of bytes to the log on a day. So, however often a caller asks, the log has at
+// most one copy of the replayed events that an endpoint has not got yet.
 //
-//   a replay is under way   while
+//   phase of a replay       how long the phase lasts
 //   ─────────────────────   ─────────────────────────────────────────────────────────────────────────────
-//   being stored            the endpoint names it, until its replica ends it, or is dead (`replaying.until`)
-//   being delivered         the log has addressed events of the endpoint that are not delivered, by the stored
-//                           offset of the endpoint, or else by the stored floor of its partition
+//   being stored            while the endpoint names the replay: until its replica ends it, or is dead (`replaying.until`)
+//   being delivered         while the log has undelivered addressed events of the endpoint, by the stored offset of
+//                           the endpoint, or else by the stored floor of its partition
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { eventBatchesStream, Failure, limits, partitionOf, storedReplays } from '@integration-sync/contracts';
@@ -27,9 +27,9 @@ interface ReplayBoundsOptions {
   log: Log;
 }
 
-/** After the deadline of its request, a replay may still wait so long for the answer to its last write. */
+/** How long after the deadline of its request a replay may still wait for the answer to its last write. */
 const lastWriteMs = 15_000;
-/** Offsets and floors are stored some time after deliveries. */
+/** The waits before stored offsets and floors are read again, because they are stored some time after deliveries. */
 const storedWithinMs = [150, 300, 600] as const;
 
 type Admit = (bytes: number, stored: number) => Promise<void>;
@@ -39,9 +39,9 @@ export type ReplayBounds = ReturnType<typeof openReplayBounds>;
 
 export function openReplayBounds(options: ReplayBoundsOptions) {
   const { bus, endpoints, revisions, claims, offsets, log } = options;
-  /** How many events of earlier replays the endpoint has yet to get. */
+  /** How many events of earlier replays are not delivered to the endpoint yet. */
   const leftOf = async ({ _id, integration, epoch }: Replayed): Promise<number> => {
-    // The floor is read first: it passes an undelivered event once the offset that has the event is stored.
+    // The floor is read before the offset: a floor passes an undelivered event only after the offset with that event is stored.
     const floor = await claims.floorOf(partitionOf(integration));
     const offset = (await offsets.of(integration)).get(_id);
     const { sequence, index, open } =
@@ -66,7 +66,7 @@ export function openReplayBounds(options: ReplayBoundsOptions) {
     };
 
   return {
-    /** Stores a replay by `store`. Throws `conflict` while an earlier one is under way. */
+    /** Stores a replay by `store`. Throws `conflict` while an earlier replay of the endpoint is under way. */
     async run<T>(
       endpoint: Replayed,
       { deadline }: Pick<BusRequest, 'deadline'>,

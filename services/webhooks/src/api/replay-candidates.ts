@@ -21,13 +21,18 @@ import { createdAtOf, type LogStream } from '../log/stream.ts';
 import { isMeantFor, isMissed } from '../matching/match.ts';
 import type { Claims } from '../owning/partition-claims.ts';
 
-/** Undefined for an event that is not to be sent. Generators yield this, so that a caller can check its deadline. */
+/**
+ * An event to send, or undefined for an event that was read but must not be sent. Generators yield undefined so that a caller can
+ * check its deadline.
+ */
 type Candidate = StreamEvent | undefined;
 
 interface Span {
-  /** Exclusive for events, as in listings; inclusive for disablings. */
+  /** The begin of the span: exclusive for events, as in listings; inclusive for disablings. */
   since: Date;
-  /** Undefined for a span without an end: the time of an event may be ahead of this machine's clock. */
+  /**
+   * The end of the span. Undefined for no end, instead of now, because the time of an event may be ahead of this machine's clock.
+   */
   until: Date | undefined;
 }
 
@@ -77,14 +82,17 @@ export function openCandidates({ bus, endpoints, claims, offsets, stream, log }:
     }
   }
 
-  /** Undefined if the endpoint was disabled by a release that stored no `missed`. */
+  /**
+   * The events that the endpoint missed when an epoch ended. Undefined if an old release, which stored no `missed`, disabled the
+   * endpoint.
+   */
   async function missedOf({ _id, integration }: Endpoint, epoch: number): Promise<Missed | undefined> {
     for (const endMs = performance.now() + ownerMs; ; await wait(ownerPollMs)) {
       const missed = (await endpoints.find(_id))?.missed?.[epoch];
       if (missed !== null) return missed;
       if (performance.now() > endMs) break;
     }
-    // No owner has stored the missed events in time: they follow from the stored offset or floor.
+    // If no owner has stored the missed events in time, they are computed from the stored offset or floor.
     const offset = (await offsets.of(integration)).get(_id);
     const floor = (await claims.floorOf(partitionOf(integration))) + 1;
     const { sequence, index, open } =
@@ -122,12 +130,15 @@ const isAfter = (at: Date, until: Date | undefined): boolean => until !== undefi
 
 interface ResendOptions {
   endpoint: Pick<Endpoint, '_id' | 'integration'>;
-  /** Part of the message ids: the stream stores the same events of the same sending once within ten minutes. */
+  /**
+   * Identifies the replay or recovery, in the message ids: within ten minutes the stream stores the same events of one sending
+   * only once.
+   */
   sending: string;
   traceparent?: string | undefined;
-  /** Called with the number of stored events; throws if no more events are to be stored. */
+  /** Called with the number of stored events; throws to stop the storing of further events. */
   goOn: (stored: number) => void;
-  /** Called before batches of so many bytes are stored; rejects if they are not to be stored. */
+  /** Called with a number of bytes before batches of that size are stored; rejects to prevent this. */
   admit?: (bytes: number, stored: number) => Promise<void>;
 }
 

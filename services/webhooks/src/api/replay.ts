@@ -22,13 +22,13 @@ import { endpointOf, json, refuseDisabled } from './handlers.ts';
 import type { ReplayBounds } from './replay-bounds.ts';
 import { type Candidates, meantFor, openResend } from './replay-candidates.ts';
 
-/** A replay that is too long ends with an error, this long before its caller stops waiting. */
+/** How long before its caller stops waiting a replay that is too long ends with an error. */
 const marginMs = 1_000;
 /** How long a replay waits for the announcement of pushes that were under way when the endpoint was enabled. */
 const announcedMs = 4_000;
 const announcedPollMs = 100;
 const retryAfterSeconds = 5;
-/** An attempt that has ended is in the attempt log after this time, also if its owner's NATS connection is slow. */
+/** How long after its end an attempt is in the attempt log for certain, even if the NATS connection of the owner is slow. */
 const unloggedMs = 1_000;
 
 interface ReplayOptions {
@@ -82,7 +82,7 @@ export function replayHandlers(options: ReplayOptions): Record<string, BusHandle
     return meantFor(wanted, candidatesIn(wanted, span));
   }
 
-  /** The events with these ids. Throws if one of them is not found, also by a second look at the attempt log. */
+  /** The events with these ids. Throws if the attempt log lacks one of them also when it is read a second time. */
   async function sentOf(
     endpoint: Endpoint,
     eventIds: readonly string[],
@@ -118,7 +118,7 @@ const wrongId = (index: number, expected: string): FailureEntry => ({
   detail: `eventIds: expected ${expected}`,
 });
 
-/** Errors of the body that the schema does not find. */
+/** The errors in the body of a replay that the schema does not find. */
 function wrongIn({ given, value }: Examined<ReplayEvents>): FailureEntry[] {
   if (!('eventIds' in given))
     return 'since' in given ? wrongTimesIn(given) : [{ pointer: '/since', detail: 'since is required' }];

@@ -20,9 +20,9 @@ ajv.addVocabulary(['x-expected']);
 export interface Examined<Value> {
   /** The body as the caller sent it. */
   given: object;
-  /** Undefined if the body does not match the schema. */
+  /** The validated body; undefined if the body does not match the schema. */
   value: Value | undefined;
-  /** The gateway's errors of the query, and how the body does not match the schema. */
+  /** The errors of the query, which the gateway has found, and the errors of the body against the schema. */
   errors: FailureEntry[];
 }
 
@@ -58,7 +58,7 @@ export function bodyExaminer<T extends TObject>(
   };
 }
 
-/** Throws a Failure that names all errors: those of the query and of the schema, and `others`. */
+/** Returns the validated body. Throws a `Failure` that names all errors: of the query, of the schema, and `others`. */
 export function accept<Value>({ value, errors }: Examined<Value>, others: FailureEntry[] = []): Value {
   const all = [...errors, ...others];
   if (value === undefined || all.length > 0) throw invalidRequest(all);
@@ -88,7 +88,7 @@ function entryOf({ instancePath, keyword, params, data, schema, parentSchema }: 
   const field = pointer.slice(1);
   if (missing !== undefined) return { pointer, detail: `${field} is required` };
   const expected = String(parentSchema?.['x-expected'] ?? expectation(keyword, schema));
-  // No error message contains a write-only value, and no answer does.
+  // No error message may contain the value of a write-only field, as no answer does.
   const got = parentSchema?.['writeOnly'] === true ? '' : `, got ${describe(data)}`;
   return { pointer, detail: `${field}: expected ${expected}${got}` };
 }

@@ -1,5 +1,5 @@
-// A test: one POST to one endpoint, without an event in a stream. It counts neither as a failure nor as a success,
-// whatever the receiver answers. The in-flight limits of deliveries do not count it.
+// A test delivery: one POST to one endpoint, without an event in a stream. Whatever the receiver answers, the test counts neither
+// as a failure nor as a success. The in-flight limits of deliveries do not count it.
 import { randomUUID } from 'node:crypto';
 import { testKind } from '@integration-sync/contracts';
 import type { BusHandler } from '@integration-sync/runtime/bus';
@@ -12,12 +12,15 @@ import type { Signable } from '../sending/delivery-headers.ts';
 import type { Attempted, Send } from '../sending/send.ts';
 import { endpointOf, json, runIfFree } from './handlers.ts';
 
-/** Each test may take the receiver's ten seconds; 45 tests of one integration leave room for tests of others. */
+/**
+ * The bound on concurrent test deliveries, of which each may take ten seconds. One integration can have 45, so that others can
+ * have some.
+ */
 const testLimits = { max: 64, share: { timesFree: 3, kept: 4 } };
 
 export type Test = (endpoint: Endpoint, traceparent?: string) => Promise<Attempted>;
 
-/** A test is a single attempt, even if it fails. The attempt log has an entry of the test. */
+/** Sends a test delivery. There is one attempt, even if it fails, and the attempt log has an entry of it. */
 export const openTest =
   (
     cache: Pick<EndpointCache, 'prepare'>,

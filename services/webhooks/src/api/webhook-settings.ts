@@ -14,7 +14,7 @@ import { type EgressGuard, TargetRefused } from '../sending/egress-guard.ts';
 import type { Examined } from './request-body.ts';
 
 const token = /^[\w!#$%&'*+.^`|~-]+$/;
-/** Headers that webhooks sets itself, and hop-by-hop headers (RFC 9110 §7.6.1). */
+/** Header names that a caller may not set: webhooks sets some itself, the others are hop-by-hop headers (RFC 9110 §7.6.1). */
 const reserved = new Set(
   (
     'host user-agent traceparent tracestate expect ' +
@@ -54,7 +54,7 @@ export interface SettingsChange {
   clear: (keyof EndpointSettings)[];
 }
 
-/** The fields to store, and the fields to remove. */
+/** Computes, from the settings of a caller, the fields of the endpoint to store and those to remove. */
 export function settingsOf(
   { description, headers, recover, inFlightMax }: Given,
   vault: Pick<Vault, 'seal'>,
@@ -90,7 +90,7 @@ export async function wrongIn(
   const wrong = wrongHeaderNamesIn(given);
   const pointer = '/url';
   const url: unknown = Reflect.get(given, 'url');
-  // A url that does not match the schema has no target.
+  // The egress guard checks only a url that matches the schema.
   if (typeof url !== 'string' || errors.some((entry) => entry.pointer === pointer)) return wrong;
   try {
     await guard(url);

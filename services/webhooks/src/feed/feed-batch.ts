@@ -20,7 +20,7 @@ import {
 
 export interface FeedBatch {
   readonly sequence: number;
-  /** The memory that the batch takes. */
+  /** How many bytes of memory the batch takes. */
   readonly bytes: number;
   /** The events that the feed shows; `LogPoint.index` is an index into this array. Each call reads them again. */
   events(): readonly FeedEvent[];
@@ -28,7 +28,7 @@ export interface FeedBatch {
 
 export interface FeedEvent extends EventHead {
   eventId: string;
-  /** JSON, decoded as Latin-1: each character is one byte. */
+  /** The event as JSON, decoded as Latin-1: each character is one byte. */
   body: string;
 }
 
@@ -41,7 +41,7 @@ export function readFeedBatch(stored: StoredMessage, log: Log): FeedBatch | unde
   let hasLogged = false;
 
   const events = (): readonly FeedEvent[] => {
-    // The feed does not show addressed batches.
+    // Addressed batches have no events for the feed.
     if (announcer === 'replay' && batch.endpointId !== undefined) return [];
     const { held, refused } = readEvents(batch, mayHoldBatch(announcer));
     if (refused.length > 0 && !hasLogged) logRefused(log, stored.subject, refused);
@@ -65,7 +65,7 @@ function readEvents(
     const head = headOf(line) ?? readEvent(bytesOf(body));
     if (head === undefined) continue;
     const { event, timestamp } = head;
-    // An event may have been published without an id.
+    // The id is empty if the message of the event had no `Nats-Msg-Id`.
     const eventId = line.id === '' ? `event-${batch.eventsThrough}` : line.id;
     if (isHeld.getOrInsertComputed(event, holds)) held.push({ eventId, event, timestamp, body });
     else refused.push(head);
@@ -73,7 +73,7 @@ function readEvents(
   return { held, refused };
 }
 
-/** Reads a head only once if several events of a push have it in common. */
+/** Reads the heads of events. Events of a push often have the same head, which is then read once. */
 function openHeads(): (line: EventLine) => EventHead | undefined {
   const known = new Map<EventLine['begin'], EventHead | undefined>();
   return ({ begin, rest }) => {

@@ -28,14 +28,14 @@ import { openTails, type Tail, watchLostWakes } from './tail.ts';
 
 type FeedBus = Pick<Bus, 'readStream' | 'listen' | 'lastOfEach' | 'maxPayloadBytes'>;
 
-/** How many pages are read concurrently, each from up to 2 MiB of event batches, in turns over integrations. */
+/** How many pages are read concurrently, one for each integration. A page reads up to 2 MiB of event batches. */
 const readLimits = { max: 4, perKeyMax: 1 };
-/** 250 requests may read while the maximum of callers wait. */
+/** The bound on requests in flight: 250 requests can read pages while the maximum of callers waits. */
 const requestsMax = limits.feedWaitersMax + 250;
-/** A request is answered at least this long before its caller stops waiting. */
+/** How long before its caller stops waiting a request is answered, at the latest. */
 const marginMs = 5_000;
 const answerBytesMax = 4 * 1024 * 1024;
-/** The bound on the bytes of an answer beside its events. */
+/** The bytes of an answer that are kept for everything besides its events. */
 const spareBytes = 128 * 1024;
 
 interface FeedOptions {
@@ -43,7 +43,7 @@ interface FeedOptions {
   stream: Pick<LogStream, 'lookOnce' | 'saw' | 'has' | 'newest'>;
   /** `WEBHOOK_SECRET_KEY`: the keys of the vault also encrypt the places that callers get. */
   keys: string;
-  /** Whether all living replicas open encrypted places. */
+  /** Whether all living replicas can read encrypted places. */
   mayEncrypt: () => boolean;
   registry: Registry;
   log: Log;
@@ -74,7 +74,7 @@ export function openFeed({ bus, stream, keys, mayEncrypt, registry, log }: FeedO
     };
   };
 
-  /** Resolves with a page that has events or more to read, or with an empty page when the wait is over. */
+  /** Resolves with a page that has events, or after which the log has more; or with an empty page when the wait is over. */
   async function readOrWait(request: BusRequest, asked: Asked, tail: Tail, start: Place): Promise<Page> {
     const { integration } = request;
     const { kinds, limit } = asked;
@@ -138,7 +138,7 @@ export function openWaiters(
     get count(): number {
       return semaphore.held;
     },
-    /** Throws if too many callers wait. */
+    /** Counts a waiting caller until disposal. Throws if too many callers wait. */
     enter(integration: string): Disposable {
       const own = semaphore.heldBy(integration);
       if (!semaphore.mayTake(integration)) {

@@ -1,5 +1,5 @@
 // A page of the feed: the events that a caller asks for, and where the next page begins. The next page begins after the last
-// event that was read, shown or not, so that a filter passes over each event once.
+// event that this page has read, shown or not, so that each event is filtered once.
 import { limits } from '@integration-sync/contracts';
 import { chunkItems, nextTurn } from '@integration-sync/runtime/pace';
 import { readEvent } from '../log/logged-batch.ts';
@@ -9,7 +9,7 @@ import { bytesOf, type FeedBatch, type FeedEvent } from './feed-batch.ts';
 
 export interface PageAsked {
   from: LogPoint;
-  /** The page passes over events up to this time until it reaches a later event. */
+  /** Until it reaches an event after this time, the page leaves events out. */
   sinceMs: number | null;
   kinds: ReadonlySet<string> | undefined;
   limit: number;
@@ -18,7 +18,7 @@ export interface PageAsked {
 }
 
 export interface Page {
-  /** Each as JSON, decoded as Latin-1: each character is one byte. */
+  /** The events of the page, each as JSON, decoded as Latin-1: each character is one byte. */
   events: string[];
   next: LogPoint;
   sinceMs: number | null;
@@ -35,7 +35,7 @@ export async function readPage(
   let lookedAt = 0;
   let itemsInTurn = 0;
 
-  /** False if the page has no room for the event. */
+  /** Adds the event to the page, unless a filter leaves it out. False if the page has no room for the event. */
   const take = (event: FeedEvent): boolean => {
     if (page.sinceMs !== null && Date.parse(event.timestamp) <= page.sinceMs) return true;
     page.sinceMs = null;
@@ -79,7 +79,7 @@ export async function readPage(
   return { ...page, more: window.at(page.next.sequence) !== 'end' };
 }
 
-/** The body of a delivery, with the event's id before its other keys. */
+/** An event as JSON: the body of its delivery, with the event's id as the first key. */
 function textOf({ eventId, body, event, timestamp }: FeedEvent): string {
   if (body.startsWith('{')) return `{"id":${JSON.stringify(eventId)},${body.slice(1)}`;
   const { integrationId, data } = readEvent(bytesOf(body)) ?? { integrationId: '', data: {} };

@@ -1,17 +1,17 @@
-// A place of the feed: the point of the log from which a caller reads on, encrypted for one integration and one log.
-// page.ts passes over the events up to `since`. The filters may change from request to request. A caller may keep a
-// place for days, so a former key still opens places.
+// A place of the feed: the point of the log from which a caller reads on, encrypted for one integration and one log. Pages leave
+// out events up to `since` (page.ts). A caller may change its filters with each request. A caller may keep a place for days, so
+// places can still be read with former keys.
 //
-// The log is that of all integrations: its sequences would tell a caller how much its neighbours push. So a place has
-// the same length for every content, and no two places have more in common than random bytes have:
+// All integrations share the log, so its sequences would show a caller how much other integrations push. So a place has the same
+// length for every content, and no two places have more in common than random bytes have:
 //
 //   salt (16 bytes, random)  tag (16)  ciphertext (56: stream, restores, sequence, index, sinceMs, newest)
 //
-// Each place has an AES-256-GCM key of its own, by HMAC from a key of the vault, the integration and the salt. So no
-// number of places wears a key out, and the nonce may be constant.
+// Each place has an AES-256-GCM key of its own, by HMAC from a key of the vault, the integration and the salt. So no key encrypts
+// more than one place, and the nonce may be constant.
 //
-// Release 1.1.0 signed places without encryption. This release opens such places, and issues them while a replica of
-// that release lives, which does not open the others.
+// Release 1.1.0 signed places without encryption. This release reads signed places. It also issues them while a replica of
+// release 1.1.0 lives, because that replica cannot read encrypted places.
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 import { eventBatchesNoun, eventBatchesStream, Failure, storedBatches } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
@@ -25,9 +25,9 @@ import { parseKeys } from '../secrets/vault.ts';
 export interface Place extends LogPoint {
   /** The id of the log to which the point belongs. */
   stream: string;
-  /** The newest message of the log when the place was issued. Release 1.1.0 issued places without it. */
+  /** The newest message of the log when the place was issued. Places of release 1.1.0 do not have it. */
   newest?: NewestMessage | undefined;
-  /** Epoch milliseconds. Pages pass over events up to this time until they reach a later event. */
+  /** Until a page reaches an event after this time, it leaves events out. In epoch milliseconds. */
   sinceMs: number | null;
 }
 
@@ -41,7 +41,10 @@ type Signed = [
 
 export type Places = ReturnType<typeof openPlaces>;
 
-/** `keys` are those of the vault; the first key encrypts. `mayEncrypt`: whether all living replicas open such places. */
+/**
+ * `keys` are the keys of the vault, of which the first encrypts. `mayEncrypt` says whether all living replicas can read encrypted
+ * places.
+ */
 export function openPlaces(keys: string, mayEncrypt: () => boolean) {
   const all = Array.from(parseKeys(keys)?.values() ?? [], (key) => ({
     key,
@@ -57,7 +60,7 @@ export function openPlaces(keys: string, mayEncrypt: () => boolean) {
       if (newest !== undefined) signed.push([newest.sequence, newest.storedAt.getTime()]);
       return first.signer.seal(integration, signed);
     },
-    /** Undefined for a text that webhooks did not issue for this integration: feed.ts answers 400. */
+    /** Reads a place. Undefined for a text that webhooks did not issue for this integration: feed.ts then answers 400. */
     open(integration: string, text: string): Place | undefined {
       for (const { key, signer } of all) {
         const place = decrypt(key, integration, text);
@@ -107,7 +110,8 @@ function encrypt(key: Buffer, integration: string, place: Place): string {
 
 function decrypt(key: Buffer, integration: string, text: string): Place | undefined {
   const bytes = Buffer.from(text, 'base64url');
-  // Node's decoder skips characters that are not base64url, so that different texts could decode to the same bytes.
+  // The bytes are encoded again and compared: Node's decoder skips characters that are not base64url, so different texts could
+  // decode to the same bytes.
   if (bytes.length !== saltBytes + tagBytes + contentBytes || bytes.toString('base64url') !== text)
     return undefined;
   const salt = bytes.subarray(0, saltBytes);
@@ -159,14 +163,16 @@ export async function beginningOf(
   return { ...end, sinceMs };
 }
 
-/** False if the log was created again or restored, or has dropped the next event. */
+/**
+ * Whether the log has all events after the place. False if the log was created again or restored, or has dropped the next event.
+ */
 async function isKept(
   { stream: placeOf, sequence, newest }: Place,
   { id, firstSequence, lastSequence }: LogStreamFacts,
   stream: Pick<LogStream, 'has'>,
 ): Promise<boolean> {
   if (placeOf !== id || sequence < firstSequence) return false;
-  // A new leader of the stream may lack the last messages for a moment, also the newest of the place.
+  // A new leader of the stream may for a moment answer without the last messages, even without the newest message of the place.
   const end = Math.max(lastSequence, newest?.sequence ?? 0);
   return sequence <= end + 1 && (newest === undefined || stream.has(newest));
 }

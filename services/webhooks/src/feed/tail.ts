@@ -2,11 +2,11 @@
 // Any replica may have a tail, not only the owner of the partition.
 //
 //   no caller waits   a request asks where the log ends, and loads missing event batches in chunks
-//   a caller waits    each announcement, heard on the subject of its event batch, causes one reading of the rest of the log
-//   the last leaves   the replica stays subscribed for a minute, or until the next announcement. A caller that comes
-//                     back with the end of the log as its place waits without a request to nats-server.
+//   a caller waits    each announcement, a message on the subject of event batches, causes a read of the rest of the log
+//   the last leaves   the replica stays subscribed for a minute, or until the next announcement. A caller that returns
+//                     with the end of the log as its place waits without a request to nats-server.
 //
-// An announcement comes before nats-server has stored its event batch, so the tail reads the log repeatedly for a second until
+// An announcement may come before nats-server has stored the event batch, so the tail reads the log repeatedly for a second until
 // it finds the batch. If an announcement gets lost, a periodic check finds its batch.
 import { setTimeout as wait } from 'node:timers/promises';
 import {
@@ -28,16 +28,16 @@ import type { Place } from './place.ts';
 
 type TailBus = Pick<Bus, 'readStream' | 'listen'>;
 
-/** The delays before readings for an event batch that was announced: a second in all. */
+/** The delays before repeated reads of the log for an announced event batch: a second in all. */
 const lookDelaysMs = [2, 3, 5, 10, 20, 40, 80, 160, 320, 360];
-/** The bound on chunks in memory, which stay for the next pages. */
+/** The bound on the memory of chunks, which are kept for the next pages. */
 const chunksBytesMax = 24 * 1024 * 1024;
-/** The bound on a chunk: its reading delays deliveries on the connection to nats-server and in this process. */
+/** The bound on the bytes of a chunk, because the read of a chunk delays deliveries of this process. */
 const readBytesMax = 256 * 1024;
 const idleTailsMax = limits.feedWaitersMax;
-/** How long an unused tail is kept: with waits of 25 s and two replicas, one in eight callers returns later. */
+/** How long an unused tail is kept. With waits of 25 s and two replicas, seven of eight callers return to it by then. */
 const idleForMs = 60_000;
-/** How old the known facts of the log may be. While callers wait, a check asks for new facts once a second. */
+/** How old the known facts of the log may be for use. While callers wait, a check asks for new facts once a second. */
 const factsKnownForMs = 2_000;
 
 export type Tails = ReturnType<typeof openTails>;
@@ -70,7 +70,7 @@ export function openTails(bus: TailBus, stream: Pick<LogStream, 'lookOnce' | 'sa
         dropIdle();
       });
     },
-    /** Concurrent callers share one request to the stream's leader. */
+    /** Asks for the facts of the log. Concurrent calls share one request to the leader of the stream. */
     facts: () => facts.now(),
     /** The memory of the event batches in the windows of all tails. */
     get bytes() {
@@ -96,17 +96,17 @@ function openFacts(stream: Pick<LogStream, 'lookOnce'>) {
       askedAtMs = atMs;
       return known;
     }),
-    /** The last facts; undefined if they are older than two seconds. */
+    /** The last known facts of the log; undefined if they are older than two seconds. */
     get known(): LogStreamFacts | undefined {
       return performance.now() - askedAtMs < factsKnownForMs ? known : undefined;
     },
   };
 }
 
-/** The tail as one request uses it. Disposing of it ends the use. */
+/** The use of a tail by one request. Its disposal ends the use. */
 export type Tail = ReturnType<SharedTail['use']>;
 
-/** What all tails of a replica share. */
+/** The parts that all tails of a replica share. */
 interface TailParts {
   bus: TailBus;
   stream: Pick<LogStream, 'saw'>;
@@ -117,7 +117,7 @@ interface TailParts {
 
 class SharedTail {
   readonly integration: string;
-  /** When the last announcement was heard, by `performance.now()`. */
+  /** When the last announcement arrived, by `performance.now()`. */
   heardAtMs = performance.now();
   /** When the last caller left, by `performance.now()`. */
   idleSinceMs = Infinity;
@@ -128,7 +128,7 @@ class SharedTail {
   #uses = 0;
   #listeners = 0;
   #listening: Disposable | undefined;
-  /** Whether no batch is missing between the window and the announcements that are heard. */
+  /** Whether the window and the announcements since then together cover every batch, so that none is missing. */
   #isJoined = false;
   #announcements = 0;
   #wakes = 0;
@@ -152,7 +152,7 @@ class SharedTail {
   }
 
   announced(): void {
-    // Without a waiting caller the subscription ends, and the next caller reads the log.
+    // Without a waiting caller an announcement ends the subscription; the next caller then reads the log.
     if (!this.hasListeners) return this.close();
     this.#announcements += 1;
     this.heardAtMs = performance.now();
@@ -182,7 +182,10 @@ class SharedTail {
       get window() {
         return windowNow();
       },
-      /** Rises when event batches may have come. If it has risen since the caller last read, the caller reads again. */
+      /**
+       * A counter that rises when there may be new event batches. If it has risen since a caller's last read, the caller reads
+       * again.
+       */
       get wakes() {
         return wakesNow();
       },
@@ -194,8 +197,8 @@ class SharedTail {
         ending.defer(() => void this.#onWakes.delete(wake));
       },
       /**
-       * Resolves with the facts of the log, once the window has, or can load, every batch up to its end. `waitsAt` is the place
-       * of a caller that will wait: announcements wake the caller, so the facts may be two seconds old.
+       * Resolves with the facts of the log, once the window has, or can load, every batch up to the end of the log. `waitsAt` is
+       * the place of a caller that will wait. Announcements end its wait, so its facts may be two seconds old.
        */
       reach: async (waitsAt?: Place): Promise<LogStreamFacts> => this.#factsAt(waitsAt) ?? this.#reach(),
       [Symbol.dispose]: () => ending.dispose(),
@@ -216,13 +219,16 @@ class SharedTail {
     return {
       [Symbol.dispose]: () => {
         this.#listeners -= 1;
-        // An announced event batch may not be found yet, and is not announced a second time.
+        // The subscription ends if an announced event batch is not found yet, because the batch is not announced again.
         if (this.#listeners === 0 && this.#isLooking) this.close();
       },
     };
   }
 
-  /** Facts of the last two seconds, if the place is the end of the log and the tail hears of each later event batch. */
+  /**
+   * The known facts of the log, if they suffice: the place is the end of the log, and the tail receives the announcement of each
+   * later event batch.
+   */
   #factsAt(place: Place | undefined): LogStreamFacts | undefined {
     const { known } = this.#parts.facts;
     if (place === undefined || known === undefined || !this.#isJoined || this.#isLooking) return undefined;
@@ -236,7 +242,7 @@ class SharedTail {
     });
     const { id, lastSequence } = facts;
     if (id !== this.#logId) {
-      // Sequences of the former log say nothing of a log that was created again or restored.
+      // The window is replaced if the log was created again or restored, because the window has sequences of the former log.
       this.#window.clear();
       this.#window = this.#parts.windows.open(this.integration, 1);
       this.#logId = id;
@@ -246,31 +252,33 @@ class SharedTail {
       const isBehind = this.#window.through < lastSequence;
       this.#window.jump(lastSequence);
       this.#isJoined = this.#listening !== undefined;
-      // The jump passes over batches whose announcement may be lost, and the check of each second finds only later
-      // batches.
+      // All callers read again, because the announcements of the batches before the jump may be lost. The check of each second
+      // finds only later batches.
       if (isBehind) this.#wakeAll();
       return facts;
     }
     const window = this.#window;
     if (window.through < lastSequence) {
       if (await this.#catchUp()) this.#wakeAll();
-      // Not the present window: another caller may have found a log that was created again.
+      // This is not `this.#window`, which another caller may have replaced because the log was created again.
       window.advance(lastSequence);
     }
     return facts;
   }
 
-  /** Reads the log from the end of the window on. True if the log had a batch. */
+  /** Reads the log from the end of the window on. True if the log had a further message. */
   async #readRest(): Promise<boolean> {
     const window = this.#window;
     const subject = storedBatches(this.integration);
     const reading = { subject, from: { sequence: window.through + 1 }, exact: true };
     let found = false;
     for await (const stored of this.#parts.bus.readStream(eventBatchesStream, reading)) {
-      // The last caller has left, or the log was created again: the bytes of a further batch would count for ever.
+      // The read stops if the last caller has left, or the window was replaced: the bytes of a further batch would count for
+      // ever.
       if (this.#uses === 0 || window !== this.#window) return found;
       if (stored.sequence <= window.through) continue;
-      // After a reconnect the log may be an older copy: the replica compares what it knew with that copy first.
+      // The message is noted only while the tail is joined. After a reconnect the log may be an older copy, which must first be
+      // compared.
       if (this.#isJoined) this.#parts.stream.saw(this.#logId, stored);
       const batch = this.#parts.read(stored);
       if (batch !== undefined) window.add(batch);
@@ -290,7 +298,7 @@ class SharedTail {
       if (!found) continue;
       this.#wakeAll();
       if (before === this.#announcements) break;
-      // A batch that was announced meanwhile may not be stored yet.
+      // Another batch was announced during the read. It may not be stored yet, so the delays begin again.
       round = 0;
     }
     this.#isLooking = false;
@@ -315,8 +323,8 @@ const integrationsAtOnce = 250;
 
 /**
  * Finds, once a second, event batches whose announcement was lost, for integrations with waiting callers. A core NATS message
- * gets lost if the route between two servers breaks. The check costs one request a second. If the log has grown, the
- * check costs one more request for every 250 integrations that have heard no announcement.
+ * gets lost if the route between two servers breaks. The check costs one request a second. If the log has grown, it costs one
+ * more request for every 250 integrations without an announcement in the last second.
  */
 export function watchLostWakes(
   bus: Pick<Bus, 'lastOfEach'>,
@@ -324,7 +332,10 @@ export function watchLostWakes(
   onLost: () => void,
   log: Log,
 ): AsyncDisposable {
-  /** The ends of the log at the last two checks. A copy of the stream may lag, so a check covers the growth of two checks. */
+  /**
+   * The ends of the log at the last two checks. A replica of the stream may lag, so a check covers the growth since the check
+   * before the last.
+   */
   let ends: [number, number] = [0, 0];
 
   const check = async (): Promise<void> => {

@@ -1,15 +1,15 @@
-// A cutoff divides events that have occurred from later events. It uses no clock, and is exact although events are published after
-// their push is answered:
+// A cutoff divides the events that have occurred from later events. A cutoff uses no clock, and is exact although events are
+// published after their push is answered:
 //
 //   an event occurred before the cutoff if                   because
 //   ───────────────────────────────────────────────────────  ────────────────────────────────────────────────────────────
 //   its sequence in EVENTS is at most `through`              the event was published before the end of EVENTS was read
-//   its push, or the disabling that caused the event,        a journal entry or `unannounced` names it from before the
-//   was not announced yet when the cutoff was taken          answer until EVENTS has the event
+//   the push or disabling that caused the event was not      a journal entry or `unannounced` names the push or
+//   announced yet when the cutoff was taken                  disabling until EVENTS has the event
 //
-// A push that is answered before the cutoff is taken is before the cutoff, and a push that begins afterwards is after
-// it. A push that is under way meanwhile may be either. Unannounced pushes are read before the end of EVENTS, so a push
-// that is announced between the two reads is not lost. If catalog or batches does not answer, its unannounced pushes
+// A push that is answered before the cutoff is taken is before the cutoff, and a push that begins later is after the cutoff. A
+// push that is under way while the cutoff is taken may be before or after. Unannounced pushes are read before the end of EVENTS,
+// so a push that is announced between the two reads is not lost. If catalog or batches does not answer, its unannounced pushes
 // count as after the cutoff.
 import { eventsStream, requestHeaders, subjects, UnannouncedRuns } from '@integration-sync/contracts';
 import type { Bus, BusRequest } from '@integration-sync/runtime/bus';
@@ -26,14 +26,14 @@ export interface Cutoff {
   underWay: string[];
 }
 
-/** For a change that does not affect which events are delivered. */
+/** The cutoff of a change that does not affect which events are delivered. */
 export const noCutoff: Cutoff = { through: 0, underWay: [] };
 
 type Asking = Pick<BusRequest, 'integration' | 'requestId' | 'traceparent'>;
 
 export type TakeCutoff = ReturnType<typeof openCutoff>;
 
-/** The time-out of each request to catalog or batches, for which the caller who changes an endpoint waits. */
+/** The time-out of a request to catalog or batches. The caller who changes an endpoint waits for both. */
 const timeoutMs = 2_000;
 const sources = [subjects.catalogRunsUnannounced, subjects.batchesRunsUnannounced];
 

@@ -1,20 +1,20 @@
 // Decides which events an endpoint gets.
 //
-//   the endpoint now        the event                                    it is
+//   the endpoint now        when the event occurred                      what happens to the event
 //   ──────────────────────  ───────────────────────────────────────────  ─────────────────────────────────────
-//   active                  occurred after it was registered or enabled  delivered
-//   disabled or re-enabled  occurred before it was disabled, and was     missed: sent by a recovery, or by a replay
+//   active                  after it was registered or enabled           is delivered
+//   disabled or re-enabled  before it was disabled, and the event was    is missed: a recovery sends it, or a replay
 //                           undelivered then                             whose span contains the disabling
-//   disabled or re-enabled  occurred while it was disabled               sent by a replay whose span contains it
+//   disabled or re-enabled  while it was disabled                        a replay whose span contains it sends it
 //
-// Most endpoints of an integration subscribe to one of a few sets of kinds of events, and have no cutoff in the event
-// batch. Endpoints with the same set share the match of the batch.
+// Most endpoints of an integration subscribe to one of a few sets of kinds of events, and have all their cutoffs before the event
+// batch. Endpoints with the same set share the result of matching the batch.
 import type { EarlierEvents, Endpoint, Subscriber } from '../endpoints/endpoint.ts';
 import type { EventFacts, LoggedBatch, StreamEvent } from '../log/logged-batch.ts';
 
 type MatchedBatch = Pick<LoggedBatch, 'endpointId' | 'events'>;
 
-/** Indexes of the events that the endpoint gets, in the order of the batch. */
+/** Returns the indexes of the batch's events that the endpoint gets, in order. */
 export type Match = (batch: MatchedBatch, subscriber: Subscriber) => readonly number[];
 
 export function openMatch(): Match {
@@ -51,12 +51,15 @@ function factsOf(batch: MatchedBatch) {
 const indexesWhere = (batch: MatchedBatch, isWanted: (event: StreamEvent) => boolean): number[] =>
   batch.events().flatMap((event, index) => (isWanted(event) ? [index] : []));
 
-/** Does not compare integrations: the caller has looked the endpoint up by the integration of the event. */
+/**
+ * Whether the endpoint subscribes to the event. Integrations are not compared: the endpoint was looked up by the integration of
+ * the event.
+ */
 export function isMeantFor(
   endpoint: Pick<Endpoint, '_id' | 'events'>,
   { event, aboutEndpoint }: Pick<EventFacts, 'event' | 'aboutEndpoint'>,
 ): boolean {
-  // `webhook.disabled` is for the other endpoints of the integration.
+  // `webhook.disabled` is not sent to the disabled endpoint, but to the other endpoints of the integration.
   return endpoint.events.some((kind) => kind === event) && aboutEndpoint !== endpoint._id;
 }
 

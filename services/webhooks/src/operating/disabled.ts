@@ -24,7 +24,10 @@ export function openDisabledWebhooks(store: Pick<Store, 'collection'>) {
         .project<DisabledWebhook>({ integration: 1, disabledAt: 1, failures: 1, epoch: 1 })
         .sort({ disabledAt: 1, _id: 1 })
         .toArray(),
-    /** Stores a step with each webhook that is still as it was found. Resolves with the number of these webhooks. */
+    /**
+     * Stores a recovery step with each webhook that has not changed since it was found. Resolves with the number of these
+     * webhooks.
+     */
     async enable(found: readonly DisabledWebhook[], replays: boolean): Promise<number> {
       let noted = 0;
       for (let from = 0; from < found.length; from += writesAtOnce) {
@@ -34,7 +37,7 @@ export function openDisabledWebhooks(store: Pick<Store, 'collection'>) {
       }
       return noted;
     },
-    /** How many of the webhooks have steps that replicas have yet to do. */
+    /** How many of the webhooks have a recovery step that no replica has done yet. */
     async countLeft(found: readonly DisabledWebhook[]): Promise<number> {
       const left: Filter<Endpoint> = { 'recovery.step': { $in: ['enable', 'send'] } };
       return endpoints.countDocuments({ $and: [left, { _id: { $in: found.map(({ _id }) => _id) } }] });

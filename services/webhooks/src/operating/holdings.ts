@@ -49,13 +49,16 @@ export function openWebhooksHoldings(store: Store, bus: Using, integration: stri
 
   const ofCallers = documentHolding(store, endpointsCollection, { integration });
   return {
-    /** In the order of their removal: once the endpoints are removed, no replica stores anything for them. */
+    /**
+     * The kinds of documents, in the order of their removal: once the endpoints are removed, no replica stores further documents
+     * for them.
+     */
     documents: [
       {
         ...ofCallers,
         async remove() {
           const removed = await ofCallers.remove();
-          // Broadcast by each removal: a replica may have been reading an endpoint while it was removed.
+          // Each removal broadcasts the change of the endpoints: a replica may have been reading an endpoint during the removal.
           for (const id of await noted())
             bus.broadcast(endpointChangedSubject, id, { [requestHeaders.integration]: integration });
           return removed;
@@ -65,11 +68,11 @@ export function openWebhooksHoldings(store: Store, bus: Using, integration: stri
       documentHolding(store, revisionsCollection, { _id: integration }),
       documentHolding(store, offsetsCollection, { _id: integration }),
     ],
-    /** The messages, which are removed after the documents. */
+    /** The messages of the integration, which are removed after the documents. */
     messages: [attempts],
-    /** Whether a removal has begun and is not finished. */
+    /** Whether a removal of the integration has begun and is not finished. */
     isBegun: async (): Promise<boolean> => (await notes.findOne({ _id: integration })) !== null,
-    /** Called before each removal of the holdings. */
+    /** Notes the ids of the endpoints. Called before each removal of the integration's documents and messages. */
     async begin(): Promise<void> {
       await notes.updateOne(
         { _id: integration },
@@ -77,7 +80,7 @@ export function openWebhooksHoldings(store: Store, bus: Using, integration: stri
         { upsert: true },
       );
     },
-    /** Called after a removal that found nothing left. */
+    /** Removes the noted ids. Called after a removal that found no documents and messages. */
     async finish(): Promise<void> {
       await notes.deleteOne({ _id: integration });
     },

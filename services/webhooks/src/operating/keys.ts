@@ -18,7 +18,10 @@ export const tellKeys = (
 
 const answersMs = 1_000;
 
-/** One entry for each replica that answers. Replicas of an old release do not answer. */
+/**
+ * Asks all replicas for their keys. The result has one entry for each replica that answers; replicas of an old release do not
+ * answer.
+ */
 export async function askKeys(bus: Pick<Bus, 'askAll'>): Promise<ReplicaKeys[]> {
   const answers = await bus.askAll(keysSubject, answersMs);
   return answers.map((answer): ReplicaKeys => JSON.parse(Buffer.from(answer).toString()));
@@ -27,7 +30,7 @@ export async function askKeys(bus: Pick<Bus, 'askAll'>): Promise<ReplicaKeys[]> 
 /** Matches secrets that one of these keys sealed. No id has a character that regular expressions treat specially. */
 export const sealedWith = (keyIds: readonly string[]): RegExp => new RegExp(`^(${keyIds.join('|')}):`);
 
-/** Endpoints of which the secret, the headers or a previous secret matches `sealed`. */
+/** Matches endpoints of which the secret, the headers or a previous secret matches `sealed`. */
 export const ofSecrets = (
   sealed: RegExp | { $not: RegExp },
   ofPrevious: { expiresAt?: { $gt: Date } } = {},
@@ -70,11 +73,14 @@ export const secretsOf = ({ _id, secret, previousSecrets = [], headers }: Sealed
 
 type SealedParts = Pick<Endpoint, '_id' | 'secret' | 'previousSecrets' | 'headers'>;
 
-/** The endpoint's secrets that may sign now, and its headers. */
+/** The endpoint's secrets with which deliveries may be signed now, and its headers. */
 const inUseOf = (endpoint: Endpoint) =>
   secretsOf({ ...endpoint, previousSecrets: servingSecrets(endpoint, Date.now()) });
 
-/** Whether the vault opens the secret. True also without its key: `checkKeys` reports a missing key on its own. */
+/**
+ * Whether the vault decrypts the secret. True also if the vault lacks the key, because `checkKeys` reports a missing key
+ * separately.
+ */
 function opens(vault: Vault, { sealed, boundTo }: ReturnType<typeof secretsOf>[number]): boolean {
   try {
     vault.open(sealed, boundTo);

@@ -1,9 +1,8 @@
-// Seals all signing secrets and headers again under the first configured key, so that the other keys can be removed. Replicas
-// may run meanwhile: an endpoint is updated only if it is unchanged, so a rotation by its caller in between wins. The update
-// raises the version, so a rotation that has read the endpoint before must read it again. The command may be cut off and
-// repeated.
+// Seals all signing secrets and headers again under the first configured key, so that the other keys can be removed. Replicas may
+// run meanwhile: an endpoint is updated only if it is unchanged, so a rotation by its caller in between wins. The update raises
+// the version, so a rotation that has read the endpoint before must read it again. The command may be aborted and repeated.
 //
-// An expired previous secret that no key opens is dropped.
+// A previous secret that has expired and that no key decrypts is removed.
 import { isFound, type Collection, type Store } from '@integration-sync/runtime/store';
 import { headersSealedFor, type Endpoint, type PreviousSecret } from '../endpoints/endpoint.ts';
 import { endpointsCollection } from '../endpoints/endpoint-store.ts';
@@ -11,17 +10,17 @@ import { keyIdOf, type Vault } from '../secrets/vault.ts';
 import { ofSecrets, sealedWith, secretsOf } from './keys.ts';
 
 export interface ResealProgress {
-  /** Endpoints whose secrets were sealed again with the first key. */
+  /** How many endpoints had their secrets sealed again with the first key. */
   resealed: number;
-  /** How often an endpoint had changed since it was read, and was read again. */
+  /** How often an endpoint was read again, because it had changed since it was read. */
   changedMeanwhile: number;
-  /** Endpoints of which a secret cannot be opened with the keys that are configured. */
+  /** Endpoints with a secret that none of the configured keys decrypts. */
   problems: { endpointId: string; integration: string; reason: string }[];
 }
 
 export interface SecretsByKey {
   keyId: string;
-  /** The number of signing secrets, stored previous secrets, and sealed headers. */
+  /** How many values are sealed with this key: signing secrets, stored previous secrets, and headers. */
   secrets: number;
 }
 
@@ -89,7 +88,7 @@ async function resealOne(
       return;
     }
     progress.changedMeanwhile += 1;
-    // A caller has changed or deleted the endpoint meanwhile, or another run of this command has sealed it.
+    // The endpoint is read again if a caller has changed or deleted it, or another run of this command has resealed it.
     read = await endpoints.findOne({ _id, integration }, { projection: sealedOnly });
   }
 }
@@ -99,7 +98,7 @@ interface SealedAgain {
   previousSecrets: PreviousSecret[];
   headers?: string;
   changed: boolean;
-  /** Why a secret could not be sealed again, if so. */
+  /** Why a secret could not be sealed again; undefined if all were. */
   reason: string | undefined;
 }
 

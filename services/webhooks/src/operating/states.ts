@@ -5,14 +5,14 @@ import { endpointsCollection } from '../endpoints/endpoint-store.ts';
 import { offsetsCollection, type StoredOffset } from '../log/offsets.ts';
 
 export interface WebhookStates {
-  /** All webhooks of the integration. */
+  /** How many webhooks the integration has. */
   webhooks: number;
-  /** Disabled by failures or by a 410, not by their caller. */
+  /** How many webhooks are disabled by failures or by a 410, not by a caller. */
   disabled: number;
   behind: number;
 }
 
-/** The states by integration; an integration without webhooks is absent. */
+/** Counts webhooks by integration; an integration without webhooks is absent. */
 export async function readWebhookStates(
   store: Pick<Store, 'collection'>,
 ): Promise<Map<string, WebhookStates>> {

@@ -7,10 +7,10 @@ const keyBytes = 32;
 /** A secret as integrators see it: `whsec_` and the base64 of 32 random bytes. */
 export const makeSecret = (): string => prefix + randomBytes(keyBytes).toString('base64');
 
-/** The bytes that Standard Webhooks signs with. */
+/** The bytes of a secret, which are the key of a signature by Standard Webhooks. */
 export const secretBytes = (secret: string): Buffer => Buffer.from(secret.slice(prefix.length), 'base64');
 
-/** A secret made ready for signing, so that an attempt costs no key set-up. */
+/** A secret in the form that signing needs, so that attempts need not set up the key. */
 export type SigningKey = ReturnType<typeof signingKeyOf>;
 
 export const signingKeyOf = (secret: string) => ({

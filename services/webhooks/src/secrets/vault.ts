@@ -1,8 +1,9 @@
-// Secrets at rest: AES-256-GCM under a key that only the configuration has. A sealed secret names its key, so that an old key
-// still opens the secrets that it sealed. A secret that was sealed for one endpoint does not open for another endpoint.
+// Encrypts ("seals") secrets for MongoDB: AES-256-GCM with a key that only the configuration has. A sealed secret names its key,
+// so that an old key still decrypts ("opens") the secrets that it has sealed. A secret that was sealed for one endpoint cannot be
+// opened for another.
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 
-/** This replica lacks the key of a secret, which another replica may have. */
+/** The error if this replica lacks the key of a sealed secret. Another replica may have the key. */
 export class UnknownKey extends Error {
   override readonly name = 'UnknownKey';
 }
@@ -23,7 +24,9 @@ export function openVault(keys: string) {
 
   return {
     keyIds: [...byId.keys()],
-    /** Fingerprints of the keys, in the order of `keyIds`: they tell keys of the same id apart, but reveal none. */
+    /**
+     * Fingerprints of the keys, in the order of `keyIds`. They distinguish different keys with the same id, but reveal no key.
+     */
     fingerprints: Array.from(byId, ([id, key]) => ({ id, fingerprint: fingerprintOf(key) })),
     seal(secret: string, endpointId: string): string {
       const iv = randomBytes(ivBytes);
@@ -54,7 +57,7 @@ export const keyIdOf = (sealed: string): string => sealed.split(':', 1)[0] ?? ''
 const fingerprintOf = (key: Buffer): string =>
   createHmac('sha256', key).update('fingerprint').digest('hex').slice(0, 16);
 
-/** The keys by id, in their order; undefined if an entry is no key, or an id occurs twice. */
+/** Reads a list of keys as keys by id, in order; undefined if an entry is no key, or an id occurs twice. */
 export function parseKeys(keys: string): Map<string, Buffer> | undefined {
   const byId = new Map<string, Buffer>();
   for (const entry of keys.split(',')) {

@@ -1,15 +1,15 @@
-// Bounds the length of an answer, in bytes of the socket. The HTTP client hands on no bytes of informational answers, chunk
-// extensions and trailers, which a receiver can send without end. A read may bring a single byte, so the number of reads is
+// Bounds the length of an answer, in bytes of the socket. The HTTP client does not pass on the bytes of informational answers,
+// chunk extensions and trailers, which a receiver can send without end. A read may bring a single byte, so the number of reads is
 // bounded as well.
 import type { Socket } from 'node:net';
 import { AnswerTooLong } from './attempt-outcome.ts';
 
 const answerBytesMax = 256 * 1024;
-/** Reads of an ordinary answer have more than 256 bytes on average. */
+/** How many reads an answer may take. Reads of an ordinary answer return more than 256 bytes on average. */
 const readsMax = 1_024;
 /**
- * The HTTP client parses each chunk to its end. Once headers are too large, each further field in the chunk costs an error
- * object: 60 ms for the rest of 64 KiB.
+ * How many bytes the HTTP client gets in one read. It parses all of them: once headers are too large, each further field costs an
+ * error object, which takes 60 ms for 64 KiB.
  */
 const chunkBytesMax = 2 * 1024;
 const informationalMax = 10;
@@ -24,13 +24,13 @@ export function boundAnswers(socket: Socket): Socket {
   let bytes = 0;
   let reads = 0;
   socket.read = (size) => {
-    // The HTTP client reads once more after the answer was refused.
+    // After the answer was refused, the HTTP client calls `read` once more.
     if (socket.destroyed) return null;
     const { readableLength } = socket;
-    // Without buffered bytes, `read` asks the operating system for more.
+    // If no bytes are buffered, `read` gets no size: it then asks the operating system for bytes.
     const chunk: Buffer | null = read(size ?? (readableLength > chunkBytesMax ? chunkBytesMax : undefined));
     if (chunk === null) return null;
-    // With `pipelining: 1` the HTTP client writes only when it begins a request.
+    // New written bytes mean a new request, because with `pipelining: 1` the HTTP client writes only when it begins a request.
     if (socket.bytesWritten !== written) {
       written = socket.bytesWritten;
       bytes = 0;
@@ -52,7 +52,7 @@ function refuseLength(bytes: number, reads: number): AnswerTooLong | undefined {
   return reads > readsMax ? new AnswerTooLong(`the answer comes in more than ${readsMax} pieces`) : undefined;
 }
 
-/** The error if too many informational answers came before the answer. */
+/** The error if too many informational (1xx) answers came before the final answer. */
 export const refuseInformational = (count: number): AnswerTooLong | undefined =>
   count > informationalMax
     ? new AnswerTooLong(`more than ${informationalMax} informational answers came before the answer`)

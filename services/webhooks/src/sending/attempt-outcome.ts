@@ -1,5 +1,5 @@
-// How an attempt ended, in the words of the attempt log. The words name causes that the receiver's operator can mend.
-// Causes that only the operator of this service can mend are no outcome (`faultOfOurs`).
+// The outcome of an attempt, in the words of the attempt log. They name causes that the operator of the receiver can correct. A
+// cause that only the operator of this service can correct is no outcome (`faultOfOurs`).
 import { Failure, limits } from '@integration-sync/contracts';
 import { escapedBytesMax, maskValues } from './mask-values.ts';
 
@@ -11,13 +11,13 @@ export interface Outcome {
   responseStatus: number | null;
   /** Null after a success. */
   error: string | null;
-  /** Set if an answer came that is no success. */
+  /** The answer of the receiver, if it answered with a failure. */
   answer?: FailedAnswer;
 }
 
 const timedOut = `timeout: no complete answer within ${limits.deliveryDeadlineMs / 1_000} s`;
 
-/** `broken` is the error that ended the answer early, if any. */
+/** The outcome of an attempt that got an answer. `broken` is the error that ended the answer early, if any. */
 export function outcomeOfAnswer(responseStatus: number, broken?: unknown): Outcome {
   if (responseStatus === 410)
     return { verdict: 'gone', responseStatus, error: 'the receiver answered 410 Gone' };
@@ -41,25 +41,25 @@ export class DeadlinePassed extends Error {
   override readonly name = 'DeadlinePassed';
 }
 
-/** No connection within an address's share of the deadline; the name has further addresses. */
+/** The error if no connection was made within the time for one address, and the name has further addresses. */
 export class ConnectingTooLong extends Error {
   override readonly name = 'ConnectingTooLong';
 }
 
-/** The egress proxy was not reached. */
+/** The error if no connection to the egress proxy was made. */
 export class ProxyAway extends Error {
   override readonly name = 'ProxyAway';
 }
 
-/** The answer exceeds a bound. The integrator sees the message. */
+/** The error if an answer exceeds a bound. The integrator sees the message. */
 export class AnswerTooLong extends Error {
   override readonly name = 'AnswerTooLong';
 }
 
-/** The fault of this service or its proxy that kept an attempt from being sent, if any. Such an attempt does not count. */
+/** The fault of this service or of its proxy that prevented the sending of an attempt, if any. Such an attempt does not count. */
 export function faultOfOurs(error: unknown): Failure | undefined {
   if (!(error instanceof Error)) return undefined;
-  // A shortage at this service may have kept the name from being resolved.
+  // The name may not have been resolved because this process lacked memory or files.
   if (error.name === 'TargetRefused') return faultOfOurs(error.cause);
   const why =
     error instanceof ProxyAway
@@ -83,7 +83,7 @@ const shortages: ReadonlyMap<string, string> = new Map([
   ['ENOMEM', 'there is no room for another connection'],
 ]);
 
-/** The status with which a proxy refused to connect, which only the message of the HTTP client's error has. */
+/** The status with which the proxy refused a connection. Only the message of the HTTP client's error has this status. */
 const proxyAnswerOf = ({ message }: Error): number | undefined => {
   const [, status] = /^Proxy response \((\d{3})\)/.exec(message) ?? [];
   return status === undefined ? undefined : Number(status);
@@ -98,7 +98,7 @@ function describeBreak(error: unknown): string {
   const proxyAnswer = proxyAnswerOf(error);
   if (proxyAnswer !== undefined) return `no connection (the egress proxy answered ${proxyAnswer})`;
   const code = codeOf(error);
-  // The HTTP client's message for a 100 Continue that the request did not ask for.
+  // `bad response` is the message of the HTTP client for a 100 Continue that the request did not ask for.
   if (error.message === 'bad response') return 'the answer began with 100 Continue, not asked for';
   const words = breaks.get(code);
   if (words !== undefined) return words;
@@ -134,13 +134,13 @@ const breaks: ReadonlyMap<string, string> = new Map([
 ]);
 
 interface FailedAnswer {
-  /** From `Retry-After`; 0 without that header. */
+  /** The delay that the receiver asks for with `Retry-After`; 0 without that header. */
   retryAfterMs: number;
   /** The first bytes of the body as text. */
   body: string;
 }
 
-/** More bytes than are shown: a header value that must be masked may begin at the last byte that is shown. */
+/** How many bytes of a body are collected: more than are shown, because a value to mask may begin at the last shown byte. */
 const bytesMax = limits.responseBodyBytesMax + escapedBytesMax * limits.webhookHeaderBytesMax;
 
 export type BodyStart = ReturnType<typeof openBodyStart>;
@@ -152,7 +152,7 @@ export function openBodyStart() {
   return {
     add(chunk: Uint8Array): void {
       if (left === 0) return;
-      // A copy: the HTTP client reuses the memory of the chunk.
+      // The chunk is copied, because the HTTP client reuses its memory.
       const some = Buffer.from(chunk.subarray(0, left));
       chunks.push(some);
       left -= some.length;
@@ -172,7 +172,7 @@ export function textOfBody(bytes: Uint8Array, headers: readonly string[] = []): 
 const seconds = /^\d+$/;
 const httpDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
-/** The wait that a 429 or 503 asks for, in seconds or by a time; at most five minutes. */
+/** The delay that a 429 or 503 asks for with `Retry-After`, in seconds or as a time; at most five minutes. */
 export function retryAfterMsOf(status: number, header: unknown, nowMs: number): number {
   if ((status !== 429 && status !== 503) || typeof header !== 'string') return 0;
   const text = header.trim();

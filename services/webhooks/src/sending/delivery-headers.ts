@@ -6,7 +6,7 @@
 import { createHmac } from 'node:crypto';
 import type { SigningKey } from '../secrets/signing-secret.ts';
 
-/** The newest key comes first. */
+/** The keys with which a delivery is signed, newest first. */
 export type SigningKeys = readonly [SigningKey, ...SigningKey[]];
 
 /** The value of X-Webhook-Signature. */
@@ -23,7 +23,7 @@ const standardSignaturesOf = (keys: SigningKeys, prefix: string, body: Uint8Arra
 export const userAgentOf = (platform: string): string => `${platform}-Webhook/1.0`;
 
 export interface Signable {
-  /** The same on every attempt, replay and endpoint. */
+  /** The id of the event: the same in every attempt and replay, and for every endpoint. */
   eventId: string;
   event: string;
   /** ISO time of the event. */

@@ -14,18 +14,18 @@ import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 
 export interface CheckedTarget extends Target {
-  /** At least one address. The guard has judged them all. */
+  /** The addresses of the host, one or more. The egress guard has accepted all of them. */
   addresses: readonly string[];
 }
 
-/** The integrator sees the message. */
+/** The error if the guard refuses a url. The integrator sees the message. */
 export class TargetRefused extends Error {
   override readonly name = 'TargetRefused';
 }
 
 export type EgressGuard = (url: string) => Promise<CheckedTarget>;
 
-/** How many parsed urls are cached, without the addresses of their names. */
+/** How many parsed urls are cached. The addresses of host names are not cached with them. */
 const urlsMax = 10_000;
 
 export function openEgressGuard({ allowed, resolve }: { allowed: AllowList; resolve: Resolve }): EgressGuard {
@@ -74,9 +74,9 @@ async function addressesOf(name: string, resolve: Resolve): Promise<readonly str
 type Target = ReturnType<typeof readTarget>;
 
 function readTarget(text: string) {
-  // The url parser silently drops tabs and line breaks, which no caller intends.
+  // Tabs and line breaks are refused, because the url parser would drop them without an error.
   if (/[\s\p{Cc}]/u.test(text)) throw new TargetRefused('the url has spaces or control characters');
-  // Other url parsers read backslashes and lone surrogates differently.
+  // Backslashes and lone surrogates are refused, because other url parsers read them differently.
   if (text.includes('\\') || !text.isWellFormed())
     throw new TargetRefused('the url has backslashes or lone surrogates');
   if (!/^[a-z][a-z\d+.-]*:\/\//i.test(text)) throw new TargetRefused('not an absolute url');
@@ -85,11 +85,11 @@ function readTarget(text: string) {
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
     throw new TargetRefused(`${url.protocol.slice(0, -1)} is not https`);
   }
-  // An empty user ("https://@host") leaves no trace in the parsed url.
+  // An empty user ("https://@host") is searched in the text, because the parsed url does not show it.
   if (url.username !== '' || url.password !== '' || /^[a-z]+:[/\\]*[^/\\?#]*@/i.test(text)) {
     throw new TargetRefused('the url must not carry a user or password');
   }
-  // A name in lower case without its final dot, or an address without brackets.
+  // The host: a name in lower case without its final dot, or an address without brackets.
   const host = url.hostname
     .replace(/^\[|\]$/g, '')
     .replace(/(?<!\.)\.+$/, '')
@@ -134,7 +134,7 @@ const metadata = networks(
   'fd00:ec2::254/128',
 );
 
-/** Names of metadata services. */
+/** Host names of the metadata services of clouds. */
 const metadataNames: ReadonlySet<string> = new Set([
   'metadata.google.internal',
   'metadata.goog',
@@ -143,11 +143,11 @@ const metadataNames: ReadonlySet<string> = new Set([
 ]);
 
 const globalUnicast = ipaddr.parseCIDR('2000::/3');
-// IETF protocol assignments (Teredo, ORCHID, benchmarking, AMT …), documentation, 6to4, AS112.
+// Special-purpose blocks: IETF protocol assignments (Teredo, ORCHID, benchmarking, AMT …), documentation, 6to4, AS112.
 const specialPurpose = networks('2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20');
 
 function judgeAddress(text: string, allowed: AllowList): AddressVerdict {
-  // A zone (fe80::1%eth0) exists only on the local link.
+  // An address with a zone (fe80::1%eth0) is refused, because it exists only on the local link.
   if (isIP(text) === 0 || text.includes('%')) return { refused: 'no address' };
   const address = ipaddr.parse(text);
   if (isIn(address, metadata) || isIn(embeddedIn(address), metadata))
@@ -216,7 +216,7 @@ const inWords = (range: string): string => words[range] ?? 'a reserved address';
  */
 export type Resolve = (name: string) => Promise<readonly string[]>;
 
-/** A query is sent twice, so a name takes at most twice this time. */
+/** The time-out of a DNS query. A query is sent twice, so that resolving a name takes at most twice this time. */
 const queryTimeoutMs = 1_500;
 /** How long resolved addresses are cached. */
 const keptMs = 1_000;
@@ -234,7 +234,7 @@ export function openResolver(resolve: Resolve = resolveName): Resolve {
     if (found !== undefined) return found;
     const addresses = resolve(name);
     recent.set(name, addresses);
-    // The lifetime in the cache begins when the addresses are known.
+    // The addresses are set again once they are known, so that their lifetime in the cache begins then.
     addresses.then(
       () => recent.set(name, addresses),
       () => recent.delete(name),

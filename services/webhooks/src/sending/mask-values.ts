@@ -1,12 +1,12 @@
-// Masks the values of an endpoint's secret headers in what its receiver answered: receivers may repeat a request, as it is or
-// escaped for JSON, a URL or HTML, and JSON within JSON.
+// Masks the values of an endpoint's secret headers in answers of its receiver. An answer may repeat the request, unchanged or
+// escaped for JSON, a URL, HTML, or JSON within JSON.
 
-/** Shorter header values are not masked: they are no secrets, and occur in any text. */
+/** The shortest value that is masked. Shorter header values are no secrets, and occur in any text. */
 const secretCharactersMin = 6;
 /** The most bytes that one character takes in an escaped form: `\\u0022`, within a text of JSON. */
 export const escapedBytesMax = 7;
 
-/** A text, and for each of its characters the bytes of the answer that stand for it. */
+/** A text that was decoded from an answer, and for each character the range of its bytes in the answer. */
 interface View {
   text: string;
   from: readonly number[];
@@ -18,7 +18,7 @@ const json = /\\(?:u00(?<hex>[0-7][\da-f])|(?<name>t)|(?<itself>["\\/]))/gi;
 const percent = /%(?<hex>[2-7][\da-f]|09)|(?<space>\+)/gi;
 const html = /&(?:(?<name>quot|amp|lt|gt|apos)|#x0{0,2}(?<hex>[\da-f]{1,2})|#0{0,2}(?<decimal>\d{1,3}));/gi;
 
-/** Masks these values, and the words in these values, with one `*` for each byte. */
+/** Masks these values, and the single words of these values, in an answer, with one `*` for each byte. */
 export function maskValues(received: Buffer, values: readonly string[]): Buffer {
   const masked = Buffer.from(received);
   const words = values.flatMap((value) => value.split(/[ \t]+/));
@@ -35,7 +35,8 @@ export function maskValues(received: Buffer, values: readonly string[]): Buffer 
     unescaped(asSent, html),
   ]) {
     for (const secret of secrets) {
-      // Searches what was received: in masked bytes, of two values that overlap the second would not be found.
+      // The search uses the received text, not the masked bytes: if two values overlap, the second would not be found in masked
+      // bytes.
       for (let at = text.indexOf(secret); at >= 0; at = text.indexOf(secret, at + 1))
         masked.fill('*', from[at], to[at + secret.length - 1]);
     }
@@ -43,7 +44,7 @@ export function maskValues(received: Buffer, values: readonly string[]): Buffer 
   return masked;
 }
 
-/** The view with each escaped character as itself. */
+/** The same view with each escape sequence replaced by its character. */
 function unescaped({ text, from, to }: View, escape: RegExp): View {
   const view = { text: '', from: [] as number[], to: [] as number[] };
   const add = (some: string, at: number, length: number): void => {

@@ -1,14 +1,14 @@
 // One POST, from its sending to the end of its answer, within one deadline and one bound on bytes (answer-bounds.ts).
 // The HTTP client's own time-outs start afresh with every byte of a slow answer; this deadline does not.
 //
-//   a connection breaks                               then
+//   when a connection breaks                          what follows
 //   ────────────────────────────────────────────────  ─────────────────────────────────────────────────────────
-//   before it is open                                 no byte was sent: the name's next address may be tried
-//   kept open, before a byte of the request is        the receiver has closed it: the request goes out on another
-//   written                                           connection
+//   before it is open                                 no byte was sent: the next address of the name may be tried
+//   while it is kept open, before a byte of the       the receiver has closed it: the request is sent on another
+//   request is written                                connection
 //   later                                             the attempt fails, because the receiver may have it
 //
-// One watch checks the deadlines of all POSTs in flight: a timer for each POST would cost more than signing it.
+// One timer checks the deadlines of all POSTs in flight: a timer for each POST would cost more than the signature of the POST.
 import { openWatch } from '@integration-sync/runtime/watch';
 import type { Dispatcher } from 'undici';
 import { refuseInformational } from './answer-bounds.ts';
@@ -37,15 +37,15 @@ export interface Post {
   secretHeaders: readonly string[];
   /** The deadline of the POST, by `performance.now()`. */
   endsBy: number;
-  /** When a POST without a connection is given up, by `performance.now()`. */
+  /** When a POST that has no connection yet is given up, by `performance.now()`. */
   connectBy: number;
-  /** Cuts the POST off, within 50 ms. */
+  /** Aborts the POST, within 50 ms. */
   signal: AbortSignal;
 }
 
 interface Posted {
   outcome: Outcome;
-  /** Without a connection no byte was sent. */
+  /** Whether a connection was made. If not, no byte was sent. */
   connected: boolean;
 }
 
@@ -60,16 +60,16 @@ export function openPoster(connections: Pick<Connections, 'isOfConnecting'>) {
     for (const posting of inFlight) posting.look(now);
   };
   const watch = openWatch(watchMs, () => {
-    // Sockets are read before this check: after a standstill of the process, answers may wait in them.
+    // The deadlines are checked after sockets are read: if the process was frozen, answers may wait in the sockets.
     setImmediate(look);
     return inFlight.size > 0;
   });
 
   return {
-    /** Rejects if this service causes a failure, or cuts the POST off. Every other failure is an outcome. */
+    /** Sends a POST. Rejects if this service causes a failure, or aborts the POST. Every other failure is an outcome. */
     post(post: Post): Promise<Posted> {
       const posting = new Posting(post, connections, inFlight);
-      // The attempt may have been cut off while the receiver's name was looked up.
+      // The attempt may have been aborted while the name of the receiver was resolved.
       if (post.signal.aborted) posting.cutOff();
       else posting.begin();
       watch.begin();
@@ -81,13 +81,13 @@ export function openPoster(connections: Pick<Connections, 'isOfConnecting'>) {
   };
 }
 
-/** The handler of one dispatch. A class, because making eight functions for each POST costs time. */
+/** The handler of one POST, for the HTTP client. It is a class, because it costs time to create eight functions for each POST. */
 class Posting implements Dispatcher.DispatchHandler {
   readonly #posted = Promise.withResolvers<Posted>();
   readonly #post: Post;
   readonly #connections: Pick<Connections, 'isOfConnecting'>;
   readonly #inFlight: Set<Posting>;
-  /** Set when the request is written. */
+  /** The controller of the request; undefined until the request is written. */
   #controller: Dispatcher.DispatchController | undefined;
   #status: number | undefined;
   #informational = 0;
@@ -141,7 +141,7 @@ class Posting implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // The deadline passed while the POST waited for its connection.
+    // The request is aborted if the deadline passed while the POST waited for a connection.
     if (!this.#inFlight.has(this)) controller.abort(new DeadlinePassed());
   }
 
@@ -160,7 +160,7 @@ class Posting implements Dispatcher.DispatchHandler {
     if (refusal !== undefined) this.giveUp(refusal);
   }
 
-  /** Only the body of a failed answer is shown, but an answer may fail at its end. */
+  /** Collects the begin of each body. Only the body of a failed answer is shown, but an answer may still fail at its end. */
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
     this.#body ??= openBodyStart();
     this.#body.add(chunk);
@@ -171,7 +171,7 @@ class Posting implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    // The POST was given up before.
+    // An error after the POST was given up is ignored.
     if (!this.#inFlight.has(this)) return;
     const fault = faultOfOurs(error);
     if (fault !== undefined) this.#posted.reject(fault);

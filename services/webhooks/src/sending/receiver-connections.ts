@@ -1,13 +1,12 @@
-// Sets of connections to receivers, kept alive between deliveries. Each set leads to one origin at one checked address, whatever
-// the name resolves to later. An egress proxy, if configured, connects to the address.
+// Sets of connections to receivers, kept alive between deliveries. Each set has connections to one origin at one checked address,
+// even if the name later resolves to other addresses. An egress proxy, if configured, connects to the address.
 //
 // A set opens as many connections as there are deliveries in flight, so that a request never waits behind another
 // endpoint's hanging request. A set that was not used for a minute is closed.
 //
-// A request is lost if the receiver closes the kept connection at that moment. So a kept connection is reused for two
-// seconds less than the receiver's `Keep-Alive: timeout=`, for one second without that header, and for ten seconds at
-// most. The HTTP client reads from a kept connection before it sends, and skips a connection that the receiver has
-// closed.
+// A request is lost if the receiver closes its kept connection at the moment of sending. So a kept connection is reused for two
+// seconds less than the receiver's `Keep-Alive: timeout=`, for one second without that header, and for ten seconds at most. The
+// HTTP client reads from a kept connection before it sends, and skips a connection that the receiver has closed.
 import { LRUCache } from 'lru-cache';
 import { buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
 import { boundAnswers } from './answer-bounds.ts';
@@ -18,9 +17,9 @@ export type Connections = ReturnType<typeof openConnections>;
 
 interface ConnectionSet {
   readonly dispatcher: Dispatcher;
-  /** The origin that a request names. */
+  /** The origin of the requests on these connections. */
   readonly origin: string;
-  /** Set by send.ts: the last connection could not be made. */
+  /** Whether the last connection to the address could not be made. Set by send.ts. */
   isDown: boolean;
 }
 
@@ -32,7 +31,7 @@ interface ConnectionsOptions {
   connector?: buildConnector.connector | undefined;
   /** The CA certificates to trust instead of the well-known certificates. */
   ca?: string | undefined;
-  /** How many sets are kept; beyond that the least recently used set is closed. */
+  /** How many sets of connections are kept. Beyond this number, the least recently used set is closed. */
   setsMax?: number;
 }
 
@@ -43,14 +42,14 @@ export function openConnections({ setsMax = 2_000, ...options }: ConnectionsOpti
     ttl: idleMs,
     ttlResolution: 0,
     updateAgeOnGet: true,
-    // Requests in flight on the set still end.
+    // A closed set still completes its requests in flight.
     dispose: ({ dispatcher }) => void dispatcher.close().catch(() => undefined),
   });
   const sweep = setInterval(() => sets.purgeStale(), idleMs / 4);
   sweep.unref();
 
   return {
-    /** The checked addresses; addresses to which the last connection could not be made come last. */
+    /** The checked addresses of a target in the order of use: last come those to which the last connection could not be made. */
     inOrder(target: CheckedTarget): readonly string[] {
       const { addresses } = target;
       if (addresses.length === 1) return addresses;
@@ -88,7 +87,10 @@ const options = {
   allowH2: false,
 } as const;
 const connectTimeoutMs = 10_000;
-/** Well below an attempt's deadline: otherwise a proxy whose machine is gone looks like a silent receiver. */
+/**
+ * The time-out of a connection to the proxy. It is well below the deadline of an attempt, so that an absent proxy does not look
+ * like a silent receiver.
+ */
 const proxyConnectTimeoutMs = 4_000;
 
 /**
@@ -152,7 +154,7 @@ const servernameOf = ({ host, isLiteral }: Pick<CheckedTarget, 'host' | 'isLiter
 const toProxy: NonNullable<ProxyAgent.Options['clientFactory']> = (origin) => {
   const connect = buildConnector({ timeout: proxyConnectTimeoutMs });
   return new Pool(origin, {
-    // A proxy that does not answer must not keep the connection of an attempt that is long over.
+    // The time-out closes a connection if the proxy does not answer: its attempt has ended long before.
     headersTimeout: connectTimeoutMs,
     connect(asked, callback) {
       connect(asked, (...[error, socket]) => {

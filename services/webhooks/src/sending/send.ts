@@ -1,7 +1,7 @@
 // Makes one attempt: checks the url, signs, posts, measures and traces. delivering/delivery-state.ts decides what the outcome means.
 //
-// The addresses of a name are tried in order until a connection is made. Only that address gets the request, so its outcome is
-// the outcome of the attempt. When the request may be sent once more on a new connection: post.ts.
+// The addresses of a name are tried in order until a connection is made. Only the connected address gets the request, so the
+// outcome there is the outcome of the attempt. post.ts says when the request may be sent once more on a new connection.
 import { limits, requestHeaders } from '@integration-sync/contracts';
 import { type Span, type SpanStart, traceIdOf, type Tracing } from '@integration-sync/runtime/tracing';
 import type { KnownEndpoint } from '../endpoints/cache.ts';
@@ -15,13 +15,13 @@ import type { Post, Poster } from './post.ts';
 export interface Attempted extends Outcome {
   at: Date;
   durationMs: number;
-  /** Undefined if the attempt belongs to no trace. */
+  /** The trace of the attempt; undefined if the attempt belongs to no trace. */
   traceId?: string | undefined;
 }
 
 export interface Sending extends Signable {
   attempt: number;
-  /** Undefined if the event belongs to no trace. */
+  /** The trace of the event; undefined if the event belongs to no trace. */
   traceparent?: string | undefined;
   /** Cuts the attempt off. */
   signal: AbortSignal;
@@ -29,7 +29,10 @@ export interface Sending extends Signable {
   headersOf?: (attempt: AttemptToSign) => string[];
 }
 
-/** Rejects if a fault of this service kept the attempt from being sent, or the attempt is cut off. Then no attempt counts. */
+/**
+ * Sends one attempt. Rejects if a fault of this service prevented the sending, or if the attempt was aborted. Such an attempt
+ * does not count.
+ */
 export type Send = (known: KnownEndpoint, sending: Sending) => Promise<Attempted>;
 
 interface SendOptions {
@@ -37,14 +40,17 @@ interface SendOptions {
   connections: Connections;
   poster: Poster;
   userAgent: string;
-  /** Whether attempts carry `traceparent`. */
+  /** Whether attempts have the header `traceparent`. */
   sendsTraceparent?: boolean;
   tracing?: Tracing | undefined;
 }
 
-/** The bound on connecting to an address while further addresses need their share of the deadline. */
+/** How long connecting to one address may take if the name has further addresses: they need time before the deadline too. */
 const connectMsMax = 2_500;
-/** A name may resolve to thousands of addresses, also of third parties: an attempt must not connect to each of them. */
+/**
+ * To how many addresses of a name an attempt connects at most: a name may resolve to thousands of addresses, even of third
+ * parties.
+ */
 const addressesTriedMax = 16;
 
 export function openSend(options: SendOptions): Send {
@@ -148,7 +154,7 @@ async function traced(span: Span, work: () => Promise<Attempted>): Promise<Attem
   return attempted;
 }
 
-/** Lists why no address could be connected to: each reason once, without the addresses. */
+/** The outcome if no address could be connected to. It lists each reason once, without the addresses. */
 function summaryOf(failed: readonly Outcome[]): Outcome {
   const error = [...new Set(failed.map((outcome) => outcome.error))].join('; ');
   return { verdict: 'failed', responseStatus: null, error };
