@@ -71,5 +71,5 @@ export const replyHeaders = {
   logPrefix: 'log-',
 } as const;
 
-/** In a sign of life (runtime/bus): for how long no other one follows, because the request waits for an event. */
+/** In a sign of life (runtime/bus): for how long no other sign follows, because the request waits for an event. */
 export const silentMsHeader = 'silent-ms';

@@ -155,7 +155,7 @@ export type RunsQuestion = Static<typeof RunsQuestion>;
 
 export const RunsAnswer = Type.Object({
   runs: Type.Array(Type.Object(told)),
-  /** 0 unless the question has `counted`. */
+  /** The number of all matching pushes; 0 unless the question has `counted`. */
   total: Type.Integer({ minimum: 0 }),
 });
 export type RunsAnswer = Static<typeof RunsAnswer>;

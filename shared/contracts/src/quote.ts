@@ -1,5 +1,5 @@
 const charactersMax = 40;
-/** For a text with many escapes, each of up to six characters: the answer to a push may quote ten thousand texts. */
+/** The cut of a text with many escapes, each of up to six characters: the answer to a push may quote ten thousand texts. */
 const escapedMax = 13;
 
 /** A caller's text, fit for a message: quoted, escaped, and cut after 40 characters, or after 13 if escapes double its length. */

@@ -51,8 +51,8 @@ export const subjects = {
 export type RequestSubject = (typeof subjects)[keyof typeof subjects];
 
 /**
- * These are served on `<subject>.<integration>` as well, for another service inside. The integration in the subject wins over the
- * header, so that an import of NATS holds an account to one integration.
+ * The subjects that are served on `<subject>.<integration>` as well, for another service inside. The integration in the subject
+ * wins over the header, so that an import of NATS holds an account to one integration.
  */
 export const pinnableSubjects: readonly RequestSubject[] = [
   subjects.suppliersList,

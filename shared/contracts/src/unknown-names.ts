@@ -6,7 +6,7 @@ import type { FailureEntry } from './failure.ts';
 /** Bounds for errors: a body may have a million keys, and a key a million characters. */
 export const unknownNamedMax = 10;
 const pointerCharactersMax = 100;
-/** For a key with many escapes, each of up to six characters. */
+/** The bound for a key with many escapes, each of up to six characters. */
 const pointerEscapedMax = 33;
 const comparedCharactersMax = 40;
 
@@ -54,7 +54,7 @@ export const unknownKeys = (body: object, known: ReadonlySet<string>): FailureEn
 export const nearestTo = (name: string, known: Iterable<string>): string | undefined =>
   nearestWithin(name, known, Infinity);
 
-/** The same, where at most so many characters differ. */
+/** The nearest known name, if at most so many characters differ. */
 export function nearestWithin(name: string, known: Iterable<string>, max: number): string | undefined {
   const compared = name.slice(0, comparedCharactersMax).toLowerCase();
   let nearest: string | undefined;

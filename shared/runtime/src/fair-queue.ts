@@ -1,5 +1,5 @@
 // A fair queue, in which jobs wait for their turn in a line for each key. Limits bound the waiting jobs of each key and of all
-// keys, by count and by bytes. In a full queue, a key with less gets the room of the latest job of the key with most. How many
+// keys, by count and by bytes. In a full queue, a job of a key with less replaces the latest job of the key with most. How many
 // jobs of a key may run at a time: semaphore.ts. How many requests wait, and for how long: bus/serve.ts.
 //
 // A job that had its turn and then found that it must wait for another job stands first in its line, and is passed over until it is

@@ -49,7 +49,7 @@ export const fillsSoon = ({ daysLeft }: Filling): boolean => daysLeft < warnDays
 
 export const roomFor = 'give it more, or lower EVENTS_KEEP_DAYS';
 
-/** In steps, so that a note does not change with each check. */
+/** The time in words, in steps, so that a note does not change with each check. */
 const hoursInWords = ({ daysLeft }: Filling): string =>
   `${[1, 3, 6, 12, 24].find((hours) => daysLeft * 24 < hours) ?? warnDays * 24} h`;
 

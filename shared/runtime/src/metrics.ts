@@ -1,4 +1,4 @@
-// The Prometheus metrics of a process: one registry, served on its own port, apart from public ones. Every label takes few
+// The Prometheus metrics of a process: one registry, served on its own port, apart from public ports. Every label takes few
 // values, all of them known from the code.
 import { createServer, type Server } from 'node:http';
 import { codes, type ErrorCode } from '@integration-sync/contracts';
@@ -144,7 +144,7 @@ export function gaugeByLabel<Value extends string>(
     labelNames: [label],
     registers: [registry],
     async collect() {
-      // A value that cannot be read is not 0.
+      // A value that cannot be read is NaN, not 0.
       const counts = await read().catch(() => undefined);
       for (const value of values)
         gauge.set({ [label]: value }, counts === undefined ? Number.NaN : (counts.get(value) ?? 0));

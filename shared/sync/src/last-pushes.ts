@@ -18,7 +18,7 @@ export type LastRun = Pick<Entry, 'entityType' | 'created' | 'updated' | 'failed
 
 type Stored = Pick<Store, 'collection'>;
 
-/** By integration. `listed` are the listings of which it says when they were last written to. */
+/** By integration. `listed`: the listings whose last writes the result has. */
 export async function readLastPushes(
   store: Stored,
   service: string,

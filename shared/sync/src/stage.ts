@@ -9,7 +9,7 @@ export const stages = [
   'after-events',
   'after-publish',
 ] as const;
-/** Of the check that finds an expectation overdue: once that is stored, and once the event is published. */
+/** Stages of the check that finds a push overdue: once the finding is stored, and once the event is published. */
 export const checkStages = ['after-overdue', 'after-overdue-event'] as const;
 export type PushStage = (typeof stages)[number];
 export type Stage = PushStage | (typeof checkStages)[number];

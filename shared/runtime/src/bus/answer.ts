@@ -24,14 +24,15 @@ export interface BusRequest {
   body: Uint8Array;
   /** When this process took the request, by `performance.now()`. */
   arrivedAtMs: number;
-  /** Until then the caller waits for the answer, by `performance.now()`. */
+  /** Until when the caller waits for the answer, by `performance.now()`. */
   deadline: number;
   /** Whether the caller said that it no longer waits for the reply. */
   readonly isGivenUp: boolean;
   /** Until when the caller promised to wait, by `performance.now()`; in the past if the caller has given up. */
   readonly waitedForUntilMs: number;
   /**
-   * Asks the caller whether it still waits. One that gave up may have sent a newer request, which this must not undo.
+   * Asks the caller whether it still waits. A caller that gave up may have sent a newer request, which this request must not
+   * undo.
    */
   isWaitedFor: () => Promise<boolean>;
   /** Begins a wait of this request for an event, for `forMs` at most (waits.ts). A request has one wait at a time. */

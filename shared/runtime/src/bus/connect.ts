@@ -10,7 +10,7 @@ import { dialledLongestAgo } from './nats-client/next-server.ts';
 import { connectTelling } from './nats-client/transport.ts';
 
 const retryMs = 250;
-/** The client notices a frozen server after three intervals, so that a waiting caller is answered within 3 s. */
+/** The client notices a frozen server after three ping intervals, so that a waiting caller is answered within 3 s. */
 const pingIntervalMs = 800;
 const connectMs = 2_000;
 const waitingLineMs = 5_000;

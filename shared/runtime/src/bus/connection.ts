@@ -17,7 +17,7 @@ const defaultPayloadBytes = 1_048_576;
 export type Connection = Awaited<ReturnType<typeof openConnection>>;
 
 export interface ConnectionOptions extends NatsOptions {
-  /** Shown in the server's list of connections. */
+  /** The name of the connection in nats-server's list of connections. */
   name: string;
   log: Log;
   /** Makes a span for each request that is answered, and for each sent request with a `traceparent`. */

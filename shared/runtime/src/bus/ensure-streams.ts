@@ -62,7 +62,7 @@ export interface FoundConsumer {
   next: number;
   /** How many messages no reader has got. */
   pending: number;
-  /** Whether it began where the spec says. */
+  /** Whether the consumer began where the spec says. */
   beganAt(spec: ConsumerSpec): boolean;
   /** The names of the settings that `ensureConsumer` would change. */
   differingFrom(spec: ConsumerSpec): string[];

@@ -22,7 +22,7 @@ export function writeFailure({ code, detail, errors, retryAfterSeconds }: Failur
   return { headers, body: JSON.stringify({ detail, errors, retryAfterSeconds }) };
 }
 
-/** A value of a header has no line break, and need not be whole: the body is. */
+/** A header has no line break, and need not have the whole text: the body has it. */
 const inOneLine = (detail: string): string => detail.replace(/[^\x20-\x7e]+/g, ' ').slice(0, 200);
 
 /** The failure that a reply carries; undefined for a reply that is an answer. */

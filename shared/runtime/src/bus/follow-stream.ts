@@ -65,7 +65,7 @@ export function follow(
     /** Passes the stored messages from the sequence `next` on to the reader. */
     const catchUp = async (): Promise<void> => {
       const { madeAt, lastSequence } = await archive.streamFacts(stream);
-      // The question may have waited for a connection, and the stream may have been restored meanwhile: `from` tells.
+      // The question may have waited for a connection, and the stream may have been restored meanwhile: `from` must look again.
       if (live.isCut) return;
       madeAtMs ??= madeAt.getTime();
       if (madeAt.getTime() !== madeAtMs || lastSequence < next - 1)
@@ -104,7 +104,7 @@ export function follow(
         failing.note(error);
         // Not a race with `stopped`: each race would stay in memory until the reader stops.
         await wait(againMs, undefined, { signal: stop.signal }).catch(() => undefined);
-        // The next round of the loop begins again.
+        // The next round of the loop reads the stream from `from` on.
         if (isRefusedWith(error, codes.streamNotFound))
           await Promise.race([ensured(connection, stream, options), stopped]);
       }
@@ -183,7 +183,7 @@ function openLive(connection: Connection, { subject, ahead }: FollowOptions, sig
     get hasLost(): boolean {
       return hasLost;
     },
-    /** Whether the connection was down: the reader begins again. */
+    /** Whether the connection was down, so that the reader must begin again. */
     get isCut(): boolean {
       return isCut;
     },

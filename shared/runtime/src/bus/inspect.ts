@@ -116,7 +116,7 @@ function factsOf({ config, state, cluster }: StreamInfo) {
       server: name,
       current,
       offline,
-      // nats-server leaves out a 0.
+      // nats-server leaves out a number that is 0.
       behind: lag > 0 ? lag : 0,
     })),
     messages: state.messages,

@@ -26,8 +26,8 @@ export interface Reply {
 }
 
 /**
- * The promise of a caller: for this long after sending, the request never fails on its side, and if the HTTP client hangs up it
- * tells the replicas. During that time a replica need not ask whether the caller still waits.
+ * The promise of a caller: for this long after sending, the request never fails on its side, and if the HTTP client hangs up the
+ * caller tells the replicas. During that time a replica need not ask whether the caller still waits.
  */
 const waitedForMs = 500;
 /** A pause before a request without responders is sent again: replicas that lost their server are back after a few. */

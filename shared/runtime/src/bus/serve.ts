@@ -133,7 +133,7 @@ function tellLiving(taken: Iterable<Taken>, waits: Waits): void {
 const subscribedFor = (subject: string): string[] =>
   pinnableSubjects.some((one) => one === subject) ? [subject, pinnedSubject(subject, '*')] : [subject];
 
-/** The login is a wrong setting where nats-server refuses it a subject: replicas that may take requests must go on alone. */
+/** A login to which nats-server refuses a subject is a wrong setting: only replicas that may take requests go on. */
 async function unlessRefused(serving: AsyncDisposable, refused: readonly string[]): Promise<AsyncDisposable> {
   if (refused.length === 0) return serving;
   await serving[Symbol.asyncDispose]();

@@ -58,7 +58,7 @@ const numberIn = (text = ''): number | undefined => (/^\d+(\.\d+)?$/.test(text) 
 // value read between question and answer. From then on it knows the maximum age of the other process's messages.
 
 interface Learnt {
-  /** Added to a time of the other process, it gives a time of this process. */
+  /** The difference of two clocks: a time of the other process plus this gives a time of this process. */
   offsetMs: number;
   atMs: number;
 }

@@ -144,7 +144,7 @@ export const compareStream = (spec: StreamSpec, config: StreamConfig): StreamCom
 const limitsOfStream = new Set(['max_consumers', 'max_msgs', 'max_msg_size', 'max_msgs_per_subject']);
 const noLimit = -1;
 const ofOperators = new Set(['placement', 'compression', 'metadata']);
-/** quantities.ts compares these. */
+/** quantities.ts compares these settings. */
 const ofQuantities = new Set(['num_replicas', 'max_age', 'max_bytes']);
 
 function foreignSettings(spec: StreamSpec, found: Partial<StreamConfig>): string[] {

@@ -9,7 +9,7 @@ const mistakesMax = 2;
 /** In a shorter name, two wrong letters may make another word. */
 const charactersMin = 7;
 
-/** A sentence for each such variable, without its value. */
+/** A sentence for each misspelt variable, without its value. */
 export function nearNames(schema: TObject, environment: Environment): string[] {
   const known = new Set(
     listSettings(schema).flatMap(({ name, inFile }) => (inFile ? [name, `${name}_FILE`] : [name])),

@@ -4,7 +4,7 @@ import type { Db } from 'mongodb';
 import type { Log } from '../log.ts';
 import { openPeriodicCheck } from '../periodic-check.ts';
 
-/** A service that starts with an empty database makes its collections only after its first look. */
+/** A service that starts with an empty database makes its collections only after this file first asks for the id. */
 const everyMs = 1_000;
 const keptMs = 10_000;
 
@@ -21,7 +21,7 @@ export function watchIdentity({ database }: { database: Pick<Db, 'command'> }, c
   const checks = openPeriodicCheck(look, { what: 'the identity of the database', everyMs, log });
   checks.now();
   return {
-    /** Undefined until MongoDB has told it, and for a login that may not list collections. */
+    /** Undefined until MongoDB has answered with the id, and for a login that may not list collections. */
     now: () => identity,
     [Symbol.asyncDispose]: () => checks[Symbol.asyncDispose](),
   };

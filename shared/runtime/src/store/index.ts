@@ -152,8 +152,8 @@ export async function openStore({
 const operationMsMax = 60_000;
 
 /**
- * A primary that was replaced, and does not know it yet, does not answer such a read. Without `maxTimeMS` it would keep the read for ever.
- * Only a replica set has this read concern.
+ * A primary that was replaced, and does not know it yet, does not answer a linearizable read. Without `maxTimeMS` it would keep
+ * the read for ever. Only a replica set has this read concern.
  */
 const linearizable = { readConcern: 'linearizable', maxTimeMS: 2_000 } as const;
 

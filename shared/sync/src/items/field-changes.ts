@@ -42,7 +42,7 @@ export function fieldReader(kind: Kind): FieldReader {
   };
 }
 
-/** The changes, and the clearing of each field whose other field they clear. */
+/** The changes, which also clear each field that means nothing without a field that they clear. */
 function withCompanions(
   companions: Readonly<Record<string, string>>,
   before: Readonly<Record<string, unknown>>,

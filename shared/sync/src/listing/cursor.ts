@@ -32,7 +32,7 @@ export interface Cursor {
 //   4   changedSince
 //   5   filters of drafts, and `client` of sync runs
 //
-// The counts of a walk stand at the end, where earlier releases read nothing.
+// The counts of a walk are at the end of the cursor, where earlier releases read nothing.
 const versions = /^[1-5]$/;
 const narrowing = new Set(['externalId', 'until', 'details']);
 const latest = new Set(['status', 'batchExternalId', 'client']);

@@ -119,7 +119,7 @@ function openCount(documents: Collection<ListedDocument>) {
 }
 
 interface Begin {
-  /** The `order` of every match is greater. Undefined if matches may have any. */
+  /** The `order` of every match is greater than `begin`. Undefined if matches may have any `order`. */
   begin: string | undefined;
   /** How many of the matches were created after the asked time. */
   created: number;
@@ -143,7 +143,7 @@ function openBegins(documents: Collection<ListedDocument>) {
     const key = `${filterKey(query)} ${asOf}`;
     const known = asOf === undefined ? undefined : begins.get(integration, key);
     if (known !== undefined) return known;
-    // A record may have been created in the millisecond of `from`, and its push may have been stamped in it.
+    // A record may have been created in the millisecond of `from`, and its push may have got a stamp of the same millisecond.
     const begin = syncIdsFrom(new Date(from.getTime() + 1));
     const created = await documents.countDocuments(
       { integration, order: { $gt: begin } },
@@ -161,7 +161,7 @@ function openBegins(documents: Collection<ListedDocument>) {
 
 function openOrders(documents: Collection<ListedDocument>) {
   const lists = openFairCache<Orders>({ ...listBounds, sizeOf: ({ orders }) => Math.max(1, orders.length) });
-  /** The orders of the matches, of a page after a cursor those from that page on. */
+  /** The orders of the matches; for a page after a cursor, the orders from that page on. */
   return async (query: PageQuery, matching: Filter<ListedDocument>): Promise<Orders> => {
     const { integration, asked, narrowing, time, watermark } = query;
     const key = `${filterKey(query)} ${asked.nextSince.getTime()} ${asked.until ?? ''}`;
@@ -235,7 +235,7 @@ interface Orders {
   orders: readonly string[];
 }
 
-/** Two walks of one integration through as many matches as are listed. Each takes some 64 bytes. */
+/** An integration has room for the orders of two walks of `listedMax` matches. An order takes some 64 bytes. */
 const listBounds = { max: 200_000, shareMax: 100_000, ttlMs: 5 * 60_000 };
 const listedMax = 50_000;
 /** How many orders come in one answer of the database: decoding them takes a millisecond. */
@@ -246,11 +246,11 @@ const smallBounds = { max: 20_000, shareMax: 500, ttlMs: 60_000, sizeOf: () => 1
 /** So much later than its sync id says, a push adds no record: it may wait and write for so long, and clocks may differ. */
 const lateMs = 2 * watchMs;
 
-/** A page that has all matches is sorted by the database, and ids are few. */
+/** No list is made for a page that has all matches, which the database sorts, nor for a listing by ids, which are few. */
 const isWorthListing = (total: number, { asked, narrowing }: PageQuery): boolean =>
   narrowing.ids === undefined && total > asked.limit && total <= listedMax;
 
-/** Names the state of a listing in which nothing has come since; undefined while a push is open. */
+/** A text that is the same while no push changes the listing; undefined while a push is open. */
 const asOfWatermark = ({ stamp, total, open }: Watermark): string | undefined =>
   isNoneOpen({ open }) ? `${stamp} ${total}` : undefined;
 
@@ -312,7 +312,7 @@ export function choosePlan(matches: number, total: number, wanted: number, creat
 }
 
 const sortedMax = 2_000;
-/** Between few matches, which are sorted sooner, and nearly all records, among which a page is found soon. */
+/** Fewer matches are sorted sooner; among a larger share of the records, a page is found soon. */
 const soughtMin = 500;
 const soughtShareMax = 0.75;
 const reserve = 10;

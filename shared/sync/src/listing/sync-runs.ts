@@ -222,7 +222,7 @@ export const listRuns =
         },
       );
     const first = await read(asked.total === undefined);
-    // The other runs have expired, or the integration was removed.
+    // The runs after the cursor have expired, or the integration was removed.
     const isGone = asked.total !== undefined && first.runs.length === 0;
     const { runs, total: counted } = isGone ? await read(true) : first;
     const entities = runs.slice(0, limit);

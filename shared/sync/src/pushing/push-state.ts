@@ -62,7 +62,7 @@ export function watermarkKeys({ of, integration, drafting }: Pick<Run, 'of' | 'i
   };
 }
 
-/** The entry of an erasing keeps no error that names a supplier: the entry of an erasing without records is stored last. */
+/** The entry of an erasing keeps no error that names a supplier: without records, it is stored after such errors are removed. */
 const keptErrorsOf = ({ action, rejected }: Run): RunError[] =>
   keptErrors(action === 'erase' ? rejected.filter(({ externalId }) => externalId === '') : rejected);
 

@@ -11,9 +11,9 @@ import type { RecordDocument } from './record-document.ts';
 
 export const changedIndex = { name: 'last-changed', key: { integration: 1, changedAt: 1 } } as const;
 
-/** How many records are dated at a time. */
+/** How many records get their `changedAt` at a time. */
 const datedAtOnceMax = 500;
-/** How long a listing waits for the index before it goes on without. */
+/** How long a listing waits for the index before it goes on without the index. */
 const indexMs = 250;
 
 export function openChangeTimes(store: Store, collection: string, log: Log) {
@@ -63,7 +63,10 @@ export function openChangeTimes(store: Store, collection: string, log: Log) {
   };
 
   return {
-    /** Whether the index exists and has all records of the integration. If not, starts indexing and dating. */
+    /**
+     * Whether the index exists and has all records of the integration. If not, starts to build it and to set `changedAt` in old
+     * records.
+     */
     async areComplete(integration: string): Promise<boolean> {
       if (!isIndexed) {
         indexing ??= index();
@@ -92,7 +95,7 @@ export function openChangeTimes(store: Store, collection: string, log: Log) {
   };
 }
 
-/** The filter of records that are not dated; the index has them under the value null. */
+/** The filter of records without `changedAt`; the index has them under the value null. */
 export const withoutTime = { changedAt: { $exists: false } } as const;
 
 const undated = (records: Collection<RecordDocument>, integration: string) =>

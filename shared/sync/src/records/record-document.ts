@@ -14,7 +14,10 @@ export interface RecordDocument {
   push: string;
   changed?: string[];
   lastSyncedAt: Date;
-  /** The stamp of `push`. Absent in records of an earlier release that no listing has dated yet (change-times.ts). */
+  /**
+   * The stamp of `push`. Absent in records of an earlier release to which no listing has given a `changedAt` yet
+   * (change-times.ts).
+   */
   changedAt?: Date;
 }
 

@@ -10,7 +10,7 @@ interface Member {
   ids: Iterable<string>;
   isGivenUp: () => boolean;
   isOver: boolean;
-  /** How many pushes the member waits for. */
+  /** How many pushes this push waits for. */
   ahead: number;
   behind: Member[];
   begin: () => void;
@@ -21,7 +21,7 @@ const lookEveryMs = 100;
 export function openRecordQueues() {
   /** By listing and externalId, the last push that named the record. */
   const lastByListing = new Map<string, Map<string, Member>>();
-  /** Pushes that others wait for. */
+  /** Pushes that other pushes wait for. */
   const waitedFor = new Set<Member>();
 
   const end = (member: Member): void => {
