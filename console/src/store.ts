@@ -7,7 +7,7 @@ export interface Store<T> {
   subscribe(listener: () => void): () => void;
 }
 
-/** `when` decides when the listeners are told of a change. They are told once of all changes until then. */
+/** `when` decides when the listeners are called after a change. They are called once for all changes until then. */
 export function createStore<T>(initial: T, when: (tell: () => void) => void = (tell) => tell()): Store<T> {
   let value = initial;
   let isTelling = false;

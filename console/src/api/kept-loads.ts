@@ -7,10 +7,10 @@ export const piecesOf = (integration: string, log?: string): IDBKeyRange => {
   return IDBKeyRange.bound(key, [...key, []]);
 };
 
-/** Forgets the loads of one integration: those of others in this browser stay. */
+/** Forgets the loads of one integration: the loads of other integrations in this browser stay. */
 export function forgetLoads(integration: string): void {
   const opening = indexedDB.open(database);
-  // Where there is no database, there is nothing to forget, and none is made.
+  // Where this browser has no such database, there is nothing to forget, and none is made.
   opening.addEventListener('upgradeneeded', () => opening.transaction?.abort());
   opening.addEventListener('success', () => {
     const transaction = opening.result.transaction(stores, 'readwrite');

@@ -9,7 +9,7 @@ export interface Session {
   token: string | undefined;
   /** The answer of `GET /token`; undefined until it has come. */
   described: TokenDescription | undefined;
-  /** Why the page sends no more requests with this token, in words; undefined while it does. */
+  /** Why the page sends no more requests with this token, in words; undefined while it sends requests. */
   ended: string | undefined;
   /** How far the gateway's clock is ahead of the browser's. */
   aheadMs: number;

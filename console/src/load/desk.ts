@@ -1,4 +1,4 @@
-// The page's side of the worker: one for the page, which goes on while other views are open.
+// The page's side of the worker. A page has one worker, which goes on while other views are open.
 import { endSession, session, type Session } from '../api/session.ts';
 import { saveFile } from '../state/save-file.ts';
 import { createStore } from '../store.ts';
@@ -33,7 +33,7 @@ export function tell(command: Command): void {
   worker?.postMessage(command);
 }
 
-/** A correction is shown before the file is read by it, so that the next one begins with it. */
+/** A correction is shown before the worker reads the file again, so that the next correction begins with it. */
 export function correct(entry: Entry, to: Pick<Entry, 'kind' | 'rules'> & Partial<Entry>): void {
   const { id } = entry;
   const { kind, rules } = to;
@@ -45,7 +45,7 @@ export function correct(entry: Entry, to: Pick<Entry, 'kind' | 'rules'> & Partia
   tell({ do: 'change', id, kind, rules, corrections });
 }
 
-/** Ends the work of whoever was signed in before, and begins that of who is now. */
+/** Ends the work of the session before, and begins that of the present session. */
 export function openDesk(): void {
   follow(session.get());
   isFollowing ||= follows();
@@ -94,7 +94,7 @@ function hear(answer: Answer): void {
   if ('shown' in answer) {
     const now = shown.get();
     const { entries = now.entries, corrections = 0, ...others } = answer.shown;
-    // Entries without the last corrections are about to be read again.
+    // The worker is about to read entries again that lack the last corrections.
     shown.set({ ...now, ...others, entries: corrections < now.corrections ? now.entries : entries });
   } else if ('saved' in answer) saveFile(answer.name, answer.saved);
   else endSession(answer.ended, 'This token is not valid, or has ended.');
@@ -114,9 +114,9 @@ let address: string | undefined;
 /** The page names the file of the worker, and its policy allows no other script to become one. */
 function addressOfWorker(): string {
   const named = document.querySelector<HTMLLinkElement>('#loader')?.href ?? '';
-  // Not every browser has them.
+  // Not every browser has trusted types.
   const trustedTypes: Policies | undefined = Reflect.get(globalThis, 'trustedTypes');
   const policy = trustedTypes?.createPolicy('loader', { createScriptURL: () => named });
-  // The types of `Worker` know no trusted URL, which is no text.
+  // In the types of `Worker`, the address is a string, and not a trusted URL.
   return (address ??= policy?.createScriptURL(named) ?? named);
 }

@@ -1,4 +1,4 @@
-// What the page and its worker say to each other: commands one way, and the other way each part of what the page shows.
+// The messages between the page and its worker: commands to the worker, and from it each part of what the page shows.
 import type { Kind } from '@integration-sync/client';
 import type { Counts, Rules } from 'integration-sync/core';
 
@@ -6,17 +6,17 @@ export type { Counts, Kind, Rules };
 
 export interface Column {
   name: string;
-  /** Undefined where the column is not used. */
+  /** The field that the column holds; undefined where the column is not used. */
   field: string | undefined;
-  /** Whether its header has suggested the field, and nothing else has. */
+  /** Whether only the header of the column suggests the field. */
   isSuggested: boolean;
-  /** The first five that are not empty. */
+  /** The first five values that are not empty. */
   values: readonly string[];
-  /** The part of the first rows in which it is not empty, from 0 to 1. */
+  /** The part of the first rows in which the column is not empty, from 0 to 1. */
   filled: number;
 }
 
-/** A file, or a sheet of one, and what was understood of it. */
+/** A file, or a sheet of a file, and what the loader understands of it. */
 export interface Entry {
   id: string;
   file: string;
@@ -34,7 +34,7 @@ export interface Entry {
   unused: readonly string[];
   notes: readonly string[];
   isRejects: boolean;
-  /** Why it cannot be loaded as it is, in the words of the loader. */
+  /** Why the entry cannot be loaded as it is, in the words of the loader. */
   problem: string | undefined;
 }
 
@@ -42,7 +42,7 @@ export interface Reasons {
   place: string;
   reason: string;
   count: number;
-  /** The first ones: the number of each, and what it has instead of what was expected. */
+  /** The first rejected rows: the number of each, and its value in place of the expected one. */
   rows: readonly string[];
 }
 
@@ -51,7 +51,7 @@ export interface FileOutcome {
   place: string;
   kind: Kind;
   counts: Counts;
-  /** The name of the file of its rejected rows. */
+  /** The name of the file with the rejected rows of this file. */
   rejects: string | undefined;
 }
 
@@ -64,11 +64,11 @@ export interface Run {
   perSecond: number | undefined;
   seconds: number;
   files: readonly FileOutcome[];
-  /** The most frequent ones first. */
+  /** The most frequent reasons first. */
   reasons: readonly Reasons[];
-  /** Why it has stopped. */
+  /** Why the run has stopped. */
   problem: string | undefined;
-  /** What it waits for: the service, or another token. */
+  /** What the run waits for: the service, or another token. */
   waiting: string | undefined;
 }
 
@@ -85,19 +85,19 @@ export interface Loaded {
 
 export interface Gone {
   found: readonly { kind: Kind; count: number; total: number; ids: readonly string[] }[];
-  /** Why they are not archived. */
+  /** Why the records are not archived. */
   problem: string | undefined;
   isArchived: boolean;
 }
 
 /** What the page shows. */
 export interface Shown {
-  /** What the worker does now, beside a run. */
+  /** What the worker does now apart from a run, in words. */
   busy: string | undefined;
   entries: readonly Entry[];
-  /** How many corrections `entries` have. */
+  /** How many corrections of a person `entries` include. */
   corrections: number;
-  /** Files that are not taken, in words. */
+  /** For each file that the page refuses, why. */
   refused: readonly string[];
   run: Run | undefined;
   kept: Kept | undefined;
@@ -118,7 +118,7 @@ export interface Correction {
   id: string;
   kind: Kind | undefined;
   rules: Rules;
-  /** How many corrections came before it, and this one. */
+  /** The number of corrections so far, this one included. */
   corrections: number;
 }
 

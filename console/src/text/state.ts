@@ -10,7 +10,7 @@ export const standingOf = ({ active, consecutiveFailures }: Webhook): Standing =
   return consecutiveFailures > 0 ? 'failing' : 'well';
 };
 
-/** So many failures in a row disable a webhook. */
+/** How many failures in a row disable a webhook. */
 const failuresMax = 10;
 
 /** `last` is the newest failed attempt of the webhook, if the page has loaded it. */

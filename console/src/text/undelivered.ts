@@ -22,7 +22,7 @@ export interface Undelivered {
   attempts: DeliveryAttempt[];
   /** From when on both pages have all attempts; undefined if they have the whole log. */
   from: string | undefined;
-  /** The events that were given up, also before `from`: a replay that sends a delivered one again does no harm. */
+  /** The events that were given up, also before `from`: a replay that sends a delivered event again does no harm. */
   givenUp: DeliveryAttempt[];
 }
 
@@ -60,10 +60,10 @@ export function endOf(attempt: DeliveryAttempt): string {
 
 /** What the dialog of a replay proposes for the events that were given up. */
 export interface Replayable {
-  /** The time after which `count` of them occurred. */
+  /** The time after which `count` of the given-up events occurred. */
   since: string | undefined;
   count: number;
-  /** How many are of no push: their ids have no time, and they occurred long before their last attempts. */
+  /** How many events belong to no push: their ids have no time, and they occurred long before their last attempts. */
   undated: number;
   /** From when on all attempts were read; undefined if the whole log was. */
   from: string | undefined;

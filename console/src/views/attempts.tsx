@@ -22,7 +22,7 @@ type Log = Loaded<Listing<DeliveryAttempt>>;
 const rowsAtFirst = 20;
 const slots = 100;
 const slowestMs = 10_000;
-/** An outcome to filter by that the API does not have: the page finds these attempts itself. */
+/** An outcome to filter by that is no filter of the API: the page finds these attempts itself. */
 const never = 'never';
 
 interface AttemptsProps {

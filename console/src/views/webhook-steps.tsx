@@ -22,7 +22,7 @@ export interface StepProps {
 const dayMs = 86_400_000;
 
 interface ReplayProps extends StepProps {
-  /** When the webhook was last disabled; undefined if it was not. */
+  /** When the webhook was last disabled; undefined if it never was. */
   since: string | undefined;
   kinds: readonly string[];
 }
@@ -97,7 +97,7 @@ function ReplayForm({ path, since, kinds, onDone }: ReplayProps) {
   );
 }
 
-/** Keeps the first result, because a replay delivers these events while the dialog is open. Undefined before. */
+/** Keeps the first result, because a replay delivers these events while the dialog is open. Undefined before the first result. */
 function useGivenUp({ answer, problem }: LoadedUndelivered): Replayable | undefined {
   const [givenUp, setGivenUp] = useState<Replayable>();
   useEffect(() => {

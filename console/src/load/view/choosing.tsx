@@ -45,7 +45,7 @@ export function Choosing({ isBusy }: { isBusy: boolean }) {
             disabled={isBusy}
             onChange={({ currentTarget }) => {
               choose([...(currentTarget.files ?? [])]);
-              // The same file can be chosen again, once it was repaired.
+              // So that a person can choose the same file again, once it is repaired.
               currentTarget.value = '';
             }}
           />
@@ -91,7 +91,7 @@ function Map({ isBusy }: { isBusy: boolean }) {
   );
 }
 
-/** A folder comes as a file that cannot be read. */
+/** The browser passes a folder as a file that cannot be read. */
 const isFolder = (item: DataTransferItem): boolean => item.webkitGetAsEntry()?.isDirectory === true;
 
 function choose(files: readonly File[]): void {

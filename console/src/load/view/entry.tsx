@@ -1,4 +1,4 @@
-// A file or a sheet: what was understood of it, each part of which a person may correct.
+// A file or a sheet: what the loader understands of it, each part of which a person may correct.
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 import { isKind, kinds, neededOf, wordsOf } from 'integration-sync/kinds';
@@ -71,7 +71,7 @@ export function EntryCard({ entry, isBusy }: EntryProps) {
   );
 }
 
-/** Without what is undefined: such a rule is not said. */
+/** Leaves out the rules that are undefined. */
 function change(
   entry: Entry,
   rules: { [Name in keyof Rules]: Rules[Name] | undefined },
@@ -272,7 +272,7 @@ function Columns({ entry, isBusy }: EntryProps) {
   );
 }
 
-/** A field has one column: the one that had it before is not used any more. */
+/** A field has one column: the column that had the field before is not used any more. */
 function setField(entry: Entry, at: number, field: string | undefined): void {
   const columns = entry.columns.map((column, index) =>
     index === at ? { ...column, field } : column.field === field ? { ...column, field: undefined } : column,

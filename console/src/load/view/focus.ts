@@ -1,4 +1,4 @@
-// Where the focus goes once a command is carried out: its control was off for that time, or is gone, and has lost the focus.
+// Where the focus goes after a command: the control of the command was off meanwhile, or is gone, and has lost the focus.
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { lastAsked } from '../desk.ts';
 
@@ -19,7 +19,7 @@ export function useFocus(isBusy: boolean, isRunning: boolean): void {
     const asked = lastAsked();
     const { activeElement } = document;
     const result = document.querySelector<HTMLElement>('#outcome');
-    // A person who has gone on elsewhere stays there.
+    // If a person has moved the focus meanwhile, it stays there.
     if (![document.body, asked?.focused, result, null].includes(activeElement)) return;
     if (isRunning !== wasRunning) goTo(result);
     else if (wasBusy && !isBusy) goBack(asked);
@@ -38,7 +38,7 @@ function goBack(asked: ReturnType<typeof lastAsked>): void {
   if (focused instanceof HTMLElement && focused !== document.activeElement) focused.focus();
 }
 
-/** Before a file is left out: to the heading of the next one, or of the one before, or of the page. */
+/** Before a file is removed, the focus goes to the heading of the next file, of the file before, or of the page. */
 export function focusBeside(within: Element): void {
   const all = headings();
   const at = all.findIndex((heading) => heading.closest('section')?.contains(within));

@@ -1,4 +1,4 @@
-// What is not in the files of the last load: shown first, and archived after a second look.
+// Records that are not in the files of the last load: the page shows them, and archives them once a person confirms.
 import { useId, useState } from 'preact/hooks';
 import { session } from '../../api/session.ts';
 import { Dialog } from '../../parts/dialog.tsx';

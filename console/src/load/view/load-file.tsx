@@ -16,7 +16,7 @@ import { NotInFile } from './gone.tsx';
 export function LoadFile() {
   const { entries, refused, busy, run, kept, isElsewhere } = useStore(shown);
   useEffect(openDesk, []);
-  // While files are read, a person goes on correcting: a control that were off would lose the focus.
+  // Controls stay on while files are read: a control that is off would lose the focus of a person who corrects.
   const isRunning = run?.state === 'under way' || run?.state === 'stopping';
   const isBusy = busy !== undefined || isRunning;
   useFocus(isBusy, isRunning);
@@ -97,7 +97,7 @@ function Steps({ isBusy }: { isBusy: boolean }) {
   const has = (kind: Kind | undefined, verb: 'read' | 'write'): boolean =>
     described?.scopes.includes(`integration:${kind}:${verb}`) !== false;
   const lacking = kinds.filter((one) => loaded.some(({ kind }) => kind === one) && !has(one, 'write'));
-  // A check takes either scope.
+  // A check needs the scope of reading or of writing.
   const unread = lacking.filter((kind) => !has(kind, 'read'));
   const isOff = isBusy || isWrong || loaded.length === 0 || ended !== undefined;
   const load = (): void => {

@@ -1,4 +1,4 @@
-// The desk of the view: the chosen files, one check or load at a time, and what an interrupted load has left.
+// The state of *Load a file*: the chosen files, one check or load at a time, and what an interrupted load has left.
 import { useFiles } from 'integration-sync/browser';
 import {
   changed,
@@ -28,7 +28,7 @@ import { loadedIn, Pruning } from './pruning.ts';
 import { Course } from './running.ts';
 import { Service } from './service.ts';
 
-/** How often the page hears of a run. */
+/** How often the worker tells the page of the progress of a run. */
 const tellEveryMs = 250;
 
 interface Opened {
@@ -49,7 +49,7 @@ export class Desk {
   #kept: Kept | undefined;
   #history: History = {};
   #isElsewhere = false;
-  /** The files of the interrupted load that were chosen again, by their names in it. */
+  /** The files of the interrupted load that were chosen again, by their names in that load. */
   #again = new Map<string, File>();
   #pruning: Pruning | undefined;
   #refused: string[] = [];
@@ -60,7 +60,7 @@ export class Desk {
     this.#post = post;
   }
 
-  /** Commands are carried out one after the other, but for those that a run must not hold up. */
+  /** Commands are carried out one after the other, except those that must not wait for the end of a run. */
   perform(command: Command): void {
     if (command.do === 'stop') this.#course?.stop();
     else if (command.do === 'access') this.#opened?.service.use(command.access);
@@ -139,7 +139,7 @@ export class Desk {
     void this.#attempt(() => this.#waitForOthers());
   }
 
-  /** What another tab loads is not interrupted, until that tab has ended or is closed. */
+  /** A load that another tab carries out does not count as interrupted until that tab has ended it or is closed. */
   async #waitForOthers(): Promise<void> {
     const { locks }: { locks?: LockManager } = navigator;
     if (locks === undefined || (await locks.request(this.#lock, { ifAvailable: true }, Boolean))) return;
@@ -207,7 +207,7 @@ export class Desk {
     this.#showKept();
   }
 
-  /** Ids of rejected rows have their leading zeros again. */
+  /** Gives ids of rejected rows their leading zeros again. */
   readonly #mend = (source: Source): Promise<Source> => withRejectedIds(source, this.#history);
 
   /** Rejected rows of the last load are read by the rules of the file that they come from. */
@@ -235,7 +235,7 @@ export class Desk {
     const before = this.#held[at];
     if (before === undefined) return;
     this.#show({ busy: `Reading ${before.entry.file} …` });
-    // Rules that no map may have are refused in the words for a map, and the entry is shown as it was before.
+    // Refuses rules that no map may have, in the words for a map; the page then shows the entry as it was before.
     parseMap({ [id]: rules }, 'of this page');
     const input = { ...before.input, kind: kind ?? before.input.kind, rules };
     this.#held[at] = await hold(input, kind, this.#mend, before);
@@ -317,7 +317,7 @@ export class Desk {
     const course = await this.#runKept(state, this.#sources(), 0);
     const isUntouched = state.files.every(({ counts }) => counts.unchanged === 0);
     if (state.phase !== 'finished' && !course.hasStored && isUntouched) {
-      // Nothing is stored: there is nothing to go on with.
+      // No row is stored, so there is no load to go on with.
       await keeping.forget();
       for (const file of state.files) file.rejects = undefined;
     }
@@ -375,7 +375,7 @@ export class Desk {
     return locks.request(this.#lock, { ifAvailable: true }, async (lock) => {
       if (lock === null)
         throw new Error('Another tab loads files of this integration: wait until it has ended.');
-      // The other tab may have kept more since.
+      // The other tab may have stored a newer state of the load.
       await this.#readKept();
       await work();
     });

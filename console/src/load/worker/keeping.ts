@@ -5,11 +5,11 @@ import { database, piecesOf, stores } from '../../api/kept-loads.ts';
 
 export interface Kept {
   state: LoadState;
-  /** How many pieces were written. */
+  /** How many pieces of logs were stored. */
   pieces: number;
 }
 
-/** Bytes that a log grows by. */
+/** Bytes that are appended to a log. */
 export interface Piece {
   log: string;
   bytes: Uint8Array;
@@ -74,7 +74,7 @@ export class Keeping implements Disposable {
     return pieces;
   }
 
-  /** Either all of it is kept, or nothing. */
+  /** Stores state, pieces and history in one transaction. */
   async keep({ state, pieces }: Kept, grown: readonly Piece[], history?: History): Promise<void> {
     const transaction = this.#database.transaction(stores, 'readwrite');
     const done = written(transaction);
@@ -86,7 +86,7 @@ export class Keeping implements Disposable {
     await done;
   }
 
-  /** Forgets the load; the history stays. */
+  /** Forgets the load of the integration; its history stays. */
   async forget(): Promise<void> {
     const transaction = this.#database.transaction(stores, 'readwrite');
     const done = written(transaction);

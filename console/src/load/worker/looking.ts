@@ -1,4 +1,4 @@
-// What was understood of each file and sheet, before anything is sent.
+// What the loader understands of each file and sheet, before it sends anything.
 import type { Kind } from '@integration-sync/client';
 import {
   fieldsOfHeader,
@@ -26,16 +26,16 @@ import {
 import type { Column, Entry } from '../protocol.ts';
 import { rejectsNameOf } from './outputs.ts';
 
-/** An entry with what reads it; without a source it cannot be loaded. */
+/** An entry with the source that reads its rows; an entry without a source cannot be loaded. */
 export interface Held {
   entry: Entry;
   input: Input;
   source: Source | undefined;
-  /** The columns as they were suggested by the header, which nobody knew: a person has seen them, and may have changed them. */
+  /** The columns that an unknown header suggests: the page shows them, so that a person may change them. */
   suggested?: Rules['columns'];
 }
 
-/** Mends what is read of rejected rows. */
+/** Changes a source of rejected rows, so that their ids have their leading zeros again. */
 export type Mend = (source: Source) => Promise<Source>;
 
 const valuesShown = 5;
@@ -45,7 +45,7 @@ const charactersShown = 60;
 export const idOf = ({ path, sheet }: Pick<Input, 'path' | 'sheet'>): string =>
   sheet === undefined ? path : `${path}#${sheet}`;
 
-/** The sheets of a file that are loaded, and its other visible ones, without a kind. */
+/** The sheets of a file that are loaded, and its other visible sheets, without a kind. */
 export async function holdFile(file: string, map: LoadMap, rules: Rules, mend: Mend): Promise<Held[]> {
   let inputs: Input[];
   let problem: string | undefined;
@@ -53,7 +53,7 @@ export async function holdFile(file: string, map: LoadMap, rules: Rules, mend: M
     inputs = await resolveInputs({ files: [file], map, rules });
   } catch (error) {
     problem = messageOf(error);
-    // If its kind is all that is not known, any will do to look at it.
+    // If only the kind of the file is unknown, any kind serves to look at the file.
     const [any = 'suppliers'] = kinds;
     inputs = await resolveInputs({ files: [file], map, rules: { ...rules, kind: any } });
   }
@@ -92,7 +92,7 @@ export function originalsOf(
   });
 }
 
-/** The kind by which all needed columns are there or likely, if its name says none. */
+/** If the name of the entry says no kind: the kind whose needed columns are all there, or likely. */
 async function holdUnknown(input: Input, problem: string | undefined, mend: Mend): Promise<Held> {
   const { kind: _kind, ...rules } = input.rules;
   const likely: Held[] = [];
@@ -109,14 +109,14 @@ async function holdUnknown(input: Input, problem: string | undefined, mend: Mend
   return { ...held, source: undefined, entry: { ...held.entry, problem } };
 }
 
-/** With the columns that its header suggests, where the map says nothing of them, and a load would not know them. */
+/** Reads an entry, with the columns that its header suggests if neither the map nor a load knows them. */
 export async function hold(given: Input, kind: Kind | undefined, mend: Mend, before?: Held): Promise<Held> {
   let look: TableLook | undefined;
   let source: Source | undefined;
   let problem: string | undefined;
   let input = given;
   let suggested = before?.suggested;
-  // What was suggested for another kind, or read in another way, says nothing.
+  // Columns that were suggested for another kind, or by other rules, are dropped.
   const { columns, ...others } = given.rules;
   if (columns === undefined || JSON.stringify(suggested) === JSON.stringify(columns)) {
     suggested = undefined;
@@ -161,7 +161,7 @@ function suggestionFor({ header, sample }: TableLook, { kind, rules, format }: I
   return isKnown ? undefined : suggestedColumns(header, sample, kind);
 }
 
-/** All keys of JSON are sent where no map names some. */
+/** Of JSON all keys are sent, unless a map names columns. */
 const unusedOf = ({ header }: TableLook, { kind, rules, format }: Input): string[] =>
   rules.columns === undefined && !['csv', 'xlsx'].includes(format) ? [] : leftOut(header, { ...rules, kind });
 

@@ -32,7 +32,7 @@ export class ReasonCounts {
     const which = got === undefined ? `${row}` : `${row} (${got})`;
     if (known === undefined) this.#counts.set(key, { place, reason, count: 1, rows: [which] });
     else {
-      // One row shows its own words, several show what they have in common.
+      // The reason of one row is shown in its own words, that of several rows without their values.
       if (known.count === 1 && known.reason !== reason) known.reason = reasonOf(reason);
       known.count += 1;
       if (known.rows.length < rowsShown) known.rows.push(which);
@@ -99,14 +99,14 @@ interface Opening {
 
 export class KeptOutputs implements LoadOutputs {
   readonly deferred: DeferredRows;
-  /** A log needs no file that a state must name first. */
+  /** A log is no file, which the state would have to name before its first row. */
   readonly hasNewRejects = false;
   readonly #opening: Opening;
   readonly #rejectedIds: Map<string, string[]>;
   #kept: number;
-  /** By log, in the order in which they came. */
+  /** By log, the bytes to append, in their order. */
   #pending = new Map<string, Uint8Array[]>();
-  /** Each row has one: they become bytes together. */
+  /** Each row has a result: the results are encoded together. */
   #results: string[] = [];
   #flushed: Piece[] = [];
 
@@ -123,7 +123,7 @@ export class KeptOutputs implements LoadOutputs {
     if (opening.state.results?.bytes === 0) this.#results.push(resultsHead);
   }
 
-  /** `kept` is how many pieces an interrupted load has left; a new one has none. */
+  /** `kept` is how many pieces an interrupted load has left; a new load has none. */
   static async open(opening: Opening, kept: number): Promise<KeptOutputs> {
     const entries: DeferredEntry[] = [];
     const ids = new Map<string, string[]>();
@@ -172,7 +172,7 @@ export class KeptOutputs implements LoadOutputs {
     else pending.push(bytes);
   }
 
-  /** What came until now is kept by the next `keep`, together with this state. */
+  /** The next `keep` stores all outputs until now, together with this state. */
   async flush(): Promise<LoadState> {
     const { results } = this.#opening.state;
     if (this.#results.length > 0) {
@@ -200,7 +200,7 @@ export class KeptOutputs implements LoadOutputs {
   }
 }
 
-/** `suppliers-rejects.csv` of suppliers.csv: its kind is found by its name as well. */
+/** `suppliers-rejects.csv` for suppliers.csv, so that the loader finds the kind by the name. */
 export function rejectsNameOf(
   { path, sheet }: Pick<FileState, 'path' | 'sheet'>,
   { extension }: RejectsForm,

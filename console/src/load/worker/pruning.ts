@@ -1,9 +1,9 @@
-// What the last load did not name: shown, and archived within the bounds of prune.
+// Records that the last load did not name: shown, and archived within the bounds of prune.
 import { checked, find, kinds, refusal, tooMany, type Found, type History } from 'integration-sync/core';
 import type { Access, Gone, Loaded } from '../protocol.ts';
 import type { Service } from './service.ts';
 
-/** The last loads, by kind, as far as they have finished. */
+/** By kind, the last load, if it has finished. */
 export const loadedIn = (history: History): Loaded[] =>
   kinds.flatMap((kind) => {
     const { finishedAt, files = [] } = history[kind] ?? {};

@@ -16,9 +16,9 @@ import { idOf } from './looking.ts';
 import type { ReasonCounts } from './outputs.ts';
 import type { Service } from './service.ts';
 
-/** At most: a browser has six connections to a host, unless a proxy speaks HTTP/2. */
+/** The most pushes in flight: a browser has six connections to a host, unless a proxy speaks HTTP/2. */
 const inFlightMax = 8;
-/** The rate is that of the last seconds. */
+/** The span of which the page shows the rate of rows. */
 const rateMs = 10_000;
 
 export interface Running {
@@ -60,7 +60,7 @@ export class Course {
     this.#tell();
   }
 
-  /** Waits for the pushes in flight; a second time, or where the service does not answer, it does not. */
+  /** Waits for the pushes in flight, unless it is called twice or the service does not answer. */
   stop(): void {
     if (this.#waiting !== undefined || this.#interrupt.signal.aborted) this.#abort.abort();
     this.#interrupt.abort();

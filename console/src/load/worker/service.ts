@@ -27,7 +27,7 @@ export class Service {
     return this.#options.url;
   }
 
-  /** Ignores the token of another integration: the load is of this one. */
+  /** Ignores the token of an integration other than that of the load. */
   use(access: Access): void {
     if (access.integration !== this.#access.integration) return;
     this.#access = access;
@@ -71,7 +71,7 @@ export class Service {
         this.#options.onWaiting(
           `The service answers ${answer.status}. The load asks again for five minutes.`,
         );
-      // Others may still be answered under the token that this one was refused with.
+      // Other requests may still be answered although the token of this request was refused.
       else if (!this.#refused.has(this.#access.token)) this.#options.onWaiting(undefined);
       return answer;
     } catch (error) {
