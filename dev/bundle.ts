@@ -15,7 +15,7 @@ export interface BundleOptions {
   folder: string;
   /** The pattern for the names of the programs' files. */
   fileName: string;
-  /** The repository that the sources are of: this one unless given. */
+  /** The repository of the sources; this repository unless given. */
   root?: string;
 }
 
@@ -27,7 +27,7 @@ export async function bundle({
   root = ownRoot,
 }: BundleOptions): Promise<Map<string, string>> {
   await mkdir(folder, { recursive: true });
-  // The gateway reads these pages, which are beside its source.
+  // The gateway reads its pages, which are beside its source.
   await cp(join(root, 'services/gateway/src/explorer'), join(folder, 'explorer'), { recursive: true });
   const bundled = await rolldown({
     cwd: root,

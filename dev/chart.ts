@@ -1,6 +1,6 @@
 // npm run chart writes what deploy/helm says of itself: the names of settings in its schema, its README, and what it renders
-// with the values of test/chart. Tests check what stands there, so that they need no helm. The first line of each rendered
-// file says of which chart and values it is.
+// with the values of test/chart. Tests check these written texts, so that they need no helm. The first line of each rendered
+// file says from which chart and values the file was made.
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cp, glob, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -103,7 +103,7 @@ const valuesFile = (file: string): string => join('test/chart/values', file);
 
 export const schemaFile = join(root, 'deploy/helm/values.schema.json');
 
-/** The schema of the values, which lets no setting pass that there is not. */
+/** The schema of the values, which refuses a name that is no setting. */
 export async function schemaWithSettings(): Promise<string> {
   const schema: { definitions: Record<string, unknown> } = JSON.parse(await readFile(schemaFile, 'utf8'));
   const { gateway: _gateway, ...stored } = configs;
@@ -186,7 +186,7 @@ function rowsOf(map: YAMLMap<Node, Node>, above: string): Row[] {
 
 const ofServices = /^services\.(\w+)\./;
 
-/** Values that all services share stand once in the table, as `services.NAME`. */
+/** Values that all services share are once in the table, as `services.NAME`. */
 function withoutRepetitions(rows: readonly Row[]): Row[] {
   const services = Object.keys(configs);
   const isAlike = ({ path, value }: Row): boolean => {
@@ -214,7 +214,7 @@ if (import.meta.main) {
   }
   const notes = await renderNotes();
   if (notes !== undefined) await writeFile(notesFile, notes);
-  // A chart that did not change renders what it rendered before, so that most changes need no helm.
+  // An unchanged chart renders the same files as before, so that most changes need no helm.
   if (outdated.length > 0)
     throw new Error(`there is no helm on PATH, and HELM names none, to render ${outdated.join(', ')} again`);
   process.stdout.write(`Written: deploy/helm${notes === undefined ? '' : ', test/chart/rendered'}.\n`);

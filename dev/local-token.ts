@@ -22,7 +22,7 @@ export function issueLocalToken(
   });
 }
 
-/** The running stack's own settings, unless the environment names others (as for a stack in containers). */
+/** The running stack's own settings, unless the environment names other settings (as for a stack in containers). */
 function readSigning(): Signing {
   const { AUTH_JWT_SECRET: secret, AUTH_ISSUER: issuer, AUTH_AUDIENCE: audience } = process.env;
   // An empty variable counts as absent, as it does for the services.

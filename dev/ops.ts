@@ -1,5 +1,5 @@
-// npm run ops -- COMMAND: operators' commands against the running stack, with its settings. What the environment says goes
-// first.
+// npm run ops -- COMMAND: operators' commands against the running stack, with its settings. Variables of the environment override
+// these settings.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { readFacts } from './stack/facts.ts';

@@ -1,6 +1,6 @@
 // npm run pack makes the tarballs of client/ and loader/ in .local/packages/: compiled, since Node reads no TypeScript below
-// node_modules, and with declarations. `npm install` of both into an empty folder is all that a user needs. Beside them it makes
-// the wheel of python/, where pip is.
+// node_modules, and with declarations. `npm install` of both into an empty folder is all that a user needs. Where pip is, the
+// command also makes the wheel of python/.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';

@@ -1,6 +1,6 @@
 // npm run receive -- --integration acme
-// A receiver of webhooks on this machine: registers itself at the running stack, verifies what comes in both ways,
-// prints it, and misbehaves on demand. When it ends, so does its registration.
+// A receiver of webhooks on this machine: registers itself at the running stack, verifies both signatures of each delivery,
+// prints it, and misbehaves on demand. At its end it removes its registration.
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -23,7 +23,7 @@ answers, --fail answers 500 so many times and well after that. What is not genui
 `;
 
 const tokenSeconds = 24 * 60 * 60;
-/** The answer to a delivery with a wrong signature. */
+/** The status for a delivery with a wrong signature. */
 const refusal = 400;
 
 interface Behaviour {

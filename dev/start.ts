@@ -48,7 +48,7 @@ async function run(): Promise<number> {
     if (!stopping.aborted) await new Promise((resolve) => stopping.addEventListener('abort', resolve));
     say('Stopping …');
   } catch (error) {
-    // A start that a signal ended did what was asked, so its error is none.
+    // The error of a start that a signal ended is not reported: the person asked for the end.
     if (stopping.aborted) return exitCodeOfEnd;
     const words = explainFailure(error);
     process.stderr.write(`\n${words ?? (error instanceof Error ? error.stack : String(error))}\n`);
@@ -68,7 +68,7 @@ function listenForTheEnd(): AbortSignal {
         end.abort();
         return;
       }
-      // npm passes on what the terminal sent us already: one Ctrl-C may arrive twice.
+      // npm passes on the signal that the terminal has sent already: one Ctrl-C may arrive twice.
       if (performance.now() - toldAt < twiceWithinMs) return;
       stack?.abandon();
       process.exit(1);

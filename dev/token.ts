@@ -10,7 +10,7 @@ const usage = `Usage: npm run --silent token -- [--integration acme] [--scope "i
 All scopes unless --scope is given, one hour unless --ttl is; a ttl without a unit is in seconds.
 `;
 
-/** Throws for an unknown scope: such a token would be refused everywhere, and no message would say why. */
+/** Throws for an unknown scope: the services would refuse such a token without saying why. */
 function checkScopes(scope = ''): void {
   const known: readonly string[] = allScopes;
   const unknown = scope.split(' ').filter((word) => word !== '' && !known.includes(word));

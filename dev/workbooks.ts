@@ -105,7 +105,7 @@ function cellXml(cell: WrittenCell, at: string, shared: SharedTexts): string {
   return `<c r="${at}" s="1"><v>${days}</v></c>`;
 }
 
-/** `parts` replace parts of the workbook that the sheets give, or add further ones. */
+/** `parts` replace parts of the workbook, or add further parts. */
 export function makeWorkbook(
   sheets: Record<string, WrittenCell[][]>,
   parts: Record<string, string | Buffer> = {},

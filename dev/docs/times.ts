@@ -1,4 +1,4 @@
-// Times in different files of which one must end before another begins. The test of times holds them against the files.
+// Times in different files of which one must be longer than another. The test of times reads both from the files.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 

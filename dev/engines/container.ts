@@ -1,6 +1,6 @@
-// An engine in a container, through testcontainers: it starts it, waits for its log line, keeps it running,
-// and removes it at the end. Its data is in a named volume: files that a container writes into a folder of
-// this machine belong to another user, and on a Mac they are slow.
+// An engine in a container, through testcontainers: starts the container, waits for its log line, keeps it running, and removes
+// it at the end. Its data is in a named volume: files that a container writes into a folder of this machine belong to another
+// user, and on a Mac they are slow.
 import { setTimeout as wait } from 'node:timers/promises';
 import { GenericContainer, Wait, type StartedTestContainer } from 'testcontainers';
 import { findPort, isListening } from '../process/port.ts';
@@ -22,20 +22,20 @@ import type { RowContext } from './row.ts';
 
 export interface ContainerSpec {
   image: string;
-  /** Inside the container; the first one is where clients connect. */
+  /** The ports inside the container; clients connect to the first port. */
   ports: readonly number[];
-  /** Where the image keeps its data. */
+  /** The folder in which the image keeps its data. */
   data: string;
   readyWhen: RegExp;
   command?: string[];
   files?: Record<string, string>;
-  /** Gets the ports on this machine, in the same order. */
+  /** Called with the ports on this machine, in the same order. */
   addresses: (ports: readonly number[]) => Addresses;
 }
 
 export async function startContainer(context: RowContext, spec: ContainerSpec): Promise<RunningEngine> {
-  // Without testcontainers' own container that ends what a dead process left: it is one more image, and
-  // `docker.ts` does that by label.
+  // Without testcontainers' own container, which removes containers of dead processes: it needs one more image, and `docker.ts`
+  // removes them by label.
   process.env['TESTCONTAINERS_RYUK_DISABLED'] = 'true';
   const client = await findDocker(context);
   const removed = await removeAbandonedContainers(client);

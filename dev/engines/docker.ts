@@ -1,4 +1,4 @@
-// Docker itself: whether it answers, whether it has an image, and what killed starters left in it.
+// Docker itself: whether it answers, whether it has an image, and which containers and volumes killed starters have left.
 import { createHash, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import type { RowContext } from './row.ts';
 export type Client = Awaited<ReturnType<typeof getContainerRuntimeClient>>;
 
 const answerMsMax = 5_000;
-/** A pull may take long, but not without a sign of life. */
+/** A pull may take long, but must report progress. */
 const silenceMsMax = 20_000;
 
 const help = 'install Docker, or start it';
@@ -74,7 +74,7 @@ async function hasImage({ container }: Client, image: string): Promise<boolean> 
   }
 }
 
-/** Tells, years later too, which starter made a container and for which data. */
+/** The labels tell, years later too, which starter made a container and for which data. */
 export function labelsOf({ dataFolder }: RowContext): Record<string, string> {
   const starter = { host: hostname(), ...identify(process.pid) };
   return { [starterLabel]: JSON.stringify(starter), [dataLabel]: dataFolder };
@@ -99,7 +99,7 @@ export async function removeAbandonedContainers({ container: { dockerode } }: Cl
   return removed;
 }
 
-/** Containers for this data. No other process works on it, so they are left from a failed start. */
+/** Containers for this data. No other process works on the data, so the containers are left from a failed start. */
 export async function removeContainersOf(
   { dataFolder }: RowContext,
   { container: { dockerode } }: Client,
@@ -141,7 +141,7 @@ export async function removeVolume({ container: { dockerode } }: Client, volume:
   await dockerode.getVolume(volume).remove();
 }
 
-/** Volumes that no data folder names any more: with the folder, its data may go. */
+/** Volumes that no data folder names any more: a person has removed the folder, so the data may go. */
 export async function removeAbandonedVolumes({ container: { dockerode } }: Client): Promise<void> {
   const { Volumes: volumes } = await dockerode.listVolumes({
     filters: { label: [`${hostLabel}=${hostname()}`] },

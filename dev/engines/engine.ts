@@ -1,4 +1,4 @@
-// An engine as its users see it, whichever source it is from.
+// The interface of an engine, the same for each source.
 export type EngineName = 'mongodb' | 'nats';
 
 /** The sources of an engine in the order in which a start tries them. */
@@ -15,7 +15,9 @@ export interface Engine extends AsyncDisposable {
   readonly reason: string;
   /** The pids of the engine's processes on this machine; empty for an engine that the environment names. */
   pids(): number[];
-  /** Sends SIGKILL to all processes of the engine. The engine restarts on the same port with its data, unless a caller holds it. */
+  /**
+   * Sends SIGKILL to all processes of the engine. The engine restarts on the same port with its data, unless `hold` was called.
+   */
   kill(): Promise<void>;
   /** From now on a dead engine stays dead, for tests of what happens while it is away. */
   hold(): void;

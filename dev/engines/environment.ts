@@ -1,4 +1,4 @@
-// The first row of the table: an operator runs the engine, and the environment names its address.
+// The source `environment`: an operator runs the engine, and the environment names its address.
 import { isListening } from '../process/port.ts';
 import { NotServed, type EngineName, type RunningEngine } from './engine.ts';
 

@@ -1,4 +1,4 @@
-// MongoDB where there is no mongod: FerretDB, built with Go, on PostgreSQL with DocumentDB from Debian.
+// The engine where there is no mongod: FerretDB, built with Go, on PostgreSQL with DocumentDB from Debian.
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RunningEngine } from './engine.ts';

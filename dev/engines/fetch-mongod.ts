@@ -1,5 +1,5 @@
-// Run by node as `fetch-mongod.ts VERSION FOLDER`: fetches mongod and leaves it as FOLDER/mongod. It gives up
-// when nothing arrives any more: behind some firewalls a connection neither succeeds nor fails.
+// Run by node as `fetch-mongod.ts VERSION FOLDER`: fetches mongod and leaves it as FOLDER/mongod. The program gives up when no
+// bytes arrive any more: behind some firewalls a connection neither succeeds nor fails.
 import { readdir, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setInterval } from 'node:timers/promises';

@@ -1,5 +1,5 @@
-// Exports of the engines: real MongoDB and real NATS on any machine, kept running while a caller has them.
-// `choice.ts` says which sources are tried, `mongodb.ts` and `nats.ts` where they are from.
+// Exports of the engines: real MongoDB and real NATS on any machine, restarted when they die, until the caller disposes of them.
+// `choice.ts` says which sources are tried, `mongodb.ts` and `nats.ts` how each source gets them.
 import { existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -22,13 +22,13 @@ export interface EnginesOptions {
   /** The folder of the engines' data. Engines that run side by side need two folders. */
   dataFolder: string;
   logFolder?: string;
-  /** Gets the progress, one line at a time. */
+  /** Called with each line of the progress. */
   say?: (line: string) => void;
-  /** One source alone; ENGINES in the environment says the same. */
+  /** The only source to try, as ENGINES in the environment names one. */
   force?: Forced | undefined;
-  /** MONGODB_URL, NATS_URL, ENGINES, MONGODB_IMAGE, NATS_IMAGE, XDG_CACHE_HOME. The process's own by default. */
+  /** MONGODB_URL, NATS_URL, ENGINES, MONGODB_IMAGE, NATS_IMAGE, XDG_CACHE_HOME. The environment of this process by default. */
   environment?: Environment;
-  /** The file by which nats-server is configured, but for its addresses. Its folder is in NATS_STORE_DIR. */
+  /** The configuration file of nats-server, without its addresses. NATS_STORE_DIR has the folder of its store. */
   natsConfig?: string;
   /** Called when a process of an engine has started or ended. */
   onChange?: () => void;
@@ -110,7 +110,7 @@ async function stopAll(engines: readonly Engine[]): Promise<void> {
   await Promise.all(engines.map((engine) => engine[Symbol.asyncDispose]()));
 }
 
-/** The folder belongs to this process from here on, and nothing of a former starter runs in it. */
+/** From here on this process alone uses the folder, and no process of a former starter runs there. */
 async function openFolder(
   folder: string,
   { fresh, temporary, say }: { fresh: boolean; temporary: boolean; say: EnginesOptions['say'] },
@@ -134,8 +134,8 @@ async function openFolder(
 }
 
 /**
- * Ends and removes what killed runs left in temporary folders: those in `parent` whose name begins with
- * `prefix` and whose starter is gone. The nodes of a cluster have a folder each in that of the cluster.
+ * Ends the processes and removes the temporary folders of killed runs: folders in `parent` whose name begins with `prefix` and
+ * whose starter is gone. The folder of a cluster has a folder for each node.
  */
 export async function removeAbandoned(parent: string, prefix: string): Promise<void> {
   for (const entry of await readdir(parent, { withFileTypes: true })) {
@@ -145,7 +145,7 @@ export async function removeAbandoned(parent: string, prefix: string): Promise<v
     const locked = (await withFoldersIn(folder)).filter((one) => existsSync(join(one, lockName)));
     using locks = new DisposableStack();
     const lives = locked.map((one) => locks.use(takeLock(join(one, lockName)))).includes(undefined);
-    // A starter may be about to use a folder again that it closed in good order.
+    // A folder that was closed in good order stays: its starter may be about to use it again.
     if (lives || !locked.some((one) => isLeftOpen(join(one, ledgerName)))) continue;
     for (const one of locked) await endLeftovers(join(one, ledgerName));
     await rm(folder, { recursive: true, force: true });

@@ -1,6 +1,5 @@
-// Fetches or builds a thing once for all processes. It makes the thing under a temporary name and renames it
-// when it is whole, so that a thing under its name is whole, whenever its maker was interrupted; and one
-// maker works at a time.
+// Fetches or builds a program once for all processes. One maker works at a time, under a temporary name, and renames the complete
+// program. So a program under its own name is complete, even if a maker was interrupted.
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,14 +12,14 @@ import { NotServed, type EngineName } from './engine.ts';
 import type { Environment } from './environment.ts';
 
 export interface MakeContext {
-  /** The engine that it is for. */
+  /** The engine that the program is for. */
   name: EngineName;
   environment: Environment;
   cache: Cache;
 }
 
 export interface Recipe {
-  /** Names what is made, with its version: another version is another thing. */
+  /** The name of the program with its version: another version is another program. */
   name: string;
   make: (maker: Maker) => Promise<void>;
 }
@@ -46,7 +45,7 @@ export interface StepOptions {
   timeoutMs?: number;
 }
 
-/** Resolves with the folder of the whole thing, made now if it was not there. */
+/** Resolves with the folder of the complete program, which is made now if it is missing. */
 export async function makeOnce(context: MakeContext, { name, make }: Recipe): Promise<string> {
   const { folder, progress, signal } = context.cache;
   const whole = join(folder, name);
@@ -57,7 +56,7 @@ export async function makeOnce(context: MakeContext, { name, make }: Recipe): Pr
       onWait: (owner) => progress.say(`${name} is being made by process ${owner ?? '?'}; waiting for it`),
     }),
   );
-  // Its maker may have finished it while this process waited.
+  // Another maker may have finished the program while this process waited.
   if (existsSync(whole)) return whole;
   await clearAway(folder, name);
   const draft = `${whole}.draft-${process.pid}`;
@@ -77,7 +76,7 @@ export async function makeOnce(context: MakeContext, { name, make }: Recipe): Pr
 
 const ledgerOf = (folder: string, name: string): string => join(folder, `${name}.making.json`);
 
-/** A killed maker has left its draft, and perhaps a command that works on it. This process holds its lock. */
+/** A killed maker has left an unfinished folder, and perhaps a command that works there. This process holds the lock now. */
 async function clearAway(folder: string, name: string): Promise<void> {
   await endLeftovers(ledgerOf(folder, name));
   for (const entry of await readdir(folder)) {

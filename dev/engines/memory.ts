@@ -1,6 +1,6 @@
-// What the engines remember from one start to the next: in the cache folder what served this user last, in
-// the data folder what made its data and on which port. These are hints: a start tries them and does not
-// trust them, and one that it can neither read nor write does not stop it.
+// What the engines remember from one start to the next: in the cache folder the source that served this user last, in the data
+// folder the source and the port of its data. A start tries these hints and does not trust them, and goes on if it can neither
+// read nor write a hint.
 import { join } from 'node:path';
 import { readJson, writeJson } from '../process/files.ts';
 import { sources, type EngineName, type Source } from './engine.ts';
@@ -36,7 +36,7 @@ export function openMemory(folder: string): Memory {
       try {
         writeJson(path, { ...read(), [name]: served });
       } catch {
-        // The next start tries the sources again.
+        // Without the note, the next start tries the sources again.
       }
     },
   };

@@ -1,4 +1,4 @@
-// Where MongoDB is from, and how mongod runs. FerretDB, the last row, has a file of its own.
+// The sources of MongoDB, and how mongod runs. The last source, FerretDB, has a file of its own.
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RunningEngine } from './engine.ts';
@@ -25,7 +25,7 @@ export const mongodbRows: Rows = {
     const folder = await makeOnce(context, {
       name: `mongod-${pins.mongod}`,
       make: async ({ folder: draft, step }) => {
-        // In a process of its own: the library prints, reads its settings from the environment, and cannot be stopped.
+        // The library runs in a process of its own: it prints, reads its settings from the environment, and cannot be stopped.
         const fetcher = join(import.meta.dirname, 'fetch-mongod.ts');
         await step(`downloading mongod ${pins.mongod}`, process.execPath, [fetcher, pins.mongod, draft], {
           help: 'install mongod 7 or newer, or Docker',

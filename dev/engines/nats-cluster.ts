@@ -1,4 +1,4 @@
-// A cluster of three nats-servers on this machine, for what only a cluster shows: copies, leaders, servers that are away.
+// A cluster of three nats-servers on this machine, for tests that need copies, leaders or servers that are away.
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { findPort } from '../process/port.ts';
@@ -12,7 +12,7 @@ export interface NatsNode {
 }
 
 export interface NatsCluster extends AsyncDisposable {
-  /** The addresses of all three, in the form of NATS_URL. */
+  /** The addresses of all three servers, in the form of NATS_URL. */
   readonly url: string;
   readonly nodes: readonly NatsNode[];
   readonly servers: readonly Engine[];
@@ -48,10 +48,10 @@ async function startThree({
   await using starting = new AsyncDisposableStack();
   const ports = await Promise.all(names.map(() => findPort()));
   const routes = ports.map((port) => `nats-route://127.0.0.1:${port}`);
-  // Each cluster has another name: two of one name would join if a node reused the port of an ended node of the other.
+  // Each cluster has another name: two clusters of one name would join if a node reused the port of an ended node.
   const cluster = `three-${ports.join('-')}`;
   await mkdir(dataFolder, { recursive: true });
-  // nats-server looks for an included file beside the one that includes it.
+  // nats-server looks for an included file beside the including file.
   if (included !== undefined) await copyFile(included, join(dataFolder, basename(included)));
   const own = included === undefined ? withoutUsers : [`include "./${basename(included)}"`];
   const starts = names.map(async (name, index): Promise<NatsNode> => {

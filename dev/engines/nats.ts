@@ -1,4 +1,4 @@
-// Where NATS is from, and how it runs: JetStream on disk, every acknowledged message synced.
+// The sources of NATS, and how nats-server runs: JetStream on disk, every acknowledged message synced.
 import { chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findPort } from '../process/port.ts';
@@ -110,7 +110,7 @@ async function runNats(context: RowContext, program: string, description: string
   });
 }
 
-/** A configuration of its own gets its addresses as arguments; it reads its store folder from NATS_STORE_DIR. */
+/** With a given configuration, nats-server gets its addresses as arguments, and its store folder from NATS_STORE_DIR. */
 async function argumentsOf(
   { dataFolder, natsConfig }: RowContext,
   port: number,

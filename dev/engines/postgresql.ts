@@ -1,8 +1,8 @@
 // PostgreSQL with DocumentDB, in a Debian folder of its own: FerretDB keeps its documents in it.
 //
-// It runs inside a chroot of that folder, as Debian's user `postgres`. Its data lies in the stack's own
-// folder and is mounted into the chroot for this one process, in a mount namespace that ends with it: two
-// databases side by side share the programs and nothing else, and no mount is ever left behind.
+// PostgreSQL runs inside a chroot of that folder, as Debian's user `postgres`. Its data is in the stack's own folder, which is
+// mounted into the chroot in a mount namespace that ends with the process. So two databases share only the programs, and no mount
+// outlives them.
 import { existsSync, readdirSync } from 'node:fs';
 import { mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ import type { RowContext } from './row.ts';
 import { startOnPort, startProgram } from './rows.ts';
 import { pins } from './versions.ts';
 
-/** `recipe` counts the changes to how it is made: a start does not take a folder of an older recipe. */
+/** `recipe` counts the changes to how this file makes the folder: a start does not use a folder of an older recipe. */
 const recipe = 1;
 const packages = [`postgresql-${pins.postgresql}`, `postgresql-${pins.postgresql}-documentdb`];
 const programs = `/usr/lib/postgresql/${pins.postgresql}/bin`;
@@ -32,7 +32,7 @@ const settings: Record<string, string> = {
   fsync: 'on',
   synchronous_commit: 'on',
   full_page_writes: 'on',
-  // A load of a million records is a matter of writing; the defaults are for a machine of 1 GB.
+  // Larger than the defaults, which are for a machine of 1 GB: a load of a million records writes much.
   shared_buffers: '512MB',
   max_wal_size: '4GB',
   checkpoint_timeout: '15min',
@@ -80,7 +80,7 @@ export function makePostgresql(context: RowContext): Promise<string> {
       await installMmdebstrap(context, maker);
       const root = join(maker.folder, 'root');
       const help = `see that apt reaches Debian's archive and that ${maker.folder} has 1 GB of room`;
-      // Its own process namespace ends everything in it, and its own mount namespace takes the mounts along.
+      // The process namespace of the command ends all its processes, and its mount namespace ends all its mounts.
       const alone = ['--mount', '--propagation', 'private', '--pid', '--fork', '--kill-child'];
       await maker.step(
         `installing PostgreSQL ${pins.postgresql} with DocumentDB from Debian`,
@@ -147,7 +147,7 @@ async function initialise(maker: Maker, root: string, data: string): Promise<voi
 
 const quote = (text: string): string => `'${text}'`;
 
-/** `101:101` – the numbers that Debian gave its user postgres in there. */
+/** `101:101` – the uid and gid of the user postgres in the Debian folder. */
 async function ownerOf(root: string): Promise<string> {
   const [, owner] =
     /^postgres:[^:]*:(\d+:\d+):/m.exec(await readFile(join(root, 'etc/passwd'), 'utf8')) ?? [];
@@ -180,8 +180,8 @@ export async function startPostgresql(context: RowContext, made: string): Promis
       readyWhen: /database system is ready to accept connections/,
       // After a kill, PostgreSQL first replays its write-ahead log.
       readyWithinMs: 120_000,
-      // The fast shutdown ends sessions instead of waiting for them, and writes out what only its log has; that may
-      // take longer than a stop may. The immediate one leaves it to the log, which loses nothing either.
+      // The fast shutdown ends sessions instead of waiting for them, and writes all data of the log to its files, which may take
+      // too long. The immediate shutdown leaves that to the next start, and loses nothing either.
       stopSignal: context.temporary ? 'SIGQUIT' : 'SIGINT',
       hurrySignal: 'SIGQUIT',
       afterStop: () => endSessions(data, 0),
@@ -210,9 +210,8 @@ async function copyData({ dataFolder, cache }: RowContext, fresh: string): Promi
 const sessionsEndWithinMs = 1_000;
 
 /**
- * PostgreSQL refuses to start as long as one session of a killed one has the memory that they shared; which memory that
- * is stands in the file with its pid. A busy session takes a moment to end, and now and then one never does: what is
- * left after `withinMs` is killed.
+ * PostgreSQL refuses to start while a session of a killed PostgreSQL holds their shared memory, whose id is in the pid file. A
+ * busy session takes a moment to end, and now and then a session never ends: after `withinMs` the rest is killed.
  */
 async function endSessions(data: string, withinMs: number): Promise<void> {
   const [pid = '', , , , , , sharedMemory = ''] = (readText(join(data, 'postmaster.pid')) ?? '').split('\n');
@@ -226,7 +225,7 @@ async function endSessions(data: string, withinMs: number): Promise<void> {
   }
 }
 
-/** In the list of what a process has mapped, shared memory has its id where files have their inode. */
+/** In /proc/PID/maps, shared memory has its id where files have their inode. */
 function attachedTo(id: string): number[] {
   const mapped = new RegExp(`^\\S+ \\S+ \\S+ \\S+ ${id} +/SYSV`, 'm');
   return readdirSync('/proc')
@@ -236,9 +235,9 @@ function attachedTo(id: string): number[] {
 }
 
 /**
- * A killed PostgreSQL leaves a file with its pid, and refuses to start while that pid is alive. PostgreSQL
- * itself sees through a dead pid; one that some other program got since must be taken out of its way.
- * Never while that program is a postgres: then its refusal is what saves the data.
+ * A killed PostgreSQL leaves a file with its pid, and refuses to start while that pid is alive. PostgreSQL itself recognises a
+ * dead pid. The file is removed if another program has the pid by now, but never if that program is a postgres, whose data a
+ * second one would damage.
  */
 async function forgetStranger(data: string): Promise<void> {
   const file = join(data, 'postmaster.pid');

@@ -1,4 +1,4 @@
-// A source of an engine (docker, path, download, build): what a person may name for it, and its type.
+// A source of an engine (docker, path, download, build): its names, and its type.
 import type { Ledger } from '../process/ledger.ts';
 import type { Cache } from './cache.ts';
 import type { Forced } from './choice.ts';
@@ -12,13 +12,13 @@ export interface RowContext {
   ledger: Ledger;
   /** A folder for this engine from this source alone: engines of other sources cannot read its files. */
   dataFolder: string;
-  /** Where its programs' logs go: NAME.log. */
+  /** The folder of the logs of the programs: NAME.log. */
   logFolder: string;
   /** The port of the last start, where clients that noted the address look for the engine. */
   portWished: number | undefined;
   /** The configuration of nats-server, in place of the usual one. */
   natsConfig: string | undefined;
-  /** A process of the engine has come or gone. */
+  /** Called when a process of the engine has started or ended. */
   onChange: () => void;
   /** Whether the engine's data is removed when it stops. */
   temporary: boolean;

@@ -1,4 +1,4 @@
-// What all sources of engines share that run a program of this machine.
+// The common part of the sources that run a program on this machine.
 import { setTimeout as wait } from 'node:timers/promises';
 import { ChildDied, startChild, type Child, type ChildSpec } from '../process/child.ts';
 import { CommandError, runCommand } from '../process/command.ts';
@@ -45,7 +45,7 @@ export async function startProgram(context: RowContext, spec: ProgramSpec): Prom
   );
 }
 
-/** Finds a free port and starts on it; a start that loses the race for it takes another. */
+/** Finds a free port and starts on it; if another process takes the port first, the start finds another port. */
 export async function startOnPort<T>(
   wished: number | undefined,
   start: (port: number) => Promise<T>,
@@ -54,7 +54,7 @@ export async function startOnPort<T>(
     try {
       return await start(await findPort(attempt === 1 ? wished : undefined));
     } catch (error) {
-      // PostgreSQL says this too while the last process of a killed one still holds its memory.
+      // PostgreSQL also says "in use" while the last process of a killed PostgreSQL still holds its memory.
       const inUse = error instanceof ChildDied && error.lastLines.some((line) => /\bin use\b/i.test(line));
       if (!inUse || attempt === 4) throw error;
       await wait(250 * attempt);

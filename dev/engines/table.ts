@@ -60,7 +60,7 @@ const diskFull = /ENOSPC|no space left/i;
 function settleOn({ source, refused, isTried }: Choice, running: RunningEngine, setting: Setting): Engine {
   const { name, forced, lastServed, madeData, cache } = setting;
   const reason = reasonOf(source, { forced, refused, isTried, description: running.description });
-  // A source that serves with a configuration of its own proves nothing about serving without.
+  // A source that serves with a given configuration or by force may not serve without.
   const isUsual = forced === undefined && setting.natsConfig === undefined;
   if (isUsual && source !== 'environment') lastServed.note(name, { source, refused });
   if (source !== 'environment') madeData.note(name, { source, refused, ...portOf(running) });
@@ -87,8 +87,7 @@ function startFrom(source: Source, rows: Rows, setting: Setting): Promise<Runnin
 }
 
 /**
- * What this start tried, or, where it took a source at once because it served before, what the earlier start
- * found out.
+ * Why earlier sources were refused in this start; or in an earlier start, if this start began with the source that served then.
  */
 function refusalsBefore(source: Source, refusals: readonly Refusal[], remembered: string): string {
   return refusals.length > 0
@@ -116,7 +115,7 @@ function portOf({ url }: RunningEngine): { port?: number } {
   return port === undefined ? {} : { port: Number(port) };
 }
 
-/** Any failure makes the next source be tried; only an expected one (`NotServed`) has a text of help. */
+/** Any failure makes the next source be tried; only an expected failure (`NotServed`) says what to install or mend. */
 function refusalOf(source: Source, error: unknown): Refusal {
   const message = messageOf(error);
   const why = message.replaceAll(/\s+/g, ' ').slice(0, 500);

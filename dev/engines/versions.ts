@@ -1,4 +1,4 @@
-// The versions that are fetched and built, pinned in one place, and the oldest that serve.
+// The versions of engines that are fetched and built, and the oldest versions that serve.
 export const pins = {
   mongodbImage: 'mongo:8',
   natsImage: 'nats:2.15',
@@ -15,7 +15,7 @@ export const minimums = { mongod: [7, 0], natsServer: [2, 12] } as const;
 
 export type Version = readonly [major: number, minor: number];
 
-/** The first thing in a text that looks like a version. */
+/** The first version number in a text. */
 export function parseVersion(text: string): Version | undefined {
   const [, major, minor] = /(\d+)\.(\d+)/.exec(text) ?? [];
   return major === undefined || minor === undefined ? undefined : [Number(major), Number(minor)];

@@ -30,7 +30,7 @@ const filled = (before: string, unit: string, after: string): string =>
 const keys = (count: number, value: string): string =>
   Array.from({ length: count }, (_, at) => `"k${at}":${value}`).join(',');
 const numbersTo = (count: number): number[] => Array.from({ length: count }, (_, at) => at);
-/** Items with these keys. A mark in each key lets every request have names of its own. */
+/** Items with these keys. Each key holds a mark that differs by request, so that no two requests have the same names. */
 const items = (named: readonly string[][]): string =>
   `{"suppliers":[${named.map((of) => `{${of.map((key) => `"${mark}${key}":1`).join(',')}}`).join(',')}]}`;
 /** As many items of `count` keys as a body may have. */

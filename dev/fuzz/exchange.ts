@@ -8,7 +8,7 @@ export interface Answer {
   body: string;
 }
 
-/** The answer; `hung` when none came in time, `closed` when the connection ended without one. */
+/** The answer; `hung` if no answer came in time, `closed` if the connection ended without an answer. */
 export type Outcome = Answer | 'hung' | 'closed';
 
 export function exchange(

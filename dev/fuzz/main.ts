@@ -1,7 +1,7 @@
-// npm run fuzz [-- --requests 10000 --seed 7 --examples 100 --seconds 80 --only own|schemathesis|bodies|pipelining]: odd
-// requests against a whole stack of its own, in a temporary folder. The stack may answer none with 5xx, hang at none, and
-// give no answer that the description does not have; its memory stays flat. Costly bodies and pipelined requests may cost
-// their sender's neighbour nothing. Exit code 1 otherwise.
+// npm run fuzz [-- --requests 10000 --seed 7 --examples 100 --seconds 80 --only own|schemathesis|bodies|pipelining]: odd requests
+// against a whole stack of its own, in a temporary folder. The stack may not answer a request with 5xx, hang, or give an answer
+// that the description lacks; its memory must not grow. Costly bodies and pipelined requests may cost their sender's neighbour
+// nothing. Exit code 1 otherwise.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ const { values } = parseArgs({
 const seed = Number(values.seed);
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** How much the gateway's memory may grow after a first volley, which brings the process to its usual size. */
+/** How much the gateway's memory may grow after the first requests, which bring the process to its usual size. */
 const growthMbMax = 48;
 const warmUpShare = 1.2;
 

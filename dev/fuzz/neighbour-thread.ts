@@ -1,4 +1,4 @@
-// The neighbour, in a thread of its own: what the fuzzer does meanwhile is not in its times. It pushes one supplier after
+// The neighbour, in a thread of its own, so that the work of the fuzzer does not delay its pushes. It pushes one supplier after
 // the other until the fuzzer ends it, and then reports how long each push took.
 import { setTimeout as wait } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';

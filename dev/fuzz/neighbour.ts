@@ -18,7 +18,7 @@ export interface Notes {
 }
 
 export interface Felt {
-  /** Of the neighbour's pushes, in milliseconds. */
+  /** The times of the neighbour's pushes, in milliseconds. */
   p50: number;
   p99: number;
   pushes: number;

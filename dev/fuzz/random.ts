@@ -1,13 +1,13 @@
-// Repeatable chance: the same seed draws the same requests.
+// Repeatable random numbers: the same seed gives the same requests.
 
 export interface Random {
-  /** From 0 up to, not including, `below`. */
+  /** A whole number from 0 up to, but without, `below`. */
   integer(below: number): number;
   chance(probability: number): boolean;
   pick<T>(from: readonly [T, ...T[]]): T;
 }
 
-/** Mulberry32: small, quick, and good enough to be odd with. */
+/** Mulberry32: small, quick, and random enough for odd requests. */
 export function openRandom(seed: number): Random {
   let state = seed >>> 0;
   const next = (): number => {

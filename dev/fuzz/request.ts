@@ -6,9 +6,9 @@ import type { Random } from './random.ts';
 export interface OddRequest {
   /** Its bytes on the wire. */
   bytes: Buffer;
-  /** Whether an answer to it has a body: a HEAD's has none. */
+  /** Whether an answer to the request has a body: an answer to HEAD has none. */
   expectsBody: boolean;
-  /** The changes to it, for the report. */
+  /** The odd changes to the request, for the report. */
   story: string;
 }
 

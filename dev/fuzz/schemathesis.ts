@@ -1,5 +1,5 @@
-// Schemathesis (from PyPI) against the running interface and its own description: with a good token, without
-// one, and as another integration. Installed once, into the user's cache folder.
+// Schemathesis (from PyPI) against the running interface and its own description: with a good token, without a token, and as
+// another integration. It is installed once, into the user's cache folder.
 import { existsSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -44,9 +44,8 @@ export async function runSchemathesis(stack: Stack, options: SchemathesisOptions
 }
 
 /**
- * Whatever comes back must be in the document: status, type, headers, shape; and never a 5xx. What is left out
- * is its opinion of which input must be refused, for it takes a wrong item of a push for a wrong request, and
- * a push is answered 200 whatever its items are.
+ * Each answer must be in the document, by status, type, headers and shape, and be no 5xx. Left out is the check that wrong input
+ * is refused: for Schemathesis a wrong item makes a wrong request, but a push is answered 200 whatever its items are.
  */
 const checks = [
   'not_a_server_error',

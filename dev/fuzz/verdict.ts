@@ -16,7 +16,7 @@ export function findFault(outcome: Outcome): string | undefined {
     : `status ${status}, but no JSON`;
 }
 
-/** Requests that are hardly HTTP have a status of their own beside the code's. */
+/** Requests that are hardly HTTP get a status other than that of their error code. */
 const statusesOfInvalidRequests = new Set([400, 408, 431]);
 
 function findProblemFault(status: number, type: string | undefined, body: string): string | undefined {

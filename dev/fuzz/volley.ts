@@ -47,7 +47,7 @@ export async function sendOddRequests(stack: Stack, { requests, seed, say }: Vol
   return volley;
 }
 
-/** Two integrations with a webhook each, so that some of the requests find one. */
+/** Two integrations with a webhook each, so that some of the requests find a webhook. */
 async function gather(stack: Stack): Promise<Ingredients> {
   const tokens = [stack.token({ integration: 'fuzz-a' }), stack.token({ integration: 'fuzz-b' })] as const;
   const webhookIds: string[] = [];

@@ -15,7 +15,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { sendSignal } from './identity.ts';
 import { messageOf } from './words.ts';
 
-/** The pause doubles with every death, and starts over once a life has lasted `settledAfterMs`. */
+/** The pause before a restart doubles with every death, and is short again once the child has lived for `settledAfterMs`. */
 export interface Backoff {
   firstMs: number;
   maxMs: number;
@@ -49,7 +49,7 @@ export interface ChildSpec {
 export interface Death {
   how: string;
   lastLines: readonly string[];
-  /** Undefined when the supervisor will not start it again. */
+  /** Undefined when the supervisor will not start the child again. */
   againInMs: number | undefined;
 }
 
@@ -167,8 +167,8 @@ class SupervisedChild implements Child {
       await this.#spec.beforeStart?.();
       if (this.#isWanted()) await this.#spawn();
     } catch (error) {
-      // The caller handles a first start that fails. A later one is a death like any other: where there was a
-      // process, its exit counts the death; where there was none, this does.
+      // The caller handles a first start that fails. A later failed start counts as a death: by the exit of its process, or here
+      // if there was no process.
       const isFirst = this.#upSince === 0;
       const wanted = this.#isWanted();
       if (isFirst) this.#state = 'stopped';
@@ -218,12 +218,12 @@ class SupervisedChild implements Child {
     if (this.#isWanted()) this.#state = 'up';
   }
 
-  /** Resolves with how it ended, after its death has been handled. */
+  /** Resolves with how the child ended, after its death has been handled. */
   async #follow(child: ChildProcess): Promise<string> {
     const closed = once(child, 'close').catch(() => undefined);
     const how = await endOf(child);
     this.#process = undefined;
-    // Its last words are read after its end. Its own children may keep its output open for longer.
+    // The last output of the child is read after its end. Its own children may keep the output open for longer.
     await Promise.race([closed, wait(lastWordsMs)]);
     this.#died(how);
     return how;

@@ -13,7 +13,7 @@ export interface CommandOptions {
   onLine?: (line: string) => void;
 }
 
-/** `missing` tells that there is no such program, rather than that it failed. */
+/** `missing`: whether there is no such program; otherwise the program failed. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
   readonly missing: boolean;

@@ -1,4 +1,4 @@
-// Small files that other processes read while this one writes them: whole or not there, never half.
+// Small files that other processes read while this process writes them: a reader finds a whole file or none, never half a file.
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';

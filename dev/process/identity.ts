@@ -5,29 +5,29 @@ import { setTimeout as wait } from 'node:timers/promises';
 
 export interface ProcessIdentity {
   pid: number;
-  /** Compared, never read. Null where the system does not tell; then no starter ends the process by its pid. */
+  /** Only compared with itself. Null where the system does not tell; then no starter ends the process by its pid. */
   begunAt: string | null;
 }
 
-/** Undefined when no such process runs; a killed one that its parent has not reaped yet does not run. */
+/** Undefined when no such process runs; a killed process that its parent has not reaped yet does not run. */
 export function identify(pid: number): ProcessIdentity | undefined {
   if (process.platform === 'linux') return identifyByProc(pid);
   if (process.platform === 'win32') return answersSignal(pid) ? { pid, begunAt: null } : undefined;
   return identifyByPs(pid);
 }
 
-/** Whether this very process still runs, not merely another one under its pid. */
+/** Whether this very process still runs, and not another process under its pid. */
 export function runs(identity: ProcessIdentity): boolean {
   return identify(identity.pid)?.begunAt === identity.begunAt;
 }
 
 export interface EndOptions {
   signal?: NodeJS.Signals;
-  /** How long it may take to stop by itself before it is killed. */
+  /** How long a process may take to stop by itself before it is killed. */
   graceMs?: number;
 }
 
-/** Ends a process that is no child of this one. Says whether there was one to end. */
+/** Ends a process that is no child of this one. Resolves with whether the process ran. */
 export async function endProcess(identity: ProcessIdentity, options: EndOptions = {}): Promise<boolean> {
   const { signal = 'SIGTERM', graceMs = 5_000 } = options;
   if (identity.begunAt === null || !runs(identity)) return false;
@@ -80,7 +80,7 @@ function identifyByPs(pid: number): ProcessIdentity | undefined {
       ? undefined
       : { pid, begunAt };
   } catch {
-    // ps exits with 1 when there is no such process.
+    // `ps` exits with 1 when there is no such process.
     return undefined;
   }
 }

@@ -1,6 +1,5 @@
-// Which processes this folder's starter has running, on disk. A starter that was killed leaves them behind;
-// the next one finds them here and ends them. It ends a pid only together with its start time, so that it
-// leaves alone a stranger that got the same pid later.
+// A file with the running processes of the starter of a folder. A killed starter leaves its processes running; the next starter
+// finds them here and ends them. It compares pid and start time, so that it ends no other process that got the same pid later.
 //
 // A process that opens a ledger holds the folder's lock: there is one writer, and the entries that it finds
 // are stale.
@@ -15,7 +14,7 @@ export interface Entry extends ProcessIdentity {
 }
 
 export interface Ledger {
-  /** One entry a name: a process that is started again takes the place of the dead one. */
+  /** One entry for each name: a process that is started again replaces the entry of the dead process. */
   enter(name: string, pid: number, stopSignal?: NodeJS.Signals): void;
   close(): void;
 }
@@ -34,7 +33,7 @@ export function openLedger(path: string): Ledger {
   };
 }
 
-/** Ends what a former starter left behind, the last started first. Resolves with the names. */
+/** Ends the processes that a former starter left, the last started first. Resolves with their names. */
 export async function endLeftovers(path: string): Promise<string[]> {
   const ended: string[] = [];
   for (const entry of readEntries(path).toReversed()) {

@@ -1,6 +1,5 @@
-// One at a time, across processes. The lock is the operating system's own, taken through SQLite on an empty
-// database file: however its owner dies, the system lets go of it, so that no stale lock exists and no
-// process has to judge whether one is stale.
+// A lock that one process holds at a time. It is a lock of the operating system, taken through SQLite on an empty database file:
+// however its owner dies, the system releases it, so that no lock is ever stale.
 import { mkdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -16,7 +15,7 @@ export class LockFailure extends Error {
   override readonly name = 'LockFailure';
 }
 
-/** Undefined if another process, or another part of this one, holds the lock. */
+/** Undefined if another process, or another part of this process, holds the lock. */
 export function takeLock(path: string): Lock | undefined {
   mkdirSync(dirname(path), { recursive: true });
   const database = openExclusively(path);

@@ -1,8 +1,8 @@
-// The output of a child process, in a file that cannot grow without bound: when it is full it becomes NAME.1
-// and a new one begins, so that the last `bytesMax` are always there.
+// The output of a child process, in a file that cannot grow without bound: a full file becomes NAME.1 and a new file begins, so
+// that the last `bytesMax` are always there.
 //
-// Lines are written some at a time: a service under load says thousands a second, and each write is a call
-// to the system in a process that has others to look after.
+// Several lines are written at a time: a service under load logs thousands a second, and this process also looks after other
+// children.
 import { closeSync, mkdirSync, openSync, renameSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 

@@ -9,7 +9,7 @@ const loopback = '127.0.0.1';
 const allPorts = '15000-31999';
 const triesMax = 1_000;
 
-/** Ports that were found before: one looks free until its finder listens there, which may be minutes later. */
+/** Ports that were found before: a port looks free until its finder listens there, which may be minutes later. */
 const looked = new Set<number>();
 
 /** Throws for an error other than a taken port, such as an unknown host. */
@@ -28,11 +28,11 @@ export async function isPortFree(port: number, host = loopback): Promise<boolean
 }
 
 /**
- * The wished port where it is free, else any that this process has not looked at before; or any such of LOCAL_PORTS, by which
- * processes that start engines beside each other take no port of one that is dead for a while.
+ * The wished port if it is free, else a free port that this process has not tried before. With LOCAL_PORTS, the port is among
+ * these, so that processes which start engines beside each other do not take ports of each other's dead engines.
  */
 export async function findPort(wished?: number): Promise<number> {
-  // Whatever blocks the wished port does not block other ports.
+  // An error at the wished port need not occur at other ports.
   if (wished !== undefined && (await isPortFree(wished).catch(() => false))) return wished;
   const among = process.env['LOCAL_PORTS'] ?? allPorts;
   const [lowest = 0, highest = 0] = among.split('-').map(Number);

@@ -10,14 +10,14 @@ export interface Proxy extends AsyncDisposable {
 
 export interface ProxyOptions {
   port?: number;
-  /** A distance between both sides: bytes arrive half of it later, each way. */
+  /** The round trip between both sides: bytes arrive half of it later, each way. */
   roundTripMs?: number;
 }
 
 /** A server that is gone refuses immediately; the proxy itself may be slow on a busy machine. */
 const connectWithinMs = 5_000;
 
-/** Each connection goes to the next server in turn, or to another one where that server refuses it. */
+/** Each connection goes to the next server in turn, or to another server if that server refuses it. */
 export async function openProxy(
   servers: readonly string[],
   { port: wished = 0, roundTripMs = 0 }: ProxyOptions = {},

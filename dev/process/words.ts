@@ -1,4 +1,4 @@
-// How the commands of this folder speak to the person who runs them.
+// The messages of this folder's commands to the person who runs them.
 
 /** The message of an error, or of any other thrown value. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,5 +1,4 @@
-// The settings of each service, and whether they make sense: the stack checks them all before it starts
-// anything.
+// The settings of each service, all of which the stack checks before it starts anything.
 import { BatchesConfig } from '@integration-sync/batches/config';
 import { CatalogConfig } from '@integration-sync/catalog/config';
 import { GatewayConfig } from '@integration-sync/gateway/config';

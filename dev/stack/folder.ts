@@ -13,7 +13,7 @@ const loopback = '127.0.0.1';
 
 export const lockOf = (folder: string): string => join(folder, 'stack.lock');
 
-/** The folder belongs to this stack from here on, and nothing of a killed stack runs any more. */
+/** From here on this stack alone uses the folder, and no process of a killed stack runs any more. */
 export async function takeFolder(
   folder: string,
   say: (line: string) => void,

@@ -1,5 +1,5 @@
-// Exports of the local stack: engines and the four services as processes of this machine. `npm start` is a
-// screen around it; the system tests and the benchmarks use it as it is.
+// Exports of the local stack: engines and the four services as processes of this machine. `npm start` adds the output for a
+// person; the system tests and the benchmarks use the stack itself.
 import { join, resolve } from 'node:path';
 import { buildConsole } from '../console.ts';
 import { issueAccessToken, type AccessTokenOptions } from '../access-token.ts';
@@ -41,11 +41,11 @@ export interface StackOptions {
   fresh?: boolean;
   /** Whether a stop removes the data of the stack. */
   temporary?: boolean;
-  /** Programs in place of the services', for tests of the stack itself. */
+  /** By service, the program to run in its place, for tests of the stack itself. */
   mainOf?: (service: Service) => string;
-  /** A minute unless given. */
+  /** How long the start may take; a minute unless given. */
   readyWithinMs?: number;
-  /** Gives up a start that is under way. */
+  /** Aborts a start that is under way. */
   signal?: AbortSignal | undefined;
 }
 
@@ -56,7 +56,7 @@ export interface Stack extends AsyncDisposable {
   readonly database: string;
   /** Undefined when another issuer signs tokens. */
   readonly authSecret: string | undefined;
-  /** The API key of the client "acme"; undefined where the stack did not make its clients, or it was removed. */
+  /** The API key of the client "acme"; undefined where the stack did not make its clients, or the client was removed. */
   readonly key: string | undefined;
   /** The address of the console; undefined where the console is off. */
   readonly console: string | undefined;
@@ -67,12 +67,12 @@ export interface Stack extends AsyncDisposable {
   pids(): Pids;
   /** Where each replica's Prometheus metrics are. */
   metrics(): Record<string, string[]>;
-  /** SIGKILL, or another signal, to one replica; 1 is the first. It comes back by itself, unless it is held. */
+  /** Sends SIGKILL, or another signal, to one replica; 1 is the first. The stack restarts the replica, unless it is held. */
   kill(service: Service, replica?: number, signal?: NodeJS.Signals): Promise<void>;
   /** From now on a dead replica is not restarted until it is resumed. */
   hold(service: Service, replica?: number): void;
   resume(service: Service, replica?: number): Promise<void>;
-  /** Stops all of its replicas in good order, and starts them again. */
+  /** Stops all replicas of the service in good order, and starts them again. */
   restart(service: Service): Promise<void>;
   /** Resolves once the gateway's /readyz answers 200. */
   ready(withinMs?: number): Promise<void>;

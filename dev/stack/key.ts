@@ -1,5 +1,5 @@
 // The clients of the local stack, and the key that `npm start` shows. The stack makes both at its first start and keeps them in
-// its folder, the key for this user alone, so that what a person has pasted is good after a restart.
+// its folder, so that a pasted key stays valid after a restart. Only this user may read the key.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { allScopes } from '@integration-sync/contracts';

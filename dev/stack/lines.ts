@@ -6,14 +6,14 @@ export interface LogLine {
   metrics?: string;
 }
 
-/** What a person wants to know of a line beside its message; the log has the rest. */
+/** The fields of a line that a person sees beside its message; the log file has all fields. */
 const telling = ['method', 'route', 'subject', 'stream', 'status', 'code'];
 const interesting = /"level":"(?:warn|error|fatal)"|"metrics":"/;
 const troubles = new Set(['warn', 'error', 'fatal']);
 
 /** A line that is no log line means trouble: a wrong setting, or a crash. */
 export function readLine(text: string): LogLine {
-  // A service under load logs thousands of lines a second, and hardly any of them matters here.
+  // A service under load logs thousands of lines a second, of which the terminal shows hardly any.
   if (text.startsWith('{') && !interesting.test(text)) return { text, isTrouble: false };
   const fields = parse(text);
   if (fields === undefined) return { text, isTrouble: text.trim() !== '' };
@@ -37,7 +37,7 @@ function parse(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** While an engine is away a service complains at every request: the same message passes once in a while. */
+/** While an engine is away, a service logs a warning at every request: the terminal shows the same message once in a while. */
 export function openDamper(
   quietMs: number,
   now: () => number = () => performance.now(),
@@ -47,7 +47,7 @@ export function openDamper(
     const time = now();
     const last = lastSaid.get(words);
     if (last !== undefined && time - last < quietMs) return false;
-    // A bound on the remembered messages; forgetting one costs a repetition.
+    // A bound on the remembered messages; a forgotten message may be shown again.
     if (lastSaid.size > 1_000) lastSaid.clear();
     lastSaid.set(words, time);
     return true;

@@ -12,7 +12,7 @@ export async function askReadiness(gateway: string): Promise<Readiness> {
       ? { ready: true }
       : { ready: false, why: `${answer.status} ${body.slice(0, 300)}` };
   } catch (error) {
-    // `fetch failed` says nothing; its cause does.
+    // The message `fetch failed` says nothing, so its cause is shown.
     const cause = error instanceof Error ? (error.cause ?? error) : error;
     return { ready: false, why: `the gateway does not answer (${messageOf(cause)})` };
   }

@@ -1,4 +1,4 @@
-// npm start -- --watch: a service is restarted when its sources change, and all of them when what they share changes.
+// npm start -- --watch: a service is restarted when its sources change, and all services when shared sources change.
 import { readdirSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../process/words.ts';

@@ -32,7 +32,7 @@ export interface ReplicaOptions {
   onDeath: (name: string, how: string, againInMs: number | undefined, lastLines: readonly string[]) => void;
 }
 
-/** Always back within 5 s: the longest pause, and a start of well under two. */
+/** A killed replica is back within 5 s: the longest pause, and a start of well under two seconds. */
 const backoff = { firstMs: 200, maxMs: 3_000, settledAfterMs: 10_000 };
 
 export async function startReplica(options: ReplicaOptions): Promise<Replica> {

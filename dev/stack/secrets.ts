@@ -27,7 +27,7 @@ export function openSecrets(folder: string, environment: Environment): Secrets {
   };
 }
 
-/** An AUTH_JWT_SECRET that is set and empty says that there is none, as it does for the stack in containers. */
+/** An empty AUTH_JWT_SECRET means that the stack has no such secret, as for the stack in containers. */
 const isOfAnotherIssuer = ({ AUTH_JWKS_URL, AUTH_ISSUER, AUTH_JWT_SECRET }: Environment): boolean =>
   Boolean(AUTH_JWKS_URL) || (Boolean(AUTH_ISSUER) && AUTH_JWT_SECRET === '');
 

@@ -5,11 +5,11 @@ import type { Environment } from '../engines/environment.ts';
 import type { LocalKey } from './key.ts';
 import type { Secrets } from './secrets.ts';
 
-/** In the order of stopping: the gateway first, so that it asks no service that is going. */
+/** In the order of stopping: the gateway first, so that it asks no service that is stopping. */
 export const serviceNames = ['gateway', 'catalog', 'batches', 'webhooks'] as const;
 export type Service = (typeof serviceNames)[number];
 
-/** The gateway owns a port, so there is one. */
+/** The gateway listens on a fixed port, so it has one replica. */
 export const replicatedServices = ['catalog', 'batches', 'webhooks'] as const;
 export type Replicas = Partial<Record<(typeof replicatedServices)[number], number>>;
 

@@ -9,7 +9,7 @@ export interface Watch {
   listeners: Pick<FleetOptions, 'onTrouble' | 'onDeath'>;
   /** Fires with a StartFailure when a service dies during the start. */
   failed: AbortSignal;
-  /** The stack is ready: from now on the supervisor mends deaths, and trouble is news. */
+  /** The stack is ready: from now on the supervisor restarts dead services, and the terminal shows faults. */
   started(): void;
 }
 
@@ -25,7 +25,7 @@ export function openWatch(progress: Progress): Watch {
       isStarted = true;
     },
     listeners: {
-      // While everything starts, services rightly complain that the others are not there yet.
+      // During the start, services rightly log that other services are not there yet.
       onTrouble(name, { text }) {
         const words = `${name}: ${text}`;
         if (isStarted && isNews(words)) progress.say(words);

@@ -1,9 +1,9 @@
-// What is worth waking an operator for, and what can wait for the morning: the table of alerts in docs/monitoring.md and
+// The alerts, critical (now) or warning (until the morning): the source of the table in docs/monitoring.md and
 // deploy/prometheus/rules.yaml.
 
 export interface Alert {
   title: string;
-  /** One alert for each service where this depends on it. */
+  /** A function makes one alert for each service. */
   expression: string | ((service: string) => string);
   for: string;
   /** `critical`: integrators notice the fault now or soon. `warning`: integrators do not notice it yet. */

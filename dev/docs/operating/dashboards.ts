@@ -1,10 +1,10 @@
-// What stands on the dashboards: a row for each question, and in it a panel for each figure. grafana.ts makes the files.
+// The content of the dashboards: a row for each question, and in it a panel for each figure. grafana.ts makes the files.
 
 export type Unit = 'reqps' | 'ops' | 's' | 'bytes' | 'short' | 'percentunit' | 'bool_yes_no';
 
 export interface Query {
   expression: string;
-  /** Grafana's form: `{{service}}`. */
+  /** The name of a line, in Grafana's form: `{{service}}`. */
   legend: string;
 }
 
@@ -12,12 +12,12 @@ export interface Panel {
   title: string;
   unit: Unit;
   queries: readonly Query[];
-  /** Replicas of a build, and the like: a table of what there is now. */
+  /** A table of present values, such as the replicas of each build. */
   table?: true;
 }
 
 export interface Dashboard {
-  /** Also the name of its file. */
+  /** The id of the dashboard, and the name of its file. */
   uid: string;
   title: string;
   rows: readonly { title: string; panels: readonly Panel[] }[];
@@ -45,7 +45,7 @@ const several = (title: string, unit: Unit, ...queries: [expression: string, leg
 });
 
 const noProbe = 'service="gateway",subject!~"GET /(healthz|readyz)"';
-/** Callers of the feed wait for up to 25 s by their own wish. */
+/** Left out: callers of the feed wait for up to 25 s by their own wish. */
 const noWait = 'service="gateway",subject!~"GET /(healthz|readyz|api/v1/integration/events)"';
 
 const overview: Dashboard = {

@@ -4,7 +4,7 @@
 export interface Metric {
   name: string;
   type: 'counter' | 'gauge' | 'histogram';
-  /** Beside `service`, which every metric has. */
+  /** Further labels: every metric has `service`. */
   labels?: readonly string[];
 }
 
