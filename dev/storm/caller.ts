@@ -23,7 +23,7 @@ export interface Asked {
   path: string;
   body?: unknown;
   headers?: Readonly<Record<string, string>>;
-  /** In place of the token of the integration. */
+  /** A key to send in place of the token of the integration. */
   key?: string | undefined;
   gateway?: number;
   hangUpAfterMs?: number | undefined;
@@ -49,7 +49,7 @@ export function openCaller({ gateways, authSecret }: StormPlan, integration: str
       };
       const signal = AbortSignal.timeout(hangUpAfterMs ?? silentAfterMs);
       const asking = request(url, { method, agent: false, headers, signal });
-      // An error after the head of the answer is of its body, too.
+      // An error after the head of the answer also fails the reading of its body.
       asking.on('error', () => undefined);
       try {
         const responded: Promise<IncomingMessage[]> = once(asking, 'response');

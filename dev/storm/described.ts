@@ -1,4 +1,4 @@
-// The description of the messages (docs/asyncapi.json), held against what a storm has seen of them.
+// Validates the messages that a storm has seen by their description (docs/asyncapi.json).
 import type { IncomingHttpHeaders } from 'node:http';
 import { testKind } from '@integration-sync/contracts';
 import { describeMessages, inPascalCase } from '@integration-sync/gateway/asyncapi';
@@ -20,7 +20,7 @@ export function openValidators(components: object) {
     ajv.getSchema(`messages#/components/messages/${name}/${part}`);
 }
 
-/** Each says what the description does not allow; undefined where all is as described. */
+/** Each function returns what the description does not allow; undefined if the message is as described. */
 export function openDescribed() {
   const { components }: { components: { messages: Record<string, Message> } } = JSON.parse(
     JSON.stringify(describeMessages()),

@@ -1,4 +1,4 @@
-// The receivers of a storm: which there are, and how each behaves at a given moment. Once the storm is over, all are well.
+// The receivers of a storm, and how each behaves at a given moment. Once the storm is over, all accept deliveries.
 import { eventKinds } from '@integration-sync/contracts';
 import type { Random } from '../fuzz/random.ts';
 import { within, type Span } from './fault.ts';
@@ -18,7 +18,7 @@ export interface EndpointPlan {
   settings?: { inFlightMax?: number; recover?: boolean };
 }
 
-/** The kinds of events that it wants, unless it wants all; and further settings. */
+/** By behaviour, the kinds of events to which an endpoint subscribes, unless to all, and further settings. */
 const wishes: Partial<Record<Behaviour, Pick<EndpointPlan, 'events' | 'settings'>>> = {
   slow: { events: ['sync.completed'] },
   dead: { events: ['supplier.created', 'dds.created'] },
@@ -54,12 +54,12 @@ const behavioursOf: Record<Profile['receivers'], (nth: number) => Behaviour[]> =
 };
 
 export interface Reaction {
-  /** 0: the connection is broken instead. */
+  /** 0: the receiver breaks the connection instead. */
   status: number;
   afterMs: number;
 }
 
-/** A flaky receiver is away for the first part of each round, as one that is started again. */
+/** A flaky receiver is away for the first part of each round, like a receiver that is restarted. */
 const flakyRoundMs = 20_000;
 const flakyAwayMs = 4_000;
 

@@ -2,9 +2,9 @@
 import type { Random } from '../fuzz/random.ts';
 
 /**
- * How often each process is drawn in a usual storm and in one of owners; production has many replicas and few engines. `database` is
- * FerretDB or mongod; `postgresql` is what lies under FerretDB. `webhooks-nats` and `webhooks-mongodb` are the ways of one replica of
- * webhooks to its engines (`way.ts`): where one stands still, that replica is partitioned.
+ * How often each process is drawn in a usual storm and in one of owners: replicas more often than engines, as in production. `database`
+ * is FerretDB or mongod; `postgresql` is the database under FerretDB. `webhooks-nats` and `webhooks-mongodb` are the proxies between
+ * one replica of webhooks and its engines (`way.ts`): if a proxy is frozen, that replica is partitioned.
  */
 const draws = [
   ['catalog', 5, 0],
@@ -32,7 +32,7 @@ export interface PlannedFault {
   /** The index among the replicas that live at that time. */
   nth: number;
   kind: FaultKind;
-  /** How long what is stopped stands still. */
+  /** How long a stopped process stays frozen. */
   forMs: number;
 }
 
@@ -70,7 +70,7 @@ export function* planFaults(random: Random, rules: FaultRules): Generator<Planne
   }
 }
 
-/** Nodes by what they lead: the stream of events, the log that is delivered from, or the cluster itself; and what is rolled. */
+/** Nodes by the stream that they lead, EVENTS, EVENT_BATCHES or that of the cluster itself; several nodes; or what is rolled. */
 export type ClusterTarget =
   'events-leader' | 'deliver-leader' | 'meta-leader' | 'two-nodes' | 'all-nodes' | 'nodes' | 'services';
 
@@ -81,7 +81,7 @@ export type ClusterTarget =
 export interface ClusterFault {
   target: ClusterTarget;
   kind: 'kill' | 'stop' | 'roll';
-  /** How long what is struck stays away. */
+  /** How long struck nodes stay away. */
   forMs: number;
 }
 

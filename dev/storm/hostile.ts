@@ -1,11 +1,11 @@
-// A receiver that never stops talking: it says one kind of thing until the sender cuts the connection.
+// A receiver that never stops sending: it repeats one text until the sender cuts the connection.
 import type { Socket } from 'node:net';
 import type { Random } from '../fuzz/random.ts';
 
 const ok = 'HTTP/1.1 200 OK\r\n';
 const chunked = `${ok}transfer-encoding: chunked\r\n\r\n`;
 
-/** How it begins, and what it then says over and over. */
+/** The beginning of an answer, and the text that the receiver then repeats. */
 const kinds = [
   ['', 'HTTP/1.1 103 Early Hints\r\n\r\n'],
   [ok, 'x: y\r\n'],

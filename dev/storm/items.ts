@@ -24,7 +24,7 @@ export function drawItem(random: Random, plural: Plural, draft: Draft): Item {
     ([field]) => whole || field.endsWith('ExternalId') || random.chance(0.7),
   );
   const fields = Object.fromEntries(kept);
-  // The second number goes with the first.
+  // A verification number needs a reference number.
   if (fields['ddsReferenceNumber'] === undefined) delete fields['ddsVerificationNumber'];
   return { externalId, [nameFieldOf(plural)]: name, ...fields };
 }
@@ -67,18 +67,18 @@ function optionalFields(random: Random, plural: Plural, { name, reference }: Dra
 
 export interface Wrong {
   item: unknown;
-  /** How the reason against it begins. */
+  /** How the reason against the item begins. */
   reason: string;
 }
 
-/** Without a name, and with a value of the wrong type. */
+/** Wrong items: one without a name, and one with a value of the wrong type. */
 const wrongs = {
   suppliers: [{ name: ' ' }, 'Supplier name', { isEuOrigin: 'true' }],
   products: [{ name: undefined }, 'Product name', { hsCode: 4_407 }],
   batches: [{ batchNumber: null }, 'Batch number', { quantity: '5' }],
 } as const;
 
-/** An item that has to be refused; its id may be one that is right elsewhere. */
+/** An item that must be refused; its id may also be that of a right item. */
 export function spoilItem(random: Random, plural: Plural, item: Item): Wrong {
   const [nameless, name, mistyped] = wrongs[plural];
   return random.pick<Wrong>([

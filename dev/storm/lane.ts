@@ -18,11 +18,11 @@ export interface LaneOptions {
   stopped: AbortSignal;
   /** Counts accepted items. */
   count: (accepted: number) => void;
-  /** So many items were accepted that callers push one at a time. */
+  /** Whether so many items were accepted that callers now push one item at a time. */
   isFull: () => boolean;
 }
 
-/** The same push again, as a caller does after an answer with Retry-After; at most so often. */
+/** How often a caller repeats a push at most, as after an answer with Retry-After. */
 const againMax = 2;
 const againChance = 0.5;
 
@@ -132,7 +132,7 @@ function drawReference(random: Random, plural: Plural, ownIds: OwnIdsByKind): st
   return (plural === 'products' ? ownIds.suppliers : ownIds.products).drawAccepted(random);
 }
 
-/** So few that callers meet all the time. */
+/** So few ids that concurrent pushes often name the same records. */
 const sharedIds = 24;
 
 /** Pushes some of the ids that all lanes of this letter share. */
@@ -163,7 +163,7 @@ export const runFloodLane: Lane = async (options) => {
   }
 };
 
-/** Two pushes that a poll sees together have more records than a listing sorts, so that the walk begins at the first of them. */
+/** Two pushes that one poll shows have more records than a listing sorts: the listing walks in order from the first of them. */
 const grownAtOnce = 300;
 
 export const runGrowingLane: Lane = async (options) => {

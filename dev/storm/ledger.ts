@@ -1,5 +1,5 @@
-// The ledger of a storm: append-only files of JSON lines. All but notes and asks have one writer each. A line is in the file before what it
-// announces is done, so that a writer that is cut off has said what it was about to do.
+// The ledger of a storm: append-only files of JSON lines. All but notes and asks have one writer each. A line is in the file before the
+// announced action is done, so that the ledger has the actions of a writer that is cut off.
 import { closeSync, createReadStream, existsSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -37,7 +37,7 @@ export async function readLedger<Name extends LedgerName>(folder: string, name: 
   return lines;
 }
 
-/** The last line of a writer that was cut off may be half of one. */
+/** The last line of a writer that was cut off may be incomplete. */
 function parse(text: string) {
   try {
     return JSON.parse(text);

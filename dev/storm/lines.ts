@@ -17,7 +17,7 @@ export type Plural = (typeof plurals)[number];
 
 export type Item = Readonly<Record<string, unknown>>;
 
-/** Whose records of which kind: each listing is of these. */
+/** Integration and kind of records: each listing has one of each. */
 export interface Listed {
   integration: string;
   plural: Plural;
@@ -29,9 +29,9 @@ export interface BegunLine extends Listed {
   lane: string;
   items: readonly unknown[];
   drafting: boolean;
-  /** Absent: a push. The items of the others have what the records hold already, with a status. */
+  /** Absent for a push. The items of an archiving or erasing have the fields that the records hold already, and a status. */
   action?: 'archive' | 'erase' | undefined;
-  /** Items that are wrong on purpose: their positions, and how the reason begins. */
+  /** The positions of items that are wrong on purpose, and how the reason against each begins. */
   wrong: readonly (readonly [position: number, reason: string])[];
   gateway: number;
   begunMs: number;
@@ -62,7 +62,7 @@ export type Sighting = readonly [externalId: string, name: string, internalId: s
 /** One page of a listing, read while the storm went on. */
 export interface PageLine extends Listed {
   reader: string;
-  /** Counts the polls of the reader; a page that belongs to none has null. */
+  /** The number of the reader's poll; null for a page outside of polls. */
   poll: number | null;
   begunMs: number;
   endedMs: number;
@@ -89,13 +89,13 @@ export interface DeliveryLine {
   /** What the receiver answered; 0 where it broke the connection. */
   status: number;
   genuine: boolean;
-  /** Its sender was gone before the answer. An attempt that a replica cuts off, as it gives its partition back, is in no log. */
+  /** Its sender was gone before the answer. An attempt that a replica cuts off, as it releases its partition, is in no log. */
   unheard?: true;
   /** Whether it is of a drill. */
   drill?: boolean;
   /** The index of the secret that made the plain signature, among those that the receiver had by then; -1: none. */
   signer: number;
-  /** What it has that the description of the messages does not allow. */
+  /** What the description of the messages does not allow in this delivery. */
   undescribed?: string | undefined;
   bodyHash: string;
 }
@@ -104,7 +104,7 @@ export interface DeliveryLine {
 export interface AttemptLogLine {
   endpoint: string;
   readMs: number;
-  /** Newest first; how many of all there are, `total` says. */
+  /** The newest entries, newest first; `total` counts all entries. */
   newest: readonly DeliveryAttempt[];
   total: number;
   /** Every entry of a failed attempt. */
@@ -121,7 +121,7 @@ export interface AskLine {
   begunMs: number;
   endedMs: number;
   outcome: PushOutcome;
-  /** What is kept of the answer. */
+  /** The part of the answer that the ledger keeps. */
   answer?: unknown;
 }
 
@@ -131,13 +131,13 @@ export interface FaultLine {
   /** The struck process, the first of several; 0 if all were struck in turn. */
   pid: number;
   atMs: number;
-  /** When its process went on, or was struck; when all had their turn. */
+  /** When a stopped process went on, a killed one was struck, or a rolling restart ended. */
   untilMs: number;
   /** When the cluster was whole again. */
   wholeMs?: number;
 }
 
-/** For how long something had no leader: the node that led it was struck, or another one called for an election. */
+/** For how long a stream had no leader: its leader was struck, or another node called for an election. */
 export interface LeaderLine {
   asset: Asset;
   from: string;
@@ -149,7 +149,7 @@ export interface LeaderLine {
 export interface StoredLine extends Listed {
   externalId: string;
   internalId: string;
-  /** The sync id of the last push that changed it. */
+  /** The sync id of the last push that changed the record. */
   push: string;
   fields: Item;
 }
@@ -160,7 +160,7 @@ export interface EventLine {
   subject: string;
   body: EventBody;
   bodyHash: string;
-  /** By the clock of nats-server, ISO. */
+  /** When nats-server stored the message, by its clock, ISO. */
   storedAt: string;
 }
 

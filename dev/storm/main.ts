@@ -15,11 +15,11 @@ const begunMs = performance.now();
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const sayWithTime = (line: string): void =>
   say(`${((performance.now() - begunMs) / 1_000).toFixed(0).padStart(4)} s  ${line}`);
-// A reader that has gone, as in `npm run storm | head`, is no reason to stop.
+// The storm goes on without a reader of its output, as in `npm run storm | head`.
 process.stdout.on('error', () => undefined);
 
 const stop = new AbortController();
-// At a second signal, such as npm's copy of the terminal's, it goes on ending.
+// A second signal, such as npm's copy of that of the terminal, does not interrupt the end of the storm.
 for (const signal of endSignals) process.on(signal, () => stop.abort());
 const speaking = { say: sayWithTime, signal: stop.signal };
 

@@ -17,7 +17,7 @@ export interface MemberOptions {
   signal: AbortSignal;
 }
 
-/** A machine with a load of 40 ends the engines of a stack in minutes. */
+/** On a machine with a load of 40, stopping the engines of a stack takes minutes. */
 const endWithinMs = 5 * 60_000;
 
 /** Starts a file in `roles`, in a session of its own, so that a Ctrl-C reaches only the starter. */
@@ -32,7 +32,7 @@ export function startMember(name: string, { folder, say, signal }: MemberOptions
     if (message.say !== undefined) say(message.say);
   });
   return {
-    /** Waits without a clock of its own: each deed ends by what it waits for, however slow the machine is. */
+    /** Waits without a time-out: each order ends on a condition of its own, however slow the machine is. */
     async tell(deed) {
       signal.throwIfAborted();
       if (!child.connected) throw new Error(`the process ${name} has ended`);

@@ -46,11 +46,11 @@ export function parseStormOptions(args: readonly string[]) {
     seed: readCount('--seed', values.seed, [0, 999_999_999]),
     seconds: readCount('--seconds', values.seconds, [5, 3_600]),
     profile,
-    /** Undefined: the one that is named after the seed. */
+    /** Undefined: the folder that is named after the seed. */
     folder: values.folder,
     /** The folder of a former run, which this run only checks. */
     verify: values.verify,
-    /** Breakages to try; none are all. Undefined: a storm on the product as it is. */
+    /** Breakages to try; an empty list means all. Undefined: a storm on the product as it is. */
     breakages: command === undefined ? undefined : names,
     help: values.help,
   };

@@ -1,9 +1,9 @@
-// The ids of one kind that one caller alone pushes. It leaves an id alone that was cut off a few times: after
+// The ids of one kind that one caller alone pushes. The caller stops using an id whose pushes were cut off a few times: after
 // many pushes that may or may not have taken effect, no check could say anything about it.
 import type { Random } from '../fuzz/random.ts';
 import type { Item } from './lines.ts';
 
-/** Of ids that are pushed to be erased. */
+/** The prefix of ids that are pushed to be erased. */
 export const erasedPrefix = 'e-';
 
 export type OwnIds = ReturnType<typeof openOwnIds>;

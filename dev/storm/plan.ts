@@ -1,4 +1,4 @@
-// `storm.json`: what every process of a storm has to know. Its starter writes what it was asked for, and the stack where it is.
+// `storm.json`: options and addresses for every process of a storm. The starter writes the options, the stack the addresses.
 import { join } from 'node:path';
 import { readJson, writeJson } from '../process/files.ts';
 import type { Target } from './fault.ts';
@@ -43,7 +43,7 @@ export function readPlan(folder: string): StormPlan & { rules: Profile } {
   return { ...plan, rules: profiles[plan.profile] };
 }
 
-/** `live.json`: what the stack's own list lacks, as it is now. The process of the stack writes it. */
+/** `live.json`: running processes that the stack's own list lacks. The process of the stack writes it. */
 export interface Live {
   /** The address of the second gateway. */
   url: string;

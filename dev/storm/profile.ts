@@ -7,7 +7,7 @@ export interface Profile extends FaultRules {
   privateLanes: number;
   /** Callers of an integration that push the same few ids at the same time. */
   hotLanes: number;
-  /** How many items a private caller pushes; one of these spans is drawn. */
+  /** Spans for the number of items in a push of a private caller; each push draws one span. */
   sizes: readonly [Span, ...Span[]];
   /** Whether some receivers fail or are slow; `many`: a dozen of each integration. */
   receivers: 'mixed' | 'steady' | 'many';
@@ -19,16 +19,16 @@ export interface Profile extends FaultRules {
   itemsMax: number;
   /** How soon the system must go on after a fault of a cluster. */
   within: {
-    /** Pushes fail for so long after one node has died, at most. */
+    /** How long pushes may fail after one node has died. */
     pushesMs: number;
-    /** Events come to the stream, once it has a leader. */
+    /** How soon events come to the stream, once it has a leader. */
     eventsMs: number;
-    /** Deliveries come, once their streams have leaders. */
+    /** How soon deliveries come, once their streams have leaders. */
     deliveriesMs: number;
   };
-  /** Checks only when nothing can come any more of pushes that were cut off. */
+  /** Whether the check waits until no write of a cut-off push can arrive any more. */
   waitsForLateWrites: boolean;
-  /** What the service takes and hands on in each second at least, over the whole storm. */
+  /** The least rates per second at which the service must accept and deliver, over the whole storm. */
   floor: {
     /** Acknowledged pushes of suppliers, of products and of batches, for each kind alone. */
     pushes: number;
@@ -45,7 +45,7 @@ export const growing = 'storm-growing';
 export const integrationsOf = ({ integrations, isFlooded }: Profile): readonly string[] =>
   isFlooded ? [...integrations, growing] : integrations;
 
-/** Most customers are of these two, so that a large storm has no more of them than a small one. */
+/** Most customers are of these two integrations, so that a large storm has no more customers than a small storm. */
 export const endsOf = ({ integrations }: Profile): readonly [string, string] => [
   integrations[0] ?? '',
   integrations.at(-1) ?? '',
@@ -93,7 +93,7 @@ const clusterScript: readonly ClusterFault[] = [
   { target: 'all-nodes', kind: 'kill', forMs: 5_000 },
 ];
 
-/** Some 15 small pushes a second leave two processors time beside three nodes: what is late is late because of the cluster. */
+/** Some 15 small pushes a second leave two processors time beside three nodes: so any delay is due to the cluster. */
 const cluster: Profile = {
   ...usual,
   isFlooded: false,

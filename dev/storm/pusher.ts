@@ -1,4 +1,4 @@
-// Pushes, and writes each push into the ledger before it sends it, and its outcome after.
+// Pushes. Writes each push into the ledger before sending it, and its outcome afterwards.
 import type { Listing, SyncRun } from '@integration-sync/contracts';
 import type { Random } from '../fuzz/random.ts';
 import type { Caller } from './caller.ts';
@@ -67,7 +67,7 @@ export function openPusher({ lane, integration, caller, random, files }: PusherO
   };
 }
 
-/** Answers to archiving and erasing become such to pushes, in which each record is UPDATED. */
+/** Reads answers to archiving and erasing as answers to pushes in which each record is UPDATED. */
 function readAnswer(body: string): { answer: PushAnswered } {
   const told = body
     .replace(/"(?:archived|erased)":/, '"updated":')

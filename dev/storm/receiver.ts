@@ -18,7 +18,7 @@ export interface Receiving {
   registered: Promise<unknown>;
 }
 
-/** Resolves with the address; `receiving` is by path. */
+/** Resolves with the address; `receiving` has the receiver of each path. */
 export async function startReceiver(
   file: LedgerFile<DeliveryLine>,
   receiving: ReadonlyMap<string, Receiving>,

@@ -1,5 +1,5 @@
-// One process of a storm, seen from within: it gets its orders over its channel, answers when each is done, and ends
-// with the channel, however its starter ended.
+// The code inside each process of a storm: gets orders over the IPC channel, answers when each is done, and ends with the channel,
+// however its starter ended.
 import { setTimeout as wait } from 'node:timers/promises';
 import { openLog } from '@integration-sync/runtime/log';
 import { endSignals } from '../process/signals.ts';
@@ -16,17 +16,17 @@ export const folder = process.argv[2] ?? '';
 
 export const log = openLog({ service: 'storm', level: 'silent' });
 
-/** Aborted when the role is to stop what it does. */
+/** Aborted when the starter stops this process. */
 export const stop = new AbortController();
 export const stopped = stop.signal;
 
-/** Ends early when the role is to stop. */
+/** A pause that ends early when the starter stops this process. */
 export const pause = async (ms: number): Promise<void> =>
   wait(ms, undefined, { signal: stopped }).catch(() => undefined);
 
 export const say = (line: string): void => void process.send?.({ say: line });
 
-/** A failure of the run itself counts against it. */
+/** Notes a failure of the storm itself, with which it does not pass. */
 export function note(text: string): void {
   using notes = openLedgerFile(folder, 'notes');
   notes.write({ atMs: clockMs(), note: text });
@@ -39,7 +39,7 @@ export function takeRole(
   deeds: Readonly<Record<string, () => Promise<unknown>>>,
   end: () => Promise<void> = async () => undefined,
 ): void {
-  // The terminal signals them all at once; the starter decides which ends when.
+  // The terminal signals all processes of a storm, which ignore that: the starter decides which ends when.
   for (const signal of endSignals) process.on(signal, () => undefined);
   process.on('message', ({ tell: done }: { tell: string }) => {
     const send = (reply: Omit<Done, 'done'>): void => void process.send?.({ done, ...reply });

@@ -1,5 +1,5 @@
 // A storm from its beginning to its end: the stack comes up, callers and receivers begin, faults strike,
-// everything goes on again and settles, and the collector writes it down.
+// frozen processes go on, replicas settle all pushes, and the collector writes the end state down.
 import { existsSync, readdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';

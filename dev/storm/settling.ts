@@ -1,4 +1,4 @@
-// Waits until nothing moves any more: replicas have settled and announced every cut-off push, and every receiver has its
+// Waits for the end of all background work: replicas have settled and announced every cut-off push, and every receiver has its
 // deliveries.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Bus } from '@integration-sync/runtime/bus';
@@ -20,7 +20,7 @@ const settledLooks = 600;
 const unannounced = { due: { $exists: true }, $or: [{ watched: { $exists: false } }, { state: 'written' }] };
 const undecided = { due: { $exists: true } };
 
-/** The sync ids of pushes that are not announced yet; none while MongoDB does not say. */
+/** The sync ids of pushes that are not announced yet; none while MongoDB does not answer. */
 export async function unannouncedIn(store: Store): Promise<string[]> {
   const found = journals.map((name) => store.collection<{ _id: string }>(name).find(unannounced).toArray());
   return (await Promise.all(found).catch(() => [])).flat().map(({ _id }) => _id);

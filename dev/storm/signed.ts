@@ -1,9 +1,9 @@
-// How a delivery is signed, both ways: for the official library, and by the plain signature over the body.
+// Verifies both signatures of a delivery: that of Standard Webhooks by its library, and the plain signature over the body.
 import { createHmac, hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { Webhook } from 'standardwebhooks';
 
-/** `genuine`: the library verifies it with one of the secrets. `signer`: the index of the one that made the plain signature, or -1. */
+/** `genuine`: the library verifies it with one of the secrets. `signer`: the index of the secret of the plain signature, or -1. */
 export function readSignature(headers: IncomingHttpHeaders, body: string, secrets: readonly string[]) {
   const header = (name: string): string => String(headers[name] ?? '');
   const names = ['webhook-id', 'webhook-timestamp', 'webhook-signature'];

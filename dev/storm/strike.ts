@@ -47,7 +47,7 @@ export function pidsOf(folder: string, target: Target): number[] {
   if (target !== 'database' && target !== 'postgresql')
     return [...(pids[target] ?? []), ...(readLive(folder).pids[target] ?? [])];
   const engines = pids['mongodb'] ?? [];
-  // Under mongod there is no PostgreSQL; then it is mongod that is struck.
+  // With mongod there is no PostgreSQL, so mongod is struck.
   const wantsPostgres = target === 'postgresql' && engines.some(isPostgres);
   return engines.filter((pid) => isPostgres(pid) === wantsPostgres);
 }

@@ -1,4 +1,4 @@
-// Waits by looking. A wait is bound by how often it looks, not by a clock: each look asks what a slow machine slows as well.
+// Waits by polling. A number of polls bounds a wait, and not a clock, because a slow machine slows polls as well.
 import { setTimeout as wait } from 'node:timers/promises';
 
 export interface Looks {
@@ -8,7 +8,7 @@ export interface Looks {
   signal?: AbortSignal;
 }
 
-/** Looks until it is so; resolves with false if it does not become so. Where a look fails, the next one asks again. */
+/** Polls until `isSo` returns true; resolves with false if it never does. A failed poll does not end the wait. */
 export async function until(
   isSo: () => Promise<boolean>,
   { looksMax, everyMs = 300, signal }: Looks,

@@ -1,4 +1,4 @@
-// A way to an engine: hands on every byte between its own port and the engine, until it is ended.
+// A proxy to an engine: passes every byte on between its own port and the engine, until it is ended.
 import { openProxy } from '../process/proxy.ts';
 
 const [to = '', port] = process.argv.slice(2);

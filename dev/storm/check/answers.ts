@@ -56,7 +56,7 @@ function faultOfItem(
     : `wrong item ${position}: "${reason}" instead of "${expected} …"`;
 }
 
-/** By position. `errors` has one entry for each record that is ERROR, in the same order. */
+/** The reasons by position. `errors` has one entry for each record that is ERROR, in the same order. */
 function reasonsOf({ answer: { records, errors } }: Answered): Map<number, string> {
   const refused = [...records.entries()].filter(([, { status }]) => status === 'ERROR');
   return new Map(refused.map(([position], nth) => [position, errors[nth]?.error ?? '']));

@@ -42,9 +42,9 @@ interface Of {
 /** A replica that is killed takes the entries of its last moment with it, of attempts that began up to so long before. */
 const lostBeforeMs = 30_000;
 const lostAfterMs = 1_000;
-/** Entries are written some at a time. */
+/** Within how long an entry is written: webhooks writes several at a time. */
 const writtenWithinMs = 5_000;
-/** The log is in the order of ends, and an attempt takes 10 s at most. */
+/** The log is sorted by the ends of attempts, and an attempt takes 10 s at most. */
 const attemptMsMax = 12_000;
 /** Entries that a log keeps at least. */
 const keptMin = 1_000;
@@ -77,8 +77,8 @@ export const hasTimedOut = ({ status, begunMs, endedMs }: Entry): boolean =>
   status === null && endedMs - begunMs >= limits.deliveryDeadlineMs - sameMs;
 
 /**
- * Checks that an entry says of each delivery what its receiver saw: the status, and no shorter a duration. Of two deliveries
- * within milliseconds either entry may be the one of either, and each entry is that of one.
+ * Checks that each delivery has an entry with the status that its receiver sent, and no shorter duration. Of two deliveries within
+ * milliseconds, either entry may belong to either, and each belongs to one.
  */
 function checkSaid({ log, hits, isStruck, tell }: Of): void {
   const unused = Map.groupBy(log.newest, ({ event }) => event);
@@ -96,7 +96,7 @@ function checkSaid({ log, hits, isStruck, tell }: Of): void {
     const late = ofEvent.find((entry) => entry.status === null && isLate(entry));
     const own = near.find(isOfHit) ?? late;
     if (own !== undefined) ofEvent.splice(ofEvent.indexOf(own), 1);
-    // Where the entry was lost with its replica, none is near.
+    // If the entry was lost with its replica, no entry is near in time.
     const [said] = near;
     if (own !== undefined || said === undefined || status === 0) continue;
     if (isStruck(begunMs - lostAfterMs, atMs + writtenWithinMs)) continue;
@@ -120,7 +120,7 @@ function checkTries({ log: { newest, failed }, isStruck, tell }: Of): void {
       if (isPromised && !isStruck(begunMs, endedMs + lateMsMax) && !isAbout(waitMs, delayMs))
         tell('schedule', `after attempt ${attempt} of ${event} the next was to come in ${seconds(waitMs)}`);
       if (attempt > attemptDelaysMs.length) tell('schedule', `attempt ${attempt} of ${event}`);
-      // A killed replica loses its newest log entries, so an entry of the attempt before that began later is of a replay.
+      // A killed replica loses its newest log entries, so an entry of the previous attempt that began later is of a replay.
       const before = tries.filter((other) => other.attempt === attempt - 1 && other.begunMs < begunMs);
       const dueMs = Math.min(...before.map((other) => other.endedMs)) + (attemptDelaysMs[attempt - 1] ?? 0);
       const isHeld = before.some((other) => isStruck(other.begunMs, other.endedMs));
@@ -138,8 +138,8 @@ const alwaysFails = new Set(['dead', 'hostile']);
 const disabledWithinMs = 2_000;
 
 /**
- * Of an endpoint that failed from its first delivery on. A failure counts unless another one was stored while it was under
- * way; where a fault delayed what was stored, nobody knows.
+ * Checks an endpoint that failed from its first delivery on. A failure counts unless another failure was stored while it was under way;
+ * where a fault delayed the storing, nothing is checked.
  */
 function checkDisabling({ log: { newest, failed }, isStruck, tell }: Of): void {
   const wellMs = Math.min(...newest.filter((one) => one.hasSucceeded).map(({ begunMs }) => begunMs));

@@ -1,5 +1,5 @@
 // Endpoints that their customers changed: each event that surely occurred between two changes is delivered as the endpoint was
-// then. An event is surely after a change if its push began after the answer, and before one if it stood on the stream.
+// then. An event is surely after a change if its push began after the answer, and before a change if it was on the stream.
 import type { RegisteredWebhook, Webhook } from '@integration-sync/contracts';
 import type { AskLine, DeliveryLine } from '../lines.ts';
 import { isTaken, nameOf, syncIdOf, type Check } from './facts.ts';
@@ -18,7 +18,7 @@ const untouched = {
   active: true,
   isThere: true,
 };
-/** The endpoint from one change on. */
+/** The state of the endpoint after a change. */
 type State = typeof untouched;
 
 const datesMs = 50;
@@ -93,7 +93,7 @@ function statesOf(asks: readonly AskLine[]): State[] {
       begunMs,
       endedMs,
       kinds: kinds ?? before.kinds,
-      // Three requests registered it.
+      // Three requests registered the endpoint, each perhaps with another path.
       paths: url === undefined ? before.paths : [...new Set([...before.paths, new URL(url).pathname])],
       rotations: before.rotations + (path.endsWith('/rotate-secret') ? 1 : 0),
       active: active ?? before.active,

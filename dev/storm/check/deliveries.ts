@@ -53,7 +53,7 @@ function faultOf(hit: DeliveryLine, event: EventLine | undefined, of: EndpointLi
 /** A narrow endpoint has one delivery under way at a time, whatever replica sends it. */
 export const checkInFlight: Check = ({ endpoints, deliveries }, report) => {
   for (const { endpoint } of endpoints.filter(({ behaviour }) => behaviour === 'narrow')) {
-    // A delivery whose sender had gone may overlap the next one.
+    // A delivery whose sender had died may overlap the next delivery.
     const own = deliveries.filter((hit) => hit.endpoint === endpoint && hit.status > 0);
     const inOrder = own.toSorted((one, other) => one.begunMs - other.begunMs);
     for (const [nth, { event, begunMs }] of inOrder.entries()) {
@@ -67,7 +67,7 @@ export const checkInFlight: Check = ({ endpoints, deliveries }, report) => {
 
 const described = openDescribed();
 
-/** Each event and delivery beside its description in docs/asyncapi.json. */
+/** Checks each event and delivery by its description in docs/asyncapi.json. */
 export const checkDescribed: Check = ({ events, deliveries }, report) => {
   for (const event of events) {
     const fault = described.faultOfEvent(event);

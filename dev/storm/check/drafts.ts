@@ -11,14 +11,14 @@ import { isAnswered, isUncertain, keyOf } from './push.ts';
 interface Told {
   source: 'answered' | 'kept' | 'announced' | 'changes';
   integration: string;
-  /** The sync id of its push; that of `kept`, the listing, is empty. */
+  /** The sync id of the push that told it; empty for `kept`, the listing. */
   by: string;
   entry: DdsEntry;
   /** Of an announced change. */
   changed?: readonly DdsAnnounced[];
 }
 
-/** What was said of the statement of one batch. */
+/** The statement of one batch in answers, events and the listing. */
 type Everywhere = Partial<Record<Told['source'], readonly Told[]>>;
 
 export const checkDrafts: Check = ({ records, documents, byRecord, isPending, ...facts }, report) => {
@@ -94,8 +94,8 @@ const filledIn = ['hsCode', 'countryOfProduction', 'quantity', 'unit'] as const;
 const given = [...filledIn, 'referenceNumber'] as const;
 
 /**
- * A later push fills in a field that was unknown when the statement was made, so that it is not missing any more, or changes what is
- * announced; and no more.
+ * A later push may only fill in a field that was unknown when the statement was made, so that it is not missing any more, or change an
+ * announced key.
  */
 function isLater(now: DdsEntry, made: DdsEntry): boolean {
   const known = filledIn.filter((key) => made[key] === null && now[key] !== null);
@@ -105,7 +105,7 @@ function isLater(now: DdsEntry, made: DdsEntry): boolean {
   return textOf({ ...made, ...Object.fromEntries(later), missing }) === textOf(now);
 }
 
-/** Quantity and unit are those of the push that drafted, where an answer named that push. */
+/** Quantity and unit are those of the push that made the draft, if an answer named that push. */
 function faultOfContent({ writes }: RecordHistory, told: Told | undefined): string | undefined {
   const last = writes.find(({ push }) => push.syncId !== undefined && push.syncId === told?.by)?.items.at(-1);
   if (last === undefined || told === undefined) return undefined;
@@ -119,7 +119,7 @@ function faultOfContent({ writes }: RecordHistory, told: Told | undefined): stri
     : undefined;
 }
 
-/** The statement beside its batch in the end, and the announced changes beside what the statement was and is. */
+/** Compares the statement with its batch in the end, and the announced changes with the statement before and after. */
 function faultOfNumbers(
   { kept: [now] = [], announced: [made] = [], changes = [] }: Everywhere,
   { ddsReferenceNumber: referenceNumber = null, ddsVerificationNumber: verificationNumber = null }: Item,
@@ -132,7 +132,7 @@ function faultOfNumbers(
   if (made === undefined) return undefined;
   const told = [made, ...changes];
   if (!told.some(({ entry }) => numbersOf(entry) === shown)) return `no event says that it became ${shown}`;
-  // Each number is pushed once.
+  // No number is pushed twice.
   const numbers = told
     .filter(({ changed = ddsAnnounced }) => changed.includes('referenceNumber'))
     .flatMap(({ entry }) => entry.referenceNumber ?? []);

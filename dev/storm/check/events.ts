@@ -1,5 +1,5 @@
-// The stream EVENTS beside the answers that callers got: each event once, in order and in time, each answered push announced as it was
-// answered, and no event of a run that no caller began.
+// Compares the stream EVENTS with the answers that callers got: each event once, in order and in time, each answered push announced as
+// it was answered, and no event of a run that no caller began.
 import { isOfCluster } from '../fault.ts';
 import type { EventLine } from '../lines.ts';
 import { entityPlurals, syncIdOf, type Check } from './facts.ts';
@@ -84,8 +84,8 @@ export const checkErased: Check = ({ pushes, listed, stored, events }, report) =
 };
 
 /**
- * The order of a push's events on the stream, as receivers are promised none: records in the order of the push, then drafts, and
- * `sync.completed` last.
+ * The order of a push's events on the stream: records in the order of the push, then drafts, and `sync.completed` last. Deliveries have
+ * no promised order.
  */
 export const checkEventOrder: Check = ({ pushes, events, faults, toLedger }, report) => {
   const bySync = Map.groupBy(events, ({ id }) => syncIdOf(id));
@@ -119,7 +119,7 @@ function openPlaces({ items, answer }: Push): (event: EventLine | undefined) => 
   };
 }
 
-/** The time of an event beside those of its run: it occurred within the run, and after its push began. */
+/** The time of an event is compared with the times of its run: it occurred within the run, and after its push began. */
 export const checkEventTimes: Check = ({ bySync, events, runs }, report) => {
   const runById = new Map(runs.map(({ run }) => [run.syncId, run]));
   for (const { id, body, storedAt } of events) {

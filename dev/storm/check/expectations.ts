@@ -1,4 +1,4 @@
-// Expectations: `sync.overdue` once for each due time that passed without a push, within a minute; none where a push came before it.
+// Expectations: `sync.overdue` once for each due time that passed without a push, within a minute; none if a push was in time.
 import type { Check } from './facts.ts';
 import { overMs, seconds } from './times.ts';
 
@@ -19,7 +19,7 @@ export const checkOverdue: Check = ({ asks, events, faults, toLedger }, report) 
     told.delete(name);
     const pushes = byIntegration.get(integration)?.filter(({ path }) => path === '/suppliers') ?? [];
     const isInTime = pushes.some((push) => push.outcome === 200 && push.endedMs < dueMs);
-    // Of a push that failed, or came at the due time itself, either may be true.
+    // After a push that failed, or came at the due time itself, `sync.overdue` may come or not.
     if (own.length > (isInTime ? 0 : 1) || (own.length === 0 && pushes.length === 0))
       report(
         'overdue',

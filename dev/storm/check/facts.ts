@@ -1,4 +1,4 @@
-// What the ledger says, read once for all checks. A check is one function over these facts.
+// The contents of the ledger, read once for all checks. A check is one function over these facts.
 import type { DeliveryAttempt, EntityType } from '@integration-sync/contracts';
 import type { EventLine, Ledger, PageLine, Plural, Sighting } from '../lines.ts';
 import { readHistory, type History } from './history.ts';
@@ -27,7 +27,7 @@ export function readFacts(ledger: Ledger) {
     ...history,
     toLedger,
     isStruck: openStruck(ledger.faults),
-    /** Whether a fault lasted in that span that deliveries feel. */
+    /** Whether a fault that affects deliveries lasted in that span. */
     isDeliveryStruck: openStruck(ledger.faults.filter(touchesDeliveries)),
     eventById,
     /** The deliveries of each event to each endpoint, by `nameOf`. */
@@ -128,6 +128,6 @@ function completedPolls(pages: readonly PageLine[]) {
 
 export const isTaken = ({ status }: { status: number }): boolean => status >= 200 && status < 300;
 
-/** For each endpoint and event, `name` is the key. */
+/** The key of an endpoint and an event. */
 export const nameOf = ({ endpoint, event }: { endpoint: string; event: string }): string =>
   `${endpoint} ${event}`;

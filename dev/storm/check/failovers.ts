@@ -6,19 +6,19 @@ import { isTaken, nameOf, type Check, type Facts } from './facts.ts';
 import type { Push } from './push.ts';
 import { seconds } from './times.ts';
 
-/** A node that stands still is taken for dead by its clients and by the other nodes after this. */
+/** After this time, its clients and the other nodes take a frozen node for dead. */
 const noticedMs = 3_000;
 
-/** A time in which something could not go on. */
+/** A span in which pushes, events or deliveries could not go on. */
 type Hindrance = Record<'fromMs' | 'toMs', number>;
 
-/** Something that was to be done from one moment on, and was done at another. */
+/** A step that was possible from `sinceMs` on, and was done at `doneMs`. */
 type Done = { what: string } & Record<'sinceMs' | 'doneMs', number>;
 
 /** Faults of a cluster; none of a storm without one. */
 const faultsOf = ({ faults }: Facts): FaultLine[] => faults.filter(isOfCluster);
 
-/** Whether a push failed; one whose caller hung up has no known answer, so it does not count. */
+/** Whether a push failed; a push whose caller hung up has no known answer, so it does not count. */
 const isFailed = ({ outcome, endedMs }: Push): boolean =>
   outcome !== 200 && outcome !== 'hung-up' && Number.isFinite(endedMs);
 
@@ -32,7 +32,7 @@ export const checkRolls: Check = (facts, report) => {
   }
 };
 
-/** Pushes that fail for too long after one node was struck; the last fault before its end explains a failure. */
+/** Finds pushes that fail for too long after a fault of one node. The last fault before the end of a push explains its failure. */
 export const checkAway: Check = (facts, report) => {
   const { pushes, leaders, within } = facts;
   const faults = faultsOf(facts);
@@ -40,7 +40,7 @@ export const checkAway: Check = (facts, report) => {
     const fault = faults.findLast(({ atMs }) => atMs <= endedMs);
     if (fault === undefined || fault.kind === 'roll' || !isOfOneNode(fault)) continue;
     const { target, kind, atMs } = fault;
-    // A node that is back may have the others elect once more.
+    // A node that is back may make the other nodes elect once more.
     const lost = leaders.map(({ lostMs }) => lostMs).filter((lostMs) => lostMs > atMs && lostMs <= endedMs);
     const fromMs = Math.max(atMs + (kind === 'stop' ? noticedMs : 0), ...lost);
     if (endedMs <= fromMs + within.pushesMs) continue;
@@ -98,7 +98,7 @@ function deliveredOf({ events, endpoints, hitsOf, toLedger }: Facts): Done[] {
   });
 }
 
-/** How late something was done, counted from the moment at which no hindrance was left. */
+/** How late a step was done, counted from the moment at which no hindrance was left. */
 function latenessOf({ sinceMs, doneMs }: Done, hindrances: readonly Hindrance[]): number {
   const ends = hindrances
     .filter(({ fromMs, toMs }) => fromMs <= doneMs && toMs >= sinceMs)

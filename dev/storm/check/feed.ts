@@ -1,4 +1,4 @@
-// The feed beside the stream EVENTS: it shows each event, in one order for every reader, whatever their limits and filters.
+// Compares the feed with the stream EVENTS: the feed shows each event, in one order for each reader, limit and filter.
 import type { FeedPage } from '../customers/readers.ts';
 import type { AskLine, EventLine } from '../lines.ts';
 import { syncIdOf, type Check, type Facts } from './facts.ts';
@@ -61,7 +61,7 @@ function checkReader(
   const kinds = /events=([^&]*)/.exec(read[0]?.path ?? '')?.[1]?.split(',');
   const wanted = shown.filter((id) => kinds?.includes(eventById.get(id)?.body.event ?? '') !== false);
   const own = idsOf(read);
-  // It began at the end of the feed, and may have ended before the last event was stored.
+  // The reader began at the end of the feed, and may have ended before the last event was stored.
   const at = own.length === 0 ? wanted.length : wanted.indexOf(own[0] ?? '');
   const wrong = own.findIndex((id, nth) => id !== wanted[at + nth]);
   if (wrong !== -1)

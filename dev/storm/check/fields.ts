@@ -3,7 +3,7 @@
 import { Batch, Product, Supplier } from '@integration-sync/contracts';
 import type { Item, Plural } from '../lines.ts';
 
-/** The fields of a record that is there. */
+/** The fields of a record that exists. */
 export type World = ReadonlyMap<string, string>;
 
 /** The fields of an item, with its key. */

@@ -54,7 +54,7 @@ function recordsOf(pushes: readonly Push[]): Map<string, RecordHistory> {
   return records;
 }
 
-/** By externalId. Of an acknowledged push its answer says what was accepted, of any other what could have been. */
+/** By externalId. Of an acknowledged push its answer says which items were accepted; of any other push, all right items may be. */
 function acceptedOf(push: Push, judge: (item: Item) => Verdict) {
   const accepted = push.items.entries().flatMap(([position, item]) => {
     if (!isItem(item) || typeof item['externalId'] !== 'string' || isErased(item['externalId'])) return [];

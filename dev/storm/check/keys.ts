@@ -1,4 +1,4 @@
-// Keys: one serves from 10 s after it was written into the file of clients, and at most until 10 s after it was removed.
+// Checks keys: a key serves from 10 s after it was written into the file of clients, and at most until 10 s after it was removed.
 import type { AskLine } from '../lines.ts';
 import type { Check } from './facts.ts';
 import { seconds } from './times.ts';
@@ -10,7 +10,7 @@ const holds = ({ sent }: AskLine, key: unknown): boolean => Array.isArray(sent) 
 export const checkKeys: Check = ({ asks, faults }, report) => {
   const own = asks.filter(({ by }) => by === 'keys');
   const writes = own.filter(({ method }) => method === 'WRITE');
-  // A gateway that stands still, or begins, reads the file when it goes on.
+  // A frozen or starting gateway reads the file when it goes on.
   const goesOnMs = (fromMs: number, toMs: number): number => {
     const struck = faults.filter(({ target, atMs }) => target.startsWith('gateway') && atMs <= toMs);
     return Math.max(fromMs, ...struck.map(({ untilMs }) => untilMs));
@@ -20,7 +20,7 @@ export const checkKeys: Check = ({ asks, faults }, report) => {
     const [write, next] = [writes[at], writes[at + 1]];
     if (write === undefined || (next !== undefined && next.begunMs <= endedMs)) continue;
     const isGood = holds(write, key);
-    // Since when the file says so.
+    // Since when the file has, or lacks, the key.
     const since = writes
       .slice(0, at + 1)
       .findLast((one, nth) => nth === 0 || holds(writes[nth - 1] ?? one, key) !== isGood);

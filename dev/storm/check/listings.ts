@@ -55,7 +55,7 @@ export const checkIdentities: Check = ({ pushes, records, sightings }, report) =
       report('created-twice', `${key} was acknowledged and never CREATED`);
 };
 
-/** A record that several callers pushed: its fields must all be of the push whose name it has. */
+/** A record that several callers pushed: its fields must all be from the push whose name it has. */
 export function checkHotFields(
   { key, plural, writes }: RecordHistory,
   { documents, sightings }: Facts,

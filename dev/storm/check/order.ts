@@ -1,6 +1,6 @@
-// Which values of a record may be seen when. A push takes effect somewhere between its beginning and its answer, so an
-// acknowledged one that was answered before a read began, and that itself began after another had ended, hides that other
-// from the read for ever. What was cut off and then seen in a read has taken effect just as surely.
+// Which values of a record may be seen when. A push takes effect somewhere between its beginning and its answer, so an acknowledged
+// push that was answered before a read began hides, for ever, each push that had ended before it began. A cut-off push whose value was
+// seen in a read has taken effect just as surely.
 import { shownName } from './fields.ts';
 import type { RecordHistory, Write } from './history.ts';
 
@@ -12,10 +12,10 @@ export interface Seen {
 
 interface Finding {
   class: 'overwritten' | 'stale' | 'invented';
-  /** The push whose value was seen, and the one that should have hidden it. */
+  /** The push whose value was seen, and the newer push that should have hidden it. */
   shown: string;
   newer: string | undefined;
-  /** When the first push of that value began. */
+  /** When the first push of the seen value began. */
   sinceMs: number;
 }
 
@@ -27,7 +27,7 @@ interface Proof {
 }
 
 /**
- * `reads`: all that were made of the record, which show when cut-off pushes had taken effect. What it opens finds nothing if a read of
+ * `reads`: all reads of the record, which show when cut-off pushes had taken effect. The returned function finds nothing if a read of
  * that time may show the value.
  */
 export function openOrder({ plural, writes }: RecordHistory, reads: readonly Seen[]) {
@@ -43,7 +43,7 @@ export function openOrder({ plural, writes }: RecordHistory, reads: readonly See
     const lastEndedMs = Math.max(...shown.map(({ push }) => push.endedMs));
     const isCertain = shown.every(({ acknowledged }) => acknowledged);
     const ack = newerThan(acks, lastEndedMs, seen.begunMs);
-    // A cut-off push may still be replaced by another one that was cut off: neither was promised anything.
+    // Another cut-off push may still replace a cut-off push: the service promises nothing of either.
     const newer = ack ?? (isCertain ? newerThan(sightings, lastEndedMs, seen.begunMs) : undefined);
     return (
       newer && {

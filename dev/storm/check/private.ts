@@ -6,7 +6,7 @@ import { tellStory } from './story.ts';
 import type { Report, ViolationClass } from './violations.ts';
 import { isExplained, TooManyPasts, type Leniency, type PrivateRecord } from './worlds.ts';
 
-/** Tried in this order: the first that explains what was seen names what is wrong. */
+/** The explanations in the order of trying: the first that explains the events and fields names the violation. */
 const explanations: readonly (readonly [ViolationClass, Leniency])[] = [
   ['overwritten', { late: true }],
   ['event-missing', { untold: true }],

@@ -4,7 +4,7 @@ import { erasedPrefix } from '../own-ids.ts';
 
 export interface Push extends Omit<BegunLine, 'push' | 'wrong'>, Omit<EndedLine, 'push'> {
   id: string;
-  /** The items that are wrong on purpose: by position, the beginning of the expected reason. */
+  /** By position of an item that is wrong on purpose, the beginning of the expected reason. */
   wrong: ReadonlyMap<number, string>;
 }
 
@@ -35,9 +35,9 @@ export const listingOf = ({ integration, plural }: Listed): string => `${integra
 export const keyOf = (integration: string, plural: Plural, externalId: string): string =>
   `${integration}/${plural}/${externalId}`;
 
-/** Private ids begin with it; all others may be pushed by several callers at once. */
+/** Private ids begin with this prefix; several callers may push other ids concurrently. */
 export const privatePrefix = 'p-';
 
-/** Other checks pass over records that are erased, or may be. */
+/** Other checks ignore records that are erased, or may be erased. */
 export const isErased = (externalId: string): boolean =>
   externalId === '' || externalId.startsWith(erasedPrefix);

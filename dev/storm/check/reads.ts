@@ -1,4 +1,4 @@
-// Every page that was read while the storm went on: none shows what was replaced before, and a caller that polls by
+// Checks every page that was read while the storm went on: no page shows a value that was replaced before, and a caller that polls by
 // X-Next-Since is shown every acknowledged push by the end of the first poll that began after its answer.
 import type { Mirrored } from '../customers/readers.ts';
 import type { Check, Facts } from './facts.ts';

@@ -12,16 +12,16 @@ export const referenceRules = {
 export type Verdict = 'there' | 'absent' | 'unknown';
 
 const never = {
-  /** When the first push that surely made it was answered. */
+  /** When the first push that surely made the target was answered. */
   thereFromMs: Infinity,
-  /** When the first push that may have made it began. */
+  /** When the first push that may have made the target began. */
   possibleFromMs: Infinity,
-  /** When its erasing may have taken effect, and when it surely had. */
+  /** When the erasing of the target may have taken effect, and when it surely had. */
   goneFromMs: Infinity,
   goneMs: Infinity,
 };
 
-/** References to an erased record are refused by every replica after this. */
+/** After this time every replica refuses references to an erased record. */
 const goneWithinMs = 1_000;
 
 export function openReferences(pushes: readonly Push[]) {

@@ -8,8 +8,8 @@ import { overMs, seconds, touchesDeliveries } from './times.ts';
 /** A delivery that is in doubt because of a fault is sent again within this time. */
 const causedWithinMs = 20_000;
 /**
- * A service that dies may have published without noting it, and then its sweeper publishes once more; a nats-server that was
- * started anew has forgotten ids of what it had handed out. So events from about the time of any fault may come twice.
+ * A service that dies may have published without noting it, and then its sweeper publishes once more; a restarted nats-server has
+ * forgotten the ids of messages. So events from about the time of any fault may come twice.
  */
 const doubtMs = 15_000;
 
@@ -17,14 +17,14 @@ const doubtMs = 15_000;
 const judgedFromSeconds = 100;
 const shareMax = 0.03;
 /**
- * Whatever the length of the storm, of each fault: what a replica of webhooks has in hand, eight deliveries of each endpoint;
- * and, of one of NATS, the events of a push or two that are published once more.
+ * How many repeats each fault may cause in a storm of any length: of webhooks, the eight deliveries in flight of each endpoint; of
+ * NATS, the events of a push or two that are published once more.
  */
 const mostOf = ({ target }: FaultLine, endpoints: number): number =>
   ofOwner.has(target) || ofStore.has(target) ? Math.max(50, endpoints * 8) : 500;
-/** Of one endpoint, of each fault: as many as it may be ahead of its stored offset. */
+/** How many repeats a fault may cause at one endpoint: as many deliveries as may be beyond its stored offset. */
 const mostOfEndpoint = 64;
-/** While one of these stands still, floors and offsets are not stored; the first write after it takes some time. */
+/** While one of these targets is frozen, floors and offsets are not stored; the first write afterwards takes some time. */
 const ofStore = new Set<string>(['webhooks-mongodb', 'database', 'postgresql']);
 const storedAgainMs = 3_000;
 /** Targets whose loss makes another replica take over partitions. */
@@ -58,8 +58,8 @@ export const checkRepeats: Check = (facts, report) => {
 };
 
 /**
- * Whether owners could not store their progress at that time, and one of them was lost before it could store it. All that this owner
- * delivered since then comes again, however much it is.
+ * Whether owners could not store their progress at that time, and an owner was lost before it could. All deliveries of this owner since
+ * then come again, however many there are.
  */
 function openUnstored(faults: readonly FaultLine[]): (atMs: number) => boolean {
   const losses = faults.filter(({ target }) => ofOwner.has(target));
@@ -91,8 +91,8 @@ function repeatsOf(taken: readonly DeliveryLine[], replays: Lines['replays']): R
 }
 
 /**
- * Whether each earlier attempt had timed out: the attempt log has one without an answer for each of them, and the receiver, on a
- * busy machine, answered it later than that.
+ * Whether each earlier attempt had timed out: the attempt log has an entry without an answer for each, and the receiver, on a busy
+ * machine, answered after the time-out.
  */
 function isRetry({ endpoint, event, earlier }: Repeat, { logs }: Facts): boolean {
   const failed = logs.get(endpoint)?.failed.filter((entry) => entry.event === event && hasTimedOut(entry));

@@ -40,7 +40,7 @@ export const checkOtherRuns: Check = ({ pushes, bySync, runs, pendingRuns }, rep
   }
 };
 
-/** A caller that asks right after its answer finds its run completed, as it will always be. */
+/** A caller that asks right after its answer finds its run completed, with all its final fields. */
 export const checkRightAfter: Check = ({ bySync, runsRead }, report) => {
   for (const { begunMs, runs } of runsRead) {
     for (const run of runs) {

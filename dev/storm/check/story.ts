@@ -1,4 +1,4 @@
-// What the ledger says of one record around a violation: its pushes, and what was struck meanwhile, oldest first.
+// The lines of the ledger about one record around a violation: its pushes, and the faults meanwhile, oldest first.
 import type { FaultLine, Plural } from '../lines.ts';
 import { shownName } from './fields.ts';
 import type { Write } from './history.ts';

@@ -1,4 +1,4 @@
-// What a storm can find, by class. Each class is one promise that was not kept.
+// The violations that a storm can find, by class. Each class is one promise that was not kept.
 
 export const violationClasses = {
   overwritten:
@@ -71,7 +71,7 @@ interface Tally {
 
 const examplesKept = 5;
 
-/** Counts all and keeps a few of each class. */
+/** Counts all violations and keeps a few examples of each class. */
 export function openTally(): { report: Report; tallies: ReadonlyMap<ViolationClass, Tally> } {
   const tallies = new Map<ViolationClass, Tally>();
   const report: Report = (found, what, timeline = []) => {

@@ -1,14 +1,13 @@
-// Whether what was seen of a private record can have come about at all.
+// Whether some possible past of a private record explains its events and its final fields.
 //
-// Its pushes came one after the other. An acknowledged one took effect, exactly once and before its answer. One that was
-// answered 503 or 504, or was hung up, may have taken effect or not: but, if the promise is kept, not after a later one
-// was acknowledged. So the record's past is one of a few; each predicts every event and the fields in the end, and one of
-// them must predict what was seen.
+// Its pushes came one after the other. An acknowledged push took effect, exactly once and before its answer. A push that was answered
+// 503 or 504, or was hung up, may have taken effect or not: but, if the promise is kept, not after a later push was acknowledged. So
+// the record has a few possible pasts. Each predicts every event and the final fields, and one must fit.
 import { applyItems, changedFields, worldText, type World } from './fields.ts';
 import type { RecordHistory, Write } from './history.ts';
 
 export interface SeenEvent {
-  /** The id of its push; undefined if no caller got an answer with the sync id of the event's run. */
+  /** The id of the event's push; undefined if no caller got an answer with the sync id of the event's run. */
   push: string | undefined;
   created: boolean;
   /** The names of the changed fields, sorted. */
@@ -21,26 +20,26 @@ export interface PrivateRecord extends Pick<RecordHistory, 'plural' | 'writes'> 
   final: World | undefined;
 }
 
-/** What may be different from what was promised, for an explanation to be found all the same. */
+/** Broken promises that the search for an explanation tolerates. */
 export interface Leniency {
   /** Cut-off pushes may take effect after later ones were acknowledged. */
   late?: boolean;
-  /** What cut-off pushes did may not be announced. */
+  /** Changes by cut-off pushes may lack events. */
   untold?: boolean;
   /** Events may be left over that no push explains. */
   extra?: boolean;
-  /** Events of acknowledged pushes, and their statuses, are not looked at. */
+  /** Events of acknowledged pushes, and their statuses, are not compared. */
   deaf?: boolean;
-  /** The fields in the end are not looked at. */
+  /** The final fields are not compared. */
   blind?: boolean;
 }
 
 interface State {
   next: number;
   world: World | undefined;
-  /** Cut-off pushes that have not taken effect, by their place. */
+  /** The indexes of cut-off pushes that have not taken effect. */
   open: readonly number[];
-  /** Events of runs that no answer named, and that are not explained yet. */
+  /** Events of runs that no answer named, as far as no push explains them yet. */
   left: readonly SeenEvent[];
 }
 

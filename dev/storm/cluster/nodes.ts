@@ -1,5 +1,5 @@
-// The nodes of a storm's cluster: which are whole, and which leads what. A node that follows goes on naming a leader that has died,
-// so only a node that names itself is believed.
+// The nodes of a storm's cluster: which are healthy, and which node leads which stream. A follower goes on naming a dead leader, so
+// only a node that names itself as leader is believed.
 import type { Node } from '../plan.ts';
 
 /** The cluster itself, and the streams on the way of an event. */
@@ -13,7 +13,7 @@ interface JetStreamFacts {
 
 export type Leaders = ReadonlyMap<Asset, string>;
 
-/** `isComplete`: every node that runs has answered, so that what has no leader here has none. */
+/** `isComplete`: every running node has answered, so that a stream without a leader here has none. */
 export async function findLeaders(nodes: readonly Node[]) {
   const found = await Promise.all(nodes.filter(({ pid }) => pid !== undefined).map(ledBy));
   const leaders: Leaders = new Map(found.flatMap((led) => led ?? []));

@@ -1,4 +1,4 @@
-// What an operator does to a system that runs: ends each node, or each replica of each service, in good order and has it
+// A rolling restart by an operator: ends each node, or each replica of each service, in good order and has it
 // started again, one after the other.
 import type { Bus } from '@integration-sync/runtime/bus';
 import { sendSignal } from '../../process/identity.ts';
@@ -21,7 +21,7 @@ export interface RollOptions {
   signal: AbortSignal;
 }
 
-/** A process is back once as many run as before, and serve. Returns early where the storm is to end. */
+/** A process is back once as many processes run and serve as before. Returns early if the storm ends. */
 export async function roll(target: 'nodes' | 'services', options: RollOptions): Promise<void> {
   const { folder, signal } = options;
   // The gateways last: no route leads to a service that does not know it.

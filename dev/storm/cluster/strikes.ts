@@ -1,5 +1,5 @@
-// Carries out what goes wrong with a cluster: strikes nodes of this storm and no others, keeps them away for their time, sees
-// who leads what they led, and waits until the cluster is whole again before the next strike.
+// Carries out the faults of a cluster: strikes only nodes of this storm, keeps them away for their time, notes the new leaders, and
+// waits until the cluster is whole again before the next strike.
 import { setTimeout as wait } from 'node:timers/promises';
 import { sendSignal } from '../../process/identity.ts';
 import type { ClusterFault, ClusterTarget } from '../fault.ts';
@@ -54,8 +54,8 @@ async function strike({ target, kind, forMs }: ClusterFault, options: StrikesOpt
     if (kind === 'stop') signalAll('SIGCONT');
   }
   const untilMs = clockMs();
-  // Also where the storm is to end meanwhile: what is late then is judged by these leaders, too. A starter that is gone has
-  // taken the cluster with it.
+  // Also if the storm ends meanwhile: these leaders also tell whether late events are excused. If the starter is gone, so is the
+  // cluster.
   await until(async () => {
     const nodes = readLive(folder).nodes;
     await watch.look(nodes);
@@ -88,13 +88,13 @@ function chooseNodes(target: ClusterTarget, leaders: Leaders, nodes: readonly No
   const names = nodes.map(({ name }) => name);
   const led = leaders.get(ledAssets[target] ?? 'EVENTS') ?? names[0] ?? '';
   if (target === 'all-nodes') return names;
-  // Two of three: the one that takes events, and another one.
+  // Two of three nodes: the leader of EVENTS, and another node.
   return target === 'two-nodes' ? [led, ...names.filter((name) => name !== led).slice(0, 1)] : [led];
 }
 
 /**
- * Notes when something has no leader, and when it has one again: at once what struck nodes led, later what a node
- * that is back takes from the others by calling for an election.
+ * Notes when a stream has no leader, and when it has one again: first the streams that struck nodes led, later those for which a node
+ * that is back calls an election.
  */
 function openWatch(
   before: Leaders,

@@ -21,7 +21,7 @@ const againMs = [200, 800] as const;
 /** Faults last for a minute at most. */
 const triesMax = 200;
 
-/** Opens what the customers of one process share; `nth` makes their chance another one than that of other processes. */
+/** Opens what the customers of one process share; `nth` makes their random numbers differ from those of other processes. */
 export async function openCompany(nth: number, log: Pick<LedgerFile<AskLine>, 'write'>) {
   const plan = readPlan(folder);
   const { seed, mongodb: url, database } = plan;

@@ -19,7 +19,7 @@ const rotationsMax = 2;
 
 let count = 0;
 
-/** Until the storm is over, one endpoint after the other: what becomes of it, `live` says. */
+/** Registers one endpoint after the other until the storm is over; `live` says what the customer does with each. */
 export async function own(customer: Customer, hooks: Hooks, live: Live): Promise<void> {
   while (!customer.stopped.aborted) {
     const owned = await registerThrice(customer, hooks);
@@ -58,7 +58,7 @@ const keepLogged = ({ entities }: Listing<DeliveryAttempt>) => ({
   logged: entities.map(({ eventId }) => eventId),
 });
 
-/** Its receiver refuses all that a drill sends. A drill may come once a minute. */
+/** The receiver of such an endpoint refuses all deliveries of a drill. A drill may come once a minute. */
 export const drillIt: Live = async (customer, { path }) => {
   while (!customer.stopped.aborted) {
     await customer.insist({ method: 'POST', path: `${path}/drill` }, () => ({}));

@@ -1,5 +1,5 @@
-// Customers who expect pushes, each of an integration of its own. An expectation counts in hours, so in MongoDB it is made one that was
-// set nearly an hour ago. Then its customer pushes in the last second before it is due, or never.
+// Customers who expect pushes, each of an integration of its own. An expectation counts in hours, so its time of setting in MongoDB is
+// moved back by nearly an hour. Then its customer pushes in the last second before it is due, or never.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Store } from '@integration-sync/runtime/store';
 import { clockMs } from '../ledger.ts';
@@ -17,7 +17,7 @@ const hourMs = 60 * 60 * 1_000;
 const dueInMs = 3_000;
 /** An event comes within 60 s; faults last for a minute at most. */
 const looks = { looksMax: 600 };
-/** A false event would come by then: replicas wait for 10 s. */
+/** A false `sync.overdue` would come within this time: replicas wait for 10 s. */
 const silentMs = 15_000;
 
 /** `open` opens the customer of a further integration. */

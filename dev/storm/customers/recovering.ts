@@ -25,7 +25,7 @@ interface Stored {
   recovery?: object;
 }
 
-/** A receiver's turn may come late, behind a backlog; faults last for a minute at most. */
+/** A delivery may come late, behind a backlog; faults last for a minute at most. */
 const looks = { looksMax: 1_200 };
 const spanMs = [1_500, 4_000] as const;
 
@@ -47,7 +47,7 @@ export async function letRecover(customer: Customer, of: Recovering): Promise<vo
   const disable = async () =>
     stopped.aborted && (await customer.ask({ method: 'PATCH', path, body: { active: false } }, keepAll));
   const disabled = { _id: endpoint, active: false };
-  // MongoDB may be struck; the next look asks again. Only failures begin a recovery by themselves.
+  // MongoDB may be away; the next check asks again. Only failures begin a recovery by themselves.
   const makeDue = async (): Promise<void> => {
     const dueAt = new Date();
     const begun = { recovery: { step: 'test', replays: true, dueAt } };
@@ -67,7 +67,7 @@ export async function letRecover(customer: Customer, of: Recovering): Promise<vo
     await until(async () => !(await unannouncedIn(store)).some((id) => before.includes(id)), looks);
     receiving.behaviour = 'recovering';
     await untilActive(true, makeDue);
-    // It ends once missed events are sent and `webhook.enabled` is published.
+    // The recovery ends once missed events are sent and `webhook.enabled` is published.
     const underWay = { _id: endpoint, recovery: { $exists: true } };
     await until(async () => (await collection.findOne(underWay)) === null, looks);
   }

@@ -30,7 +30,7 @@ async function blow<Fault extends { afterMs: number }>(
   }
 }
 
-/** Over and over; each begins on a whole cluster. */
+/** Repeats the faults of the script for ever; each begins on a whole cluster. */
 function* repeat(script: readonly ClusterFault[]): Generator<ClusterFault & { afterMs: number }> {
   for (;;) for (const fault of script) yield { ...fault, afterMs: calmMs };
 }

@@ -1,5 +1,5 @@
-// Comes when the storm is over: it waits until nothing moves, replays missed deliveries, and writes down the end state, by the
-// interface that callers have and from the engines themselves.
+// Runs when the storm is over: waits until no push or delivery is open, replays missed deliveries, and writes the end state into the
+// ledger, as the public interface shows it and as the engines have it.
 import {
   attemptDelaysMs,
   eventsStream,
@@ -59,7 +59,7 @@ async function replayMissed(): Promise<void> {
 
 type Attempts = Listing<DeliveryAttempt>;
 
-/** What has been seen in the attempt logs so far: each keeps its last entries only, and a replay makes thousands. */
+/** Entries of attempt logs that were read so far: a log keeps its last entries only, and a replay makes thousands. */
 const given = new Set<string>();
 const givenUp = openLedgerFile(folder, 'givenUp');
 
@@ -145,7 +145,7 @@ async function collectStored(): Promise<void> {
     }
 }
 
-/** Where NATS does not answer in time, it is asked again. */
+/** Reads the events again if NATS does not answer in time. */
 async function readEvents(): Promise<EventLine[]> {
   let lines: EventLine[] | undefined;
   await until(async () => (lines = await storedEvents()) !== undefined, { looksMax: 60 });

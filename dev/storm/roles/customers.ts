@@ -1,4 +1,4 @@
-// The customers of a storm who read, rotate keys or expect pushes; `customers/` says what each does.
+// Starts the customers that read, rotate keys or expect pushes; their code is in `customers/`.
 import { clientsFileOf } from '../../stack/key.ts';
 import { openCompany, type Customer } from '../customers/customer.ts';
 import { expectPushes } from '../customers/expectations.ts';

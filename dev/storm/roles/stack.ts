@@ -27,7 +27,7 @@ const children: { target: Target; child: Child }[] = [];
 let stack: Stack | undefined;
 let cluster: NatsCluster | undefined;
 let url = '';
-/** A start that fails says so at once; a machine with a load of 40 takes minutes. */
+/** A failed start ends immediately, but on a machine with a load of 40 a good start takes minutes. */
 const readyWithinMs = 15 * 60_000;
 const memoryEveryMs = 2_000;
 
@@ -79,7 +79,7 @@ async function start(): Promise<void> {
       replicas: { catalog: 2, batches: 2, webhooks: rules.owners === undefined ? 2 : 1 },
     }),
   );
-  // Before the engines stop: a frozen process can neither end nor answer.
+  // Frozen processes go on before the engines stop: a frozen process can neither end nor answer.
   running.defer(async () => letEverythingGoOn());
   const { gateway, nats, mongodb, database, authSecret = '', logFolder } = stack;
   const pidsFile = join(folder, 'live.pids');
@@ -131,8 +131,8 @@ function programOf(service: Service): string {
 }
 
 /**
- * A way to an engine: a proxy process for one replica alone. Freezing it partitions the replica from the engine, and killing it breaks
- * the connections. One that dies is started again on the same port.
+ * Starts a proxy process between one replica and an engine. Freezing the proxy partitions the replica from the engine, killing it
+ * breaks the connections. A dead proxy is started again on the same port.
  */
 async function wayTo(target: Target, to: string): Promise<string> {
   const way = new URL(to);
