@@ -125,7 +125,7 @@ describe('a stack', () => {
   });
 
   // On other systems loopback is one address.
-  it.runIf(process.platform === 'linux')('finds its gateway at GATEWAY_HOST', async () => {
+  it.runIf(process.platform === 'linux')('reaches its gateway at the address in GATEWAY_HOST', async () => {
     await using folder = await temporaryFolder();
     await using stack = await start(folder.path, { environment: { GATEWAY_HOST: '127.0.0.2' } });
     expect(stack.gateway).toMatch(/^http:\/\/127\.0\.0\.2:\d+$/);

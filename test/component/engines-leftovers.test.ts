@@ -29,7 +29,7 @@ function openStranger(): ChildProcess & Disposable {
 }
 
 describe('after the starter was killed', () => {
-  it('the next start ends its engine and takes over', async () => {
+  it('the next start ends the engine of the killed starter, and takes over its folder', async () => {
     await using folder = await temporaryFolder();
     const orphan = await startAndKill(folder.path);
     expect(identify(orphan)).toBeDefined();

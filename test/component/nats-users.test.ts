@@ -203,7 +203,7 @@ it('services wait for streams, and say which command makes them', async () => {
 
 // Setup: a stream that differs from what this release says.
 // What this proves: a service whose login may not change it starts, and names the change in a note.
-it('a service keeps a differing stream that it may not change', async () => {
+it('a service leaves a stream unchanged that differs from its settings where its login may not change streams', async () => {
   await using stack = new AsyncDisposableStack();
   const nats = stack.use(await startNatsWithUsers());
   await runOps(['streams', '--apply'], { NATS_URL: nats.urlOf('ops') });

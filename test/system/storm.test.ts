@@ -4,7 +4,7 @@ import { temporaryFolder } from '../support/folder.ts';
 import { processesOf, startStorm } from '../support/storm-process.ts';
 
 it(
-  'a storm finds no violation, though a catalog replica is stopped for longer than callers wait',
+  'npm run storm finds no violation, though a catalog replica is stopped for longer than callers wait',
   {
     timeout: 180_000,
   },
@@ -29,7 +29,7 @@ it(
   },
 );
 
-it('a storm ends all of its processes at SIGINT', { timeout: 120_000 }, async () => {
+it('npm run storm ends all of its processes at SIGINT', { timeout: 120_000 }, async () => {
   await using folder = await temporaryFolder();
   const storm = startStorm({ folder: folder.path, seconds: 60, profile: 'brief' });
   await expect.poll(storm.output, { timeout: 60_000, interval: 100 }).toContain('the storm blows');

@@ -682,7 +682,7 @@ describe('a request that waits for something', () => {
     expect(await ask()).toBe('over');
   });
 
-  it('ends where its caller stops waiting, and for no other caller', async () => {
+  it('ends when its caller stops waiting, while requests of other callers wait on', async () => {
     const { begun, over, served } = await openWaiting();
     await using _ = served;
     const stop = new AbortController();

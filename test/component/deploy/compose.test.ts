@@ -120,7 +120,7 @@ describe('the cluster', () => {
     );
   });
 
-  it('makes its streams before the services that keep records, with the login of operators', () => {
+  it('makes its streams with the login of operators before services that store data start', () => {
     const { streams, ops } = cluster.services;
     expect(streams).toMatchObject({ command: ['streams', '--apply'], entrypoint: ['node', 'ops'] });
     expect(streams?.environment).toEqual(ops?.environment);

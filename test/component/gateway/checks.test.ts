@@ -210,7 +210,7 @@ describe('paths', () => {
     },
   );
 
-  it('takes the absolute form of a URL', async () => {
+  it('may be in an absolute URL', async () => {
     const answer = await exchangeRaw(
       gateway.port,
       `GET http://example.com/healthz HTTP/1.1\r\nhost: example.com\r\n\r\n`,
@@ -284,7 +284,7 @@ describe('content types', () => {
     'application/json;charset="UTF-8"',
     'application/json; charset=utf8',
     'application/json ; profile=x',
-  ])('takes %s', async (type) => {
+  ])('the content type %s is accepted', async (type) => {
     expect((await push({ 'content-type': type })).status).toBe(200);
   });
 
@@ -300,14 +300,14 @@ describe('content types', () => {
     'application/json; charset=utf-16',
     'application/json; charset=utf-8; charset=latin1',
     ';;;',
-  ])('refuses %s', async (type) => {
+  ])('the content type %s is refused', async (type) => {
     await expectProblem(await push({ 'content-type': type }), {
       status: 415,
       code: 'unsupported_media_type',
     });
   });
 
-  it('refuses a body without a content type, and passes on a request without a body', async () => {
+  it('a body without a content type is refused, and a request without a body reaches the service', async () => {
     const head = `POST ${suppliers} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token()}\r\n`;
     expect((await exchangeRaw(gateway.port, `${head}content-length: 2\r\n\r\n{}`)).status).toBe(415);
     expect((await exchangeRaw(gateway.port, `${head}content-length: 0\r\n\r\n`)).status).toBe(200);
@@ -315,7 +315,7 @@ describe('content types', () => {
   });
 
   it.each(['gzip', 'deflate', 'br', 'gzip, identity', 'x'])(
-    'refuses the content coding %s',
+    'the content coding %s is refused',
     async (coding) => {
       await expectProblem(await push({ ...json, 'content-encoding': coding }), {
         status: 415,
@@ -325,7 +325,7 @@ describe('content types', () => {
     },
   );
 
-  it('takes the content coding identity', async () => {
+  it('the content coding identity is accepted', async () => {
     expect((await push({ ...json, 'content-encoding': 'identity' })).status).toBe(200);
   });
 

@@ -150,7 +150,7 @@ describe('/token', () => {
     });
   });
 
-  it('answers a token without any scope', async () => {
+  it('returns no scopes for a token without any scope', async () => {
     expect(await described(token({ scope: undefined }))).toMatchObject({ scopes: [] });
   });
 

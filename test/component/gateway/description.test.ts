@@ -175,7 +175,7 @@ describe('/openapi.json', () => {
     expect([...used].toSorted()).toEqual(there.toSorted());
   });
 
-  it('has no example of an id or a cursor, as the explorer would send it', () => {
+  it('has no example of an id or a cursor, because its page would send the example', () => {
     expect(description.components['parameters']?.['RequestId']).not.toHaveProperty('example');
   });
 

@@ -70,7 +70,7 @@ const huge = (response: ServerResponse): void => {
   response.end(`{"issuer":"${issuer.issuer}","jwks_uri":"${issuer.keysAddress}"}${' '.repeat(2 ** 21)}`);
 };
 
-describe('the gateway finds the keys', () => {
+describe('the gateway finds the keys of its issuer', () => {
   it('by RFC 8414, and sends no further request', async () => {
     issuer.answers.set(oauthPath(path), json(metadata()));
     await becomesGood(await start());
@@ -131,7 +131,7 @@ it('while the issuer hangs, the gateway uses old keys after 3 s, and for the nex
   expect(waits.at(-1)).toBeLessThan(1_000);
 }, 20_000);
 
-describe('the gateway takes no keys, and no token', () => {
+describe('the gateway accepts no keys, and no token', () => {
   it.each<[string, (response: ServerResponse) => void, string]>([
     [
       'of metadata that name another issuer',

@@ -46,7 +46,7 @@ describe('/docs', () => {
   });
 });
 
-it.each(browsers)('shows every operation in %s', { timeout: 120_000 }, async (chromium) => {
+it.each(browsers)('the page /docs shows every operation in %s', { timeout: 120_000 }, async (chromium) => {
   await using browser = await openBrowser(chromium);
   const { page, complaints, requested } = await browser.open({ viewport: { width: 1280, height: 1600 } });
   await page.goto(`${gateway.url}/docs`);

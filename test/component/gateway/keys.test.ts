@@ -220,7 +220,7 @@ async function startWith(path: string): Promise<{ code: number | null; said: str
   return { code, said };
 }
 
-describe('a start with a wrong file', () => {
+describe('a start with a wrong file of clients', () => {
   const { secret, entry } = testSecret();
 
   it('ends the process with an error for the operator, without a secret', async () => {
@@ -257,7 +257,7 @@ async function asFolder(path: string): Promise<void> {
   await symlink('.', path);
 }
 
-describe('a file that becomes wrong', () => {
+describe('a file of clients that becomes wrong', () => {
   const { secret, entry } = testSecret();
   const clients = [clientEntry('erp', [entry])];
   const refusedLine = 'AUTH_CLIENTS_FILE is refused; the gateway keeps the clients of the former content';

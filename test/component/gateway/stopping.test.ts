@@ -215,7 +215,7 @@ it('the gateway serves its metrics on another port', async () => {
 
 // Setup: a machine on which "localhost" is two addresses.
 // What this proves: there is one server, which has the limits and hooks, and none beside it.
-it('the gateway listens on one address, also where GATEWAY_HOST has two', async () => {
+it('the gateway listens on one address, also where the name in GATEWAY_HOST has two addresses', async () => {
   const loopbacks = ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, family: 4 }));
   const { lookup } = dns;
   vi.spyOn(dns, 'lookup').mockImplementation(((name: string, options: LookupAllOptions, done: LookupAll) =>

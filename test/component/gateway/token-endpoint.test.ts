@@ -189,7 +189,7 @@ describe('a token', () => {
     expect((await list(token)).status).toBe(200);
   });
 
-  it('is fetched by a client that waits for 100 Continue, and in chunks', async () => {
+  it('is fetched by a client that waits for 100 Continue, and by a client that sends chunks', async () => {
     using connection = await openRaw(gateway.port);
     const body = new URLSearchParams(inForm()).toString();
     connection.send(
@@ -619,10 +619,10 @@ describe('wrong secrets', () => {
   });
 });
 
-describe('the metadata', () => {
+describe('the OAuth metadata of the gateway', () => {
   const path = '/.well-known/oauth-authorization-server';
 
-  it('names the token endpoint at the host of the request', async () => {
+  it('name the token endpoint at the host of the request', async () => {
     const answer = await fetch(gateway.url + path);
     expect(answer.status).toBe(200);
     expect(await answer.json()).toEqual({
@@ -639,14 +639,14 @@ describe('the metadata', () => {
     [{ AUTH_ISSUER: 'https://sync.example.com/base/' }, /^https:\/\/sync\.example\.com\/base\/oauth\/token$/],
     [{ PUBLIC_BASE_PATH: '/sync' }, /^http:\/\/127\.0\.0\.1:\d+\/sync\/oauth\/token$/],
     [{ AUTH_ISSUER: 'local' }, /^http:\/\/127\.0\.0\.1:\d+\/oauth\/token$/],
-  ])('with %j names the public address', async (settings, endpoint) => {
+  ])('with %j name the public address', async (settings, endpoint) => {
     await using here = await open(settings);
     const metadata = (await (await fetch(here.url + path)).json()) as { token_endpoint: string };
     expect(metadata.token_endpoint).toMatch(endpoint);
   });
 
   it.each(['a b"c', 'x/y', 'user@x', 'x?y', 'x:99999', '[x'])(
-    'for the invalid Host %s is refused',
+    'for the invalid Host %s are refused',
     async (host) => {
       const answer = await exchangeRaw(gateway.port, `GET ${path} HTTP/1.1\r\nhost: ${host}\r\n\r\n`);
       expect(answer.status).toBe(400);

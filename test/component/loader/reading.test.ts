@@ -101,7 +101,7 @@ it('the loader refuses a JSON array that is no UTF-8', async () => {
   );
 });
 
-it('the loader stops at the first rows of standard input beyond 1 MiB that are no UTF-8', async () => {
+it('the loader stops where a byte of standard input is no UTF-8, also beyond the first MiB', async () => {
   const input = { path: '-', kind: 'suppliers', format: 'csv', sheet: undefined, rules: {} } as const;
   const row = 'S-1;One\n';
   const bytes = Buffer.from(`externalId;name\n${row.repeat(200_000)}S-2;caf\xe9\n`, 'latin1');

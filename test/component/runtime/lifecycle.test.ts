@@ -74,7 +74,7 @@ describe('a running process', () => {
     expect(performance.now() - second).toBeLessThan(5_000);
   });
 
-  it('ends with a fatal line when the release overruns its deadline', async () => {
+  it('ends with a fatal line when its resources are not released before the deadline', async () => {
     const life = begin('never releases, with little patience');
     await life.says('started');
     life.send('SIGTERM');
@@ -89,7 +89,7 @@ describe('a running process', () => {
     );
   });
 
-  it('ends with a fatal line when a release fails, and releases the rest', async () => {
+  it('ends with a fatal line when it fails to release a resource, and releases the other resources', async () => {
     const life = begin('fails to release');
     await life.says('started');
     life.send('SIGTERM');
@@ -103,7 +103,7 @@ describe('a running process', () => {
   it.each([
     ['throws later', 'a defect'],
     ['rejects later', 'a rejection without a handler'],
-  ])('that %s logs it, releases its resources, and fails', async (name, message) => {
+  ])('that %s logs the error, releases its resources, and fails', async (name, message) => {
     const life = begin(name);
     await expect(life.exit).resolves.toStrictEqual(failed);
     expect(life.words()).toStrictEqual(released);
@@ -112,7 +112,7 @@ describe('a running process', () => {
     );
   });
 
-  it('that throws while it stops releases the rest, and fails', async () => {
+  it('that throws while it stops releases its other resources, and fails', async () => {
     const life = begin('throws while it stops');
     await life.says('started');
     life.send('SIGTERM');
@@ -178,7 +178,7 @@ describe('a starting process', () => {
   });
 });
 
-describe('the lines of a process about itself', () => {
+describe('the log lines about the start and end of a process', () => {
   it('may go into a pipe that no process reads any more', async () => {
     const life = begin('serves on without a reader');
     await life.says('started');

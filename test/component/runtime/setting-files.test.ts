@@ -31,7 +31,7 @@ const schema = Type.Object({
 
 const messageOf = (environment: Environment, of: TObject = schema): string => problemsWith(of, environment);
 
-describe('a setting that may stand in a file', () => {
+describe('a setting that may be in a file', () => {
   it.each([
     ['secret', 'secret'],
     ['secret\n', 'secret'],
@@ -85,7 +85,7 @@ describe('a setting that may stand in a file', () => {
     expect(messageOf({ KEY_FILE: path })).toBe(`KEY_FILE: cannot read ${JSON.stringify(path)} (it is empty)`);
   });
 
-  it('is refused without the content of a file that has a wrong value', async () => {
+  it('is refused, without its value, where the content of the file is wrong', async () => {
     const path = await fileWith('HUNTER2');
     expect(messageOf({ KEY_FILE: path })).toBe(
       `KEY: expected small letters, got 7 characters of ${JSON.stringify(path)} that are not shown`,
@@ -114,7 +114,7 @@ describe('a setting that may stand in a file', () => {
   });
 });
 
-it('every secret, and every address that may hold a password, may stand in a file', () => {
+it('every secret, and every address that may hold a password, may be in a file', () => {
   const all = [GatewayConfig, CatalogConfig, BatchesConfig, WebhooksConfig].flatMap((one) =>
     listSettings(one),
   );

@@ -44,13 +44,13 @@ const api = '@opentelemetry/api';
 const ofOpenTelemetry = (names: Set<string>): string[] =>
   [...names].filter((name) => name.startsWith('@opentelemetry/') && name !== api).toSorted();
 
-it('without a collector no module of the SDK is loaded', async () => {
+it('without a collector no module of the OpenTelemetry SDK is loaded', async () => {
   const names = await packagesLoaded({});
   expect(names).toContain('fastify');
   expect(ofOpenTelemetry(names)).toEqual([]);
 });
 
-it('with a collector the SDK is loaded', async () => {
+it('with a collector the OpenTelemetry SDK is loaded', async () => {
   await using collector = await openCollector();
   const names = await packagesLoaded({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
   expect(ofOpenTelemetry(names)).toContain('@opentelemetry/sdk-trace');

@@ -32,8 +32,8 @@ const entry = (_id: string): Entry =>
     ids: new Uint8Array(16),
   });
 
-describe('a tombstone', () => {
-  it('prevents the journal entry of its push, and no other entry', async () => {
+describe('the tombstone of a push', () => {
+  it('prevents a journal entry of this push, and of no other push', async () => {
     const [dead, alive] = [newSyncId(at(0)), newSyncId(at(0))];
     expect(await journal.bury(dead, at(0))).toBe(true);
     expect(await journal.insert(entry(dead))).toBe(false);

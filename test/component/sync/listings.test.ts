@@ -150,7 +150,7 @@ describe('a listing', () => {
 });
 
 describe('since', () => {
-  it('excludes records stamped at exactly that millisecond', async () => {
+  it('excludes records that were synced at exactly the given millisecond', async () => {
     const caller = world.caller();
     await caller.push('suppliers', [supplier('a')]);
     await caller.push('suppliers', [supplier('b')]);
@@ -172,7 +172,7 @@ describe('since', () => {
     expect(await caller.list('suppliers', since(at))).toMatchObject({ total: 1 });
   });
 
-  it('shows records synced after it, changed or not, in the order of creation', async () => {
+  it('shows records synced after the given time, changed or not, in the order of creation', async () => {
     const caller = world.caller();
     await pushNumbered(caller, 0, 6);
     const { nextSince } = await caller.list('suppliers');

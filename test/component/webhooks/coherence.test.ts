@@ -233,7 +233,7 @@ describe('over two replicas', { timeout: 120_000 }, () => {
   });
 });
 
-it('a deletion under load leaves no offset behind', { timeout: 60_000 }, async () => {
+it('the deletion of an endpoint under load leaves no offset behind', { timeout: 60_000 }, async () => {
   await using receiver = await openReceiver((_hit, response) => void response.writeHead(500).end());
   const client = house.newClient();
   const { id: bystander } = await client.register(receiver.url);

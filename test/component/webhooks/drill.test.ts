@@ -215,7 +215,7 @@ describe('a drill, which tests a receiver with forged deliveries,', () => {
     expect(Math.max(...hits.map((hit) => hit.body.length))).toBe(256 * 1024);
   });
 
-  it('explains the retries of an event that the receiver refuses by choice', async () => {
+  it('explains the retries of an event that the receiver deliberately refuses', async () => {
     const { body } = await drill(by({ ofGenuine: ofSeen() }));
     expect(body.checks.find(({ passed }) => !passed)?.advice).toMatch(
       /may answer 2xx and ignore it.*tried four times and given up; ten failures in a row disable/,

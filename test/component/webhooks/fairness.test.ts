@@ -58,7 +58,7 @@ it('events are delivered soon beside a burst of another integration', { timeout:
   expect(busy.receiver.hits.length).toBeLessThan(7_000);
 });
 
-it('a test delivery starts immediately beside many hanging ones of another integration', async () => {
+it('a test delivery starts immediately beside many hanging test deliveries of another integration', async () => {
   stack.use(await house.start());
   const busy = await openWith(1);
   const other = await openWith(1);

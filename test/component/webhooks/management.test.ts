@@ -252,7 +252,7 @@ describe('another integration', () => {
     expect((await client.ask('get', { id })).body).toMatchObject({ active: true });
   });
 
-  it('has no webhook of others in its list', async () => {
+  it('has no webhook of other integrations in its list', async () => {
     expect((await house.newClient().ask('list')).body).toMatchObject({ entities: [], total: 0 });
   });
 });

@@ -103,7 +103,7 @@ describe.concurrent('a disabled endpoint', { timeout: 90_000 }, () => {
     expect(receiver.hits).toHaveLength(before + 7 + 17 + 11);
   });
 
-  it('gets no event after its disabling by a replay until that time', async () => {
+  it('gets no event after its disabling by a replay that ends at the time of the disabling', async () => {
     await using receiver = await openReceiver();
     const client = house.newClient();
     const id = await openEndpoint(client, receiver);
@@ -209,7 +209,7 @@ describe.concurrent('a replay', { timeout: 60_000 }, () => {
   });
 
   it.each(['0000-01-01', '0001-01-01', '1601-01-01', '1969-12-31T23:59:59Z'])(
-    'sends all events since %s, although the stream has no such time',
+    'sends all events since %s, although the stream cannot look up such a time',
     async (since) => {
       await using receiver = await openReceiver();
       const client = house.newClient();

@@ -78,7 +78,7 @@ it('a replay that a caller repeats at any replica adds one copy of the events to
   );
 });
 
-it('one of concurrent replays of named events is accepted, and the next after the delivery', async () => {
+it('one of concurrent replays of the same events is accepted, and another only after the delivery', async () => {
   await using house = await openHouse();
   await house.start();
   await house.start();

@@ -16,12 +16,12 @@ import { openOwnIds } from '../../../dev/storm/own-ids.ts';
 const faultsOf = (seed: number, count = 300): PlannedFault[] =>
   planFaults(openRandom(seed), profiles.usual).take(count).toArray();
 
-it('a storm has the same faults for the same seed, and others for another seed', () => {
+it('npm run storm plans the same faults for the same seed, and other faults for another seed', () => {
   expect(faultsOf(7)).toEqual(faultsOf(7));
   expect(faultsOf(7)).not.toEqual(faultsOf(8));
 });
 
-it('a storm has each fault for each process, and stops none for more than 20 s', () => {
+it('npm run storm plans each fault for each process, and stops no process for more than 20 s', () => {
   const faults = faultsOf(7);
   expect(new Set(faults.map(({ target }) => target))).toEqual(
     new Set(targets.filter((target) => !target.startsWith('webhooks-'))),
@@ -32,7 +32,7 @@ it('a storm has each fault for each process, and stops none for more than 20 s',
   ).toBe(true);
 });
 
-it('a storm of owners cuts them off from the engines for up to a minute', () => {
+it('the profile owners of npm run storm cuts owners off from the engines for up to a minute', () => {
   const faults = planFaults(openRandom(7), profiles.owners).take(300).toArray();
   expect(new Set(faults.map(({ target }) => target))).toEqual(
     new Set(['webhooks', 'webhooks-nats', 'webhooks-mongodb']),
@@ -41,7 +41,7 @@ it('a storm of owners cuts them off from the engines for up to a minute', () => 
   expect(planEndpoints(profiles.owners)).toHaveLength(502);
 });
 
-it('the brief profile of a storm stops a catalog replica and kills a replica of each service', () => {
+it('the profile brief of npm run storm stops a catalog replica and kills a replica of each service', () => {
   const faults = [...planFaults(openRandom(1), profiles.brief)].map(
     ({ kind, target }) => `${kind} ${target}`,
   );
@@ -57,7 +57,7 @@ it('the brief profile of a storm stops a catalog replica and kills a replica of 
   );
 });
 
-it('the cluster profiles of a storm have each fault of a cluster, and stop its servers and services in turn', () => {
+it('the cluster profiles of npm run storm have each fault of a cluster, and stop its servers and services in turn', () => {
   const script = profiles.cluster.cluster ?? [];
   const struck = script.map(({ kind, target }) => `${kind} ${target}`);
   expect(struck.toSorted()).toEqual([
@@ -99,14 +99,14 @@ it.each(breakages)('the deliberate bug $name replaces exactly one line of the co
   expect(() => brokenText(breakage, '')).toThrow('has this line not exactly once');
 });
 
-it('a storm with a deliberate bug takes 90 s at most, and has no faults if these would excuse the bug', () => {
+it('npm run storm with a deliberate bug takes 90 s at most, and has no faults if these would excuse the bug', () => {
   // The start and the check take some 20 s of the two minutes.
   expect(breakages.filter(({ seconds }) => seconds > 90)).toEqual([]);
   const forgiven = breakages.filter(({ found }) => found === 'disabling');
   expect(forgiven.map(({ without }) => without)).toEqual([expect.arrayContaining(['faults'])]);
 });
 
-it('a storm does not push an id again that was cut off several times', () => {
+it('npm run storm does not push an id again after several cut-off pushes of the id', () => {
   const ids = openOwnIds('p-s');
   const random = openRandom(1);
   const id = ids.fresh();
@@ -115,7 +115,7 @@ it('a storm does not push an id again that was cut off several times', () => {
   expect(ids.drawKnown(random)).not.toBe(id);
 });
 
-it('a storm references only accepted records, and none that a cut-off push may have changed', () => {
+it('npm run storm references only accepted records that no cut-off push may have changed', () => {
   const ids = openOwnIds('p-s');
   expect(() => ids.drawAccepted(openRandom(1))).toThrow(RangeError);
   ids.accepted('a', { name: 'A' });
@@ -125,7 +125,7 @@ it('a storm references only accepted records, and none that a cut-off push may h
   expect(ids.lastAccepted('a')).toBeUndefined();
 });
 
-it('a storm sends wrong items whose error is known', () => {
+it('npm run storm sends wrong items whose error is known', () => {
   const random = openRandom(3);
   for (const plural of plurals) {
     const draft = { externalId: 'x', name: 'n', reference: 'r', whole: true };
@@ -138,14 +138,14 @@ it('a storm sends wrong items whose error is known', () => {
   }
 });
 
-it.each(plurals)('a storm draws an item of %s with each field of the contract', (plural) => {
+it.each(plurals)('npm run storm draws an item of %s with each field of the contract', (plural) => {
   const draft = { externalId: 'x', name: 'n', reference: 'r', whole: true };
   expect(Object.keys(drawItem(openRandom(1), plural, draft)).toSorted()).toEqual(
     fieldNames[plural].toSorted(),
   );
 });
 
-it('a storm has receivers of each behaviour, and a flaky receiver mostly succeeds', () => {
+it('npm run storm has receivers of each behaviour, and a flaky receiver mostly succeeds', () => {
   const behaviours = planEndpoints(profiles.brief).map(({ behaviour }) => behaviour);
   expect(new Set(behaviours)).toEqual(
     new Set(['steady', 'flaky', 'slow', 'dead', 'hostile', 'narrow', 'recovering']),

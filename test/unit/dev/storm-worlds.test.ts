@@ -47,7 +47,7 @@ const past = (writes: Write[], events: SeenEvent[], final: Item): PrivateRecord 
   final: worldOf(final),
 });
 
-it('the model of a storm computes the record after an item', () => {
+it('the model of npm run storm computes the record after an item', () => {
   const before = worldOf({ name: 'A', code: 'C', country: 'DE' });
   const items = [{ name: 'B', code: null, country: 'se', phone: undefined, email: '', unknown: 1 }];
   expect(applyItems('suppliers', before, items)).toEqual(worldOf({ name: 'B', country: 'SE' }));
@@ -64,7 +64,7 @@ it.each<[string, SeenEvent[], Item]>([
     [created('1'), updated(undefined, 'code', 'name'), updated('3', 'name')],
     { name: 'C', code: 'X' },
   ],
-])('the model of a storm allows that a cut-off push %s', (_what, events, final) => {
+])('the model of npm run storm allows that a cut-off push %s', (_what, events, final) => {
   expect(isExplained(past([one, two, three], events, final))).toBe(true);
 });
 
@@ -86,17 +86,17 @@ it.each<[string, SeenEvent[], Item]>([
     { name: 'C', code: 'X' },
   ],
   ['undid the next one in silence', [created('1'), updated('3', 'name')], { name: 'B', code: 'X' }],
-])('the model of a storm does not allow that a cut-off push %s', (_what, events, final) => {
+])('the model of npm run storm does not allow that a cut-off push %s', (_what, events, final) => {
   expect(isExplained(past([one, two, three], events, final))).toBe(false);
 });
 
-it('the model of a storm allows late effects only where they are permitted', () => {
+it('the model of npm run storm allows late effects only where they are permitted', () => {
   const late = past([one, two, three], [created('1'), updated('3', 'name'), updated(undefined, 'code', 'name')], { name: 'B', code: 'X' }); // prettier-ignore
   expect(isExplained(late, { late: true })).toBe(true);
   expect(isExplained(late, { untold: true })).toBe(false);
 });
 
-it('the model of a storm needs exactly one event for each acknowledged change', () => {
+it('the model of npm run storm requires exactly one event for each acknowledged change', () => {
   const pushes = [one, three];
   expect(isExplained(past(pushes, [created('1'), updated('3', 'name')], { name: 'C' }))).toBe(true);
   expect(isExplained(past(pushes, [created('1')], { name: 'C' }))).toBe(false);
@@ -107,7 +107,7 @@ it('the model of a storm needs exactly one event for each acknowledged change', 
   ).toBe(true);
 });
 
-it('the model of a storm lets either push create the record where the first one was cut off', () => {
+it('the model of npm run storm allows either push to create a record where the first push was cut off', () => {
   const first = write('1', 503, { name: 'A' });
   const again = (status: string): Write => write('2', 200, { name: 'A' }, status);
   expect(isExplained(past([first, again('CREATED')], [created('2')], { name: 'A' }))).toBe(true);
@@ -116,7 +116,7 @@ it('the model of a storm lets either push create the record where the first one 
   expect(isExplained(past([first, again('UPDATED')], [created('2')], { name: 'A' }))).toBe(false);
 });
 
-it('the history of a storm leaves open whether a cut-off push found a reference that was being erased', () => {
+it('npm run storm accepts either result where a cut-off push met a reference that was being erased', () => {
   const begun = { lane: 'a', integration: 'i', drafting: false, wrong: [], gateway: 0, begunAt: '' };
   const items = [
     { externalId: 'p-1', name: 'A' },
@@ -139,7 +139,7 @@ it('the history of a storm leaves open whether a cut-off push found a reference 
   expect(names).toEqual([['A', 'B'], ['A'], ['A']]);
 });
 
-it('the model of a storm reports a record that was cut off too often to be judged', () => {
+it('the model of npm run storm reports a record with too many cut-off pushes to be judged', () => {
   const cutOff = Array.from({ length: 20 }, (_, nth) => write(`c${nth}`, 504, { name: `N${nth}` }));
   const events = cutOff.map(() => updated(undefined, 'name'));
   const violations: object[] = [];

@@ -21,13 +21,13 @@ const forgeries = [
   ...forgedNumbers,
 ];
 
-it('the check of a storm finds no violation in a correct history', () => {
+it('the check of npm run storm finds no violation in a correct history', () => {
   const { tallies, figures } = judge(forge().ledger);
   expect([...tallies]).toEqual([]);
   expect(figures.acknowledgedItems).toBe(11);
 });
 
-describe('the check of a storm finds a violation when', () => {
+describe('the check of npm run storm finds a violation when', () => {
   it.each(forgeries)('%s: %s', (_what, found, change) => {
     const forger = forge();
     change(forger);
@@ -35,12 +35,12 @@ describe('the check of a storm finds a violation when', () => {
   });
 });
 
-it('the check of a storm is tested with a forged history of each class of violation', () => {
+it('the check of npm run storm is tested with a forged history of each class of violation', () => {
   const forged = new Set<string>(forgeries.map(([, found]) => found));
   expect(Object.keys(violationClasses).filter((name) => !forged.has(name))).toEqual([]);
 });
 
-describe('the check of a storm finds no violation when', () => {
+describe('the check of npm run storm finds no violation when', () => {
   it.each([
     ...permitted,
     ...permittedDeliveries,

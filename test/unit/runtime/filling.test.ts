@@ -25,7 +25,7 @@ describe('the time until a stream is full', () => {
     expect(fillings).toEqual([{ stream: 'EVENTS', daysLeft: days, limit: 'EVENTS_MAX_BYTES' }]);
   });
 
-  it('is that of the first limit to be reached; copies count in an account, and not at one server', () => {
+  it('is that of the first reached limit; an account counts each copy of a stream, and a server only its own copy', () => {
     const streams = [level('EVENTS', 10, 1_000, 10, 3), level('EVENT_BATCHES', 10, Infinity, 5, 3)];
     const account = { bytes: 60, bytesMax: 240 };
     const of = (server?: { bytes: number; bytesMax: number }) =>

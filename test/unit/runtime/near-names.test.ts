@@ -11,11 +11,11 @@ it.each([
   ['AUTH_JWT_SECRET_FLIE', 'AUTH_JWT_SECRET_FILE'],
   ['NATS_URI', 'NATS_URL'],
   ['Log_Level', 'LOG_LEVEL'],
-])('a warning names %s beside %s, without its value', (name, meant) => {
+])('a warning names %s and the similar setting %s, without the value', (name, meant) => {
   expect(near(name)).toEqual([`${name} is no setting and is ignored: is ${meant} meant?`]);
 });
 
-it('no warning names a setting, or a variable that is not similar to one', () => {
+it('no warning names a valid setting, or a variable that is not similar to a setting', () => {
   expect(near('RATE_LIMIT_REQUESTS', 'AUTH_JWT_SECRET_FILE', 'PATH', 'NODE_ENV', 'HTTPS_PROXY')).toEqual([]);
   expect(near('NATS_PORT_4222_TCP', 'MONGODB_URL', 'HOSTNAME', 'npm_config_prefix')).toEqual([]);
 });

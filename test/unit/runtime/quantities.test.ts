@@ -38,7 +38,7 @@ describe('a setting that is set', () => {
       { messagesPerSubjectMax: 5 },
       { max_msgs_per_subject: 5 },
     ],
-  ])('reduces %s only where it may', (_, spec, changes) => {
+  ])('reduces %s only with STREAMS_MAY_SHRINK', (_, spec, changes) => {
     expect(compare(spec).changes).toEqual({});
     expect(compare(spec).left).toHaveLength(1);
     expect(compare({ ...spec, mayShrink: true })).toEqual({ changes, left: [] });

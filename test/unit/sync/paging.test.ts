@@ -48,7 +48,7 @@ describe('a cursor', () => {
     );
   });
 
-  it('of release 1.1.0 has no counts, and 1.1.0 reads one of this release without its counts', () => {
+  it('of release 1.1.0 has no counts, and release 1.1.0 reads a cursor of this release without its counts', () => {
     for (const filters of [{}, { failed: 'true' }]) {
       const counted = { ...cursor, filters };
       const { total: _total, shown: _shown, ...former } = counted;

@@ -209,7 +209,7 @@ it('a failure that does not count stores no outcome, and leaves the circuit unch
   expect([asked, queue.state.isCircuitClosed, storedSoon, event?.attempts]).toEqual([[], true, 1, 1]);
 });
 
-it('the tenth failure disables, with the events that the endpoint misses', async () => {
+it('the tenth failure disables the endpoint, and stores from which event on the endpoint misses events', async () => {
   const { asked, stored, queue, event } = await make({ failures: 9 });
   expect([asked, queue.state.isActive]).toEqual([['disable'], false]);
   expect(stored).toMatchObject({

@@ -68,6 +68,6 @@ it.each([
   ['sync_01a1ff6631b927db23daa3d2bae5c19c-completed', 'sync_01a1ff6631b927db23daa3d2bae5c19c'],
   ['wh_1-disabled-3', 'wh_1-disabled-3'],
   ['event-17', 'event-17'],
-])('the event %s belongs to %s', (eventId, origin) => {
+])('the event %s is of the push or change %s', (eventId, origin) => {
   expect(originOf(eventId)).toBe(origin);
 });

@@ -63,7 +63,7 @@ it('the scheduler leaves permits to an integration without deliveries', async ()
   expect(begun).toContain('b');
 });
 
-it('the scheduler gives an endpoint one permit where its integration has many', async () => {
+it('the scheduler gives each endpoint few permits where its integration has many endpoints', async () => {
   const { begun, add } = setUp(100);
   for (let n = 0; n < 80; n += 1) add(`a${n}`, 'acme', 8);
   await turn();
