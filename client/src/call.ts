@@ -7,9 +7,12 @@ export interface Call {
   body?: string;
   headers?: Readonly<Record<string, string>>;
   signal?: AbortSignal | undefined;
-  /** Called before each repetition, after 429, 502, 503, 504 or a broken connection. */
+  /** Called before each repetition of the call: after 429, 502, 503, 504 or a broken connection. */
   repeated?: (() => void) | undefined;
-  /** Its effect would add up, so it is repeated only after a 429 or 401, which refuse a call before it begins. */
+  /**
+   * Whether a second execution of the call would have another effect. Such a call is repeated only after 429 or 401, which refuse
+   * a call before it begins.
+   */
   once?: boolean;
 }
 

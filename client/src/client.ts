@@ -12,12 +12,12 @@ import { openWebhooks, type Webhooks } from './webhooks.ts';
 
 export type ClientOptions = ExchangeOptions &
   Credentials & {
-    /** Whether the service refuses unknown fields and parameters (true unless given); otherwise it ignores them. */
+    /** Whether the service refuses unknown fields and parameters, or ignores them. True by default. */
     strict?: boolean;
   };
 
 export interface Client extends Pushing, Listing {
-  /** Whose key or token it is, and what it may do. */
+  /** The integration, the scopes and the end of the key or token that the client uses. */
   token(signal?: AbortSignal): Promise<TokenAnswer>;
   archive(kind: Kind, externalIds: readonly string[], signal?: AbortSignal): Promise<ArchiveAnswer>;
   expectations: ExpectationsOfPushes;
@@ -27,7 +27,7 @@ export interface Client extends Pushing, Listing {
 export interface TokenAnswer {
   integrationId: string;
   scopes: string[];
-  /** Null of a key without an end. */
+  /** The end of the token or key; null for a key without an end. */
   expiresAt: string | null;
 }
 

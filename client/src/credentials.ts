@@ -9,11 +9,14 @@ export type Credentials =
 
 export interface Authorization {
   value(): Promise<string>;
-  /** After the service refused a value with 401: forgets the value, and returns whether a new one may be valid. */
+  /**
+   * Called after the service has refused a key or token with 401: forgets the token, and returns whether a new token may be
+   * valid.
+   */
   renew(refused: string): boolean;
 }
 
-/** How long before a token expires the client fetches a new one. */
+/** How long before the end of a token the client fetches a new token. */
 const spareMs = 60_000;
 
 export function openAuthorization(credentials: Credentials, post: Send): Authorization {
@@ -52,7 +55,7 @@ function openTokens(client: { clientId: string; clientSecret: string }, post: Se
         current = { value: Promise.resolve(''), until: Number.POSITIVE_INFINITY };
         const fetching = fetchToken();
         current.value = fetching;
-        // After a failure the next call fetches a token again.
+        // If the fetch of a token fails, the next call fetches a token again.
         fetching.catch(() => (current = undefined));
       }
       return current.value;
@@ -61,7 +64,7 @@ function openTokens(client: { clientId: string; clientSecret: string }, post: Se
       const forget = (value: string): void => {
         if (value === refused) current = undefined;
       };
-      // A failure to fetch a token ends the calls that wait for it, and must not end the process.
+      // If the fetch of a token fails, the calls that wait for the token fail. The rejection must not end the process.
       current?.value.then(forget, () => undefined);
       return true;
     },

@@ -1,4 +1,4 @@
-// What a call may throw: the service refused the call, or did not answer it in time.
+// The errors that a call may throw: the service refused the call, or did not answer in time.
 
 export interface ProblemEntry {
   pointer: string;
@@ -9,11 +9,11 @@ export interface ProblemEntry {
 export class RequestFailed extends Error {
   override readonly name = 'RequestFailed';
   readonly status: number;
-  /** Stable, for programs: `invalid_request`, `insufficient_scope`. Empty if something else answered, such as a proxy. */
+  /** A stable error code for programs, such as `invalid_request`. Empty if not the service answered, but for example a proxy. */
   readonly code: string;
   readonly requestId: string | undefined;
   readonly errors: readonly ProblemEntry[];
-  /** The scope that the key or token lacks, after 403. */
+  /** The scope that the key or token lacks, if the status is 403. */
   readonly scope: string | undefined;
 
   constructor(what: string, status: number, headers: Headers, text: string) {
@@ -27,7 +27,7 @@ export class RequestFailed extends Error {
   }
 }
 
-/** Until `patienceMs` ended, no answer came, or only 429, 502, 503 or 504. The same call may be made again. */
+/** For `patienceMs` the service did not answer, or answered only 429, 502, 503 or 504. The same call may be made again. */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable';
 }
@@ -45,7 +45,7 @@ function readProblem(text: string): Problem {
     const problem: unknown = JSON.parse(text);
     return typeof problem === 'object' && problem !== null ? problem : {};
   } catch {
-    // The text is no JSON: a proxy may answer with an HTML page.
+    // The text of the answer is no JSON: a proxy may answer with an HTML page.
     return {};
   }
 }

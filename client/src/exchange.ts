@@ -7,15 +7,15 @@ import { openPacer } from './rate-limit.ts';
 import { unlessAborted, wait } from './waiting.ts';
 
 export interface ExchangeOptions {
-  /** The address of the service, as `https://sync.example.com`. */
+  /** The address of the service, such as `https://sync.example.com`. */
   baseUrl: string;
   fetch?: typeof fetch;
-  /** For how long a call is repeated before it fails: five minutes unless given. */
+  /** For how long a call is repeated before it fails: five minutes by default. */
   patienceMs?: number;
   signal?: AbortSignal;
 }
 
-/** Longer than the service takes to answer, which is 30 s at most. */
+/** The time-out of one attempt: longer than the service takes to answer, which is 30 s at most. */
 const answerMsMax = 40_000;
 const backOffMs = { first: 250, max: 20_000 };
 const patienceMsDefault = 5 * 60_000;
@@ -28,7 +28,7 @@ export function openExchange(options: ExchangeOptions & Credentials): Send {
   const root = options.baseUrl.replace(/(?<!\/)\/+$/, '').replace(/\/api\/v1\/integration$/, '');
   const pacer = openPacer();
 
-  /** A signal that aborts when the signal of the call or that of the client does. */
+  /** A signal that is aborted when the signal of the call or the signal of the client is aborted. */
   const signalOf = (call: Call): AbortSignal | undefined => {
     const signals = [call.signal, options.signal].filter((one) => one !== undefined);
     return signals.length > 1 ? AbortSignal.any(signals) : signals[0];
@@ -49,7 +49,9 @@ export function openExchange(options: ExchangeOptions & Credentials): Send {
     return { status: response.status, headers: response.headers, text: await response.text() };
   };
 
-  /** The answer, or the reason to repeat the call. Throws an error that a repetition would not change. */
+  /**
+   * Makes one attempt. Returns the answer, or the reason to repeat the call. Throws an error that a repetition would not change.
+   */
   const attemptOr = async (call: Call, until: number, authorization?: string): Promise<Answer | Delay> => {
     const what = `${call.method} ${call.path.split('?')[0]}`;
     try {
@@ -74,10 +76,10 @@ export function openExchange(options: ExchangeOptions & Credentials): Send {
     const until = performance.now() + patienceMs;
     const signal = signalOf(call);
     let isRenewed = false;
-    /** Whether an earlier attempt may have taken effect: it got no answer, or 502, 503 or 504. */
+    /** Whether an earlier attempt of this call may have had its effect, because it got no answer, or 502, 503 or 504. */
     let mayBeDone = false;
     for (let failures = 0; ; failures += 1) {
-      // Other calls may wait for the same token, so an abort of this call ends only this call's wait.
+      // An abort of this call ends only its own wait for the token, because other calls may wait for the same token.
       const value = authorization && (await unlessAborted(authorization.value(), signal));
       const outcome = await attemptOr(call, until, value).catch((error: unknown) => {
         if (mayBeDone && isGone(call, error)) return nothingLeft;
@@ -111,7 +113,7 @@ interface Delay {
   afterMs: number;
 }
 
-/** Whether the call is a DELETE of a thing that does not exist. */
+/** Whether the call is a DELETE that got 404: the thing to delete does not exist. */
 const isGone = ({ method }: Call, error: unknown): boolean =>
   method === 'DELETE' && error instanceof RequestFailed && error.status === 404;
 
@@ -122,7 +124,7 @@ const isUnauthorized = (error: unknown): boolean => error instanceof RequestFail
 const backOff = (failures: number): number =>
   Math.min(backOffMs.first * 2 ** failures, backOffMs.max) * (0.5 + Math.random() / 2);
 
-/** The message of an error of fetch is "fetch failed"; its cause has the reason. */
+/** The reason of an error in words. The message of an error of `fetch` is only "fetch failed", and its cause has the reason. */
 function reasonOf(error: unknown): string {
   const inner = error instanceof Error ? (error.cause ?? error) : error;
   const text = inner instanceof Error ? inner.message : String(inner);

@@ -4,7 +4,7 @@ import type { Expectations, SetExpectations } from './types.ts';
 
 export interface ExpectationsOfPushes {
   get(): Promise<Expectations>;
-  /** A kind that is left out stays as it is; null ends the expectation of a kind. */
+  /** Sets expectations by kind of record. The expectation of an absent kind is not changed; null ends an expectation. */
   set(change: SetExpectations): Promise<Expectations>;
 }
 

@@ -1,4 +1,4 @@
-// The event feed: what happened, in order, for a program that takes no webhooks.
+// The event feed: all events in order, for a program that does not receive webhooks.
 import type { Send } from './call.ts';
 import { queryOf } from './query.ts';
 import type { Event, EventKind } from './types.ts';
@@ -8,20 +8,23 @@ export type FedEvent = Event & { id: string };
 
 export interface PollPage<Entity> {
   entities: Entity[];
-  /** The next `after` of the feed; for records the next `changedSince`, on the last page of a walk only. */
+  /** The value for the next poll: `after` of the feed; or `changedSince` of records, which only the last page has. */
   next: string | undefined;
 }
 
 export interface FeedPoll {
-  /** The `next` of an earlier page. Without `after` and `since`, the feed begins now. */
+  /** The `next` of an earlier page: the feed begins after that page. Without `after` and `since`, the feed begins now. */
   after?: string | undefined;
-  /** Only events with a later `timestamp`; not beside `after`. */
+  /** The feed begins with the first event whose `timestamp` is later than this. Not allowed together with `after`. */
   since?: string | undefined;
   /** Only events of these kinds. */
   events?: readonly EventKind[] | undefined;
-  /** How many events a page has at most: 100 unless given. */
+  /** How many events a page has at most: 100 by default. */
   limit?: number | undefined;
-  /** Makes each call wait for an event (25 s at most), for ever. Without it or at 0, present events end the iterator. */
+  /**
+   * How long each call waits for an event, at most 25 s; the iterator then never ends. If absent or 0, it ends after the present
+   * events.
+   */
   waitSeconds?: number | undefined;
   signal?: AbortSignal | undefined;
 }

@@ -7,25 +7,25 @@ import type { SyncRun, SyncRunInFull } from './types.ts';
 import { wait } from './waiting.ts';
 
 export interface ListQuery {
-  /** Only records that were synced after this time. */
+  /** Lists only records that were synced after this time. */
   since?: string | undefined;
-  /** Only records that changed after this time; not beside `since`. */
+  /** Lists only records that changed after this time. Not allowed together with `since`. */
   changedSince?: string | undefined;
   until?: string | undefined;
   /** Only the records with these ids: 100 at most. */
   externalId?: readonly string[] | undefined;
   /** Whether each entity has `details`: its fields, and when they changed. */
   details?: boolean | undefined;
-  /** How many records a page has at most: 100 unless given. */
+  /** How many records a page has at most: 100 by default. */
   limit?: number | undefined;
   signal?: AbortSignal | undefined;
 }
 
 export interface Poll {
-  /** The `next` that an earlier poll gave; without it, the first walk shows all records. */
+  /** The `next` of an earlier poll. If absent, the poll begins with all records. */
   changedSince?: string | undefined;
   details?: boolean | undefined;
-  /** The pause between walks, which then go on for ever. Without it, there is one walk through the changes. */
+  /** The pause between repeated listings of the changes, which never end. If absent, the changes are listed once. */
   everyMs?: number | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -33,7 +33,7 @@ export interface Poll {
 export interface RunQuery {
   since?: string | undefined;
   entityType?: SyncRun['entityType'] | undefined;
-  /** Only pushes of which an item failed. */
+  /** Lists only pushes with at least one failed item. */
   failed?: true | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -76,7 +76,7 @@ export interface Listing {
   list<K extends Kind>(kind: K, query?: ListQuery): AsyncGenerator<ListedOf<K>, void, undefined>;
   /** The records page by page, with `total`, and with the time at which the next poll begins. */
   pages<K extends Kind>(kind: K, query?: ListQuery): AsyncGenerator<Page<ListedOf<K>>, void, undefined>;
-  /** The records that changed since an earlier poll: each once, as it is now. */
+  /** The records that changed since an earlier poll, each once, with its present content. */
   poll<K extends Kind>(kind: K, how?: Poll): AsyncGenerator<PollPage<ListedOf<K>>, void, undefined>;
   /** The events, in order. */
   poll(feed: 'events', how?: FeedPoll): AsyncGenerator<PollPage<FedEvent>, void, undefined>;
@@ -96,7 +96,7 @@ export function openListing(send: Send): Listing {
     for (;;) {
       let reached: string | undefined;
       for await (const page of pages(kind, { changedSince: from, details, signal })) {
-        // The time of the first page is the safe one: the pages of this walk show every change up to it.
+        // The next poll begins at the `nextSince` of the first page, because these pages show every change up to that time.
         reached ??= page.nextSince;
         yield { entities: page.entities, next: page.isLast ? reached : undefined };
       }

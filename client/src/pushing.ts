@@ -1,4 +1,5 @@
-// Pushes and plans any number of items: one request after the other, so that the later of two items with one id wins.
+// Pushes and plans any number of items. Requests are sent one after another, so that of two items with the same id the later one
+// is stored.
 import { boundsAtFirst, bytesAtMost, cut, halve, type Bounds, type Piece } from './splitting.ts';
 import { RequestFailed } from './errors.ts';
 import type { Send } from './call.ts';
@@ -14,7 +15,7 @@ export interface PushOptions {
 }
 
 export interface PlanOptions extends PushOptions {
-  /** Ids of referenced records that count as existing: 500 at most, because each request has all of them. */
+  /** Ids of referenced records that a plan treats as existing. At most 500, because each request contains all of them. */
   assume?: readonly string[] | undefined;
 }
 
@@ -32,7 +33,7 @@ export interface Pushing {
 }
 
 export function openPushing(send: Send): Pushing {
-  // Shared by all calls: after a gateway has refused a request as too large, later requests are smaller.
+  // All calls share these bounds: after a gateway has refused a request as too large, all later requests are smaller.
   const bounds: Bounds = { ...boundsAtFirst };
 
   const sendBody = async (
@@ -88,8 +89,8 @@ export function openPushing(send: Send): Pushing {
     return sendPieces(path, kind, items, options);
   };
 
-  // Most pushes fit into one request. Their items become one text, so they need not stay in memory while the request is on its way;
-  // `sendWhole` parses that text again in the rare case that it is too large and has to be split.
+  // Most pushes fit into one request. Their items become one text, so that the items need not stay in memory during the request.
+  // In the rare case that the text is too large, `sendWhole` parses it again to split the items.
   const sendAll = async (path: string, kind: Kind, items: readonly object[], options: PlanOptions) =>
     items.length <= bounds.items
       ? sendWhole(path, kind, JSON.stringify({ [kind]: items, ...besides(options) }), options)
@@ -102,7 +103,7 @@ export function openPushing(send: Send): Pushing {
   };
 }
 
-/** The properties of a body beside its items. */
+/** The properties of a request body besides its items. */
 const besides = ({ autoCreateDDS, assume }: PlanOptions): object => ({ autoCreateDDS, assume });
 
 function bodyOf(texts: readonly string[], kind: Kind, options: PlanOptions): string {
@@ -142,7 +143,10 @@ function append(all: PushOutcome, one: PushOutcome, from: number): void {
   all.syncIds.push(...one.syncIds);
 }
 
-/** Moves `/suppliers/3/name` from the item's index in one request to its index among all items of the call. */
+/**
+ * Changes the index in a pointer such as `/suppliers/3/name`: from the index in one request to the index among all items of the
+ * call.
+ */
 const moved = (pointer: string, from: number): string =>
   from === 0
     ? pointer

@@ -1,13 +1,12 @@
-// When the next request may be sent, by the headers `RateLimit-Limit`, `-Remaining` and `-Reset` of answers. The
-// service counts in windows that begin with a request. `-Reset` is in whole seconds, so only the first answer of a
-// window says precisely when the window ends:
+// Computes when the next request may be sent, from the headers `RateLimit-Limit`, `-Remaining` and `-Reset` of answers. The
+// service counts requests in windows of time, of which each begins with a request. `-Reset` is in whole seconds, so only the
+// first answer of a window says precisely when the window ends:
 //
-//   request sent   answer: remaining = limit - 1, reset = length   the window ends length after the sending
-//   others         answer: remaining falls, reset is rounded up    the window ends no later than that
-//   none left      the next waits for the end, and a little more: requests do not all take the same time to arrive
+//   first request  answer: remaining = limit - 1, reset = length   the window ends this length after the sending
+//   later request  answer: remaining falls, reset is rounded up    the window ends no later than the reset
+//   none left      the next request waits for the end and a margin: requests take different times to arrive
 //
-// A 429 holds all requests for its Retry-After, and makes "a little more" twice as long; each window makes it
-// a tenth shorter.
+// A 429 delays all requests for its Retry-After, and doubles the margin; each window makes the margin a tenth shorter.
 import { Unreachable } from './errors.ts';
 import { wait } from './waiting.ts';
 
@@ -17,13 +16,13 @@ export interface Pacer {
    * `until`.
    */
   turn(signal: AbortSignal | undefined, until: number): Promise<number>;
-  /** Takes in the headers of the answer to a request of that window. */
+  /** Reads the rate limit from the headers of the answer to a request of the window. */
   learn(window: number, headers: Headers, sentAt: number): void;
-  /** Delays all requests until that time. */
+  /** Delays all requests until the time `until`. */
   hold(until: number): void;
 }
 
-/** A clock that goes on evenly when the machine's clock is set. */
+/** A monotonic clock: it does not change when the machine's clock is set. */
 const now = (): number => performance.now();
 
 const marginMsMin = 20;
@@ -67,7 +66,7 @@ export function openPacer(): Pacer {
       if (told === undefined) return;
       const known = limit !== undefined;
       limit = told.limit;
-      // An answer to a request of an earlier window says nothing about this window.
+      // An answer to a request of an earlier window is ignored, because it says nothing about the present window.
       if (known && answered !== window) return;
       if (told.remaining === limit - 1) {
         lengthMs = told.resetMs;

@@ -1,9 +1,9 @@
-// Cuts many items into requests that the service takes: 500 items at most, and not too many bytes.
+// Splits many items into requests that the service accepts: 500 items at most, and not too many bytes.
 
 export interface Piece {
   /** Each item as JSON. */
   texts: readonly string[];
-  /** The index of the first of these items among all items of the call. */
+  /** The index of this request's first item among all items of the call. */
   from: number;
 }
 
@@ -12,7 +12,7 @@ export interface Bounds {
   bytes: number;
 }
 
-/** The service takes bodies of 5 MiB, unless an operator has set less. */
+/** The bounds of a request at first. The service accepts bodies of up to 5 MiB, unless an operator has set a lower limit. */
 export const boundsAtFirst: Readonly<Bounds> = { items: 500, bytes: 4.5 * 1024 * 1024 };
 
 export function* cut(texts: readonly string[], bounds: Readonly<Bounds>): Generator<Piece> {
@@ -21,7 +21,7 @@ export function* cut(texts: readonly string[], bounds: Readonly<Bounds>): Genera
     let bytes = 0;
     let to = from;
     while (to < texts.length && to - from < bounds.items) {
-      // Each item has a comma. A single item is sent whatever its size.
+      // A comma counts for each item. A request always has at least one item, whatever the size of the item.
       bytes += bytesOf(texts[to] ?? '') + 1;
       if (bytes > bounds.bytes && to > from) break;
       to += 1;
@@ -39,12 +39,12 @@ export function halve({ texts, from }: Piece): Piece[] {
   ];
 }
 
-/** For a text of up to so many characters the bytes are estimated, as three a character, and not counted. */
+/** The bytes of a text with up to this number of characters are not counted, but estimated as three for each character. */
 const shortCharacters = 2_000;
 const encoder = new TextEncoder();
 
 const bytesOf = (text: string): number =>
   text.length <= shortCharacters ? bytesAtMost(text) : encoder.encode(text).length;
 
-/** The most bytes that the text can have in UTF-8, without looking at its characters. */
+/** How many bytes a text of this length has at most in UTF-8. */
 export const bytesAtMost = (text: string): number => 3 * text.length;

@@ -1,10 +1,10 @@
-// Verifies the signature of a delivery, by Standard Webhooks 1.0. The signature is of the received bytes: JSON that was
-// parsed and written again has another one.
+// Verifies the signature of a delivery, by Standard Webhooks 1.0. The signature is computed from the received bytes: JSON that
+// was parsed and written again has another signature.
 import type { Event } from './types.ts';
 
 export type WebhookRefusal = 'missing_header' | 'too_old' | 'too_new' | 'no_match';
 
-/** The delivery is not genuine, or an old one that was sent again: answer it with 400. */
+/** The error for a delivery that is forged, or that is old and was sent again: answer 400 to such a delivery. */
 export class WebhookRefused extends Error {
   override readonly name = 'WebhookRefused';
   readonly reason: WebhookRefusal;
@@ -24,17 +24,17 @@ export interface TestDelivery {
 }
 
 export interface ReceivedWebhook {
-  /** The secret that the answer to the registration or rotation had: `whsec_…`. */
+  /** The secret of the webhook, from the answer to its registration or rotation: `whsec_…`. */
   secret: string;
   headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** As received, before any parser: its text, or its bytes. */
+  /** The body as it was received, before any parser: as text or as bytes. */
   body: string | ArrayBuffer | ArrayBufferView;
-  /** How far `webhook-timestamp` may be from the present time: five minutes unless given. */
+  /** How far `webhook-timestamp` may be from the present time: five minutes by default. */
   toleranceSeconds?: number;
 }
 
 const algorithm = { name: 'HMAC', hash: 'SHA-256' };
-/** A shorter key is refused, because anybody could sign with an empty one. */
+/** A shorter key is refused; with an empty key, for example, anybody could sign. */
 const keyBytesMin = 24;
 const toleranceSecondsDefault = 300;
 
@@ -60,7 +60,7 @@ export async function verifyWebhook(received: ReceivedWebhook): Promise<Event | 
   // During the rotation of a secret a delivery has two signatures; one valid signature is enough.
   for (const signature of signatures.split(' ')) {
     const given = signature.startsWith('v1,') ? bytesOf(signature.slice(3)) : undefined;
-    // `verify` compares in constant time, so its time tells a forger nothing.
+    // `verify` compares in constant time, so that its duration reveals nothing about the valid signature.
     if (given !== undefined && (await crypto.subtle.verify(algorithm, imported, given, signed))) {
       return JSON.parse(new TextDecoder().decode(raw));
     }
@@ -68,7 +68,7 @@ export async function verifyWebhook(received: ReceivedWebhook): Promise<Event | 
   throw new WebhookRefused('no_match', 'no signature in webhook-signature fits the body and the secret');
 }
 
-/** A framework may have parsed the body, whatever the type says. */
+/** The bytes of a body. The type is checked, because a framework may pass a parsed body. */
 function rawBytesOf(body: unknown): Uint8Array {
   if (typeof body === 'string') return encode(body);
   if (ArrayBuffer.isView(body)) return new Uint8Array(body.buffer, body.byteOffset, body.byteLength);
@@ -77,7 +77,7 @@ function rawBytesOf(body: unknown): Uint8Array {
   throw new TypeError(`body: pass the raw text or bytes as received, before any parser; got ${got}`);
 }
 
-/** Of any realm: `instanceof` is false for an ArrayBuffer that another realm has made. */
+/** Whether a value is an ArrayBuffer of any realm: `instanceof` is false for an ArrayBuffer of another realm. */
 const isArrayBuffer = (value: unknown): value is ArrayBuffer =>
   Object.prototype.toString.call(value) === '[object ArrayBuffer]';
 

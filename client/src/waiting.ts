@@ -1,4 +1,4 @@
-// Waits that an AbortSignal of the caller ends.
+// Waits that end early when an AbortSignal of the caller is aborted.
 
 export async function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
   signal?.throwIfAborted();

@@ -28,18 +28,22 @@ export interface WebhookQuery {
 
 export interface Webhooks {
   /**
-   * Only this answer shows the secret. Without `idempotencyKey` the call throws if the connection breaks, and the
-   * webhook may be registered or not. With it the call is repeated, and the webhook is registered once.
+   * Registers a webhook. Only this answer and that of a rotation show the secret. Without `idempotencyKey`, the call throws if
+   * the connection breaks, and the webhook may exist or not. With an `idempotencyKey` the call is repeated, and the webhook is
+   * registered once.
    */
   register(webhook: RegisterWebhook, idempotencyKey?: string): Promise<RegisteredWebhook>;
-  /** With `details`, each webhook also has its settings beside url and events. */
+  /** Lists the webhooks. With `details`, each has its other settings besides url and events. */
   list(query?: WebhookQuery): AsyncGenerator<DetailedWebhook, void, undefined>;
   get(id: string, query?: WebhookQuery): Promise<DetailedWebhook>;
   change(id: string, change: ChangeWebhook): Promise<Webhook>;
   remove(id: string): Promise<void>;
   rotateSecret(id: string, how?: RotateSecret): Promise<RotatedWebhook>;
   test(id: string): Promise<TestResult>;
-  /** Sends the receiver deliveries that it must take, and forged ones; takes up to 30 s. Once a minute for each webhook. */
+  /**
+   * Sends a receiver valid and forged deliveries, to check its answers. Takes up to 30 s, and is allowed once a minute for each
+   * webhook.
+   */
   drill(id: string): Promise<DrillResult>;
   /** The attempt log, newest first. */
   deliveries(id: string, query?: DeliveryQuery): AsyncGenerator<DeliveryAttempt, void, undefined>;

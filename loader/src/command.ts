@@ -16,7 +16,7 @@ export interface Context {
 
 export interface Command {
   name: string;
-  /** One line for the list of commands. */
+  /** The description of the command in one line, for the list of commands. */
   summary: string;
   usage: string;
   run(args: readonly string[], context: Context): Promise<ExitCode>;

@@ -1,4 +1,5 @@
-// Address and key of the service. The key is from the environment or a file: every user of the machine sees arguments.
+// The address of the service, and the key. The key comes from the environment or a file, because every user of a machine can see
+// arguments.
 import { readFile } from 'node:fs/promises';
 import { openClient, type Client } from '@integration-sync/client';
 import { messageOf, Stop } from './core/exit.ts';
@@ -20,7 +21,7 @@ export interface Connection {
   answering: Promise<void>;
 }
 
-/** An abort of `signal` ends requests in flight. */
+/** Opens the client. An abort of `signal` aborts its requests in flight. */
 export async function connect(
   environment: Environment,
   values: ConnectionValues,

@@ -5,9 +5,9 @@ import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 import { exitCodes, systemCodeOf } from './core/exit.ts';
 import { run } from './run.ts';
 
-// A load makes much garbage and keeps little in memory. So V8 runs a full collection once the heap has grown by 60 %.
-// Its space for young objects stays at this size; otherwise it grows to five times as much. One thread collects young
-// objects: several take more processor time, and are no faster.
+// A load makes much garbage and keeps little in memory. So V8 runs a full collection once the heap has grown by 60 %. The space
+// for young objects keeps this size; otherwise V8 lets it grow to five times the size. One thread collects young objects: several
+// take more processor time, and are no faster.
 const youngBytesMax = 12 * 1024 * 1024;
 setFlagsFromString('--no-parallel-scavenge');
 setFlagsFromString('--heap-growing-percent=60');
@@ -29,7 +29,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 process.stdout.on('error', (error) => {
-  // The reader of the output may have closed the pipe, as `head` does.
+  // An error of the output is ignored if its reader has closed the pipe, as `head` does.
   if (systemCodeOf(error) === 'EPIPE') process.exit(exitCodes.all);
   process.stderr.write(`The output cannot be written: ${error.message}\n`);
   process.exit(exitCodes.unfinished);
@@ -49,5 +49,5 @@ process.exitCode = await run(process.argv.slice(2), {
   interrupt: interrupt.signal,
   abort: abort.signal,
 });
-// Closed, because an open standard input keeps the process alive.
+// Standard input is closed, because an open standard input would keep the process alive.
 process.stdin.destroy();

@@ -4,7 +4,7 @@ import { isKind, kinds } from './core/kinds.ts';
 import { dateFormat } from './core/mapping/dates.ts';
 import type { Rules } from './core/mapping/map.ts';
 
-/** More than 64 pushes in flight fill no service that answers within a second. */
+/** The most pushes in flight: a service that answers within a second is busy with 64. */
 const lanesMax = 64;
 
 export const connectionOptions = {
@@ -73,10 +73,10 @@ export function rulesOf(values: FileValues): Rules {
 }
 
 const hoursIn: Readonly<Record<string, number>> = { h: 1, d: 24 };
-/** As many as the service takes: 31 days. */
+/** The most hours that the service accepts: 31 days. */
 const hoursMax = 744;
 
-/** The hours of a time such as 26h or 7d. */
+/** The number of hours of a duration such as 26h or 7d. */
 export function hoursOf(name: string, text: string): number {
   const [, count, unit] = /^(\d{1,4})([hd])$/.exec(text) ?? [];
   const hours = Number(count) * (hoursIn[unit ?? ''] ?? Number.NaN);

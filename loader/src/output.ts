@@ -5,7 +5,7 @@ export interface Streams {
   err(text: string): void;
   /** Whether standard error is a terminal. */
   isTerminal: boolean;
-  /** How many characters a line of the terminal has; 80 unless given. */
+  /** How many characters a line of the terminal has; 80 by default. */
   columns?(): number;
 }
 
@@ -21,7 +21,7 @@ export class Progress {
     this.#streams = streams;
   }
 
-  /** Shows as many of the parts as fit in a line: a longer line would be drawn below itself again and again. */
+  /** Shows as many of the parts as fit in a line. Each update of a longer line would leave a copy of the line on the terminal. */
   show(partsOf: () => readonly string[]): void {
     const now = Date.now();
     if (!this.#streams.isTerminal || now - this.#drawnAt < redrawMs) return;
@@ -31,7 +31,7 @@ export class Progress {
     this.#width = line.length;
   }
 
-  /** Removes the line. To be called before any other output is written. */
+  /** Removes the line of progress. To be called before any other output is written. */
   clear(): void {
     if (this.#width > 0) this.#streams.err(`\r${' '.repeat(this.#width)}\r`);
     this.#width = 0;

@@ -1,5 +1,5 @@
-// What verify finds: rows that a load would create, update or reject, and records that no row names. Of several rows of one id
-// each counts, so that both sides are equal only where each row says what the service has.
+// The differences that verify finds: rows that a load would create, update or reject, and records that no row names. Each of
+// several rows with the same id counts: files and service are equal only if each row equals its record.
 import type { Client, Kind } from '@integration-sync/client';
 import { count, counted } from '../core/count.ts';
 import { placeOf } from '../core/reading/source.ts';
@@ -17,7 +17,7 @@ export interface Findings {
 /** The ids that rows of a kind name. */
 interface Named {
   ids: Set<string>;
-  /** How many of these ids the service has, by the outcomes of their first rows. */
+  /** How many of these ids the service already has, which the outcome of the first row of each id says. */
   stored: number;
 }
 
@@ -26,17 +26,17 @@ export class Comparison {
   readonly #named = new Map<Kind, Named>();
   #differences = 0;
 
-  /** Of a kind without rows, all records are differences. */
+  /** `kinds` are the kinds of all files. If a kind has no rows, all its records are differences. */
   constructor(kinds: Iterable<Kind>) {
     for (const kind of kinds) this.#named.set(kind, noneNamed());
   }
 
-  /** To be called for each row with its outcome, in the order of the file. */
+  /** Compares a row. To be called for each row that has its outcome, in the order of the file. */
   judge(file: FileState, slot: Slot): void {
     const named = this.#named.get(file.kind) ?? noneNamed();
-    // A later row of the id finds what the first one would create.
+    // Only the first row of an id counts: a later row finds the record that the first row would create.
     if (isStored(slot) && !named.ids.has(slot.id)) named.stored += 1;
-    // A copy: V8 may keep an id as a slice of a large text, which then stays in memory.
+    // The id is copied: V8 may keep it as a slice of a large text, which then stays in memory.
     named.ids.add(Buffer.from(slot.id).toString());
     if (slot.status !== 'unchanged') this.#add(() => `${placeOf(file)}, row ${slot.row}: ${whatOf(slot)}`);
   }

@@ -1,4 +1,4 @@
-// The state at the begin of a load: a new state, or the state that an interrupted load has left.
+// The state with which a load begins: a new state, or the saved state of an interrupted load.
 import { dirname, resolve } from 'node:path';
 import { Stop } from '../core/exit.ts';
 import { hashOf } from '../platform/node.ts';
@@ -60,7 +60,10 @@ export async function resumedState(values: StateValues, files: readonly string[]
   return state;
 }
 
-/** A state may have come along with a folder of someone else. It names no file to write outside, unless the command does too. */
+/**
+ * Refuses a state that names a file to write outside of the folder, unless the command names that file too. The folder may be
+ * from another person.
+ */
 async function refuseOutside(state: LoadState, { rejects, results }: StateValues): Promise<void> {
   const named = new Set([rejects, results].flatMap((path) => (path === undefined ? [] : resolve(path))));
   const rejected = state.files.flatMap((file) => file.rejects?.path ?? []);

@@ -43,7 +43,7 @@ type Values = ReturnType<typeof readArguments>['values'];
 
 const firstAnswerMsMax = 15_000;
 
-/** A plan changes nothing, and verify is a plan that also looks for what no file has. */
+/** The ways to run files. A plan changes nothing; verify is a plan that also finds records that no file has. */
 export type Way = 'load' | 'plan' | 'verify';
 
 export async function runLoad(
@@ -77,7 +77,7 @@ export async function runLoad(
     await startKinds(folder, state);
   }
   if (everyHours !== undefined) await expectEvery(everyHours, connection, state);
-  // Awaited, because the lock is given up at the end of this function.
+  // The result is awaited here, because the lock is released at the end of this function.
   return await carryOut({
     state,
     sources,
@@ -118,8 +118,8 @@ async function look(
 }
 
 /**
- * The first answer shows that the service is reachable, its rate limit, and the mark for prune: a time before the load.
- * A resumed load takes no mark: prune would archive the records from before the interruption.
+ * The first answer shows that the service is reachable. It has the rate limit and the mark for prune, a time before the load. A
+ * resumed load keeps its earlier mark: with a new one, prune would archive the records from before the interruption.
  */
 async function greet(
   { client, answering }: Connection,
@@ -131,7 +131,7 @@ async function greet(
   const { signal } = silence;
   const waitMs = Math.min(firstAnswerMsMax, Number(patience) * 1_000);
   const timer = setTimeout(() => silence.abort(), waitMs).unref();
-  // A service that answers may still say to wait for its rate limit.
+  // The time-out ends with the first answer of any kind, because that may be a 429 with a wait for the rate limit.
   void answering.then(() => clearTimeout(timer));
   for (const kind of new Set(state.files.map((file) => file.kind))) {
     try {
@@ -144,7 +144,7 @@ async function greet(
   }
 }
 
-/** Compares where the key leads with the integration of the load that is resumed; a new load keeps it. */
+/** Compares the integration of the key with that of the resumed load; a new load stores the integration in its state. */
 async function meetIntegration({ url, client }: Connection, state: LoadState, isResumed: boolean) {
   const integration = await integrationOf(client);
   if (!isResumed) state.integration = integration;
@@ -212,11 +212,11 @@ async function carryOut(how: CarryingOut): Promise<ExitCode> {
     stopped = context.interrupt.aborted
       ? interrupted()
       : truthful(stopOf(error), !isPlan && loading.hasStored, folder);
-    // If the disk is full, the state that was saved before remains.
+    // If this save fails, for example because the disk is full, the earlier saved state remains.
     await loading.save().catch(() => undefined);
   }
   progress.clear();
-  // If the plan has stopped, the remaining differences are not known.
+  // If the plan has stopped early, further differences are not known.
   const findings =
     stopped === undefined ? await comparison?.end(how.connection.client, context.interrupt) : undefined;
   const summary = summarize(state, loading.reasons, (Date.now() - begunAt) / 1_000);
@@ -231,7 +231,7 @@ async function carryOut(how: CarryingOut): Promise<ExitCode> {
   return isWhole ? exitCodes.all : exitCodes.rejected;
 }
 
-/** Exit code 3 says that no row was stored. */
+/** Corrects the exit code of an error: code 3 must mean that no row was stored. */
 function truthful(stop: Stop, hasStored: boolean, folder: string | undefined): Stop {
   if (!hasStored || stop.exitCode !== exitCodes.stopped) return stop;
   const hint = folder === undefined ? 'load it once more' : 'load --resume goes on';

@@ -28,7 +28,7 @@ export const mcp: Command = {
     const left = new AbortController();
     const signal = AbortSignal.any([context.interrupt, left.signal]);
     const { client } = await connect(context.environment, values, signal);
-    // Only here, because the SDK takes longer to load than all other commands.
+    // The MCP SDK is imported only by this command, because it takes longer to load than all other commands.
     const { serveAgent } = await import('../mcp/mcp-server.ts');
     try {
       return await serveAgent(client, context);

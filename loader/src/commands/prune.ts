@@ -56,7 +56,7 @@ export const prune: Command = {
     const { client, url } = await connect(context.environment, values, context.interrupt);
     const folder = resolve(values.state);
     const isLoaded = Object.keys(await readHistory(folder)).length > 0;
-    // A load that begins meanwhile would name records that are archived here.
+    // Prune locks the folder, because a load that begins during a prune may name records that this prune archives.
     await using _lock = isLoaded ? await lockFolder(folder, 'prune') : undefined;
     const history = await readHistory(folder);
     const loaded = kinds.filter((kind) => history[kind] !== undefined);
@@ -64,11 +64,11 @@ export const prune: Command = {
     if (wanted.length === 0)
       throw new Stop(`There is no load in ${values.state}: prune goes by the last one.`);
     const target = { url, integration: await integrationOf(client) };
-    // Batches are archived before products, and products before suppliers, because they refer to them.
+    // Batches are archived before the products to which they refer, and products before their suppliers.
     const found: Found[] = [];
     for (const kind of wanted.toReversed())
       found.push(await find(client, kind, checked(history[kind], kind, target)));
-    // Awaited, because the lock is given up at the end of this function.
+    // The result is awaited here, because the lock is released at the end of this function.
     return await carryOut({ client, found, most, apply: values.apply, json: values.json, context });
   },
 };

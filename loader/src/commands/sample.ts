@@ -29,7 +29,7 @@ export async function printSample(inputs: readonly Input[], { streams }: Context
   return exitCodes.all;
 }
 
-/** Each column with the field that it is by its name, or likely is. */
+/** Each column of a file, with the field that its name says or that is likely. */
 async function columnsOf(input: Input) {
   const { kind } = input;
   const { look } = await lookAtTable(input);
@@ -49,6 +49,9 @@ async function columnsOf(input: Input) {
   return { columns, guesses };
 }
 
-/** A number at the end marks a second column of one kind, such as NAME2. */
+/**
+ * The most similar field of a column; undefined if the name ends with a digit, such as NAME2: that is a second column of its
+ * kind.
+ */
 const similar = (column: string, left: ReadonlySet<string>): string | undefined =>
   /\d$/.test(column) ? undefined : nearest(column, [...left], 1)[0];

@@ -99,7 +99,8 @@ async function takeAll(target: Target, { input, streams, interrupt }: Context): 
     }
     await target.drain();
   } catch (error) {
-    // An invalid message ends the command: a later STATE would acknowledge a record that was not pushed.
+    // An invalid message ends the command, because a later STATE would acknowledge the record of that message, which was not
+    // pushed.
     if (!(error instanceof Stop)) await target.stop();
     throw error;
   } finally {

@@ -1,6 +1,6 @@
-// Bytes as every machine has them.
+// Functions for byte arrays that work both in Node.js and in browsers.
 
-/** One piece of memory with the bytes of all of them. */
+/** Joins byte arrays into one array. */
 export function joined(parts: readonly Uint8Array[]): Uint8Array {
   const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
   let at = 0;
@@ -11,7 +11,7 @@ export function joined(parts: readonly Uint8Array[]): Uint8Array {
   return all;
 }
 
-/** A copy that keeps its bytes when the memory of the original is used again. */
+/** Copies bytes, so that the copy stays unchanged when the memory of the original is reused. */
 export const copied = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes);
 
 const encoder = new TextEncoder();

@@ -3,11 +3,11 @@
 export const exitCodes = {
   /** Everything is done, and no row was rejected. */
   all: 0,
-  /** It stopped half-way, as where the service cannot be reached or the disk is full: `--resume` goes on. */
+  /** The command stopped half-way, because the service cannot be reached or the disk is full: `--resume` continues. */
   unfinished: 1,
-  /** All was sent, and some rows were rejected. */
+  /** All rows were sent, and some of them were rejected. */
   rejected: 2,
-  /** Stopped before any row was stored: wrong arguments, an unreadable file, or a key that lacks a scope. */
+  /** The command stopped before any row was stored: wrong arguments, an unreadable file, or a key that lacks a scope. */
   stopped: 3,
   interrupted: 130,
 } as const;

@@ -1,4 +1,4 @@
-// The door of the core, for the console: the same reader, map, messages and order of sending as the command has.
+// The exports of the loader's core for the console: the same reader, map, messages and order of sending as in the command.
 export { joined, utf8Bytes } from './bytes.ts';
 export { count, counted } from './count.ts';
 export { messageOf, Stop } from './exit.ts';

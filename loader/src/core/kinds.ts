@@ -47,7 +47,7 @@ export const fieldsOf: Readonly<Record<Kind, Readonly<Record<string, Field>>>> =
   },
 };
 
-/** What each field is, for a person who knows the columns of a file and not the contract. */
+/** Describes each field for a person who knows the columns of a file, but not the contract. */
 export const wordsOf: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
   suppliers: {
     externalId: 'its number in your system',

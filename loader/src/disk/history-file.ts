@@ -19,9 +19,10 @@ async function finishKinds(folder: string, state: LoadState): Promise<void> {
   await write(folder, state, new Date().toISOString(), await rejectedIds(folder));
 }
 
-/** Writes the state of a load down. */
+/** Saves the state of a load, and its history once the load has finished. */
 export async function keepState(folder: string, state: LoadState): Promise<void> {
-  // The history for prune is written first: a load that is killed in between can be resumed, but a finished one cannot.
+  // The history for prune is written before the state: a load that is killed between both writes can be resumed, but a finished
+  // load cannot.
   if (state.phase === 'finished') await finishKinds(folder, state);
   await writeJson(folder, stateFile, state);
 }

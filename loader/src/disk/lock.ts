@@ -1,8 +1,8 @@
 // One command works in a folder of state at a time. A lock is a file `lock-N` that names its process. N only grows: the lock of
-// a process that has ended is not removed but followed by `lock-N+1`, which one process alone can create.
+// an ended process is not removed, but the next process creates `lock-N+1`, which only one process can create.
 //
-//   lock-4   ended, or its process is gone
-//   lock-5   at work: another command that finds it ends with 3
+//   lock-4   the process has released this lock, or does not run any more
+//   lock-5   the process works: another command that finds this lock exits with code 3
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { makeOwnFolder, openOwn } from './own-files.ts';
 interface Holder {
   pid: number;
   host: string;
-  /** What the process does, for the message to others. */
+  /** What the process does, for the messages of other commands. */
   work: string;
   startedAt: string;
   /** When the system started the process, as Linux counts it: another process may have its id later. */
@@ -21,10 +21,10 @@ interface Holder {
 }
 
 const freed = 'free';
-/** A process writes its lock right after it has created the file. */
+/** How long a lock may be empty: a process writes its lock immediately after it has created the file. */
 const writingMsMax = 10_000;
 const aliveEveryMs = 30_000;
-/** Of another machine, only the time of its lock says that its process lives. */
+/** How old the lock of a process on another machine may be: only the time of the file shows that such a process lives. */
 const silentMsMax = 300_000;
 
 /** Throws a Stop if another process works in the folder. */
@@ -37,7 +37,7 @@ export async function lockFolder(folder: string, work: string): Promise<AsyncDis
     const lock = await create(folder, own, work);
     if (lock === undefined) continue;
     const numbers = await numbersIn(folder);
-    // If a lock with a higher number exists, the lock before it was judged by outdated facts.
+    // If a lock with a higher number exists, another process was faster, and this process must check again.
     const isLast = numbers.at(-1) === own;
     for (const number of numbers) if (number < own) await rm(pathOf(folder, number), { force: true });
     if (isLast) return lock;
@@ -52,7 +52,7 @@ async function numbersIn(folder: string): Promise<number[]> {
   return numbers.map(Number).toSorted((one, other) => one - other);
 }
 
-/** Undefined if another process has created it. */
+/** Creates a lock; undefined if another process has created the file. */
 async function create(folder: string, number: number, work: string): Promise<AsyncDisposable | undefined> {
   const file = await openOwn(pathOf(folder, number), 'fresh').catch((error: unknown) => {
     if (systemCodeOf(error) === 'EEXIST') return undefined;
@@ -65,7 +65,7 @@ async function create(folder: string, number: number, work: string): Promise<Asy
   await file.writeFile(JSON.stringify(holder));
   const alive = setInterval(() => {
     const now = new Date();
-    // If the time could not be set, the next turn sets it.
+    // If setting the time of the file fails, the next interval sets it.
     void file.utimes(now, now).catch(() => undefined);
   }, aliveEveryMs).unref();
   return {
@@ -84,7 +84,7 @@ async function refuseBeside(folder: string, number: number): Promise<void> {
     if (systemCodeOf(error) === 'ENOENT') return undefined;
     throw error;
   });
-  // Gone: a process with a higher number has removed it.
+  // The lock file does not exist any more: a process with a higher number has removed it.
   if (found === undefined || found[0] === freed) return;
   const [text, { mtimeMs }] = found;
   const holder = holderOf(text);
@@ -119,7 +119,7 @@ async function isAtWork({ pid, host, begun }: Holder, silentMs: number): Promise
   try {
     process.kill(pid, 0);
   } catch (error) {
-    // The process of another user answers EPERM.
+    // Only ESRCH means that the process does not exist: for a process of another user the error is EPERM.
     if (systemCodeOf(error) === 'ESRCH') return false;
   }
   const now = await processOf(pid);
@@ -127,11 +127,11 @@ async function isAtWork({ pid, host, begun }: Holder, silentMs: number): Promise
   return !now.isEnded && (begun === undefined || now.begun === begun);
 }
 
-/** What Linux says of a process; undefined elsewhere. */
+/** The facts of a process from `/proc`; undefined without Linux. */
 async function processOf(pid: number): Promise<{ begun: string | undefined; isEnded: boolean } | undefined> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
   if (text === undefined) return undefined;
-  // The name of the program, in brackets, may have blanks.
+  // The fields are read after the closing bracket, because the name of the program, in brackets, may have blanks.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return { begun: fields[19], isEnded: /^[ZX]/.test(text.slice(text.lastIndexOf(')') + 2)) };
 }

@@ -13,7 +13,7 @@ import type { FileState, LoadState } from '../core/sending/state.ts';
 import { deferredFile, rejectedIdsFile } from './state-file.ts';
 
 export class Outputs implements LoadOutputs, AsyncDisposable {
-  /** Undefined if no state is saved, as in a plan. */
+  /** The deferred rows; undefined if no state is saved, as in a plan. */
   readonly deferred: DeferredRows | undefined;
   readonly #state: LoadState;
   readonly #results: Output | undefined;
@@ -70,17 +70,17 @@ export class Outputs implements LoadOutputs, AsyncDisposable {
     output.write(form.line({ raw: slot.raw, number: slot.row }, reason));
   }
 
-  /** Whether an input file has rejected rows, but no file for them yet. */
+  /** Whether an input file has rejected rows, but the file for its rejected rows is not created yet. */
   get hasNewRejects(): boolean {
     return [...this.#rejects.keys()].some(({ rejects }) => rejects === undefined);
   }
 
-  /** Creates the missing files for rejected rows, empty. */
+  /** Creates the missing files for rejected rows, without rows. */
   async openRejects(): Promise<void> {
     for (const [file, output] of this.#rejects) file.rejects ??= { path: await output.open(), bytes: 0 };
   }
 
-  /** Writes all pending rows. Resolves with the state as of the call, which never counts rows that are not written. */
+  /** Writes all pending rows. Resolves with the state at the time of the call, which counts no row that is not written. */
   async flush(): Promise<LoadState> {
     const state = structuredClone(this.#state);
     if (state.results !== undefined) state.results.bytes = this.#results?.bytes ?? 0;
@@ -105,7 +105,7 @@ export class Outputs implements LoadOutputs, AsyncDisposable {
   }
 }
 
-/** With `bytes`, reads the rows that an interrupted load deferred: so many bytes of the file. */
+/** Opens the log of deferred rows. With `bytes`, reads the rows that an interrupted load deferred, from this number of bytes. */
 async function openDeferred(
   path: string,
   bytes: number | undefined,
@@ -113,7 +113,7 @@ async function openDeferred(
   const deferredLog = Output.at(path, bytes);
   const entries: DeferredEntry[] = [];
   if (bytes !== undefined && bytes > 0) {
-    // Later bytes are of rows that the resumed load sends again, and their last line may be incomplete.
+    // Later bytes are not read: the resumed load sends their rows again, and the last line may be incomplete.
     const input = createReadStream(path, { end: bytes - 1 });
     for await (const line of createInterface({ input })) entries.push(JSON.parse(line));
   }

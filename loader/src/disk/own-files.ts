@@ -1,21 +1,21 @@
-// Opens the files that a load writes: for its user alone, as rows are confidential, and never through a link, which may have
-// come along with a folder of someone else.
+// Opens the files that a load writes. Only the user of the load may read them, because rows are confidential. A symbolic link is
+// never followed, because it may be part of a folder from another person.
 import { constants } from 'node:fs';
 import { lstat, mkdir, open, realpath, type FileHandle } from 'node:fs/promises';
 import { dirname, sep } from 'node:path';
 import { Stop, systemCodeOf } from '../core/exit.ts';
 
 const { O_CREAT, O_EXCL, O_RDWR, O_TRUNC } = constants;
-/** Windows lacks it; there, only administrators make links. */
+/** The flag for not following links. Windows does not have it; there, only administrators create links. */
 const noFollow = 'O_NOFOLLOW' in constants ? constants.O_NOFOLLOW : 0;
 const ownerOnly = 0o600;
 
 const flagsOf = {
   /** Made, or made empty. */
   empty: O_RDWR | O_CREAT | O_TRUNC,
-  /** Made; throws EEXIST if the file is there. */
+  /** Creates the file; throws EEXIST if the file exists. */
   fresh: O_RDWR | O_CREAT | O_EXCL,
-  /** Throws ENOENT if the file is not there. */
+  /** Opens an existing file; throws ENOENT if the file does not exist. */
   grown: O_RDWR,
 } as const;
 
@@ -23,7 +23,7 @@ export async function openOwn(path: string, how: keyof typeof flagsOf): Promise<
   const file = await open(path, flagsOf[how] | noFollow, ownerOnly).catch((error: unknown) => {
     throw systemCodeOf(error) === 'ELOOP' ? linkAt(path) : error;
   });
-  // A file that was there before keeps its mode when it is opened.
+  // The mode is set here, because an existing file keeps its mode when it is opened.
   if (how !== 'fresh' && (await file.stat()).isFile()) await file.chmod(ownerOnly);
   return file;
 }
@@ -36,7 +36,7 @@ export async function makeOwnFolder(path: string): Promise<void> {
 const linkAt = (path: string): Stop =>
   new Stop(`${path} is a link, and a load writes through none: name the folder or file that it leads to.`);
 
-/** Whether the path is below the working folder, links in it followed. */
+/** Whether the path, with its links followed, is below the working folder. */
 export async function isBelowHere(path: string): Promise<boolean> {
   const here = await realpath('.');
   const real = await realpath(path).catch((error: unknown) => {

@@ -20,7 +20,7 @@ export class Output implements AsyncDisposable {
     this.#bytes = bytes;
   }
 
-  /** The file at `path`, cut to `bytes`; without `bytes`, new or made empty. */
+  /** The file at `path`, truncated to `bytes`. Without `bytes` the file is created or emptied. */
   static at(path: string, bytes?: number): Output {
     return new Output(async () => {
       await mkdir(dirname(path), { recursive: true });
@@ -30,7 +30,10 @@ export class Output implements AsyncDisposable {
     }, bytes ?? 0);
   }
 
-  /** A file that the user names for others to read, such as an export: links in it are the user's own. */
+  /**
+   * A file such as an export, which the user names and other users may read. Links in its path are followed, because they are the
+   * user's own.
+   */
   static shared(path: string): Output {
     return new Output(async () => {
       await mkdir(dirname(path), { recursive: true });
@@ -81,13 +84,13 @@ export class Output implements AsyncDisposable {
       const { bytesWritten } = await file.write(bytes, written, bytes.length - written, at + written);
       written += bytesWritten;
     }
-    // Pending rows are dropped only now: if the disk is full, no saved state may count them as written.
+    // Rows are removed from the pending rows only after the write: if the disk is full, no saved state may count them as written.
     this.#pending.splice(0, length);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#opening === undefined) return;
-    // If the file could not be opened, that error has ended the load already.
+    // An error at opening the file is ignored here, because it has already ended the load.
     const opened = await this.#opening.catch(() => undefined);
     await opened?.file.close();
   }

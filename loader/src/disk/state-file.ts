@@ -1,4 +1,4 @@
-// The state of a load, on disk. It is replaced as a whole, so a killed process leaves the old or the new state.
+// The file with the state of a load. It is replaced as a whole, so that a killed process leaves either the old or the new state.
 import { mkdir, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemCodeOf } from '../core/exit.ts';

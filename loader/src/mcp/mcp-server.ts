@@ -19,7 +19,9 @@ import {
   type Tool,
 } from './tools.ts';
 
-/** More than a plan takes, so that a plan that is too large is refused by a message. */
+/**
+ * The longest message that is read: longer than an allowed plan, so that a plan that is too large is refused with an explanation.
+ */
 const messageBytesMax = 16 * 1024 * 1024;
 const waitingMax = 32;
 
@@ -33,14 +35,14 @@ export async function serveAgent(client: Reading, context: Context): Promise<Exi
   const { streams, input, interrupt } = context;
   const version = await versionOf();
   const messages = Readable.from(input, { objectMode: false });
-  // Standard input is destroyed while this still reads it, once the transport has left.
+  // The error is ignored: standard input is destroyed when the transport has closed, while this stream still reads it.
   messages.on('error', () => undefined);
   const transport = new WatchedTransport(messages, writableOf(streams), { maxBufferSize: messageBytesMax });
   let problem = '';
   const server = serveStdio(() => serverOf(client, version), {
     transport,
     onerror: ({ message }) => {
-      // The SDK explains a message that breaks the protocol over many lines.
+      // Only the first line is used: the SDK explains a message that violates the protocol in many lines.
       problem = message.replace(/\s+/g, ' ').slice(0, 200);
       streams.err(`A message was dropped: ${problem}\n`);
     },
@@ -60,7 +62,7 @@ export async function serveAgent(client: Reading, context: Context): Promise<Exi
 
 class WatchedTransport extends StdioServerTransport {
   #close: (() => void) | undefined;
-  /** Resolves once the input has ended, a message was too large, or the server has left. */
+  /** Resolves once the input has ended, a message was too large, or the server has closed the connection. */
   readonly closed = new Promise<void>((resolve) => (this.#close = resolve));
 
   override async close(): Promise<void> {
@@ -116,7 +118,7 @@ function serverOf(client: Reading, version: string): McpServer {
   return server;
 }
 
-/** Carries out calls in the order in which they came: an agent is one caller of the service, whatever it asks for. */
+/** Carries out calls one at a time, in the order of their arrival, so that an agent is one caller of the service. */
 function oneAfterTheOther(): (call: () => Promise<string>) => Promise<CallToolResult> {
   let last: Promise<unknown> = Promise.resolve();
   let waiting = 0;
@@ -135,13 +137,13 @@ function oneAfterTheOther(): (call: () => Promise<string>) => Promise<CallToolRe
 
 const answered = (text: string): CallToolResult => ({ content: [{ type: 'text', text }] });
 
-/** A refusal may quote what a caller wrote. */
+/** The answer of a failed call. Its text is marked as data, because a refusal may quote texts of callers. */
 const failed = (error: string): CallToolResult => ({
   ...answered(marked(fitted({ error }, 4_000))),
   isError: true,
 });
 
-/** The manifest stands at the same place above the sources and the compiled files. */
+/** The version in package.json. The relative path to package.json is the same from the sources and from the compiled files. */
 async function versionOf(): Promise<string> {
   const { version }: { version: string } = JSON.parse(
     await readFile(new URL('../../package.json', import.meta.url), 'utf8'),

@@ -1,31 +1,31 @@
-// What a tool answers: entries, as many as fit, between two marks that no text of a record can know.
+// The answer of a tool: as many entries as fit, between two random marks that no text of a record can predict.
 import { randomBytes } from 'node:crypto';
 import { Stop } from '../core/exit.ts';
 
-/** One thing of an answer; undefined where a tool looked for long and found nothing yet. */
+/** One entry of an answer; undefined if a tool has searched for long and found nothing yet. */
 export type Entry = object | undefined;
 
 export interface Found {
-  /** Stands before the entries of each answer. */
+  /** The object before the entries of each answer. */
   head?: object;
   entries: AsyncGenerator<Entry, void, undefined>;
-  /** What stands after the last entry. */
+  /** The object after the last entry. */
   tail?: () => object;
 }
 
 export const textMax = 2_000;
-/** An answer as it stands in the message of the protocol, where it is a text in JSON. */
+/** The longest answer, in bytes of the protocol's message, where it is a text within JSON. */
 export const answerBytesMax = 20_000;
 const frameBytesMax = 1_000;
 const lookingMsMax = 20_000;
-/** Listings that an agent may still ask more of. */
+/** How many listings are kept open, so that an agent can ask for more of them. */
 const openMax = 20;
 
-/** The bytes of a value once it is JSON in a text of JSON. */
+/** How many bytes a value takes as JSON within a text of JSON. */
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(inJson(value)));
 
 /**
- * JSON with every invisible character escaped: format characters and those of private use hide a text from the person who
+ * JSON with every invisible character escaped: characters for formatting and for private use could hide a text from a person who
  * watches the agent.
  */
 export const inJson = (value: unknown): string =>
@@ -61,13 +61,13 @@ function shortened(value: unknown, cut: { text: number; items: number }): unknow
     return kept.length < value.length ? [...kept, `… (${value.length - kept.length} more)`] : kept;
   }
   if (typeof value !== 'object' || value === null) return value;
-  // Without a prototype: a name may be __proto__.
+  // The copy has no prototype, because a key may be `__proto__`.
   const copy: Record<string, unknown> = Object.create(null);
   for (const [name, one] of Object.entries(value)) copy[name] = shortened(one, cut);
   return copy;
 }
 
-/** Puts what came from records and receivers between two lines of a mark, and says what it is. */
+/** Puts data of records and receivers between two lines with a mark, and says that it is data. */
 export function marked(data: object): string {
   const mark = `data-${randomBytes(8).toString('hex')}`;
   return [
@@ -81,11 +81,11 @@ export function marked(data: object): string {
 
 interface OpenFound extends Found {
   tool: string;
-  /** The entry that did not fit into the answer before. */
+  /** The entry that did not fit into the previous answer. */
   held: Entry;
 }
 
-/** Makes answers of what tools found, and keeps what did not fit until the agent asks for more. */
+/** Makes answers of the entries that tools find, and keeps entries that did not fit until the agent asks for more. */
 export class Answers {
   readonly #open = new Map<string, OpenFound>();
   #count = 0;

@@ -1,4 +1,4 @@
-// The six tools of an agent. None can write: they get the reading half of the client.
+// The six tools of an agent. No tool can write, because tools get only the reading calls of the client.
 import type { Client, EventKind, Kind, PlanOptions, PushOutcome, RunQuery } from '@integration-sync/client';
 import type { JsonSchemaType } from '@modelcontextprotocol/server';
 import { Stop } from '../core/exit.ts';
@@ -17,7 +17,7 @@ export interface Tool<Args> {
   name: string;
   title: string;
   description: string;
-  /** The JSON Schemas of its arguments. */
+  /** The JSON Schemas of the tool's arguments. */
   properties: Readonly<Record<string, JsonSchemaType>>;
   required: readonly string[];
   find(args: Args, client: Reading): Promise<Found>;
@@ -181,7 +181,7 @@ export const listEvents: Tool<{ since?: string; after?: string; kinds?: EventKin
       for await (const page of client.poll('events', { since, after, events })) {
         yield* page.entities;
         reached = page.next;
-        // The page may be empty, and many more may follow.
+        // A page may be without matching entries, and many further pages may follow, so the caller can stop here.
         yield undefined;
       }
     }

@@ -23,7 +23,7 @@ export async function* lookAtWebhook(
   let last: EventDelivery | undefined;
   for await (const attempt of webhooks.deliveries(id, { outcome: 'failed' })) {
     const { eventId, event } = attempt;
-    // A test stands in the log, but is no event.
+    // A test delivery is in the attempt log, but has no event to read.
     if (event !== 'webhook.test' && last?.eventId !== eventId) last = await webhooks.delivery(id, eventId);
     const same = last?.eventId === eventId ? last.attempts.find(({ at }) => at === attempt.at) : undefined;
     yield { ...attempt, responseBody: same?.responseBody ?? null };

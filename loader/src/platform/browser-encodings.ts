@@ -1,10 +1,10 @@
-// The encodings that browsers have. They decode alone: to encode, their tables are turned around. DOS pages are in no browser.
+// The encodings of browsers. Browsers only decode: for encoding, their tables are inverted. No browser has DOS code pages.
 import type { Encodings } from '../core/platform.ts';
 import { utf8Bytes } from '../core/bytes.ts';
 
-/** A browser takes these for windows-1252, which has other characters from 0x80 to 0x9f. */
+/** Names of Latin-1, which a browser decodes as windows-1252. That encoding has other characters from 0x80 to 0x9f. */
 const latin1 = /^(?:iso-?8859-?1|latin-?1|binary)$/i;
-/** Names that files and maps have, and browsers do not. */
+/** Names of encodings that files and maps use, but browsers do not know. */
 const otherNames: Readonly<Record<string, string>> = {
   utf8: 'utf-8',
   win1252: 'windows-1252',
@@ -59,7 +59,7 @@ function tableOf(name: string): ReadonlyMap<string, readonly number[]> {
     if (Array.from(text).length === 1 && text !== '\ufffd' && !table.has(text)) table.set(text, bytes);
   };
   for (let byte = 0; byte < 256; byte += 1) add(byte);
-  // One with fewer characters than bytes has characters of two.
+  // An encoding with fewer than 200 characters of one byte also has characters of two bytes.
   if (table.size < 200)
     for (let lead = 0x81; lead < 0xff; lead += 1)
       for (let byte = 0x40; byte < 0xff; byte += 1) add(lead, byte);

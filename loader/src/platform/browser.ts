@@ -55,7 +55,7 @@ async function* unpacked(
   how: 'gzip' | 'deflate-raw',
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const iterator = chunks[Symbol.asyncIterator]();
-  // A stream that fails tells its reader of a TypeError alone, so the reason is kept.
+  // The reason of a failed stream is kept here, because the reader of the stream gets only a TypeError.
   let reason: unknown;
   const source = new ReadableStream<Uint8Array<ArrayBuffer>>({
     async pull(controller) {
@@ -92,12 +92,15 @@ async function openFile(path: string): Promise<OpenedFile> {
     size: blob.size,
     read: (position, length) => bytesOf(path, blob.slice(position, position + length)),
     async [Symbol.asyncDispose]() {
-      // A blob has nothing to close.
+      // Nothing to do: a blob need not be closed.
     },
   };
 }
 
-/** The remainders of each byte that 0, 1, 2 or 3 further bytes follow: four bytes at a time take a third of the time. */
+/**
+ * The CRC remainders of each byte followed by 0, 1, 2 or 3 further bytes. With them four bytes are processed together, in a third
+ * of the time.
+ */
 const crcTable = new Uint32Array(4 * 256);
 for (let byte = 0; byte < 256; byte += 1) {
   let value = byte;
@@ -124,7 +127,7 @@ function crc32(bytes: Uint8Array, before: number): number {
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const lenient = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** A decoder of a browser takes no shared memory; the core has none. */
+/** The bytes in memory that is not shared, as decoders of browsers require. The core never has shared memory. */
 const ownMemory = (bytes: Uint8Array): Uint8Array<ArrayBuffer> =>
   bytes.buffer instanceof ArrayBuffer
     ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -142,7 +145,7 @@ function isUtf8(bytes: Uint8Array): boolean {
 
 function isAscii(bytes: Uint8Array): boolean {
   let at = 0;
-  // Four bytes at a time, once they are aligned.
+  // Bytes are checked one by one up to an aligned address, and then four together.
   for (; at < bytes.length && (bytes.byteOffset + at) % 4 !== 0; at += 1)
     if ((bytes[at] ?? 0) > 0x7f) return false;
   const words = new Uint32Array(bytes.buffer, bytes.byteOffset + at, (bytes.length - at) >> 2);
@@ -180,7 +183,10 @@ export const platform: Platform = {
   encodings,
 };
 
-/** SHA-256 over the digests of each MiB, as browsers digest only what is in memory. Undefined where the page is not of https. */
+/**
+ * The SHA-256 of the SHA-256 of each MiB, because browsers can digest only bytes in memory. Undefined if the page was not loaded
+ * by https.
+ */
 export async function hashOf(path: string, blob: Blob): Promise<string | undefined> {
   const { subtle }: { subtle?: SubtleCrypto } = crypto;
   if (subtle === undefined) return undefined;

@@ -58,7 +58,7 @@ async function check(path: string): Promise<void> {
   if (found.size === 0) throw new Stop(`${path} is empty.`);
 }
 
-/** Relative to the current folder, if the file is in it. */
+/** The path of a file in messages: relative to the current folder if the file is in that folder. */
 const shown = (path: string): string => {
   const below = relative('', path);
   return below.startsWith('..') ? path : below;

@@ -6,7 +6,7 @@ export type Message =
   | { type: 'RECORD'; stream: string; record: Record<string, unknown>; version?: number }
   | { type: 'STATE'; value: unknown }
   | { type: 'ACTIVATE_VERSION'; stream: string; version: number }
-  /** A message of a later specification, which a target ignores. */
+  /** A message of a later version of the specification, which a target ignores. */
   | { type: 'other' };
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

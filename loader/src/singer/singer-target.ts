@@ -20,7 +20,7 @@ export interface TargetOptions {
   rulesOf: (stream: string) => Rules;
   inFlightMax: number;
   rejectsFolder: string;
-  /** ACTIVATE_VERSION archives at most this percentage of the records. */
+  /** The largest percentage of the records that an ACTIVATE_VERSION may archive. */
   mostPercent: number;
   emit: (state: string) => void | Promise<void>;
   say: (text: string) => void;
@@ -29,7 +29,7 @@ export interface TargetOptions {
 const laterMax = 4_000;
 
 interface Pending {
-  /** The STATE is printed once so many rows have their outcome. */
+  /** The number of rows that must have their outcome before the STATE is printed. */
   after: number;
   state: string;
 }
@@ -93,14 +93,14 @@ export class Target implements AsyncDisposable {
     await this.#awaitAnswers();
   }
 
-  /** Resolves once all received records are answered. Those in `#later` wait on: their references may come yet. */
+  /** Resolves once all received records are answered, except those in `#later`: their references may still come. */
   async #awaitAnswers(): Promise<void> {
     for (const kind of kinds) await this.#queues[kind].drain();
     this.#release();
     await this.#emit();
   }
 
-  /** Waits for the pushes in flight, and sends no more. */
+  /** Waits for the pushes in flight, and sends no further pushes. */
   async stop(): Promise<void> {
     await Promise.all(kinds.map((kind) => this.#queues[kind].stop()));
     this.#release();
@@ -150,7 +150,9 @@ export class Target implements AsyncDisposable {
     }
   }
 
-  /** Begins a version at its first record: records that it does not name keep a `lastSyncedAt` up to `mark`. */
+  /**
+   * Begins a version at its first record. Records that the version does not name keep a `lastSyncedAt` that is not after `mark`.
+   */
   async #begin(stream: Stream, version: number): Promise<void> {
     await this.#awaitAnswers();
     const { value } = await this.#options.client.pages(stream.kind, { limit: 1 }).next();
@@ -161,7 +163,7 @@ export class Target implements AsyncDisposable {
 
   async #activate({ stream: name, version }: Extract<Message, { type: 'ACTIVATE_VERSION' }>): Promise<void> {
     const stream = this.#streams.get(name);
-    // Some taps send ACTIVATE_VERSION before the first record, too.
+    // Some taps send ACTIVATE_VERSION also before the first record; that message is ignored.
     if (stream?.mark === undefined || stream.version !== version) return;
     await this.#awaitAnswers();
     const { client, mostPercent, say } = this.#options;
@@ -238,7 +240,7 @@ export class Target implements AsyncDisposable {
     output.write(ndjsonRejects.line({ raw: JSON.stringify(message.record), number: slot.row }, slot.reason));
   }
 
-  /** Prints only the last STATE that is due, as it includes the earlier ones. Rejected rows are written before. */
+  /** Prints only the last STATE that is due, because it includes the earlier ones. Rejected rows are written before that. */
   async #emit(): Promise<void> {
     const due = this.#pending.filter(({ after }) => after <= this.#released);
     const last = due.at(-1);

@@ -1,4 +1,4 @@
-// Which column of a table is which field: as a map says, or by the names in its header.
+// Finds the field of each column of a table, from a map or from the names in the header.
 import { platform } from '#platform';
 import type { Kind } from '@integration-sync/client';
 import { Stop } from '../exit.ts';
@@ -14,7 +14,7 @@ export interface Binding {
 
 export interface Bindings {
   bound: readonly Binding[];
-  /** Columns that belong to no field. */
+  /** Columns that have no field. */
   unused: readonly string[];
   /** The columns whose texts make the externalId, in a file without a column for it. */
   key?: readonly Omit<Binding, 'field'>[];
@@ -28,7 +28,10 @@ export type Columns = Readonly<Record<string, string | null>> | readonly (string
 
 export interface ColumnRules {
   kind: Kind;
-  /** The field of each column, by the column's name, or by its position in a table without a header. Null ignores the column. */
+  /**
+   * The field of each column, by the name of the column, or by its position in a table without a header. A column with null is
+   * ignored.
+   */
   columns?: Columns | undefined;
   constants?: Readonly<Record<string, unknown>> | undefined;
 }
@@ -57,7 +60,7 @@ export function fieldsOfHeader(header: readonly string[], rules: ColumnRules): (
   }
 }
 
-/** The columns that a load leaves out: they belong to no field, and to no key. */
+/** The columns that a load ignores, because they have no field and are not part of the key. */
 export function leftOut(header: readonly string[], rules: ColumnRules): string[] {
   const fields = fieldsOfHeader(header, rules);
   const layout = layouts[rules.kind];
@@ -75,14 +78,17 @@ const fieldIn = (
 ): string | null | undefined =>
   Object.entries(columns).find(([name]) => plainName(name) === plainName(column))?.[1];
 
-/** Undefined if the file has a column for each needed field, or is not of the layout. */
+/**
+ * Finds the columns by the known layout of an export. Undefined if the file has a column for each needed field, or another
+ * layout.
+ */
 function byLayout(header: readonly string[], rules: ColumnRules, where: string): Bindings | undefined {
   const layout = layouts[rules.kind];
   const names = new Set(header.map(plainName));
   const isWhole = neededOf(rules.kind).every((field) => names.has(plainName(field)));
   if (layout === undefined || isWhole || names.has(plainName('externalId'))) return undefined;
   const key = keyOf(layout, header);
-  // The first and the last column of the key are always filled.
+  // The file must have the first and the last column of the key, whose cells are never empty.
   if (key.at(0) === undefined || key.at(-1) === undefined) return undefined;
   const named = byName(rules.kind);
   const fieldOf: FieldOf = (column) => named(column) ?? layout.fields.get(plainName(column));
@@ -134,7 +140,7 @@ export function isHeader(cells: readonly string[], rules: ColumnRules): boolean 
 const isByPosition = (columns: Columns | undefined): columns is readonly (string | null)[] =>
   Array.isArray(columns);
 
-/** Names of columns that have none: those of their fields. */
+/** Names for the columns of a table without a header: the names of their fields. */
 export const namesByPosition = (columns: readonly (string | null)[]): string[] =>
   columns.map((field, index) => field ?? `column ${index + 1}`);
 

@@ -1,4 +1,5 @@
-// Converts the cell of a column to the value of a field. An empty cell keeps the field, or clears it (`emptyClears`).
+// Converts the cell of a column to the value of a field. An empty cell does not change the field of the record, or clears it
+// (`emptyClears`).
 import { platform } from '#platform';
 import type { FieldType } from '../kinds.ts';
 import { isNone, readDate, type DateFormat } from './dates.ts';
@@ -9,7 +10,7 @@ export type Cell = string | number | boolean | Date | null | undefined | object;
 /** Why a cell or a row cannot be converted. */
 export class Wrong {
   readonly reason: string;
-  /** The id of the row, or empty: prune does not archive the records of rejected rows. */
+  /** The id of the rejected row, or empty. Prune does not archive the record with this id. */
   readonly id: string;
 
   constructor(reason: string, id?: unknown) {
@@ -18,10 +19,10 @@ export class Wrong {
   }
 }
 
-/** A number of a workbook that its format shows as another text: 7 as "0007". */
+/** A number of a workbook whose number format shows another text, such as "0007" for 7. */
 export class Shown {
   readonly value: number;
-  /** Undefined if the loader cannot tell what the format shows. */
+  /** The text that the format shows; undefined if the loader cannot compute it. */
   readonly text: string | undefined;
   readonly format: string;
 
@@ -33,7 +34,7 @@ export class Shown {
 }
 
 export interface Conversion {
-  /** Undefined where no number in the first rows shows it. */
+  /** The decimal sign; undefined if no number in the first rows shows it. */
   decimal: DecimalSign | undefined;
   dates: DateFormat | undefined;
   /** The separator of the entries of a list. */
@@ -42,18 +43,18 @@ export interface Conversion {
   falseWords: ReadonlySet<string>;
   emptyClears: boolean;
   trim: boolean;
-  /** Ids are trimmed unless a map says no: a blank that no person sees makes two records of one. */
+  /** Whether ids are trimmed: true unless a map says no. An invisible blank would make two records of one. */
   trimIds: boolean;
 }
 
 export type Convert = (cell: Cell) => unknown;
 
-/** The converter returns undefined if the item is to have no such field. */
+/** The function that converts cells of a type. It returns undefined if the item must not have the field. */
 export function converterOf(type: FieldType, conversion: Conversion): Convert {
   const convert = convertersOf[type](conversion);
   const empty = conversion.emptyClears ? null : undefined;
   return (given) => {
-    // Systems write ="0012" so that a spreadsheet keeps the zeros.
+    // Some systems write ="0012", so that a spreadsheet keeps the zeros: the cell is 0012.
     const isKept = typeof given === 'string' && given[0] === '=';
     const cell = isKept ? given.replace(/^="(.*)"$/s, '$1') : given;
     if (cell === '' || cell === null || cell === undefined) return empty;
@@ -65,7 +66,10 @@ export function converterOf(type: FieldType, conversion: Conversion): Convert {
   };
 }
 
-/** Characters that come along where a text is copied, and that nobody sees; emoji and Persian words need other ones. */
+/**
+ * Invisible characters that come with copied texts, and that are removed. Other invisible characters are kept, because emoji and
+ * Persian words need them.
+ */
 const unseen = /[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\ufeff]/g;
 
 const convertersOf: Readonly<Record<FieldType, (how: Conversion) => (cell: NonNullable<Cell>) => unknown>> = {
@@ -74,7 +78,7 @@ const convertersOf: Readonly<Record<FieldType, (how: Conversion) => (cell: NonNu
     (cell) =>
       lostDigits(cell) ?? (trim ? textOf(cell).trim() : textOf(cell)),
 
-  /** Excel may show 4711 for a cell that has 4711.5. */
+  /** An id must be a whole number or a text: Excel may show 4711 for a cell that contains 4711.5. */
   id:
     ({ trimIds }) =>
     (cell) => {
@@ -134,7 +138,10 @@ const convertersOf: Readonly<Record<FieldType, (how: Conversion) => (cell: NonNu
     },
 };
 
-/** Excel and JavaScript keep 15 digits of a number, and Excel writes six of a long one to CSV: 1.23457E+12. */
+/**
+ * The error for an id that has lost digits. Excel and JavaScript keep 15 digits of a number, and Excel writes a long number to
+ * CSV as 1.23457E+12.
+ */
 function lostDigits(cell: NonNullable<Cell>): Wrong | undefined {
   if (typeof cell === 'number' && Math.abs(cell) >= 1e15)
     return new Wrong(`${cell} has more than 15 digits, which Excel does not keep: make the column text`);
@@ -144,10 +151,10 @@ function lostDigits(cell: NonNullable<Cell>): Wrong | undefined {
 }
 
 const rememberedMax = 4_000;
-/** A longer text may be a slice of a large one, which a key of the cache would keep in memory. */
+/** Longer texts are not cached: such a text may be a slice of a large text, which the cache would then keep in memory. */
 const rememberedCharactersMax = 12;
 
-/** Caches conversions, because a file has few different days, and many rows of each. */
+/** Caches the conversions of cells, because a file has few different days, and many rows with each day. */
 function remembering(convert: (cell: NonNullable<Cell>) => unknown): (cell: NonNullable<Cell>) => unknown {
   const known = new Map<string, unknown>();
   return (cell) => {

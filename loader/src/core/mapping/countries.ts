@@ -1,7 +1,10 @@
-// The alpha-2 code of a country that a file names by its alpha-3 code or by its name, in the languages whose words for true and
-// false are known. A name of two countries is none.
+// Finds the alpha-2 code of a country that a file names by its alpha-3 code or by its name, in the five languages of `languages`.
+// A name that two countries have is not accepted.
 
-/** The assigned alpha-3 codes of ISO 3166-1. An alpha-2 code in lower case stands before an alpha-3 code that does not begin with it. */
+/**
+ * The assigned alpha-3 codes of ISO 3166-1. An alpha-3 code that does not begin with its alpha-2 code has that code, in lower
+ * case, before it.
+ */
 const codes =
   'adANDaeAREAFGagATGAIAALBamARMaoAGOaqATAARGASMatAUTAUSawABWaxALAAZEbaBIHbbBRBbdBGDBELBFABGRBHRbiBDIbjBENBLMBMUbnBRNBOLb' +
   'qBESBRAbsBHSBTNBVTBWAbyBLRbzBLZCANCCKcdCODcfCAFcgCOGCHECIVckCOKclCHLCMRcnCHNCOLCRICUBcvCPVcwCUWCXRCYPCZEDEUDJIdkDNKDMA' +
@@ -17,7 +20,7 @@ export const alpha2ByAlpha3: ReadonlyMap<string, string> = new Map(
 );
 
 const languages = ['en', 'de', 'fr', 'es', 'it'];
-/** Names in use that are not those of Unicode. */
+/** Names of countries that people use, but that Unicode does not have. */
 const others: Readonly<Record<string, string>> = {
   'czech republic': 'CZ',
   'great britain': 'GB',
@@ -33,7 +36,7 @@ const others: Readonly<Record<string, string>> = {
   'viet nam': 'VN',
 };
 
-/** Names that people use of two countries. */
+/** Names that people use for more than one country. */
 const ambiguous = ['congo', 'kongo', 'korea', 'corea', 'corée'];
 
 /** The code of a country by its name; undefined if no country, or more than one, has it. */
@@ -42,7 +45,7 @@ export function alpha2ByName(name: string): string | undefined {
   return names.get(name.toLowerCase());
 }
 
-/** Made when a file has the first name of a country: it takes some milliseconds. */
+/** The codes of countries by name. The map is made at its first use, because this takes some milliseconds. */
 let names: ReadonlyMap<string, string> | undefined;
 
 function namesOfCountries(): ReadonlyMap<string, string> {

@@ -1,5 +1,5 @@
-// Reads days as people and systems write them. ISO dates are valid in each column, whatever its format is. A time of day without
-// a zone says nothing that two systems agree on, so that only its day is read.
+// Reads days as people and systems write them. ISO dates are valid in each column, whatever its format is. Two systems may read a
+// time of day without a time zone differently, so only its day is read.
 
 export interface DateFormat {
   /** The format as text, such as `DD.MM.YYYY`. */
@@ -17,14 +17,14 @@ const tokens: Readonly<Record<string, string>> = {
 const token = /YYYY|YY|MMM|MM|DD/g;
 const timeOfDay = String.raw`(?:,?[ T]\s*(?<time>\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?[AaPp]\.?[Mm]\.?)?))?`;
 
-/** Undefined if the text lacks a year, a month or a day. */
+/** Reads a format such as `DD.MM.YYYY`. Undefined if the text lacks a year, a month or a day. */
 export function dateFormat(text: string): DateFormat | undefined {
   const found = text.match(token) ?? [];
   const isWhole = ['Y', 'M', 'D'].every(
     (letter) => found.filter((one) => one.startsWith(letter)).length === 1,
   );
   if (!isWhole || /[DMY]/.test(text.replaceAll(token, ''))) return undefined;
-  // Without separators, day and month have two digits each.
+  // In a format without separators, day and month must have two digits each.
   const isDense = /^[YMD]+$/.test(text);
   const body = text.replaceAll(/YYYY|YY|MMM|MM|DD|[\s\S]/g, (part) => {
     const known = tokens[part];
@@ -36,9 +36,9 @@ export function dateFormat(text: string): DateFormat | undefined {
 
 const iso = /^\d{4}-\d{2}-\d{2}(?:$|[Tt ])/;
 const isoTime = new RegExp(String.raw`^(\d{4}-\d{2}-\d{2})${timeOfDay.replace(',?[ T]', '[ Tt]')}$`);
-/** As databases write a time with a zone; RFC 3339 has a T between, and a colon in the offset. */
+/** A time with a time zone as databases write it. RFC 3339 has a T between day and time, and a colon in the offset. */
 const zoned = /^(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2}(?:\.\d+)?) ?(Z|[+-]\d{2}):?(\d{2})?$/;
-/** Of OData 2: the milliseconds since 1970. */
+/** A time as OData 2 writes it: the milliseconds since 1970. */
 const ofOData = /^\/Date\((-?\d{1,14})(?:[+-]\d{4})?\)\/$/;
 
 export function readDate(text: string, format: DateFormat | undefined): string | undefined {
@@ -48,7 +48,7 @@ export function readDate(text: string, format: DateFormat | undefined): string |
   const { year, month, day } = format?.pattern.exec(text)?.groups ?? {};
   if (year === undefined || month === undefined || day === undefined) return undefined;
   const number = numberOfMonth(month);
-  // The service refuses a day that does not exist.
+  // Whether the day exists is not checked here, because the service refuses a day that does not exist.
   return number === undefined ? undefined : `${wholeYear(year)}-${number}-${day.padStart(2, '0')}`;
 }
 
@@ -60,13 +60,16 @@ function readIso(text: string): string {
   );
 }
 
-/** Whether the text has a time of day that is left out. */
+/** Whether the text has a time of day, which the conversion to a day drops. */
 export function losesTime(text: string, format: DateFormat | undefined): boolean {
   const time = iso.test(text) ? isoTime.exec(text)?.[2] : format?.pattern.exec(text)?.groups?.['time'];
   return time !== undefined && !/^(?:0?0:00(?::00(?:[.,]0+)?)?|12:00(?::00)? ?a\.?m\.?)$/i.test(time);
 }
 
-/** Up to 79 of this century: products expire in decades, and suppliers are older. */
+/**
+ * The year of two digits: 00 to 79 are in this century, 80 to 99 in the last. Products expire in decades, and some suppliers are
+ * old.
+ */
 const wholeYear = (year: string): string =>
   year.length === 4 ? year : `${year < '80' ? '20' : '19'}${year}`;
 
@@ -77,7 +80,10 @@ const numberOfMonth = (month: string): string | undefined =>
 
 const plain = (month: string): string => month.normalize('NFD').replaceAll(/\p{M}/gu, '').toLowerCase();
 
-/** By three letters, or by four where three are of two months, in English, German, French, Spanish and Italian. */
+/**
+ * Months by the first three letters of their names, or by four if two months share three, in English, German, French, Spanish and
+ * Italian.
+ */
 const months: ReadonlyMap<string, string> = new Map(
   [
     'jan ene gen',
@@ -108,8 +114,8 @@ const known = (
 export const isNone = (text: string): boolean => /^(?:0[-./0]*(?: [0:.]+)?)?$/.test(text);
 
 /**
- * The formats that fit most texts: several if days and months could be either, none if no format fits half of them.
- * Undefined if all texts are empty or ISO dates.
+ * The formats that fit most of the texts: several if days and months cannot be distinguished, none if no format fits half of the
+ * texts. Undefined if all texts are empty or ISO dates.
  */
 export function findDates(texts: readonly string[]): DateFormat[] | undefined {
   const others = texts.filter((text) => !isNone(text) && !iso.test(text) && !ofOData.test(text));

@@ -1,4 +1,4 @@
-// Headers of exports that are found without a map, beside the names of fields themselves.
+// The headers of exports that are recognised without a map, in addition to the names of fields.
 import type { Kind } from '@integration-sync/client';
 import { plainName } from './nearest.ts';
 
@@ -7,7 +7,7 @@ const named = (names: Readonly<Record<string, readonly string[]>>): ReadonlyMap<
     Object.entries(names).flatMap(([field, headers]) => headers.map((header) => [plainName(header), field])),
   );
 
-/** Headers that stand for a field of the kind in any file. */
+/** Headers that mean a field of the kind in any file. */
 export const otherNames: Readonly<Record<Kind, ReadonlyMap<string, string>>> = {
   suppliers: new Map(),
   products: new Map(),
@@ -26,11 +26,14 @@ export const otherNames: Readonly<Record<Kind, ReadonlyMap<string, string>>> = {
 /** An export whose rows have no id of their own: several columns together are the key. */
 export interface Layout {
   fields: ReadonlyMap<string, string>;
-  /** The columns of the key, each by the headers it may have; the texts of the filled cells make the externalId. */
+  /** The columns of the key, each with the headers that it may have. The texts of their non-empty cells form the externalId. */
   key: readonly (readonly string[])[];
 }
 
-/** Lot No. Information of Business Central. Two items may have lots with the same number. */
+/**
+ * The layout of "Lot No. Information" of Business Central. The key includes the item, because two items may have lots with the
+ * same number.
+ */
 const lots: Layout = {
   fields: named({
     productExternalId: ['Item No.', 'Artikelnr.'],
@@ -45,7 +48,7 @@ const lots: Layout = {
   ].map((headers) => headers.map(plainName)),
 };
 
-/** By kind, the layout that a file may have which lacks a column for a needed field. */
+/** The layout, by kind, of a file that has no column for a needed field. */
 export const layouts: Readonly<Record<Kind, Layout | undefined>> = {
   suppliers: undefined,
   products: undefined,

@@ -13,10 +13,10 @@ import { replacing, standsFor } from './values.ts';
 
 export type Item = Record<string, unknown>;
 
-/** The id of a row, which is no text if the row has no right id. */
+/** The id of a row. It is not a text if the row has no valid id. */
 export const idIn = (made: Item | Wrong): unknown => (made instanceof Wrong ? made.id : made['externalId']);
 
-/** Returns the item, or why the row cannot be converted. */
+/** Converts a row. Returns the item, or the reason why the row cannot be converted. */
 export type MakeItem<Row> = (row: Row) => Item | Wrong;
 
 const words = {
@@ -45,21 +45,21 @@ const wordsOf = (given: readonly string[]): ReadonlySet<string> =>
 export interface Table {
   kind: Kind;
   bound: readonly Binding[];
-  /** The columns whose texts make the externalId. */
+  /** The columns whose texts form the externalId. */
   key?: Bindings['key'] | undefined;
   width: number;
   /** The first rows, which show how numbers and dates are written. */
   sample: readonly (readonly Cell[])[];
-  /** Undefined if cells have types, as in Excel. */
+  /** The delimiter of cells; undefined if cells have types, as in Excel. */
   delimiter: string | undefined;
   where: string;
-  /** Whether each row has as many cells as the header, as in a list of SAP. */
+  /** Whether each row must have as many cells as the header, as in a list of SAP. */
   isExact?: boolean;
 }
 
 export interface Making {
   make: MakeItem<readonly Cell[]>;
-  /** The formats that were found, as messages: `decimal comma, as in "12,5"`. */
+  /** The found formats of numbers and dates, as messages such as `decimal comma, as in "12,5"`. */
   notes: string[];
 }
 
@@ -120,7 +120,7 @@ export function itemsOfCells(table: Table, rules: Rules): Making {
   return { make, notes };
 }
 
-/** Reads the externalId that the filled cells of a key make. */
+/** Reads the externalId from the non-empty cells of the key's columns. */
 function keyReader(
   key: NonNullable<Bindings['key']>,
   conversion: Conversion,
@@ -137,7 +137,7 @@ function keyReader(
   };
 }
 
-/** For JSON, whose values have types: an object is the item, unless a map renames its keys. */
+/** Makes items of JSON objects, whose values have types. An object is the item itself, unless a map renames its keys. */
 export function itemsOfObjects(kind: Kind, rules: Rules): MakeItem<Item> {
   const { columns } = rules;
   if (Array.isArray(columns))
@@ -163,7 +163,7 @@ export function itemsOfObjects(kind: Kind, rules: Rules): MakeItem<Item> {
       if (key === rowColumn || key === reasonColumn) continue;
       const mapped = converters.get(key);
       if (mapped === undefined) {
-        // Without a map all keys are sent: the service itself refuses unknown ones.
+        // Without a map all keys are sent, because the service itself refuses unknown keys.
         if (columns === undefined) item[key] = value;
         continue;
       }
@@ -206,7 +206,7 @@ function decimalOf(
   if (comma !== undefined) return ',';
   if (point !== undefined) return '.';
   if (either === undefined) return delimiter === ';' ? ',' : undefined;
-  // Excel separates columns by semicolons if the decimal sign is a comma.
+  // A semicolon as delimiter means a decimal comma: Excel then separates columns by semicolons.
   if (delimiter === ';') {
     notes.push(
       `decimal comma, because of the semicolons: "${either}" is ${either.includes(',') ? 'a fraction' : 'thousands'}`,

@@ -6,13 +6,13 @@ import type { Columns } from './columns.ts';
 import { dateFormat } from './dates.ts';
 import { nearest } from './nearest.ts';
 
-/** The rules of a map for a file or sheet. Each may be left out. */
+/** The rules of a map for a file or sheet. Each rule is optional. */
 export interface Rules {
   kind?: Kind;
   columns?: Columns;
-  /** How many rows are above the first one, where columns are named by position. */
+  /** How many rows are before the first row of data, if columns are named by position. */
   skip?: number;
-  /** What stands for what in whole cells: of country, unit and category, or of the field that is named. */
+  /** Replacements of whole cells: in country, unit and category, or in the named field. */
   values?: Values;
   constants?: Record<string, unknown>;
   encoding?: string;
@@ -30,7 +30,7 @@ export interface Rules {
 
 export type Values = Readonly<Record<string, string | Readonly<Record<string, string>>>>;
 
-/** By file name, in which `*` stands for any characters, or by `file.xlsx#Sheet`. */
+/** A map: its rules by file name, in which `*` means any characters, or by `file.xlsx#Sheet`. */
 export type LoadMap = ReadonlyMap<string, Rules>;
 
 const isText = (value: unknown): boolean => typeof value === 'string';
@@ -119,7 +119,7 @@ export function parseMap(json: unknown, file: string): LoadMap {
   return map;
 }
 
-/** The rules of the first name in the map that fits the file and the sheet. */
+/** The rules for a file or sheet: those of the first name in the map that matches it. */
 export function rulesFor(map: LoadMap, name: string, sheet?: string): Rules | undefined {
   for (const [pattern, said] of map) {
     const [file = '', wanted] = pattern.split('#');

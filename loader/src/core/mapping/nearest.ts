@@ -3,11 +3,11 @@
 /** Names that differ only in case, blanks, invisible characters, underscores or hyphens count as equal. */
 export const plainName = (name: string): string => name.toLowerCase().replaceAll(/[\s\p{Cf}_-]+/gu, '');
 
-/** A column for a message: with its field, where its name is not that of the field. */
+/** The name of a column for a message, followed by its field if the names differ. */
 export const namedColumn = (column: string, field: string): string =>
   plainName(column) === plainName(field) ? column : `${JSON.stringify(column)} (${field})`;
 
-/** Longer texts are no names of columns, but lines of other text. */
+/** The longest name of a column. Longer texts are not names, but lines of other text. */
 const charactersMax = 200;
 
 export function nearest(name: string, known: readonly string[], atMost: number): string[] {
@@ -24,7 +24,7 @@ export function nearest(name: string, known: readonly string[], atMost: number):
     .map(({ one }) => one);
 }
 
-/** The Levenshtein distance. Quadratic, but names are short. */
+/** The Levenshtein distance of two names. The time is quadratic, but names are short. */
 function distanceOf(first: string, second: string): number {
   let row = Array.from({ length: second.length + 1 }, (_, index) => index);
   for (let i = 1; i <= first.length; i += 1) {

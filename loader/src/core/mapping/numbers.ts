@@ -1,4 +1,4 @@
-// Reads numbers as people write them: 1.250,5 and 1,250.5 and, as SAP writes negative numbers, 12,5-, and Oracle .5.
+// Reads numbers as people and systems write them: 1.250,5 and 1,250.5, negative numbers of SAP such as 12,5-, and .5 of Oracle.
 
 export type DecimalSign = ',' | '.';
 
@@ -19,12 +19,14 @@ export function readNumber(text: string, decimal: DecimalSign): number | undefin
   return Number(signed.replaceAll(groups[decimal], '').replace(',', '.'));
 }
 
-/** Up to so many digits an integer and a power of ten are exact, so their quotient is the number nearest to the text. */
+/**
+ * Up to this number of digits an integer and a power of ten are exact, so that their quotient is the number nearest to the text.
+ */
 const exactCharactersMax = 15;
 const zero = 0x30;
 const nine = 0x39;
 
-/** The same number as by `Number`, in a third of the time. */
+/** Returns the same number as `Number`, in a third of the time. */
 function exactNumber(text: string, decimal: DecimalSign): number {
   const sign = decimal.charCodeAt(0);
   let digits = 0;
@@ -40,13 +42,13 @@ function exactNumber(text: string, decimal: DecimalSign): number {
   return text.startsWith('-') ? -value : value;
 }
 
-/** A value that can be read in one way only, such as 1.250,5 or 12,5. */
+/** The patterns of numbers that can be read in one way only: here with a decimal comma, such as 1.250,5 or 12,5. */
 const onlyComma =
   /^[+-]?[\d.\s'’]*,(?:\d{1,2}|\d{4,})-?$|^[+-]?\d{1,3}(?:[.\s'’]\d{3})+,\d+-?$|^[+-]?(?:0?|\d{4,}),\d+-?$|^[+-]?\d{1,3}(?:\.\d{3}){2,}-?$/;
 const onlyPoint =
   /^[+-]?[\d,\s'’]*\.(?:\d{1,2}|\d{4,})-?$|^[+-]?\d{1,3}(?:[,\s'’]\d{3})+\.\d+-?$|^[+-]?(?:0?|\d{4,})\.\d+-?$|^[+-]?\d{1,3}(?:,\d{3}){2,}-?$/;
 
-/** A value that may be thousands or a fraction. */
+/** The pattern of numbers that can be read in two ways: 1,250 may be 1250 or 1.25. */
 export const eitherDecimal = /^[+-]?\d{1,3}[.,]\d{3}-?$/;
 
 export interface DecimalFinding {
@@ -56,7 +58,7 @@ export interface DecimalFinding {
   either: string | undefined;
 }
 
-/** One example each of a decimal comma, a decimal point, and a text that may be either. */
+/** Finds one example each of a decimal comma, a decimal point, and a text that can be read in both ways. */
 export function findDecimals(texts: Iterable<string>): DecimalFinding {
   const found: DecimalFinding = { comma: undefined, point: undefined, either: undefined };
   for (const text of texts) {

@@ -1,11 +1,11 @@
-// Which field a header of SAP, Dynamics, Business Central or Shopify is likely. A load never goes by that alone: a person sees it
-// first, in the console or in the map that load --sample prints.
+// Guesses the field that a header of SAP, Dynamics, Business Central or Shopify means. A load never uses a guess alone: a person
+// sees it first, in the console or in the map that `load --sample` prints.
 import type { Kind } from '@integration-sync/client';
 import { fieldsOf, reasonColumn, rowColumn } from '../kinds.ts';
 import { fieldsOfHeader } from './columns.ts';
 import { textOf, type Cell } from './convert.ts';
 
-/** `Name 1`, `NAME_1` and `name1` are one header. */
+/** The plain form of a header: `Name 1`, `NAME_1` and `name1` have the same plain form. */
 const plain = (header: string): string => header.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, '');
 
 const unit = 'meins (basis)?mengeneinheit bme einheit basiseinheitencode baseunitofmeasure';
@@ -13,7 +13,7 @@ const supplier =
   'lifnr lieferanten# kreditoren# kreditor(enkonto)? vendor(account|#) supplier# lieferant supplier vendor';
 const product = 'matnr material# artikel# item# product# material';
 
-/** The headers of each field, as systems write and show them, in plain form: the better ones first. `#` is a number. */
+/** The headers of each field in systems, in plain form. Headers that fit better come first. `#` stands for a number. */
 const headersOf: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
   suppliers: {
     externalId: `${supplier} geschäftspartner partner n[or]`,
@@ -49,8 +49,8 @@ const headersOf: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
 };
 
 /**
- * The likely field of each column, where its header is no name of a field: a field of each column at most, and a column of each
- * field. The cells, as far as they are known, may say no: an id has a digit in it.
+ * The likely fields of the columns whose headers are no names of fields. Each column has at most one field, and each field at
+ * most one column. Known cells can exclude a field: an id, for example, has a digit.
  */
 export function suggestedFields(
   header: readonly string[],
@@ -82,7 +82,9 @@ export function suggestedFields(
   return found;
 }
 
-/** The columns of a map with the fields that are known by name and those that are likely; undefined if none is likely. */
+/**
+ * The columns of a map, with the fields that are known by name and the fields that are likely. Undefined if no field is likely.
+ */
 export function suggestedColumns(
   header: readonly string[],
   sample: readonly (readonly Cell[])[],

@@ -1,4 +1,5 @@
-// What stands for what in whole cells: as a map says by `values`, and countries by their names and alpha-3 codes.
+// Replaces whole cells by other values: as the rule `values` of a map says, and names and alpha-3 codes of countries by alpha-2
+// codes.
 import type { Kind } from '@integration-sync/client';
 import type { FieldType } from '../kinds.ts';
 import { textOf, type Convert } from './convert.ts';
@@ -12,7 +13,10 @@ interface Of {
   rules: Rules;
 }
 
-/** Values that a map gives without a field are of these: a name of a supplier may be the code of a country. */
+/**
+ * The fields to which replacements without a field apply. They do not apply to all fields: the name of a supplier may be the code
+ * of a country.
+ */
 const coded: ReadonlySet<string> = new Set(['country', 'unit', 'category']);
 
 export function replacing(convert: Convert, { kind, field, type, rules }: Of): Convert {
@@ -20,7 +24,7 @@ export function replacing(convert: Convert, { kind, field, type, rules }: Of): C
   const values = valuesOf(field, rules);
   const isCountry = field === 'country';
   if (values.size === 0 && !isCountry) return convert;
-  // Products take alpha-3 codes as they are.
+  // Alpha-3 codes are not replaced in products, which accept these codes.
   const codeOf = kind === 'suppliers' ? alpha2Of : alpha2ByName;
   return (cell) => {
     const text = typeof cell === 'string' || typeof cell === 'number' ? textOf(cell).trim() : '';
@@ -42,7 +46,7 @@ function valuesOf(field: string, { values = {} }: Rules): ReadonlyMap<string, st
 const alpha2Of = (text: string): string | undefined =>
   alpha2ByAlpha3.get(text.toUpperCase()) ?? alpha2ByName(text);
 
-/** A message with the first text that becomes another one. */
+/** A message with the first text that is replaced, as an example; undefined if no text is. */
 export function standsFor(texts: readonly string[], convert: Convert): string | undefined {
   for (const text of new Set(texts)) {
     const value = text === '' ? undefined : convert(text);

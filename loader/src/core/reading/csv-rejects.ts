@@ -10,17 +10,17 @@ export interface CsvRejects {
   encoding: string;
   hasBom: boolean;
   quotes: boolean;
-  /** As the file that came in, whose name a map may have. */
+  /** The extension of the input file, which the file of rejected rows keeps because a map may name files by it. */
   extension?: string;
-  /** The cells of a row that is kept as a text. */
+  /** Splits the text of a row into its cells. */
   cellsOf?: (text: string) => readonly string[];
-  /** Whether cells stand between two delimiters, which have empty cells at the ends of the header. */
+  /** Whether each row begins and ends with a delimiter. Then the header has an empty cell at both ends. */
   isList?: boolean;
 }
 
 export function csvRejects(header: readonly string[], how: CsvRejects): RejectsForm {
   const { delimiter, encoding, hasBom, quotes, cellsOf = () => [], isList = false } = how;
-  // A file of rejects that is loaded again has these columns already.
+  // The columns for row number and reason are left out, because a file of rejected rows that is loaded again already has them.
   const kept = header.flatMap((column, index) => {
     const isEdge = isList && (index === 0 || index === header.length - 1);
     return column === rowColumn || column === reasonColumn || isEdge ? [] : [index];

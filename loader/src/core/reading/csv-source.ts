@@ -1,4 +1,5 @@
-// A CSV file: a first pass over all bytes finds encoding, delimiter and broken records, a second reads rows.
+// Reads a CSV file: a first pass over all bytes finds the encoding, the delimiter and broken records, and a second pass reads the
+// rows.
 import { platform } from '#platform';
 import { joined } from '../bytes.ts';
 import { Stop } from '../exit.ts';
@@ -16,7 +17,7 @@ import { Splitter } from './splitter.ts';
 import { firstBytes, withoutStart } from './start.ts';
 
 const startBytes = 1024 * 1024;
-/** A title and blank lines may stand above the header, as SAP writes them. */
+/** In how many first rows the header is searched: SAP writes a title and blank lines above the header. */
 const headerRowsMax = 20;
 const sampleRows = 1_000;
 const lateQuote = 'a blank is before a quote: take the blank off';
@@ -25,9 +26,12 @@ interface Look {
   encoding: string;
   bomBytes: number;
   form: CsvForm;
-  /** Whether it is a list as SAP prints it: rows between lines of dashes, cells between `|` and filled up with blanks. */
+  /** Whether the file is a list as SAP prints it: rows between lines of dashes, and cells between `|`, padded with blanks. */
   isList: boolean;
-  /** Undefined for a list, and for standard input of more than 1 MiB, because only its first MiB is looked at. */
+  /**
+   * The number of rows. Undefined for a list, and for standard input of more than 1 MiB, because only its first MiB is read in
+   * advance.
+   */
   total: number | undefined;
   notes: string[];
 }
@@ -47,7 +51,7 @@ interface CsvTable extends Head {
 
 async function readTable(input: Input, standardInput?: AsyncIterable<Uint8Array>): Promise<CsvTable> {
   const where = placeOf(input);
-  // Standard input can be read only once: its first MiB is kept, and looked at beforehand.
+  // Standard input can be read only once. So its first MiB is kept in memory and checked in advance.
   const piped = standardInput === undefined ? undefined : await firstBytes(standardInput, startBytes);
   const bytes = (): AsyncIterable<Uint8Array> => piped?.all() ?? platform.stream(input.path);
   const first = piped?.start ?? (await firstBytes(platform.stream(input.path), startBytes, true)).start;
@@ -69,10 +73,10 @@ async function readTable(input: Input, standardInput?: AsyncIterable<Uint8Array>
   const { headerAt, header, isRejects } = head;
   const { isList } = look;
   const tidied = tidying({ isList: isList && input.rules.trim !== false, isRejects });
-  // Lines of dashes below the header belong to it, and do not count as rows.
+  // Lines of dashes below the header belong to the header, and do not count as rows.
   let rowsBefore = headerAt + 1;
   while (isUnderline(begun[rowsBefore] ?? [])) rowsBefore += 1;
-  // Only where they underline the header, further ones are no rows either: elsewhere dashes are a value.
+  // Later lines of dashes are ignored only if the header is underlined. Otherwise dashes may be a value.
   const isRuled = isList || rowsBefore > headerAt + 1;
   const isRow = (cells: readonly string[]): boolean =>
     !isBlank(cells) &&
@@ -86,7 +90,7 @@ async function readTable(input: Input, standardInput?: AsyncIterable<Uint8Array>
   return { ...head, where, look, rowsBefore, tidied, isRow, sample, blocks: () => blocksOf(bytes()) };
 }
 
-/** What the file is, also where its columns are not those that a load needs. */
+/** Describes the file, even if it lacks columns that a load needs. */
 export async function lookAtCsv(input: Input): Promise<Looked> {
   const table = await readTable(input);
   const { look, headerAt, rowsBefore, header, sample } = table;
@@ -123,7 +127,8 @@ function sourceOf(table: CsvTable, input: Input): Source {
     isExact: isList,
   };
   const { make, notes } = itemsOfCells(columns, input.rules);
-  // A quote behind a blank opens no cell, so that delimiters part what it was to hold together.
+  // A row is wrong if a cell begins with a blank and a quote: such a quote opens no quoted cell, so that delimiters split the
+  // text.
   const isLate = (cells: readonly string[], raw: string): boolean =>
     look.form.quotes && raw.includes(`${delimiter} "`) && cells.some((cell) => cell.startsWith(' "'));
   const cellsOf = (raw: string): readonly string[] => tidied(parseRecords(raw, look.form)[0] ?? []);
@@ -160,7 +165,7 @@ function sourceOf(table: CsvTable, input: Input): Source {
   };
 }
 
-/** The encoding, with a row that shows it, and the delimiter. */
+/** Messages about the encoding, with a row as an example, and the delimiter. */
 function formNotes({ encoding, form, isList }: Look, sample: readonly (readonly string[])[]): string[] {
   const delimiter = String.fromCharCode(form.delimiter);
   const nonAscii = sample.find((row) => /\P{ASCII}/u.test(row.join('')));
@@ -170,7 +175,10 @@ function formNotes({ encoding, form, isList }: Look, sample: readonly (readonly 
   return [encoding + example, isList ? 'a list of SAP' : between];
 }
 
-/** Rejects have the form and the extension of their file, whose name a map may have; those of a list are CSV. */
+/**
+ * Rejected rows are written in the form and with the extension of their file, because a map may name files by it. Those of a list
+ * are written as CSV.
+ */
 function rejectsForm({ path }: Input, { encoding, bomBytes, form, isList }: Look): CsvRejects {
   const delimiter = isList ? ';' : String.fromCharCode(form.delimiter);
   const extension = /\.(?:csv|tsv|txt)(?=$|\.gz$)/i.exec(path)?.[0] ?? (delimiter === '\t' ? '.tsv' : '.csv');
@@ -200,7 +208,7 @@ async function lookAt(
   const delimiter =
     rules.delimiter ?? separator?.[1] ?? findDelimiter(start, (cells) => isHeader(cells, { ...rules, kind }));
   const isList = delimiter === '|' && rules.delimiter === undefined && isPrinted(platform.utf8(start));
-  // In a list, blanks make room for a delimiter, and quotes are characters like others.
+  // In a list, cells are padded with blanks, and quotes are ordinary characters.
   const form = { delimiter: delimiter.charCodeAt(0), quotes: rules.quotes ?? !isList, where };
 
   const watch = new ByteWatch();
@@ -245,19 +253,20 @@ function encodingOf(watch: ByteWatch, said: string | undefined, where: string): 
   );
 }
 
-/** The first rows, which have the header and the sample. */
+/** Reads the first rows, which contain the header and the sample. */
 async function beginning(blocks: AsyncGenerator<string>, look: Look, isCut: boolean): Promise<string[][]> {
   const rows: string[][] = [];
   for (;;) {
-    // The first MiB of standard input may end within a quote.
+    // The first MiB of standard input may end within a quoted cell, which is then no error.
     const next = await blocks.next().catch((error: unknown) => {
       if (isCut && rows.length > 0) return { done: true, value: undefined };
       throw error;
     });
     if (next.done === true || next.value === undefined) return rows;
-    // The first MiB of standard input comes at once, and may have more rows than a call may have arguments.
+    // Rows are added one by one: the first MiB of standard input is one block, which may have more rows than a call may have
+    // arguments.
     for (const row of parseRecords(next.value, look.form)) rows.push(row);
-    // `sep=;` is no row of the table.
+    // A first line such as `sep=;`, which names the delimiter, is no row of the table.
     if (rows[0]?.join(String.fromCharCode(look.form.delimiter)).startsWith('sep=') === true) rows[0] = [''];
     if (rows.length >= sampleRows + headerRowsMax) {
       await blocks.return(undefined);
@@ -267,13 +276,15 @@ async function beginning(blocks: AsyncGenerator<string>, look: Look, isCut: bool
 }
 
 interface Head {
-  /** The index of the header row, or -1 where the first row is data. */
+  /** The index of the header row, or -1 if the first row is data. */
   headerAt: number;
   header: string[];
   isRejects: boolean;
 }
 
-/** The first row that has all needed columns, or else the likely one, for a message about missing columns. */
+/**
+ * Finds the header: the first row that has all needed columns, or else the likely header, for a message about missing columns.
+ */
 function headOf(rows: readonly string[][], { rules, kind }: Input): Head {
   const begun = rows.slice(0, headerRowsMax).map((cells) => cells.map((cell) => cell.trim()));
   const said = { ...rules, kind };
@@ -288,13 +299,13 @@ function headOf(rows: readonly string[][], { rules, kind }: Input): Head {
 
 type Tidy = (cells: readonly string[]) => readonly string[];
 
-/** What is done to the cells of each row before they are converted. */
+/** The function that cleans the cells of each row before their conversion. */
 const tidying = (how: { isList: boolean; isRejects: boolean }): Tidy => {
   if (how.isList) return (cells) => cells.map((cell) => cell.trim());
   return how.isRejects ? (cells) => cells.map(unguarded) : (cells) => cells;
 };
 
-/** Whether the first lines have one of dashes, and one that begins and ends with the delimiter. */
+/** Whether the file is a printed list: its first lines include a line of dashes, and a line that begins and ends with `|`. */
 function isPrinted(text: string): boolean {
   const lines = text.split(/\r\n|\n|\r/, 60).map((line) => line.slice(0, 2_000).trimEnd());
   return (
@@ -306,7 +317,7 @@ function isPrinted(text: string): boolean {
 /** Whether a row of a list is a line of dashes or a title. */
 const isOutside = (cells: readonly string[]): boolean => cells.length === 1 || isRuler(cells);
 
-/** Whether a row is the header once more, as on each printed page, and where files were joined. */
+/** Whether a row repeats the header, as printed pages do, and joined files. */
 export const isRepeated = (cells: readonly Cell[], header: readonly string[]): boolean =>
   header.every((name, index) => textOf(cells[index]).trim() === name);
 

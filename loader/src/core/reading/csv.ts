@@ -1,5 +1,5 @@
-// The rows of a CSV file, as arrays of texts. The splitter cuts the bytes into whole records and refuses malformed
-// ones, so one pass over the characters suffices here: a third of the cost of a stream parser.
+// The rows of a CSV file, as arrays of texts. The splitter (splitter.ts) has split the bytes into whole records and refused
+// malformed records. So one pass over the characters suffices, which costs a third of a stream parser.
 import { platform } from '#platform';
 import { Stop } from '../exit.ts';
 import { decodeBlock } from './encodings.ts';
@@ -14,12 +14,14 @@ const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 const quote = 0x22;
 
-/** `cells` is valid only until the next record. The text of the record is from index `from` to index `to`. */
+/**
+ * Called for each record. `cells` is valid only until the next record. The text of the record is from index `from` to index `to`.
+ */
 export type TakeRecord = (cells: readonly string[], from: number, to: number) => void;
 
 /**
- * Texts of whole records. The bytes are of an encoding in which delimiters, quotes and line ends are the bytes that they are in
- * ASCII.
+ * Decodes a file into blocks of whole records. In the encoding of the bytes, delimiters, quotes and line ends must be the same
+ * bytes as in ASCII.
  */
 export async function* csvBlocks(
   bytes: AsyncIterable<Uint8Array>,
@@ -28,7 +30,7 @@ export async function* csvBlocks(
 ): AsyncGenerator<string, void, undefined> {
   const splitter = new Splitter(form);
   const decoded = (block: Uint8Array): string => {
-    // Of standard input, only the first MiB was looked at beforehand.
+    // Each block is checked, because only the first MiB of standard input was checked in advance.
     if (encoding !== 'utf-8' || platform.isUtf8(block)) return decodeBlock(block, encoding);
     throw new Stop(
       `${form.where}, up to line ${splitter.lines}: a byte is no UTF-8: ${platform.advice.encoding}, such as windows-1252.`,
@@ -43,8 +45,8 @@ export async function* csvBlocks(
 }
 
 /**
- * The mapping judges records with too many or too few cells. An empty line is a row, so that rows can be counted. All
- * records share one array of cells: an array for each makes a tenth more garbage.
+ * Splits a text into records. Records with too many or too few cells are refused later, by the mapping. An empty line counts as a
+ * row. All records share one array of cells, because one array for each record makes a tenth more garbage.
  */
 export function takeRecords(
   text: string,
@@ -86,7 +88,7 @@ function endOfBare(text: string, from: number, delimiter: number): number {
   return text.length;
 }
 
-/** The index after the closing quote; two quotes in a field stand for one. */
+/** The index after the closing quote of a quoted field. Two quotes within the field mean one quote character. */
 function endOfQuoted(text: string, from: number): number {
   let at = text.indexOf('"', from + 1);
   while (at >= 0 && text.charCodeAt(at + 1) === quote) at = text.indexOf('"', at + 2);
@@ -96,7 +98,10 @@ function endOfQuoted(text: string, from: number): number {
 const candidates = [';', '\t', ',', '|'];
 const linesLookedAt = 50;
 
-/** The delimiter with which a row can be the header, or else the one that makes most rows of one width, and wide ones. */
+/**
+ * Finds the delimiter with which a row can be the header; or else the delimiter that gives the most rows of the same width, and
+ * wide rows.
+ */
 export function findDelimiter(start: Uint8Array, isHeader: (cells: string[]) => boolean): string {
   const lines = platform
     .utf8(start)
@@ -112,7 +117,7 @@ export function findDelimiter(start: Uint8Array, isHeader: (cells: string[]) => 
   return scored.reduce((best, one) => (one.score > best.score ? one : best)).delimiter;
 }
 
-/** The cells of a line, without quotes around them. Exact enough to find a header. */
+/** The cells of a line, without the quotes around them. This simple parsing suffices to find a header. */
 function cellsOf(line: string, delimiter: string): string[] {
   const [cells = []] = parseRecords(line, { delimiter: delimiter.charCodeAt(0), quotes: true });
   return cells.map((cell) => cell.replace(/^\s*"(.*)"\s*$/, '$1').trim());

@@ -1,10 +1,10 @@
-// Finds the encoding of a file: by its BOM or its zeros, else UTF-8 if all bytes are valid UTF-8, else windows-1252, as
+// Finds the encoding of a file: by its BOM or its zero bytes, else UTF-8 if all bytes are valid UTF-8, else windows-1252, which
 // Excel writes in Europe.
 import { platform } from '#platform';
 import { copied, joined, utf8Bytes } from '../bytes.ts';
 import { Stop } from '../exit.ts';
 
-/** The encoding that a BOM at the start names, or UTF-16 without one, and the length of the BOM, which callers cut off. */
+/** The encoding that a BOM shows, or UTF-16 without a BOM. `bomBytes` is the length of the BOM, which callers remove. */
 export function encodingByBom(start: Uint8Array): { encoding: string; bomBytes: number } | undefined {
   if (start[0] === 0xef && start[1] === 0xbb && start[2] === 0xbf) return { encoding: 'utf-8', bomBytes: 3 };
   if (start[0] === 0xff && start[1] === 0xfe) return { encoding: 'utf-16le', bomBytes: 2 };
@@ -26,7 +26,7 @@ export function checkEncoding(name: string): string {
 /** Whether line ends and quotes are the same bytes as in ASCII, so that they are found without decoding. */
 export const isLikeAscii = (encoding: string): boolean => !/^(?:utf-?16|utf-?32|ucs)/.test(encoding);
 
-/** Chunks of an encoding that is not like ASCII become chunks of UTF-8. */
+/** Converts chunks in an encoding that is not like ASCII, such as UTF-16, to UTF-8. */
 export async function* toUtf8(
   chunks: AsyncIterable<Uint8Array>,
   encoding: string,
@@ -36,7 +36,7 @@ export async function* toUtf8(
   yield utf8Bytes(decoder.end());
 }
 
-/** A block ends at the end of a record, so it cuts no character. */
+/** Decodes a block. A block ends at the end of a record, so that no character is split. */
 export function decodeBlock(block: Uint8Array, encoding: string): string {
   if (encoding === 'utf-8') return platform.utf8(block);
   return platform.isAscii(block) ? platform.latin1(block) : platform.encodings.decode(block, encoding);
@@ -52,7 +52,7 @@ export const encode = (text: string, encoding: string): Uint8Array =>
 const undefinedIn1252: ReadonlySet<number> = new Set([0x81, 0x8d, 0x8f, 0x90, 0x9d]);
 
 const lineFeed = 0x0a;
-/** After so many invalid bytes it is clear that a file is not UTF-8. */
+/** The check ends after this number of invalid bytes: the file is certainly not UTF-8. */
 const straysMax = 10_000;
 
 export interface BrokenByte {
@@ -62,17 +62,17 @@ export interface BrokenByte {
 
 /** Looks at all bytes of a file, to find out whether they are UTF-8 or windows-1252. */
 export class ByteWatch {
-  /** How many characters of UTF-8 have more than one byte. */
+  /** How many characters of more than one byte were found, as UTF-8. */
   characters = 0;
   /** How many bytes are not valid UTF-8. */
   strays = 0;
   firstStray: BrokenByte | undefined;
-  /** The first byte that is neither UTF-8 nor windows-1252. */
+  /** The first byte that is valid neither in UTF-8 nor in windows-1252. */
   firstUndefined: BrokenByte | undefined;
   #lines = 0;
   #carried: Uint8Array = new Uint8Array();
 
-  /** `lines` is the number of lines before the chunk. */
+  /** Checks the bytes of a chunk. `lines` is the number of lines before the chunk. */
   look(chunk: Uint8Array, lines: number): void {
     this.#lines = lines;
     const bytes = this.#carried.length === 0 ? chunk : joined([this.#carried, chunk]);
@@ -96,7 +96,7 @@ export class ByteWatch {
       const byte = bytes[index] ?? 0;
       if (byte < 0x80) continue;
       const length = lengthOf(byte);
-      // Few bytes of another encoding are followed by one that goes on with a character.
+      // Quick check first: in other encodings, few bytes are followed by a continuation byte of UTF-8.
       const goesOn = length > 0 && ((bytes[index + 1] ?? 0) & 0xc0) === 0x80;
       const isCharacter = goesOn && (isGood || platform.isUtf8(bytes.subarray(index, index + length)));
       if (isCharacter && index + length <= bytes.length) {
@@ -120,7 +120,7 @@ export class ByteWatch {
 
 const lengthOf = (byte: number): number => (byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc2 ? 2 : 0);
 
-/** How many bytes at the end are a character that goes on in the next chunk. */
+/** How many bytes at the end of a chunk belong to a character that continues in the next chunk. */
 function unfinished(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back] ?? 0;

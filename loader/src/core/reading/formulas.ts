@@ -1,8 +1,8 @@
-// A spreadsheet takes a cell of CSV that begins with =, +, - or @ for a formula, which can read other cells and call programs. An
-// apostrophe before it makes it a text; a load of such a file takes the apostrophe off again.
+// A spreadsheet reads a CSV cell that begins with =, +, - or @ as a formula, which can read other cells and call programs. An
+// apostrophe before such a cell makes it a text. When the file is loaded, the apostrophe is removed again.
 
 const formula = /^[\s']*[=+\-@]/;
-/** Neither numbers nor numbers of telephones can do anything. */
+/** Numbers and telephone numbers are harmless, and get no apostrophe. */
 const harmless = /^[+-]?[\d.,'()/\s]*-?$/;
 
 const isFormula = (text: string): boolean => formula.test(text) && !harmless.test(text);

@@ -28,10 +28,10 @@ const formats: Readonly<Record<string, Format>> = {
   xlsx: 'xlsx',
 };
 
-/** Of other programs, which are named for what they are. */
+/** Extensions of other formats, for which a message names the format. */
 const foreign = /^(?:xls|ods|xlsb|xlsm|xml|html?|zip|pdf)$/;
 
-/** Suppliers first, then products, then batches; files of a kind in the given order. */
+/** The inputs in the order of loading: suppliers, then products, then batches; files of the same kind in the given order. */
 export async function resolveInputs(wanted: Wanted): Promise<Input[]> {
   const inputs: Input[] = [];
   for (const file of wanted.files) inputs.push(...(await inputsOf(file, wanted)));
@@ -63,8 +63,8 @@ async function inputsOf(file: string, wanted: Wanted): Promise<Input[]> {
 }
 
 /**
- * The sheets that a map names or whose names begin with a kind, or else the first visible one, whose kind is by the
- * file name.
+ * The sheets that a map names or whose names begin with a kind. Without such a sheet, the first visible sheet, whose kind the
+ * file name says.
  */
 async function inputsOfSheets(path: string, name: string, { map, rules: options }: Wanted): Promise<Input[]> {
   const sheets = await sheetsOf(path);
@@ -72,7 +72,7 @@ async function inputsOfSheets(path: string, name: string, { map, rules: options 
     const said = rulesFor(map, name, sheet);
     const kind = options.kind ?? said?.kind ?? kindByName(sheet);
     const isMapped = [...map.keys()].some((key) => key.endsWith(`#${sheet}`));
-    // A hidden sheet is loaded only if the map names it: its user may have forgotten it.
+    // A hidden sheet is loaded only if the map names it, because the user may have forgotten it.
     const isTaken = isMapped || (!isHidden && kindByName(sheet) !== undefined);
     if (kind === undefined || !isTaken) return [];
     return [{ path, kind, format: 'xlsx', sheet, rules: { ...said, ...options } }];
@@ -83,7 +83,7 @@ async function inputsOfSheets(path: string, name: string, { map, rules: options 
   return [{ path, kind: kindOf(name, rules, path), format: 'xlsx', sheet, rules }];
 }
 
-/** The visible sheets of a workbook that none of the inputs has. */
+/** The visible sheets of a workbook that are not among the inputs. */
 export async function otherSheets({ path, format }: Input, inputs: readonly Input[]): Promise<string[]> {
   if (format !== 'xlsx') return [];
   const shown = (await sheetsOf(path)).filter(({ isHidden }) => !isHidden).map(({ name }) => name);
@@ -121,5 +121,5 @@ const lookers: Readonly<Record<Format, (input: Input) => Promise<Looked>>> = {
   xlsx: lookAtXlsx,
 };
 
-/** What the file is, whether it can be loaded or not. Standard input cannot be looked at. */
+/** Describes a file, even if it cannot be loaded. Not possible for standard input. */
 export const lookAtTable = (input: Input): Promise<Looked> => lookers[input.format](input);

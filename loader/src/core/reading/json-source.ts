@@ -10,7 +10,7 @@ import { placeOf, type Input, type Looked, type RejectsForm, type Row, type Sour
 import { recordBytesMax, Splitter } from './splitter.ts';
 import { firstBytes, withoutStart } from './start.ts';
 
-/** The limit of a file with one array, which is read into memory as a whole. */
+/** The limit on the size of a file with one array, because the whole file is read into memory. */
 const wholeBytesMax = 64 * 1024 * 1024;
 const bomBytesMax = 3;
 const sampleRows = 1_000;
@@ -67,7 +67,7 @@ export async function openNdjson(input: Input, standardInput?: AsyncIterable<Uin
   };
 }
 
-/** Without a map, values are sent as they are. */
+/** The keys of fields that a map names. Without a map there are none, and objects are sent unchanged. */
 const columnsIn = ({ rules: { columns = {} } }: Input): ReadonlyMap<string, string> =>
   new Map(Object.entries(columns).flatMap(([key, field]) => (field === null ? [] : [[field, key]])));
 
@@ -161,7 +161,7 @@ function arrayIn(text: string, { kind }: Input, where: string): Found {
   };
 }
 
-/** A row of OData without what describes it. */
+/** A row of OData without its metadata. */
 const withoutNotes = (row: unknown): unknown =>
   isItem(row)
     ? Object.fromEntries(
@@ -186,9 +186,9 @@ export const ndjsonRejects: RejectsForm = {
   },
 };
 
-/** What the file is: its keys are its columns. */
+/** Describes a JSON file: the keys of its objects are the columns. */
 export async function lookAtJson(input: Input): Promise<Looked> {
-  // Keys that no map names, or that it names wrongly, are seen as well.
+  // The columns of the map are ignored, so that the description also has keys that the map lacks or misspells.
   const { columns: _columns, ...rules } = input.rules;
   const plain = { ...input, rules };
   const opener = input.format === 'json' ? openJson : openNdjson;

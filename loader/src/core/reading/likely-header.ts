@@ -1,6 +1,9 @@
-// Which row is likely the header of a table whose columns have unknown names: for load --sample, and for messages.
+// Guesses the header row of a table whose columns have unknown names, for `load --sample` and for messages.
 
-/** The first row that is as wide as most rows and has names in most of its cells: a title is narrower, or has one cell. */
+/**
+ * The index of the first row that is as wide as most rows and has names in most of its cells. A title is narrower, or has one
+ * cell.
+ */
 export function likelyHeader(rows: readonly (readonly string[])[]): number {
   const width = usualWidth(rows);
   const found = rows.findIndex(
@@ -13,7 +16,7 @@ export function likelyHeader(rows: readonly (readonly string[])[]): number {
   );
 }
 
-/** The width that most rows have that are wider than one cell. */
+/** The most frequent number of cells, of rows with more than one cell. */
 export function usualWidth(rows: readonly (readonly string[])[]): number {
   const counts = new Map<number, number>();
   for (const { length } of rows) if (length > 1) counts.set(length, (counts.get(length) ?? 0) + 1);
@@ -27,7 +30,7 @@ export function usualWidth(rows: readonly (readonly string[])[]): number {
 export const isRuler = (cells: readonly string[]): boolean =>
   cells.every((cell) => /^[\s+|-]*$/.test(cell)) && cells.some((cell) => cell.includes('--'));
 
-/** Whether a row has dashes alone, at least five in a row: an underlined header, and no record. */
+/** Whether a row consists of dashes, at least five in succession: it underlines the header, and is no record. */
 export const isUnderline = (cells: readonly string[]): boolean =>
   isRuler(cells) && cells.some((cell) => cell.includes('-----'));
 

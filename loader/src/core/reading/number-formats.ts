@@ -1,7 +1,7 @@
-// What a number format of a workbook makes of a whole number that is an id: 7 is shown as 0007 by the format 0000.
+// The text that a number format of a workbook shows for a whole number that is an id: the format 0000 shows 7 as 0007.
 import { Shown } from '../mapping/convert.ts';
 
-/** How cells of a style show numbers: as days, as they are, or by a format that changes their text. */
+/** How cells of a style show numbers: as days, unchanged, or by a format that changes their text. */
 export type Style = 'plain' | 'day' | ((value: number) => Shown);
 
 /** Formats of numbers that show the digits of a whole number, perhaps in groups: General, 0, #,##0.00, 0.00E+00, @. */
@@ -19,12 +19,12 @@ export function styleOf(code: string): Style {
 const sectionsOf = (code: string): string[] => code.match(/(?:"[^"]*"|\\.|[^;"\\])+/g) ?? [];
 
 interface Part {
-  /** Undefined for the place of a digit. */
+  /** The literal text of the part; undefined for a digit. */
   literal: string | undefined;
   isZero: boolean;
 }
 
-/** Undefined of a format that needs more than digits and texts, such as a decimal point or a currency. */
+/** The parts of a format; undefined if the format has more than digits and texts, such as a decimal point or a currency. */
 function partsOf(format: string): Part[] | undefined {
   const parts: Part[] = [];
   for (const [token] of format.matchAll(/"[^"]*"|\\.|./gs)) {
@@ -36,7 +36,7 @@ function partsOf(format: string): Part[] | undefined {
   return parts.some(({ literal }) => literal === undefined) ? parts : undefined;
 }
 
-/** Digits fill the places from the right; the first place takes all that are left. */
+/** The text of a number. Its digits fill the digit parts from the right; the first digit part gets all remaining digits. */
 function render(value: number, parts: readonly Part[]): string | undefined {
   if (!Number.isSafeInteger(value) || value < 0) return undefined;
   let digits = value === 0 ? '' : String(value);

@@ -1,4 +1,4 @@
-// What a file is by its first bytes, whatever its name says: systems write pages of HTML under .xls, and people rename.
+// Finds the format of a file by its first bytes, not by its name: some systems write HTML pages as .xls, and people rename files.
 import { platform } from '#platform';
 import { Stop } from '../exit.ts';
 import type { Format } from './source.ts';
@@ -22,14 +22,14 @@ const saidOf: Readonly<Record<Content, (file: string) => string>> = {
   text: (file) => `${file} is text by its content: name it .csv or .txt.`,
 };
 
-/** Throws a Stop that says what the file is, where that is not what its name says. */
+/** Throws a `Stop` that names the format of the file, if the file name says another format. */
 export async function refuseForeign(file: string, format: Format | undefined): Promise<void> {
   const content = await contentOf(file);
   if (!isFitting(content, file, format)) throw new Stop(saidOf[content](file));
 }
 
 function isFitting(content: Content, file: string, format: Format | undefined): boolean {
-  // Of a name without a format, the caller says more.
+  // If the name says no format, only a clearly foreign content is refused here: the message of the caller says more.
   if (format === undefined) return content === 'text' && !/\.xls$/i.test(file);
   if (format === 'xlsx') return content !== 'ods';
   return content === 'text' || (content === 'gzip' && /\.gz$/i.test(file));

@@ -1,4 +1,4 @@
-// What the reader of each file format returns: numbered rows, each an item or the reason why it is none.
+// The result of the reader of each file format: numbered rows, each with an item, or with the reason why it cannot be converted.
 import { platform } from '#platform';
 import type { Kind } from '@integration-sync/client';
 import type { Cell, Wrong } from '../mapping/convert.ts';
@@ -23,10 +23,10 @@ export interface Input {
 export const placeOf = ({ path, sheet }: Pick<Input, 'path' | 'sheet'>): string =>
   (path === '-' ? 'standard input' : shortened(path)) + (sheet === undefined ? '' : `, sheet "${sheet}"`);
 
-/** Of a file whose hash is another one than that with which its load began. */
+/** The message for a file whose hash has changed since its load began. */
 export const changed = (path: string): string => `${path} is not what it was when the load began`;
 
-/** Relative to the current folder, if the file is in it. */
+/** The path of a file in messages: relative to the current folder if the file is in that folder. */
 export const shortened = (path: string): string => platform.shown(path);
 
 export interface Row {
@@ -42,26 +42,26 @@ export interface Source {
   input: Input;
   /** How many rows the file has, including blank ones; undefined for long standard input. */
   total: number | undefined;
-  /** How many rows are above the first one, as a title and the header are. */
+  /** How many rows, such as a title and the header, are before the first row of data. */
   rowsBefore: number;
   /** Messages about what was found in the file, such as its encoding. */
   notes: readonly string[];
-  /** Whether it has the columns `#row` and `#reason`, as rejected rows of a load. */
+  /** Whether the file has the columns `#row` and `#reason`: it has the rejected rows of a load. */
   isRejects: boolean;
-  /** Makes the item of a row again: items in flight are not kept in memory. */
+  /** Converts the raw row to its item again, because items of pushes in flight are not kept in memory. */
   make(raw: unknown): Item | Wrong;
   /** The rows in batches, without empty rows. */
   rows(): AsyncGenerator<Row[], void, undefined>;
   rejects: RejectsForm;
-  /** The column of each field whose cells are converted, for messages. Empty where items are sent as they are. */
+  /** The column of each field whose cells are converted, for messages. Empty if items are sent unchanged. */
   columns: ReadonlyMap<string, string>;
 }
 
-/** What was found in a file, before anything is converted. */
+/** What the first pass found in a file, before the conversion of cells. */
 export interface TableLook {
-  /** Undefined where the format says it. */
+  /** The encoding; undefined if the file format determines it. */
   encoding: string | undefined;
-  /** Undefined where cells are not between delimiters. */
+  /** The delimiter; undefined for a format without delimiters. */
   delimiter: string | undefined;
   /** The number of the row with the header; 0 if the file has none. */
   headerRow: number;
@@ -74,7 +74,7 @@ export interface TableLook {
 /** A file after a first pass over all of it. */
 export interface Looked {
   look: TableLook;
-  /** Throws where its columns are not those that a load needs. */
+  /** Opens the file for a load. Throws if the file lacks columns that a load needs. */
   open(): Source | Promise<Source>;
 }
 

@@ -1,10 +1,10 @@
-// Finds where the records of a CSV file end, without parsing them: a line end in quotes ends no record. Blocks of whole
-// records cost three fifths of a stream of rows to parse. A record without an end is refused before it fills memory.
+// Finds the ends of the records in a CSV file without parsing the records: a line end in quotes ends no record. To parse blocks
+// of whole records costs three fifths of a stream of rows. A record that does not end is refused before it fills memory.
 //
-//   start     a quote opens a quoted field; anything else begins a bare one
-//   bare      a quote is a character like others; a delimiter or a line end ends the field
-//   quoted    only a quote matters
-//   closing   after a quote within quotes: another quote is one character, a delimiter or a line end ends the field
+//   start     a quote opens a quoted field; any other character begins a bare field
+//   bare      a quote is an ordinary character; a delimiter or a line end ends the field
+//   quoted    a quote leads to closing; all other characters belong to the field
+//   closing   a second quote belongs to the field and leads to quoted; a delimiter or a line end ends the field
 import { platform } from '#platform';
 import { copied, joined } from '../bytes.ts';
 import { Stop } from '../exit.ts';
@@ -21,7 +21,7 @@ const quoteByte = 0x22;
 export const recordBytesMax = 1024 * 1024;
 
 export interface SplitterOptions {
-  /** Undefined if each line is a record without fields, as in NDJSON. */
+  /** The delimiter of fields; undefined if each line is a record without fields, as in NDJSON. */
   delimiter: number | undefined;
   quotes: boolean;
   where: string;
@@ -41,7 +41,7 @@ export class Splitter {
   #lineEnd: number | undefined;
   #pendingReturn = false;
   #carried: Uint8Array[] = [];
-  /** How many bytes there are since the end of the last complete record. */
+  /** How many bytes were read since the end of the last complete record. */
   #openBytes = 0;
 
   constructor({ delimiter, quotes, where }: SplitterOptions) {
@@ -50,17 +50,17 @@ export class Splitter {
     this.#where = where;
   }
 
-  /** The complete records of the carried bytes and this chunk; undefined if there is none yet. */
+  /** Adds a chunk. Returns the complete records of the kept bytes and this chunk; undefined without a complete record. */
   push(chunk: Uint8Array): Uint8Array | undefined {
     const end = this.#pass(chunk);
     const block = end < 0 ? undefined : joined([...this.#carried, chunk.subarray(0, end)]);
     if (block !== undefined) this.#carried = [];
-    // A copy, because the next chunk may reuse the memory of this one.
+    // The bytes are copied, because the next chunk may reuse the memory of this chunk.
     if (this.#openBytes > 0) this.#carried.push(copied(chunk.subarray(Math.max(end, 0))));
     return block;
   }
 
-  /** For callers that need only `records` and `lines`, and never call `push`. */
+  /** Counts records and lines of a chunk, for callers that never call `push`. */
   count(chunk: Uint8Array): void {
     this.#pass(chunk);
   }
@@ -78,7 +78,10 @@ export class Splitter {
     return rest;
   }
 
-  /** Where the last complete record ends in the chunk, or -1. Throws if the record after it is longer than 1 MiB. */
+  /**
+   * The index at which the last complete record of the chunk ends, or -1. Throws if the record after that index is longer than 1
+   * MiB.
+   */
   #pass(chunk: Uint8Array): number {
     const end = this.#scan(chunk);
     this.#openBytes = end < 0 ? this.#openBytes + chunk.length : chunk.length - end;

@@ -1,4 +1,4 @@
-// Reads the first bytes of a stream, so that they can be looked at before the rest is read.
+// Reads the first bytes of a stream, so that they can be checked before the rest is read.
 
 import { copied, joined } from '../bytes.ts';
 
@@ -8,7 +8,7 @@ export interface Begun {
   all(): AsyncGenerator<Uint8Array, void, undefined>;
 }
 
-/** `close` ends the stream after its start. */
+/** Reads the start of a stream. `close` ends the stream after that. */
 export async function firstBytes(
   chunks: AsyncIterable<Uint8Array>,
   bytes: number,

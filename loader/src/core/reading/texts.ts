@@ -11,7 +11,7 @@ export class Texts {
   #length = 0;
 
   add(text: string): void {
-    // A character takes three bytes of UTF-8 at most.
+    // A UTF-16 code unit takes three bytes of UTF-8 at most.
     const most = this.#length + 3 * text.length;
     if (most > this.#bytes.length) {
       const larger = new Uint8Array(Math.max(most, 2 * this.#bytes.length));
@@ -24,7 +24,7 @@ export class Texts {
     this.#ends.push(this.#length);
   }
 
-  /** The length in bytes: 0 of an empty text, undefined where there is none. */
+  /** The length of a shared text in bytes; undefined if there is no text with this index. */
   bytesOf(index: number): number | undefined {
     const end = this.#ends[index];
     return end === undefined ? undefined : end - (this.#ends[index - 1] ?? 0);

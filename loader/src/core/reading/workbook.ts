@@ -12,18 +12,18 @@ export interface Sheet {
   isHidden: boolean;
 }
 
-/** `cells` is indexed by column, and lacks empty cells. */
+/** A row of a sheet. `cells` is indexed by column, and has no entries for empty cells. */
 export interface SheetRow {
   number: number;
   cells: readonly Cell[];
 }
 
 const rowsMax = 250_000;
-/** Of a cell, as Excel has it. */
+/** The limit of Excel on the characters of a cell. */
 const cellCharactersMax = 32_767;
 /** An escaped character, such as `_x000D_`, has seven characters in the file. */
 const escapedCharactersMax = 7 * cellCharactersMax;
-/** Excel's last column is XFD. */
+/** The number of columns in Excel, whose last column is XFD. */
 const columnsMax = 16_384;
 
 export async function sheetsOf(path: string): Promise<Sheet[]> {
@@ -33,7 +33,9 @@ export async function sheetsOf(path: string): Promise<Sheet[]> {
   return sheets;
 }
 
-/** The rows that are not empty, some at a time. Rows after the first `wanted` are checked, and lack their shared texts. */
+/**
+ * The non-empty rows of a sheet, in batches. Rows after the first `wanted` rows are checked, but come without their shared texts.
+ */
 export async function* sheetRows(
   input: Pick<Input, 'path' | 'sheet'>,
   wanted = Infinity,
@@ -57,7 +59,7 @@ export async function* sheetRows(
   }
 }
 
-/** Yields after each chunk of the part, so that the caller can take the rows found in it. */
+/** Scans a part of the workbook. Yields after each chunk, so that the caller can take the rows that were found in the chunk. */
 async function* scan(zip: Zip, part: string, on: XmlEvents): AsyncGenerator<void, void, undefined> {
   const scanner = new XmlScanner(on);
   let decoder: TextDecoder | undefined;
@@ -107,7 +109,7 @@ async function readBook(zip: Zip): Promise<Book> {
       const { date1904, name = '', state = 'visible', id = '' } = attributesOf(tag);
       if (tagName === 'workbookPr') book.is1904 = isTrue(date1904);
       const relation = relations.get(id);
-      // A sheet may also be a chart, which has no rows.
+      // Only worksheets are listed: a sheet may also be a chart, which has no rows.
       if (tagName === 'sheet' && relation?.type === 'worksheet')
         book.sheets.push({ name: unescaped(name), isHidden: state !== 'visible', part: relation.part });
     },
@@ -116,7 +118,7 @@ async function readBook(zip: Zip): Promise<Book> {
 }
 
 interface Relation {
-  /** The last part of the URL of its type, such as `worksheet`. */
+  /** The type of the relation: the last part of the type's URL, such as `worksheet`. */
   type: string;
   part: string;
 }
@@ -154,7 +156,7 @@ async function readTexts(zip: Zip, part: string | undefined): Promise<Texts> {
 async function readStyles(zip: Zip, part: string | undefined): Promise<Style[]> {
   const formats = new Map<string, Style>();
   const styles: Style[] = [];
-  // `cellStyleXfs` comes first, with `xf` elements that are no styles of cells.
+  // Only the `xf` elements within `cellXfs` are styles of cells. Those of `cellStyleXfs`, which comes first, are not.
   let isOfCells = false;
   await scanAll(zip, part, {
     open(name, tag) {
@@ -168,11 +170,13 @@ async function readStyles(zip: Zip, part: string | undefined): Promise<Style[]> 
   return styles;
 }
 
-/** The built-in date formats, by ECMA-376, 18.8.30; those from 27 to 36 and from 50 are of Asian languages. */
+/**
+ * Whether an id is a built-in date format, by ECMA-376, 18.8.30. Ids from 27 to 36 and from 50 are formats of Asian languages.
+ */
 const isBuiltInDate = (id: number): boolean =>
   (id >= 14 && id <= 22) || (id >= 27 && id <= 36) || (id >= 45 && id <= 47) || (id >= 50 && id <= 58);
 
-/** Looks for letters of dates in a format, without its quoted and escaped text, widths, fillings, and brackets. */
+/** Whether a number format has letters of a date. Quoted and escaped text, widths, fillings and brackets do not count. */
 const isDateFormat = (code: string): boolean =>
   /[dmyhs]/i.test(code.replaceAll(/"[^"]*"?|[\\_*].|\[[^\]]*\]?/g, ''));
 
@@ -238,7 +242,7 @@ class SheetReader implements XmlEvents {
   open(name: string, tag: string): void {
     if (name === 'c') {
       const { r, t = 'n', s = '0' } = attributesOf(tag);
-      // A writer may leave out the place of a cell that follows the cell before.
+      // A cell may have no reference such as C7: then it follows the cell before.
       this.#column = r === undefined ? this.#column + 1 : columnOf(r);
       if (this.#column >= columnsMax) throw new Error(`the cell ${r} is beyond the last column of Excel`);
       this.#type = t;
@@ -302,7 +306,7 @@ class SheetReader implements XmlEvents {
   }
 }
 
-/** Stands for a text that is not empty. */
+/** Replaces a non-empty text of a row that the caller only checks. */
 const notWanted = '…';
 
 const dayOr = (day: Date, content: string): Date | Wrong =>
@@ -313,7 +317,7 @@ const dayMs = 86_400_000;
 const dateOf = (days: number, is1904: boolean): Date =>
   new Date(Math.round((days + (is1904 ? 1_462 : 0)) * dayMs) + Date.UTC(1899, 11, 30));
 
-/** The index of the column of a cell: 2 for `C7`. */
+/** The column index of a cell reference: 2 for `C7`. */
 function columnOf(place: string): number {
   let column = 0;
   for (let at = 0; at < place.length; at += 1) {

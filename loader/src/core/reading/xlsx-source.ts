@@ -1,4 +1,5 @@
-// A sheet of an Excel workbook: a first pass over all of it finds header and formats, a second one reads it.
+// Reads a sheet of an Excel workbook: a first pass over the whole sheet finds the header and the formats, and a second pass reads
+// the rows.
 import { Stop } from '../exit.ts';
 import { isRejectsHeader } from '../kinds.ts';
 import { bindColumns, columnsOf, isHeader, namesByPosition, type ColumnRules } from '../mapping/columns.ts';
@@ -32,7 +33,7 @@ async function readTable(input: Input): Promise<SheetTable> {
   return { ...headOf(begun, { ...input.rules, kind: input.kind }), begun, lastNumber };
 }
 
-/** What the sheet is, also where its columns are not those that a load needs. */
+/** Describes the sheet, even if it lacks columns that a load needs. */
 export async function lookAtXlsx(input: Input): Promise<Looked> {
   const table = await readTable(input);
   const { header, headerNumber, begun, lastNumber } = table;
@@ -86,7 +87,10 @@ function sourceOf({ header, headerNumber, begun, lastNumber }: SheetTable, input
   };
 }
 
-/** The header, and the number of its row: 0, or that of the last skipped row, where a map names columns by position. */
+/**
+ * Finds the header and the number of its row. If a map names columns by position, the number is that of the last skipped row, or
+ * 0.
+ */
 function headOf(begun: readonly SheetRow[], rules: ColumnRules & { skip?: number }) {
   const rows = begun.filter(({ number }) => number <= headerRowsMax);
   const texts = rows.map(({ cells }) => headerOf(cells).map(unguarded));

@@ -8,9 +8,11 @@ export interface XmlEvents {
   text?(text: string): void;
 }
 
-/** The longest tag. Tags of workbooks have some hundred characters. */
+/** The limit on the length of a tag. Tags of workbooks have some hundred characters. */
 const tagCharactersMax = 8 * 1024;
-/** The longest comment, section, or text between two tags. workbook.ts limits the text of a cell. */
+/**
+ * The limit on the length of a comment, a section, or a text between two tags. workbook.ts has the limit on the text of a cell.
+ */
 const textCharactersMax = 1024 * 1024;
 
 const sections = [
@@ -110,7 +112,10 @@ function nameOf(tag: string, from: number): string {
 
 export type Attributes = Readonly<Record<string, string | undefined>>;
 
-/** By their names without prefixes. A regular expression takes three times as long, and each cell has a tag. */
+/**
+ * Reads the attributes of a tag by their names without prefixes. It uses no regular expression, which takes three times as long:
+ * each cell has a tag.
+ */
 export function attributesOf(tag: string): Attributes {
   const found: Record<string, string> = {};
   let at = 0;
@@ -137,7 +142,7 @@ function nameBefore(tag: string, sign: number, earliest: number): string {
 
 const isBlank = (character: number): boolean => character === 0x20 || (character >= 9 && character <= 13);
 
-/** Whether it is neither a blank nor the colon after a prefix. */
+/** Whether a character belongs to a name: it is neither a blank nor the colon after a prefix. */
 const isOfName = (character: number): boolean => !isBlank(character) && character !== colon;
 
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };

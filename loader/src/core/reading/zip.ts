@@ -22,9 +22,9 @@ const locator64Bytes = 20;
 const commentBytesMax = 65_535;
 const directoryBytesMax = 16 * 1024 * 1024;
 const pieceBytes = 64 * 1024;
-/** The limit of the unpacked size of one part. */
+/** The limit on the unpacked size of one part. */
 const unpackedBytesMax = 512 * 1024 * 1024;
-/** Stands in a 32-bit field whose number needs 64 bits, and is in the extra field. */
+/** The value of a 32-bit field whose number needs 64 bits: the extra field has the number. */
 const elsewhere = 0xffff_ffff;
 /** The signature of Office files with a password, and of workbooks from before 2007 (.xls). */
 const compoundFile = '\u00d0\u00cf\u0011\u00e0\u00a1\u00b1\u001a\u00e1';
@@ -159,7 +159,7 @@ export class Zip implements AsyncDisposable {
   }
 }
 
-/** Names of parts are compared without case, and some writers use backslashes. */
+/** The name of a part for comparison: in lower case, and with slashes, because some writers use backslashes. */
 const plain = (name: string): string => name.replaceAll('\\', '/').replace(/^\//, '').toLowerCase();
 
 const viewOf = (bytes: Uint8Array): DataView =>
@@ -168,7 +168,7 @@ const uint16 = (bytes: Uint8Array, at: number): number => viewOf(bytes).getUint1
 const uint32 = (bytes: Uint8Array, at: number): number => viewOf(bytes).getUint32(at, true);
 const number64 = (bytes: Uint8Array, at: number): number => Number(viewOf(bytes).getBigUint64(at, true));
 
-/** Replaces the numbers that need 64 bits: the extra field has them in this order. */
+/** Replaces the numbers that need 64 bits by those of the extra field, which has them in the same order. */
 function in64Bits(numbers: readonly number[], extra: Uint8Array): number[] {
   for (let at = 0; at + 4 <= extra.length; at += 4 + uint16(extra, at + 2)) {
     if (uint16(extra, at) !== 1) continue;

@@ -1,5 +1,5 @@
-// Rows whose reference was not found. They are sent again after all other rows, unless a later row of the same id replaces
-// them, which a rejected row does not.
+// Keeps the rows whose reference was not found. They are sent again after all other rows, unless a later row with the same id has
+// replaced them. A rejected row replaces none.
 import type { Kind } from '@integration-sync/client';
 import type { Item } from '../mapping/items.ts';
 import { utf8Bytes } from '../bytes.ts';
@@ -15,13 +15,16 @@ export interface Deferred {
   reason: string;
 }
 
-/** Further rows are rejected immediately, because deferred rows are kept in memory. */
+/**
+ * How many rows are deferred at most, because they are kept in memory. Further rows whose reference is not found are rejected
+ * immediately.
+ */
 const heldMax = 20_000;
 
-/** A line of the log: a row that is deferred, or the key of one that is no longer. */
+/** A line of the log: a deferred row, or the key of a row that is no longer deferred. */
 export type DeferredEntry = Deferred | { dropped: string };
 
-/** Keeps what is deferred, for a load that goes on after an interruption. */
+/** The log of deferred rows, for a load that is resumed after an interruption. */
 export interface DeferredLog {
   write(bytes: Uint8Array): void;
 }
@@ -30,7 +33,7 @@ export class DeferredRows {
   readonly #byId = new Map<string, Deferred>();
   readonly #log: DeferredLog;
 
-  /** With the entries of the log that an interrupted load has left. */
+  /** `entries` are those of the log of an interrupted load. */
   constructor(log: DeferredLog, entries: Iterable<DeferredEntry> = []) {
     this.#log = log;
     for (const entry of entries) {
@@ -39,17 +42,17 @@ export class DeferredRows {
     }
   }
 
-  /** False if too many rows are deferred. */
+  /** Defers a row. False if too many rows are deferred already. */
   add(deferred: Deferred): boolean {
     if (this.#byId.size >= heldMax) return false;
     const line = JSON.stringify(deferred);
-    // A copy: V8 may keep a cell as a slice of a large text, which then stays in memory.
+    // The row is copied: V8 may keep a cell as a slice of a large text, which then stays in memory.
     this.#byId.set(keyOf(deferred), JSON.parse(line));
     this.#log.write(utf8Bytes(`${line}\n`));
     return true;
   }
 
-  /** Removes and returns the deferred row with this id, which a later row replaces. */
+  /** Removes and returns the deferred row with this id, because a later row replaces it. */
   drop(kind: Kind, id: string): Deferred | undefined {
     if (this.#byId.size === 0) return undefined;
     const key = keyOf({ kind, id });

@@ -1,5 +1,5 @@
 // The last load of each kind, for prune: its mark (`X-Next-Since` before the load), and whether it has finished. A load of
-// rejected rows has a part of the rows only: it belongs to the load before, whose mark stays.
+// rejected rows has only a part of the rows. So it counts as part of the load before, and keeps that mark.
 import { platform } from '#platform';
 import type { Kind } from '@integration-sync/client';
 import { Stop } from '../exit.ts';
@@ -13,7 +13,9 @@ export interface KindHistory extends Target {
   files: string[];
   /** The ids of rejected rows, which prune does not archive. */
   rejectedIds: string[];
-  /** Where the load wrote its rejected rows: they may come back without the columns `#row` and `#reason`. */
+  /**
+   * The files to which the load wrote its rejected rows. A user may load such a file without the columns `#row` and `#reason`.
+   */
   rejects?: string[];
   /** Whether a load of repaired rows has begun, and has not finished. */
   isRepairing?: boolean;
@@ -21,7 +23,7 @@ export interface KindHistory extends Target {
 
 export type History = Partial<Record<Kind, KindHistory>>;
 
-/** Writes a load into the history: as it begins, or as it has finished. */
+/** Notes in the history that a load begins, or that it has finished. */
 export function noteLoad(
   history: History,
   state: LoadState,
@@ -34,7 +36,7 @@ export function noteLoad(
     const rejects = files.flatMap((file) => file.rejects?.path ?? []);
     if (files.every(({ isRejects }) => isRejects === true)) {
       const earlier = history[kind];
-      // Rows that were rejected by another service or integration say nothing of the last load here.
+      // Rejected rows of another service or integration do not belong to the last load of this service and integration.
       if (earlier === undefined || !isSameTarget(earlier, state)) continue;
       earlier.isRepairing = finishedAt === undefined;
       earlier.rejectedIds = [...new Set([...earlier.rejectedIds, ...ids])];
@@ -60,15 +62,15 @@ export const isRejectsOf = (history: History, { kind, path }: { kind: Kind; path
   history[kind]?.rejects?.some((saved) => path === saved || isSavedAs(path, saved)) === true;
 
 /**
- * Whether a name is that of rejected rows that a browser has saved: where a name is taken, it puts a number behind it, and a
- * spreadsheet puts its own extension there.
+ * Whether a file name is that of rejected rows which a browser or a spreadsheet has saved. If the name exists, a browser adds a
+ * number; a spreadsheet changes the extension.
  */
 export const isSavedAs = (path: string, saved: string): boolean =>
   /-rejects\.\w+$/.test(saved) && bareName(path) === bareName(saved);
 
 const bareName = (path: string): string => path.replace(/(?: ?\(\d+\))?\.\w+$/, '');
 
-/** The history of a kind by which prune can go. */
+/** Returns the history of a kind if prune can use it; otherwise throws. */
 export function checked(
   history: KindHistory | undefined,
   kind: Kind,

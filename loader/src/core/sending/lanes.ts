@@ -1,18 +1,19 @@
-// How many pushes are in flight. The service is to have work without a pause, while few pushes wait there. So the law is that of
-// gradients, as in Netflix' concurrency-limits after TCP Vegas: the lowest time of a push is that of one which waited for no other,
-// and what a push takes beyond it is its waiting.
+// Decides how many pushes are in flight. The service must always have work, but few pushes should wait there. The rule is a
+// gradient, as in Netflix' concurrency-limits after TCP Vegas. The shortest time of a push is that of a push without waiting;
+// longer times are due to waiting.
 //
-//   an answer                       count + waiting / count - the part of its time that the push waited, + 1 at most
-//   after the first refusal         + 1 at most for each round of `count` answers
-//   429, 502, 503, 504, no answer   half, once for all pushes in flight
+//   an answer                       count + waiting / count - the part of the push's time that was waiting, + 1 at most
+//   an answer after a refusal       + 1 at most for each round of `count` answers
+//   429, 502, 503, 504, no answer   half the count, once for all pushes in flight
 //
-// So the count comes to rest where `waiting` pushes wait, beside those that the service and the way to it hold:
+// So the count settles where `waiting` pushes wait, in addition to the pushes that the service processes and the network
+// transfers. Examples:
 //
-//   30 pushes a second, 33 ms for one alone      7      the same, 50 ms away     9
-//   250 pushes a second, 4 ms for one alone      7      the same, 50 ms away    23
+//   30 pushes a second, 33 ms for a push without waiting    7      with 50 ms of network time     9
+//   250 pushes a second, 4 ms for a push without waiting    7      with 50 ms of network time    23
 
 const waiting = 6;
-/** Times differ: a push that takes so many times the lowest time did not wait. */
+/** Times of pushes vary: a push that takes up to this multiple of the shortest time counts as a push without waiting. */
 const spread = 1.25;
 const countAtFirst = 4;
 
@@ -31,12 +32,15 @@ export class Lanes {
     return Math.floor(this.#count);
   }
 
-  /** Pushes of another kind take other times. */
+  /** Forgets the shortest time, because pushes of another kind of record take other times. */
   changeKind(): void {
     this.#lowestMs = Infinity;
   }
 
-  /** `isBusy`: each lane had a push. If not, the answer says nothing about more lanes. */
+  /**
+   * Adapts the count to an answer. `isBusy`: as many pushes as allowed were in flight. If not, the answer does not show whether
+   * more would help.
+   */
   answered(tookMs: number, isBusy: boolean): void {
     this.#lowestMs = Math.min(this.#lowestMs, tookMs);
     const waited = tookMs > 0 ? Math.max(1 - (spread * this.#lowestMs) / tookMs, 0) : 0;
@@ -45,7 +49,7 @@ export class Lanes {
     this.#add(Math.min(waiting / this.#count - waited, isBusy ? most : 0));
   }
 
-  /** An attempt that began at `sentAt` was refused, or got no answer. */
+  /** Halves the count, because an attempt that began at `sentAt` was refused, or got no answer. */
   refused(sentAt: number, now: number): void {
     if (sentAt < this.#halvedAt) return;
     this.#halvedAt = now;

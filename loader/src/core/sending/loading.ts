@@ -1,8 +1,8 @@
-// One load: pushes the rows of its files, kind after kind, and writes the outcomes down in the order of the rows. Rows
-// whose reference was not found are pushed again at the end.
+// One load: pushes the rows of its files, one kind after another, and writes the outcomes in the order of the rows. Rows whose
+// reference was not found are pushed again at the end.
 //
-//   loading    every file in turn, from the first row that is not acknowledged
-//   retrying   the deferred rows; an interrupted retry begins anew, which is safe
+//   loading    pushes every file in turn, from its first row that is not acknowledged
+//   retrying   pushes the deferred rows; an interrupted retry begins again, which is safe
 //   finished
 import type { Kind, PushOutcome } from '@integration-sync/client';
 import { exitCodes, Stop } from '../exit.ts';
@@ -15,31 +15,31 @@ import { PushQueue } from './push-queue.ts';
 import { itemsMax, itemsOf, settle, slotOf, Slots, type Slot } from './slots.ts';
 import type { FileState, LoadState } from './state.ts';
 
-/** `repeated` is called before each repetition of a request. */
+/** Pushes items. `repeated` is called before each repetition of a request. */
 export type SendItems = (kind: Kind, items: readonly Item[], repeated?: () => void) => Promise<PushOutcome>;
 
 /** What a load writes: rejected rows, results, and what a resumed load needs. */
 export interface LoadOutputs {
-  /** Undefined if no state is saved, as in a plan. */
+  /** The deferred rows; undefined if no state is saved, as in a plan. */
   readonly deferred: DeferredRows | undefined;
-  /** Whether an input file has rejected rows, but no file for them yet. */
+  /** Whether an input file has rejected rows, but the file for its rejected rows is not created yet. */
   readonly hasNewRejects: boolean;
   openRejects(): Promise<void>;
   result(file: FileState, slot: Pick<Slot, 'row' | 'id' | 'internalId' | 'status'>): void;
   reject(file: FileState, form: RejectsForm, slot: Pick<Slot, 'row' | 'raw' | 'id'>, reason: string): void;
-  /** Writes all pending rows. Resolves with the state as of the call, which never counts rows that are not written. */
+  /** Writes all pending rows. Resolves with the state at the time of the call, which counts no row that is not written. */
   flush(): Promise<LoadState>;
 }
 
 export interface LoadingOptions {
   state: LoadState;
-  /** One for each file of the state. */
+  /** The readers of the files, one for each file of the state. */
   sources: readonly Source[];
   outputs: LoadOutputs;
-  /** Writes the state down; undefined for standard input and for a plan. */
+  /** Saves the state; undefined for standard input and for a plan. */
   keep: ((state: LoadState) => Promise<void>) | undefined;
   send: SendItems;
-  /** At most so many pushes are in flight. How many there are depends on the service (lanes.ts). */
+  /** How many pushes may be in flight at most. The actual number depends on the service (lanes.ts). */
   inFlightMax: number;
   /** After an abort, no more pushes begin. */
   interrupt: AbortSignal;
@@ -47,14 +47,14 @@ export interface LoadingOptions {
   accepted?: (kind: Kind, id: string) => void;
   /** Called for each row that has its outcome, in the order of the file. */
   judged?: (file: FileState, slot: Slot) => void;
-  /** Called when so many rows, of `total`, have their outcome. */
+  /** Called when `rows` of the `total` rows of a file have their outcome. */
   progressed?: (file: FileState, rows: number, total: number | undefined) => void;
 }
 
-/** The state is saved with a `reach` so many rows ahead, so that it need not be saved for each push. */
+/** The state is saved with a `reach` that is this number of rows ahead, so that it need not be saved for each push. */
 const reachRows = 20_000;
 const saveEveryMs = 1_000;
-/** If so many first rows are all rejected, the load stops: the file is probably a wrong one. */
+/** If the first rows of a file, up to this number, are all rejected, the load stops: the file is probably the wrong one. */
 const probedRows = 500;
 const shownReasons = 5;
 
@@ -116,7 +116,7 @@ export class Loading {
         interrupt.throwIfAborted();
       }
     };
-    // The first rows are sent and answered before any others (`probedRows`). A resumed load skips that.
+    // The first rows (`probedRows`) must be answered before other rows are sent. A resumed load does not wait.
     let isProbed = from > 0;
     try {
       for await (const rows of source.rows()) {
@@ -173,17 +173,17 @@ export class Loading {
     });
   }
 
-  /** To be called when a load stops early, so that acknowledged rows are not sent again. */
+  /** Saves the state. To be called when a load stops early, so that a resumed load does not send acknowledged rows again. */
   async save(): Promise<void> {
-    // An interrupted retry is repeated from its start, so the state saved at its start remains.
+    // An interrupted retry of deferred rows begins again, so the state that was saved at its start is kept.
     if (this.#options.state.phase === 'loading') await this.#save();
   }
 
   async #save(): Promise<void> {
     this.#savedAt = Date.now();
     const { keep, outputs, state } = this.#options;
-    // The state names a file of rejects before rows are written to it: after a kill, the resumed load uses the same
-    // file.
+    // The state names the file for rejected rows before rows are written to that file. So after a kill the resumed load uses the
+    // same file.
     while (outputs.hasNewRejects) {
       await outputs.openRejects();
       for (const [index, file] of this.#saved.files.entries()) file.rejects ??= state.files[index]?.rejects;

@@ -41,7 +41,7 @@ export class PlannedIds {
 
   add(kind: Kind, id: string): void {
     const ids = this.#ids.get(kind) ?? new Set();
-    // A copy: V8 may keep an id as a slice of a large text, which then stays in memory.
+    // The id is copied: V8 may keep it as a slice of a large text, which then stays in memory.
     this.#ids.set(kind, ids.add(flat(id)));
   }
 
@@ -50,7 +50,7 @@ export class PlannedIds {
   }
 }
 
-/** Records that earlier rows of the plan would create count as existing. */
+/** Plans items. Records that earlier rows of the plan would create count as existing. */
 export const planItems =
   (client: Pick<Client, 'plan'>, planned: PlannedIds): SendItems =>
   (kind, items, repeated) => {

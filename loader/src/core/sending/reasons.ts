@@ -1,10 +1,12 @@
-// Why the service has rejected a row: its own words, behind the column that a person sees in the file.
+// The reason why the service has rejected a row: the message of the service, after the name of the column in the file.
 import type { PushOutcome } from '@integration-sync/client';
 import { namedColumn } from '../mapping/nearest.ts';
 
 type Problem = PushOutcome['details'][number]['problems'][number];
 
-/** The loader takes names of countries as well (mapping/countries.ts), of which the service does not know. */
+/**
+ * An addition to the service's message about a country code: the loader also accepts names of countries (mapping/countries.ts).
+ */
 const alsoNames = '; or its name in English, German, French, Spanish or Italian';
 
 export function reasonOf({ pointer, code, detail }: Problem, columns: ReadonlyMap<string, string>): string {

@@ -1,4 +1,4 @@
-// What a load says where the service refuses it or does not answer, or where the machine fails.
+// The messages of a load if the service refuses it or does not answer, or if the machine fails.
 import { RequestFailed, Unreachable, type Client, type Kind } from '@integration-sync/client';
 import { exitCodes, messageOf, Stop, systemCodeOf } from '../exit.ts';
 
@@ -27,8 +27,8 @@ function refusalOf(error: RequestFailed): Stop {
 }
 
 /**
- * The mark for prune: a time before the load. Undefined for a key without the scope to read, which can load; prune then refuses,
- * because it lacks the mark.
+ * The mark for prune: a time before the load. Undefined if the key lacks the scope to read: such a key can load, but prune then
+ * refuses, because it has no mark.
  */
 export async function markOf(client: Client, kind: Kind, signal?: AbortSignal): Promise<string | undefined> {
   try {
@@ -42,7 +42,7 @@ export async function markOf(client: Client, kind: Kind, signal?: AbortSignal): 
   }
 }
 
-/** What a page says of an error, which it shows also where the error is a bug. */
+/** The message of a page for an error, even if the error is a bug. */
 export function inWords(error: unknown): string {
   try {
     return stopOf(error).message;

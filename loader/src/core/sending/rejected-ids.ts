@@ -1,5 +1,5 @@
-// Ids of rejected rows that come back without their leading zeros, as a spreadsheet saves what it takes for numbers: the rows
-// get back the ids that they were rejected under, and else would become other records.
+// Restores the leading zeros of ids in rejected rows: a spreadsheet saves ids without them, because it reads ids as numbers.
+// Without the original ids, the rows would become other records.
 import { Stop } from '../exit.ts';
 import { Wrong } from '../mapping/convert.ts';
 import { idIn, type Item } from '../mapping/items.ts';
@@ -10,7 +10,7 @@ const shownMax = 3;
 
 const withoutZeros = (id: string): string => id.replace(/^0+(?=\d)/, '');
 
-/** The source, with its ids mended where it has rejected rows of the last load of its kind. */
+/** The source of rows; with restored ids, if it has rejected rows of the last load of its kind. */
 export async function withRejectedIds(source: Source, history: History): Promise<Source> {
   const { kind } = source.input;
   const rejected = new Set(history[kind]?.rejectedIds);
@@ -28,7 +28,7 @@ export async function withRejectedIds(source: Source, history: History): Promise
       `${placeOf(source.input)}${row === undefined ? '' : `, row ${row}`}: "${id}" has lost its leading zeros, and is "${own}" or "${other}". Repair it in the file.`,
     );
   };
-  // All rows are looked at before one is sent.
+  // All rows are checked before the first row is sent.
   for await (const rows of source.rows())
     for (const { number, made } of rows) {
       const id = idOf(idIn(made), number);

@@ -1,5 +1,5 @@
-// The rows that wait for their outcome. Answers come in any order, but rows are released in the order of the file: so
-// one row number says how far a load is, and rejected rows keep their order.
+// Keeps the rows that wait for their outcome. Answers come in any order, but rows are released in the order of the file. So one
+// row number says how far a load is, and rejected rows keep their order.
 import type { PushOutcome } from '@integration-sync/client';
 import { Wrong } from '../mapping/convert.ts';
 import { idIn, type Item } from '../mapping/items.ts';
@@ -12,14 +12,14 @@ export interface Slot {
   row: number;
   id: string;
   raw: unknown;
-  /** Undefined for a row that cannot be converted, and once the row was sent. */
+  /** The item of the row; undefined if the row cannot be converted, and after the row was sent. */
   item: Item | undefined;
   status: Status | undefined;
   internalId: string;
   reason: string;
   /** What an accepted row changes, as the service says. */
   changedFields?: readonly string[] | undefined;
-  /** The push of the row, while that waits or is in flight. */
+  /** The push of the row, while the push waits or is in flight. */
   push?: Push | undefined;
   /** The next row in the same bucket of `RowsById` (push-queue.ts). */
   next?: Slot | undefined;
@@ -29,7 +29,7 @@ export interface Slot {
 
 export interface Push {
   slots: Slot[];
-  /** Later rows with an id of this push. They are added once it is answered. */
+  /** Later rows with an id that this push has. They are added to another push once this push is answered. */
   held: Slot[];
 }
 
@@ -38,7 +38,9 @@ export const itemsMax = 500;
 
 export const itemsOf = (slots: readonly Slot[]): Item[] => slots.map(({ item = {} }) => item);
 
-/** As many as 64 pushes in flight have, and some that are answered before an earlier push is. */
+/**
+ * How many rows may wait for their outcome: those of 64 pushes in flight, and some that are answered before an earlier push is.
+ */
 const underWayMax = 40_000;
 /** The most characters of raw text that all slots may have. */
 const charactersMax = 16 * 1024 * 1024;
@@ -99,7 +101,7 @@ export function slotOf({ number, made, raw }: Row): Slot {
 
 const noColumns: ReadonlyMap<string, string> = new Map();
 
-/** Sets the outcome of a row, from the answer for the item at index `at` of the push. `columns` are those of the fields. */
+/** Sets the outcome of a row, from the answer for the item at index `at` of the push. `columns` has the column of each field. */
 export function settle(
   slot: Slot,
   { details, records }: PushOutcome,

@@ -1,4 +1,4 @@
-// How far a load is: what a load that was interrupted goes on from.
+// The state of a load: from it an interrupted load is resumed.
 import type { Kind } from '@integration-sync/client';
 import type { Rules } from '../mapping/map.ts';
 import type { Format, Input } from '../reading/source.ts';
@@ -8,7 +8,7 @@ export interface Counts {
   updated: number;
   unchanged: number;
   rejected: number;
-  /** Unchanged rows of a resumed load that it may have sent already before the interruption. */
+  /** The number of unchanged rows in a resumed load that the load may have sent before the interruption. */
   sentAgain: number;
 }
 
@@ -27,11 +27,11 @@ export interface FileState {
   reach: number;
   counts: Counts;
   rejects: Grown | undefined;
-  /** Whether its rows are rejected ones of an earlier load. */
+  /** Whether the file has rejected rows of an earlier load. */
   isRejects?: boolean;
 }
 
-/** As it is when a load begins. */
+/** The state of a file when its load begins. */
 export const newFile = (
   { path, kind, format, sheet, rules }: Input,
   hash: string,
@@ -59,17 +59,17 @@ export interface Grown {
 export interface LoadState {
   version: 1;
   url: string;
-  /** Undefined if the service does not say it, as behind a proxy that passes only the interface on. */
+  /** The integration of the key; undefined if it is not known, for example behind a proxy that forwards only paths below /api. */
   integration?: string | undefined;
   phase: 'loading' | 'retrying' | 'finished';
   startedAt: string;
   autoCreateDDS: boolean;
-  /** Undefined if rejected rows are not written. */
+  /** The folder for files of rejected rows; undefined if they are not written. */
   rejectsFolder: string | undefined;
   files: FileState[];
   results: Grown | undefined;
   deferredBytes: number;
   rejectedIdsBytes: number;
-  /** What `X-Next-Since` said before the load, by kind; prune needs it. */
+  /** The values of `X-Next-Since` before the load, by kind, for prune. */
   marks: Partial<Record<Kind, string>>;
 }

@@ -1,17 +1,19 @@
-// Where a load goes: an integration of a service.
+// The target of a load: an integration of a service.
 import { RequestFailed, type Client } from '@integration-sync/client';
 
 export interface Target {
   url: string;
-  /** Undefined if the service did not say it, or by release 1.1.0. */
+  /** The integration; undefined if it was not known, or if release 1.1.0 wrote the target. */
   integration?: string | undefined;
 }
 
-/** Release 1.1.0 wrote no integration. */
+/**
+ * Whether two targets are the same. Integrations are compared only if `one` has an integration, because release 1.1.0 wrote none.
+ */
 export const isSameTarget = (one: Target, other: Target): boolean =>
   one.url === other.url && (one.integration === undefined || one.integration === other.integration);
 
-/** Undefined where the service does not say it: a proxy may pass only the interface on. */
+/** The integration of the client's key; undefined if `GET /token` is not answered, because a proxy may not forward it. */
 export async function integrationOf(client: Client): Promise<string | undefined> {
   try {
     return (await client.token()).integrationId;

@@ -6,11 +6,14 @@ import { count } from '../count.ts';
 export interface Found {
   kind: Kind;
   ids: string[];
-  /** How many records there are, without those that were archived or erased before the load. */
+  /** How many records the service has, without those that were archived or erased before the load. */
   total: number;
 }
 
-/** A load raises `lastSyncedAt` of each record that it names, so it did not name records with an older one. */
+/**
+ * Finds records that the load did not name: a load raises `lastSyncedAt` of each record that it names, so these have an older
+ * time.
+ */
 export async function find(
   client: Client,
   kind: Kind,
