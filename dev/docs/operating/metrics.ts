@@ -91,7 +91,7 @@ const ofWebhooks: readonly MetricRow[] = [
   },
   {
     metrics: [counter('webhook_lost_total')],
-    says: 'Endpoints for which the log dropped undelivered events. An error line names each; its caller reads the [listings](integrating.md#reading-records-back).',
+    says: 'Endpoints for which the log dropped undelivered events. An error line names each endpoint, whose caller reads the [listings](integrating.md#reading-records-back).',
   },
   {
     metrics: [gauge('webhook_log_restored')],
@@ -157,7 +157,7 @@ const ofProcesses: readonly MetricRow[] = [
   },
   {
     metrics: [gauge('sync_build_info', 'version', 'revision')],
-    says: '1, with the release and the commit of this replica. Two values for long mean a rollout that does not end.',
+    says: '1, with the release and the commit of this replica.',
   },
 ];
 
@@ -181,5 +181,5 @@ export const metricsOfNode: readonly Metric[] = [
 
 export const rowOfNode = {
   name: '`process_*`, `nodejs_*`',
-  says: 'Those of prom-client.',
+  says: 'The metrics of prom-client.',
 };
