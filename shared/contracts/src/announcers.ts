@@ -1,6 +1,6 @@
-// Which service announces events of which kinds. `deploy/nats/nats.conf` lets the NATS login of a service publish only
-// subjects of its kinds. The subject of an event batch names the service but no kinds, so the service webhooks checks
-// the kinds of the events in the batch.
+// The kinds of events that each service announces. `deploy/nats/nats.conf` lets the NATS login of a service publish only subjects
+// of its kinds. The subject of an event batch names the service but no kinds, so the service webhooks checks the kinds of the
+// events in the batch.
 
 /** The kinds by announcing service; `*` stands for any action. */
 export const announcedKinds = {

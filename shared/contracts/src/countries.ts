@@ -1,5 +1,5 @@
-// The assigned country codes of ISO 3166-1. Which field takes which codes: fields.ts; items/field-changes.ts of shared/sync stores
-// codes in upper case.
+// The assigned country codes of ISO 3166-1. fields.ts says which field accepts which codes. shared/sync (items/field-changes.ts)
+// stores codes in upper case.
 import { iso31661 } from 'iso-3166';
 
 export const alpha2Codes: ReadonlySet<string> = new Set(iso31661.map((country) => country.alpha2));

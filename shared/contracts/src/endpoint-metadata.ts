@@ -1,4 +1,4 @@
-// What `nats micro info` says of a subject, for a stranger who looks at the replicas of a service.
+// The metadata of a subject in `nats micro info`, for an operator who inspects the replicas of a service.
 import { requestHeaders } from './message-headers.ts';
 import { pointerInOpenapi, routes, type Route } from './routes/index.ts';
 import { pinnableSubjects, pinnedSubject } from './subjects.ts';

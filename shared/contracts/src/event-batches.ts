@@ -9,12 +9,12 @@
 //   5   sync_…- {"event":…,"syncId":"               prefix 1
 //   6  1 completed sync_…",…}}
 //
-// A beginning that hundreds of events have in common stands once in a batch: each byte is written, synced, sent and read.
+// A beginning that many events have in common is in a batch only once, because each byte must be written, synced, sent and read.
 //
-// A publisher stores the events first, and then their batch. If the publisher dies in between, another replica
-// publishes both again. EVENTS drops duplicates by their ids and answers with their first sequences, which the batch
-// then names. The id of a batch is made of the ids of its events. So duplicates and new events go into two batches: one
-// batch of both would have a new id, and store events a second time.
+// A publisher stores the events in EVENTS first, and then their batch in the log. If the publisher dies between both, another
+// replica publishes both again. EVENTS drops duplicates by their ids, and answers with the sequences of the first messages, which
+// the batch then names. The id of a batch consists of the ids of its events. So duplicates and new events go into separate
+// batches: a batch of both would have a new id, and store events a second time.
 //
 // A batch of a replay is for one endpoint, which its first line names. EVENTS has, or had, the events of such a batch,
 // so they are not published there again.
@@ -26,7 +26,7 @@ export interface BatchedEvent {
   id: string;
   /** JSON, in one line. */
   body: string;
-  /** The beginning of the id and of the body: one object for all events that begin alike. */
+  /** The beginning of the id and of the body. All events with the same beginning share one object. */
   begin?: Begin | undefined;
 }
 
@@ -59,16 +59,18 @@ export interface EventBatch {
 /** An event in three parts. */
 export interface EventLine {
   id: string;
-  /** The beginning of the body: one object for all events that begin alike. */
+  /** The beginning of the body. All events with the same beginning share one object. */
   begin: Readonly<Begin>;
-  /** The body behind its beginning. */
+  /** The rest of the body, after its beginning. */
   rest: string;
 }
 
-/** The most characters of one batch. A character has three bytes at most, so a batch is far below `max_payload`. */
+/**
+ * The bound on the characters of one batch. A character has three bytes at most, so a batch is far below `max_payload` of NATS.
+ */
 const charactersMax = 192 * 1024;
 
-/** The part of the bus that this file needs. */
+/** The method of the bus (NATS) that this file needs. */
 interface EventPublisher {
   publishBatch(
     messages: readonly EventMessage[],
@@ -84,7 +86,7 @@ interface Publishing {
   traceparent?: string | undefined;
 }
 
-/** Events that EVENTS has; `acks` has the answer to each publish, in order. */
+/** Events that are stored in EVENTS. `acks` has the acks of nats-server, in the order of the events. */
 export interface StoredEvents extends Publishing {
   acks: readonly PublishAck[];
 }
@@ -126,7 +128,9 @@ export function packEventBatches({ announcer, integration, events, acks }: Packi
 
 const nameOf = ({ id, body }: Begin): string => `${id} ${body}`;
 
-/** Batches of events that one endpoint gets again. Their ids begin with `sending`, so each replay makes new batches. */
+/**
+ * Packs events for a replay to one endpoint. The ids of the batches begin with `sending`, so that each replay makes new batches.
+ */
 export function packAddressedBatches(
   to: { endpointId: string; integration: string; sending: string },
   events: readonly BatchedEvent[],
@@ -134,7 +138,7 @@ export function packAddressedBatches(
   const subject = eventBatchesSubject('replay', to.integration);
   const begins = Map.groupBy(events.map(beginOf), nameOf);
   const lines = events.map(({ id, body }): Line => {
-    // A beginning that only one event has would make its batch longer.
+    // A beginning is separated only if two events have it: for one event it would make the batch longer.
     const [begin, another] = begins.get(nameOf(beginOf({ id, body }))) ?? [];
     return { id, body, begin: another && begin, ack: noAck };
   });
@@ -145,7 +149,7 @@ export function packAddressedBatches(
   }));
 }
 
-/** What the events of one push have in common: the id up to its first hyphen, and the body up to its data. */
+/** The beginning of an event, which events of one push often share: the id up to its first hyphen, and the body up to `data`. */
 function beginOf({ id, body }: BatchedEvent): Begin {
   const data = body.indexOf(beforeData);
   return {
@@ -158,7 +162,7 @@ const beforeData = ',"data":';
 
 const noAck: PublishAck = { sequence: 0, duplicate: false };
 
-/** Each part has at least one line, and fits into one message. */
+/** Divides the events into parts for one message each. A part has at least one event. */
 function* partsOf(lines: readonly Line[]): Generator<readonly Line[]> {
   let part: Line[] = [];
   let characters = 0;
@@ -197,7 +201,10 @@ const headMax = 128;
 const space = 0x20;
 const lineBreak = 0x0a;
 
-/** Undefined if the bytes are no event batch. `events` and `lines` read the events again at each call. */
+/**
+ * Reads an event batch; undefined if the bytes are no event batch. Its methods `events` and `lines` decode the events at each
+ * call.
+ */
 export function readEventBatch(bytes: Uint8Array): EventBatch | undefined {
   const headEnd = bytes.indexOf(lineBreak);
   const [, count, eventsThrough, endpointId] =
@@ -256,5 +263,8 @@ function joined(begin: Uint8Array, rest: Uint8Array): Uint8Array {
   return whole;
 }
 
-/** For ids and numbers, which are ASCII. A spread, which asks an iterator for each byte, would cost seven times as much. */
+/**
+ * Decodes ASCII, for ids and numbers. Spread syntax instead of `apply` would take seven times as long, because it iterates over
+ * the bytes.
+ */
 const textOf = (bytes: Uint8Array): string => String(Reflect.apply(String.fromCharCode, undefined, bytes));

@@ -1,11 +1,11 @@
-// Expectations: how often an integration means to push each kind of record. A push that does not come is announced as
+// Expectations: how often an integration means to push each kind of record. If a push does not come in time, catalog announces
 // `sync.overdue` (services/catalog/src/expectations).
 import { Type, type Static } from 'typebox';
 import { nullable } from './fields.ts';
 import { limits } from './limits.ts';
 import type { EntityType } from './pushes.ts';
 
-/** The kind of record by the name of its records, which is the key of its expectation. */
+/** The kinds of records, by the plural that is the key of an expectation. */
 export const expectedKinds = {
   suppliers: 'supplier',
   products: 'product',
@@ -25,7 +25,7 @@ export const everyHours = Type.Integer({
   description: 'Within how many hours after a push the next push of the kind is expected',
 });
 
-/** The schema of an expectation; null for a kind without an expectation. */
+/** The schema of an expectation or null: a kind without an expectation has null. */
 const orNull = <Value>(properties: Record<string, object>, description: string) =>
   Type.Unsafe<Value | null>({
     type: ['object', 'null'],
@@ -50,7 +50,7 @@ export const SetExpectations = Type.Partial(
 );
 export type SetExpectations = Static<typeof SetExpectations>;
 
-/** An expectation as answers show it. */
+/** An expectation in the form that answers have. */
 export interface ShownExpectation {
   everyHours: number;
   lastPushAt: string | null;

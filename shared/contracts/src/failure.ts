@@ -1,9 +1,9 @@
-// The only error that crosses a wire. A service or gateway that cannot answer a request throws a `Failure`. NATS
-// carries the failure as data, and the gateway makes an RFC 9457 problem of the failure. The caller reads its `detail`.
+// The only error that a service sends to others. A service or gateway that cannot answer a request throws a `Failure`. The reply
+// over NATS contains it as data, and the gateway converts it to an RFC 9457 problem. The caller reads its `detail`.
 import type { ErrorCode } from './error-codes.ts';
 
 export interface FailureEntry {
-  /** JSON Pointer into the body, or the name of a query parameter. */
+  /** What is wrong: a JSON Pointer into the body, or the name of a query parameter. */
   pointer: string;
   detail: string;
 }
@@ -36,6 +36,8 @@ export function refuseIfAny(errors: readonly FailureEntry[]): void {
   throw new Failure('invalid_request', errors.map(inOneLine).join(' '), { errors: [...errors] });
 }
 
-/** Some details end with a full stop, others do not. */
+/**
+ * A detail for the message that joins all details. A semicolon is added to a detail without a full stop, unless it is the last.
+ */
 const inOneLine = ({ detail }: FailureEntry, index: number, { length }: readonly FailureEntry[]): string =>
   detail.endsWith('.') || index === length - 1 ? detail : `${detail};`;

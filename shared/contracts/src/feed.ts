@@ -38,11 +38,11 @@ export const EventPage = Type.Object(
 export type EventPage = Static<typeof EventPage>;
 
 /**
- * Adds each fault of the query to `errors`, so that one answer names the faults of all checks. Undefined `kinds` ask for all
- * kinds.
+ * Reads the query of a caller of the feed. Adds each fault to `errors`, so that one answer names the faults of all checks.
+ * `kinds` is undefined if the caller asks for all kinds.
  */
 export function readFeedQuery(query: QueryParameters, errors: FailureEntry[]) {
-  // The cursor as the caller sent it; only webhooks can open a cursor of the feed.
+  // `after` is read as text, because only the service webhooks can decrypt it.
   const after = readOnce(query, 'after', errors);
   const since = readInstant(query, 'since', errors);
   if (after !== undefined && query.getAll('since').length > 0) {

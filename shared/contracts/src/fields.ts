@@ -1,7 +1,7 @@
-// The fields that records are made of, as JSON Schema. `x-expected` describes a right value in the message about a wrong
-// value; `x-required` is the message about a missing value, which
-// suppliers.ts, products.ts and batches.ts give. Null clears an optional field, and an empty text clears an
-// optional text. What an absent field, null and an empty text do to a stored record: items/field-changes.ts of shared/sync.
+// The JSON Schemas of the fields of records. `x-expected` describes a valid value in the message about a wrong value;
+// `x-required` is the message about a missing value, which suppliers.ts, products.ts and batches.ts give. Null clears an optional
+// field, and an empty text clears an optional text. shared/sync (items/field-changes.ts) says how an absent field, null and an
+// empty text change a stored record.
 import { Type } from 'typebox';
 import { alpha2Codes, alpha3Codes, meantCodes } from './countries.ts';
 import { limits } from './limits.ts';
@@ -12,11 +12,12 @@ const { textCharactersMax, textsMax } = limits;
 const controls = '\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff';
 const nul = '\\u0000\\ud800-\\udfff';
 
-/** Any text without these characters, the empty text too. */
+/** The pattern of a text without these characters. The text may be empty. */
 const without = (excluded: string): string => `^[^${excluded}]*$`;
 /**
- * Text without these characters that is not blank: white space, another character, any characters. At each character
- * the pattern can go on in one way only, so it takes linear time. It has no look-ahead, which some tools do not know.
+ * The pattern of a text without these characters that is not blank: white space, a character that is no white space, then any
+ * characters. Each character can match in only one way, so matching takes linear time. The pattern has no look-ahead, which some
+ * tools do not support.
  */
 const notBlankWithout = (excluded: string): string => `^[^\\S${excluded}]*[^\\s${excluded}][^${excluded}]*$`;
 
@@ -30,7 +31,7 @@ const identifier = {
 export const requiredIdentifier = (description: string, message: string) =>
   Type.String({ ...identifier, description, 'x-required': message });
 
-/** The `externalId` of the record itself. */
+/** The field `externalId` of a pushed record, by which the record is found. */
 export const upsertKey = (description: string) => requiredIdentifier(description, 'externalId is required');
 
 export const requiredText = (description: string, message: string) =>
@@ -66,7 +67,10 @@ export const optionalText = (description: string, maxLength: number = textCharac
     'x-expected': `a string of at most ${maxLength} characters, without NUL or lone surrogates`,
   });
 
-/** A text without blanks and control characters, so that two different texts never look equal. */
+/**
+ * A number of a due-diligence statement, as a text without blanks and control characters: two different numbers must not look
+ * equal.
+ */
 export const optionalNumberText = (description: string, maxLength: number) =>
   optionalString({
     maxLength,
@@ -140,11 +144,14 @@ export const optionalAmount = (description: string) =>
     nullable('number', { minimum: 0, description, 'x-expected': 'a finite number of 0 or more' }),
   );
 
-/** Upper or lower case, but ASCII letters only: some other letters of Unicode have an ASCII letter as upper case. */
+/**
+ * Whether a country code is assigned, in upper or lower case. Only ASCII letters are accepted, because some other letters have an
+ * ASCII letter as upper case.
+ */
 const isAssigned = (text: string, codes: ReadonlySet<string>): boolean =>
   /^[A-Za-z]+$/.test(text) && codes.has(text.toUpperCase());
 
-/** The formats above that JSON Schema does not define. An empty text always passes, as an empty text clears the field. */
+/** Checks the formats above that JSON Schema does not define. An empty text is always valid, because it clears the field. */
 export const formats: Readonly<Record<string, (text: string) => boolean>> = {
   country: (text) => text === '' || isAssigned(text, alpha2Codes),
   origin: (text) => text === '' || isAssigned(text, alpha2Codes) || isAssigned(text, alpha3Codes),

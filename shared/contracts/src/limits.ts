@@ -1,14 +1,15 @@
-// The numbers of the contract, units last. How many webhooks an integration may have is a setting (webhooks, config.ts).
+// The limits of the contract; each name ends with its unit. The number of webhooks of an integration is a setting instead
+// (webhooks, config.ts).
 
 export const limits = {
   itemsPerPushMax: 500,
-  /** The length of a text in an item, unless its field has a limit of its own. */
+  /** The greatest length of a text in a pushed item, unless its field has a limit of its own. */
   textCharactersMax: 500,
   addressCharactersMax: 1_000,
   unitCharactersMax: 32,
-  /** The length of each number of a due-diligence statement. */
+  /** The greatest length of a number of a due-diligence statement. */
   ddsNumberCharactersMax: 50,
-  /** The length of an `externalId`, and of a field that names the `externalId` of another record. */
+  /** The greatest length of an `externalId`, also in a field that names another record. */
   identifierCharactersMax: 255,
   /** How many texts a list field may have: a listing reads a hundred records at a time, so no record may be huge. */
   textsMax: 100,
@@ -17,7 +18,7 @@ export const limits = {
   pageSizeMax: 100,
   /** How many records one listing may ask for by their ids. */
   idsListedMax: 100,
-  /** The bytes of a page of a listing with `details=true`. */
+  /** The greatest size of a page of a listing with `details=true`. */
   detailsBytesMax: 4 * 1024 * 1024,
   bodyBytesDefault: 5 * 1024 * 1024,
   /** How deep arrays and objects in a body may be nested. A certification needs 4: body, array, item, array. */
@@ -33,21 +34,24 @@ export const limits = {
   deliveryDeadlineMs: 10_000,
   failuresBeforeDisabling: 10,
   runsKeptDays: 7,
-  /** The length of a client's id in a query for the runs of that client. */
+  /** The greatest length of a client's id in a query for the sync runs of that client. */
   clientCharactersMax: 256,
   /** The longest time between two pushes that an expectation may have: 31 days. */
   expectedHoursMax: 744,
-  /** How many errors of failed items a run keeps. */
+  /** How many errors of failed items a sync run keeps. */
   runErrorsMax: 100,
   runErrorCharactersMax: 1_000,
   eventsKeptDays: 7,
   /** How many events a page of the feed may have. */
   feedEventsMax: 500,
   feedEventsDefault: 100,
-  /** The bytes of the log that one page of the feed reads at most: a filter may pass over all events. */
+  /**
+   * How many bytes of the log one page of the feed reads at most. Without a limit, a filter that no event matches would read the
+   * whole log.
+   */
   feedBytesMax: 2 * 1024 * 1024,
   feedWaitSecondsMax: 25,
-  /** How many callers of the feed may wait at one replica, and how many callers of one integration. */
+  /** How many callers of the feed may wait at one replica: in all, and of one integration. */
   feedWaitersMax: 1_000,
   feedWaitersPerIntegrationMax: 50,
   /** How many kinds of events one webhook may ask for. */
@@ -73,5 +77,5 @@ export const limits = {
   gracePeriodSecondsDefault: 24 * 60 * 60,
 } as const;
 
-/** The wait before each attempt of a delivery, counted from the failure of the attempt before. */
+/** The delay before each of the four attempts of a delivery, from the failure of the previous attempt. */
 export const attemptDelaysMs = [0, 1_000, 5_000, 30_000] as const;

@@ -1,4 +1,4 @@
-// The query of a listing: which values its parameters may have, and which parameters may stand beside a cursor. Pure.
+// The query of a listing: which values its parameters may have, and which parameters are allowed together with a cursor. Pure.
 import type { FailureEntry } from './failure.ts';
 import { limits } from './limits.ts';
 import { quote } from './quote.ts';
@@ -22,7 +22,7 @@ export function readListingQuery(query: QueryParameters, errors: FailureEntry[])
     limits.pageSizeMax,
   );
   const since = readInstant(query, 'since', errors);
-  // The cursor as the caller sent it; only the listing that issued a cursor can open the cursor.
+  // The cursor is read as text, because only the listing that issued it can decrypt it.
   const cursor = readOnce(query, 'cursor', errors);
   return { page, limit, since, cursor };
 }
@@ -33,8 +33,8 @@ export const cursorExpected = 'expected a cursor from the Link header of this li
 type Kept = Readonly<Record<string, string | number | null | undefined>>;
 
 /**
- * Adds to `errors` each parameter that may not stand beside a cursor: a page, and a value that differs from that of the cursor.
- * `kept` is undefined for a cursor that the listing did not issue.
+ * Adds an error for each parameter that is not allowed together with a cursor: a page, and a value that differs from the value in
+ * the cursor. `kept` has the values in the cursor; undefined if the listing did not issue the cursor.
  */
 export function checkBesideCursor(
   query: QueryParameters,
@@ -44,7 +44,7 @@ export function checkBesideCursor(
 ): void {
   const wrong = new Set(errors.map(({ pointer }) => pointer));
   const refuse = (name: string, detail: string): void => {
-    // A parameter whose own value is wrong has an error already.
+    // A parameter gets no second error if its value is wrong by itself.
     if (query.getAll(name).length > 0 && !wrong.has(name))
       errors.push({ pointer: name, detail: `${name}: ${detail}` });
   };
@@ -83,12 +83,12 @@ export function readOnce(query: QueryParameters, name: string, errors: FailureEn
   return values[0];
 }
 
-/** Larger pages and limits are read as this number, to which MongoDB can still count. */
+/** Larger values of `page` and `limit` are read as this number, which is still valid for MongoDB. */
 const pastEveryEnd = 999_999_999_999_999;
 
 interface NumberRule {
   fallback: number;
-  /** The smallest number allowed; 1 unless given. */
+  /** The smallest allowed number; 1 by default. */
   min?: number;
   max?: number;
 }
@@ -110,7 +110,7 @@ export function readNumber(
   return fallback;
 }
 
-/** A `+` that a caller did not percent-encode arrives as a space, and only an offset can have a `+`. */
+/** Reads a time. A space before the offset is read as `+`: a `+` that a caller does not percent-encode arrives as a space. */
 export function readInstant(query: QueryParameters, name: string, errors: FailureEntry[]): Date | undefined {
   const text = readOnce(query, name, errors);
   if (text === undefined) return undefined;

@@ -1,4 +1,4 @@
-// The answer of a listing. All listings of the interface have this shape. The query: listing-query.ts.
+// The answer of a listing, whose form all listings of the API share. listing-query.ts has the query.
 import { Type, type Static, type TObject, type TProperties, type TSchema } from 'typebox';
 import { limits } from './limits.ts';
 
@@ -34,13 +34,13 @@ export interface RecordSchemas {
   name: string;
   /** The schema of a pushed item. */
   item: TObject;
-  /** The part of `details` about the record that a record of this kind refers to. */
+  /** The fields of `details` that name the record to which a record of this kind refers. */
   linked: TProperties;
 }
 
 export const detailedEntityOf = ({ name, item, linked }: RecordSchemas, erasable: boolean) => {
   const { externalId: _externalId, ...held } = item.properties;
-  // An erased record has no fields.
+  // If records can be erased, all fields are optional, because an erased record has no fields.
   const fields = erasable ? Type.Partial(Type.Object(held)).properties : held;
   const details = Type.Object(
     {

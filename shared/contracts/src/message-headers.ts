@@ -1,26 +1,29 @@
-// The names of the headers that requests and replies carry between the services.
+// The names of the headers in requests and replies between the services.
 import type { FailureEntry } from './failure.ts';
 
-/** Of a request: its integration, its id, the time for which the caller waits, and the parts of the URL. */
+/** The headers of a request: its integration, its id, the time for which the caller waits, and the parts of the URL. */
 export const requestHeaders = {
   integration: 'integration',
   requestId: 'request-id',
-  /** The client whose key the caller has, if it has one. */
+  /** The client (of the file of clients) whose key the caller has; absent without a key. */
   client: 'client',
   /** The trace and the parent span of the request, by W3C Trace Context. Events carry this header as well. */
   traceparent: 'traceparent',
   /** How long the caller waits for the reply. */
   timeoutMs: 'timeout-ms',
-  /** When the caller sent the request, by its own clock. A caller that sends this header answers whether it still waits. */
+  /**
+   * When the caller sent the request, by the caller's clock. A caller that sends this header can be asked whether it still waits.
+   */
   sentAtMs: 'sent-at-ms',
   /**
-   * For how long after sending the caller promises to wait for the reply. If it stops waiting earlier, it says so at
-   * once (`givenUpSubject`). A caller of an earlier release does not send this header.
+   * How long after the sending the caller certainly waits for the reply. If it stops waiting earlier, it immediately sends a
+   * message to `givenUpSubject`. A caller of an earlier release does not send this header.
    */
   promisedMs: 'promised-ms',
   /**
-   * The reply subject as the caller chose it: between two accounts nats-server replaces the reply subject of the message. The
-   * caller hears signs of life on `callerSubject` of it. A caller of an earlier release does not send this header.
+   * The reply subject that the caller has chosen: between two accounts nats-server replaces the reply subject of the message.
+   * From this subject, `callerSubject` makes the subject for signs of life to the caller. A caller of an earlier release does not
+   * send this header.
    */
   caller: 'caller',
   /** The raw query string, without its question mark. */
@@ -52,12 +55,15 @@ export function queryErrorsOf({ headers }: { headers: ReadonlyMap<string, string
   return errors === undefined ? [] : JSON.parse(decodeURIComponent(errors));
 }
 
-/** Of an event: the version of its schema. A replica of release 1.1.0 sends none, which means 1. */
+/**
+ * The header of an event with the version of its schema. A replica of release 1.1.0 does not send this header, which means
+ * version 1.
+ */
 export const eventVersionHeader = 'Event-Version';
-/** Within a version events get kinds and fields, and lose none. */
+/** The version of the schema of events. Within a version, kinds and fields are added, but none is removed. */
 export const eventVersion = '1';
 
-/** Of a reply: its status, the headers of the HTTP answer, and the fields for the gateway's log line. */
+/** The headers of a reply: its status, the headers of the HTTP answer, and the fields for the gateway's log line. */
 export const replyHeaders = {
   status: 'status',
   /** An error code. The body of a reply with this header is a `Failure` as JSON. */
@@ -71,5 +77,5 @@ export const replyHeaders = {
   logPrefix: 'log-',
 } as const;
 
-/** In a sign of life (runtime/bus): for how long no other sign follows, because the request waits for an event. */
+/** The header of a sign of life (runtime/bus): how long no further sign follows, because the request waits for an event. */
 export const silentMsHeader = 'silent-ms';
