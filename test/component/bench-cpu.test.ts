@@ -102,7 +102,7 @@ describe.skipIf(process.platform !== 'linux')('processor time', () => {
     expect(spentBy(end(), 'caller')).toBeGreaterThan(least);
   });
 
-  it('of a foreign process counts as other work, unless it is named', async () => {
+  it('of a foreign process counts as other work, unless the benchmark names the process', async () => {
     await using worker = await startWorker();
     using orphan = await worker.leaveOrphan();
     // Both see the same machine, and whatever else it does.

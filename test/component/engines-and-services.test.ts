@@ -133,7 +133,7 @@ describe('a stack', () => {
     expect((await readFacts(folder.path)).gateway).toBe(stack.gateway);
   });
 
-  it('keeps its secrets over a restart, so that tokens stay good', async () => {
+  it('keeps its secrets over a restart, so that tokens stay valid', async () => {
     await using folder = await temporaryFolder();
     const secretOf = async (): Promise<string | undefined> => {
       await using stack = await start(folder.path);
@@ -171,7 +171,7 @@ describe('a start that cannot succeed', () => {
     await expect(access(join(folder.path, 'data'))).rejects.toThrow('ENOENT');
   });
 
-  it('is refused before anything is started when the port is taken', async () => {
+  it('is refused before anything is started when the port of the gateway is taken', async () => {
     await using folder = await temporaryFolder();
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');

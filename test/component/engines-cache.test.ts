@@ -97,7 +97,7 @@ const fail = async ({ step }: Maker): Promise<void> => {
   });
 };
 
-it('the error of a failed build names the step, its output and what to do', async () => {
+it('the error of a failed build names the step, its output and a remedy', async () => {
   await using opened = await openCache();
   await expect(makeOnce(opened.context, { name: 'engine-1', make: fail })).rejects.toMatchObject({
     message: 'building it failed: sh failed (7): error: no room',

@@ -106,12 +106,12 @@ describe('a process that is kept running', () => {
 const insistent = (atQuit: string): string =>
   `trap "" INT; trap "${atQuit}" QUIT; echo ready; while :; do sleep 0.05; done`;
 
-describe('a process that has a signal for stopping at once', () => {
+describe('a process that has a signal for stopping immediately', () => {
   const stops = { stopSignal: 'SIGINT', hurrySignal: 'SIGQUIT', stopWithinMs: 1_200 } as const;
 
   it.each([
-    ['is sent it a second before its time is over', 'echo quits; exit 0', ['ready', 'quits'], 190],
-    ['is killed in time where that does not help either', '', ['ready'], 1_190],
+    ['gets this signal a second before its time is over', 'echo quits; exit 0', ['ready', 'quits'], 190],
+    ['is killed in time where this signal does not end the process either', '', ['ready'], 1_190],
   ])('%s', async (_, atQuit, said, leastMs) => {
     const lines: string[] = [];
     const { spec } = recorded(insistent(atQuit), { ...stops, onLine: (line) => lines.push(line) });

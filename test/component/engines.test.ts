@@ -194,7 +194,7 @@ describe('NATS', () => {
 });
 
 describe('an engine that another process runs', () => {
-  it('is used as it is and never stopped', async () => {
+  it('is used, but never changed or stopped', async () => {
     await using folder = await temporaryFolder();
     const NATS_URL = inject('engines').nats;
     {

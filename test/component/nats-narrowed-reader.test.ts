@@ -51,7 +51,7 @@ it('a reader of one integration reads its events by its consumer, and its record
   }
 });
 
-it('a reader of one integration gets no message of others by subscriptions, stream states or listings', async () => {
+it('a reader of one integration gets no message of other integrations by subscriptions, stream states or listings', async () => {
   await using billing = await conf.connect(system.nats);
   const heard: string[] = [];
   for (const subject of ['events.>', 'event-batches.>', 'svc.>', '*.>', '>'])

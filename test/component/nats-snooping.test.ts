@@ -24,7 +24,7 @@ const subjectsOf = (user: string): string[] => {
 
 // Setup: a login of each kind hears all that nats-server lets it hear, as a replica in the hands of another.
 it.each([...services, 'reader'] as const)(
-  'the login %s receives no message for other services by any subscription',
+  'the login %s receives no message for another service by any subscription',
   async (user) => {
     await using login = await system.nats.connectAs(user);
     const heard = new Map<string, string>();

@@ -165,7 +165,7 @@ describe('with the permissions of deploy/nats', () => {
 
 // Setup: a nats-server without streams, and services whose logins may make none.
 // What this proves: they wait; the log and /readyz name the command; once it has run, they serve.
-it('services wait for streams, and say which command makes them', async () => {
+it('services wait for missing streams, and log the command that creates these', async () => {
   await using stack = new AsyncDisposableStack();
   const nats = stack.use(await startNatsWithUsers());
   const gateway = stack.use(await openGateway(nats.urlOf('gateway')));

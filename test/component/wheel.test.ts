@@ -20,7 +20,7 @@ async function runTests(python: string, pattern: string, path: string): Promise<
 }
 
 it.each(pythons)(
-  'the wheel passes its tests and the cases of all clients under Python $version',
+  'the Python wheel passes its tests and the test cases of all clients under Python $version',
   async ({ python }) => {
     for (const pattern of ['test_c*.py', 'test_items.py'])
       expect(await runTests(python, pattern, pythonPath)).toMatch(/^Ran [1-9]\d* tests in .*\n\nOK\n$/m);

@@ -54,7 +54,7 @@ const totalOf = async (client: Client, kind: string): Promise<unknown> =>
   (await client.get(`/${kind}`)).body['total'];
 
 describe('pushes', () => {
-  it('are answered 200 when every item failed, and when there is no item', async () => {
+  it('are answered 200 when every item fails, and when there is no item', async () => {
     const client = openClient(stack);
     const failed = await client.post('/suppliers', { suppliers: [{ externalId: 'S-1' }] });
     expect(failed).toMatchObject({ status: 200, body: { success: false, created: 0 } });
@@ -301,7 +301,7 @@ describe('strict handling', () => {
     expect(pointersOf(answer)).toEqual(pointers);
   });
 
-  it('writes no item of a push with an unknown parameter, and each item of the same push without it', async () => {
+  it('writes no item of a push with an unknown parameter, and each item of the same push without the parameter', async () => {
     const client = openClient(stack);
     const body = { suppliers: [supplier('S-1')] };
     expectRefusal(await strictly(client, 'POST', '/suppliers?detail=true', body), 400, 'invalid_request');

@@ -97,7 +97,7 @@ describe.each(browsers)('the events of the console in %s', (chromium) => {
 
   // Setup: eight tabs of one person, which have six connections to the gateway together.
   // What this proves: one call waits for all of them, each loads, and each is told.
-  it('are requested by one of eight tabs for all eight, and each tab loads within a second', async () => {
+  it('are requested by one tab for all eight tabs, and each tab loads within a second', async () => {
     const { page, client, link } = await open('#/events');
     await page.getByText('Nothing yet. It waits.').waitFor();
     const waiting = new Set<unknown>();

@@ -370,7 +370,7 @@ describe.each(browsers)('the view for loading files in %s', (chromium) => {
     },
   );
 
-  it('goes on with a load under the next token, and sends no accepted row twice', async () => {
+  it('goes on with a load under a new token, and sends no accepted row twice', async () => {
     const client = openClient(system);
     // After four pushes the token of the page is refused.
     let former: string | undefined;
@@ -429,7 +429,7 @@ describe.each(browsers)('the view for loading files in %s', (chromium) => {
     await page.context().close();
   });
 
-  it('names the scope that a token has lost during a load, and goes on once the token has it', async () => {
+  it('names the scope that a token has lost during a load, and goes on once the token has the scope', async () => {
     const client = openClient(system);
     const reading = system.token({
       integration: client.integration,
@@ -455,7 +455,7 @@ describe.each(browsers)('the view for loading files in %s', (chromium) => {
     await page.context().close();
   });
 
-  it('says that a file was changed or has gone since it was chosen, and loads the one that is chosen next', async () => {
+  it('says that a chosen file was changed or removed, and loads the file that is chosen next', async () => {
     await using folder = await temporaryFolder();
     const path = join(folder.path, 'suppliers.csv');
     const { page, client, files } = await open();
@@ -486,7 +486,7 @@ describe.each(browsers)('the view for loading files in %s', (chromium) => {
 
   // Setup: two tabs of one integration, of which the first loads, and its pushes wait at a proxy.
   // What this proves: the second tab says that the first one loads, and neither of them loses what the other has loaded.
-  it('loads in one tab at a time, and another tab says so', async () => {
+  it('loads in one tab at a time, and other tabs say that a load is running', async () => {
     const client = openClient(system);
     const held = Promise.withResolvers<undefined>();
     await using behind = await openPrefix(system.gateway, '', (asked) =>
@@ -547,7 +547,7 @@ describe.each(browsers)('the view for loading files in %s', (chromium) => {
     await page.context().close();
   });
 
-  it('refuses files that cannot be loaded, each by its name, and loads the others', async () => {
+  it('refuses files that cannot be loaded, each by its name, and loads the other files', async () => {
     const { page, client, files } = await open();
     const compound = Buffer.from('d0cf11e0a1b11ae1', 'hex');
     await files.setInputFiles([

@@ -79,7 +79,7 @@ it('prune and --resume refuse a load of another integration', async () => {
   expect(await at.loader.run('load', '--resume')).toMatchObject({ code: 0 });
 });
 
-it('one of eight concurrent loads in a folder runs; the others name that load and send nothing', async () => {
+it('one of eight concurrent loads in a folder runs; the other loads name the running load and send nothing', async () => {
   const rows = Array.from({ length: 3_000 }, () => 'DE');
   for (let n = 0; n < 8; n += 1)
     await at.loader.write(`suppliers-${n}.csv`, fileOf(rows).replaceAll('\nS-', `\n${n}-`));

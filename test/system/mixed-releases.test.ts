@@ -262,7 +262,7 @@ describe('beside the release before', () => {
     await expect(ask('svc.batches.dds.list')).rejects.toMatchObject({ code: 'unavailable' });
   });
 
-  it('numbers of a statement outlast pushes that the release before carries out', async () => {
+  it('numbers of a statement are kept by pushes that the release before carries out', async () => {
     await expectAbsences();
     await system.start('batches', 'present');
     await expectReady();

@@ -84,7 +84,7 @@ function latestMs(dueMs: number, absences: readonly Absence[]): number {
 }
 
 it(
-  'a push that is overdue is announced once within a minute, a push in time never, whichever process dies',
+  'an overdue push is announced once within a minute, and a push in time never, whichever process dies',
   { timeout: lastsMs + 240_000 },
   async () => {
     await using stack = await startTestStack({ ownMongodb: true, replicas: { catalog: 2 } });

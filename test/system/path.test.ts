@@ -216,7 +216,7 @@ it('a walk by page numbers or by Link headers shows each record once', async () 
   });
 });
 
-it('internal services receive events, and the NATS micro protocol lists every replica', async () => {
+it('a NATS client with access to the stream EVENTS reads events, and the NATS micro protocol lists every replica', async () => {
   const { openTestBus, text } = await import('../support/bus.ts');
   const acme = openClient(stack);
   await using bus = await openTestBus(stack.nats);
@@ -279,7 +279,7 @@ it('a listing by externalId finds records with any valid id', async () => {
 
 // Setup: an internal service that asks for the record inside its event handler, while the record is pushed again and again.
 // What this proves: it sees the state that the event announces, or something newer.
-it('a service that reads a record immediately after its event sees that state', async () => {
+it('a service that reads a record immediately after an event sees the state that the event announces', async () => {
   const { openFollower, openTestBus, text } = await import('../support/bus.ts');
   const acme = openClient(stack);
   await using bus = await openTestBus(stack.nats);

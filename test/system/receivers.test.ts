@@ -142,7 +142,7 @@ it.runIf(hasFlask)('a receiver in Flask passes a drill', async () => {
   expect(await failedInDrill(acme, id)).toEqual([]);
 });
 
-it('npm run receive verifies both signatures of a delivery, and gets retries', async () => {
+it('the receiver of npm run receive verifies both signatures of a delivery, and gets retries', async () => {
   const child = spawn(
     process.execPath,
     [resolve('dev/receive.ts'), '--integration', 'receive-test', '--fail', '1', '--host', '127.0.0.2'],

@@ -126,7 +126,7 @@ for (const { page, all } of snippets.filter((one) => one.all.some(isRun)))
     expect(await runSnippets(all, placeOf(basename(page, '.md')))).toEqual([]);
   });
 
-it('every snippet is run, or has one of the known reasons not to', () => {
+it('every snippet of the documents is run, or has a known reason not to be run', () => {
   const given = snippets.flatMap(({ all }) => all).map(({ notRun }) => notRun);
   expect(new Set(given)).toEqual(new Set([undefined, ...reasons]));
 });

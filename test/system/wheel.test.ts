@@ -11,7 +11,7 @@ const integrations = ['push', 'strict', 'wide', 'poll', 'events', 'values', 'web
 );
 
 it.each(pythons.slice(-1))(
-  'the wheel pushes, lists, polls and verifies under Python $version',
+  'the Python wheel pushes, lists, polls and verifies under Python $version',
   async ({ python }) => {
     await using stack = await startTestStack();
     const tokens = integrations.map((integration) => [integration, stack.token({ integration })]);

@@ -94,7 +94,7 @@ it('the rival products of the benchmark have their imports as dependencies, outs
 });
 
 it.each(['package-lock.json', 'dev/bench/rivals/package-lock.json'])(
-  '%s has no address of a registry',
+  'the lock file %s has no address of a registry',
   async (file) => {
     expect(await readFile(join(root, file), 'utf8')).not.toContain('"resolved": "http');
   },

@@ -25,7 +25,7 @@ const foldersOf = (folder: string): string[] =>
 const hasCode = (folder: string): boolean =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' }).some((name) => /\.tsx?$/.test(name));
 
-it.each(packages)('the linter has a line for each folder of %s', (folder) => {
+it.each(packages)('the linter has a rule for each folder of %s', (folder) => {
   const rooms = houses.find((house) => house.folder === folder)?.rooms ?? {};
   expect(foldersOf(join(root, folder)).filter((room) => rooms[room] === undefined)).toEqual([]);
 });

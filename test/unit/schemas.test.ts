@@ -37,12 +37,12 @@ it.each(schemas)('$name is a valid JSON Schema', ({ schema }) => {
   expect(ajv.validateSchema(schema)).toBe(true);
 });
 
-test('a schema with a mistake is noticed', () => {
+test('the check notices a schema with a mistake', () => {
   expect(ajv.validateSchema({ type: 'object', required: 'url' })).toBe(false);
 });
 
 // What calls the compilers, and with which schemas.
-test('this test has all schemas', () => {
+test('the check covers all schemas', () => {
   const compiled = sources().flatMap(
     (text) =>
       text.match(/(?<=\b(?:bodyExaminer|readConfig|readSettings)\(|^ {2}schema: )[A-Z]\w+(?=[,)])/gm) ?? [],

@@ -46,7 +46,7 @@ async function announce(bus: Bus, push: number): Promise<void> {
 // Setup: EVENTS and EVENT_BATCHES as the release before made them, with a push in them.
 // Timeline: this release starts, then a replica of the release before; nats-server is killed; pushes fill a block.
 // What this proves: both streams are compressed in ordinal, no message is lost, and a push takes at most 80 kB of disk.
-test('a stream of the release before is compressed from the next start of nats-server on', async () => {
+test('a stream that the release before created is compressed from the next start of nats-server on', async () => {
   await using nats = await startCopiedNats();
   await using bus = await openTestBus(nats.url);
   const specs: StreamSpec[] = [eventsStreamSpec({}), eventBatchesStreamSpec({})];

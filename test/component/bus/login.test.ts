@@ -12,7 +12,7 @@ const at = (url: string, credentials: string): string => url.replace('//', `//${
 it.each<[string, Login]>([
   ['me:hunter2', { user: 'me', pass: 'hunter2' }],
   ['t0ken', { auth_token: 't0ken' }],
-])('the client logs in at the server with %s from the address', async (credentials, wanted) => {
+])('the client logs in with %s from the address of the server', async (credentials, wanted) => {
   await using server = await startStrictNats({
     admits: ({ user, pass, auth_token }) =>
       JSON.stringify({ user, pass, auth_token }) === JSON.stringify(wanted),

@@ -170,7 +170,7 @@ it('a service drops a request whose reply subject is no inbox, and a request tha
   await expect.poll(() => taken).toEqual(['imported', 'last']);
 });
 
-it('a service refuses a request with no integration, an invalid one, or two', async () => {
+it('a service refuses a request with no integration, an invalid integration, or two integrations', async () => {
   let taken = 0;
   await using _ = await serve(answering, {
     'svc.catalog.named.ask': async () => {
@@ -422,7 +422,7 @@ async function serveGated(inFlightMax: number, semaphores?: ServiceOptions['sema
   return { inside, [Symbol.asyncDispose]: () => served[Symbol.asyncDispose]() };
 }
 
-it('a service refuses requests of one kind that wait for two seconds, and serves other kinds meanwhile', async () => {
+it('a service refuses requests on one subject that wait for two seconds, and serves other subjects meanwhile', async () => {
   await using gated = await serveGated(2);
   const taken = [askGated(), askGated()];
   await expect.poll(() => gated.inside).toHaveLength(2);

@@ -46,7 +46,7 @@ async function quantitiesOf(name: string) {
 
 const three = { STREAM_REPLICAS: 3, EVENTS_KEEP_DAYS: 7, EVENTS_MAX_BYTES: 1_000_000 };
 
-describe('a replica that lacks a setting which the others have', () => {
+describe('a replica that lacks a setting of the other replicas', () => {
   it('leaves an existing stream unchanged, and notes the missing setting', async () => {
     await bus.ensureStream(spec('LACKING', three));
     const { log, text } = openTestLog();

@@ -250,7 +250,7 @@ it('a message that no stream covers is not reported as published', async () => {
   });
 });
 
-it('a read by subject begins at a sequence or a time, with any number of messages', async () => {
+it('a read of any number of messages by subject begins at a sequence or a time', async () => {
   await bus.ensureStream(spec('READ'));
   const all = messages('READ', 1_300);
   await bus.publishBatch(all);
@@ -291,7 +291,7 @@ const numbered = (name: string, count: number, prefix: string) =>
   }));
 
 describe('a reader that follows a stream', () => {
-  it('gets each message once and in order, stored ones and new ones', async () => {
+  it('gets each stored and each new message once and in order', async () => {
     await bus.ensureStream(spec('FOLLOW'));
     const [first, later] = [bodies('FOLLOW', 100), bodies('FOLLOW', 50, 'later')];
     await bus.publishBatch(first);

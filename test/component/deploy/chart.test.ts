@@ -64,7 +64,7 @@ it('the chart has no field that Kubernetes does not know', async () => {
   expect(await compile(ofKubernetes)).toBe('');
 });
 
-it('the check finds a field that Kubernetes does not know', async () => {
+it('the check of the chart finds a field that Kubernetes does not know', async () => {
   const { objects } = await readRendered('defaults');
   const text = JSON.stringify(objects);
   for (const [right, wrong] of [

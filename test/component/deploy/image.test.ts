@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../support/folder.ts';
 
 const run = promisify(execFile);
 
-it('the image has a program for each service, under the name of its source, and one for operators', async () => {
+it('the image has a program for each service, under the name of its source, and a program for operators', async () => {
   await using folder = await temporaryFolder();
   await run(process.execPath, [join(repository, 'dev/bundle.ts'), folder.path]);
   const start = (name: string, args: string[], told: Record<string, string>) =>

@@ -41,7 +41,7 @@ const failing = (failure: Error): Promise<void> =>
 const traceOf = async (given: string) =>
   ((await (await list('', { traceparent: given })).json()) as Asked).headers['traceparent'];
 
-describe('when a caller hangs up', () => {
+describe('when a caller disconnects', () => {
   it('the service learns that this caller stopped waiting, and that another caller still waits', async () => {
     const asked = new Map<string, BusRequest>();
     const done = Promise.withResolvers<void>();
@@ -163,7 +163,7 @@ describe('what the gateway asks a service', () => {
 });
 
 describe('what the gateway makes of an answer', () => {
-  it('the caller gets status, body and http-* headers of the reply, the log line its log-* headers', async () => {
+  it('the caller gets status, body and http-* headers of the reply, and the log line has its log-* headers', async () => {
     const bytes = '{ "entities" : [] , "ä": 1e2 }\n';
     await answering(async () => ({
       status: 201,

@@ -122,7 +122,7 @@ describe('with bodies that are too large the gateway', () => {
     expect(answer.headers['connection']).toBe('close');
   });
 
-  it('serves another caller on another connection', async () => {
+  it('serves other callers on other connections meanwhile', async () => {
     const answers = await Promise.all([push(streamOf(bodyBytesMax * 2)), push('{}')]);
     expect(await Promise.all(answers.map(statusOf))).toEqual([413, 200]);
   });
@@ -246,7 +246,7 @@ describe('wrong lengths', () => {
     });
   });
 
-  it('the transfer coding chunked is taken in upper and lower case', async () => {
+  it('the transfer coding chunked is accepted in upper and lower case', async () => {
     const bytes = `${head('transfer-encoding: Chunked\r\n')}2\r\n{}\r\n0\r\n\r\n`;
     expect((await exchangeRaw(gateway.port, bytes)).status).toBe(200);
   });

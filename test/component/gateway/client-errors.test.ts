@@ -70,7 +70,7 @@ describe('headers', () => {
     );
   });
 
-  it('of 12 KiB are taken, as tokens can be long', async () => {
+  it('of 12 KiB are accepted, as tokens can be long', async () => {
     const request = `GET /healthz HTTP/1.1\r\nhost: x\r\nx-large: ${'x'.repeat(12_288)}\r\n\r\n`;
     expect((await exchangeRaw(gateway.port, request)).status).toBe(200);
   });
@@ -98,7 +98,7 @@ describe('requests', () => {
     expectClientError(await exchangeRaw(gateway.port, Buffer.from(bytes, 'latin1')), 400);
   });
 
-  it('without a Host header are 400 in HTTP/1.1, and taken in 1.0', async () => {
+  it('without a Host header are answered 400 in HTTP/1.1, and accepted in HTTP/1.0', async () => {
     const answer = await exchangeRaw(gateway.port, 'GET /healthz HTTP/1.1\r\n\r\n');
     expect(answer.status).toBe(400);
     expect(JSON.parse(answer.body)).toMatchObject({
@@ -119,14 +119,14 @@ describe('requests', () => {
     },
   );
 
-  it('that ask for an upgrade are answered as HTTP', async () => {
+  it('that ask for an upgrade are answered as requests without an upgrade', async () => {
     const request = 'GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n';
     expect((await exchangeRaw(gateway.port, request)).status).toBe(200);
   });
 });
 
 describe('connections', () => {
-  it('carry the answers to pipelined requests in their order, and close after a malformed one', async () => {
+  it('carry the answers to pipelined requests in order, and close after a malformed request', async () => {
     using connection = await openRaw(gateway.port);
     const authorization = `authorization: Bearer ${token()}\r\n`;
     connection.send(

@@ -154,7 +154,7 @@ describe('/token', () => {
     expect(await described(token({ scope: undefined }))).toMatchObject({ scopes: [] });
   });
 
-  it('returns the same fields for a key; the expiry time is null for a key without one', async () => {
+  it('returns the same fields for a key; the expiry time is null for a key that never expires', async () => {
     expect(await described(endless.secret)).toEqual({
       integrationId: 'acme',
       scopes: ['integration:syncs:read'],

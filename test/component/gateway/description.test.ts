@@ -52,7 +52,7 @@ beforeAll(async () => {
 afterAll(() => stack.disposeAsync());
 
 describe('/llms.txt', () => {
-  it('links every route and page at its place in the OpenAPI document, suppliers first, and needs no token', async () => {
+  it('links every route and page by its place in the OpenAPI document, suppliers first, and needs no token', async () => {
     const answer = await fetch(`${gateway.url}/llms.txt`);
     expect(answer.headers.get('content-type')).toBe('text/plain; charset=utf-8');
     const text = await answer.text();
@@ -92,7 +92,7 @@ describe('/openapi.json', () => {
     expect(description.openapi).toBe('3.1.0');
   });
 
-  it('has every route with its scope, and no other', async () => {
+  it('has every route with its scope, and no other route', async () => {
     for (const { method, path, operationId, scope, orScope } of routes) {
       const scopes = [scope, ...(orScope === undefined ? [] : [orScope])];
       const operation = description.paths[path]?.[method.toLowerCase()];
@@ -166,7 +166,7 @@ describe('/openapi.json', () => {
     for (const { post } of Object.values(description.webhooks)) expect(post).toHaveProperty('requestBody');
   });
 
-  it('has every component that it refers to, and no other', () => {
+  it('has every component that it refers to, and no other component', () => {
     const text = JSON.stringify(description);
     const used = new Set(text.matchAll(/"\$ref":"#\/components\/([^"]+)"/g).map(([, name = '']) => name));
     const there = Object.entries(description.components)

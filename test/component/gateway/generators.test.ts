@@ -42,7 +42,7 @@ it('the generators of OpenAPI clients are installed in CI', () => {
 });
 
 it.each(generators.python)(
-  'a client in Python by %s has all errors',
+  'a client in Python that %s generates has all errors',
   { timeout: 60_000 },
   async (program) => {
     await using folder = await folderIn('python');
@@ -88,7 +88,7 @@ except TypeError:
 `;
 
 it.each(generators.typescript)(
-  'a client in TypeScript by %s compiles',
+  'a client in TypeScript that %s generates compiles',
   { timeout: 60_000 },
   async (program) => {
     await using folder = await folderIn('typescript');
@@ -117,7 +117,7 @@ export const code: PushSuppliersErrors[400]['code'] = 'invalid_json';
 export const other: PushSuppliersErrors[400]['code'] = 'unavailable';
 `;
 
-it.each(generators.go)('a client in Go by %s compiles', { timeout: 60_000 }, async (program) => {
+it.each(generators.go)('a client in Go that %s generates compiles', { timeout: 60_000 }, async (program) => {
   await using folder = await folderIn('go');
   // Without `skip-prune` this generator drops the components that webhooks alone refer to, and uses them.
   const args = ['-generate', 'types,client,skip-prune', '-package', 'main', '-o', 'made.go', description];

@@ -37,7 +37,7 @@ interface World {
   gateway: TestGateway;
 }
 
-describe.each(Object.entries(providers))('tokens as %s makes them', (_name, provider) => {
+describe.each(Object.entries(providers))('tokens of the identity provider %s', (_name, provider) => {
   const inner = new AsyncDisposableStack();
   let world: World;
   beforeAll(async () => {
@@ -56,7 +56,7 @@ describe.each(Object.entries(providers))('tokens as %s makes them', (_name, prov
     expect(await answer.json()).toMatchObject({ headers: { integration: 'acme' } });
   });
 
-  it('carry the scopes of the configured claim, and no others', async () => {
+  it('have the scopes of the configured claim, and no other scopes', async () => {
     const [enough, tooFew] = [['integration:suppliers:read'], ['integration:suppliers:write']].map((scopes) =>
       sign(claims(provider.scoped(scopes))),
     );

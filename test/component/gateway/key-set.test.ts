@@ -187,7 +187,7 @@ describe('with the keys of the issuer the gateway', () => {
     expect((await list(byRsa())).status).toBe(200);
   });
 
-  it('refuses an RSA key of fewer than 2,048 bits and logs it, while the others serve', async () => {
+  it('refuses an RSA key of fewer than 2,048 bits and logs it, while other keys are used', async () => {
     issuer.keys = [rsaKey, jwk(short.publicKey, { kid: 'short' })];
     const byShort = () => signAsymmetric(short.privateKey, { alg: 'RS256', kid: 'short' }, goodClaims());
     for (let count = 0; count < 2; count += 1) {
@@ -231,7 +231,7 @@ describe('when keys change, the gateway', () => {
     expect(issuer.fetches).toBeLessThanOrEqual(2 + seconds * 2);
   });
 
-  it('refuses unknown keys for 5 s without a request, after the issuer had none of them', async () => {
+  it('refuses tokens of unknown keys for 5 s without a request, once the issuer had none of these keys', async () => {
     const clock = await openClock();
     expect(await clock.find('rsa')).toBe('found');
     clock.pass(1_000);
@@ -273,7 +273,7 @@ describe('when keys cannot be fetched', () => {
     },
   );
 
-  it('the gateway requests them twice a second at most', async () => {
+  it('the gateway requests keys twice a second at most', async () => {
     await startWithout('fails');
     const fetchedBefore = issuer.fetches;
     const startedAt = Date.now();

@@ -162,7 +162,7 @@ describe('a key', () => {
     expect(changed).toEqual([expect.stringContaining(`client="reader",secret="${narrow.name}"}`)]);
   });
 
-  it('is in no log line, no metric and no page, and neither is its hash', async () => {
+  it('and its hash are in no log line, no metric and no page', async () => {
     const pages = ['/readyz', '/openapi.json', '/healthz'].map(async (path) =>
       (await fetch(`${gateway.url}${path}`)).text(),
     );
@@ -350,8 +350,8 @@ it('a file that is swapped by symlinks, as Kubernetes swaps a Secret, is read ag
   expect(await statusOf(gateway, first.secret)).toBe(401);
 });
 
-describe('a secret that ends', () => {
-  it('is a note of /readyz for its last 14 days, with its client and its name', async () => {
+describe('a secret of a client that ends soon', () => {
+  it('is in a note of /readyz for its last 14 days, with its client and its name', async () => {
     const nowMs = Date.parse('2026-06-01T00:00:00Z');
     const soon = testSecret('2026-06-14T00:00:00Z');
     const later = testSecret('2026-06-15T00:00:01Z');
@@ -399,7 +399,7 @@ const roundMs = 15;
 // Setup: three gateways that look at one file as often as they do in production, and a caller that never stops.
 // Timeline: a second secret is added, ten wrong files come, the first secret goes, and then the client.
 // What this proves: no request of a good key is refused, and every gateway refuses what was removed, each within its next look.
-describe('three gateways', () => {
+describe('three gateways that share a file of clients', () => {
   it(
     'follow a rotation without a failure, and refuse a removed secret and a removed client',
     { timeout: 180_000 },

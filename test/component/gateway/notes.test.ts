@@ -64,7 +64,7 @@ it('/readyz notes a replica that lacks a setting of other replicas, and is 200',
   expect(await streamGauges(forgetful.metricsUrl)).toEqual(gaugesOf(1).toSorted());
 });
 
-it('/readyz notes that NATS takes smaller messages than the largest body', async () => {
+it('/readyz notes that the message limit of NATS is smaller than the largest body', async () => {
   await using house = await openHouse();
   await house.start();
   await using _catalog = await startCatalog(readConfig(CatalogConfig, house.environment), { log });

@@ -103,7 +103,7 @@ describe('pipelined requests', () => {
     expect(mostOpen()).toBeLessThanOrEqual(unansweredMax);
   }, 180_000);
 
-  it('are begun while fewer than 32 of the connection are unanswered', async () => {
+  it('are begun while fewer than 32 requests of the connection are unanswered', async () => {
     const count = 100;
     const gate = Promise.withResolvers<void>();
     held = gate.promise;
@@ -152,7 +152,7 @@ describe('pipelined requests', () => {
     await connection.closed;
   });
 
-  it('of a client that reads no answers wait, and are answered once it reads', async () => {
+  it('of a client that reads no answers wait, and are answered once the client reads', async () => {
     // Some 7 MB of answers, which no buffer on the way takes.
     const count = 60;
     using connection = await openRaw(gateway.port);

@@ -84,7 +84,7 @@ describe('a compressed answer', () => {
     },
   );
 
-  it('begins at 1 KiB; from that size on the plain answer has Vary', async () => {
+  it('is sent from 1 KiB on; an uncompressed answer of that size has the header Vary', async () => {
     for (const [bytes, vary, coding] of [
       [1_023, undefined, undefined],
       [1_024, 'Accept-Encoding', 'gzip'],
@@ -97,7 +97,7 @@ describe('a compressed answer', () => {
     }
   });
 
-  it('is not sent for a malformed, refusing or 16 KB long Accept-Encoding', async () => {
+  it('is not sent for an Accept-Encoding that is malformed, refuses compression or has 16 KB', async () => {
     const long = 'nonsense, '.repeat(1_500);
     for (const accept of ['identity', 'deflate', 'identity;q=0', '*;q=0', 'gzip;q=0', ';;;', long]) {
       const { status, headers, body } = await ask(sizedPath(2_000), { 'accept-encoding': accept });
@@ -195,7 +195,7 @@ describe('strict handling', () => {
     expect(many.errors).toHaveLength(10);
   });
 
-  it('is applied after authentication, so that a caller without a token learns no names', async () => {
+  it('is applied after authentication, so that a caller without a token learns no names of parameters', async () => {
     const answer = await ask(`${base}/suppliers?externalID=1`, { ...strict, authorization: 'Bearer x' });
     expect([answer.status, answer.headers['preference-applied']]).toEqual([401, undefined]);
   });

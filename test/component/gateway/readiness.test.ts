@@ -28,7 +28,7 @@ const missMongo = () => {
   throw new Failure('unavailable', 'MongoDB is away.');
 };
 
-describe('with all services there the gateway', () => {
+describe('with all services available the gateway', () => {
   it('answers /readyz with 200, and names its services', async () => {
     stack.use(await openServices(nats.url));
     const answer = await ready();
@@ -114,7 +114,7 @@ async function countChecks(before = async (): Promise<void> => undefined): Promi
   return () => asked;
 }
 
-describe('with a service or engine away the gateway', () => {
+describe('with a service or an engine unavailable the gateway', () => {
   it('names every unavailable service at /readyz, and is 200 at /healthz', async () => {
     const problem = await expectAway(await ready());
     expect(problem['errors']).toEqual(
@@ -136,7 +136,7 @@ describe('with a service or engine away the gateway', () => {
     expect(problem['errors']).toEqual([{ pointer: 'batches', detail: 'MongoDB is away.' }]);
   });
 
-  it('is not ready within 3 s where a service does not answer', async () => {
+  it('answers within 3 s that it is not ready where a service does not answer', async () => {
     const { promise, resolve } = Promise.withResolvers<object>();
     stack.use(await openServices(nats.url, { [healthSubject('webhooks')]: () => promise }));
     stack.defer(() => resolve({}));
@@ -147,7 +147,7 @@ describe('with a service or engine away the gateway', () => {
   });
 });
 
-describe('with NATS away the gateway', () => {
+describe('with NATS unavailable the gateway', () => {
   it('is unready immediately, answers requests with 503, and is ready again when NATS is back', async () => {
     stack.use(await openServices(nats.url));
     expect((await ready()).status).toBe(200);

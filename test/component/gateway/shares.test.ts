@@ -282,7 +282,7 @@ describe('bodies on their way to a service', () => {
     expect(asked).not.toContain('hung-up');
   });
 
-  it('count for 2 s after a time-out, as the service may not have read them yet', async () => {
+  it('count towards a limit of their integration for 2 s after a time-out, as the service may still have to read them', async () => {
     handle = () => {
       throw new Failure('timeout', 'Too late.');
     };

@@ -35,23 +35,26 @@ it.each([
   { what: 'the whole request', before: '', meanwhile: head + body },
   { what: 'the rest of its headers', before: head.slice(0, 50), meanwhile: head.slice(50) + body },
   { what: 'its body', before: head, meanwhile: body },
-])('a request is answered where $what came while the gateway was stopped', async ({ before, meanwhile }) => {
-  using connection = await openRaw(gateway.port);
-  if (before !== '') connection.send(before);
-  await wait(100);
-  await standStillAfter(() => connection.send(meanwhile));
-  expect((await connection.answer()).status).toBe(200);
-  // And the connection is as good as before.
-  await wait(2 * requestTimeoutMs);
-  connection.send(head + body);
-  expect((await connection.answer()).status).toBe(200);
-});
+])(
+  'a request is answered although $what arrived while the gateway process was stopped',
+  async ({ before, meanwhile }) => {
+    using connection = await openRaw(gateway.port);
+    if (before !== '') connection.send(before);
+    await wait(100);
+    await standStillAfter(() => connection.send(meanwhile));
+    expect((await connection.answer()).status).toBe(200);
+    // And the connection is as good as before.
+    await wait(2 * requestTimeoutMs);
+    connection.send(head + body);
+    expect((await connection.answer()).status).toBe(200);
+  },
+);
 
 it.each([
   { what: 'nothing of it', sent: '' },
   { what: 'a part of its headers', sent: head.slice(0, 50) },
   { what: 'no body', sent: head },
-])('a request of which only $what comes is answered 408 after a full time-out', async ({ sent }) => {
+])('a request of which only $what arrives is answered 408 after a full time-out', async ({ sent }) => {
   using connection = await openRaw(gateway.port);
   await wait(100);
   if (sent !== '') connection.send(sent);

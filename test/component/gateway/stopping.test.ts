@@ -194,7 +194,7 @@ it(
   },
 );
 
-it('a gateway whose port is taken fails with a wrong setting, and leaves nothing open', async () => {
+it('a gateway whose port is taken fails with an error that names the setting, and leaves nothing open', async () => {
   await expect(openGateway(natsUrl, { GATEWAY_PORT: String(gateway.port) })).rejects.toThrow(
     new ConfigError([
       `GATEWAY_PORT, GATEWAY_HOST: cannot listen on 127.0.0.1:${gateway.port} (the port is taken; choose another, or 0 for any free one)`,
@@ -203,7 +203,7 @@ it('a gateway whose port is taken fails with a wrong setting, and leaves nothing
   await gateway[Symbol.asyncDispose]();
 });
 
-it('the gateway serves its metrics on another port', async () => {
+it('the gateway serves its metrics on a separate port', async () => {
   await fetch(`${gateway.url}/healthz`);
   await fetch(`${gateway.url}/nothing`);
   const text = await (await fetch(gateway.metricsUrl)).text();

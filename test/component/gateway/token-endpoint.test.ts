@@ -202,7 +202,7 @@ describe('a token', () => {
     expect((await connection.answer()).status).toBe(200);
   });
 
-  it('is fetched with a form of 8 KiB, and refused to a form of one byte more', async () => {
+  it('is fetched with a form of 8 KiB, and refused for a form of one byte more', async () => {
     const rest = `${new URLSearchParams(inForm()).toString()}&padding=`;
     const form = rest.padEnd(8 * 1_024, 'x');
     await fetchToken(form);
@@ -210,7 +210,7 @@ describe('a token', () => {
     expect(description).toBe('The form is larger than 8192 bytes.');
   });
 
-  it('has the requested part of the client’s scopes', async () => {
+  it('has only the requested scopes of its client', async () => {
     const granted = await fetchToken({ ...inForm(), scope: ` ${writeScope} ${writeScope}` });
     expect(granted.scope).toBe(writeScope);
     expect((await list(granted.access_token)).status).toBe(403);
@@ -483,7 +483,7 @@ describe('refusals of the token endpoint', () => {
     });
   });
 
-  it('a caller that disconnects amid its form is logged as no fault of the gateway', async () => {
+  it('a caller that disconnects while it sends its form is not logged as a fault of the gateway', async () => {
     const id = randomUUID();
     {
       using connection = await openRaw(gateway.port);
@@ -553,7 +553,7 @@ describe('refusals of the token endpoint', () => {
 describe('wrong secrets', () => {
   const bad = testSecret();
 
-  it('are 429 from the 31st of a minute on, while the right secret and other clients are served', async () => {
+  it('are answered 429 from the 31st wrong secret of a minute on, while the right secret and other clients are served', async () => {
     const begunAt = Date.now();
     nowMs = begunAt;
     try {

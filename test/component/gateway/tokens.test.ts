@@ -62,7 +62,7 @@ describe('valid tokens are accepted', () => {
     expect((await list(`Bearer ${make()}`)).status).toBe(200);
   });
 
-  it('whatever case the scheme Bearer has', async () => {
+  it('with the scheme Bearer in upper, lower or mixed case', async () => {
     for (const scheme of ['Bearer', 'bearer', 'BEARER'])
       expect((await list(`${scheme} ${good()}`)).status).toBe(200);
   });
@@ -94,7 +94,7 @@ describe('forged and odd tokens', () => {
     },
   );
 
-  it('two Authorization headers are 401, also when both are good', async () => {
+  it('two Authorization headers are answered 401, also when both are valid', async () => {
     const header = `authorization: Bearer ${good()}\r\n`;
     const request = `GET /api/v1/integration/suppliers HTTP/1.1\r\nhost: x\r\n`;
     expect((await exchangeRaw(gateway.port, `${request}${header}\r\n`)).status).toBe(200);

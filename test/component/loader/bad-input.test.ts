@@ -282,7 +282,7 @@ it.each(cases)(
 );
 
 it.each(cases.filter(([, , , , options]) => options === undefined))(
-  'a page refuses %s in the words of the command, and advises its own controls',
+  'the loader in a page refuses %s in the words of the command line loader, but advises controls of the page',
   async (_what, name, content, expected) => {
     const path = join(folder.path, name);
     await writeFile(path, content());
@@ -333,7 +333,7 @@ const without = async (environment: Record<string, string>, ...args: string[]): 
   return { code, err, out: '' };
 };
 
-it('the command explains a missing key, address, command or file', async () => {
+it('the command line loader explains a missing key, address, command or file', async () => {
   expect(await without({})).toMatchObject({ code: 3, err: expect.stringContaining('INTEGRATION_SYNC_URL') });
   const url = { INTEGRATION_SYNC_URL: 'http://127.0.0.1:1' };
   expect(await without(url)).toMatchObject({

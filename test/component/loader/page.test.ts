@@ -93,7 +93,7 @@ it.each<[string, Buffer]>([
   ['suppliers.csv', Buffer.from('externalId,name\nS-1,"One\n')],
   ['suppliers.csv', Buffer.concat([Buffer.from('externalId;name\nS-1;M'), Buffer.from([0x81]), Buffer.from('ller\n')])],
   ['suppliers.csv', Buffer.from('Nr;Firma\n1;One\n')],
-])('the loader for browsers finds the same as the command in %s (%#)', async (name, content) => {
+])('the loader for browsers reads the same as the command line loader from %s (%#)', async (name, content) => {
   const path = join(folder.path, name);
   await writeFile(path, content);
   // What both refuse is compared, too.

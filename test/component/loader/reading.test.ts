@@ -54,7 +54,7 @@ it.each([
     'batches.xlsx',
     makeWorkbook({ Batches: [Object.keys(item), ['B-0', 'P-1', '1', 2], Object.values(item)] }),
   ],
-])('an item of %s is made again from the stored row', async (name, content) => {
+])('an item of %s is read the same from the file and from its stored row', async (name, content) => {
   const path = join(folder.path, name);
   await writeFile(path, content);
   const [input] = await resolveInputs({ files: [path], map: new Map(), rules: {} });
@@ -172,7 +172,7 @@ it.each([
   expect(rows.map(({ made }) => made)).toEqual([{ externalId: 'S-1', name: 'Ä' }]);
 });
 
-it('a header that is repeated between rows is no row, as where files were joined', async () => {
+it('a header that is repeated between rows, as in joined files, is no row', async () => {
   const parts = ['S-1', 'S-2'].map((id) => `\ufeffexternalId;name\r\n${id};externalId\r\n`);
   const source = await sourceOf('suppliers.csv', Buffer.from(parts.join('')));
   const rows = (await Array.fromAsync(source.rows())).flat();
@@ -204,7 +204,10 @@ it('a header that is repeated between rows of a sheet is no row', async () => {
   ]);
 });
 
-it.each(['\ufeff', ''])('a JSON array of UTF-16 behind %j is refused for its encoding', async (start) => {
-  const content = Buffer.from(`${start}[{"externalId":"S-1","name":"A"}]`, 'utf16le');
-  await expect(sourceOf('suppliers.json', content)).rejects.toThrow('is no UTF-8, as JSON has to be');
-});
+it.each(['\ufeff', ''])(
+  'a JSON array in UTF-16 that begins with %j is refused for its encoding',
+  async (start) => {
+    const content = Buffer.from(`${start}[{"externalId":"S-1","name":"A"}]`, 'utf16le');
+    await expect(sourceOf('suppliers.json', content)).rejects.toThrow('is no UTF-8, as JSON has to be');
+  },
+);

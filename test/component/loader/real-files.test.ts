@@ -243,7 +243,7 @@ it.each<[string, string, string | Buffer, object, unknown[]]>([
 it.each([
   ['an ALV list without bars', lines('externalId\tname', '--------------------', 'S-1\tOne', '-\t-----x', '--\t--', '---------')],
   ['dashes in the first cell', lines('externalId;name', '-----;', 'S-1;One', '-;-----x', '--;--', '-----;-----')],
-])('lines of dashes alone are no rows, and those below the header do not count: %s', async (_what, text) => {
+])('lines of dashes alone are no rows, and lines of dashes below the header do not count: %s', async (_what, text) => {
   const source = await sourceOf('suppliers.txt', text);
   const rows = (await Array.fromAsync(source.rows())).flat();
   expect(rows.map(({ number, made }) => [number, made])).toEqual([

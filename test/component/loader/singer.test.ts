@@ -83,7 +83,7 @@ it('the Singer target prints a STATE once all records before it are acknowledged
   expect(target.counts).toEqual({ accepted: 501, rejected: 0 });
 });
 
-it('the Singer target sends matched columns, and leaves the others out', async () => {
+it('the Singer target sends matched columns, and leaves out the other columns', async () => {
   const sent: object[] = [];
   const { target, take } = openTarget(async (kind, items) => {
     sent.push({ kind, items });
@@ -147,7 +147,7 @@ it('the Singer target repeats a record whose reference came later, before it pri
   expect(target.counts).toEqual({ accepted: 1_001, rejected: 0 });
 });
 
-it('the Singer target repeats a record with a late reference after ACTIVATE_VERSION of other streams, and archives no record of its stream', async () => {
+it('the Singer target repeats a record with a late reference after ACTIVATE_VERSION of other streams, and archives no record of this stream', async () => {
   const sent: string[] = [];
   const archived: unknown[] = [];
   const service = {

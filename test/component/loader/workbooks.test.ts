@@ -43,7 +43,7 @@ async function read(
 }
 
 describe('a workbook', () => {
-  it('of openpyxl is read: days from 1904, runs of text, gaps, a formula that was not calculated, a hidden sheet', async () => {
+  it('of openpyxl is read: dates from 1904, runs of text, gaps, a formula that was not calculated, a hidden sheet', async () => {
     const path = written('openpyxl.xlsx');
     expect((await sheetsOf(path)).map(({ name, isHidden }) => [name, isHidden])).toEqual([
       ['Suppliers & more', false],
@@ -97,7 +97,7 @@ describe('cells', () => {
     expect(await read(rows)).toEqual({ 1: [1, null, null, 2, 3], 3: [4] });
   });
 
-  it('have shared texts, with joined runs and without phonetic text', async () => {
+  it('have shared strings, with joined runs and without phonetic text', async () => {
     const texts =
       '<si><t xml:space="preserve"> a&amp;b&#10;&#x20AC; </t></si><si><r><t>東</t></r><r><t>京</t></r><rPh sb="0" eb="1"><t>トウ</t></rPh></si><si><t>_x0041__x005F_x0041_</t></si><si/>';
     const cells = [0, 1, 2, 3].map((index) => `<c t="s"><v>${index}</v></c>`).join('');
@@ -169,7 +169,7 @@ it('a hidden sheet is loaded only where a map names it', async () => {
 
 const run = promisify(execFile);
 
-it('100,000 rows of shared texts are read in 300 MB', async () => {
+it('100,000 rows of shared strings are read in 300 MB of memory', async () => {
   const path = join(folder.path, 'suppliers.xlsx');
   const header = ['externalId', 'name', 'code', 'address', 'email'];
   const texts = [...header];

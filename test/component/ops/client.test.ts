@@ -174,7 +174,7 @@ test.each([
   expect(await readFile(file.path, 'utf8')).toBe(before);
 });
 
-test('ops client refuses a wrong file with its problem, and leaves it unchanged', async () => {
+test('ops client refuses a wrong file with its problem, and leaves the file unchanged', async () => {
   await using file = await openFile();
   await writeFile(file.path, '[{]');
   const ended = await file.run('add', 'erp', '--integration', 'acme');

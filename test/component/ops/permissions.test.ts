@@ -24,7 +24,7 @@ function expectLack({ code, stdout, stderr }: Ended, ...words: readonly string[]
   expect(stderr.split('\n')).toHaveLength(1);
 }
 
-test('with the login of a service a command names the missing permission, and the login that has it', async () => {
+test('with the login of a service an ops command names the missing permission, and a login with this permission', async () => {
   await using nats = await startNatsWithUsers();
   const ended = await startOps(['streams', '--apply'], { NATS_URL: nats.urlOf('webhooks') }).ended;
   expectLack(
@@ -59,7 +59,7 @@ test.each([
   60_000,
 );
 
-test('the documented commands run with the settings and secrets of compose.cluster.yml', async () => {
+test('the documented ops commands run with the settings and secrets of compose.cluster.yml', async () => {
   await using folder = await temporaryFolder();
   await makeClusterSecrets(folder.path);
   const passwords = await readFile(join(folder.path, 'nats-passwords'), 'utf8');

@@ -216,7 +216,7 @@ describe.concurrent('beside other integrations', () => {
     expect(await placesOf(integration, ...endpointIds)).toEqual([]);
   }, 120_000);
 
-  test('purge-integration reports that it is not complete while the integration pushes', async () => {
+  test('purge-integration reports that the removal is not complete while the integration pushes', async () => {
     const { integration } = await fill('pushes-on');
     await age(integration);
     const running = startOps(['purge-integration', integration, '--apply'], environment);

@@ -107,7 +107,7 @@ it('ops reader changes subjects and --inactive of an existing consumer, and keep
     expect(await ops(`--inactive=${days}`)).toMatchObject({ code: 2 });
 });
 
-it('ops reader --remove removes its consumer alone, and only with --apply', async () => {
+it('ops reader --remove removes the named consumer alone, and only with --apply', async () => {
   await ops('--apply');
   const bystander = `${name}-bystander`;
   await runOps(['reader', bystander, '--apply'], { NATS_URL: engine.url });

@@ -89,7 +89,7 @@ describe('on a single server', () => {
     expect((await manager.streams.info('EVENTS')).config.duplicate_window).toBe(600_000_000_000);
   });
 
-  test('ops streams raises a stream to its settings, and reduces it only with STREAMS_MAY_SHRINK', async () => {
+  test('ops streams raises a stream to its settings, and reduces the stream only with STREAMS_MAY_SHRINK', async () => {
     await make({ EVENTS_MAX_BYTES: 100_000_000 });
     const settings = { EVENTS_MAX_BYTES: '50000000', EVENTS_KEEP_DAYS: '9' };
     const applied = await ops(['--apply'], settings);
@@ -216,7 +216,7 @@ describe('on a cluster', () => {
     cluster = closing.use(await startNatsCluster());
     await open(cluster.url);
   });
-  test('ops streams names a single copy, makes three, and removes none without STREAMS_MAY_SHRINK', async () => {
+  test('ops streams names a stream with a single copy, makes three copies, and removes none without STREAMS_MAY_SHRINK', async () => {
     await make();
     expect((await ops([])).words).toContain(
       'NATS is a cluster and has one copy of EVENTS: the stream is gone with one server.',

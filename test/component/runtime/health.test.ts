@@ -66,13 +66,13 @@ async function withMonitor<T>(config: object, use: (url: string) => Promise<T>):
   return used;
 }
 
-it('a service is ready behind a nats-server with sync_interval always', async () => {
+it('a service is ready while its nats-server has sync_interval: always', async () => {
   await using nats = await startNats();
   expect(nats.monitorUrl).toMatch(/^http:/);
   expect(await check(nats.monitorUrl)).toBe('{"status":"ok"}');
 });
 
-it('a service is not ready behind a nats-server without sync_interval always, and names the setting', async () => {
+it('a service is not ready while its nats-server lacks sync_interval: always, and names the setting', async () => {
   await withMonitor({ store_dir: '/data', sync_interval: 120_000_000_000 }, async (url) => {
     expect(await check(url)).toMatch(/^unavailable: NATS runs without "sync_interval: always"/);
   });

@@ -122,7 +122,7 @@ describe('a running process', () => {
 });
 
 describe('a starting process', () => {
-  it('prints wrong settings plainly, but no password, and fails', async () => {
+  it('prints wrong settings as plain text without passwords, and fails', async () => {
     const life = begin('has wrong settings');
     await expect(life.exit).resolves.toStrictEqual(failed);
     expect(life.output).toStrictEqual({

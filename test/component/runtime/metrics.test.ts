@@ -169,7 +169,7 @@ describe('the metrics of a process', () => {
 });
 
 describe('a port that the process cannot listen on', () => {
-  it('is a wrong setting where another process listens on it, which goes on', async () => {
+  it('is a wrong setting where another process listens on it, and the other process goes on', async () => {
     const owner = createServer((_request, response) => response.end('mine')).listen(0, '127.0.0.1');
     onTestFinished(() => void owner.close());
     await once(owner, 'listening');

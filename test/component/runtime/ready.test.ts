@@ -84,7 +84,7 @@ describe('catalog', () => {
   });
 
   it(
-    'is ready once it has served, and stays ready when MongoDB and NATS go away',
+    'is ready once it has begun to serve, and stays ready when MongoDB and NATS become unavailable',
     { timeout: 60_000 },
     async () => {
       const { metricsUrl, ended } = await beginCatalog({});

@@ -37,7 +37,7 @@ describe('a setting that may be in a file', () => {
     ['secret\n', 'secret'],
     ['secret\r\n', 'secret'],
     [' secret ', ' secret '],
-  ])('has the content of the file without its last newline: %j', async (text, value) => {
+  ])('has the content of the file without the last newline: %j', async (text, value) => {
     expect(readConfig(schema, { KEY_FILE: await fileWith(text) })).toStrictEqual({ KEY: value });
   });
 
@@ -104,7 +104,7 @@ describe('a setting that may be in a file', () => {
     expect(readConfig(schema, { KEY: 'x', PORT_FILE: await fileWith('1') })).toStrictEqual({ KEY: 'x' });
   });
 
-  it('counts as set where one of two settings is needed', async () => {
+  it('counts as set, also for a rule that needs one of two settings', async () => {
     const path = await fileWith('x'.repeat(32));
     expect(readConfig(GatewayConfig, { AUTH_JWT_SECRET_FILE: path }).AUTH_JWT_SECRET).toBe('x'.repeat(32));
     const absent = join(folder.path, 'absent');

@@ -24,7 +24,7 @@ it('stdout has a log line within moments, although no further line follows', asy
   expect(JSON.parse(line)).toMatchObject({ msg: 'quiet' });
 });
 
-it('stdout has the last log line of a process that ends right after it', async () => {
+it('stdout has the last log line of a process that ends immediately after the line', async () => {
   await expect(heard('says one thing and ends')).resolves.toMatchObject([{ msg: 'quiet' }]);
 });
 

@@ -130,7 +130,7 @@ describe('a stopped MongoDB', () => {
     await expectAtWork();
   });
 
-  it('counts as away where only its storage is stopped, though its connections answer', async (context) => {
+  it('counts as unavailable where only its storage is stopped, though its connections answer', async (context) => {
     const [storage = 0, ...front] = engine.pids();
     context.skip(front.length === 0, 'this engine is one process');
     {
@@ -159,7 +159,7 @@ describe('a stopped MongoDB', () => {
     await untilConnected();
   });
 
-  it('that is resumed within a moment only delays operations', async () => {
+  it('that is resumed after a moment only delays operations', async () => {
     await store.ping();
     const endsAt = performance.now() + 1_000;
     const frozen = await freeze(engine.pids());

@@ -35,7 +35,7 @@ async function cutTwice(): Promise<void> {
 // What this proves: the driver, which in about every second of these cases asks its server on a connection
 // that closes at that moment, does not wait for the answer for ever.
 it(
-  'a store works again after all of its connections were closed at the same moment',
+  'the MongoDB store works again after all of its connections were closed at the same moment',
   { timeout: 90_000 },
   async () => {
     await Promise.all(Array.from({ length: 8 }, cutTwice));
@@ -46,31 +46,35 @@ const connections = 12;
 
 // What this proves: an operation whose connection closes while the driver writes does not wait for ever. The
 // driver writes to a socket that is destroyed already, and waits for it to drain.
-it('a store fails operations that began while its connections were closed', { timeout: 90_000 }, async () => {
-  await using proxy = await openMongodbProxy(inject('engines').mongodb);
-  await using store = await openStore({ url: proxy.url, database: 'cut', log });
-  const farms = store.collection('farms');
-  for (let cut = 0; cut < 5; cut += 1) {
-    await eventually(() => answers(farms.findOne()), Boolean, 30_000);
-    // They are open and idle afterwards.
-    await Promise.all(Array.from({ length: connections }, () => answers(farms.findOne())));
-    const began = awake();
-    proxy.cut();
-    const asked: Promise<boolean>[] = [];
-    for (let asks = 0; asks < connections; asks += 1) {
-      // Between this and the closing of a socket that has ended there is nothing.
-      await new Promise(setImmediate);
-      asked.push(answers(farms.findOne()));
+it(
+  'the MongoDB store fails operations that began while its connections were closed',
+  { timeout: 90_000 },
+  async () => {
+    await using proxy = await openMongodbProxy(inject('engines').mongodb);
+    await using store = await openStore({ url: proxy.url, database: 'cut', log });
+    const farms = store.collection('farms');
+    for (let cut = 0; cut < 5; cut += 1) {
+      await eventually(() => answers(farms.findOne()), Boolean, 30_000);
+      // They are open and idle afterwards.
+      await Promise.all(Array.from({ length: connections }, () => answers(farms.findOne())));
+      const began = awake();
+      proxy.cut();
+      const asked: Promise<boolean>[] = [];
+      for (let asks = 0; asks < connections; asks += 1) {
+        // Between this and the closing of a socket that has ended there is nothing.
+        await new Promise(setImmediate);
+        asked.push(answers(farms.findOne()));
+      }
+      await Promise.all(asked);
+      expect(awake() - began).toBeLessThan(3_000);
     }
-    await Promise.all(asked);
-    expect(awake() - began).toBeLessThan(3_000);
-  }
-});
+  },
+);
 
 // What this proves: the same where no other operation and no question of the driver meets the end of the
 // connections, so that nothing fails but the operation that waits.
 it(
-  'a store fails a single operation that began while its connection was closed',
+  'the MongoDB store fails a single operation that began while its connection was closed',
   { timeout: 90_000 },
   async () => {
     await using proxy = await openMongodbProxy(inject('engines').mongodb);

@@ -53,7 +53,7 @@ const caught = (work: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-describe('an open store', () => {
+describe('an open MongoDB store', () => {
   it('is ready', async () => {
     expect(store.connected).toBe(true);
     await expect(store.ping()).resolves.toBeUndefined();
@@ -252,7 +252,7 @@ describe('a duplicate document', () => {
   });
 });
 
-describe('a mistake in the code', () => {
+describe('an error by a mistake in the code', () => {
   it('comes to the caller as the driver’s own error', async () => {
     const collection = farms();
     const error = await caught(collection.updateOne({ _id: 'a' }, { $nonsense: { name: 'x' } }));
@@ -321,7 +321,7 @@ describe('indexes', () => {
   });
 });
 
-describe('an address that cannot work', () => {
+describe('an invalid address of MongoDB', () => {
   it.each(['mongodb://', 'mongodb://host:port/', 'mongodb://127.0.0.1:1/?unknownOption=1', 'http://host'])(
     'is a wrong setting: %s',
     async (address) => {

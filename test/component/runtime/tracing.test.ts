@@ -162,7 +162,7 @@ it('while the collector does not answer, a bounded number of spans is kept, and 
   expect(collector.spans.length).toBeLessThanOrEqual(heldMax + 1);
 });
 
-it('the log has one line for a collector that refuses spans, and one when it accepts them again', async () => {
+it('the log has one line when a collector refuses spans, and one when it accepts spans again', async () => {
   collector.behave('refuses');
   await using tracing = await open();
   const sayMany = (): void => {

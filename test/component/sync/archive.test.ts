@@ -196,7 +196,7 @@ const searchAll = async () => ({
 });
 
 describe('an erased supplier', () => {
-  it('leaves its internal id, which a push of the same externalId finds again', async () => {
+  it('leaves its internal id, which a push of the same externalId gets again', async () => {
     const [caller, bystander] = [world.caller(), world.caller()];
     const [first] = (await caller.push('suppliers', [supplier('a', { country: 'SE' }), supplier('b')]))
       .records;

@@ -217,7 +217,7 @@ describe('with catalog', () => {
       ]);
     });
 
-    it('lists statements since a time', async () => {
+    it('statements are listed since a time', async () => {
       await caller.push('batches', [batch('a')], { autoCreateDDS: true });
       const { nextSince = '' } = await caller.dds();
       await caller.push('batches', [batch('b')], { autoCreateDDS: true });

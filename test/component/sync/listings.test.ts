@@ -194,7 +194,7 @@ describe('since', () => {
     }
   });
 
-  it('shows the next push once, to the poll after it', async () => {
+  it('shows the next push once, in the poll after this push', async () => {
     const caller = world.caller();
     await pushNumbered(caller, 0, 10);
     // Each replica has read it more than once.
@@ -275,7 +275,7 @@ async function walkPast(there: ReadonlySet<string>, caller: Caller): Promise<str
   return seen;
 }
 
-describe('while others write', () => {
+describe('while other callers push', () => {
   it(
     'a walk by cursor returns each record that existed when the walk began, in order and once',
     { timeout: 60_000 },

@@ -95,7 +95,7 @@ describe('the index of changes', () => {
 });
 
 describe('a listing of changes', () => {
-  it('shows created, changed, archived, erased and restored records, and no unchanged ones', async () => {
+  it('shows created, changed, archived, erased and restored records, and no unchanged records', async () => {
     const caller = world.caller();
     await caller.push(
       'suppliers',
@@ -152,7 +152,7 @@ describe('a listing of changes', () => {
     expect(idsOf(await caller.list('suppliers', changedSince(listed.nextSince)))).toEqual(['b', 'c']);
   });
 
-  it('keeps its parameters from page to page, and takes externalId', async () => {
+  it('keeps its parameters from page to page, and accepts externalId', async () => {
     const caller = world.caller();
     await caller.push('suppliers', many(5));
     const { nextSince } = await caller.list('suppliers');
@@ -197,7 +197,7 @@ describe('a listing of changes', () => {
     }
   });
 
-  it('uses its index for many changes, and for few among many records', async () => {
+  it('uses its index for many changes, and for few changes among many records', async () => {
     const caller = world.caller();
     const { nextSince: begin } = await caller.list('suppliers');
     for (const from of range(5)) {

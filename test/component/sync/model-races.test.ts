@@ -47,40 +47,44 @@ function* coursesOf(
   }
 }
 
-it('concurrent pushes leave the records of some sequential order', { timeout: 180_000 }, async () => {
-  await fc.assert(
-    fc.asyncProperty(rounds, async (all) => {
-      const caller = world.caller();
-      let before = new Map<string, Stored>();
-      let toldBefore = 0;
-      let count = 0;
-      for (const round of all) {
-        const answers = await Promise.all(round.map((items) => caller.push('suppliers', items)));
-        count += round.length;
-        const after = await storedBy(world, caller);
-        const told = await toldTo(caller, count);
-        const newly = told.slice(toldBefore);
-        for (const id of new Set(round.flat().map(({ externalId }) => externalId))) {
-          if (id === undefined) continue;
-          const seen: Course = {
-            statuses: round.map((items, push) =>
-              items.flatMap(({ externalId }, index) =>
-                externalId === id ? [answers[push]?.records[index]?.status ?? 'none'] : [],
+it(
+  'concurrent pushes leave the records that the same pushes in some sequential order leave',
+  { timeout: 180_000 },
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(rounds, async (all) => {
+        const caller = world.caller();
+        let before = new Map<string, Stored>();
+        let toldBefore = 0;
+        let count = 0;
+        for (const round of all) {
+          const answers = await Promise.all(round.map((items) => caller.push('suppliers', items)));
+          count += round.length;
+          const after = await storedBy(world, caller);
+          const told = await toldTo(caller, count);
+          const newly = told.slice(toldBefore);
+          for (const id of new Set(round.flat().map(({ externalId }) => externalId))) {
+            if (id === undefined) continue;
+            const seen: Course = {
+              statuses: round.map((items, push) =>
+                items.flatMap(({ externalId }, index) =>
+                  externalId === id ? [answers[push]?.records[index]?.status ?? 'none'] : [],
+                ),
               ),
-            ),
-            stored: after.get(id),
-            events: newly
-              .filter((event) => event.split(' ')[1] === id && !event.startsWith('sync.'))
-              .toSorted(),
-          };
-          const itsItems = round.map((items) => items.filter(({ externalId }) => externalId === id));
-          expect([...coursesOf(id, before.get(id), itsItems)]).toContainEqual(seen);
+              stored: after.get(id),
+              events: newly
+                .filter((event) => event.split(' ')[1] === id && !event.startsWith('sync.'))
+                .toSorted(),
+            };
+            const itsItems = round.map((items) => items.filter(({ externalId }) => externalId === id));
+            expect([...coursesOf(id, before.get(id), itsItems)]).toContainEqual(seen);
+          }
+          before = after;
+          toldBefore = told.length;
         }
-        before = after;
-        toldBefore = told.length;
-      }
-      expect((await caller.list('suppliers')).total).toBe(before.size);
-    }),
-    { numRuns: Number(process.env['SYNC_MODEL_RUNS'] ?? 30) },
-  );
-});
+        expect((await caller.list('suppliers')).total).toBe(before.size);
+      }),
+      { numRuns: Number(process.env['SYNC_MODEL_RUNS'] ?? 30) },
+    );
+  },
+);

@@ -149,7 +149,7 @@ describe('a plan', () => {
     ]);
   });
 
-  it('reports a missing reference unless its id is in assume', async () => {
+  it('reports a missing reference unless its id is in the parameter assume', async () => {
     const caller = world.caller();
     const items = ['later', 'never'].map((id) => ({ externalId: id, name: 'N', supplierExternalId: id }));
     const { details } = await caller.plan('products', items, { assume: ['later'] });
@@ -175,7 +175,7 @@ describe('a plan', () => {
     { assume: Array.from({ length: 501 }, String), pointers: ['/assume'] },
     { assume: 'a', pointers: ['/assume'] },
     { assume: ['a', '', 7, 'x'.repeat(256)], pointers: ['/assume/1', '/assume/2', '/assume/3'] },
-  ])('refuses a wrong `assume` ($pointers)', async ({ assume, pointers }) => {
+  ])('refuses a wrong parameter assume ($pointers)', async ({ assume, pointers }) => {
     for (const plural of ['suppliers', 'products', 'batches'] satisfies Plural[]) {
       const failure = await world
         .caller()

@@ -61,7 +61,7 @@ it('a push does not wait for a push that has no claims on records', async () => 
   await younger.close();
 });
 
-it('a push waits for a push with claims on its records that has waited longer', async () => {
+it('a push waits for another push that has claims on its records and has waited longer', async () => {
   const older = await begin(['a', 'b'], 5_000);
   await older.claim();
   const younger = await begin(['b', 'c'], 0);
@@ -78,7 +78,7 @@ it('a push waits for a push with claims on its records that has waited longer', 
   expect(await claimants()).toEqual([]);
 });
 
-it('the push that has waited longest waits for no other, and for no claim on other records', async () => {
+it('the push that has waited longest waits for no other push, and a push of other records waits for none', async () => {
   const younger = await begin(['a', 'b'], 0);
   await younger.claim();
   const older = await begin(['b'], 5_000);

@@ -261,7 +261,7 @@ describe('a push', () => {
     expect(stored?.fields).toEqual({ name: '$name', code: '{{code}}', address: '$fields.code' });
   });
 
-  it('tells ids apart by every code unit, and keeps them untrimmed', async () => {
+  it('distinguishes ids by every code unit, and does not trim ids', async () => {
     const caller = world.caller();
     const ids = ['a', 'A', ' a', 'a ', 'é', 'e\u0301', '🌲', 'a'.repeat(255)];
     const answer = await caller.push(

@@ -127,7 +127,7 @@ describe('different changes to the same records from many callers', () => {
     },
   );
 
-  it('are all kept where they concern different fields', async () => {
+  it('are all kept where the changes concern different fields', async () => {
     const caller = world.caller();
     const fields = ['code', 'address', 'contactPerson', 'phone'] as const;
     await caller.push('suppliers', [{ externalId: 'a', name: 'N' }]);

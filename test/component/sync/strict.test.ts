@@ -54,7 +54,7 @@ const misspelt: readonly [Plural, string, string][] = [
 ];
 
 describe('a strict push', () => {
-  it('names each of thirty misspelt fields with the nearest known one', async () => {
+  it('names each of thirty misspelt fields with the most similar known field', async () => {
     expect(misspelt).toHaveLength(30);
     const caller = world.caller();
     await caller.push('products', [whole.products]);
@@ -118,7 +118,7 @@ describe('a strict push', () => {
     expect(await caller.runs()).toMatchObject({ total: 0 });
   });
 
-  it('takes `assume` in a plan, and refuses unknown keys of a plan', async () => {
+  it('accepts the parameter assume in a plan, and refuses unknown keys of a plan', async () => {
     const caller = world.caller();
     const planned = await caller.plan('products', [whole.products], { assume: ['a'] }, strict);
     expect(planned.success).toBe(true);
@@ -197,7 +197,7 @@ describe('a push of 500 items of 200 columns, of which half are absent', () => {
   }));
   const firstOf = (index: number): string[] => present(index).slice(0, 10);
 
-  it('stores each known field, and names the first ten others of each item', async () => {
+  it('stores each known field, and names the first ten unknown fields of each item', async () => {
     const caller = world.caller();
     const { created, details } = await caller.pushDetailed('suppliers', items);
     expect(created).toBe(500);
@@ -213,7 +213,7 @@ describe('a push of 500 items of 200 columns, of which half are absent', () => {
     expect(again).toMatchObject({ unchanged: 500 });
   });
 
-  it('in strict handling names the first ten others of each item as its errors', async () => {
+  it('in strict handling names the first ten unknown fields of each item as its errors', async () => {
     const { created, errors } = await world.caller().push('suppliers', items, {}, strict);
     expect({ created, errors: errors.length }).toEqual({ created: 0, errors: 500 });
     for (const [index, { error }] of errors.entries())

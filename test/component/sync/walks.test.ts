@@ -217,7 +217,7 @@ describe('a walk by cursor', () => {
     expect(second.total).toBe(400);
   });
 
-  it('shows records pushed before it began, whatever another replica cached of an earlier walk', async () => {
+  it('shows records that were pushed before the walk began, whatever another replica cached of an earlier walk', async () => {
     const { caller, since } = await listingOf(60, 30);
     // Beside a push under way, both walks have the same X-Next-Since.
     const watermarks = openWatermarks(alone.store, 'catalog_heads', Date.now);
@@ -314,7 +314,7 @@ describe('numbered pages', () => {
     ).toEqual([count, byTime, inOrder]);
   });
 
-  it('under since among many matches continue at the end of the page before, until a push', async () => {
+  it('under since among many matches continue at the end of the page before, unless records were pushed meanwhile', async () => {
     const { caller, since } = await listingOf(9_000, 8_500);
     await caller.list('suppliers', `limit=10&${since}`);
     const second = () => caller.list('suppliers', `limit=10&page=2&${since}`);
@@ -427,7 +427,7 @@ async function readBeside(sequence: Steps, limit: number): Promise<void> {
 }
 
 it(
-  'total counts the present matches of a numbered page, and those at the beginning of a walk by cursor',
+  'total counts the present matches for a numbered page, and the matches at its beginning for a walk by cursor',
   { timeout: 120_000 },
   async () => {
     await fc.assert(fc.asyncProperty(steps, fc.integer({ min: 1, max: 4 }), readBeside), {

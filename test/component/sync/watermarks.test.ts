@@ -28,7 +28,7 @@ describe('a running push', () => {
     expect(await watermarks.read(key)).toMatchObject({ total: 3, open: {} });
   });
 
-  it('does not count its records where a recovery has counted some and counts them again', async () => {
+  it('does not count its records once a recovery has counted some; the recovery counts them all later', async () => {
     const key = watermarkKey('leaves', 'suppliers');
     const syncId = hoursAgo(0);
     await watermarks.open(key, syncId);
@@ -114,7 +114,7 @@ describe('a push that recovery completes twice', () => {
   it.each([
     ['today', 1],
     ['more than a day after it began', 25],
-  ])('%s is counted with the records that exist at the second time', async (_when, hours) => {
+  ])('%s is counted with the records that exist at the second completion', async (_when, hours) => {
     const key = watermarkKey(`hours-${hours}`, 'suppliers');
     const syncId = hoursAgo(hours);
     for (const records of [2, 5]) {
@@ -129,7 +129,7 @@ describe('a push that recovery completes twice', () => {
   });
 });
 
-it('a closed push has a flag whether all of its records were counted', async () => {
+it('a closed push has a flag that says whether all of its records were counted', async () => {
   const key = watermarkKey('says', 'suppliers');
   const [settled, closed] = [hoursAgo(0), hoursAgo(0)];
   await watermarks.open(key, settled);

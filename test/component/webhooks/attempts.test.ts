@@ -178,7 +178,7 @@ it('each attempt is one log line with its endpoint, event, outcome and next step
   ]);
 });
 
-it('a push of 500 items to one webhook writes no log line of level info, a failed attempt one', async () => {
+it('a push of 500 items to one webhook writes no log line of level info, and a failed attempt writes one', async () => {
   const client = house.newClient();
   const { id, receiver } = await loggedEndpoint(client, 500);
   await using _closing = receiver;

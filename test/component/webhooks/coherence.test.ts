@@ -71,7 +71,7 @@ describe.concurrent('over two replicas', { timeout: 60_000 }, () => {
     expect(receiver.hits).toHaveLength(2 * rounds);
   });
 
-  it('a rotated secret signs the next event, and the previous one no longer does after its grace', async () => {
+  it('a rotated secret signs the next event, and the previous secret signs no longer after its grace period', async () => {
     await using receiver = await openReceiver();
     const client = house.newClient();
     const { id, secret } = await client.register(receiver.url);
@@ -171,7 +171,7 @@ describe.concurrent('over two replicas', { timeout: 60_000 }, () => {
     expect(await receiver.received(4)).toHaveLength(4);
   });
 
-  it.each([410, 204])('a %i of the former url does not count for the new url', async (status) => {
+  it.each([410, 204])('an answer %i of the former url does not count for the new url', async (status) => {
     const changed = Promise.withResolvers<void>();
     await using before = await openReceiver(
       (_hit, response) => void changed.promise.then(() => response.writeHead(status).end()),

@@ -33,7 +33,7 @@ it('GET of a delivery has the exact body that was sent, for every event and repl
   expect((await acme.ask('delivery', { id, eventId: some[0] ?? '' })).body.attempts).toHaveLength(2);
 });
 
-it('GET of a delivery shows the beginning of each answer, and the listing does not', async () => {
+it('GET of a delivery shows the beginning of each answer, and the listing of deliveries does not', async () => {
   await using house = await openHouse();
   await house.start();
   await using receiver = await openReceiver(

@@ -96,7 +96,7 @@ describe('what the feed shows', () => {
     expect([page.events.length, page.more]).toEqual([500, true]);
   });
 
-  it('reads events of other kinds once, as the next page begins after them', async () => {
+  it('reads events of kinds that the caller excludes once, as the next page begins after them', async () => {
     const client = house.newClient();
     const ask = feedOf(client);
     const begun = await ask();
@@ -252,7 +252,7 @@ describe('a feed call that waits', () => {
     expect(metrics).toMatch(/webhook_feed_lost_wakes_total\S* 0\n/);
   });
 
-  it('waits on after an event of another kind, and returns a cursor behind that event', async () => {
+  it('waits on after an event of another kind, and returns a cursor after that event', async () => {
     const client = house.newClient();
     const ask = feedOf(client);
     const { next } = await ask();
@@ -316,7 +316,7 @@ describe('a feed call that waits', () => {
   });
 
   // Setup: NATS goes and comes back while callers wait; the bus asks once more, as each of them may be asked twice.
-  it('misses no event after NATS was away', async () => {
+  it('misses no event after NATS was unavailable', async () => {
     await using own = await openHouse();
     await own.start();
     const client = own.newClient();

@@ -107,27 +107,31 @@ it.each(['http', 'https'])(
   },
 );
 
-it('another endpoint gets its deliveries beside twenty hostile receivers', { timeout: 240_000 }, async () => {
-  await using stack = new AsyncDisposableStack();
-  await using receiver = await openReceiver();
-  const quiet = house.newClient();
-  await quiet.register(receiver.url);
-  const kinds = Object.entries(hostileReceivers);
-  const hostile = [];
-  for (let n = 0; n < 20; n += 1) {
-    const [kind, onRequest] = kinds[n % kinds.length]!;
-    const client = house.newClient();
-    const { id } = await client.register(stack.use(await openSocketReceiver(onRequest)).url);
-    await client.announce();
-    hostile.push({ client, id, kind });
-  }
-  const ids: string[] = [];
-  for (let n = 0; n < 8; n += 1) {
-    const [announced = ''] = await quiet.announce();
-    ids.push(announced);
-    await receiver.received(n + 1, { withinMs: waitMs });
-  }
-  expect(idsOf(receiver.hits)).toEqual(new Set(ids));
-  for (const { client, id, kind } of hostile)
-    expect(await firstAttempt(client, id)).toMatchObject({ outcome: 'failed', error: hostileReason(kind) });
-});
+it(
+  'a healthy endpoint gets its deliveries beside twenty hostile receivers',
+  { timeout: 240_000 },
+  async () => {
+    await using stack = new AsyncDisposableStack();
+    await using receiver = await openReceiver();
+    const quiet = house.newClient();
+    await quiet.register(receiver.url);
+    const kinds = Object.entries(hostileReceivers);
+    const hostile = [];
+    for (let n = 0; n < 20; n += 1) {
+      const [kind, onRequest] = kinds[n % kinds.length]!;
+      const client = house.newClient();
+      const { id } = await client.register(stack.use(await openSocketReceiver(onRequest)).url);
+      await client.announce();
+      hostile.push({ client, id, kind });
+    }
+    const ids: string[] = [];
+    for (let n = 0; n < 8; n += 1) {
+      const [announced = ''] = await quiet.announce();
+      ids.push(announced);
+      await receiver.received(n + 1, { withinMs: waitMs });
+    }
+    expect(idsOf(receiver.hits)).toEqual(new Set(ids));
+    for (const { client, id, kind } of hostile)
+      expect(await firstAttempt(client, id)).toMatchObject({ outcome: 'failed', error: hostileReason(kind) });
+  },
+);

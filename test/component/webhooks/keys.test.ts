@@ -34,7 +34,7 @@ test('a start fails where the key of stored secrets is missing, and the error na
   );
 });
 
-test('a start with a new key before the old one opens secrets of the old key', async () => {
+test('a start with a new key before the old key in WEBHOOK_SECRET_KEY opens secrets of the old key', async () => {
   const client = house.newClient();
   {
     await using _ = await house.start();

@@ -118,7 +118,7 @@ describe('registering a webhook', () => {
     expect(errors?.map(({ pointer }) => pointer)).toEqual(['/events/0', '/events/2', '/url']);
   });
 
-  it('names the known kinds beside an unknown one', async () => {
+  it('names the known kinds beside an unknown kind', async () => {
     const { detail, errors } = await refusal(
       client.ask('register', { body: { url, events: ['supplier.deleted'] } }),
     );
@@ -222,7 +222,7 @@ describe('a list of more than one page', () => {
     );
   });
 
-  it('refuses a foreign cursor, and other filters beside a cursor', async () => {
+  it('refuses a cursor of another integration, and other filters beside a cursor', async () => {
     const another = house.newClient();
     for (let n = 0; n < 3; n += 1) await another.register(url);
     const { headers } = await another.ask('list', { query: 'limit=2' });
@@ -311,7 +311,7 @@ describe('changing a webhook', () => {
 });
 
 describe('rotating a secret', () => {
-  it('returns a new secret, and the previous one signs for a day', async () => {
+  it('returns a new secret, and the previous secret signs for another day', async () => {
     const { id, secret } = await client.register(url);
     const before = Date.now();
     const { body } = await client.ask('rotate', { id });
@@ -321,7 +321,7 @@ describe('rotating a secret', () => {
     expect(Math.abs(lastsMs - 24 * 60 * 60 * 1_000)).toBeLessThan(10_000);
   });
 
-  it('refuses a rotation that would end an earlier secret before its grace period, unless it ends all of them', async () => {
+  it('refuses a rotation that would end an earlier secret before its grace period, unless it ends all earlier secrets', async () => {
     const { id } = await client.register(url);
     const other = await client.register(url);
     await client.ask('rotate', { id });
@@ -436,7 +436,7 @@ describe('testing a webhook', () => {
   });
 });
 
-describe('a secret', () => {
+describe('a secret of a webhook', () => {
   it('is in no log line, document, metric and answer but registration and rotation', async () => {
     await using receiver = await openReceiver();
     const webhooks = await house.start();

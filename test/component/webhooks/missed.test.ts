@@ -50,7 +50,7 @@ describe.concurrent('a disabled endpoint', { timeout: 90_000 }, () => {
     expect(idsOf(receiver.hits.slice(21))).toEqual(new Set(missed));
   });
 
-  it('gets the events that were open at its disabling, although they are older', async () => {
+  it('gets the events that were open at its disabling, although these are older than the disabling', async () => {
     await using receiver = await openReceiver();
     const client = house.newClient();
     const id = await openEndpoint(client, receiver);
@@ -180,7 +180,7 @@ describe.concurrent('a disabled endpoint', { timeout: 90_000 }, () => {
 const at = (second: number): string => `2026-03-31T10:00:${String(second).padStart(2, '0')}.000Z`;
 
 describe.concurrent('a replay', { timeout: 60_000 }, () => {
-  it('sends the events of its span that the endpoint subscribes to, narrowed by kind, with their own ids', async () => {
+  it('sends the events of its span that the endpoint subscribes to, only of the requested kinds, with their own ids', async () => {
     await using receiver = await openReceiver();
     const client = house.newClient();
     const { id } = await client.register(receiver.url, ['supplier.created', 'batch.created']);

@@ -120,7 +120,7 @@ it('endpoints whose offset is after the end of a restored stream get later event
   expect(await receiver.received(3)).toHaveLength(3);
 });
 
-it('an endpoint that changed its kinds after the end of a restored stream gets its present kinds', async () => {
+it('an endpoint whose kinds changed after the end of a restored stream gets events of its present kinds', async () => {
   await using receiver = await openReceiver();
   const client = house.newClient();
   const first = await house.start();

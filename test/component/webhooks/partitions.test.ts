@@ -22,7 +22,7 @@ function cutOffBy({ lines }: House): number {
 const timesMax = 2;
 
 it(
-  'each event is delivered once while replicas start and stop, except for attempts that a stopping replica cut off',
+  'each event is delivered once while replicas start and stop, unless a stopping replica cuts off an attempt',
   { timeout },
   async () => {
     await using house = await openHouse();

@@ -126,7 +126,7 @@ it.each(['http', 'https'])('deliveries go over %s by CONNECT to the checked addr
   );
 });
 
-it('deliveries use a new connection of the proxy where the receiver closed the kept one', async () => {
+it('deliveries use a new connection over the proxy where the receiver closed the kept connection', async () => {
   const closed = Promise.withResolvers<void>();
   await using receiver = await openReceiver((_hit, response, { socket }) => {
     socket.once('close', () => closed.resolve());
@@ -202,7 +202,7 @@ it('deliveries to a refused address send the proxy no request', async () => {
   expect(proxy.asked).toHaveLength(before);
 });
 
-it('deliveries fail for the receiver where the proxy cannot connect to it', async () => {
+it('deliveries count as failures of the receiver where the proxy cannot connect to the receiver', async () => {
   await using receiver = await openReceiver();
   const client = house.newClient();
   const { id } = await client.register(receiver.url.replace('127.0.0.1', 'receiver.test'));
@@ -236,7 +236,7 @@ it('deliveries keep no connection to a proxy that never answers', { timeout: 40_
   }
 });
 
-it('deliveries count as no failure where the machine of the proxy is away', async () => {
+it('deliveries do not count as failures of the receiver where the machine of the proxy is unavailable', async () => {
   using blackHole = await openBlackHole();
   await using other = await openHouse();
   await other.start({ resolve: async () => ['127.0.0.1'] }, { WEBHOOK_EGRESS_PROXY: blackHole.url });
@@ -255,7 +255,7 @@ it.each([
     { start: async () => proxy.refuseWith(407), end: async () => proxy.refuseWith(undefined) },
   ],
 ])(
-  'deliveries count as no failure while the proxy %s, and succeed afterwards',
+  'deliveries do not count as failures of the receiver while the proxy %s, and succeed afterwards',
   async (_what, { start, end }) => {
     await using receiver = await openReceiver(answer(204));
     const client = house.newClient();

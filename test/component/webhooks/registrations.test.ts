@@ -21,7 +21,7 @@ it('a registration with the same Idempotency-Key and body returns the same webho
   expect((await acme.ask('list')).body.total).toBe(3);
 });
 
-it('an Idempotency-Key with another body, or of a deleted or rotated webhook, is 409, and new a day later', async () => {
+it('an Idempotency-Key with another body, or of a deleted or rotated webhook, is answered 409, and accepted as a new key a day later', async () => {
   await using house = await openHouse();
   await house.start();
   const acme = house.newClient();

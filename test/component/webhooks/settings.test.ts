@@ -245,7 +245,7 @@ it('Retry-After lengthens the wait for the next attempt', async () => {
   expect(Date.parse(nextAttemptAt ?? '') - Date.parse(at)).toBeGreaterThanOrEqual(3_000);
 });
 
-it('Retry-After holds for the receiver that sent it, and not for that of another url', async () => {
+it('Retry-After holds for the receiver that sent it, and not for the receiver at a new url', async () => {
   await using house = await openHouse();
   await house.start();
   await using former = await openReceiver(answer(503, { 'retry-after': '60' }));
@@ -298,7 +298,7 @@ it('a webhook with inFlightMax 1 has one delivery in flight, while replicas star
   await others.received(600, { withinMs: allWithinMs });
 });
 
-it('a stopping owner cuts off a hanging delivery, and the next owner repeats it, one at a time', async () => {
+it('a stopping owner cuts off a hanging delivery, and the next owner repeats the delivery, one at a time', async () => {
   await using house = await openHouse();
   const first = await house.start();
   await using receiver = await openReceiver();

@@ -91,7 +91,7 @@ it.each([
   ['closes', 'request.socket.end()'],
   ['resets', 'request.socket.resetAndDestroy()'],
 ])(
-  'a delivery after a stop of the process uses a new connection where the receiver %s the kept one meanwhile',
+  'a delivery after a stop of the process uses a new connection where the receiver %s the kept connection meanwhile',
   async (_does, end) => {
     await using receiver = await openDistantReceiver(
       `response.writeHead(204).end(); setTimeout(() => ${end}, 100);`,

@@ -51,7 +51,7 @@ describe('when a replica is killed', { timeout: 90_000 }, () => {
     expect(idsOf(receiver.hits).size).toBe(1);
   });
 
-  it('a retry that is due while no replica runs is made as soon as one runs', async () => {
+  it('a retry that is due while no replica runs is made as soon as a replica runs', async () => {
     await using first = await startWebhookProcess(house.environment);
     await using receiver = await openReceiver(answer(500));
     const client = house.newClient();

@@ -59,7 +59,7 @@ describe.concurrent('when a replica is killed', { timeout: 90_000 }, () => {
 });
 
 it.concurrent(
-  'a replica that was only stopped leaves its partitions to the replicas that took them over',
+  'a replica that is resumed leaves its partitions to the replicas that took these over',
   { timeout: 90_000 },
   async () => {
     await using house = await openHouse();

@@ -165,7 +165,7 @@ for (const [limit, windowMs] of [
   });
 }
 
-it('the client fetches one token for many calls, and another one after a 401', async () => {
+it('the client fetches one token for many calls, and a new token after a 401', async () => {
   let tokens = 0;
   const { client, asked } = openAsked(
     (one) => {

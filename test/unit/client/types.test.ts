@@ -6,11 +6,11 @@ import { expect, it } from 'vitest';
 
 const client = join(import.meta.dirname, '../../../client');
 
-it('client/ has the types that the schemas have (npm run generate writes them)', async () => {
+it('client/ has the types of the schemas (npm run generate writes them)', async () => {
   expect(await readFile(join(client, 'src/types.ts'), 'utf8')).toBe(await clientTypes());
 });
 
-it('python/ has the types that the schemas have (npm run generate writes them)', async () => {
+it('python/ has the types of the schemas (npm run generate writes them)', async () => {
   const types = join(import.meta.dirname, '../../../python/src/integration_sync/types.py');
   expect(await readFile(types, 'utf8')).toBe(pythonTypes());
 });

@@ -34,7 +34,7 @@ it('verifyWebhook returns the event with the type of its kind', async () => {
   expect(bytes).toEqual(event);
 });
 
-it('verifyWebhook takes an ArrayBuffer, also of another realm, and a view of a part of one', async () => {
+it('verifyWebhook accepts an ArrayBuffer, also of another realm, and a view of a part of an ArrayBuffer', async () => {
   const bytes = new TextEncoder().encode(body);
   const around = new Uint8Array(bytes.length + 16);
   around.set(bytes, 8);

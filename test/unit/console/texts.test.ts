@@ -75,7 +75,7 @@ describe('CSV', () => {
     expect(csvOf([[cell]])).toBe(`${written}\r\n`);
   });
 
-  it('leaves numbers as they are', () => {
+  it('leaves numbers unchanged', () => {
     expect(csvOf([[-1, 'x']])).toBe('-1,x\r\n');
   });
 });
@@ -90,7 +90,7 @@ it('the console groups errors by their reason without quoted values, the largest
   expect(named.map(({ reason }) => reason)).toEqual(['"LAND_KZ" (country): got “…”']);
 });
 
-describe('the shown curl command', () => {
+describe('the curl command that the console shows', () => {
   const base = 'https://example.com/sync/console';
 
   it('sends the same request as the page, with the prefix of a proxy and without the token', () => {
@@ -107,7 +107,7 @@ describe('the shown curl command', () => {
   });
 });
 
-describe('the sentence of a webhook', () => {
+describe('the sentence of the console about a webhook', () => {
   const webhook: Webhook = {
     id: 'wh_1',
     url: 'https://example.com/',
@@ -303,7 +303,7 @@ describe('the list of undelivered events of a webhook', () => {
   });
 });
 
-describe('pages of a listing', () => {
+describe('pages of a listing in the console', () => {
   type Entity = { id: string; state?: string };
   const pageOf = (entities: Entity[], total: number) => ({ entities, total, page: 1, limit: 2 });
   const read = (...pages: [number: number, entities: Entity[], total: number][]): Pages<Entity> => {
@@ -319,7 +319,7 @@ describe('pages of a listing', () => {
     expect(entitiesIn(withPage(pages, 1, pageOf([b, a], 4)))).toEqual([b, a, c, d]);
   });
 
-  it('have an entity once, from the page that was read last', () => {
+  it('have each entity once, from the page that was read last', () => {
     const newer = { ...b, state: 'failing' };
     expect(entitiesIn(read([1, [a, b], 4], [2, [newer, c], 4]))).toEqual([a, newer, c]);
     expect(entitiesIn(read([2, [b, c], 4], [1, [a, newer], 4]))).toEqual([a, newer, c]);
@@ -366,7 +366,7 @@ it.each([
   },
 );
 
-it('a count has the singular for one, and items count from 1', () => {
+it('the console writes a count of one in the singular, and numbers items from 1', () => {
   expect([0, 1, 2_000].map((count) => counted(count, 'push', 'pushes'))).toEqual([
     '0 pushes',
     '1 push',
@@ -375,7 +375,7 @@ it('a count has the singular for one, and items count from 1', () => {
   expect(placeOf(2)).toBe('3 (index 2)');
 });
 
-it('a page of this machine is recognised by its address', () => {
+it('the console recognises by the address that a page is on this machine', () => {
   expect(['localhost', '127.0.0.1', '127.1.2.3', '[::1]'].map(isOfThisMachine)).toEqual(
     Array.from({ length: 4 }, () => true),
   );

@@ -86,7 +86,7 @@ it('an event batch stores common prefixes of events once', () => {
   expect(message?.body.length).toBeLessThan(500 * 16 + 4 * common.length);
 });
 
-it('events too large for one batch become several batches in order, each with its sequence', () => {
+it('events that are too large for one batch become several batches in order, each with a sequence', () => {
   const events = Array.from({ length: 100 }, (_, n) => event(n, '\u{20ac}'.repeat(10_000)));
   const messages = packEventBatches(stored(events, acks(100)));
   const sizes = messages.map(({ body }) => Buffer.byteLength(body));
@@ -98,7 +98,7 @@ it('events too large for one batch become several batches in order, each with it
   );
 });
 
-it('an event larger than the usual batch has a batch of its own', () => {
+it('an event that is larger than the usual batch has a batch to itself', () => {
   const events = [event(0), event(1, 'x'.repeat(300_000)), event(2)];
   const found = read(packEventBatches(stored(events, acks(3))));
   expect(found.map((one) => one.events().map(textOf))).toEqual(events.map((one) => [one]));

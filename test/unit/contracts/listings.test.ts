@@ -29,7 +29,7 @@ describe('the query of a listing', () => {
     expect(parse('')).toEqual({ page: 1, limit: 50, since: undefined, cursor: undefined });
   });
 
-  it('is read as it is', () => {
+  it('is read with its given values', () => {
     expect(parse('page=3&limit=20&since=2026-03-31T09:26:53.589Z&cursor=abc')).toEqual({
       page: 3,
       limit: 20,

@@ -41,7 +41,7 @@ describe('the nearest known name', () => {
 });
 
 describe('unknown names', () => {
-  it('are reported up to ten', () => {
+  it('are reported, ten at most', () => {
     const keys = Array.from({ length: 10_000 }, (_, index) => `k${index}`);
     expect(unknownAmong(keys, new Set(['k0', 'k3']))).toEqual([
       'k1',

@@ -200,7 +200,7 @@ describe.each(renderings)('the chart as %s', async (name) => {
     }
   });
 
-  it('selects the pods of one service each, by labels that no upgrade changes', () => {
+  it('selects the pods of each service by labels that no upgrade changes', () => {
     const budgets = ofKind(objects, 'PodDisruptionBudget');
     const policies = ofKind(objects, 'NetworkPolicy');
     const selectors = [

@@ -95,7 +95,7 @@ describe('the alerting rules', () => {
   });
 });
 
-describe('the parser', () => {
+describe('the parser of PromQL', () => {
   it.each(['sum by (le (rate(a[5m]))', 'rate(a[5x])', 'a{b="c"', 'sum(a) >', 'a b'])(
     'refuses %s',
     (expression) => {

@@ -9,7 +9,7 @@ describe('the order in which sources of an engine are tried', () => {
     expect(orderSources(unforced)).toStrictEqual(['docker', 'path', 'download', 'build']);
   });
 
-  it('is the given address alone where one is set', () => {
+  it('is the address alone where an address is set', () => {
     expect(orderSources({ ...unforced, addressSet: true, remembered: ['build'] })).toStrictEqual([
       'environment',
     ]);

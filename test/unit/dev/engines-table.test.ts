@@ -57,7 +57,7 @@ function settingOf(lastServed: Memory): Setting {
 }
 
 describe('the stated reason for the source of an engine', () => {
-  it('names sources that failed, and at later starts that an earlier start found this', async () => {
+  it('names failed sources, and at later starts that an earlier start found the failure', async () => {
     const memory = memoryOf();
     const first = await takeFirstThatServes(rows, settingOf(memory));
     expect(first.reason).toBe('nats-server 2.15.1 (docker: Docker does not answer)');

@@ -6,7 +6,7 @@ describe('npm start', () => {
     expect(parseOptions([])).toStrictEqual({ replicas: {}, fresh: false, watch: false, help: false });
   });
 
-  it('takes numbers of replicas, --fresh and --watch', () => {
+  it('accepts numbers of replicas, --fresh and --watch', () => {
     expect(parseOptions(['--catalog', '2', '--webhooks=3', '--fresh', '--watch'])).toStrictEqual({
       replicas: { catalog: 2, webhooks: 3 },
       fresh: true,

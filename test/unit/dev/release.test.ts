@@ -20,7 +20,7 @@ it.each([
   ['major', '2.0.0'],
   ['minor', '1.5.0'],
   ['patch', '1.4.8'],
-] as const)('the next %s of 1.4.7 is %s', (step, next) => {
+] as const)('the next %s version after 1.4.7 is %s', (step, next) => {
   expect(nextVersion('1.4.7', step)).toBe(next);
 });
 

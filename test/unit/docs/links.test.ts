@@ -87,6 +87,6 @@ it.each([
   ['nowhere.md', 'there is no docs/nowhere.md'],
   ['api.md#nowhere', 'docs/api.md has no #nowhere'],
   ['#nowhere', 'docs/keys.md has no #nowhere'],
-])('the check reports the wrong link %s', async (target, fault) => {
+])('the check of links reports the wrong link %s', async (target, fault) => {
   expect(await faultsOf([{ from: 'docs/keys.md', target }])).toEqual([`docs/keys.md: ${fault}`]);
 });

@@ -28,7 +28,7 @@ it('one integration gets two thirds of the byte budget, and two integrations get
   expect([heldBy(first), heldBy(second)]).toEqual([36, 36]);
 });
 
-it('an integration without reserved bytes finds free bytes, however many bytes other integrations want', () => {
+it('an integration without reserved bytes finds free bytes, however many bytes other integrations request', () => {
   const budget = openBudget(1_000, 2_000);
   const greedy = Array.from({ length: 20 }, (_, at) => reserveAll(budget, `greedy-${at}`, 1_000, 1));
   // The integrations that began early hold most, and their reservations end.
@@ -73,7 +73,7 @@ it('small reservations do not overtake the only large reservation of an integrat
   expect(budget.heldBytes).toBeLessThanOrEqual(90);
 });
 
-it('a reservation larger than the whole budget is granted when it is the only one', () => {
+it('a reservation that is larger than the whole budget is granted when no other reservation exists', () => {
   const budget = openBudget(10);
   const small = budget.open('a');
   expect(small.grow(1)).toBe('granted');
@@ -83,7 +83,7 @@ it('a reservation larger than the whole budget is granted when it is the only on
   expect(large.heldBytes).toBe(50);
 });
 
-it('the budget refuses a reservation of an integration with the most waiting reservations, and of no other', () => {
+it('the byte budget refuses a reservation only of the integration with the most waiting reservations', () => {
   const budget = openBudget(90, 2);
   reserveAll(budget, 'a', 3, 20);
   expect([1, 2, 3].map(() => budget.open('a').grow(20))).toEqual(['waits', 'waits', 'refused']);
@@ -119,7 +119,7 @@ it('the budget reports the bytes that the waiting integration with the fewest by
 
 // After any order of opening, growing, shrinking and releasing: no more bytes are held than the budget has, except by a
 // reservation that is alone; no reservation waits while none holds anything; and at the end no share is left.
-it('the budget is never exceeded, in any order of steps', () => {
+it('the byte budget is never exceeded, in any order of reservations and releases', () => {
   const step = tuple(nat(3), nat(40), nat(3));
   assert(
     property(array(step, { maxLength: 200 }), (steps) => {

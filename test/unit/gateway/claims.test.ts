@@ -12,7 +12,7 @@ const callerClaims = openCallerClaims({ AUTH_SCOPE_CLAIM: 'scope' });
 
 describe('reading the integration and the scopes of a token', () => {
   it.each(['a', 'acme', 'A-b_9', '__proto__', 'constructor', 'x'.repeat(64)])(
-    'takes the integration %s',
+    'accepts the integration %s',
     (id) => {
       expect(readCaller({ integration_id: id }, callerClaims).integration).toBe(id);
     },
@@ -54,7 +54,7 @@ describe('reading the integration and the scopes of a token', () => {
   });
 });
 
-describe('the times of a token', () => {
+describe('reading the times of a token', () => {
   it.each([
     { exp: now + 1 },
     { exp: now + 3_600, iat: now },
@@ -64,7 +64,7 @@ describe('the times of a token', () => {
     { exp: now + 60, nbf: now + 60 },
     { exp: now + 1, iat: now - 86_399 },
     { exp: now + 0.5 },
-  ])('takes %j', (claims) => {
+  ])('accepts %j', (claims) => {
     expect(checkTimes(claims, nowMs)).toBe(claims.exp * 1_000);
   });
 

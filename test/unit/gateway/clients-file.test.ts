@@ -207,10 +207,10 @@ describe('a file of clients is refused for', () => {
   });
 });
 
-describe('credentials', () => {
+describe('credentials in a file of clients', () => {
   const nowMs = Date.parse('2026-06-01T00:00:00Z');
 
-  it('are found by the secret until their end', () => {
+  it('are found by the secret until the secret ends', () => {
     const ends = '2026-06-01T00:00:10Z';
     const credentials = indexClients(parse(withSecrets({ sha256: hash, expiresAt: ends })));
     expect(credentials.find(secret, nowMs).client.id).toBe('erp');

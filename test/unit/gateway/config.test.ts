@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 const secret = 'x'.repeat(32);
 const issuer = { AUTH_ISSUER: 'https://login.example.com/', AUTH_AUDIENCE: 'sync' };
 
-it('AUTH_CLIENTS_FILE may be set alone, or beside a secret or a key set', () => {
+it('AUTH_CLIENTS_FILE may be set alone, or beside a JWT secret or a key set', () => {
   const file = { AUTH_CLIENTS_FILE: '/run/secrets/clients.json' };
   const keys = { AUTH_JWKS_URL: 'https://login.example.com/keys' };
   for (const beside of [{}, { AUTH_JWT_SECRET: secret }, keys]) {
@@ -13,7 +13,7 @@ it('AUTH_CLIENTS_FILE may be set alone, or beside a secret or a key set', () => 
   }
 });
 
-it('the gateway needs a secret, a key set or an issuer', () => {
+it('the gateway needs a JWT secret, a key set or an issuer', () => {
   expect(readConfig(GatewayConfig, { AUTH_JWT_SECRET: secret })).toMatchObject({
     GATEWAY_HOST: '127.0.0.1',
     GATEWAY_PORT: 8080,

@@ -10,7 +10,7 @@ import {
 // Its checksum is the CRC-32 of all that is before it, in base 62.
 const known = 'isk_Example1_00000000000000000000000000000000000000000014Uwt7O';
 
-it('a secret has letters and digits, contains its name, and is random', () => {
+it('the secret of a client has letters and digits, contains its name, and is random', () => {
   const made = Array.from({ length: 200 }, () => makeSecret());
   for (const { secret, name } of made) {
     expect(secret).toMatch(/^isk_[A-Za-z0-9]{8}_[A-Za-z0-9]{49}$/);
@@ -21,7 +21,7 @@ it('a secret has letters and digits, contains its name, and is random', () => {
   expect(new Set(made.map(({ name }) => name)).size).toBe(200);
 });
 
-it('the form and the checksum of a secret are fixed', () => {
+it('the form and the checksum of a client’s secret are fixed', () => {
   expect(readSecretName(known)).toBe('Example1');
 });
 

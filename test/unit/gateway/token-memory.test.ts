@@ -5,7 +5,7 @@ const minuteMs = 60_000;
 const far = 3_600_000;
 const name = (at: number): string => String(at).padStart(1_000, '.');
 
-it('the cache keeps a verified token until it expires, and for a minute at most', () => {
+it('the cache of tokens keeps a verified token until it expires, and for a minute at most', () => {
   const memory = openTokenMemory<string>();
   memory.remember('short', 'a', { nowMs: 0, expiresMs: 2_000 });
   memory.remember('long', 'b', { nowMs: 0, expiresMs: far });
@@ -16,14 +16,14 @@ it('the cache keeps a verified token until it expires, and for a minute at most'
   expect(memory.find('unknown', 0)).toBeUndefined();
 });
 
-it('the cache keeps a token that was verified again', () => {
+it('the cache of tokens keeps a token that was verified again', () => {
   const memory = openTokenMemory<string>();
   memory.remember('token', 'a', { nowMs: 0, expiresMs: far });
   memory.remember('token', 'b', { nowMs: minuteMs, expiresMs: far });
   expect(memory.find('token', minuteMs + 1)).toBe('b');
 });
 
-it('the cache drops a token that was verified after the present time, as the clock was set back', () => {
+it('the cache of tokens drops a token that was verified after the present time, as the clock was set back', () => {
   const memory = openTokenMemory<string>();
   memory.remember('token', 'a', { nowMs: far, expiresMs: 2 * far });
   memory.remember('short', 'b', { nowMs: far, expiresMs: far + 2_000 });
@@ -32,7 +32,7 @@ it('the cache drops a token that was verified after the present time, as the clo
   expect(memory.find('short', 0)).toBeUndefined();
 });
 
-it('the cache drops expired tokens when others are added', () => {
+it('the cache of tokens drops expired tokens when new tokens are added', () => {
   const memory = openTokenMemory<number>();
   for (let at = 0; at < 600; at += 1) {
     memory.remember(`token ${at}`, at, { nowMs: at * 1_000, expiresMs: far });
@@ -40,7 +40,7 @@ it('the cache drops expired tokens when others are added', () => {
   expect(memory.size).toBeLessThanOrEqual(124);
 });
 
-it('the cache keeps the latest tokens up to a number of characters', () => {
+it('the cache of tokens keeps the latest tokens up to a total number of characters', () => {
   const memory = openTokenMemory<number>(100 * 2_024);
   for (let at = 0; at < 10_000; at += 1) memory.remember(name(at), at, { nowMs: 0, expiresMs: far });
   expect(memory.size).toBeLessThanOrEqual(200);
@@ -48,7 +48,7 @@ it('the cache keeps the latest tokens up to a number of characters', () => {
   expect(memory.find(name(0), 1)).toBeUndefined();
 });
 
-it('the cache keeps a thousand tokens that are used repeatedly', () => {
+it('the cache of tokens keeps a thousand tokens that are used repeatedly', () => {
   const memory = openTokenMemory<number>();
   for (let at = 0; at < 1_000; at += 1) memory.remember(name(at), at, { nowMs: 0, expiresMs: far });
   for (let at = 0; at < 1_000; at += 1) expect(memory.find(name(at), 1)).toBe(at);

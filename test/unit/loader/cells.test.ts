@@ -53,7 +53,7 @@ const quantityOf = (cell: string, delimiter: string, sample: string, rules: Rule
 const countryOf = (cell: string, kind: Table['kind'] = 'suppliers'): unknown =>
   valueOf('country', cell, {}, kind);
 
-describe('the fields', () => {
+describe('the fields that the loader knows', () => {
   const types: Readonly<Record<string, string[]>> = {
     text: ['string'],
     id: ['string'],
@@ -81,7 +81,7 @@ describe('the fields', () => {
     }
   });
 
-  it('belong to kinds of records in the order in which these refer to each other', () => {
+  it('are listed by kind of record, each kind after the kind that it refers to', () => {
     expect(kinds).toEqual(['suppliers', 'products', 'batches']);
   });
 });
@@ -287,14 +287,14 @@ describe('rows', () => {
     expect(valueOf('externalId', new Date('2026-03-01T00:00:00Z'))).toMatch('is a day, and no id');
   });
 
-  it('have ids without the blanks around them, unless a map says that these count', () => {
+  it('have ids without the blanks around them, unless a map keeps these blanks', () => {
     expect(valueOf('externalId', ' ALV-1   ')).toBe('ALV-1');
     expect(valueOf('productExternalId', 'P-1\u00a0')).toBe('P-1');
     expect(valueOf('externalId', ' ALV-1', { trim: false })).toBe(' ALV-1');
     expect(valueOf('batchNumber', ' 1')).toBe(' 1');
   });
 
-  it('have ids without characters that no person sees, unless a map says that these count', () => {
+  it('have ids without invisible characters, unless a map keeps these characters', () => {
     expect(valueOf('externalId', '\u200bS\u00adUP\u2060-1\u200e')).toBe('SUP-1');
     expect(valueOf('externalId', 'SUP-1\u200b', { trim: false })).toBe('SUP-1\u200b');
   });
@@ -367,7 +367,7 @@ describe('rows', () => {
     expect([countryOf('DEU', 'products'), countryOf('Schweden', 'products')]).toEqual(['DEU', 'SE']);
   });
 
-  it('have lists, words for true and false, and days become what their fields take', () => {
+  it('have lists, words for true and false, and days converted to the types of their fields', () => {
     expect(valueOf('certifications', 'FSC; PEFC;', {}, 'suppliers')).toEqual(['FSC', 'PEFC']);
     expect(valueOf('certifications', 'FSC, PEFC', {}, 'suppliers')).toEqual(['FSC', 'PEFC']);
     expect(valueOf('certifications', 'A/B', { lists: '/' }, 'suppliers')).toEqual(['A', 'B']);
@@ -419,7 +419,7 @@ describe('rows', () => {
     );
   });
 
-  it('of JSON are unchanged, or mapped', () => {
+  it('of JSON files are unchanged, or mapped', () => {
     expect(itemsOfObjects('batches', {})({ externalId: 'B', contry: 1, '#row': 4, '#reason': '' })).toEqual({
       externalId: 'B',
       contry: 1,

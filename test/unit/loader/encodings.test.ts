@@ -40,7 +40,7 @@ it('a character that the end of a file cuts off is found', () => {
   expect(watched(Buffer.from('Größe €').subarray(0, -1)).strays).toBeGreaterThan(0);
 });
 
-it('bytes without a character in windows-1252 are reported, as in files of DOS', () => {
+it('bytes that are no character in windows-1252 are reported, as they occur in DOS files', () => {
   expect(watched(iconv.encode('Müller', 'cp850'))).toMatchObject({
     firstUndefined: { byte: 0x81, line: 8 },
   });

@@ -116,7 +116,7 @@ it('rows are sent in order, with the allowed number of concurrent pushes where f
   }
 });
 
-it('rows without an id are not held back', () => {
+it('rows without an id do not wait for answers', () => {
   const { queue, flights } = openQueue(8);
   for (let row = 0; row < 4_000; row += 1) queue.add(slot(row, ''));
   expect(flights).toHaveLength(8);

@@ -43,7 +43,7 @@ describe('an address of a web server', () => {
   const schema = Type.Object({ NATS_MONITOR_URL: baseSettings.NATS_MONITOR_URL });
 
   it.each(['http://127.0.0.1:8222', 'https://nats.example/monitor', 'HTTP://nats:8222/'])(
-    '%s is taken',
+    '%s is valid',
     (text) => {
       expect(readConfig(schema, { NATS_MONITOR_URL: text })).toEqual({ NATS_MONITOR_URL: text });
     },
@@ -58,7 +58,7 @@ describe('an address of a web server', () => {
     'http://nats:99999',
     'http://me:hunter2@nats:8222',
     'http://me@nats:8222',
-  ])('%s is not', (text) => {
+  ])('%s is invalid', (text) => {
     expect(() => readConfig(schema, { NATS_MONITOR_URL: text })).toThrow(
       /^NATS_MONITOR_URL: expected an address such as (?!.*hunter2)/,
     );

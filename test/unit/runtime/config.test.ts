@@ -29,7 +29,7 @@ describe('a setting is read by its declared type', () => {
     ['NAME', '8080', '8080'],
     ['NAME', 'true', 'true'],
     ['NAME', ' as it is ', ' as it is '],
-  ])('%s takes %j', (name, text, value) => {
+  ])('%s accepts %j', (name, text, value) => {
     expect(readConfig(schema, { [name]: text })).toStrictEqual({ [name]: value });
   });
 
@@ -83,7 +83,7 @@ describe('the settings as a whole', () => {
   const ofTraces = ['ENDPOINT', 'TRACES_ENDPOINT', 'HEADERS'].map((name) => `OTEL_EXPORTER_OTLP_${name}`);
   const optional = new Set([...ofStreams, ...ofNats.filter((name) => name !== 'NATS_URL'), ...ofTraces]);
 
-  it('leave out unknown variables', () => {
+  it('do not contain unknown variables', () => {
     const settings = readConfig(schema, { NEEDED: 'x', PATH: '/bin', constructor: 'y' });
     expect(Object.keys(settings).toSorted()).toStrictEqual(
       Object.keys(schema.properties)

@@ -51,7 +51,7 @@ const keyOf = (key: string, isEscaped: boolean): string =>
         .join('')}"`
     : JSON.stringify(key);
 
-describe('removing most unknown names from JSON', () => {
+describe('the removal of unknown names from JSON', () => {
   it('keeps the values under known names, also where escapes spell a name', () => {
     fc.assert(
       fc.property(text, (given) => {

@@ -63,7 +63,7 @@ describe('a body', () => {
     ['commas', (count: number) => `[${'1,'.repeat(count - 1)}1]`],
     ['keys', (count: number) => `[{"a":${'1},{"a":'.repeat(Math.floor(count / 3) - 1)}1}]`],
     ['objects', (count: number) => `[${'{},'.repeat(count / 2 - 1)}{}]`],
-  ])('may have structure up to the limit, and no more: %s', (_kind, of) => {
+  ])('may have brackets, commas and colons up to the limit, and no more: %s', (_kind, of) => {
     expect(refusalOf(of(bodyStructureMax))).toBeUndefined();
     expect(refusalOf(of(bodyStructureMax + 2))).toMatchObject({
       code: 'invalid_request',

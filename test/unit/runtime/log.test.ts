@@ -162,7 +162,7 @@ describe('credentials are cut from an address', () => {
   });
 
   it.each(['https://host/@name', 'https://host/?mail=a@b.c', 'a@b.c', 'mongodb://host:27017/db'])(
-    'and other text stays: %s',
+    'and other text stays unchanged: %s',
     (text) => {
       expect(redactUrl(text)).toBe(text);
     },

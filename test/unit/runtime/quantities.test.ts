@@ -55,7 +55,7 @@ it('an absent setting leaves the configuration of a stream unchanged', () => {
   }
 });
 
-it('a stream with the quantities of the settings, or without settings, does not differ', () => {
+it('a stream that matches the settings, or has no settings, counts as unchanged', () => {
   const spec = { replicas: 3, maxAgeMs: 7_000, settings: { replicas: set('COPIES') } };
   expect(compare(spec)).toEqual({ changes: {}, left: [] });
   expect(quantitiesOf(spec)).toEqual({
@@ -66,7 +66,7 @@ it('a stream with the quantities of the settings, or without settings, does not 
   });
 });
 
-it('a change has the old and the new quantity in its own unit', () => {
+it('a change of a stream has the old and the new quantity, each in its unit', () => {
   expect(compareQuantities({ maxAgeMs: 8_000, bytesMax: 0 }, found).changes).toEqual([
     { quantity: 'maxAgeMs', wanted: 8_000, found: 7_000 },
     { quantity: 'bytesMax', wanted: Infinity, found: 1_000 },

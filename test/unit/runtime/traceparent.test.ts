@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 
 const given = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 
-it('a traceparent has its trace id', () => {
+it('the trace id of a traceparent is read', () => {
   expect(readTraceparent(given)).toBe(given);
   expect(traceIdOf(given)).toBe('4bf92f3577b34da6a3ce929d0e0e4736');
   expect(traceIdOf(undefined)).toBeUndefined();
@@ -20,6 +20,6 @@ it.each([
   given.replace('4bf92f3577b34da6a3ce929d0e0e4736', '0'.repeat(32)),
   given.replace('00f067aa0ba902b7', '0'.repeat(16)),
   [given],
-])('%j names no trace', (text) => {
+])('no trace id is read from %j', (text) => {
   expect(readTraceparent(text)).toBeUndefined();
 });

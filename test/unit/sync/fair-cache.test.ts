@@ -16,7 +16,7 @@ it('an integration that has used up its share loses its own least recently used 
   expect(cache.held()).toBe(9);
 });
 
-it('a full cache evicts entries of the integration that holds most', () => {
+it('a full cache evicts entries of the integration with the largest share', () => {
   const cache = open();
   cache.set('large', 'a', { size: 2 });
   cache.set('large', 'b', { size: 4 });

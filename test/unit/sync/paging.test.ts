@@ -150,7 +150,7 @@ describe('the requested page', () => {
     expect(ask('page=2&limit=5')).toMatchObject({ page: 2, limit: 5, since: undefined, after: undefined });
   });
 
-  it('is that of its cursor', () => {
+  it('is the page of its cursor', () => {
     expect(ask(`cursor=${sealed}`)).toEqual(cursor);
   });
 
@@ -210,7 +210,7 @@ describe('the requested page', () => {
     expect(refusal(query).errors?.map(({ pointer }) => pointer)).toEqual(pointers);
   });
 
-  it('is linked from the page before', () => {
+  it('is linked by the page before', () => {
     const first = ask('page=2&limit=5&since=2026-03-31&colour=blue');
     const asked = { ...first, until: 'sync_9', nextSince: cursor.nextSince, total: 12, shown: 10 };
     const link = linkToNext('suppliers', cursorSeal, asked, 'sync_8-000');

@@ -15,14 +15,14 @@ function problemsOf(environment: Record<string, string>): string[] {
 }
 
 it.each(['', ' ', '10.0.0.0/8', '127.0.0.1', '10.0.0.0/8, 127.0.0.1/32,', 'fd00::/8,::1'])(
-  'the allow-list takes %j',
+  'the allow-list of addresses accepts %j',
   (list) => {
     expect(problemsOf({ ...right, WEBHOOK_EGRESS_ALLOW: list })).toEqual([]);
   },
 );
 
 it.each(['10.0.0.0/99', '10.0.0', 'fe80::/129', '::1,here', '10.0.0.0/', 'example.com', '10.0.0.0/8/8'])(
-  'the allow-list says what is expected instead of %j',
+  'the allow-list of addresses refuses %j, and says what is expected',
   (list) => {
     expect(problemsOf({ ...right, WEBHOOK_EGRESS_ALLOW: list })).toEqual([
       `WEBHOOK_EGRESS_ALLOW: expected CIDRs separated by commas, such as 10.0.0.0/8,127.0.0.1/32, got ${JSON.stringify(list)}`,

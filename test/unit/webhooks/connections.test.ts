@@ -13,7 +13,7 @@ const target = (host: string) => ({
   addresses: [address],
 });
 
-it('beyond the limit of connections, those to the latest receivers are kept', async () => {
+it('beyond the limit of connections, only connections to the latest receivers are kept', async () => {
   await using connections = openConnections();
   const busy = connections.to(target('busy.example'), address).dispatcher;
   const idle = connections.to(target('idle.example'), address).dispatcher;

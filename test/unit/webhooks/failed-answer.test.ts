@@ -57,7 +57,7 @@ describe('the body of a failed answer', () => {
     expect(textOfBody(Buffer.from([0xff, 0x00, 0xfe, 0x41]))).toBe('\ufffd\u0000\ufffdA');
   });
 
-  it('has no header value that the receiver repeats, also not a part at its end', () => {
+  it('has no header value of the webhook that the receiver repeats, nor the beginning of a value at its end', () => {
     const headers = ['Authorization', 'Bearer sesame-4711', 'X-Short', 'on'];
     expect(textOfBody(Buffer.from('no "Bearer sesame-4711" here: sesame-4711, go on'), headers)).toBe(
       'no "******************" here: ***********, go on',

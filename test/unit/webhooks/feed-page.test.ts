@@ -65,7 +65,7 @@ async function read(batches: readonly FeedBatch[], asked: Partial<PageAsked> = {
   return { ids: events.map((text) => /"id":"([^"]*)"/.exec(text)?.[1]), ...page };
 }
 
-it('a page ends after the events that were read, and its next page begins after the known log', async () => {
+it('a page of the feed ends after the events that were read, and its next page begins after the known log', async () => {
   const batches = [batchOf(3, 2), batchOf(5, 1)];
   expect(await read(batches)).toEqual({
     ids: ['3-0', '3-1', '5-0'],
@@ -81,7 +81,7 @@ it('a page ends after the events that were read, and its next page begins after 
   });
 });
 
-it('a page may begin within a batch', async () => {
+it('a page of the feed may begin within a batch', async () => {
   const batches = [batchOf(3, 4), batchOf(5, 1)];
   const first = await read(batches, { limit: 3 });
   expect([first.ids, first.next, first.more]).toEqual([
@@ -93,17 +93,17 @@ it('a page may begin within a batch', async () => {
   expect([second.ids, second.next, second.more]).toEqual([['3-3'], { sequence: 4, index: 0 }, true]);
 });
 
-it('a page has no replayed event', async () => {
+it('a page of the feed has no replayed event', async () => {
   expect((await read([batchOf(3, 2, { endpointId: 'wh_1' }), batchOf(5)])).ids).toEqual(['5-0']);
 });
 
-it('a page ends before its size limit, and has at least one event', async () => {
+it('a page of the feed ends before its size limit, and has at least one event', async () => {
   const batches = [batchOf(3, 5)];
   expect((await read(batches, { bytesMax: 250 })).ids).toEqual(['3-0', '3-1']);
   expect((await read(batches, { bytesMax: 1 })).ids).toEqual(['3-0']);
 });
 
-it('a page ends after 2 MiB of other kinds, with more: true', async () => {
+it('a page of the feed ends after 2 MiB of events of excluded kinds, with more: true', async () => {
   const batches = [3, 4, 5].map((sequence) =>
     Object.assign(batchOf(sequence), { bytes: limits.feedBytesMax / 2 }),
   );
@@ -117,7 +117,7 @@ it('a page ends after 2 MiB of other kinds, with more: true', async () => {
   expect([events, next, more]).toEqual([[], { sequence: 5, index: 0 }, true]);
 });
 
-it('a page since a time begins at the first later event, and skips none after it', async () => {
+it('a page of the feed since a time begins at the first later event, and skips none after it', async () => {
   const times = [1, 5, 6, 2].map((ms, index) =>
     batchOf(index + 1, [bodyOf(created, new Date(ms).toISOString())]),
   );
@@ -127,7 +127,7 @@ it('a page since a time begins at the first later event, and skips none after it
   expect([read9.ids, read9.sinceMs]).toEqual([[], 9]);
 });
 
-it('a page has the body of every event, to the byte, and its id', async () => {
+it('a page of the feed has the body of every event, to the byte, and its id', async () => {
   const texts = array(record({ text: string({ unit: 'grapheme' }), isOfPush: boolean() }), {
     minLength: 1,
     maxLength: 20,
@@ -147,7 +147,7 @@ it('a page has the body of every event, to the byte, and its id', async () => {
   );
 });
 
-it('a page has an event with other key order or blanks, and no invalid event', async () => {
+it('a page of the feed has events with any key order and blanks in JSON, and no invalid event', async () => {
   const parts = { timestamp: time, event: created, integrationId: 'acme', data: { name: 'é' } };
   const bodies = [JSON.stringify(parts), ` ${JSON.stringify(parts)}`, '{}', '[', bodyOf(created)];
   const { events } = await readPage(windowOf([batchOf(1, bodies)]), all);
@@ -166,11 +166,11 @@ it('a page has an event with other key order or blanks, and no invalid event', a
   expect(second.events.map((text) => text.slice(0, 12))).toEqual(['{"id":"1-4",']);
 });
 
-it('a page has no event that its publisher may not announce', async () => {
+it('a page of the feed has no event that its publisher may not announce', async () => {
   const bodies = [bodyOf('webhook.disabled'), bodyOf(created), bodyOf('batch.created')];
   expect((await read([batchOf(1, bodies)])).ids).toEqual(['1-1']);
 });
 
-it('a page names an event without an id by its sequence', async () => {
+it('a page of the feed names an event without an id by its sequence', async () => {
   expect((await read([batchOf(1, 1, { ids: () => '' })])).ids).toEqual(['event-1']);
 });

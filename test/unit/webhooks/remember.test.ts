@@ -12,7 +12,7 @@ const target = (port: number) => ({
   addresses: ['127.0.0.1'],
 });
 
-it('a replica that keeps connections to too many addresses closes those that it has not used for longest', async () => {
+it('a replica with connections to too many addresses closes the connections that were unused for longest', async () => {
   await using connections = openConnections({ setsMax: 2 });
   const to = (port: number) => connections.to(target(port), '127.0.0.1');
   const [first, second] = [to(1), to(2)];

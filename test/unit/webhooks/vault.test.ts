@@ -4,7 +4,7 @@ import { openVault } from '../../../services/webhooks/src/secrets/vault.ts';
 const key = (byte: number): string => Buffer.alloc(32, byte).toString('base64');
 const secret = 'whsec_nothing-of-this-may-show';
 
-it('the vault opens its sealed texts, which show nothing of the secret', () => {
+it('the vault decrypts the texts that it encrypts, and these show nothing of the secret', () => {
   const vault = openVault(`a:${key(1)}`);
   const sealed = vault.seal(secret, 'wh_1');
   expect(vault.open(sealed, 'wh_1')).toBe(secret);
@@ -13,14 +13,14 @@ it('the vault opens its sealed texts, which show nothing of the secret', () => {
   expect(vault.seal(secret, 'wh_1')).not.toBe(sealed);
 });
 
-it('the vault seals with the first key and opens with each', () => {
+it('the vault encrypts with the first key, and decrypts with each key', () => {
   const sealed = openVault(`old:${key(1)}`).seal(secret, 'wh_1');
   const vault = openVault(`new:${key(2)},old:${key(1)}`);
   expect(vault.open(sealed, 'wh_1')).toBe(secret);
   expect(vault.seal(secret, 'wh_1')).toMatch(/^new:/);
 });
 
-it('the vault opens no text of another endpoint, of another key, or that was changed', () => {
+it('the vault decrypts no text of another endpoint, no text of another key, and no changed text', () => {
   const vault = openVault(`a:${key(1)}`);
   const sealed = vault.seal(secret, 'wh_1');
   expect(() => vault.open(sealed, 'wh_2')).toThrow('unable to authenticate');
