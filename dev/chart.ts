@@ -131,7 +131,7 @@ export const readmeFile = join(root, 'deploy/helm/README.md');
 /** The README of the chart: each value of values.yaml with its default and the comment above it. */
 export async function readme(): Promise<string> {
   const { contents } = parseDocument(await readFile(join(root, 'deploy/helm/values.yaml'), 'utf8'));
-  if (!isMap<Node, Node>(contents)) throw new Error('values.yaml is no map');
+  if (!isMap<Node, Node>(contents)) throw new Error('values.yaml is no YAML mapping');
   const rows = withoutRepetitions(rowsOf(contents, ''));
   const lines = [
     '# The chart of the integration sync service',

@@ -42,7 +42,7 @@ export function openClient(base: string, token: string): Client {
   const succeed = async (method: string, path: string, body?: Buffer): Promise<Answer> => {
     const answer = await send(method, path, body);
     if (answer.status === 200) return answer;
-    throw new Error(`${method} ${path}: ${answer.status} ${answer.body.slice(0, 200)}`);
+    throw new Error(`${method} ${path} was answered ${answer.status} ${answer.body.slice(0, 200)}`);
   };
   return {
     post: (path, body) => succeed('POST', path, body),

@@ -56,7 +56,7 @@ async function post(kind: string, body: string): Promise<void> {
     },
     body,
   });
-  if (!response.ok) throw new Error(`${response.status} ${await response.text()}`);
+  if (!response.ok) throw new Error(`the push was answered ${response.status} ${await response.text()}`);
   await response.json();
 }
 

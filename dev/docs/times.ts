@@ -213,7 +213,7 @@ export function timeOf(place: string): number {
 export function timeIn(text: string, name: string): number {
   const said = String.raw`\b${name}(?:: number)?\s*[=:]\s*([\d_]+(?:\s*\*\s*[\d_]+)*)\s*[,;}]`;
   const [found, ...others] = text.matchAll(new RegExp(said, 'g'));
-  if (found?.[1] === undefined) throw new Error(`no time is called ${name}`);
-  if (others.length > 0) throw new Error(`${others.length + 1} times are called ${name}`);
+  if (found?.[1] === undefined) throw new Error(`no constant in milliseconds is called ${name}`);
+  if (others.length > 0) throw new Error(`${others.length + 1} constants are called ${name}`);
   return found[1].split('*').reduce((product, factor) => product * Number(factor.replaceAll('_', '')), 1);
 }

@@ -14,9 +14,9 @@ it.each([
 });
 
 it.each([
-  ['const otherMs = 1;', 'no time is called aMs'],
-  ['const aMs = bMs;', 'no time is called aMs'],
-  ['{ aMs: 5 }; { aMs: 7 }', '2 times are called aMs'],
+  ['const otherMs = 1;', 'no constant in milliseconds is called aMs'],
+  ['const aMs = bMs;', 'no constant in milliseconds is called aMs'],
+  ['{ aMs: 5 }; { aMs: 7 }', '2 constants are called aMs'],
 ])('no time is read from %j', (text, why) => {
   expect(() => timeIn(text, 'aMs')).toThrow(why);
 });

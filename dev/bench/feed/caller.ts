@@ -34,7 +34,8 @@ export async function askFeed(
   const answer = await fetch(`${house.stack.gateway}${base}/events?${search}`, {
     headers: headersOf(house, integration),
   });
-  if (answer.status !== 200) throw new Error(`${answer.status} ${await answer.text()}`);
+  if (answer.status !== 200)
+    throw new Error(`GET /events was answered ${answer.status} ${await answer.text()}`);
   const page: Page = JSON.parse(await answer.text());
   return page;
 }
@@ -55,7 +56,7 @@ export async function push(house: House, integration: string, from: number, coun
     headers: { ...headersOf(house, integration), 'content-type': 'application/json' },
     body: JSON.stringify({ suppliers }),
   });
-  if (answer.status !== 200) throw new Error(`push: ${answer.status}`);
+  if (answer.status !== 200) throw new Error(`the push was answered ${answer.status}`);
   await answer.arrayBuffer();
   return answer.headers.get('x-sync-id') ?? '';
 }

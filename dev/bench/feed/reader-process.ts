@@ -12,7 +12,7 @@ export interface Reading {
 const get = async (path: string): Promise<string> => {
   const answer = await fetch(`${gateway}${base}${path}`, { headers: { authorization: `Bearer ${token}` } });
   const text = await answer.text();
-  if (answer.status !== 200) throw new Error(`${answer.status} ${text}`);
+  if (answer.status !== 200) throw new Error(`GET ${path} was answered ${answer.status} ${text}`);
   return text;
 };
 

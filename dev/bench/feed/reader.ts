@@ -114,6 +114,7 @@ async function register(house: House, url: string): Promise<void> {
     headers: { ...headersOf(house, watched), 'content-type': 'application/json' },
     body: JSON.stringify({ url, events: ['supplier.created'] }),
   });
-  if (answer.status !== 201) throw new Error(`register: ${answer.status} ${await answer.text()}`);
+  if (answer.status !== 201)
+    throw new Error(`the registration of a webhook was answered ${answer.status} ${await answer.text()}`);
   await answer.arrayBuffer();
 }

@@ -35,7 +35,7 @@ export async function openUpstream({ build, ...options }: UpstreamOptions) {
     await bus.serve({ ...identity, inFlightMax: 1, handlers: {} });
   });
   opening.catch((error: unknown) => {
-    if (!isReleased()) options.log.error({ err: error }, 'the bus cannot be opened');
+    if (!isReleased()) options.log.error({ err: error }, 'the connection to NATS cannot be opened');
   });
   const patience = new AbortController();
   await Promise.race([opening, wait(firstConnectMs, undefined, { signal: patience.signal })]);

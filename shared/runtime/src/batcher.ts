@@ -66,7 +66,7 @@ export function openBatcher<One, Answer extends object | number | null>(
     const index = all.push(one) - 1;
     const answer = (await answers)[index];
     if (answer === undefined)
-      throw new Error(`question ${index} of ${all.length} in one query got no answer`);
+      throw new Error(`a batched query gave no answer to question ${index} of ${all.length}`);
     return answer;
   };
 }

@@ -102,7 +102,7 @@ export function watchFilling({ bus, streams, monitorUrl, registry, log, pollMs =
     try {
       return await readFillings({ bus, streams, monitorUrl });
     } catch (error) {
-      log.debug({ err: error }, 'how full streams are could not be read');
+      log.debug({ err: error }, 'the fill levels of streams could not be read');
       return streams.map((stream) => ({ stream, daysLeft: Number.NaN, limit: '' }));
     }
   };

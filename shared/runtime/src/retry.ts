@@ -40,7 +40,7 @@ export const openRetry =
       mayRetry(error, { tries }) {
         signal.throwIfAborted();
         if (tries === 1 || tries % triesPerLine === 0)
-          log.warn({ err: error, what, tries }, 'a step failed, trying again');
+          log.warn({ err: error, what, tries }, 'MongoDB or NATS failed, trying again');
         return true;
       },
       pause: () => wait(retryMs, undefined, { signal }),

@@ -59,7 +59,7 @@ describe('a replica that lacks a setting of the other replicas', () => {
       'A replica has no EVENTS_MAX_BYTES (no limit), where NATS has 1000000 bytes of LACKING; it changed nothing.',
     ]);
     expect(forgetful.streamStandings()).toMatchObject([{ stream: 'LACKING', replicas: 3, differs: true }]);
-    expect(text()).toContain('streams are not as they should be');
+    expect(text()).toContain('there are problems with streams');
     expect(bus.streamNotes()).toEqual([]);
   });
 

@@ -54,7 +54,7 @@ it('a retry repeats every half second, and logs three times in 20 s', async () =
   const beganAt = performance.now();
   expect(await again('storing', failing(40).work)).toBe('done');
   expect(performance.now() - beganAt).toBe(20_000);
-  expect(text().match(/a step failed, trying again/g)).toHaveLength(3);
+  expect(text().match(/MongoDB or NATS failed, trying again/g)).toHaveLength(3);
 });
 
 it('a retry ends with the reason of its signal', async () => {

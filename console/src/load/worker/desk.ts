@@ -121,7 +121,7 @@ export class Desk {
   }
 
   get #on(): Opened {
-    if (this.#opened === undefined) throw new Error('a command came before the worker had a load');
+    if (this.#opened === undefined) throw new Error('the worker of the page got a command before "begin"');
     return this.#opened;
   }
 

@@ -135,7 +135,8 @@ function checkHost({ raw }: FastifyRequest): void {
   if (raw.headers.host === undefined && raw.httpVersion === '1.1') {
     throw new Failure('invalid_request', 'An HTTP/1.1 request needs a Host header.');
   }
-  if (countHeader(raw, 'host') > 1) throw new Failure('invalid_request', 'A request has one Host header.');
+  if (countHeader(raw, 'host') > 1)
+    throw new Failure('invalid_request', 'A request must have only one Host header.');
 }
 
 /** Resolves with the address once the port is open. */

@@ -89,7 +89,10 @@ export function openRecoveries(options: RecoveriesOptions): AsyncDisposable {
     try {
       await steps[held.recovery.step](held);
     } catch (error) {
-      log.warn({ err: error, endpoint: held._id }, 'a recovery step of a webhook failed, trying again');
+      log.warn(
+        { err: error, endpoint: held._id },
+        'a step to recover a disabled webhook failed, trying again',
+      );
     }
   };
 

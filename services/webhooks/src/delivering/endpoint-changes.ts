@@ -36,7 +36,7 @@ export const listenForChanges = (
       integrations
         .refresh(integration, id)
         .catch((error: unknown) =>
-          log.debug({ err: error, endpoint: id }, 'a changed endpoint was not read'),
+          log.debug({ err: error, endpoint: id }, 'a changed endpoint could not be read'),
         );
     },
     cache.forgetAll,

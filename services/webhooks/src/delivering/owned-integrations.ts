@@ -261,7 +261,10 @@ export class Integrations {
       const told = queue.missed(offset?.epoch === epoch ? offset : undefined);
       retry('storing missed events', () => endpoints.recordMissed(found._id, epoch, told)).catch(
         (error: unknown) =>
-          log.debug({ err: error, endpoint: found._id }, 'the missed events of an endpoint are not stored'),
+          log.debug(
+            { err: error, endpoint: found._id },
+            'the missed events of an endpoint could not be stored',
+          ),
       );
     }
   }

@@ -123,7 +123,10 @@ export class LogReader implements AsyncDisposable {
     stream.saw(this.#streamId, message);
     const batch = readBatch(message, log);
     if (batch === undefined) {
-      log.error({ subject: message.subject, sequence: message.sequence }, 'the message is no event batch');
+      log.error(
+        { subject: message.subject, sequence: message.sequence },
+        'a message of EVENT_BATCHES is no event batch',
+      );
       return undefined;
     }
     const { through = Infinity } = this.#partitions.get(batch.partition) ?? {};

@@ -55,8 +55,8 @@ export function openStreamWatch(connection: Connection) {
     const now = notes();
     if (now.join() === said) return;
     said = now.join();
-    if (now.length > 0) connection.log.warn({ notes: now }, 'streams are not as they should be');
-    else connection.log.info('streams are as they should be again');
+    if (now.length > 0) connection.log.warn({ notes: now }, 'there are problems with streams');
+    else connection.log.info('there are no problems with streams any more');
   };
 
   const lookAt = async ({ spec, found, madeAt }: Watched): Promise<void> => {

@@ -85,7 +85,9 @@ export async function openStore({
   // The watchdog's next question, within half a second, connects the closed client again.
   const renew = (deaf: MongoClient): void => {
     log.warn('the MongoDB driver no longer gets answers, connecting again');
-    close(deaf).catch((error: unknown) => log.warn({ err: error }, 'the MongoDB driver did not close'));
+    close(deaf).catch((error: unknown) =>
+      log.warn({ err: error }, 'the MongoDB driver could not close its connections'),
+    );
   };
   let connectionsLost = 0;
   let topology: Topology | undefined;

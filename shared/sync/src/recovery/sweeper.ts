@@ -111,7 +111,7 @@ async function settle(
     await engine.journal.postpone(entry, new Date(engine.now())).catch((failure: unknown) => {
       engine.log.debug(
         { err: failure, syncId },
-        'could not postpone an unfinished push: its journal entry is due again 15 s after this sweeper took it over',
+        'the journal entry of an unfinished push was not postponed: it is due again 15 s after this takeover',
       );
     });
     return false;
