@@ -30,7 +30,7 @@ it.each(pythons)(
 const withPackages = pythonWithPackages === undefined ? [] : [pythonWithPackages];
 
 it.each(withPackages)(
-  'the wheel reads and returns data frames of pandas and Polars, by %s',
+  'the Python wheel reads and returns data frames of pandas and Polars, by %s',
   async (python) => {
     expect(await runTests(python, 'test_frames.py', pythonPath)).toMatch(/\nOK\n$/);
   },
@@ -44,7 +44,7 @@ const mypy = (python: string, folder: string, ...args: string[]): Promise<string
     (error: unknown) => (error as { stdout: string }).stdout,
   );
 
-it.each(withPackages)('the wheel and its tests pass a strict type check by %s', async (python) => {
+it.each(withPackages)('the Python wheel and its tests pass a strict type check by %s', async (python) => {
   await using folder = await temporaryFolder();
   expect(await mypy(python, folder.path, 'src', 'tests')).toMatch(/^Success: no issues found/);
 });
@@ -66,7 +66,7 @@ if event["event"] == "supplier.created":
 `;
 
 it.each(withPackages)(
-  'the wheel installs into an empty environment, with its types, and passes its tests there, by %s',
+  'the Python wheel installs into an empty environment, with its types, and passes its tests there, by %s',
   async (python) => {
     await using folder = await temporaryFolder();
     const wheel = packWheel(folder.path, python);

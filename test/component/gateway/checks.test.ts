@@ -332,7 +332,7 @@ describe('content types', () => {
   it.each([
     ['DELETE', webhook],
     ['POST', `${webhook}/test`],
-  ])('%s %s takes no body, and the gateway ignores one', async (method, path) => {
+  ])('%s %s takes no body, and the gateway ignores a given body', async (method, path) => {
     const headers = { ...bearer(), 'content-type': 'no/thing; like=it' };
     const init = { method, headers, body: tooLarge };
     const answer = await fetch(gateway.url + path, init);

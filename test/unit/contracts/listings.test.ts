@@ -86,7 +86,7 @@ describe('the query of a listing', () => {
   });
 });
 
-describe('a quotation', () => {
+describe('a quotation of a wrong value in an error', () => {
   it('escapes what could break a line', () => {
     expect(quote('a"b\nc')).toBe('"a\\"b\\nc"');
   });

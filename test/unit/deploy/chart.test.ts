@@ -479,7 +479,7 @@ describe('the values of the chart', async () => {
   });
 });
 
-it('the notes after an installation have the address, the needed Secrets and the order of an upgrade', async () => {
+it('the chart’s notes after an installation have the address, the needed Secrets and the order of an upgrade', async () => {
   const notes = await readFile(notesFile, 'utf8');
   expect(notes).toContain('http://acme-integration-sync-gateway.sync:80/api/v1/integration');
   for (const name of services)

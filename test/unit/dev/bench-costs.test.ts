@@ -13,7 +13,7 @@ const spent = (byProcess: Record<string, Record<string, number>>, otherMs = 0): 
   otherMs,
 });
 
-it('a table has the costs of a push, in a row for each process and each of its groups of threads', () => {
+it('the benchmark’s table has the costs of a push, in a row for each process and each of its groups of threads', () => {
   const service = spent({ gateway: { main: 30, V8: 10 }, 'nats-server': { 'nats-server': 200 } }, 250);
   const bare = spent({ 'nats-server': { 'nats-server': 5 } });
   const costs = [
@@ -81,7 +81,7 @@ it('more than five columns go into a second table', () => {
   expect(heads.map((line) => line.split(/ +/).slice(6))).toEqual([['c0', 'c1', 'c2', 'c3', 'c4'], ['c5']]);
 });
 
-it('the costs of several turns are summed by process and group', () => {
+it('the costs of several turns of the benchmark are summed by process and group of threads', () => {
   const sum = nothingSpent();
   addSpent(sum, spent({ catalog: { main: 1 } }, 10));
   addSpent(sum, spent({ catalog: { main: 2, V8: 3 }, gateway: { main: 4 } }, 20));

@@ -12,7 +12,7 @@ function ownFolder(): string {
   return folder;
 }
 
-it('the local key is made once, readable for its user alone, with every scope', () => {
+it('the local key of npm start is made once, readable for its user alone, with every scope', () => {
   const folder = ownFolder();
   const made = openKey(folder, {});
   expect(made.clientsFile).toBe(clientsFileOf(folder));
@@ -24,7 +24,7 @@ it('the local key is made once, readable for its user alone, with every scope', 
   expect(openKey(folder, {})).toEqual(made);
 });
 
-it('the local key is not shown once its client is removed, and is not made again', () => {
+it('the local key of npm start is not shown once its client is removed, and is not made again', () => {
   const folder = ownFolder();
   const { clientsFile } = openKey(folder, {});
   writeFileSync(clientsFile, '[]');
@@ -32,7 +32,7 @@ it('the local key is not shown once its client is removed, and is not made again
   expect(readFileSync(clientsFile, 'utf8')).toBe('[]');
 });
 
-it('no local key is made where AUTH_CLIENTS_FILE is set', () => {
+it('npm start makes no local key where AUTH_CLIENTS_FILE is set', () => {
   const folder = ownFolder();
   const clientsFile = '/elsewhere/clients.json';
   expect(openKey(folder, { AUTH_CLIENTS_FILE: clientsFile })).toEqual({ clientsFile, key: undefined });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { openDamper, readLine } from '../../../dev/stack/lines.ts';
 
-describe('a line of a service', () => {
+describe('a log line of a service in the output of npm start', () => {
   it('is not printed at level info', () => {
     expect(readLine('{"level":"info","msg":"pushed","items":3}')).toMatchObject({ isTrouble: false });
   });
@@ -31,7 +31,7 @@ describe('a line of a service', () => {
   });
 });
 
-describe('a repeated message', () => {
+describe('a repeated message in the output of npm start', () => {
   it('is printed again only after a pause, and does not hold back other messages', () => {
     let now = 0;
     const isNews = openDamper(1_000, () => now);

@@ -47,7 +47,7 @@ it('a secret is stored as SHA-256 in hex, as sha256sum prints it', () => {
   expect(hashOf(secret)).toBe(createHash('sha256').update(secret).digest('hex'));
 });
 
-it('tokens name their secret by text without a part of its hash', () => {
+it('a token names the secret that fetched it by an id that shows no part of the secret’s hash', () => {
   const hash = hashOf(makeSecret().secret);
   const id = secretIdOf(hash);
   expect(id).toMatch(/^[\w-]{16}$/);

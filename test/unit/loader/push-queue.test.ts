@@ -59,7 +59,7 @@ function randomOf(seed: number): () => number {
 
 const idsOf = (slots: readonly Slot[]): Set<string> => new Set(slots.map(({ id }) => id));
 
-it('no row is sent before the answer to an earlier row of its id', async () => {
+it('no row is sent before the answer to an earlier row of the same id', async () => {
   const ids = constantFrom(1, 3, 400, 1_000, 6_000, 1_000_000);
   const property = asyncProperty(
     ids,

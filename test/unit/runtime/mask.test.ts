@@ -33,7 +33,7 @@ it.each([
   expect(masked['MONGODB_URL']).toBe(shown);
 });
 
-it('a masked address has several servers, and none of their passwords', () => {
+it('a masked address keeps several servers, and none of their passwords', () => {
   const config = readConfig(BatchesConfig, { NATS_URL: 'nats://a:hidden@one:4222,nats://a:hidden@two:4222' });
   expect(maskSettings(BatchesConfig, config)['NATS_URL']).toBe('nats://***@one:4222,nats://***@two:4222');
 });

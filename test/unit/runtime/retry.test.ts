@@ -57,7 +57,7 @@ it('a retry repeats every half second, and logs three times in 20 s', async () =
   expect(text().match(/MongoDB or NATS failed, trying again/g)).toHaveLength(3);
 });
 
-it('a retry ends with the reason of its signal', async () => {
+it('a retry ends with the reason of its abort signal', async () => {
   const stop = new AbortController();
   const again = openRetry(openLog({ service: 'test', level: 'silent' }), stop.signal);
   const some = failing(9);

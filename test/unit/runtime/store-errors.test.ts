@@ -158,7 +158,7 @@ describe('the failure that a caller gets', () => {
   });
 
   it.each([server(11_000, 'E11000'), server(121, 'not valid'), new TypeError('oops')])(
-    'is none for %s: it is thrown as it is',
+    'is the error itself for %s',
     (error) => {
       expect(thrownBy(() => storeFailure(error))).toBe(error);
     },
@@ -181,7 +181,7 @@ describe('the duplicates of an unordered write', () => {
     ['the rest is not durable', bulk([duplicate(0)], { code: 64, errmsg: 'timed out' })],
     ['it was a single write', server(11_000, 'E11000')],
     ['it was no write at all', new TypeError('oops')],
-  ])('are not named where %s: the error is thrown again', (_name, error) => {
+  ])('are not named where %s, and the error is thrown again', (_name, error) => {
     expect(thrownBy(() => duplicateIndexes(error))).toBe(error);
   });
 });

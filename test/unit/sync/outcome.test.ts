@@ -12,7 +12,7 @@ import {
 
 const fields = ['name', 'code', 'country', 'address'];
 
-describe('outcomes', () => {
+describe('outcomes of the items of a push', () => {
   it('are encoded in two bytes and decoded', () => {
     const outcome = fc.record({
       created: fc.boolean(),

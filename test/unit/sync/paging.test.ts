@@ -22,7 +22,7 @@ const cursor: Cursor = {
   shown: 40,
 };
 
-describe('a cursor', () => {
+describe('a cursor of a listing', () => {
   it('is opened to its content', () => {
     fc.assert(
       fc.property(

@@ -297,12 +297,12 @@ it('an owner that a later owner has replaced stores no outcome, and stops', asyn
   expect(queue.state.failures).toBe(0);
 });
 
-it('the attempt at a deleted endpoint ends its event', async () => {
+it('the end of an attempt at a deleted endpoint ends the delivery of its event', async () => {
   const { event, queue, reported } = await make({ beforeStore: (parts) => void (parts.stored = null) });
   expect([event, queue.inFlight, reported]).toEqual([undefined, 0, [[undefined, undefined, false]]]);
 });
 
-it('an attempt that could not be sent, or was cut off, is not used up', async () => {
+it('an attempt that could not be sent, or was cut off, does not count as an attempt at its event', async () => {
   const away = await make({ throws: new Failure('unavailable', 'The proxy is away.') });
   expect([away.queue.inFlight, away.event, away.notes]).toMatchObject([
     0,

@@ -56,7 +56,7 @@ describe('the attempt log', () => {
   });
 });
 
-describe('the next since', () => {
+describe('the value of since for the next poll', () => {
   it('is the time of the newest entry once no older entry can follow', () => {
     expect(nextSince(newestFirst, null, 60_000).getTime()).toBe(5_000);
   });
@@ -69,7 +69,7 @@ describe('the next since', () => {
   });
 });
 
-describe('a cursor', () => {
+describe('a cursor of the attempt log', () => {
   const cursor: Start = { before: 4, page: 2, limit: 2, sinceMs: 1_000, outcome: 'failed', event: null };
   const sealed = sealCursor('key', 'wh_1', cursor);
 

@@ -42,7 +42,7 @@ describe('where the circuit is closed', () => {
     expect(inFlight(queue, 1)).toMatchObject({ attempts: 1 });
   });
 
-  it('where all open events wait, the queue returns the time until the next', () => {
+  it('where all open events wait, the queue returns the time until the next attempt', () => {
     const { queue } = queueOf(closed, [batchOf(1, 1)]);
     beginNext(queue);
     queue.again(inFlight(queue, 1), { attempts: 1, dueAt: 100, isTrial: false });
@@ -118,7 +118,7 @@ describe('an offset', () => {
     });
   });
 
-  it('lets another replica continue each open event with its attempts at its time', () => {
+  it('lets another replica continue each open event with its number of attempts and its due time', () => {
     const from = {
       sequence: 3,
       index: 3,
@@ -271,7 +271,7 @@ const waitAfterHandBack = (retryAfterMs: number, next = closed): string => {
   return beginNext(queueOf(next, [batchOf(1, 1)], { from }).queue);
 };
 
-describe('where the receiver asks for time', () => {
+describe('where the receiver answers with Retry-After', () => {
   it('no attempt begins before Retry-After', () => {
     const { queue } = queueOf(closed, [batchOf(1, 2)]);
     queue.restsUntil = 60_000;

@@ -180,7 +180,7 @@ it('a waiting caller learns of events that were announced during an outage, once
   expect(woken).toBe(1);
 });
 
-it('announcements are subscribed for a minute after the last caller', async () => {
+it('the feed stays subscribed to announcements for a minute after its last caller has left', async () => {
   vi.useFakeTimers();
   const replica = openReplica();
   await replica.poll(11);

@@ -30,7 +30,7 @@ function headersOf(secrets: readonly [string, ...string[]], at = new Date()): Re
   );
 }
 
-describe('a secret', () => {
+describe('a signing secret', () => {
   it('is whsec_ and the base64 of 32 bytes', () => {
     expect(makeSecret()).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
     expect(secretBytes(makeSecret())).toHaveLength(32);
@@ -40,7 +40,7 @@ describe('a secret', () => {
   });
 });
 
-describe('the signatures', () => {
+describe('the signatures of a delivery', () => {
   const secret = makeSecret();
 
   it('are those of the contract', () => {

@@ -7,7 +7,7 @@ import {
 
 const withCode = (code: string): Error => Object.assign(new Error('driver words'), { code });
 
-describe('an answer', () => {
+describe('an answer of a receiver', () => {
   it.each([200, 201, 202, 204, 299])('of %i is a success', (status) => {
     expect(outcomeOfAnswer(status)).toEqual({ verdict: 'succeeded', responseStatus: status, error: null });
   });
@@ -32,7 +32,7 @@ describe('an answer', () => {
   });
 });
 
-describe('no answer', () => {
+describe('a missing answer', () => {
   it.each([
     [new DeadlinePassed(), 'timeout: no complete answer within 10 s'],
     [withCode('ECONNREFUSED'), 'connection refused'],

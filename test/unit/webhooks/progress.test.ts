@@ -83,7 +83,7 @@ it('the offset of an endpoint is stored once one event is undelivered for 300 ms
   expect([saved[0]?.open, progress.behind]).toMatchObject([[{ sequence: 1, index: 0, attempts: 0 }], 1]);
 });
 
-it('a used-up attempt is stored with the next check, also if the attempt ends while the offset is stored', async () => {
+it('a used attempt is stored in the offset at the next check, also if it ends while the offset is being stored', async () => {
   let isFirst = true;
   const { queue, progress, saved } = setUp((storing, of) => {
     if (isFirst) storing.storeSoon(of);
@@ -127,7 +127,7 @@ it('the offset at which an endpoint began is kept when the offset of another end
   expect(saved).toMatchObject([{ open: [{ sequence: 1, index: 0 }] }]);
 });
 
-it('an integration is followed until the offset of its endpoint is removed', async () => {
+it('an integration stays in memory until the stored offset of its endpoint is removed', async () => {
   const followed: boolean[] = [];
   const { queue, integration, progress, saved } = setUp(
     (one) => void followed.push(one.follows(integration)),

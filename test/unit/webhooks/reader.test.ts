@@ -90,7 +90,7 @@ it('the reader begins after the lowest floor, and skips batches below the floor 
   expect([first.through, second.through]).toEqual([21, 21]);
 });
 
-it('the reader returns the floors of released partitions, and goes on with the others', async () => {
+it('the reader returns the floors of released partitions, and goes on with other partitions', async () => {
   const { reader, taken, begun, write } = setUp();
   await using _reader = reader;
   const [first, second] = [partitionOf(1, 0), partitionOf(2, 0)];

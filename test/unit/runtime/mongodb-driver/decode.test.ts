@@ -43,7 +43,7 @@ const documents: Readonly<Record<string, object>> = {
 
 const { deserialize, serialize } = BSON;
 
-describe('decode', () => {
+describe('the BSON decoder', () => {
   it.each(Object.entries(documents))('decodes %s as the driver does', (_name, document) => {
     const bytes = serialize(document);
     const expected = deserialize(bytes);
