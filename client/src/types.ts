@@ -30,7 +30,7 @@ export interface PushSuppliers {
 
 export interface PushError {
   externalId: string;
-  /** What was wrong, for a person to read */
+  /** The error in words, for a person */
   error: string;
 }
 
@@ -43,16 +43,16 @@ export interface PushRecord {
 }
 
 export interface ItemDetails {
-  /** Where the item stands in the pushed array */
+  /** The index of the item in the pushed array */
   index: number;
   action: 'created' | 'updated' | 'unchanged' | 'failed';
-  /** What an `updated` item changes, else empty */
+  /** Names of the fields that an `updated` item changes; empty for other items */
   changedFields: string[];
   problems: {
     /** JSON Pointer (RFC 6901) into the body */
     pointer: string;
     code: 'required' | 'wrong_value' | 'not_an_object' | 'reference_not_found' | 'unknown_field';
-    /** What was wrong, for a person to read */
+    /** The error in words, for a person */
     detail: string;
   }[];
   /** Pointers to the first 10 unknown fields of the item; with `handling=strict` they are problems instead */
@@ -63,21 +63,21 @@ export interface PushAnswer {
   /** True when no item failed */
   success: boolean;
   created: number;
-  /** Items of records that existed already, even if nothing changed */
+  /** How many items named a record that existed already, even if the item changed nothing */
   updated: number;
   errors: PushError[];
-  /** One per pushed item, in the pushed order */
+  /** One entry for each pushed item, in the order of the items */
   records: PushRecord[];
-  /** The part of `updated` that changes nothing */
+  /** How many of the `updated` items change nothing */
   unchanged?: number | undefined;
-  /** One per item, in the order of the body */
+  /** One entry for each item, in the order of the body */
   details?: ItemDetails[] | undefined;
 }
 
 export interface PlanSuppliers {
   /** At most 500 items */
   suppliers: Supplier[];
-  /** externalIds of referenced records that count as existing, such as those that would be pushed before */
+  /** externalIds of referenced records that the plan treats as existing, as if they were pushed before */
   assume?: string[] | undefined;
 }
 
@@ -85,14 +85,14 @@ export interface PlanAnswer {
   /** True when no item failed */
   success: boolean;
   created: number;
-  /** Items of records that existed already, even if nothing changed */
+  /** How many items named a record that existed already, even if the item changed nothing */
   updated: number;
   errors: PushError[];
-  /** One per pushed item, in the pushed order */
+  /** One entry for each pushed item, in the order of the items */
   records: PushRecord[];
-  /** The part of `updated` that changes nothing */
+  /** How many of the `updated` items change nothing */
   unchanged: number;
-  /** One per item, in the order of the body */
+  /** One entry for each item, in the order of the body */
   details: ItemDetails[];
 }
 
@@ -122,7 +122,7 @@ export interface SupplierDetails {
   fields: SupplierFields;
   /** syncId of the push that created the record */
   createdBy: string;
-  /** syncId of the push that last changed or created it */
+  /** syncId of the push that last changed the record, or created it */
   changedBy: string;
   /** Time of the last change, UTC, to the millisecond; `changedSince` compares this time */
   changedAt: string;
@@ -177,7 +177,7 @@ export interface PushProducts {
 export interface PlanProducts {
   /** At most 500 items */
   products: Product[];
-  /** externalIds of referenced records that count as existing, such as those that would be pushed before */
+  /** externalIds of referenced records that the plan treats as existing, as if they were pushed before */
   assume?: string[] | undefined;
 }
 
@@ -203,11 +203,11 @@ export interface ProductDetails {
   fields: ProductFields;
   /** syncId of the push that created the record */
   createdBy: string;
-  /** syncId of the push that last changed or created it */
+  /** syncId of the push that last changed the record, or created it */
   changedBy: string;
   /** Time of the last change, UTC, to the millisecond; `changedSince` compares this time */
   changedAt: string;
-  /** internalId of `supplierExternalId`, or null */
+  /** internalId of the supplier, or null */
   supplierInternalId: string | null;
 }
 
@@ -279,7 +279,7 @@ export interface DdsEntry {
   referenceNumber: string | null;
   /** The batch's `ddsVerificationNumber` */
   verificationNumber: string | null;
-  /** What a draft lacks and pushes can still give; empty once it is REFERENCED */
+  /** Fields that a draft lacks and later pushes can give; empty once the status is REFERENCED */
   missing: string[];
 }
 
@@ -287,15 +287,15 @@ export interface BatchPushAnswer {
   /** True when no item failed */
   success: boolean;
   created: number;
-  /** Items of records that existed already, even if nothing changed */
+  /** How many items named a record that existed already, even if the item changed nothing */
   updated: number;
   errors: PushError[];
-  /** One per pushed item, in the pushed order */
+  /** One entry for each pushed item, in the order of the items */
   records: PushRecord[];
   ddsCreated: DdsEntry[];
-  /** The part of `updated` that changes nothing */
+  /** How many of the `updated` items change nothing */
   unchanged?: number | undefined;
-  /** One per item, in the order of the body */
+  /** One entry for each item, in the order of the body */
   details?: ItemDetails[] | undefined;
 }
 
@@ -304,7 +304,7 @@ export interface PlanBatches {
   batches: Batch[];
   /** Draft a due-diligence statement for each batch that has none */
   autoCreateDDS?: boolean | undefined;
-  /** externalIds of referenced records that count as existing, such as those that would be pushed before */
+  /** externalIds of referenced records that the plan treats as existing, as if they were pushed before */
   assume?: string[] | undefined;
 }
 
@@ -312,15 +312,15 @@ export interface BatchPlanAnswer {
   /** True when no item failed */
   success: boolean;
   created: number;
-  /** Items of records that existed already, even if nothing changed */
+  /** How many items named a record that existed already, even if the item changed nothing */
   updated: number;
   errors: PushError[];
-  /** One per pushed item, in the pushed order */
+  /** One entry for each pushed item, in the order of the items */
   records: PushRecord[];
   ddsCreated: DdsEntry[];
-  /** The part of `updated` that changes nothing */
+  /** How many of the `updated` items change nothing */
   unchanged: number;
-  /** One per item, in the order of the body */
+  /** One entry for each item, in the order of the body */
   details: ItemDetails[];
 }
 
@@ -348,11 +348,11 @@ export interface BatchDetails {
   fields: BatchFields;
   /** syncId of the push that created the record */
   createdBy: string;
-  /** syncId of the push that last changed or created it */
+  /** syncId of the push that last changed the record, or created it */
   changedBy: string;
   /** Time of the last change, UTC, to the millisecond; `changedSince` compares this time */
   changedAt: string;
-  /** internalId of `productExternalId` */
+  /** internalId of the product of the batch */
   productInternalId: string | null;
 }
 
@@ -379,17 +379,17 @@ export interface BatchesListing {
 }
 
 export interface NamedRecords {
-  /** At most 500. An id that names no record fails, and the others do not */
+  /** At most 500. An id that names no record fails, and does not affect other ids */
   externalIds: string[];
 }
 
 export interface ArchiveAnswer {
   /** True when no id failed */
   success: boolean;
-  /** Records that are archived now, and those that were before */
+  /** How many of these records are archived now, including those that were before */
   archived: number;
   errors: PushError[];
-  /** One per id, in the given order */
+  /** One entry for each id, in the order of `externalIds` */
   records: {
     /** Echo of the pushed item's externalId */
     externalId: string;
@@ -402,10 +402,10 @@ export interface ArchiveAnswer {
 export interface EraseAnswer {
   /** True when no id failed */
   success: boolean;
-  /** Records that are erased now, and those that were before */
+  /** How many of these records are erased now, including those that were before */
   erased: number;
   errors: PushError[];
-  /** One per id, in the given order */
+  /** One entry for each id, in the order of `externalIds` */
   records: {
     /** Echo of the pushed item's externalId */
     externalId: string;
@@ -425,17 +425,17 @@ export interface DdsListing {
 export interface SyncRun {
   syncId: string;
   entityType: 'supplier' | 'product' | 'batch';
-  /** What was done; other values may be added */
+  /** The kind of the request; other values may be added */
   action: 'push' | 'archive' | 'erase';
   state: 'running' | 'completed';
   created: number;
   updated: number;
-  /** The part of `updated` that changed nothing */
+  /** How many of the `updated` items changed nothing */
   unchanged: number;
   failed: number;
   startedAt: string;
   completedAt: string | null;
-  /** The client that pushed, for a key and for a token that a key has fetched; else null */
+  /** The client that pushed, with its key or a token that its key fetched; null for any other token */
   client: string | null;
 }
 
@@ -447,32 +447,32 @@ export interface SyncRunListing {
 }
 
 export interface RunError {
-  /** Where the item stood in the pushed array */
+  /** The index of the item in the pushed array */
   index: number;
   /** Empty if the item had no valid externalId */
   externalId: string;
-  /** What was wrong, for a person to read; cut after 1,000 characters */
+  /** The error in words, for a person; truncated after 1,000 characters */
   error: string;
 }
 
 export interface SyncRunInFull {
   syncId: string;
   entityType: 'supplier' | 'product' | 'batch';
-  /** What was done; other values may be added */
+  /** The kind of the request; other values may be added */
   action: 'push' | 'archive' | 'erase';
   state: 'running' | 'completed';
   created: number;
   updated: number;
-  /** The part of `updated` that changed nothing */
+  /** How many of the `updated` items changed nothing */
   unchanged: number;
   failed: number;
   startedAt: string;
   completedAt: string | null;
-  /** The client that pushed, for a key and for a token that a key has fetched; else null */
+  /** The client that pushed, with its key or a token that its key fetched; null for any other token */
   client: string | null;
   /** The first 100 items that failed */
   errors: RunError[];
-  /** How many more items failed */
+  /** How many failed items `errors` leaves out */
   errorsOmitted: number;
 }
 
@@ -481,7 +481,7 @@ export interface Expectations {
   suppliers: {
     /** Within how many hours after a push the next push of the kind is expected */
     everyHours: number;
-    /** When the last push of the kind was answered 200, archivings and erasings included; null if none is known */
+    /** When the last push, archiving or erasing of the kind was answered 200; null if none is known */
     lastPushAt: string | null;
     /** Until when a push is expected: `everyHours` after the last push, or after the expectation was set */
     dueAt: string;
@@ -492,7 +492,7 @@ export interface Expectations {
   products: {
     /** Within how many hours after a push the next push of the kind is expected */
     everyHours: number;
-    /** When the last push of the kind was answered 200, archivings and erasings included; null if none is known */
+    /** When the last push, archiving or erasing of the kind was answered 200; null if none is known */
     lastPushAt: string | null;
     /** Until when a push is expected: `everyHours` after the last push, or after the expectation was set */
     dueAt: string;
@@ -503,7 +503,7 @@ export interface Expectations {
   batches: {
     /** Within how many hours after a push the next push of the kind is expected */
     everyHours: number;
-    /** When the last push of the kind was answered 200, archivings and erasings included; null if none is known */
+    /** When the last push, archiving or erasing of the kind was answered 200; null if none is known */
     lastPushAt: string | null;
     /** Until when a push is expected: `everyHours` after the last push, or after the expectation was set */
     dueAt: string;
@@ -513,7 +513,7 @@ export interface Expectations {
 }
 
 export interface SetExpectations {
-  /** How often pushes of the kind are expected; null ends the expectation, and an absent kind stays as it is */
+  /** How often pushes of the kind are expected; null ends the expectation, and an absent kind is not changed */
   suppliers?:
     | {
         /** Within how many hours after a push the next push of the kind is expected */
@@ -521,7 +521,7 @@ export interface SetExpectations {
       }
     | null
     | undefined;
-  /** How often pushes of the kind are expected; null ends the expectation, and an absent kind stays as it is */
+  /** How often pushes of the kind are expected; null ends the expectation, and an absent kind is not changed */
   products?:
     | {
         /** Within how many hours after a push the next push of the kind is expected */
@@ -529,7 +529,7 @@ export interface SetExpectations {
       }
     | null
     | undefined;
-  /** How often pushes of the kind are expected; null ends the expectation, and an absent kind stays as it is */
+  /** How often pushes of the kind are expected; null ends the expectation, and an absent kind is not changed */
   batches?:
     | {
         /** Within how many hours after a push the next push of the kind is expected */
@@ -563,11 +563,11 @@ export interface RegisterWebhook {
   )[];
   /** What the webhook is for; null clears it */
   description?: string | null | undefined;
-  /** Headers that each delivery carries, by name. They replace all earlier ones; null clears them, and so does a `url` of another origin. No answer shows their values */
+  /** Headers of each delivery, by name. They replace all earlier headers; null removes all, and so does a `url` of another origin. No answer shows their values */
   headers?: Record<string, string> | null | undefined;
   /** Whether a webhook that failures have disabled is tested from time to time, and enabled by the first 2xx */
   recover?: boolean | undefined;
-  /** How many deliveries may be in flight concurrently, over all replicas; 1: one at a time */
+  /** How many deliveries may be in flight concurrently, over all replicas; 1 means one at a time */
   inFlightMax?: number | undefined;
 }
 
@@ -643,11 +643,11 @@ export interface ChangeWebhook {
   active?: boolean | undefined;
   /** What the webhook is for; null clears it */
   description?: string | null | undefined;
-  /** Headers that each delivery carries, by name. They replace all earlier ones; null clears them, and so does a `url` of another origin. No answer shows their values */
+  /** Headers of each delivery, by name. They replace all earlier headers; null removes all, and so does a `url` of another origin. No answer shows their values */
   headers?: Record<string, string> | null | undefined;
   /** Whether a webhook that failures have disabled is tested from time to time, and enabled by the first 2xx */
   recover?: boolean | undefined;
-  /** How many deliveries may be in flight concurrently, over all replicas; 1: one at a time */
+  /** How many deliveries may be in flight concurrently, over all replicas; 1 means one at a time */
   inFlightMax?: number | undefined;
 }
 
@@ -686,7 +686,7 @@ export interface RotatedWebhook {
   consecutiveFailures: number;
   /** Signing secret; shown here and never again */
   secret: string;
-  /** Until when the previous secret signs too; null if it does not */
+  /** Until when deliveries are signed with the previous secret too; null if they are not */
   previousSecretExpiresAt: string | null;
 }
 
@@ -700,14 +700,14 @@ export interface TestResult {
 }
 
 export interface DrillCheck {
-  /** What the delivery was: docs/receiving-webhooks.md lists the names */
+  /** The name of the check, which docs/receiving-webhooks.md explains */
   name: string;
   expected: '2xx' | '4xx';
   /** The HTTP status that the receiver answered with; null if no answer came, or nothing was sent */
   answered: number | null;
   tookMs: number;
   passed: boolean;
-  /** What to mend, and what happens otherwise; null if it passed */
+  /** What to correct, and what happens otherwise; null if the check passed */
   advice: string | null;
 }
 
@@ -754,7 +754,7 @@ export interface EventDeliveryAttempt {
   error: string | null;
   /** When the next attempt is due; null if there is none */
   nextAttemptAt: string | null;
-  /** The first 1 KiB of a failed answer, or null */
+  /** The first 1 KiB of the answer to a failed attempt, or null */
   responseBody: string | null;
 }
 
@@ -793,7 +793,7 @@ export interface ReplayEvents {
         | 'webhook.enabled'
       )[]
     | undefined;
-  /** Ids of events in the attempt log, to send exactly these; instead of all other fields */
+  /** Ids of events in the attempt log: only these are sent. Not allowed with other fields */
   eventIds?: string[] | undefined;
 }
 
@@ -803,22 +803,22 @@ export interface ReplayAnswer {
 }
 
 export interface FeedEvent {
-  /** The same in every delivery of the event: recognise duplicates by it */
+  /** The id of the event, by which receivers recognise duplicates: the same in each delivery */
   id: string;
   /** The kind of the event; more kinds may be added */
   event: string;
   timestamp: string;
   integrationId: string;
-  /** As in the delivery of the event; `webhooks` of the OpenAPI document has each kind */
+  /** The data of the event, as in its delivery; see `webhooks` of the OpenAPI document */
   data: {};
 }
 
 export interface EventPage {
-  /** In their order in the stream; may be empty */
+  /** Events in the order of the stream; may be empty */
   events: FeedEvent[];
-  /** The `after` of your next call, which begins behind the events that were looked at */
+  /** The `after` of your next call, which begins after the last event that this page has read */
   next: string;
-  /** Whether the stream already has further events to look at */
+  /** Whether the stream already has events after this page */
   more: boolean;
 }
 
@@ -839,7 +839,7 @@ export interface EventSupplierUpdated {
   data: {
     externalId: string;
     internalId: string;
-    /** Names of the fields that really changed */
+    /** Names of the fields whose values have changed */
     changedFields: string[];
   };
 }
@@ -859,7 +859,7 @@ export interface EventSupplierErased {
   timestamp: string;
   integrationId: string;
   data: {
-    /** Empty: the externalId is erased as well */
+    /** Always empty, because the externalId is erased too */
     externalId: '';
     internalId: string;
   };
@@ -882,7 +882,7 @@ export interface EventProductUpdated {
   data: {
     externalId: string;
     internalId: string;
-    /** Names of the fields that really changed */
+    /** Names of the fields whose values have changed */
     changedFields: string[];
   };
 }
@@ -914,7 +914,7 @@ export interface EventBatchUpdated {
   data: {
     externalId: string;
     internalId: string;
-    /** Names of the fields that really changed */
+    /** Names of the fields whose values have changed */
     changedFields: string[];
   };
 }
@@ -958,7 +958,7 @@ export interface EventDdsUpdated {
     referenceNumber: string | null;
     /** The batch's `ddsVerificationNumber` */
     verificationNumber: string | null;
-    /** What a draft lacks and pushes can still give; empty once it is REFERENCED */
+    /** Fields that a draft lacks and later pushes can give; empty once the status is REFERENCED */
     missing: string[];
     /** Names of the fields of the statement that changed */
     changedFields: ('status' | 'referenceNumber' | 'verificationNumber')[];
@@ -973,7 +973,7 @@ export interface EventSyncCompleted {
     syncId: string;
     entityType: 'supplier' | 'product' | 'batch';
     created: number;
-    /** Items of records that existed already, even if nothing changed */
+    /** How many items named a record that existed already, even if the item changed nothing */
     updated: number;
     failed: number;
     startedAt: string;
@@ -989,7 +989,7 @@ export interface EventSyncOverdue {
     entityType: 'supplier' | 'product' | 'batch';
     /** Within how many hours after a push the next push of the kind is expected */
     everyHours: number;
-    /** When the last push of the kind was answered 200, archivings and erasings included; null if none is known */
+    /** When the last push, archiving or erasing of the kind was answered 200; null if none is known */
     lastPushAt: string | null;
     /** Until when a push is expected: `everyHours` after the last push, or after the expectation was set */
     dueAt: string;

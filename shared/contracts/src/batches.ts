@@ -57,7 +57,7 @@ export const DdsEntry = Type.Object(
     referenceNumber: nullable('string', { description: "The batch's `ddsReferenceNumber`" }),
     verificationNumber: nullable('string', { description: "The batch's `ddsVerificationNumber`" }),
     missing: Type.Array(Type.String(), {
-      description: 'What a draft lacks and pushes can still give; empty once it is REFERENCED',
+      description: 'Fields that a draft lacks and later pushes can give; empty once the status is REFERENCED',
     }),
   },
   { title: 'DdsEntry' },

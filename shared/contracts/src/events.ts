@@ -11,11 +11,11 @@ const Updated = Type.Object({
   ...Named.properties,
   changedFields: Type.Array(Type.String(), {
     minItems: 1,
-    description: 'Names of the fields that really changed',
+    description: 'Names of the fields whose values have changed',
   }),
 });
 const Erased = Type.Object({
-  externalId: Type.Literal('', { description: 'Empty: the externalId is erased as well' }),
+  externalId: Type.Literal('', { description: 'Always empty, because the externalId is erased too' }),
   internalId: Type.String(),
 });
 const DdsUpdated = Type.Object({

@@ -42,7 +42,7 @@ export const SetExpectations = Type.Partial(
     ofKinds(
       orNull<{ everyHours: number }>(
         { everyHours },
-        'How often pushes of the kind are expected; null ends the expectation, and an absent kind stays as it is',
+        'How often pushes of the kind are expected; null ends the expectation, and an absent kind is not changed',
       ),
     ),
   ),
@@ -62,8 +62,7 @@ const instant = (description: string) => Type.String({ format: 'date-time', desc
 
 const lastPushAt = nullable('string', {
   format: 'date-time',
-  description:
-    'When the last push of the kind was answered 200, archivings and erasings included; null if none is known',
+  description: 'When the last push, archiving or erasing of the kind was answered 200; null if none is known',
 });
 const dueAt = instant(
   'Until when a push is expected: `everyHours` after the last push, or after the expectation was set',

@@ -10,14 +10,16 @@ import { unknownNamedMax } from './unknown-names.ts';
 /** An event as webhooks delivers it, with its id. */
 const FeedEvent = Type.Object(
   {
-    id: Type.String({ description: 'The same in every delivery of the event: recognise duplicates by it' }),
+    id: Type.String({
+      description: 'The id of the event, by which receivers recognise duplicates: the same in each delivery',
+    }),
     event: Type.String({ description: 'The kind of the event; more kinds may be added' }),
     timestamp: Type.String({ format: 'date-time' }),
     integrationId: Type.String(),
     data: Type.Object(
       {},
       {
-        description: 'As in the delivery of the event; `webhooks` of the OpenAPI document has each kind',
+        description: 'The data of the event, as in its delivery; see `webhooks` of the OpenAPI document',
         additionalProperties: true,
       },
     ),
@@ -27,11 +29,11 @@ const FeedEvent = Type.Object(
 
 export const EventPage = Type.Object(
   {
-    events: Type.Array(FeedEvent, { description: 'In their order in the stream; may be empty' }),
+    events: Type.Array(FeedEvent, { description: 'Events in the order of the stream; may be empty' }),
     next: Type.String({
-      description: 'The `after` of your next call, which begins behind the events that were looked at',
+      description: 'The `after` of your next call, which begins after the last event that this page has read',
     }),
-    more: Type.Boolean({ description: 'Whether the stream already has further events to look at' }),
+    more: Type.Boolean({ description: 'Whether the stream already has events after this page' }),
   },
   { title: 'EventPage' },
 );

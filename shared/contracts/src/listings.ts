@@ -50,7 +50,9 @@ export const detailedEntityOf = ({ name, item, linked }: RecordSchemas, erasable
           'The fields of the record, as in a push; a field that the record does not have is absent',
       }),
       createdBy: Type.String({ description: 'syncId of the push that created the record' }),
-      changedBy: Type.String({ description: 'syncId of the push that last changed or created it' }),
+      changedBy: Type.String({
+        description: 'syncId of the push that last changed the record, or created it',
+      }),
       changedAt: Type.String({
         format: 'date-time',
         description: 'Time of the last change, UTC, to the millisecond; `changedSince` compares this time',

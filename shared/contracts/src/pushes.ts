@@ -22,14 +22,14 @@ export const PushRecord = Type.Object(
 export type PushRecord = Static<typeof PushRecord>;
 
 export const PushError = Type.Object(
-  { externalId: Type.String(), error: Type.String({ description: 'What was wrong, for a person to read' }) },
+  { externalId: Type.String(), error: Type.String({ description: 'The error in words, for a person' }) },
   { title: 'PushError' },
 );
 export type PushError = Static<typeof PushError>;
 
 export const updatedCount = Type.Integer({
   minimum: 0,
-  description: 'Items of records that existed already, even if nothing changed',
+  description: 'How many items named a record that existed already, even if the item changed nothing',
 });
 
 const answer = {
@@ -37,20 +37,24 @@ const answer = {
   created: Type.Integer({ minimum: 0 }),
   updated: updatedCount,
   errors: Type.Array(PushError),
-  records: Type.Array(PushRecord, { description: 'One per pushed item, in the pushed order' }),
+  records: Type.Array(PushRecord, {
+    description: 'One entry for each pushed item, in the order of the items',
+  }),
 };
 
 /** The outcome of an item: of a pushed item with `details=true`, and of a planned item. */
 export const ItemDetails = Type.Object(
   {
-    index: Type.Integer({ minimum: 0, description: 'Where the item stands in the pushed array' }),
+    index: Type.Integer({ minimum: 0, description: 'The index of the item in the pushed array' }),
     action: oneOf(['created', 'updated', 'unchanged', 'failed']),
-    changedFields: Type.Array(Type.String(), { description: 'What an `updated` item changes, else empty' }),
+    changedFields: Type.Array(Type.String(), {
+      description: 'Names of the fields that an `updated` item changes; empty for other items',
+    }),
     problems: Type.Array(
       Type.Object({
         pointer: Type.String({ description: 'JSON Pointer (RFC 6901) into the body' }),
         code: oneOf(['required', 'wrong_value', 'not_an_object', 'reference_not_found', 'unknown_field']),
-        detail: Type.String({ description: 'What was wrong, for a person to read' }),
+        detail: Type.String({ description: 'The error in words, for a person' }),
       }),
     ),
     ignored: Type.Array(Type.String(), {
@@ -63,8 +67,8 @@ export type ItemDetails = Static<typeof ItemDetails>;
 
 /** The fields of an answer beside the counts, `errors` and `records`. */
 const itemDetails = {
-  unchanged: Type.Integer({ minimum: 0, description: 'The part of `updated` that changes nothing' }),
-  details: Type.Array(ItemDetails, { description: 'One per item, in the order of the body' }),
+  unchanged: Type.Integer({ minimum: 0, description: 'How many of the `updated` items change nothing' }),
+  details: Type.Array(ItemDetails, { description: 'One entry for each item, in the order of the body' }),
 };
 
 const batchAnswer = { ...answer, ddsCreated: Type.Array(DdsEntry) };
@@ -87,17 +91,20 @@ export const BatchPlanAnswer = Type.Object({ ...batchAnswer, ...itemDetails }, {
 const run = {
   syncId: Type.String(),
   entityType: oneOf(entityTypes),
-  action: oneOf(['push', 'archive', 'erase'], { description: 'What was done; other values may be added' }),
+  action: oneOf(['push', 'archive', 'erase'], {
+    description: 'The kind of the request; other values may be added',
+  }),
   state: oneOf(['running', 'completed']),
   created: Type.Integer({ minimum: 0 }),
   updated: Type.Integer({ minimum: 0 }),
-  unchanged: Type.Integer({ minimum: 0, description: 'The part of `updated` that changed nothing' }),
+  unchanged: Type.Integer({ minimum: 0, description: 'How many of the `updated` items changed nothing' }),
   failed: Type.Integer({ minimum: 0 }),
   startedAt: Type.String({ format: 'date-time' }),
   completedAt: nullable('string', { format: 'date-time' }),
 };
 const client = nullable('string', {
-  description: 'The client that pushed, for a key and for a token that a key has fetched; else null',
+  description:
+    'The client that pushed, with its key or a token that its key fetched; null for any other token',
 });
 
 export const SyncRun = Type.Object({ ...run, client }, { title: 'SyncRun' });
@@ -109,9 +116,9 @@ const told = { ...run, client: Type.Optional(client) };
 /** The error of an item, in the words of the push's answer; kept as long as the run. */
 export const RunError = Type.Object(
   {
-    index: Type.Integer({ minimum: 0, description: 'Where the item stood in the pushed array' }),
+    index: Type.Integer({ minimum: 0, description: 'The index of the item in the pushed array' }),
     externalId: Type.String({ description: 'Empty if the item had no valid externalId' }),
-    error: Type.String({ description: 'What was wrong, for a person to read; cut after 1,000 characters' }),
+    error: Type.String({ description: 'The error in words, for a person; truncated after 1,000 characters' }),
   },
   { title: 'RunError' },
 );
@@ -119,7 +126,7 @@ export type RunError = Static<typeof RunError>;
 
 const more = {
   errors: Type.Array(RunError, { description: `The first ${limits.runErrorsMax} items that failed` }),
-  errorsOmitted: Type.Integer({ minimum: 0, description: 'How many more items failed' }),
+  errorsOmitted: Type.Integer({ minimum: 0, description: 'How many failed items `errors` leaves out' }),
 };
 
 export const SyncRunInFull = Type.Object({ ...run, client, ...more }, { title: 'SyncRunInFull' });

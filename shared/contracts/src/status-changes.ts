@@ -7,7 +7,7 @@ import { PushError, PushRecord } from './pushes.ts';
 export const NamedRecords = Type.Object(
   {
     externalIds: Type.Array(Type.String(), {
-      description: `At most ${limits.itemsPerPushMax}. An id that names no record fails, and the others do not`,
+      description: `At most ${limits.itemsPerPushMax}. An id that names no record fails, and does not affect other ids`,
     }),
   },
   { title: 'NamedRecords', additionalProperties: false },
@@ -22,12 +22,15 @@ const answerOf = <Count extends TProperties, Status extends string>(count: Count
       ...PushRecord.properties,
       status: oneOf<Status | 'ERROR'>([status, 'ERROR']),
     }),
-    { description: 'One per id, in the given order' },
+    { description: 'One entry for each id, in the order of `externalIds`' },
   ),
 });
 
 const counted = (what: string) =>
-  Type.Integer({ minimum: 0, description: `Records that are ${what} now, and those that were before` });
+  Type.Integer({
+    minimum: 0,
+    description: `How many of these records are ${what} now, including those that were before`,
+  });
 
 export const ArchiveAnswer = Type.Object(answerOf({ archived: counted('archived') }, 'ARCHIVED'), {
   title: 'ArchiveAnswer',

@@ -35,7 +35,7 @@ const settings = {
         writeOnly: true,
       },
       description:
-        'Headers that each delivery carries, by name. They replace all earlier ones; null clears them, and so does a `url` of another origin. No answer shows their values',
+        'Headers of each delivery, by name. They replace all earlier headers; null removes all, and so does a `url` of another origin. No answer shows their values',
       'x-expected': `an object of at most ${limits.webhookHeadersMax} headers`,
       writeOnly: true,
     }),
@@ -52,7 +52,8 @@ const settings = {
       minimum: 1,
       maximum: limits.webhookInFlightMax,
       default: limits.webhookInFlightDefault,
-      description: 'How many deliveries may be in flight concurrently, over all replicas; 1: one at a time',
+      description:
+        'How many deliveries may be in flight concurrently, over all replicas; 1 means one at a time',
     }),
   ),
 };
@@ -100,7 +101,7 @@ export const ReplayEvents = Type.Object(
       Type.Array(Type.String({ maxLength: limits.eventIdCharactersMax }), {
         minItems: 1,
         maxItems: limits.eventIdsReplayedMax,
-        description: 'Ids of events in the attempt log, to send exactly these; instead of all other fields',
+        description: 'Ids of events in the attempt log: only these are sent. Not allowed with other fields',
         'x-expected': 'at least one id of an event',
       }),
     ),
@@ -159,7 +160,9 @@ export const RotatedWebhook = Type.Object(
   {
     ...Webhook.properties,
     secret,
-    previousSecretExpiresAt: nullableInstant('Until when the previous secret signs too; null if it does not'),
+    previousSecretExpiresAt: nullableInstant(
+      'Until when deliveries are signed with the previous secret too; null if they are not',
+    ),
   },
   { title: 'RotatedWebhook' },
 );
@@ -198,7 +201,9 @@ export const EventDelivery = Type.Object(
       Type.Object(
         {
           ...DeliveryAttempt.properties,
-          responseBody: nullable('string', { description: 'The first 1 KiB of a failed answer, or null' }),
+          responseBody: nullable('string', {
+            description: 'The first 1 KiB of the answer to a failed attempt, or null',
+          }),
         },
         { title: 'EventDeliveryAttempt' },
       ),
@@ -217,7 +222,7 @@ export type TestResult = Static<typeof TestResult>;
 
 const DrillCheck = Type.Object(
   {
-    name: Type.String({ description: 'What the delivery was: docs/receiving-webhooks.md lists the names' }),
+    name: Type.String({ description: 'The name of the check, which docs/receiving-webhooks.md explains' }),
     expected: oneOf(['2xx', '4xx']),
     answered: nullable('integer', {
       description:
@@ -226,7 +231,7 @@ const DrillCheck = Type.Object(
     tookMs: Type.Integer({ minimum: 0 }),
     passed: Type.Boolean(),
     advice: nullable('string', {
-      description: 'What to mend, and what happens otherwise; null if it passed',
+      description: 'What to correct, and what happens otherwise; null if the check passed',
     }),
   },
   { title: 'DrillCheck' },

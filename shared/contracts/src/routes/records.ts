@@ -125,7 +125,7 @@ function planRoute(kind: RecordKind): Route {
   const assume = Type.Array(Type.String(), {
     maxItems: limits.itemsPerPushMax,
     description:
-      'externalIds of referenced records that count as existing, such as those that would be pushed before',
+      'externalIds of referenced records that the plan treats as existing, as if they were pushed before',
   });
   const properties = { ...bodyProperties(kind), assume: Type.Optional(assume) };
   const example = {
@@ -228,7 +228,7 @@ const kinds: readonly RecordKind[] = [
     name: 'Product',
     item: Product,
     linked: {
-      supplierInternalId: nullable('string', { description: 'internalId of `supplierExternalId`, or null' }),
+      supplierInternalId: nullable('string', { description: 'internalId of the supplier, or null' }),
     },
     example: productExample,
   },
@@ -238,7 +238,7 @@ const kinds: readonly RecordKind[] = [
     name: 'Batch',
     item: Batch,
     linked: {
-      productInternalId: nullable('string', { description: 'internalId of `productExternalId`' }),
+      productInternalId: nullable('string', { description: 'internalId of the product of the batch' }),
     },
     example: batchExample,
   },
