@@ -58,7 +58,7 @@ export const alerts: readonly Alert[] = [
     for: '1m',
     severity: 'critical',
     advice:
-      'The label engine names it: mongodb or nats (away, or it refuses the login), issuer (of tokens). The log of the service has the reason.',
+      'The label engine names it: mongodb or nats (away, or it refuses the login), issuer (of tokens); the log of the service has the reason.',
   },
   {
     title: 'A clock is off',

@@ -130,11 +130,11 @@ const ofStreams: readonly MetricRow[] = [
   },
   {
     metrics: [gauge('sync_stream_full_seconds', 'stream')],
-    says: 'Of webhooks: seconds until EVENTS or EVENT_BATCHES [is full](operating.md#streams). `+Inf`: it does not grow, or has no limit. `NaN`: NATS does not say.',
+    says: 'Of webhooks: seconds until EVENTS or EVENT_BATCHES [is full](operating.md#streams). `+Inf`: the stream does not grow, or has no limit. `NaN`: NATS does not say.',
   },
   {
     metrics: [gauge('sync_stream_made_seconds', 'stream')],
-    says: 'When a stream was created. If the time rises, its earlier messages are lost.',
+    says: 'When a stream was created; if the time rises, its earlier messages are lost.',
   },
   {
     metrics: [gauge('sync_stream_differs', 'stream')],

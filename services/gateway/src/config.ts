@@ -18,7 +18,7 @@ export const GatewayConfig = Type.Object(
     }),
     PUBLIC_BASE_PATH: Type.String({
       description:
-        'The prefix that a proxy takes off the path, such as `/sync`. `Link` and `Location` begin with it.',
+        'The prefix that a proxy takes off the path, such as `/sync`; `Link` and `Location` begin with it.',
       default: '',
       maxLength: 255,
       pattern: String.raw`^(/(?!\.{1,2}(/|$))[\w.~-]+)*$`,
@@ -32,7 +32,7 @@ export const GatewayConfig = Type.Object(
     AUTH_CLIENTS_FILE: Type.Optional(
       Type.String({
         description:
-          'File of the clients and the hashes of their secrets ([Keys](keys.md)). Beside AUTH_JWT_SECRET or AUTH_JWKS_URL, or alone. Read every 5 s.',
+          'File of the clients and the hashes of their secrets ([Keys](keys.md)), beside AUTH_JWT_SECRET or AUTH_JWKS_URL, or alone. Read every 5 s.',
       }),
     ),
     BODY_BYTES_MAX: Type.Integer({
