@@ -9,7 +9,7 @@ export interface Engine extends AsyncDisposable {
   readonly name: EngineName;
   readonly url: string;
   readonly source: Source;
-  /** Where nats-server's monitoring answers. */
+  /** The address of nats-server's monitoring. */
   readonly monitorUrl?: string;
   /** The engine's name, version and source, and why earlier sources did not serve. */
   readonly reason: string;
@@ -29,7 +29,7 @@ export type Addresses = Pick<Engine, 'url' | 'monitorUrl'>;
 
 /** A running engine, without the reason for its choice. */
 export interface RunningEngine extends Omit<Engine, 'name' | 'source' | 'reason'> {
-  /** For people: `FerretDB 2.7.0 on PostgreSQL 18`. */
+  /** Name and version for people: `FerretDB 2.7.0 on PostgreSQL 18`. */
   readonly description: string;
 }
 

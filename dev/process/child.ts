@@ -49,7 +49,7 @@ export interface ChildSpec {
 export interface Death {
   how: string;
   lastLines: readonly string[];
-  /** Undefined when the supervisor will not start the child again. */
+  /** The pause before the next start; undefined if the supervisor will not start the child again. */
   againInMs: number | undefined;
 }
 

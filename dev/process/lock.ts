@@ -15,7 +15,7 @@ export class LockFailure extends Error {
   override readonly name = 'LockFailure';
 }
 
-/** Undefined if another process, or another part of this process, holds the lock. */
+/** Takes the lock; returns undefined if another process, or another part of this process, holds it. */
 export function takeLock(path: string): Lock | undefined {
   mkdirSync(dirname(path), { recursive: true });
   const database = openExclusively(path);

@@ -72,7 +72,7 @@ export async function openProxy(
   };
 }
 
-/** Undefined where the server takes no connection. */
+/** A connection to the server; undefined if the server takes none. */
 async function connectTo(target: URL | undefined): Promise<Socket | undefined> {
   if (target === undefined) return undefined;
   const { hostname: host, port } = target;

@@ -7,7 +7,7 @@ export class StartFailure extends Error {
   override readonly name = 'StartFailure';
 }
 
-/** Undefined for an unforeseen error, of which the stack trace is printed. */
+/** The message for the person; undefined for an unforeseen error, whose stack trace is printed. */
 export function explainFailure(error: unknown): string | undefined {
   if (error instanceof StartFailure || error instanceof NoEngine) return error.message;
   if (error instanceof LockFailure) return `${error.message}\n${letWrite}`;

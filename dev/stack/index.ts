@@ -54,7 +54,7 @@ export interface Stack extends AsyncDisposable {
   readonly nats: string;
   readonly mongodb: string;
   readonly database: string;
-  /** Undefined when another issuer signs tokens. */
+  /** The secret that signs tokens; undefined when another issuer signs them. */
   readonly authSecret: string | undefined;
   /** The API key of the client "acme"; undefined where the stack did not make its clients, or the client was removed. */
   readonly key: string | undefined;

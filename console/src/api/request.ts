@@ -45,5 +45,5 @@ export function curlOf({ method, path, body }: Request, base: string): string {
   return words.join(' \\\n  ');
 }
 
-/** In single quotes, within which a shell expands nothing. */
+/** The text in single quotes, within which a shell expands nothing. */
 const quote = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;

@@ -55,6 +55,6 @@ export interface DetailedRecord {
   name: string;
   syncStatus: string;
   lastSyncedAt: string;
-  /** Absent for an erased record. */
+  /** The fields of the record; absent for an erased record. */
   details?: RecordDetails;
 }

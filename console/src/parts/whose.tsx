@@ -1,7 +1,7 @@
 import { session } from '../api/session.ts';
 import { useStore } from '../store.ts';
 
-/** Names the integration of the session, where a person types something secret. */
+/** Shows the integration of the session wherever a person types a secret. */
 export function Whose() {
   const { described } = useStore(session);
   if (described === undefined) return undefined;

@@ -19,7 +19,7 @@ interface Settings {
   description: string;
   recover: boolean;
   inFlightMax: number;
-  /** Undefined leaves the headers as they are. */
+  /** The new headers; undefined leaves the headers as they are. */
   headers: readonly Header[] | undefined;
 }
 

@@ -87,7 +87,7 @@ export const checkReferences: Check = ({ pushes }, report) => {
 const noteMs = 50;
 /** A gateway that got its signal to end may still take a connection for a moment. */
 const endingMs = 1_000;
-/** Longer than any machine takes to start a gateway again. */
+/** How long a gateway may be away: longer than any machine takes to start it again. */
 const backMsMax = 60_000;
 
 export const checkStatuses: Check = ({ pushes, faults }, report) => {

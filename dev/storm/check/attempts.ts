@@ -50,7 +50,7 @@ const attemptMsMax = 12_000;
 const keptMin = 1_000;
 
 function checkKept({ log: { readMs, total, newest }, hits, isStruck, tell }: Of): void {
-  // Of a long log the oldest entries are gone.
+  // A long attempt log has lost its oldest entries.
   const isCut = newest.length !== total || total >= keptMin;
   const fromMs = isCut ? (newest.at(-1)?.endedMs ?? 0) + attemptMsMax : 0;
   const isKept = ({ atMs }: DeliveryLine): boolean =>

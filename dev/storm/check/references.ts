@@ -28,7 +28,7 @@ export function openReferences(pushes: readonly Push[]) {
   const presences: Presences = new Map();
   for (const push of pushes) if (push.outcome !== 'refused') notePresence(presences, push);
   return {
-    /** Also `there` if the item has no reference. */
+    /** Whether the target of an item was there; also `there` if the item has no reference. */
     judge({ plural, integration, begunMs, endedMs }: Push, item: Item): Verdict {
       const rule = referenceRules[plural];
       const id = rule === undefined ? undefined : item[rule.field];

@@ -37,7 +37,7 @@ export async function areWhole(nodes: readonly Node[]): Promise<boolean> {
   return answers.every((answer) => answer?.status === 200);
 }
 
-/** Undefined where the node is frozen, or has died meanwhile. */
+/** The node's answer; undefined if the node is frozen, or has died meanwhile. */
 const ask = ({ monitorUrl }: Node, path: string, withinMs: number) =>
   fetch(new URL(path, monitorUrl), { signal: AbortSignal.timeout(withinMs) })
     .then(async (answer) => ({ status: answer.status, text: await answer.text() }))

@@ -63,7 +63,7 @@ type Attempts = Listing<DeliveryAttempt>;
 const given = new Set<string>();
 const givenUp = openLedgerFile(folder, 'givenUp');
 
-/** By the attempt logs: `endpoint event` of what failed for the fourth time. */
+/** Reads from the attempt logs which events failed for the fourth time, as `endpoint event`. */
 async function readGivenUp(): Promise<ReadonlySet<string>> {
   for (const { endpoint, customer, path } of endpoints.filter(({ behaviour }) => behaviour !== 'steady')) {
     for await (const { entities } of walk<Attempts>(customer, `${path}/deliveries?limit=100&outcome=failed`))

@@ -3,7 +3,7 @@
 export const scopes = {
   suppliersWrite: 'integration:suppliers:write',
   suppliersRead: 'integration:suppliers:read',
-  /** For personal data: an erasure cannot be undone. */
+  /** A scope of its own, as the erasing of personal data cannot be undone. */
   suppliersErase: 'integration:suppliers:erase',
   productsWrite: 'integration:products:write',
   productsRead: 'integration:products:read',

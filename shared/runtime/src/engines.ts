@@ -60,7 +60,7 @@ export function openEngineWatch(registry: Registry) {
     served: (): void => {
       hasServed = true;
     },
-    /** Undefined once the process has served, else what it waits for. */
+    /** What the process waits for, in words; undefined once it has served. */
     waitsFor(): string | undefined {
       if (hasServed) return undefined;
       const away = states().filter(([, isUp]) => isUp === false);

@@ -30,7 +30,7 @@ interface Waiting {
 
 interface Line {
   key: string;
-  /** First the jobs that had a turn before, then the others; in each group, the longest waiting first. */
+  /** The jobs that had a turn before, then the other jobs; in each group, the longest waiting job first. */
   waiting: Waiting[];
   bytes: number;
   /** When a job of the key last ended. */

@@ -56,7 +56,7 @@ const hoursInWords = ({ daysLeft }: Filling): string =>
 const noteOf = (one: Filling): string =>
   `${one.stream} takes no events in less than ${hoursInWords(one)}, at the rate of the last day, by ${one.limit}: ${roomFor}.`;
 
-/** Undefined without NATS_MONITOR_URL, or if nats-server's monitoring does not answer. */
+/** The level of nats-server; undefined without NATS_MONITOR_URL, or if its monitoring does not answer. */
 export async function serverLevel(monitorUrl: string | undefined): Promise<Level | undefined> {
   if (monitorUrl === undefined || monitorUrl === '') return undefined;
   const { config, storage } = await askMonitor(monitorUrl, monitorPatienceMs).catch(() => noFacts);

@@ -115,7 +115,7 @@ const remedyOf = (cause: string): string =>
     ? 'its disk took no write: make room there, then restart that nats-server'
     : 'its /healthz and the logs of the services say why';
 
-/** Undefined if nats-server is healthy, or if its monitoring does not answer. */
+/** Why nats-server is not healthy; undefined if it is, or if its monitoring does not answer. */
 async function causeOf(url: URL, signal: AbortSignal): Promise<string | undefined> {
   try {
     const answer = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]) });

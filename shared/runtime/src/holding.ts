@@ -16,7 +16,7 @@ interface Identified {
   [field: string]: unknown;
 }
 
-/** Few enough that MongoDB removes them long before the driver's socket time-out. */
+/** How many documents one command removes: MongoDB removes them long before the driver's socket time-out. */
 const documentsAtOnce = 1_000;
 
 export function documentHolding(

@@ -5,7 +5,7 @@ import { randomInt } from 'node:crypto';
 import { limits, unknownNamedMax } from '@integration-sync/contracts';
 import { jsonSigns } from './json-signs.ts';
 
-/** How many unknown names a text keeps: those that the items of a push may be told of. */
+/** How many unknown names a text keeps: as many as the answer to a push may name. */
 const unknownKeptMax = (limits.itemsPerPushMax + 1) * unknownNamedMax;
 
 /** A secret of the process, so that no caller can find names with the hash of a known name. */
@@ -34,7 +34,7 @@ export function nameHider(known: Iterable<string>): HideNames {
     for (let at = from; at < to; at += 1) {
       const byte = bytes[at] ?? 0;
       if (byte === backslash) return mayBe(names, bytes.subarray(from, to));
-      // The parser refuses such a key.
+      // The key stays: the parser refuses its control character.
       if (byte < blank) return true;
       hash = hashed(hash, byte);
     }
@@ -81,7 +81,7 @@ export function nameHider(known: Iterable<string>): HideNames {
 
 const hashed = (hash: number, byte: number): number => Math.imul(hash ^ byte, 0x01000193);
 
-/** Whether a key with escapes is one of the names, or is wrong, which the parser is to find. */
+/** Whether a key with escapes is one of the names, or is invalid, so that the parser must see the key. */
 function mayBe(names: ReadonlySet<string>, key: Uint8Array): boolean {
   try {
     return names.has(String(JSON.parse(`"${Buffer.from(key).toString()}"`)));

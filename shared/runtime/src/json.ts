@@ -27,7 +27,7 @@ function checkText(bytes: Uint8Array, structureMax: number): number {
 
 function parse(bytes: Uint8Array, given: Uint8Array): unknown {
   const text = textOf(bytes);
-  // The parser does not take the mark.
+  // The parser refuses a byte order mark.
   const from = text.startsWith(byteOrderMark) ? 1 : 0;
   try {
     return JSON.parse(text.slice(from));
@@ -45,7 +45,7 @@ function parse(bytes: Uint8Array, given: Uint8Array): unknown {
 const textOf = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
 
-// The rest of the parser's message quotes the body.
+// Of the parser's message only known words are shown: the rest quotes the body.
 
 const tooEarly = (words: string): string => (/end of JSON input/.test(words) ? ': it ends too early' : '');
 

@@ -59,7 +59,7 @@ export async function openEngine(options: EngineOptions, opening: AsyncDisposabl
     await bus.ensureStream(eventBatchesStreamSpec(config));
   };
   const owner = randomUUID();
-  // Before `ensureEvents`: the gauges of unannounced pushes have values also while this process waits for NATS.
+  // Opened before `ensureEvents`, so that the gauges of unannounced pushes also have values while this process waits for NATS.
   const measures = openSyncMetrics(metrics.registry, { semaphore, journal, now });
   const drafted = kinds.flatMap(({ drafting }) => (drafting === undefined ? [] : [drafting.collection]));
   await Promise.all([
@@ -100,6 +100,6 @@ export const openKind = (kind: Kind, store: Store, log: Log, opening: AsyncDispo
   readers: actionReaders(kind),
   records: openRecords(store, kind.plural),
   changeTimes: opening.use(openChangeTimes(store, kind.plural, log)),
-  /** Undefined for a kind without drafts. */
+  /** The drafts of the kind; undefined for a kind without drafts. */
   drafts: kind.drafting && openDrafts(store, kind.drafting),
 });

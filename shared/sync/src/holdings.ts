@@ -27,7 +27,7 @@ export function openOperating(service: string, listed: readonly string[]) {
         documentHolding(store, names.watermarks, { _id: new RegExp(`^${integration}/`) }),
       ];
     },
-    /** Undefined once no push of the integration can write or announce any more. */
+    /** A push of the integration that may still write or announce; undefined if there is none. */
     async stillPushing(store: Stored, integration: string, now: Date) {
       const journal = store.collection<Entry>(names.journal);
       // Writes of a push with a hidden entry (journal.ts) may still arrive, and are counted only with that entry.

@@ -12,7 +12,7 @@ export interface LastPushes {
 }
 
 export type LastRun = Pick<Entry, 'entityType' | 'created' | 'updated' | 'failed' | 'startedAt'> & {
-  /** Null for a token of no client. */
+  /** The client that pushed; null for a token of no client. */
   client: string | null;
 };
 

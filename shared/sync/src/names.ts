@@ -11,7 +11,7 @@ export const collectionNames = (service: string) => ({
 export const orderIndex = { name: 'creation-order', key: { integration: 1, order: 1 } } as const;
 export const syncedIndex = { name: 'last-synced', key: { integration: 1, lastSyncedAt: 1 } } as const;
 
-/** For listings of drafts with `status`: finds them in creation order. */
+/** The index for listings of drafts with `status`: finds the drafts in creation order. */
 export const statusIndex = {
   name: 'status-order',
   key: { integration: 1, 'entry.status': 1, order: 1 },

@@ -18,7 +18,7 @@ import { allOfThem } from './records/by-ids.ts';
 export interface Watermark {
   _id: string;
   total: number;
-  /** Epoch milliseconds; never decreases. */
+  /** The last stamp of a push, in epoch milliseconds; never decreases. */
   stamp: number;
   /** By sync id of each open push, a time before all stamps of that push. */
   open: Readonly<Record<string, number>>;
@@ -41,7 +41,7 @@ export interface Opened {
 export type Watermarks = ReturnType<typeof openWatermarks>;
 
 const readMax = 100;
-/** Longer than a query usually takes. */
+/** How long a read waits for the query before; longer than a query usually takes. */
 const readPatienceMs = 10;
 
 /** Neither `integration` nor `listed` can hold a slash. */

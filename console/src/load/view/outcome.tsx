@@ -92,7 +92,7 @@ function Repair({ files }: Pick<Run, 'files'>) {
   );
 }
 
-/** Where the records of each kind of this load are. */
+/** Links to the records of each kind of this load. */
 const Stored = ({ files }: Pick<Run, 'files'>) => (
   <p class="row">
     {[...new Set(files.map(({ kind }) => kind))].map((kind) => (

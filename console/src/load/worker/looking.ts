@@ -41,7 +41,7 @@ export type Mend = (source: Source) => Promise<Source>;
 const valuesShown = 5;
 const charactersShown = 60;
 
-/** Names a file, or a sheet of it, as a map does. */
+/** The id of a file, or of a sheet of a file, as a map names it. */
 export const idOf = ({ path, sheet }: Pick<Input, 'path' | 'sheet'>): string =>
   sheet === undefined ? path : `${path}#${sheet}`;
 

@@ -109,7 +109,7 @@ function factsOf({ config, state, cluster }: StreamInfo) {
   return {
     subjects: config.subjects,
     replicas: config.num_replicas,
-    /** Undefined on a single server, which names no cluster. */
+    /** The name of the cluster; undefined on a single server. */
     cluster: cluster?.name || undefined,
     leader: cluster?.leader || undefined,
     followers: (cluster?.replicas ?? []).map(({ name, current, offline, lag }) => ({
@@ -121,9 +121,9 @@ function factsOf({ config, state, cluster }: StreamInfo) {
     })),
     messages: state.messages,
     bytes: state.bytes,
-    /** Infinity: no limit. */
+    /** The size limit; Infinity: no limit. */
     bytesMax: quantityIn(config, 'bytesMax'),
-    /** Infinity: messages are kept for ever. */
+    /** How long a message is kept; Infinity: for ever. */
     maxAgeMs: quantityIn(config, 'maxAgeMs'),
     /** When the oldest message was stored; undefined for an empty stream. */
     oldestAt: state.messages === 0 ? undefined : new Date(state.first_ts),

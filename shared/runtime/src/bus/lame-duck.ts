@@ -4,7 +4,7 @@
 //   requests to this process     it unsubscribes and answers the requests it has; other replicas take new ones (serve.ts)
 //   requests from this process   new requests wait for a moment, until the earlier ones are answered
 //
-// If no such moment comes soon, the client moves all the same. A client of a single server stays.
+// If requests are open all the time, the client moves all the same. A client of a single server stays.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Log } from '../log.ts';

@@ -15,7 +15,7 @@ export interface Level {
 export interface StreamLevel extends Level {
   stream: string;
   copies: number;
-  /** Negative for a stream that shrinks. */
+  /** The growth in a day; negative for a stream that shrinks. */
   bytesPerDay: number;
 }
 

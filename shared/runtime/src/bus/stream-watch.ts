@@ -43,7 +43,7 @@ export function openStreamWatch(connection: Connection) {
     sayWhatIsNew();
   };
 
-  /** One sentence for each problem. */
+  /** One sentence for each problem with the streams of this process. */
   const notes = (): string[] => {
     const all = Array.from(watched.values(), ({ found }) => found);
     const leaderless = namesOf(all, isLeaderless).filter((name) => !missing.has(name));

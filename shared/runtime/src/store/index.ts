@@ -132,7 +132,7 @@ export async function openStore({
     },
     /** Whether a mongos gave the first answer; a filter with the shard key then reaches one shard only. */
     isSharded,
-    /** For a read after which an absent document counts as absent for ever. */
+    /** Options of a read after which an absent document counts as absent for ever. */
     finalRead: isReplicated ? linearizable : {},
     collection: <T extends Document>(collection: string) => database.collection<T>(collection),
     /** Creates missing indexes. An existing index of the same name must be the same. */

@@ -14,7 +14,7 @@ export interface TracingOptions {
   log: Log;
 }
 
-/** Undefined if tracing is off. */
+/** Opens the tracing of the process; resolves with undefined if tracing is off. */
 export async function openTracing({ service, config, log }: TracingOptions): Promise<Tracing | undefined> {
   const url = addressOf(config);
   if (url === undefined || config.OTEL_SDK_DISABLED) return undefined;

@@ -4,7 +4,7 @@
 export type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export interface SpanStart {
-  /** One of few names: values that vary are attributes. */
+  /** The name of the span, one of few: values that vary are attributes. */
   name: string;
   kind: 'server' | 'client' | 'producer' | 'consumer';
   /** The `traceparent` of the parent span; undefined begins a new trace. */

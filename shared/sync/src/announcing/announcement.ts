@@ -55,7 +55,7 @@ export function makeEvents(announcement: Announcement): EventMessage[] {
   const { syncId, action, integration, entityType, counts, records } = announcement;
   const timestamp = announcement.completedAt.toISOString();
 
-  /** By kind of event, what hundreds of messages share. */
+  /** By kind of event, the subject and the beginnings of id and body that hundreds of messages share. */
   const alike = new Map<EventKind, Alike>();
   const makeAlike = (event: EventKind, id: string, data: string): Alike => {
     const before: Omit<EventBody, 'data'> = { event, timestamp, integrationId: integration };

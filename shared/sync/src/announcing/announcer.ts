@@ -128,7 +128,7 @@ function openNotes(
   return (syncId) => follow(note(syncId));
 }
 
-// Background work. A process that stops waits until it has ended.
+// Background work. A process that stops waits for the end of this work.
 
 type Background = ReturnType<typeof openBackground>;
 

@@ -6,14 +6,14 @@ import type { Draft, Kind } from '../kind.ts';
 
 export interface Rejected {
   position: number;
-  /** Empty if the item has no valid externalId. */
+  /** The externalId of the item; empty if the item has no valid one. */
   externalId: string;
   reasons: readonly Reason[];
 }
 
 /** The reason why an item is not accepted. */
 export interface Reason {
-  /** Empty if the reason concerns the whole item. */
+  /** The wrong field; empty if the reason concerns the whole item. */
   field: string;
   detail: string;
   /** The field is valid, but names a record that does not exist. */

@@ -12,7 +12,7 @@ import type { Action } from '../action.ts';
 import { fieldReader, type Changes, type FieldReader } from './field-changes.ts';
 import type { Fields, Kind } from '../kind.ts';
 
-/** Absent in a synced record. Events list this name among the changed fields. */
+/** The field with the status of a record; absent in a synced record. Events list this name among the changed fields. */
 export const statusField = 'syncStatus';
 
 export const isErased = (fields: Fields): boolean => fields[statusField] === 'ERASED';

@@ -10,7 +10,7 @@ import type { Item } from '../kind.ts';
 export interface Verdict {
   /** The pushed item, or an empty object for another value; valid in every field without a reason. */
   item: Item;
-  /** Empty if the item has no valid externalId. */
+  /** The externalId of the item; empty if the item has no valid one. */
   externalId: string;
   /** The reason against each invalid field, in the order of fields; empty for a valid item. */
   reasons: ReadonlyMap<string, string>;

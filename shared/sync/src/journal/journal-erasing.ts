@@ -20,7 +20,7 @@ export function openErasingJournal(entries: Entries) {
      * product names the supplier that it refers to. Reads all entries with errors, as no index has their texts.
      */
     async forgetErrorsWith(integration: string, texts: readonly string[]): Promise<void> {
-      // Entries of `hiddenFrom` are due, and few.
+      // Hidden entries are found by `hiddenFrom`; they are all due, and few.
       const all = [{ integration }, { hiddenFrom: integration, due: { $exists: true } }];
       for (const those of all) {
         const found = entries

@@ -37,9 +37,9 @@ export function openPushJournal(entries: Entries) {
   };
 
   return {
-    /** False if an entry or a tombstone with this sync id exists. */
+    /** Inserts an entry. Resolves with false if an entry or a tombstone with this sync id exists. */
     insert: (entry: Entry): Promise<boolean> => isFirst(entries.insertOne(entry)),
-    /** False if the entry has another owner by now. */
+    /** Completes an entry. Resolves with false if the entry has another owner by now. */
     complete(syncId: string, owner: string, completion: Completion): Promise<boolean> {
       const $set = { ...completion, state: 'written', due: dueAfter(completion.completedAt) } as const;
       const $unset = { evidence: '', reopened: '' } as const;

@@ -64,7 +64,7 @@ function versionOf(filters: Filters): string {
   return names.some((name) => narrowing.has(name)) ? '3' : '2';
 }
 
-/** Undefined for a text that this listing did not issue. */
+/** The content of a sealed cursor; undefined for a text that this listing did not issue. */
 export function openCursor(key: Uint8Array, listing: string, text: string): Cursor | undefined {
   const content = unseal(key, listing, text);
   if (content === undefined) return undefined;

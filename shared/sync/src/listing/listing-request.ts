@@ -21,7 +21,7 @@ export interface PageAsked extends Omit<Cursor, 'after'> {
 
 export interface CursorSeal {
   key: Uint8Array;
-  /** Names the integration and the listed collection. */
+  /** A text that names the integration and the listed collection. */
   listing: string;
 }
 

@@ -26,7 +26,7 @@ export interface ListingRule<Document extends ListedDocument> extends Showing<Do
   /** The name of the collection and the last part of the path. */
   name: string;
   narrowing: NarrowingRule;
-  /** For a listing of records, which can show whole records (`details`). */
+  /** How a listing of records shows whole records (`details`); other listings cannot. */
   whole?: Showing<Document> & { of: KindEngine };
 }
 

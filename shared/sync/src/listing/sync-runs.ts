@@ -34,7 +34,7 @@ import {
 
 export interface RunsFound {
   runs: readonly SyncRun[];
-  /** 0 unless the question has `counted`. */
+  /** The number of all matching runs; 0 unless the question has `counted`. */
   total: number;
 }
 

@@ -19,7 +19,7 @@ import type { Run } from './push-state.ts';
 
 export type Precedence = ReturnType<typeof openPrecedence>;
 
-/** Longer than a push takes: a claim that is older may be of a dead process. */
+/** How long a claim counts; longer than a push takes, as an older claim may be of a dead process. */
 const claimMs = 2_000;
 const lookEveryMs = 20;
 

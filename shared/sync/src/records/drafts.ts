@@ -29,7 +29,7 @@ export interface DraftDocument {
 export type StoredDraft = Pick<DraftDocument, 'entry' | 'push' | 'changedBy' | 'changed'>;
 
 export interface NewDraft {
-  /** The ordinal of its record in the push. */
+  /** The ordinal of the draft's record in the push. */
   ordinal: number;
   internalId: string;
   entry: Draft;

@@ -5,7 +5,7 @@ export interface RecordDocument {
   /** The internal id. */
   _id: string;
   integration: string;
-  /** Empty in an erased record. */
+  /** The externalId; empty in an erased record. */
   externalId: string;
   fields: Fields;
   /** The sort key among all records of the kind. Begins with the sync id of the push that created the record. */

@@ -36,7 +36,7 @@ export function sortRecords(
   storedById: ReadonlyMap<string, Stored>,
 ): Sorted {
   const sorted: Sorted = { fresh: [], changed: [], unchanged: [] };
-  // Mostly no record exists, and V8 must hash each id for a lookup.
+  // Without stored records, which is the usual case, no id is looked up: V8 would hash each.
   const isAnyThere = storedById.size > 0;
   for (const record of records) {
     const stored = isAnyThere ? storedById.get(record.internalId) : undefined;

@@ -49,7 +49,7 @@ async function settleWriting(engine: Engine, of: KindEngine, entry: Entry): Prom
     await openAgain(engine, of, entry);
     if (!(await engine.journal.noteOpened(entry._id, entry.owner))) return undefined;
   }
-  // Before the records are read: otherwise the push's own process might also count writes that this replica counts.
+  // The watermarks are taken before the records are read: otherwise the push's own process might also count these writes.
   await takeWatermarks(engine, of, entry);
   const outcomes = await followedOutcomes(engine, of, entry);
   const created = outcomes.filter((outcome) => outcome.created).length;

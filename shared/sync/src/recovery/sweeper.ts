@@ -84,7 +84,7 @@ async function holdingBack({ watermarks, journal, now }: Needed): Promise<LeftBe
   return open.length === 0 ? [] : journal.leftBehindAmong(open, new Date(now()));
 }
 
-/** False if the entry could not be settled and is due again later. */
+/** Settles an entry. Resolves with false if that failed, and the entry is due again later. */
 async function settle(
   engine: Engine,
   kinds: ReadonlyMap<string, KindEngine>,

@@ -23,7 +23,7 @@ interface Reading {
   /** The bytes as Latin-1: a character for each byte. */
   text: string;
   at: number;
-  /** False once a value has a type that this file does not know. */
+  /** Whether this file knows the types of all values so far. */
   isKnown: boolean;
 }
 
