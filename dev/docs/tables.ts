@@ -27,7 +27,7 @@ export const tablesOf = {
 
 export type Document = keyof typeof tablesOf;
 
-/** The text with its tables as they should be. */
+/** The text of a document with its tables made anew. */
 export const fillTables = (document: Document, text: string, tables: Tables): string =>
   Object.entries(tables).reduce((filled, [name, rows]) => fill(document, filled, name, rows), text);
 

@@ -146,7 +146,7 @@ class KeptContainer {
         await wait(pauseMs);
         await this.#restart();
       } catch {
-        // Docker itself may be away for a while; this asks again until Docker answers or the engine is
+        // Docker itself may be away for a while; the engine asks again until Docker answers or the engine is
         // stopped.
         await wait(dockerAwayMs);
       }

@@ -92,7 +92,7 @@ const withoutUsers = [
   '}',
 ];
 
-/** As docs/operating.md has it. A node that is to end waits for its clients to go for a shorter time than by default. */
+/** The configuration of docs/operating.md. An ending node waits for its clients to leave for a shorter time than by default. */
 const configuration = (name: string, port: number, { routes, cluster, own }: Together): string =>
   `${[
     `server_name: ${name}`,

@@ -116,7 +116,7 @@ async function installMmdebstrap(context: RowContext, maker: Maker): Promise<voi
     environment: { ...context.environment, DEBIAN_FRONTEND: 'noninteractive' },
   };
   await maker.step("looking at Debian's archive", 'apt-get', ['update'], apt);
-  // A machine that has just started may be updating itself.
+  // apt waits for its lock: a machine that has just started may be updating itself.
   const install = ['-o', 'DPkg::Lock::Timeout=120', 'install', '-y', '--no-install-recommends', 'mmdebstrap'];
   await maker.step('installing mmdebstrap with apt', 'apt-get', install, apt);
 }

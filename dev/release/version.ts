@@ -66,7 +66,7 @@ export const imageWithVersion = (text: string, version: string): string =>
 
 const unreleased = '## Unreleased\n';
 
-/** Moves the unreleased changes below the heading of the release. Undefined if there are none. */
+/** Moves the unreleased changes below the heading of the release; returns undefined if there are none. */
 export function releasedChangelog(text: string, version: string, day: string): string | undefined {
   const [head = '', rest] = text.split(unreleased);
   if (rest === undefined || /^\s*(## |$)/.test(rest)) return undefined;

@@ -36,7 +36,7 @@ export function removeFacts(folder: string): void {
   rmSync(pathOf(folder), { force: true });
 }
 
-/** Replaced under a lock: a replica from another terminal writes here too. */
+/** The file is replaced under a lock: a replica from another terminal writes here too. */
 export async function changeFacts(
   folder: string,
   change: (facts: StackFacts | undefined) => StackFacts | undefined,

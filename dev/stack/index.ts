@@ -32,7 +32,7 @@ import { openWatch } from './watch.ts';
 export type { Service } from './services.ts';
 
 export interface StackOptions {
-  /** Data, logs, secrets and stack.json. Two stacks have two folders. */
+  /** The folder of data, logs, secrets and stack.json; each stack has its own. */
   folder: string;
   replicas?: Replicas;
   /** The environment of the stack; the environment of this process unless given. GATEWAY_PORT 0 takes a free port and keeps it. */

@@ -5,7 +5,7 @@ import { messageOf } from '../process/words.ts';
 import { serviceNames, type Service } from './services.ts';
 
 export interface ReloadOptions {
-  /** Where `services/`, `shared/` and `console/` are. */
+  /** The folder that holds `services/`, `shared/` and `console/`. */
   root: string;
   /** Restarts a service; resolves once all its replicas run again. */
   restart: (service: Service) => Promise<void>;

@@ -6,7 +6,10 @@ import type { Environment } from '../engines/environment.ts';
 import { readJson, writeJson } from '../process/files.ts';
 
 export interface Secrets {
-  /** Undefined when another issuer signs tokens, with the keys of AUTH_JWKS_URL or those that AUTH_ISSUER finds. */
+  /**
+   * The secret that signs tokens; undefined when another issuer signs them, with the keys of AUTH_JWKS_URL or those that
+   * AUTH_ISSUER finds.
+   */
   authSecret: string | undefined;
   /** `id:base64`, as WEBHOOK_SECRET_KEY wants it. */
   webhookSecretKey: string;

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { Done } from './role.ts';
 
 export interface Member extends AsyncDisposable {
-  /** Rejects where the member fails or ends, or the storm is to end. */
+  /** Sends an order to the process. Rejects if the process fails or ends, or the storm is to end. */
   tell(deed: string): Promise<unknown>;
 }
 

@@ -1,7 +1,7 @@
 import { declineOffer, signIn } from '../api/session.ts';
 import { Whose } from './whose.tsx';
 
-/** Asks whether the token of a link is to take the place of the tab's own. */
+/** Asks whether the token of a link is to replace the token of this tab. */
 export const Offer = ({ token }: { token: string }) => (
   <section class="ended" role="alert">
     <p>

@@ -66,7 +66,7 @@ function grafanaPanel(panel: Panel): object {
   };
 }
 
-/** The description of a panel: what the table of metrics says of its metrics. The table has none of prom-client. */
+/** The description of a panel: what the table of metrics says of its metrics. The table has no metrics of prom-client. */
 function describe(queries: readonly Query[]): string {
   const words = new Set(queries.flatMap(({ expression }) => expression.match(/\w+/g) ?? []));
   const isNamed = ({ metrics }: MetricRow): boolean =>

@@ -62,7 +62,7 @@ function reasonsOf({ answer: { records, errors } }: Answered): Map<number, strin
   return new Map(refused.map(([position], nth) => [position, errors[nth]?.error ?? '']));
 }
 
-/** Existing targets are accepted, missing ones refused in the words of the contract. */
+/** Checks that items with existing targets are accepted, and items with missing targets refused in the words of the contract. */
 export const checkReferences: Check = ({ pushes }, report) => {
   const references = openReferences(pushes);
   for (const push of pushes.filter(isAnswered)) {

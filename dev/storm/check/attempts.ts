@@ -46,7 +46,7 @@ const lostAfterMs = 1_000;
 const writtenWithinMs = 5_000;
 /** The log is sorted by the ends of attempts, and an attempt takes 10 s at most. */
 const attemptMsMax = 12_000;
-/** Entries that a log keeps at least. */
+/** How many entries an attempt log keeps at least. */
 const keptMin = 1_000;
 
 function checkKept({ log: { readMs, total, newest }, hits, isStruck, tell }: Of): void {

@@ -13,7 +13,7 @@ const causedWithinMs = 20_000;
  */
 const doubtMs = 15_000;
 
-/** In a shorter storm, one fault may make a tenth of all deliveries repeats. */
+/** The share is not checked in a shorter storm, as one fault may make a tenth of all deliveries repeats. */
 const judgedFromSeconds = 100;
 const shareMax = 0.03;
 /**

@@ -24,7 +24,7 @@ export interface RollOptions {
 /** A process is back once as many processes run and serve as before. Returns early if the storm ends. */
 export async function roll(target: 'nodes' | 'services', options: RollOptions): Promise<void> {
   const { folder, signal } = options;
-  // The gateways last: no route leads to a service that does not know it.
+  // The gateways restart last, so that no route leads to a service that does not know it.
   const services = serviceNames.toReversed().map((service) => ofService(service, options));
   for (const { what, by, pids, isServing } of target === 'nodes' ? [ofNodes(folder)] : services) {
     const before = pids();

@@ -62,7 +62,8 @@ export async function letRecover(customer: Customer, of: Recovering): Promise<vo
     await untilActive(false, disable);
     replays.write({ endpoint, atMs: clockMs() });
     await wait(within(random, spanMs));
-    // A real test comes 5 minutes later, when the events of every push from before it have long been published.
+    // Without the storm, the test delivery comes 5 minutes later, when the events of every push from before it have long been
+    // published.
     const before = await unannouncedIn(store);
     await until(async () => !(await unannouncedIn(store)).some((id) => before.includes(id)), looks);
     receiving.behaviour = 'recovering';

@@ -87,7 +87,7 @@ function listenForTheEnd(log: Log) {
   return end;
 }
 
-/** A start that fails after it was told to stop counts as stopped. */
+/** A start that fails after the signal to stop counts as stopped. */
 async function started(
   begin: (stopping: AbortSignal) => Promise<AsyncDisposable>,
   stopping: AbortSignal,

@@ -9,7 +9,7 @@ import { collectionNames } from './names.ts';
 
 type Stored = Pick<Store, 'collection'>;
 
-/** So long after the start of a push, each of its database operations has arrived or failed, even if its process died. */
+/** How long after the start of a push all its database operations have arrived or failed, even if its process died. */
 const quietMs = watchMs + 30_000;
 
 /** `listed` are the service's collections of records and of drafts. */

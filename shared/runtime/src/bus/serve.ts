@@ -172,8 +172,8 @@ function openTaking(subscribing: readonly (() => Subscription)[]) {
 }
 
 /**
- * Listens to notices of callers about their requests. All replicas get them: a caller does not know which has its
- * request.
+ * Listens to notices of callers about their requests. All replicas get these notices: a caller does not know which replica has
+ * its request.
  */
 function hear(
   connection: Connection,

@@ -45,7 +45,7 @@ export function storeFailure(error: unknown): Failure {
   return new Failure('unavailable', detail, { retryAfterSeconds, cause: error });
 }
 
-/** The same handlers, but an outage of the database is a `Failure` and no error of the service. */
+/** Wraps handlers, so that an outage of the database becomes a `Failure` and no error of the service. */
 export const withStoreFailures = <Request, Reply>(
   handlers: Readonly<Record<string, (request: Request) => Promise<Reply>>>,
 ): Record<string, (request: Request) => Promise<Reply>> =>

@@ -243,7 +243,7 @@ const ordersAtOnceMax = 2_000;
 /** How many records are looked up at a time where records of a list no longer match. */
 const rereadMax = 500;
 const smallBounds = { max: 20_000, shareMax: 500, ttlMs: 60_000, sizeOf: () => 1 };
-/** So much later than its sync id says, a push adds no record: it may wait and write for so long, and clocks may differ. */
+/** How long after the time in its sync id a push may add records: it may wait, write slowly, and have another clock. */
 const lateMs = 2 * watchMs;
 
 /** No list is made for a page that has all matches, which the database sorts, nor for a listing by ids, which are few. */

@@ -119,7 +119,7 @@ export async function followRecords(
     open = open.filter(({ record }) => lost.has(record.ordinal));
     const ids = open.map(({ record }) => record.internalId);
     before = await drafts.read(integration, ids);
-    // Read after the drafts.
+    // The records are read after the drafts.
     const [own, stored] = await Promise.all([
       writtenBy(journal, syncId, before),
       records.read(integration, ids),
@@ -144,7 +144,7 @@ export async function writtenBy(
   read: ReadonlyMap<string, StoredDraft>,
 ): Promise<Map<string, OwnDraft>> {
   const written = new Map<string, OwnDraft>();
-  // Read after the drafts: another push leaves a draft with this push's entry before it overwrites the draft.
+  // The entry is read after the drafts: another push leaves a draft with this push's entry before it overwrites the draft.
   const kept = await journal.keptDraftsOf(syncId);
   for (const [id, draft] of read) {
     const made = draft.push === syncId;

@@ -22,7 +22,7 @@ export type Permission = ReturnType<typeof openPermission>;
 /** A push came without delay and had its turn immediately if this much is left of the half second that the gateway promised. */
 const promptLeftMs = 400;
 const recentMs = 1_000;
-/** Longer than an answer may take, so that only a process that was frozen during the question repeats it. */
+/** How old an answer may be; longer than it may take, so that only a process that was frozen meanwhile asks again. */
 const answeredWithinMs = 3_000;
 
 export function openPermission(

@@ -164,7 +164,8 @@ async function changeRecords(
   await run.permission.confirm();
   const others = await run.of.records.change(known, writing);
   if (others.length === 0) return [];
-  // Read after the records: a push leaves evidence with this push's entry before it overwrites a record of this push.
+  // The evidence is read after the records: a push leaves evidence with this push's entry before it overwrites a record of this
+  // push.
   const evidence = await engine.journal.evidenceOf(run.syncId);
   return others.filter(({ record }) => !Object.hasOwn(evidence, record.internalId));
 }

@@ -90,7 +90,8 @@ async function outcomesOf(engine: Engine, of: KindEngine, entry: Entry): Promise
     of.records.trace(entry.integration, ids),
     draftsOf(engine, of, entry, ids),
   ]);
-  // Read after the records: another push leaves evidence with this entry before it overwrites a record of this push.
+  // The evidence is read after the records: another push leaves evidence with this entry before it overwrites a record of this
+  // push.
   const evidence = await engine.journal.evidenceOf(entry._id);
   const made = { has: (id: string) => drafts.get(id)?.made === true };
   return examine(entry._id, ids, { documents, evidence, drafts: made });
