@@ -1,13 +1,13 @@
 // Bulk writes without any of the service's guarantees, as the measure for the service: the same items, engine,
 // durability and indexes for listing.
-import type { Collection, Store } from '@integration-sync/runtime/store';
+import { openLog } from '@integration-sync/runtime/log';
+import { openStore, type Collection } from '@integration-sync/runtime/store';
+import type { Stack } from '../stack/index.ts';
 import type { SupplierItem } from './items.ts';
 
-export interface Bare {
+export interface Bare extends AsyncDisposable {
   /** One unordered bulk write of upserts by the natural key. */
   upsert(items: readonly SupplierItem[]): Promise<unknown>;
-  /** One unordered bulk write of upserts by `_id`. */
-  upsertById(items: readonly SupplierItem[]): Promise<unknown>;
   /** One insert of documents that are known to be new. */
   insert(items: readonly SupplierItem[]): Promise<unknown>;
 }
@@ -27,7 +27,9 @@ function timesNow(): Pick<BareDocument, 'lastSyncedAt' | 'changedAt'> {
   return { lastSyncedAt: at, changedAt: at };
 }
 
-export async function openBare(store: Store): Promise<Bare> {
+export async function openBare({ mongodb }: Stack): Promise<Bare> {
+  const log = openLog({ service: 'bench', level: 'warn' });
+  const store = await openStore({ url: mongodb, database: 'bench', log });
   const open = async (name: string): Promise<Collection<BareDocument>> => {
     await store.ensureIndexes(name, [
       { name: 'creation-order', key: { integration: 1, order: 1 } },
@@ -37,7 +39,6 @@ export async function openBare(store: Store): Promise<Bare> {
     return store.collection<BareDocument>(name);
   };
   const upserted = await open('bare_upserted');
-  const upsertedById = await open('bare_upserted_by_id');
   const inserted = await open('bare_inserted');
   await store.ensureIndexes('bare_upserted', [
     { name: 'natural-key', key: { integration: 1, externalId: 1 }, unique: true },
@@ -54,17 +55,6 @@ export async function openBare(store: Store): Promise<Bare> {
         })),
         { ordered: false },
       ),
-    upsertById: (items) =>
-      upsertedById.bulkWrite(
-        items.map((item) => ({
-          updateOne: {
-            filter: { _id: `${integration}/${item.externalId}` },
-            update: { $set: { ...item, integration, order: item.externalId, ...timesNow() } },
-            upsert: true,
-          },
-        })),
-        { ordered: false },
-      ),
     insert: (items) =>
       inserted.insertMany(
         items.map((item) => ({
@@ -76,5 +66,6 @@ export async function openBare(store: Store): Promise<Bare> {
         })),
         { ordered: false },
       ),
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };
 }

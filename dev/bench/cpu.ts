@@ -1,5 +1,4 @@
-// Measures processor time by Linux's counters in /proc: by process and group of its threads, and of all other work on
-// the machine.
+// Measures processor time by Linux's counters in /proc: by process, and of all other work on the machine.
 import { readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { readText } from '../process/files.ts';
@@ -11,8 +10,8 @@ export type Processes = Readonly<Record<string, readonly number[]>>;
 export const caller = 'caller';
 
 export interface Spent {
-  /** Milliseconds by the name of the process, then by its group of threads. */
-  byProcess: Map<string, Map<string, number>>;
+  /** Milliseconds by the name of the process. */
+  byProcess: Map<string, number>;
   /** The processor time of the whole machine in the measured span, and the part that other processes used. */
   machineMs: number;
   otherMs: number;
@@ -23,15 +22,10 @@ export const nothingSpent = (): Spent => ({ byProcess: new Map(), machineMs: 0, 
 export function addSpent(to: Spent, more: Spent): void {
   to.machineMs += more.machineMs;
   to.otherMs += more.otherMs;
-  for (const [name, groups] of more.byProcess) {
-    const sums = to.byProcess.get(name) ?? new Map<string, number>();
-    to.byProcess.set(name, sums);
-    for (const [group, ms] of groups) sums.set(group, (sums.get(group) ?? 0) + ms);
-  }
+  for (const [name, ms] of more.byProcess) to.byProcess.set(name, spentBy(to, name) + ms);
 }
 
-export const spentBy = ({ byProcess }: Spent, name: string): number =>
-  [...(byProcess.get(name)?.values() ?? [])].reduce((sum, ms) => sum + ms, 0);
+export const spentBy = ({ byProcess }: Spent, name: string): number => byProcess.get(name) ?? 0;
 
 /** The processor time of the processes whose names are counted. */
 export const spentWhere = (spent: Spent, isCounted: (name: string) => boolean): number =>
@@ -59,39 +53,31 @@ interface Snapshot {
 }
 
 interface ProcessTimes {
-  threads: Map<number, ThreadTime>;
+  threads: Threads;
   ms: number;
   /** The time of its children that have ended. */
   endedMs: number;
 }
 
-interface ThreadTime {
-  group: string;
-  ms: number;
-}
+/** The milliseconds of each thread by its id. */
+type Threads = Map<number, number>;
 
-type Measured = Snapshot & { mine: Map<number, ThreadTime> };
+type Measured = Snapshot & { mine: Threads };
 
 function difference(before: Measured, after: Measured): Spent {
   const spent = nothingSpent();
   let ownMs = 0;
   for (const [name, processes] of after.byName) {
-    const groups = new Map<string, number>();
-    const add = (group: string, ms: number): void => {
-      ownMs += ms;
-      groups.set(group, (groups.get(group) ?? 0) + ms);
-    };
     const known = before.byName.get(name) ?? new Map<number, ProcessTimes>();
+    let usedMs = endedBetween(known, processes);
     for (const [pid, times] of processes) {
       const isMe = pid === process.pid;
       const threadsBefore = isMe ? before.mine : known.get(pid)?.threads;
-      for (const [tid, { group, ms }] of isMe ? after.mine : times.threads) {
-        add(group, ms - (threadsBefore?.get(tid)?.ms ?? 0));
-      }
+      for (const [tid, ms] of isMe ? after.mine : times.threads)
+        usedMs += ms - (threadsBefore?.get(tid) ?? 0);
     }
-    const ended = endedBetween(known, processes);
-    if (ended > 0) add('ended', ended);
-    spent.byProcess.set(name, groups);
+    ownMs += usedMs;
+    spent.byProcess.set(name, usedMs);
   }
   spent.machineMs = after.machine.allMs - before.machine.allMs;
   spent.otherMs = Math.max(0, after.machine.busyMs - before.machine.busyMs - ownMs);
@@ -167,13 +153,12 @@ function readStat(path: string): string[] | undefined {
   return stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
 
-function readThreads(pid: number): Map<number, ThreadTime> {
-  const threads = new Map<number, ThreadTime>();
+function readThreads(pid: number): Threads {
+  const threads: Threads = new Map();
   for (const tid of threadIds(pid)) {
-    const name = readText(`/proc/${pid}/task/${tid}/comm`)?.trim();
     const ms = readThreadMs(`/proc/${pid}/task/${tid}`);
     // The thread may end between two reads.
-    if (name !== undefined && ms !== undefined) threads.set(Number(tid), { group: groupOf(name), ms });
+    if (ms !== undefined) threads.set(Number(tid), ms);
   }
   return threads;
 }
@@ -194,17 +179,5 @@ function readThreadMs(folder: string): number | undefined {
   const fields = readStat(`${folder}/stat`);
   return fields === undefined ? undefined : ticksIn(fields, 11, 12);
 }
-
-const groups = new Map([
-  ['node-MainThread', 'main'],
-  ['MainThread', 'main'],
-  ['node-V8Worker', 'V8'],
-  ['V8Worker', 'V8'],
-  ['DelayedTaskSche', 'V8'],
-  ['libuv-worker', 'pool'],
-]);
-
-/** Threads of other programs are grouped by their names without numbers. */
-const groupOf = (name: string): string => groups.get(name) ?? name.replace(/[-_ ]?\d+$/, '');
 
 export const processors = availableParallelism();

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { openBus } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
-import { costTables } from './costs.ts';
+import { costTable } from './costs.ts';
 import { itemsPerPush } from './items.ts';
 import { compare, reportLine } from './measure.ts';
 import { processesOf } from './processes.ts';
@@ -13,7 +13,8 @@ const turnsDefault = 30;
 const warmUp = 150;
 const wantedMs = 10;
 
-export async function benchEvents({ stack, options, say }: Setting): Promise<void> {
+export async function benchEvents({ startStack, options, say }: Setting): Promise<void> {
+  const stack = await startStack();
   const log = openLog({ service: 'bench', level: 'warn' });
   await using bus = await openBus({ url: stack.nats, name: 'bench', log });
   const integration = `bench-${randomUUID()}`;
@@ -52,5 +53,5 @@ export async function benchEvents({ stack, options, say }: Setting): Promise<voi
     ),
   );
   if (spent === undefined) return;
-  for (const line of costTables([{ name: 'publish', spent, count: turns }], { one: 'push' })) say(line);
+  for (const line of costTable([{ name: 'publish', spent, count: turns }], { one: 'push' })) say(line);
 }

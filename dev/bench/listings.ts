@@ -5,7 +5,7 @@ import { basePath } from '@integration-sync/contracts';
 import { residentMb } from '../process/memory.ts';
 import type { Stack } from '../stack/index.ts';
 import { openClient, type Answer, type Client } from './client.ts';
-import { costTables } from './costs.ts';
+import { costTable } from './costs.ts';
 import { beginMeasuring, caller, spentWhere } from './cpu.ts';
 import { itemsPerPush, makeItems, pushBody, suppliersPath } from './items.ts';
 import { compare, figuresOf, inLanes, quantile, reportLine, type Contender } from './measure.ts';
@@ -16,8 +16,9 @@ const limit = 50;
 const turnsDefault = 40;
 const lanes = 4;
 
-export async function benchListings({ stack, options, say }: Setting): Promise<void> {
+export async function benchListings({ startStack, options, say }: Setting): Promise<void> {
   const { sizes, turns = turnsDefault } = options;
+  const stack = await startStack();
   await using clients = new AsyncDisposableStack();
   const contenders: Contender[] = [];
   let largest: Client | undefined;
@@ -45,8 +46,6 @@ export async function benchListings({ stack, options, say }: Setting): Promise<v
       `p50 ${medianMs.toFixed(1)} ms, p99 ${quantile(ms, 0.99).toFixed(1)} ms`;
     say(reportLine(name, ratio, detail, '≤ 1.5', ratio <= 1.5));
   }
-  const costs = Array.from(figures, ([name, { spent }]) => ({ name, spent, count: turns }));
-  for (const line of costTables(costs, { one: 'page' })) say(line);
   if (largest !== undefined) await exportAll(stack, largest, say);
 }
 
@@ -82,8 +81,7 @@ async function exportAll(stack: Stack, client: Client, say: (line: string) => vo
       last / first <= 1.5,
     ),
   );
-  for (const line of costTables([{ name: 'export', spent, count: pageMs.length }], { one: 'page' }))
-    say(line);
+  for (const line of costTable([{ name: 'export', spent, count: pageMs.length }], { one: 'page' })) say(line);
 }
 
 interface Filled {

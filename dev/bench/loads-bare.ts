@@ -2,8 +2,6 @@
 // of each kind.
 //   parse    csv-parse alone
 //   csv      a script as its user would write it: rows by csv-parse, 500 a push
-//   bodies   the same pushes from bodies that were made beforehand
-// With `bodies` it prints how many milliseconds the pushes took.
 import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
 import { parse } from 'csv-parse';
@@ -71,9 +69,9 @@ async function* bodiesOf(kind: string, file: string): AsyncGenerator<string, voi
   if (items.length > 0) yield JSON.stringify({ [kind]: items });
 }
 
-async function pushAll(kind: string, bodies: AsyncIterable<string> | Iterable<string>): Promise<void> {
+async function pushAll(kind: string, file: string): Promise<void> {
   const flights = new Set<Promise<void>>();
-  for await (const body of bodies) {
+  for await (const body of bodiesOf(kind, file)) {
     const flight = post(kind, body).finally(() => flights.delete(flight));
     flights.add(flight);
     if (flights.size >= inFlightMax) await Promise.race(flights);
@@ -81,20 +79,8 @@ async function pushAll(kind: string, bodies: AsyncIterable<string> | Iterable<st
   await Promise.all(flights);
 }
 
-const kindOf = (file: string): string => basename(file, '.csv');
-
 if (way === 'parse') {
   let rows = 0;
   for (const file of files) for await (const row of rowsOf(file)) rows += row.length > 0 ? 1 : 0;
   if (rows === 0) throw new Error('the files have no rows');
-} else if (way === 'csv') {
-  for (const file of files) await pushAll(kindOf(file), bodiesOf(kindOf(file), file));
-} else {
-  const made: { kind: string; bodies: string[] }[] = [];
-  for (const file of files) {
-    made.push({ kind: kindOf(file), bodies: await Array.fromAsync(bodiesOf(kindOf(file), file)) });
-  }
-  const began = performance.now();
-  for (const { kind, bodies } of made) await pushAll(kind, bodies);
-  process.stdout.write(String(performance.now() - began));
-}
+} else for (const file of files) await pushAll(basename(file, '.csv'), file);

@@ -1,7 +1,6 @@
 // Files as an ERP exports them, for loads: semicolons, windows-1252, decimal commas, and a bad row in a thousand.
-import { appendFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeWorkbook } from '../workbooks.ts';
 import { temporaryFolder } from './temporary.ts';
 
 export interface Files extends AsyncDisposable {
@@ -11,20 +10,13 @@ export interface Files extends AsyncDisposable {
 
 const rowsPerBlock = 10_000;
 
-type Counts = Readonly<Record<keyof typeof heads, number>>;
+const kinds = ['suppliers', 'products', 'batches'] as const;
 
 /** Makes files with so many rows in all: a tenth suppliers, three tenths products, the rest batches. */
-export const filesOf = (rows: number): Promise<Files> =>
-  filesWith({ suppliers: rows / 10, products: (rows * 3) / 10, batches: (rows * 6) / 10 });
-
-export const suppliersFile = (rows: number): Promise<Files> =>
-  filesWith({ suppliers: rows, products: 0, batches: 0 });
-
-async function filesWith(counts: Counts): Promise<Files> {
+export async function filesOf(rows: number): Promise<Files> {
+  const counts = { suppliers: rows / 10, products: (rows * 3) / 10, batches: (rows * 6) / 10 };
   const { folder } = await temporaryFolder();
-  const paths: string[] = [];
-  for (const kind of ['suppliers', 'products', 'batches'] as const) {
-    if (counts[kind] === 0) continue;
+  for (const kind of kinds) {
     const path = join(folder, `${kind}.csv`);
     await appendFile(path, `${heads[kind]}\r\n`);
     for (let from = 0; from < counts[kind]; from += rowsPerBlock) {
@@ -32,19 +24,9 @@ async function filesWith(counts: Counts): Promise<Files> {
       const lines = Array.from({ length }, (_, index) => `${lineOf[kind](from + index, counts)}\r\n`);
       await appendFile(path, Buffer.from(lines.join(''), 'latin1'));
     }
-    paths.push(path);
   }
+  const paths = kinds.map((kind) => join(folder, `${kind}.csv`));
   return { folder, paths, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };
-}
-
-/** The same suppliers as a workbook, with shared texts, as Excel writes it. */
-export async function suppliersWorkbook(rows: number): Promise<Files> {
-  const { folder } = await temporaryFolder();
-  const path = join(folder, 'suppliers.xlsx');
-  const lines = Array.from({ length: rows }, (_, at) => lineOf.suppliers(at));
-  const cells = [heads.suppliers, ...lines].map((line) => line.replaceAll('"', '').split(';'));
-  await writeFile(path, makeWorkbook({ suppliers: cells }, {}, { isShared: true }));
-  return { folder, paths: [path], [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };
 }
 
 const heads = {

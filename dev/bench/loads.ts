@@ -1,7 +1,7 @@
 // `integration-sync load` on files of three kinds, in turns with a bare script that reads them by csv-parse and keeps
 // as many pushes in flight: first against a stand-in that answers immediately, where the loader's own work takes the time,
-// then against one that is 5 and 50 ms away, beside the best fixed number of pushes in flight, and last on the whole service, into
-// new integrations.
+// then against one that is 50 ms away, beside the best fixed number of pushes in flight, and last on the whole service, into new
+// integrations.
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,13 +16,14 @@ import { temporaryFolder } from './temporary.ts';
 const turnsDefault = { standIn: 3, service: 5 };
 const rowsDefault = { standIn: 1_000_000, far: 600_000, service: 100_000 };
 const inFlightDefault = 8;
+const distanceMs = 50;
 const fixedNumbers = [8, 16, 32, 64] as const;
 
 export async function benchLoads(setting: Setting): Promise<void> {
   await using place = await temporaryFolder();
   const loader = join(await installPackages(place.folder), 'node_modules/integration-sync/dist/main.js');
   await benchAlone(setting, loader);
-  for (const distanceMs of [5, 50]) await benchFar(setting, loader, distanceMs);
+  await benchFar(setting, loader);
   await benchThrough(setting, loader);
 }
 
@@ -38,7 +39,7 @@ async function benchAlone({ options, say }: Setting, loader: string): Promise<vo
   const detail = `${rows} rows, medians of ${load.length} turns`;
   const cpu = [load, parsing].map((some) => medianOf(some.map((one) => one.cpuMs)) / 1_000);
   const processor = medianRatio(load, parsing, ({ cpuMs }) => cpuMs);
-  const rate = medianRatio(script, load, ({ tookMs }) => tookMs);
+  const rate = medianRatio(script, load, msOf);
   say(reportLine('MB resident at most', resident, detail, '≤ 200', resident <= 200));
   say(
     reportLine(
@@ -53,14 +54,14 @@ async function benchAlone({ options, say }: Setting, loader: string): Promise<vo
 }
 
 /** Measures loads against the stand-in, with a distance between. */
-async function benchFar({ options, say }: Setting, loader: string, distanceMs: number): Promise<void> {
+async function benchFar({ options, say }: Setting, loader: string): Promise<void> {
   const rows = options.rows ?? rowsDefault.far;
   await using files = await filesOf(rows);
   await using standIn = await startChild('loads-stand-in.ts', [`${distanceMs}`]);
   const to = { url: String(standIn.greeting), key: 'none' };
   const scripts = fixedNumbers.map((number) => bare('csv', files, to, number));
   const took = await inTurns([loaded(loader, files, to), ...scripts], options.turns ?? turnsDefault.standIn);
-  const [load = 0, ...fixed] = took.map((some) => medianOf(some.map(({ tookMs }) => tookMs)));
+  const [load = 0, ...fixed] = took.map((some) => medianOf(some.map(msOf)));
   const rate = Math.min(...fixed) / load;
   const itemsOf = (ms: number): string => `${Math.round(rows / (ms / 1_000))}`;
   const detail = `${itemsOf(load)} items/s; with ${fixedNumbers.join(', ')} in flight ${fixed.map(itemsOf).join(', ')}`;
@@ -69,37 +70,31 @@ async function benchFar({ options, say }: Setting, loader: string, distanceMs: n
   );
 }
 
-async function benchThrough({ stack, options, say }: Setting, loader: string): Promise<void> {
+async function benchThrough({ startStack, options, say }: Setting, loader: string): Promise<void> {
   const rows = options.rows ?? rowsDefault.service;
+  const stack = await startStack();
   await using files = await filesOf(rows);
   const to = () => ({ url: stack.gateway, key: stack.token({ integration: freshName() }) });
-  const ways = [
-    () => loaded(loader, files, to())(),
-    () => bare('csv', files, to())(),
-    () => bare('bodies', files, to())(),
-  ];
-  const [load = [], script = [], bodies = []] = await inTurns(ways, options.turns ?? turnsDefault.service);
-  const detail = `${rows} rows, medians of ${load.length} turns; ${[load, script, bodies]
-    .map((some) => Math.round(rows / (medianOf(some.map(({ tookMs }) => tookMs)) / 1_000)))
-    .join(', ')} items/s`;
-  const ofScript = medianRatio(script, load, ({ tookMs }) => tookMs);
-  const ofBodies = medianRatio(bodies, load, ({ tookMs }) => tookMs);
-  say(
-    reportLine('items/s × a bare script, on the whole service', ofScript, detail, '≥ 0.9', ofScript >= 0.9),
-  );
-  say(reportLine('items/s × bodies made beforehand', ofBodies, detail, '≥ 0.8', ofBodies >= 0.8));
+  const ways = [() => loaded(loader, files, to())(), () => bare('csv', files, to())()];
+  const [load = [], script = []] = await inTurns(ways, options.turns ?? turnsDefault.service);
+  const rates = [load, script].map((some) => Math.round(rows / (medianOf(some.map(msOf)) / 1_000)));
+  const detail = `${rows} rows, medians of ${load.length} turns; ${rates.join(', ')} items/s`;
+  const ratio = medianRatio(script, load, msOf);
+  say(reportLine('items/s × a bare script, on the whole service', ratio, detail, '≥ 0.9', ratio >= 0.9));
 }
 
-export interface Took {
+interface Took {
   tookMs: number;
   cpuMs: number;
   residentMb: number;
 }
 
-export type Way = () => Promise<Took>;
+const msOf = ({ tookMs }: Took): number => tookMs;
+
+type Way = () => Promise<Took>;
 
 /** Another way begins each turn, because work that one leaves to the database slows the next one. */
-export async function inTurns(ways: readonly Way[], turns: number): Promise<Took[][]> {
+async function inTurns(ways: readonly Way[], turns: number): Promise<Took[][]> {
   const all = ways.map(() => new Array<Took>());
   for (let turn = 0; turn < turns; turn += 1) {
     for (const step of ways.keys()) {
@@ -112,50 +107,35 @@ export async function inTurns(ways: readonly Way[], turns: number): Promise<Took
 }
 
 /** The median of the ratios of the turns, because whatever slows a turn slows both ways in it. */
-export const medianRatio = (
-  over: readonly Took[],
-  under: readonly Took[],
-  of: (took: Took) => number,
-): number => medianOf(over.map((took, turn) => of(took) / of(under[turn] ?? took)));
+const medianRatio = (over: readonly Took[], under: readonly Took[], of: (took: Took) => number): number =>
+  medianOf(over.map((took, turn) => of(took) / of(under[turn] ?? took)));
 
 interface To {
   url: string;
   key: string;
 }
 
-export const loaded =
+const loaded =
   (loader: string, { folder, paths }: Files, to: To): Way =>
-  async () => {
-    const place = await mkdtemp(join(folder, 'load-'));
-    const began = performance.now();
-    const { usage } = await run([loader, 'load', ...paths], place, to);
-    return { tookMs: performance.now() - began, ...usage };
-  };
+  async () =>
+    run([loader, 'load', ...paths], await mkdtemp(join(folder, 'load-')), to);
 
 const bare =
-  (way: 'parse' | 'csv' | 'bodies', { folder, paths }: Files, to: To, inFlight = inFlightDefault): Way =>
-  async () => {
-    const began = performance.now();
-    const args = [join(import.meta.dirname, 'loads-bare.ts'), way, to.url, `${inFlight}`, ...paths];
-    const { out, usage } = await run(args, folder, to);
-    // The time to make the bodies beforehand does not count.
-    return { tookMs: way === 'bodies' ? Number(out) : performance.now() - began, ...usage };
-  };
+  (way: 'parse' | 'csv', { folder, paths }: Files, to: To, inFlight = inFlightDefault): Way =>
+  () =>
+    run([join(import.meta.dirname, 'loads-bare.ts'), way, to.url, `${inFlight}`, ...paths], folder, to);
 
-async function run(
-  args: readonly string[],
-  cwd: string,
-  { url, key }: To,
-): Promise<{ out: string; usage: Omit<Took, 'tookMs'> }> {
+async function run(args: readonly string[], cwd: string, { url, key }: To): Promise<Took> {
   const usage = join(cwd, 'usage.json');
   const environment = { INTEGRATION_SYNC_URL: url, INTEGRATION_SYNC_KEY: key, USAGE_FILE: usage };
   const all = ['--import', join(import.meta.dirname, 'loads-usage.ts'), ...args];
-  const { promise, resolve, reject } = Promise.withResolvers<string>();
-  const child = execFile(process.execPath, all, { cwd, env: environment }, (_error, out, err) => {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const began = performance.now();
+  const child = execFile(process.execPath, all, { cwd, env: environment }, (_error, _out, err) => {
     // Exit code 2: some rows were rejected, as they should be.
-    if (child.exitCode === 0 || child.exitCode === 2) resolve(out);
+    if (child.exitCode === 0 || child.exitCode === 2) resolve();
     else reject(new Error(`${args.join(' ')} ended with ${child.exitCode}: ${err}`));
   });
-  const out = await promise;
-  return { out, usage: JSON.parse(await readFile(usage, 'utf8')) };
+  await promise;
+  return { tookMs: performance.now() - began, ...JSON.parse(await readFile(usage, 'utf8')) };
 }

@@ -69,6 +69,12 @@ export const medianOf = (all: readonly number[]): number => figuresOf(all).media
 export const quantile = (sorted: readonly number[], share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 
+/** The median and the 99th percentile of times, in words. */
+export function inMs(all: readonly number[]): string {
+  const { ms } = figuresOf(all);
+  return [0.5, 0.99].map((share) => `p${share * 100} ${quantile(ms, share).toFixed(1)} ms`).join(', ');
+}
+
 /** Calls `run` in several lanes concurrently, `each` times in every lane. */
 export async function inLanes(
   lanes: number,

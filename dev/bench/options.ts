@@ -1,42 +1,43 @@
-// The options of `npm run bench` and `npm run bench:webhooks`.
+// The options of `npm run bench`.
 import { parseArgs } from 'node:util';
 import { parseForced, type Forced } from '../engines/choice.ts';
 import { readCount } from '../process/words.ts';
 
 export const benches = [
   'push',
-  'gateway',
   'events',
   'listings',
-  'rivals',
-  'rival-pages',
   'turns',
   'deliveries',
   'loads',
-  'loads-page',
+  'throughput',
+  'burst',
+  'replicas',
+  'feed',
+  'rivals',
 ] as const;
 export type Bench = (typeof benches)[number];
 
-/** Benchmarks that install packages of their own, and therefore run only if they are named. */
-export const withRivals: ReadonlySet<Bench> = new Set(['rivals', 'rival-pages']);
+/** Benchmarks that run unless others are named. */
+const unnamed: readonly Bench[] = ['push', 'events', 'listings'];
 
 /** Benchmarks that compare this checkout with another one. */
-const inTurns = ['turns', 'deliveries'] as const;
-
-const onlyNamed: ReadonlySet<Bench> = new Set([...withRivals, ...inTurns, 'loads', 'loads-page']);
+const inTurns: readonly Bench[] = ['turns', 'deliveries'];
 
 export const usage = `Usage: npm run bench [-- ${benches.join(' ')}] [OPTIONS]
 
   --turns N          so many turns instead of those that each benchmark takes
-  --warm N           so many pushes or pages before the turns (gateway, rivals, rival-pages, turns)
+  --warm N           so many pushes or pages before the turns (rivals, turns)
   --beside FOLDER    another checkout with its packages, that this one is compared with (turns, deliveries)
   --sizes N,N        lengths of the listings (listings)
-  --rows N           rows of the files (loads, loads-page)
+  --rows N           rows of the files (loads)
+  --deliveries N     deliveries of a turn (throughput, burst)
+  --seconds N        how long each part measures (feed)
   --engines SOURCE   MongoDB and NATS from docker, path, download or build alone
   --help             print this
 
-rivals and rival-pages run only where they are named: they install packages of their own in dev/bench/rivals.
-So do turns and deliveries, which need --beside, loads, and loads-page, which needs Chromium on the PATH.
+${unnamed.join(', ')} run unless others are named. rivals installs packages in dev/bench/rivals, throughput needs redis-server
+on the PATH.
 `;
 
 export interface BenchOptions {
@@ -45,6 +46,8 @@ export interface BenchOptions {
   turns: number | undefined;
   warm: number | undefined;
   rows: number | undefined;
+  deliveries: number | undefined;
+  seconds: number | undefined;
   engines: Forced | undefined;
   beside: string | undefined;
   help: boolean;
@@ -58,27 +61,33 @@ export function parseBenchOptions(args: readonly string[]): BenchOptions {
       turns: { type: 'string' },
       warm: { type: 'string' },
       rows: { type: 'string' },
+      deliveries: { type: 'string' },
+      seconds: { type: 'string' },
       sizes: { type: 'string', default: '1000,100000,1000000' },
       engines: { type: 'string' },
       beside: { type: 'string' },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
-  const { turns, warm, rows, sizes, engines, beside, help } = values;
-  const names =
-    positionals.length === 0 ? benches.filter((name) => !onlyNamed.has(name)) : positionals.map(benchOf);
-  const lonely = beside ? undefined : inTurns.find((name) => names.includes(name));
+  const names = positionals.length === 0 ? unnamed : positionals.map(benchOf);
+  const lonely = values.beside ? undefined : inTurns.find((name) => names.includes(name));
   if (lonely !== undefined)
     throw new RangeError(`${lonely} needs --beside FOLDER, the folder of another checkout`);
+  const count = (name: 'turns' | 'warm' | 'rows' | 'deliveries' | 'seconds', least: number, most: number) => {
+    const text = values[name];
+    return text === undefined ? undefined : readCount(`--${name}`, text, [least, most]);
+  };
   return {
     names,
-    sizes: sizes.split(',').map((size) => readCount('--sizes', size, [1_000, 10_000_000])),
-    turns: turns === undefined ? undefined : readCount('--turns', turns, [1, 1_000]),
-    warm: warm === undefined ? undefined : readCount('--warm', warm, [0, 100_000]),
-    rows: rows === undefined ? undefined : readCount('--rows', rows, [1_000, 10_000_000]),
-    engines: readEngines(engines),
-    beside,
-    help,
+    sizes: values.sizes.split(',').map((size) => readCount('--sizes', size, [1_000, 10_000_000])),
+    turns: count('turns', 1, 1_000),
+    warm: count('warm', 0, 100_000),
+    rows: count('rows', 1_000, 10_000_000),
+    deliveries: count('deliveries', 500, 10_000_000),
+    seconds: count('seconds', 1, 3_600),
+    engines: readEngines(values.engines),
+    beside: values.beside,
+    help: values.help,
   };
 }
 
@@ -86,47 +95,6 @@ function benchOf(text: string): Bench {
   const bench = benches.find((name) => name === text);
   if (bench === undefined) throw new RangeError(`there is no benchmark "${text}"`);
   return bench;
-}
-
-export const webhooksBenches = [
-  'throughput',
-  'hanging',
-  'fanout',
-  'burst',
-  'replicas',
-  'partitions',
-  'many',
-] as const;
-export type WebhooksBench = (typeof webhooksBenches)[number];
-
-export const webhooksUsage = `Usage: npm run bench:webhooks [-- ${webhooksBenches.join(' ')}] [OPTIONS]
-
-  --engines SOURCE   MongoDB and NATS from docker, path, download or build alone
-  --help             print this
-`;
-
-export interface WebhooksBenchOptions {
-  names: readonly WebhooksBench[];
-  engines: Forced | undefined;
-  help: boolean;
-}
-
-export function parseWebhooksBenchOptions(args: readonly string[]): WebhooksBenchOptions {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: { engines: { type: 'string' }, help: { type: 'boolean', short: 'h', default: false } },
-  });
-  const named = positionals.map((text) => {
-    const bench = webhooksBenches.find((name) => name === text);
-    if (bench === undefined) throw new RangeError(`there is no benchmark "${text}"`);
-    return bench;
-  });
-  return {
-    names: named.length === 0 ? webhooksBenches : named,
-    engines: readEngines(values.engines),
-    help: values.help,
-  };
 }
 
 function readEngines(text: string | undefined): Forced | undefined {

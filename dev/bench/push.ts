@@ -1,6 +1,8 @@
 // The rate of pushes through the whole service, against bare scripts on the same database.
 import { randomBytes } from 'node:crypto';
-import { costTables, type Cost } from './costs.ts';
+import { openBare, type Bare } from './bare.ts';
+import { openClient, type Client } from './client.ts';
+import { costTable, type Cost } from './costs.ts';
 import { itemsPerPush, makeItems, pushBody, suppliersPath } from './items.ts';
 import { compare, inLanes, type Compared, type Contender } from './measure.ts';
 import { ofBareScript, ofService, processesOf } from './processes.ts';
@@ -14,17 +16,19 @@ export const settleMs = 400;
 
 export const freshName = (): string => randomBytes(6).toString('hex');
 
-export async function benchPushes(setting: Setting): Promise<void> {
+export async function benchPushes({ startStack, options, say }: Setting): Promise<void> {
+  const stack = await startStack();
+  using client = openClient(stack.gateway, stack.token({ integration: 'bench' }));
+  await using bare = await openBare(stack);
   for (const lanes of [1, 4]) {
-    const contenders = await contendersOf(setting, lanes);
-    const processes = () => processesOf(setting.stack);
-    const turns = setting.options.turns ?? turnsDefault;
-    const compared = await compare(contenders, { turns, processes, settleMs });
-    report(setting, compared, { lanes, turns });
+    const contenders = await contendersOf(client, bare, lanes);
+    const turns = options.turns ?? turnsDefault;
+    const compared = await compare(contenders, { turns, processes: () => processesOf(stack), settleMs });
+    for (const line of reportOf(compared, { lanes, turns })) say(line);
   }
 }
 
-async function contendersOf({ client, bare }: Setting, lanes: number): Promise<Contender[]> {
+async function contendersOf(client: Client, bare: Bare, lanes: number): Promise<Contender[]> {
   const pushes = lanes * pushesPerLane;
   const fresh = () => Array.from({ length: pushes }, () => makeItems(freshName()));
   const known = Array.from({ length: pushes }, () => pushBody(makeItems(freshName())));
@@ -54,18 +58,16 @@ async function contendersOf({ client, bare }: Setting, lanes: number): Promise<C
 
 const bareWays = [
   ['upsert', 'upserts'],
-  ['upsertById', 'upserts by _id'],
   ['insert', 'insertMany'],
 ] as const;
 
 /** The wanted rate of pushes of new suppliers, as a share of the rate of bare `insertMany`, which announces nothing. */
 const wantedOfInserts = 0.85;
 
-function report(
-  { say }: Setting,
+function reportOf(
   compared: ReadonlyMap<string, Compared>,
   { lanes, turns }: { lanes: number; turns: number },
-): void {
+): string[] {
   const pushes = lanes * pushesPerLane;
   const rate = (name: string): number => (pushes / (compared.get(name)?.medianMs ?? Number.NaN)) * 1_000;
   const against = (ours: string, name: string): string => (rate(ours) / rate(name)).toFixed(2);
@@ -76,17 +78,16 @@ function report(
     against('service, new', name),
     against('service, unchanged', name),
   ]);
-  const head = [`pushes of ${itemsPerPush}, ${lanes} in flight`, 'a second', 'new ×', 'unchanged ×'];
-  say('');
-  for (const line of tableOf(head, rows)) say(line);
-  say(
-    `medians of ${turns} turns; new / insertMany ${ratio.toFixed(2)}, wanted ≥ ${wantedOfInserts}: ${ratio >= wantedOfInserts ? 'ok' : 'MISS'}`,
-  );
   const costs = Array.from(compared, ([name, { spent }]): Cost => ({
     name,
     spent,
     count: pushes * turns,
     own: name.startsWith('service') ? ofService : ofBareScript,
   }));
-  for (const line of costTables(costs, { one: 'push' })) say(line);
+  return [
+    '',
+    ...tableOf([`pushes of ${itemsPerPush}, ${lanes} in flight`, 'a second', 'new ×', 'unchanged ×'], rows),
+    `medians of ${turns} turns; new / insertMany ${ratio.toFixed(2)}, wanted ≥ ${wantedOfInserts}: ${ratio >= wantedOfInserts ? 'ok' : 'MISS'}`,
+    ...costTable(costs, { one: 'push' }),
+  ];
 }

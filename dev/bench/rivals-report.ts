@@ -1,5 +1,5 @@
 // The report of a comparison with rivals: each rate beside that of the service, and the processor time of each.
-import { costTables, type Cost } from './costs.ts';
+import { costTable, type Cost } from './costs.ts';
 import type { Compared } from './measure.ts';
 import { tableOf } from './table.ts';
 
@@ -42,6 +42,6 @@ export function reportOfRivals(
     '',
     ...tableOf([what, 'a second', 'the service ×', 'wanted'], rows),
     `medians of ${turns} turns of ${count} ${several}`,
-    ...costTables(costs, { one }),
+    ...costTable(costs, { one }),
   ];
 }

@@ -21,7 +21,6 @@ interface RivalSpec {
   name: string;
   /** Its programs by the name of their process; callers send requests to the last one. */
   programs: readonly (readonly [process: string, file: string])[];
-  environment?: Readonly<Record<string, string>>;
   /** The name of its database; `bench` unless given. */
   database?: string;
 }
@@ -48,7 +47,7 @@ export const integration = 'bench';
 
 export async function startRival(
   stack: Stack,
-  { name, programs, environment = {}, database = 'bench' }: RivalSpec,
+  { name, programs, database = 'bench' }: RivalSpec,
   ending: AsyncDisposableStack,
 ): Promise<Rival> {
   const told = {
@@ -58,7 +57,6 @@ export async function startRival(
     RIVAL_NAME: streamOf(name),
     RIVAL_SECRET: secretOf(stack),
     NODE_ENV: 'production',
-    ...environment,
   };
   const processes: Record<string, readonly number[]> = {};
   let url = '';

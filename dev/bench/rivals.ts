@@ -1,15 +1,19 @@
-// Pushes to other frameworks on the same engines, in turns with the service: a Fastify process, NestJS microservices
-// and
-// Moleculer over NATS, each with bulk upserts and a publish per event; and a bare `insertMany` that announces nothing.
+// Other frameworks on the same engines, in turns with the service. Pushes to a Fastify process, to NestJS microservices
+// and to Moleculer over NATS, each with bulk upserts and a publish per event, and to a bare `insertMany` that announces
+// nothing; then listings (rivals-listings.ts).
 import { openBus } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
-import type { Client } from './client.ts';
+import type { Stack } from '../stack/index.ts';
+import { openBare } from './bare.ts';
+import { openClient, type Client } from './client.ts';
 import { itemsPerPush, makeItems, pushBody, suppliersPath } from './items.ts';
 import { compare, inLanes, type Contender } from './measure.ts';
 import { ofBareScript, ofService, processesOf } from './processes.ts';
 import { freshName, settleMs } from './push.ts';
+import { installRivals } from './rivals-install.ts';
+import { benchRivalListings } from './rivals-listings.ts';
 import { reportOfRivals } from './rivals-report.ts';
-import { proveRival, pushRivals, startRival } from './rivals-start.ts';
+import { integration, proveRival, pushRivals, startRival } from './rivals-start.ts';
 import type { Setting } from './setting.ts';
 
 const turnsDefault = 9;
@@ -21,9 +25,19 @@ const inserts = 'insertMany';
 /** How many times each contender's rate of pushes of new suppliers the service must reach. */
 const wanted: Readonly<Record<string, number>> = { NestJS: 5, Moleculer: 5, [inserts]: 0.85 };
 
-export async function benchRivals({ stack, client, bare, options, say }: Setting): Promise<void> {
+export async function benchRivals(setting: Setting): Promise<void> {
+  // Before the engines start, so that a failed installation is reported early.
+  await installRivals(setting.say);
+  const stack = await setting.startStack();
+  await benchRivalPushes(stack, setting);
+  await benchRivalListings(stack, setting);
+}
+
+async function benchRivalPushes(stack: Stack, { options, say }: Setting): Promise<void> {
   const { turns = turnsDefault, warm = warmDefault } = options;
   await using ending = new AsyncDisposableStack();
+  const client = ending.use(openClient(stack.gateway, stack.token({ integration })));
+  const bare = ending.use(await openBare(stack));
   const log = openLog({ service: 'bench', level: 'warn' });
   const bus = ending.use(await openBus({ url: stack.nats, name: 'bench', log }));
   const callers = new Map<string, Client>([[ours, client]]);

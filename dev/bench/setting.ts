@@ -1,16 +1,13 @@
-// The arguments of every benchmark of `npm run bench`.
+// The arguments of every benchmark.
 import type { Stack, StackOptions } from '../stack/index.ts';
-import type { Bare } from './bare.ts';
-import type { Client } from './client.ts';
 import type { BenchOptions } from './options.ts';
+import type { House } from './webhooks/house.ts';
 
 export interface Setting {
-  stack: Stack;
-  /** A caller of the stack's gateway, of the integration `bench`. */
-  client: Client;
-  bare: Bare;
   options: BenchOptions;
-  /** Starts one more stack, of other programs or with more replicas, on its own engines; it ends with the benchmark. */
-  startBeside: (programs: Pick<StackOptions, 'mainOf' | 'replicas'>) => Promise<Stack>;
   say: (line: string) => void;
+  /** Starts a stack on its own engines, of other programs or with more replicas; it ends with the benchmark. */
+  startStack: (programs?: Pick<StackOptions, 'mainOf' | 'replicas'>) => Promise<Stack>;
+  /** Starts engines and a receiver for replicas of the webhooks service alone; they end with the benchmark. */
+  startHouse: () => Promise<House>;
 }

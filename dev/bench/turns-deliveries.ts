@@ -41,8 +41,9 @@ interface Side {
   receiver: Receiver;
 }
 
-export async function benchDeliveries({ stack, options, say, startBeside }: Setting): Promise<void> {
-  const other = await startBeside(programsOf(options.beside));
+export async function benchDeliveries({ startStack, options, say }: Setting): Promise<void> {
+  const stack = await startStack();
+  const other = await startStack(programsOf(options.beside));
   for (const [at, load] of loads.entries()) {
     await using ending = new AsyncDisposableStack();
     const openSide = async (of: Stack): Promise<Side> => {

@@ -46,9 +46,11 @@ interface Side {
   known: readonly Buffer[];
 }
 
-export async function benchTurns({ stack, client, options, say, startBeside }: Setting): Promise<void> {
+export async function benchTurns({ startStack, options, say }: Setting): Promise<void> {
   const { turns, warm = warmDefault, beside } = options;
-  const other = await startBeside(programsOf(beside));
+  const stack = await startStack();
+  const other = await startStack(programsOf(beside));
+  using client = openClient(stack.gateway, stack.token({ integration: 'bench' }));
   using otherClient = openClient(other.gateway, other.token({ integration: 'bench' }));
   const known = Array.from({ length: large.requests }, () => pushBody(makeItems(freshName())));
   const ours: Side = { stack, client, known };

@@ -1,17 +1,21 @@
 // The burst of one integration, to one endpoint and to many, as fast as the stream takes its events; and how much it
 // delays a neighbour, an integration whose events come one at a time.
-import { costTables, type Cost } from '../costs.ts';
+import { setTimeout as wait } from 'node:timers/promises';
+import { costTable, type Cost } from '../costs.ts';
 import { beginMeasuring, spentBy } from '../cpu.ts';
 import { quantile, reportLine } from '../measure.ts';
-import { announceUntil, arrivedInAll, lagsOf, type House } from './house.ts';
+import type { Setting } from '../setting.ts';
+import type { House } from './house.ts';
 
-const deliveries = Number(process.env['BENCH_BURST'] ?? 100_000);
-const endpointCounts = (process.env['BENCH_BURST_ENDPOINTS'] ?? '1,500').split(',').map(Number);
+const deliveriesDefault = 100_000;
+const endpointCounts = [1, 500];
 const tickMs = 25;
 const wantedMs = 1_000;
 const watched = '/watched';
 
-export async function benchBurst(house: House, say: (line: string) => void): Promise<void> {
+export async function benchBurst({ startHouse, options, say }: Setting): Promise<void> {
+  const { deliveries = deliveriesDefault } = options;
+  const house = await startHouse();
   await using _replica = await house.startReplica();
   const costs: Cost[] = [];
   await house.register(house.receiver + watched, 'neighbour');
@@ -34,13 +38,13 @@ export async function benchBurst(house: House, say: (line: string) => void): Pro
     });
     const over = new AbortController();
     const working = announcing.then(() => arrivedInAll(house, path, deliveries)).finally(() => over.abort());
-    const sent = await announceUntil(house, over.signal, tickMs);
+    const sent = await announceUntil(house, over.signal);
     await working;
     const tookMs = performance.now() - began;
     const spent = end();
     const usedMs = spentBy(spent, 'webhooks');
     costs.push({ name: `${endpoints} endpoints`, spent, count: deliveries });
-    const lags = await lagsOf(house, watched, sent);
+    const lags = await lagsOf(house, sent);
     const p99 = quantile(lags, 0.99);
     say(
       `  ${endpoints} endpoints: ${deliveries} announced in ${(announcedMs / 1_000).toFixed(1)} s, delivered in ` +
@@ -58,5 +62,32 @@ export async function benchBurst(house: House, say: (line: string) => void): Pro
     );
     await house.forget();
   }
-  for (const line of costTables(costs, { one: 'delivery', in: 'µs' })) say(line);
+  for (const line of costTable(costs, { one: 'delivery', in: 'µs' })) say(line);
+}
+
+/** Resolves when `count` deliveries have come to this path; an event counts once for each endpoint. */
+async function arrivedInAll(house: House, path: string, count: number): Promise<void> {
+  for (let tries = 0; tries < 4_000; tries += 1) {
+    const hits = (await house.seen()).find((tally) => tally.path === path)?.hits ?? 0;
+    if (hits >= count) return;
+    await wait(100);
+  }
+  throw new Error(`fewer than ${count} deliveries came to ${path}`);
+}
+
+/** Announces events of the neighbour one after another until `over`; resolves with their number. */
+async function announceUntil(house: House, over: AbortSignal): Promise<number> {
+  let sent = 0;
+  for (; !over.aborted; sent += 1) {
+    await house.announce(1, 1, 'neighbour');
+    await wait(tickMs);
+  }
+  return sent;
+}
+
+/** The times from announcement to arrival of the neighbour's events, the shortest first. */
+async function lagsOf(house: House, sent: number): Promise<number[]> {
+  await house.arrived(watched, sent);
+  const lags = (await house.seen()).find((tally) => tally.path === watched)?.lagsMs ?? [];
+  return lags.toSorted((one, other) => one - other);
 }

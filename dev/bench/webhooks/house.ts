@@ -1,9 +1,11 @@
 // The webhooks service on engines of its own, with functions to register, announce and wait for deliveries.
 import { randomBytes, randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
 import { healthSubject, publishWithBatch, subjects } from '@integration-sync/contracts';
 import { openBus, type Bus } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
-import { startEngines, type Engines, type Forced } from '../../engines/index.ts';
+import type { Environment } from '../../engines/environment.ts';
+import { startEngines, type Engines } from '../../engines/index.ts';
 import { startChild, startService, type Child } from '../children.ts';
 import type { Processes } from '../cpu.ts';
 import { uptimeMs } from '../measure.ts';
@@ -24,9 +26,8 @@ export interface House extends AsyncDisposable {
   processes(): Processes;
   /** Starts a replica; the replica stops with the house, unless it is stopped before. */
   startReplica(settings?: Record<string, string>): Promise<Child>;
-  /** Registers an endpoint; resolves with the id of the endpoint. */
-  register(url: string, integration?: string): Promise<string>;
-  remove(id: string): Promise<void>;
+  /** Registers an endpoint. */
+  register(url: string, integration?: string): Promise<void>;
   announce(count: number, batch?: number, integration?: string): Promise<void>;
   seen(): Promise<Seen[]>;
   forget(): Promise<void>;
@@ -38,16 +39,14 @@ const bench = 'bench';
 
 interface HouseOptions {
   say: (line: string) => void;
-  engines: Forced | undefined;
+  environment: Environment;
   signal: AbortSignal;
 }
 
-export async function openHouse({ say, engines: force, signal }: HouseOptions): Promise<House> {
+export async function openHouse(options: HouseOptions): Promise<House> {
   await using opening = new AsyncDisposableStack();
   const { folder } = opening.use(await temporaryFolder());
-  const engines = opening.use(
-    await startEngines({ dataFolder: folder, temporary: true, say, force, signal }),
-  );
+  const engines = opening.use(await startEngines({ ...options, dataFolder: folder, temporary: true }));
   const log = openLog({ service: 'bench', level: 'warn' });
   const bus = opening.use(await openBus({ url: engines.nats.url, name: 'bench', log }));
   const child = opening.use(await startChild('webhooks/receiver.ts'));
@@ -73,16 +72,9 @@ export async function openHouse({ say, engines: force, signal }: HouseOptions): 
       return replica;
     },
     async register(url, integration = bench) {
-      const reply = await bus.request(subjects.endpointsRegister, {
+      await bus.request(subjects.endpointsRegister, {
         headers: { integration, 'request-id': 'bench' },
         body: JSON.stringify({ url, events: ['supplier.created'] }),
-        timeoutMs: 10_000,
-      });
-      return JSON.parse(Buffer.from(reply.body).toString()).id;
-    },
-    async remove(id) {
-      await bus.request(subjects.endpointsRemove, {
-        headers: { integration: bench, 'request-id': 'bench', id },
         timeoutMs: 10_000,
       });
     },
@@ -98,12 +90,11 @@ export async function openHouse({ say, engines: force, signal }: HouseOptions): 
     },
     async arrived(path, count, withinMs = 120_000) {
       const until = performance.now() + withinMs;
-      for (;;) {
+      for (; ; await wait(50)) {
         const distinct = (await seen()).find((tally) => tally.path === path)?.distinct ?? 0;
         if (distinct >= count) return;
         if (performance.now() > until)
           throw new Error(`${distinct} of ${count} events were delivered to ${path}`);
-        await new Promise((resolve) => setTimeout(resolve, 50));
       }
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
@@ -138,40 +129,13 @@ const eventsOf = (count: number, integration: string) =>
   }));
 
 async function ready(bus: Bus): Promise<void> {
-  for (let tries = 0; tries < 100; tries += 1) {
+  for (let tries = 0; tries < 600; tries += 1) {
     try {
       await bus.request(healthSubject('webhooks'), { timeoutMs: 1_000 });
       return;
     } catch {
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await wait(100);
     }
   }
   throw new Error('the service does not become ready');
-}
-
-/** Resolves when `count` deliveries have come to this path; an event counts once for each endpoint. */
-export async function arrivedInAll(house: House, path: string, count: number): Promise<void> {
-  for (let tries = 0; tries < 4_000; tries += 1) {
-    const seen = (await house.seen()).find((tally) => tally.path === path)?.hits ?? 0;
-    if (seen >= count) return;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  throw new Error(`the receiver got fewer than ${count} deliveries at ${path} in time`);
-}
-
-/** Announces events of the neighbour one after another until `over`; resolves with their number. */
-export async function announceUntil(house: House, over: AbortSignal, tickMs: number): Promise<number> {
-  let sent = 0;
-  for (; !over.aborted; sent += 1) {
-    await house.announce(1, 1, 'neighbour');
-    await new Promise((resolve) => setTimeout(resolve, tickMs));
-  }
-  return sent;
-}
-
-/** The times from announcement to arrival of `count` deliveries to this path, the shortest first. */
-export async function lagsOf(house: House, path: string, count: number): Promise<number[]> {
-  await house.arrived(path, count);
-  const lags = (await house.seen()).find((tally) => tally.path === path)?.lagsMs ?? [];
-  return lags.toSorted((one, other) => one - other);
 }

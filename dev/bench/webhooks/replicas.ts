@@ -2,9 +2,9 @@
 // the limit of a replica bounds its rate, and not the processors. Counting ends when three in four deliveries have
 // arrived: until then every replica has work, although integrations are not spread evenly.
 import { setTimeout as wait } from 'node:timers/promises';
-import { costTables, type Cost } from '../costs.ts';
+import { costTable, type Cost } from '../costs.ts';
 import { measured, reportLine } from '../measure.ts';
-import type { House } from './house.ts';
+import type { Setting } from '../setting.ts';
 
 const integrations = Array.from({ length: 40 }, (_, n) => ({ name: `spread-${n}`, path: `/lag-${n}` }));
 const events = 100;
@@ -13,7 +13,8 @@ const countedShare = 0.75;
 const settings = { WEBHOOK_IN_FLIGHT_MAX: '8' };
 const wanted = { two: 1.75, four: 3 };
 
-export async function benchReplicas(house: House, say: (line: string) => void): Promise<void> {
+export async function benchReplicas({ startHouse, say }: Setting): Promise<void> {
+  const house = await startHouse();
   await using stack = new AsyncDisposableStack();
   const announce = (count: number): Promise<unknown> =>
     Promise.all(integrations.map(({ name }) => house.announce(count, 1, name)));
@@ -62,5 +63,5 @@ export async function benchReplicas(house: House, say: (line: string) => void): 
     );
   compare('two', two / one, wanted.two);
   compare('four', four / one, wanted.four);
-  for (const line of costTables(costs, { one: 'delivery', in: 'µs' })) say(line);
+  for (const line of costTable(costs, { one: 'delivery', in: 'µs' })) say(line);
 }

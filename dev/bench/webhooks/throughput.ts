@@ -2,10 +2,11 @@
 // for each delivery, and BullMQ: in turns, so that other work of the machine slows all alike, and by medians.
 import { randomUUID } from 'node:crypto';
 import { Queue } from 'bullmq';
-import { costTables } from '../costs.ts';
+import { costTable } from '../costs.ts';
 import { addSpent, caller, nothingSpent, spentBy, type Processes } from '../cpu.ts';
 import { measured, medianOf } from '../measure.ts';
 import { startChild, startRedis } from '../children.ts';
+import type { Setting } from '../setting.ts';
 import type { House } from './house.ts';
 
 interface Turn {
@@ -20,14 +21,16 @@ interface Contender {
   processes: Processes;
   /** The names of all processes that take part in a delivery. */
   own: readonly string[];
-  deliver(turn: number): Promise<unknown>;
+  deliver(turn: number, count: number): Promise<unknown>;
 }
 
-const count = Number(process.env['BENCH_DELIVERIES'] ?? 10_000);
-const turns = Number(process.env['BENCH_TURNS'] ?? 3);
+const deliveriesDefault = 10_000;
+const turnsDefault = 3;
 const inFlight = 8;
 
-export async function benchThroughput(house: House, say: (line: string) => void): Promise<void> {
+export async function benchThroughput({ startHouse, options, say }: Setting): Promise<void> {
+  const { deliveries: count = deliveriesDefault, turns = turnsDefault } = options;
+  const house = await startHouse();
   await using ending = new AsyncDisposableStack();
   const contenders = new Map<string, Contender>([
     ['bare loop', await openBare(house, ending, 'bare loop')],
@@ -45,11 +48,11 @@ export async function benchThroughput(house: House, say: (line: string) => void)
   }));
   for (let turn = 0; turn < turns + 1; turn += 1) {
     for (const [name, contender] of contenders) {
-      const { tookMs, spent } = await measured(() => contender.deliver(turn), {
+      const { tookMs, spent } = await measured(() => contender.deliver(turn, count), {
         ...house.processes(),
         ...processes,
       });
-      const result = turnOf(tookMs, spentBy(spent, contender.process));
+      const result = turnOf(count, tookMs, spentBy(spent, contender.process));
       say(
         `  ${name}: ${result.perSecond.toFixed(0)}/s, ${result.perCoreSecond.toFixed(0)} per core-second${turn === 0 ? ' (warm-up)' : ''}`,
       );
@@ -69,7 +72,7 @@ export async function benchThroughput(house: House, say: (line: string) => void)
       if (name !== 'webhooks') say(`  against ${name}, ${theirs.toFixed(0)}: ${(ours / theirs).toFixed(2)}`);
     }
   }
-  for (const line of costTables(costs, { one: 'delivery', in: 'µs' })) say(line);
+  for (const line of costTable(costs, { one: 'delivery', in: 'µs' })) say(line);
 }
 
 async function openBare(house: House, ending: AsyncDisposableStack, name: string): Promise<Contender> {
@@ -79,7 +82,7 @@ async function openBare(house: House, ending: AsyncDisposableStack, name: string
     process: name,
     processes: { [name]: [child.pid] },
     own: [name],
-    deliver: (turn) => child.ask({ url: `${house.receiver}/bare-${turn}`, count, inFlight, isLogged }),
+    deliver: (turn, count) => child.ask({ url: `${house.receiver}/bare-${turn}`, count, inFlight, isLogged }),
   };
 }
 
@@ -91,7 +94,7 @@ async function openWebhooks(house: House, ending: AsyncDisposableStack): Promise
     process: 'webhooks',
     processes: {},
     own: ['webhooks', 'nats-server', 'database'],
-    async deliver() {
+    async deliver(_turn, count) {
       await house.announce(count);
       await house.arrived(path, count);
     },
@@ -107,7 +110,7 @@ async function openBullMq(house: House, ending: AsyncDisposableStack): Promise<C
     process: 'BullMQ worker',
     processes: { 'BullMQ worker': [worker.pid], Redis: [redis.pid] },
     own: ['BullMQ worker', 'Redis'],
-    async deliver(turn) {
+    async deliver(turn, count) {
       const path = `/bullmq-${turn}`;
       for (let from = 0; from < count; from += 500) {
         await queue.addBulk(
@@ -137,7 +140,7 @@ function jobOf(url: string, n: number) {
   };
 }
 
-const turnOf = (tookMs: number, usedMs: number): Turn => ({
+const turnOf = (count: number, tookMs: number, usedMs: number): Turn => ({
   perSecond: count / (tookMs / 1_000),
   perCoreSecond: count / (usedMs / 1_000),
 });

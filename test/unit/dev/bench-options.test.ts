@@ -1,14 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { parseBenchOptions, parseWebhooksBenchOptions } from '../../../dev/bench/options.ts';
+import { parseBenchOptions } from '../../../dev/bench/options.ts';
 
 describe('npm run bench', () => {
-  it('runs all benchmarks except those of rival products, which install packages', () => {
+  it('runs pushes, events and listings unless others are named', () => {
     expect(parseBenchOptions([])).toStrictEqual({
-      names: ['push', 'gateway', 'events', 'listings'],
+      names: ['push', 'events', 'listings'],
       sizes: [1_000, 100_000, 1_000_000],
       turns: undefined,
       warm: undefined,
       rows: undefined,
+      deliveries: undefined,
+      seconds: undefined,
       engines: undefined,
       beside: undefined,
       help: false,
@@ -16,13 +18,15 @@ describe('npm run bench', () => {
   });
 
   it('runs the named benchmarks with the given turns, sizes and engines', () => {
-    const args = ['gateway', 'rivals', '--turns', '3', '--warm=0', '--sizes=1000', '--engines', 'docker'];
+    const args = ['throughput', 'rivals', '--turns', '3', '--warm=0', '--sizes=1000', '--engines', 'docker'];
     expect(parseBenchOptions(args)).toStrictEqual({
-      names: ['gateway', 'rivals'],
+      names: ['throughput', 'rivals'],
       sizes: [1_000],
       turns: 3,
       warm: 0,
       rows: undefined,
+      deliveries: undefined,
+      seconds: undefined,
       engines: 'docker',
       beside: undefined,
       help: false,
@@ -44,22 +48,5 @@ describe('npm run bench', () => {
     [['--engines', ''], '--engines takes docker, path, download or build'],
   ])('refuses %j', (args, words) => {
     expect(() => parseBenchOptions(args)).toThrow(new RangeError(words));
-  });
-});
-
-describe('npm run bench:webhooks', () => {
-  it('runs all benchmarks unless some are named', () => {
-    expect(parseWebhooksBenchOptions([]).names).toHaveLength(7);
-    expect(parseWebhooksBenchOptions(['burst', '--engines', 'path'])).toStrictEqual({
-      names: ['burst'],
-      engines: 'path',
-      help: false,
-    });
-  });
-
-  it('refuses an unknown benchmark', () => {
-    expect(() => parseWebhooksBenchOptions(['bursts'])).toThrow(
-      new RangeError('there is no benchmark "bursts"'),
-    );
   });
 });
