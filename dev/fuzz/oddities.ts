@@ -96,6 +96,19 @@ export const oddQueryValues = [
   'succeeded',
 ] as const;
 
+export const queryNames = [
+  'page',
+  'limit',
+  'since',
+  'cursor',
+  'outcome',
+  'event',
+  '',
+  'page[]',
+  '__proto__',
+  '%00',
+] as const;
+
 export const oddPaths = [
   '/',
   '//',

@@ -3,9 +3,9 @@
 import { connect } from 'node:net';
 import { residentMb } from '../process/memory.ts';
 import type { Stack } from '../stack/index.ts';
-import type { PressureOptions } from './bodies.ts';
 import { askAsNeighbour, refusalsOf, sayFelt } from './neighbour.ts';
 
+const aloneMs = 10_000;
 const p99MsMax = 1_000;
 const growthMbMax = 256;
 const request = 'GET /readyz HTTP/1.1\r\nhost: x\r\n\r\n';
@@ -21,9 +21,9 @@ const volleys: readonly Volley[] = [
 ];
 
 /** Sends the requests; resolves with the harm that they did to the neighbour and the gateway. */
-export async function sendPipelined(stack: Stack, { seconds, say }: PressureOptions): Promise<string[]> {
+export async function sendPipelined(stack: Stack, say: (line: string) => void): Promise<string[]> {
   const gateways = (): number => residentMb(stack.pids()['gateway'] ?? []);
-  const alone = await askAsNeighbour(stack, AbortSignal.timeout(seconds * 1_000));
+  const alone = await askAsNeighbour(stack, AbortSignal.timeout(aloneMs));
   say(`alone: ${sayFelt(alone)}`);
   const faults = refusalsOf(alone, 'nothing');
   for (const { connections, requests } of volleys) {
