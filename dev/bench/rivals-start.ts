@@ -21,11 +21,9 @@ interface RivalSpec {
   name: string;
   /** Its programs by the name of their process; callers send requests to the last one. */
   programs: readonly (readonly [process: string, file: string])[];
-  /** The name of its database; `bench` unless given. */
-  database?: string;
 }
 
-export const pushRivals: readonly RivalSpec[] = [
+export const rivals: readonly RivalSpec[] = [
   { name: 'Fastify', programs: [['Fastify', 'fastify.js']] },
   {
     name: 'NestJS',
@@ -47,13 +45,13 @@ export const integration = 'bench';
 
 export async function startRival(
   stack: Stack,
-  { name, programs, database = 'bench' }: RivalSpec,
+  { name, programs }: RivalSpec,
   ending: AsyncDisposableStack,
 ): Promise<Rival> {
   const told = {
     RIVAL_NATS: stack.nats,
     RIVAL_MONGODB: stack.mongodb,
-    RIVAL_DATABASE: database,
+    RIVAL_DATABASE: 'bench',
     RIVAL_NAME: streamOf(name),
     RIVAL_SECRET: secretOf(stack),
     NODE_ENV: 'production',

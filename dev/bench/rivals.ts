@@ -1,20 +1,18 @@
-// Other frameworks on the same engines, in turns with the service. Pushes to a Fastify process, to NestJS microservices
-// and to Moleculer over NATS, each with bulk upserts and a publish per event, and to a bare `insertMany` that announces
-// nothing; then listings (rivals-listings.ts).
+// Pushes to other frameworks on the same engines, in turns with the service: a Fastify process, NestJS microservices and
+// Moleculer over NATS, each with bulk upserts and a publish per event; and a bare `insertMany` that announces nothing.
 import { openBus } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
-import type { Stack } from '../stack/index.ts';
 import { openBare } from './bare.ts';
 import { openClient, type Client } from './client.ts';
+import { costTable, type Cost } from './costs.ts';
 import { itemsPerPush, makeItems, pushBody, suppliersPath } from './items.ts';
-import { compare, inLanes, type Contender } from './measure.ts';
+import { compare, inLanes, type Compared, type Contender } from './measure.ts';
 import { ofBareScript, ofService, processesOf } from './processes.ts';
 import { freshName, settleMs } from './push.ts';
 import { installRivals } from './rivals-install.ts';
-import { benchRivalListings } from './rivals-listings.ts';
-import { reportOfRivals } from './rivals-report.ts';
-import { integration, proveRival, pushRivals, startRival } from './rivals-start.ts';
+import { integration, proveRival, rivals, startRival } from './rivals-start.ts';
 import type { Setting } from './setting.ts';
+import { tableOf } from './table.ts';
 
 const turnsDefault = 9;
 const warmDefault = 60;
@@ -25,16 +23,11 @@ const inserts = 'insertMany';
 /** How many times each contender's rate of pushes of new suppliers the service must reach. */
 const wanted: Readonly<Record<string, number>> = { NestJS: 5, Moleculer: 5, [inserts]: 0.85 };
 
-export async function benchRivals(setting: Setting): Promise<void> {
-  // Before the engines start, so that a failed installation is reported early.
-  await installRivals(setting.say);
-  const stack = await setting.startStack();
-  await benchRivalPushes(stack, setting);
-  await benchRivalListings(stack, setting);
-}
-
-async function benchRivalPushes(stack: Stack, { options, say }: Setting): Promise<void> {
+export async function benchRivals({ startStack, options, say }: Setting): Promise<void> {
   const { turns = turnsDefault, warm = warmDefault } = options;
+  // Before the engines start, so that a failed installation is reported early.
+  await installRivals(say);
+  const stack = await startStack();
   await using ending = new AsyncDisposableStack();
   const client = ending.use(openClient(stack.gateway, stack.token({ integration })));
   const bare = ending.use(await openBare(stack));
@@ -46,7 +39,7 @@ async function benchRivalPushes(stack: Stack, { options, say }: Setting): Promis
     [ours, ofService],
     [inserts, ofBareScript],
   ]);
-  for (const spec of pushRivals) {
+  for (const spec of rivals) {
     const rival = await startRival(stack, spec, ending);
     await proveRival(rival, bus);
     callers.set(rival.name, rival.client);
@@ -76,18 +69,10 @@ async function benchRivalPushes(stack: Stack, { options, say }: Setting): Promis
       settleMs,
       processes: () => ({ ...processesOf(stack), ...processes }),
     });
-    const report = reportOfRivals(compared, {
-      ours,
-      what: `pushes of ${itemsPerPush} ${kind} suppliers, ${lanes} in flight`,
-      one: 'push',
-      several: 'pushes',
-      count: lanes * pushesPerLane,
-      turns,
-      digits: 1,
-      wanted: kind === 'new' ? wanted : {},
-      own: (name) => own.get(name) ?? [],
-    });
-    for (const line of report) say(line);
+    const what = `pushes of ${itemsPerPush} ${kind} suppliers, ${lanes} in flight`;
+    const count = lanes * pushesPerLane;
+    for (const line of reportOf(compared, { what, count, turns, wanted: kind === 'new' ? wanted : {}, own }))
+      say(line);
   }
 }
 
@@ -109,4 +94,39 @@ async function contendersOf(
     }
   }
   return contenders;
+}
+
+interface Comparison {
+  what: string;
+  /** The number of pushes in a turn. */
+  count: number;
+  turns: number;
+  wanted: Readonly<Record<string, number>>;
+  /** The processes of each contender. */
+  own: ReadonlyMap<string, readonly string[]>;
+}
+
+function reportOf(
+  compared: ReadonlyMap<string, Compared>,
+  { what, count, turns, wanted: least, own }: Comparison,
+): string[] {
+  const rate = (name: string): number => (count / (compared.get(name)?.medianMs ?? Number.NaN)) * 1_000;
+  const rows = [...compared.keys()].map((name) => {
+    const ratio = rate(ours) / rate(name);
+    const atLeast = least[name];
+    const verdict = atLeast === undefined ? '' : `≥ ${atLeast}: ${ratio >= atLeast ? 'ok' : 'MISS'}`;
+    return [name, rate(name).toFixed(1), ratio.toFixed(2), verdict];
+  });
+  const costs = Array.from(compared, ([name, { spent }]): Cost => ({
+    name,
+    spent,
+    count: count * turns,
+    own: own.get(name) ?? [],
+  }));
+  return [
+    '',
+    ...tableOf([what, 'a second', 'the service ×', 'wanted'], rows),
+    `medians of ${turns} turns of ${count} pushes`,
+    ...costTable(costs, { one: 'push' }),
+  ];
 }

@@ -1,4 +1,4 @@
-// The JSON Schemas of suppliers, answers and listings for the rivals.
+// The JSON Schemas of suppliers and answers for the rivals.
 
 const text = (maxLength: number) => ({ type: ['string', 'null'], maxLength });
 
@@ -32,18 +32,5 @@ export const answerSchema = {
     updated: { type: 'integer' },
     errors: { type: 'array', items: ofTexts('externalId', 'error') },
     records: { type: 'array', items: ofTexts('externalId', 'internalId', 'status') },
-  },
-};
-
-export const listingSchema = {
-  type: 'object',
-  properties: {
-    entities: {
-      type: 'array',
-      items: ofTexts('externalId', 'internalId', 'name', 'syncStatus', 'lastSyncedAt'),
-    },
-    total: { type: 'integer' },
-    page: { type: 'integer' },
-    limit: { type: 'integer' },
   },
 };
