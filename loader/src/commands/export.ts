@@ -1,4 +1,4 @@
-// integration-sync export: records as lines of JSON, which load and plan take again.
+// integration-sync export: prints records as lines of JSON, which load and plan can read.
 import { parseArgs } from 'node:util';
 import { resolve, dirname, basename, join } from 'node:path';
 import type { Client, Kind, ListedBatch, ListedProduct, ListedSupplier } from '@integration-sync/client';
@@ -120,7 +120,7 @@ const changeOf = (kind: Kind, entity: Listed): object => ({
   item: entity.syncStatus === 'ERASED' ? null : itemOf(entity),
 });
 
-/** Waits. Resolves with false as soon as the user interrupts. */
+/** Waits for a time. Resolves with false as soon as the user interrupts. */
 const pause = (ms: number, interrupt: AbortSignal): Promise<boolean> =>
   new Promise((done) => {
     const end = (): void => {

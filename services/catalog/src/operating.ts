@@ -9,7 +9,7 @@ const operating = openOperating('catalog', [suppliers.plural, 'products']);
 
 export const catalogOperating = {
   ...operating,
-  /** Expectations are removed first: none becomes overdue for want of the pushes that are removed. */
+  /** Expectations are removed before pushes, so that no expectation becomes overdue because its pushes were removed. */
   holdings: (store: Pick<Store, 'collection'>, integration: string): Holding[] => [
     documentHolding(store, expectationsCollection, { integration }),
     ...operating.holdings(store, integration),

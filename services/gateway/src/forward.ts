@@ -131,7 +131,7 @@ async function ask(
   }
 }
 
-/** A page of a listing without details has some 30 KB. */
+/** The bytes to reserve for an ordinary answer. A page of a listing without details has some 30 KB. */
 const usualAnswerBytes = 32 * 1024;
 
 /**

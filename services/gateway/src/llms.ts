@@ -1,5 +1,5 @@
-// `/llms.txt`: what an agent may read here, in the order of an integrator's work. Made from the route table, as the OpenAPI
-// document is, whose operations it links.
+// `/llms.txt`: a list for agents of what they can read, in the order of an integrator's work. The list is made from the route
+// table, and links operations of the OpenAPI document.
 import { pointerInOpenapi, routes } from '@integration-sync/contracts';
 import { introduction, tags } from './openapi/document.ts';
 import { gatewayPages, type GatewayPagesOptions } from './openapi/gateway-pages.ts';

@@ -1,4 +1,4 @@
-// The gateway: the public face of the system. This file is its wiring, in order, and nothing else.
+// The gateway: the service that callers reach by HTTP. This file only connects the parts of the gateway, in order.
 import { buildOf } from '@integration-sync/runtime/build';
 import { maskSettings, natsOptionsOf } from '@integration-sync/runtime/config';
 import { openLog, type Log } from '@integration-sync/runtime/log';

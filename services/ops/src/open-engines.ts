@@ -70,7 +70,7 @@ export async function openOpsStore({ config, log }: CommandSettings<PurgeConfig>
   );
 }
 
-/** Cuts off work that waits for an engine that is away, with words for the person who waits. */
+/** Aborts work that waits for MongoDB or NATS while it is away, with a message for the person who waits. */
 export async function withinPatience<T>(work: Promise<T>, words: string): Promise<T> {
   const late = wait(patienceMs, undefined, { ref: false }).then(() => {
     throw new Refusal(

@@ -177,7 +177,10 @@ function beginOf(since: string): ConsumerBegin {
   return { time };
 }
 
-/** A sequence that the stream does not have yet is refused; a beginning whose messages have expired is reported. */
+/**
+ * Checks where the consumer begins. Refuses a sequence that the stream does not have yet, and reports if messages after the begin
+ * have expired.
+ */
 async function checkBegin(bus: Bus, deliver: ConsumerBegin, output: Output): Promise<void> {
   if (typeof deliver === 'string') return;
   const { firstSequence, lastSequence } = await bus.streamFacts(eventsStream);

@@ -32,7 +32,9 @@ Examples:
 `;
 
 const pollMs = 200;
-/** The command gives up after so long without progress. Replicas enable webhooks once a second; replays take longer. */
+/**
+ * How long the command waits without progress before it gives up. Replicas enable webhooks once a second; replays take longer.
+ */
 const stillMs = 60_000;
 
 export const webhooksCommand = defineCommand({

@@ -16,7 +16,7 @@ export interface Bindings {
   bound: readonly Binding[];
   /** Columns that have no field. */
   unused: readonly string[];
-  /** The columns whose texts make the externalId, in a file without a column for it. */
+  /** The columns whose texts form the externalId, in a file without a column for the externalId. */
   key?: readonly Omit<Binding, 'field'>[];
 }
 

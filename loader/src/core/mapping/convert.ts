@@ -111,7 +111,7 @@ const convertersOf: Readonly<Record<FieldType, (how: Conversion) => (cell: NonNu
     remembering((cell) => {
       if (cell instanceof Date) return cell.toISOString().slice(0, 10);
       const text = textOf(cell).trim();
-      // SAP writes zeros for a missing date.
+      // A date of zeros counts as empty, because SAP writes zeros for a missing date.
       if (isNone(text)) return emptyClears ? null : undefined;
       return (
         readDate(text, dates) ?? new Wrong(`${quote(text)} is no date as ${dates?.text ?? 'YYYY-MM-DD'}`)

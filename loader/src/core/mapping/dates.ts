@@ -110,7 +110,7 @@ const known = (
   .split(';')
   .flatMap((text) => dateFormat(text) ?? []);
 
-/** SAP and MySQL write zeros for a missing date. */
+/** Whether a text means a missing date: it is empty, or consists of zeros, which SAP and MySQL write. */
 export const isNone = (text: string): boolean => /^(?:0[-./0]*(?: [0:.]+)?)?$/.test(text);
 
 /**

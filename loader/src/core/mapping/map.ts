@@ -84,7 +84,7 @@ const rules: Readonly<Record<keyof Rules, Rule>> = {
   trim: flag,
 };
 
-/** The map of a file, whose text is JSON. */
+/** Reads a map from its file, whose content must be JSON. */
 export function readMap(text: string, file: string): LoadMap {
   try {
     return parseMap(JSON.parse(text), file);

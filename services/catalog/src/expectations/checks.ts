@@ -33,7 +33,7 @@ const everyMs = 2_000;
 const atOnce = 32;
 const overdueEveryMs = 30_000;
 const runningEveryMs = 3_000;
-/** How long after the due time a check waits for a push that began by then: a push takes 30 s at most. */
+/** How long after the due time a check waits for a push that began by the due time: a push takes 30 s at most. */
 const runningMsMax = 40_000;
 
 export function openChecks(options: ChecksOptions): AsyncDisposable {
@@ -45,7 +45,7 @@ export function openChecks(options: ChecksOptions): AsyncDisposable {
     if (held !== undefined) await check(options, held);
   };
   const checkAll = async (): Promise<void> => {
-    // Without NATS nothing can be announced, and pushes that NATS holds up are not settled yet.
+    // Without NATS there are no checks: nothing can be announced, and a push may be unfinished only because NATS is away.
     while (bus.connected && !stop.signal.aborted) {
       const due = await expectations.due(new Date(now()), atOnce);
       const done = await Promise.allSettled(due.map((one) => limit(() => checkOne(one), one.integration)));

@@ -8,7 +8,7 @@ import type { Expectation } from './expectation-store.ts';
 
 const hourMs = 60 * 60 * 1_000;
 
-/** How long after the due time a check decides: the clocks of replicas differ a little. */
+/** How long after the due time a check decides that a push is missing: the clocks of replicas differ a little. */
 export const graceMs = 10_000;
 /** The longest time between two checks, so that a push is found long before the journal drops it. */
 const checkEveryMs = 6 * hourMs;
@@ -26,7 +26,7 @@ export const nextCheckAt = (timing: Timing, at: Date): Date =>
 
 type Run = Pick<SyncRun, 'syncId' | 'completedAt'>;
 
-/** The facts that some pushes of a kind prove. */
+/** What a check learns from the pushes of a kind that it has read. */
 export interface Seen extends Pick<Expectation, 'pushedAt' | 'ahead'> {
   /** Whether these pushes include a push that no earlier check has seen. */
   isNewer: boolean;

@@ -5,7 +5,7 @@ import type { EntityType } from '@integration-sync/contracts';
 import { isFound, type Filter, type NamedIndex, type Store } from '@integration-sync/runtime/store';
 
 export interface Expectation {
-  /** `acme/batch`: an integration can hold no slash. */
+  /** Integration and kind, such as `acme/batch`: the name of an integration has no slash. */
   _id: string;
   integration: string;
   entityType: EntityType;
@@ -17,7 +17,7 @@ export interface Expectation {
   readTo: Date;
   /** The greatest sync id of the pushes whose times were in the future by the clock of the check. */
   ahead?: string;
-  /** The due time that passed without a push, until a check finds the next push. */
+  /** The due time that has passed without a push. Absent once a check has found the next push. */
   overdue?: Overdue;
   checkAt: Date;
 }
@@ -80,14 +80,16 @@ export async function openExpectationStore(store: Pick<Store, 'collection' | 'en
     async end(expected: Expected): Promise<void> {
       await expectations.deleteOne({ _id: idOf(expected) });
     },
-    /** Due expectations, the longest due first. */
+    /** Expectations whose check is due, the longest due first. */
     due: (at: Date, countMax: number): Promise<Expectation[]> =>
       expectations
         .find({ checkAt: { $lte: at } })
         .sort({ checkAt: 1 })
         .limit(countMax)
         .toArray(),
-    /** Undefined if another replica does the check, or the expectation was set again or ended. */
+    /**
+     * Reserves a check for this replica. Undefined if another replica does the check, or the expectation was set again or ended.
+     */
     async hold(read: Expectation, at: Date): Promise<Expectation | undefined> {
       const checkAt = new Date(at.getTime() + heldMs);
       const held = await expectations.findOneAndUpdate(
@@ -97,7 +99,10 @@ export async function openExpectationStore(store: Pick<Store, 'collection' | 'en
       );
       return held ?? undefined;
     },
-    /** False if the expectation was set again, ended or taken over since it was held. */
+    /**
+     * Stores what a check has found. False if, since this replica reserved the check, the expectation was set again or ended, or
+     * another replica has the check.
+     */
     note(held: Expectation, found: Found): Promise<boolean> {
       const { overdue, ...others } = found;
       const update =

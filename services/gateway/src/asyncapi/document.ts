@@ -216,7 +216,7 @@ const query = optionalHeader(
   'limit=100&details=true',
 );
 
-/** The listings, which other services ask for over NATS: of any integration, or of the one in the subject. */
+/** Adds the listings that other services request over NATS: of any integration, or only of the integration in the subject. */
 function addQuestions(sections: Sections): void {
   const failure = addFailure(sections);
   for (const route of routes) {

@@ -153,7 +153,7 @@ class Upload {
     return Math.max(heldBytes, Math.min(step, this.#bytesMax));
   }
 
-  /** Called once memory is free for the whole body. */
+  /** Copies the chunks into one buffer. Called once memory is free for the whole body. */
   #copyTogether(): void {
     const declared = this.#declaredBytes;
     if (this.#isCopiedTogether || declared === undefined || this.#buffer.heldBytes <= countedBytesMax) return;

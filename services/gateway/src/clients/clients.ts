@@ -29,7 +29,7 @@ export interface ClientsOptions {
   checkEveryMs?: number | undefined;
 }
 
-/** Throws `ConfigError` for a wrong file, with which a gateway does not start. */
+/** Opens the file of clients. Throws `ConfigError` if the file is wrong: then the gateway does not start. */
 export async function openClients(options: ClientsOptions) {
   const { now, registry } = options;
   const file = await openFile(options);
@@ -65,8 +65,8 @@ export async function openClients(options: ClientsOptions) {
 }
 
 /**
- * The client's entry in the file decides, not the token: a token ends with its secret and its client, and loses each scope
- * that the client loses.
+ * What a token may do is decided by the client's entry in the file, not by the token. A token ends with its secret and its
+ * client, and loses each scope that the client loses.
  */
 function readIssued(
   credentials: Credentials,

@@ -81,7 +81,7 @@ const handlingOf = /^handling(?:[ \t]*=[ \t]*(?:"(?<quoted>\w*)"|(?<bare>\w*)))?
 export function prefersStrict(prefer: string | string[] | undefined): boolean {
   if (typeof prefer !== 'string') return false;
   for (const [preference] of prefer.matchAll(preferences)) {
-    // The parameters behind a semicolon are ignored. Without the trim, spaces would take quadratic time.
+    // Parameters after a semicolon are ignored. The text is trimmed, because many spaces would take the pattern quadratic time.
     const handling = handlingOf.exec(preference.split(';', 1).join().trim());
     if (handling === null) continue;
     const { quoted, bare } = handling.groups ?? {};

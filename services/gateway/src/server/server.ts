@@ -25,9 +25,12 @@ import { watchStandstill } from './standstill.ts';
 const headerBytesMax = 16 * 1024;
 const headersTimeoutMs = 10_000;
 const keepAliveTimeoutMs = 65_000;
-/** The gateway cuts a connection on which not a byte moves for so long, such as that of a client that reads no answer. */
+/**
+ * How long a connection may be without a byte in either direction, for example to a client that reads no answer. Then the gateway
+ * closes it.
+ */
 const stillTimeoutMs = 120_000;
-/** A stopping gateway still answers requests on kept-alive connections for so long, with `Connection: close`. */
+/** How long a stopping gateway still answers requests on kept-alive connections, with `Connection: close`. */
 const lastRequestsMs = 1_000;
 const arrivals = ['connection', 'request'] as const;
 /**
@@ -35,7 +38,7 @@ const arrivals = ['connection', 'request'] as const;
  * request.
  */
 const turnsMax = 1_000;
-/** The gateway cuts connections that have not ended by themselves this long after the listener closed. */
+/** How long after the begin of a stop the gateway closes the connections that have not ended by themselves. */
 const closeWithinMs = 9_000;
 
 export interface ServerOptions {
@@ -176,7 +179,7 @@ export async function close(app: FastifyInstance, lastRequestsForMs = lastReques
   const cut = setTimeout(() => server.closeAllConnections(), closeWithinMs);
   const closed = once(server, 'close');
   await afterSockets(server);
-  // `close` of an HTTP server would close the idle connections too.
+  // Only the listener is closed here, because `close` of an HTTP server would close idle connections too.
   Listener.prototype.close.call(server);
   await Promise.race([closed, wait(lastRequestsForMs)]);
   await afterSockets(server);

@@ -1,5 +1,5 @@
-// Whether this process stood still until a moment ago, because it was stopped, swapped out, or asleep with its machine.
-// Bytes that clients sent meanwhile wait unread on the sockets.
+// Whether this process was frozen until a moment ago, because it was stopped, swapped out, or asleep with its machine. Bytes that
+// clients sent meanwhile wait unread on the sockets.
 
 export type Standstill = ReturnType<typeof watchStandstill>;
 

@@ -1,7 +1,7 @@
 // The settings of access tokens, and the rules between them. The gateway accepts the tokens of one of three sources:
 //
 //   AUTH_JWT_SECRET    tokens signed with a shared secret
-//   AUTH_JWKS_URL      tokens of the issuer whose keys are there
+//   AUTH_JWKS_URL      tokens of the issuer whose keys are at this address
 //   neither            tokens of AUTH_ISSUER, whose metadata name the address of its keys
 //
 // API keys of clients (AUTH_CLIENTS_FILE) can be used with any of these sources, or without a source.

@@ -10,7 +10,9 @@ import type { VerifyToken } from './tokens.ts';
 
 type NeededScope = Pick<Route, 'scope' | 'orScope'>;
 
-/** Throws the failure that the gateway answers. The reply then has the challenge (`WWW-Authenticate`). */
+/**
+ * Authorizes a request. Throws the failure with which the gateway answers; the reply then has the challenge (`WWW-Authenticate`).
+ */
 export async function authorize(
   request: FastifyRequest,
   reply: FastifyReply,

@@ -50,7 +50,7 @@ const refetchEveryMs = 500;
 const restMs = 5_000;
 const checkedMs = 60_000;
 const failedMs = 15_000;
-/** RFC 7518 §3.3 requires 2048 bits or more. */
+/** The shortest RSA key that is accepted: RFC 7518 §3.3 requires 2048 bits or more. */
 const rsaBitsMin = 2_048;
 
 /** Finds the key that a token's header names, as PEM. */

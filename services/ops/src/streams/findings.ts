@@ -8,7 +8,7 @@ import {
 import { fillsSoon, roomFor, type Filling } from '@integration-sync/runtime/filling';
 import { bytesInWords, numberInWords, spanInWords, type Row } from '../output.ts';
 
-/** Who repairs a finding. `apply`: --apply. `none`: a person. */
+/** Who repairs a finding: `apply` stands for the command with --apply, `none` for a person. */
 export type Repair = 'apply' | 'none';
 
 export interface Finding {

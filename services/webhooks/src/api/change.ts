@@ -10,7 +10,10 @@ import type { SettingsChange } from './webhook-settings.ts';
 export const dividesEvents = ({ events, active }: ChangeWebhook): boolean =>
   events !== undefined || active === true;
 
-/** The endpoint's header values are for its receiver: a url of another origin drops them unless the caller gives headers too. */
+/**
+ * The stored header values are secrets of the present receiver. So a url of another origin removes them, unless the caller sends
+ * headers too.
+ */
 export const droppedHeaders = (
   { url: before, headerNames = [] }: Pick<Endpoint, 'url' | 'headerNames'>,
   { url = before, headers }: ChangeWebhook,
@@ -64,7 +67,7 @@ export function changeOf(endpoint: Endpoint, wanted: ChangeWebhook, { settings, 
   };
 }
 
-/** The recovery of the changed endpoint: its caller decides by `active` or `recover`. */
+/** The recovery of the endpoint after the change. A change with `active`, or with `recover` false, ends the recovery. */
 function recoveryOf(endpoint: Endpoint, { active, recover }: ChangeWebhook, now: Date): Recovery | undefined {
   const { recovery, disabledAt, disabledReason } = endpoint;
   if (endpoint.active || disabledAt === null || recovery?.step === 'send') return recovery;

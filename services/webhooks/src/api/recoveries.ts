@@ -47,25 +47,20 @@ export function openRecoveries(options: RecoveriesOptions): AsyncDisposable {
     const { verdict } = await test(held);
     if (verdict === 'succeeded') return enable(held);
     const dueAt = verdict === 'gone' ? undefined : nextTestAt(held.disabledAt ?? new Date(0), new Date());
-    await endpoints.setRecovery(
-      held,
-      dueAt === undefined ? undefined : { replays: true, ...held.recovery, step: 'test', dueAt },
-    );
+    await endpoints.setRecovery(held, dueAt && { replays: true, ...held.recovery, step: 'test', dueAt });
   };
 
   /** Does the step `send`: sends the missed events, and publishes `webhook.enabled`. */
   const send = async (begun: Endpoint): Promise<void> => {
-    // A disabled endpoint has the step `send` only from an earlier release, which kept the step when the endpoint was disabled
-    // again.
+    // Only an earlier release kept the step `send` when an endpoint was disabled again.
     if (!begun.active) return endpoints.setRecovery(begun, undefined);
     await changed(begun);
     const through = await throughOf(options, begun);
     const { _id, integration, url, epoch, recovery } = begun;
     const since = recovery?.since ?? new Date();
     const missed = candidatesIn(begun, { since, until: undefined });
-    const hold = openHold(options, begun);
     await using ending = new AsyncDisposableStack();
-    ending.use(hold);
+    const hold = ending.use(openHold(options, begun));
     const goOn = (): void => {
       closing.signal.throwIfAborted();
       if (hold.held === undefined) throw new Error('another replica sends the missed events');

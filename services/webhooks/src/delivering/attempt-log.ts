@@ -73,8 +73,8 @@ export const openAttemptLog = (bus: AnswersBus, log: Log, replica: string) => {
 type Read = Pick<Endpoint, '_id' | 'integration'>;
 
 /**
- * How many attempt logs a replica reads concurrently: a full log takes some ten megabytes of memory until the answer is sent.
- * An integration reads one attempt log at a time, so that another integration can read the second.
+ * How many attempt logs a replica reads concurrently: a full log takes some ten megabytes of memory until the answer is sent. For
+ * each integration one attempt log is read at a time, so that the second is free for another integration.
  */
 const readLimits = { max: 2, perKeyMax: 1 };
 

@@ -269,7 +269,7 @@ export class EndpointQueue {
     // If the floor is older than the offset, the log reader has not reached the event yet.
     if (event === 'end') return { kind: 'nothing' };
     if (event !== 'gone') return { kind: 'deliver', delivery, event };
-    // The log has dropped the event.
+    // The event is finished, because the log has dropped it.
     this.finish(delivery);
     return this.next(now, Infinity);
   }

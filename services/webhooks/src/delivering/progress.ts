@@ -1,4 +1,4 @@
-// A periodic check stores how far deliveries are:
+// A periodic check stores how far the deliveries to each endpoint are:
 //
 //   the endpoint                                what is stored for it
 //   ──────────────────────────────────────────  ─────────────────────────────────────────────────────────

@@ -38,7 +38,7 @@ export interface Endpoint {
 
   description?: string;
   recover?: boolean;
-  /** Absent if the caller sets no limit. */
+  /** The in-flight limit of the endpoint; absent if the caller sets no limit. */
   inFlightMax?: number;
 
   active: boolean;

@@ -116,7 +116,7 @@ export async function openOffsets(store: Store, stream: OffsetsStream) {
         { _id: integration, term: { $lte: term } },
         { $set: saved },
       );
-      // Without offsets no document is inserted: an integration that is being removed must not come back.
+      // Without offsets no document is inserted: a document of an integration that is being removed must not be stored again.
       if (replaced.matchedCount === 0 && offsets.size > 0)
         await isFirst(collection.insertOne({ _id: integration, ...saved }));
     },

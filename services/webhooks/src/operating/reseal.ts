@@ -133,5 +133,5 @@ function sealAgain(vault: Vault, found: Sealed, nowMs: number): SealedAgain {
   return { secret: secretAgain, previousSecrets: previousAgain, ...headersAgain, changed, reason };
 }
 
-/** A replica whose clock is behind may still sign with a secret that has expired. */
+/** How long after its expiry a secret is still kept: a replica whose clock is behind may still sign with it. */
 const clocksDifferMs = 60_000;

@@ -85,9 +85,7 @@ export async function openStore({
   // The watchdog's next question, within half a second, connects the closed client again.
   const renew = (deaf: MongoClient): void => {
     log.warn('the MongoDB driver no longer gets answers, connecting again');
-    close(deaf).catch((error: unknown) =>
-      log.warn({ err: error }, 'the MongoDB driver could not close its connections'),
-    );
+    close(deaf).catch(notClosed(log));
   };
   let connectionsLost = 0;
   let topology: Topology | undefined;
@@ -109,9 +107,8 @@ export async function openStore({
       log: log.child({ mongodb: redactUrl(url) }),
     }),
   );
-  // Lost connections show in three ways. An operation that fails with its connection clears the driver's pool. The driver closes
-  // a dead idle connection when it next needs it. If the server is back before the next heartbeat, only the watcher's new
-  // connection shows the loss.
+  // Lost connections show in three ways: a failed operation clears the driver's pool; the driver closes a dead idle connection
+  // when it next needs it; or, if the server is back before the next heartbeat, only the watcher makes a new connection.
   client.on('connectionPoolCleared', () => watchdog.connectionsEnded());
   client.on('connectionClosed', ({ reason }) => {
     if (reason === 'error') watchdog.connectionsEnded();
@@ -146,6 +143,11 @@ export async function openStore({
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
 }
+
+const notClosed =
+  (log: Log) =>
+  (error: unknown): void =>
+    log.warn({ err: error }, 'the MongoDB driver could not close its connections');
 
 /**
  * The driver's socket time-out, the last resort for an operation that a running server does not finish. The driver then sends a read or
