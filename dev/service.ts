@@ -7,7 +7,7 @@ import { sendSignal } from './process/identity.ts';
 import { takeLock } from './process/lock.ts';
 import { findPort } from './process/port.ts';
 import { untilTold } from './process/signals.ts';
-import { changeFacts, readFacts, type StackFacts } from './stack/facts.ts';
+import { readFacts, type StackFacts } from './stack/facts.ts';
 import { explainFailure, StartFailure } from './stack/failure.ts';
 import { lockOf } from './stack/folder.ts';
 import {
@@ -57,10 +57,8 @@ async function run(service: Service): Promise<number> {
   const look = setInterval(() => {
     if (isGone(facts)) stop();
   }, lookEveryMs);
-  await changePids(service, (pids) => [...pids, pid]);
   const [code] = await exit;
   clearInterval(look);
-  await changePids(service, (pids) => pids.filter((one) => one !== pid));
   if (typeof code === 'number') return code;
   // No exit code: SIGTERM came before the replica listened to signals.
   return toldToStop ? 0 : 1;
@@ -87,12 +85,4 @@ async function settingsOf(service: Service, facts: StackFacts): Promise<Settings
   if (service !== 'gateway') return settings;
   const port = process.env['GATEWAY_PORT'] ?? String(await findPort());
   return { ...settings, GATEWAY_PORT: port };
-}
-
-async function changePids(service: Service, change: (pids: readonly number[]) => number[]): Promise<void> {
-  await changeFacts(folder, (facts) =>
-    facts === undefined
-      ? undefined
-      : { ...facts, pids: { ...facts.pids, [service]: change(facts.pids[service] ?? []) } },
-  );
 }

@@ -1,45 +1,35 @@
 // Rewrites stack.json whenever a process of the stack starts or ends.
 import type { Engines } from '../engines/index.ts';
-import { changeFacts, mergePids, removeFacts, type Pids, type StackFacts } from './facts.ts';
+import { removeFacts, writeFacts, type Pids, type StackFacts } from './facts.ts';
 import type { Fleet } from './fleet.ts';
 import { serviceNames } from './services.ts';
 
 export type FixedFacts = Omit<StackFacts, 'pids' | 'metrics'>;
 
-export interface FactsFile extends AsyncDisposable {
-  /** Notes a change. Changes that come during a write share the next write. */
+export interface FactsFile extends Disposable {
+  /** Notes a change. */
   changed(): void;
-  written(): Promise<void>;
 }
 
 export function openFactsFile(folder: string, fixed: FixedFacts, fleet: Fleet, engines: Engines): FactsFile {
-  const everOurs = new Set<number>();
-  let closed = false;
-  let waiting = false;
-  let writing = Promise.resolve();
-  const write = async (): Promise<void> => {
-    waiting = false;
-    if (closed) return;
-    await changeFacts(folder, (before) => {
-      const ours = pidsOf(fleet, engines);
-      for (const pid of Object.values(ours).flat()) everOurs.add(pid);
-      const pids: Pids = {};
-      for (const [name, now] of Object.entries(ours))
-        pids[name] = mergePids(before?.pids[name] ?? [], everOurs, now);
-      return { ...fixed, pids, metrics: metricsOf(fleet) };
-    });
-  };
+  const write = (): void =>
+    writeFacts(folder, { ...fixed, pids: pidsOf(fleet, engines), metrics: metricsOf(fleet) });
+  write();
+  let waiting: NodeJS.Immediate | undefined;
   return {
     changed() {
-      if (waiting) return;
-      waiting = true;
-      // A write that fails, as on a full disk, is tried again at the next change.
-      writing = writing.then(write).catch(() => undefined);
+      // Changes that come together share a write.
+      waiting ??= setImmediate(() => {
+        waiting = undefined;
+        try {
+          write();
+        } catch {
+          // A write that fails, as on a full disk, is tried again at the next change.
+        }
+      });
     },
-    written: () => writing,
-    async [Symbol.asyncDispose]() {
-      closed = true;
-      await writing;
+    [Symbol.dispose]() {
+      clearImmediate(waiting);
       removeFacts(folder);
     },
   };

@@ -1,10 +1,8 @@
-// `.local/stack.json`: addresses, pids and settings of the running stack, for scripts and for other terminals. The file exists
-// while the stack runs, is replaced as a whole, and names the processes that run now.
+// `.local/stack.json`: where everything of the running stack is, for scripts and for other terminals. It is
+// there while the stack is, is replaced as a whole, and names the stack's processes that live now.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { readJson, writeJson } from '../process/files.ts';
-import { identify } from '../process/identity.ts';
-import { waitForLock } from '../process/lock.ts';
 import type { Service, Settings } from './services.ts';
 
 export type Pids = Record<string, number[]>;
@@ -36,26 +34,9 @@ export function removeFacts(folder: string): void {
   rmSync(pathOf(folder), { force: true });
 }
 
-/** The file is replaced under a lock: a replica from another terminal writes here too. */
-export async function changeFacts(
-  folder: string,
-  change: (facts: StackFacts | undefined) => StackFacts | undefined,
-): Promise<void> {
-  using _lock = await waitForLock(`${pathOf(folder)}.lock`);
-  const facts = change(readFacts(folder));
-  // The file holds secrets, so only this user may read it.
-  if (facts !== undefined) writeJson(pathOf(folder), facts, 0o600);
-}
-
-/**
- * The pids of this stack as they are now, then live pids of `before` that other terminals added (`npm run service`).
- */
-export function mergePids(
-  before: readonly number[],
-  everOurs: ReadonlySet<number>,
-  ours: readonly number[],
-): number[] {
-  return [...ours, ...before.filter((pid) => !everOurs.has(pid) && identify(pid) !== undefined)];
+/** The file holds secrets, so only this user may read it. */
+export function writeFacts(folder: string, facts: StackFacts): void {
+  writeJson(pathOf(folder), facts, 0o600);
 }
 
 function isFacts(value: unknown): value is StackFacts {

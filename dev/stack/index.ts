@@ -121,8 +121,6 @@ export async function startStack(options: StackOptions): Promise<Stack> {
 
   const fixed = fixedFacts({ gateway, addresses, settings, authSecret: secrets.authSecret, environment });
   factsFile = starting.use(openFactsFile(folder, fixed, fleet, engines));
-  factsFile.changed();
-  await factsFile.written();
   return openControls({ fixed, key, fleet, engines, logFolder, release: starting.move() });
 }
 
