@@ -1,12 +1,13 @@
 // The tables and lists that the code knows better than a person does: routes, fields and error codes of docs/api.md, settings of
 // docs/settings.md, metrics and alerts of docs/monitoring.md, streams of docs/operating.md. Each table is between two
-// marks, and is written again from the contracts, the services' own schemas, and the files of operating/.
+// marks, and is written again from the contracts, the services' own schemas, the files of operating/, and Prometheus's rules.
+import { readFileSync } from 'node:fs';
 import { basePath, Batch, codes, Product, routes, scopesOf, Supplier } from '@integration-sync/contracts';
 import { listSettings, type Setting } from '@integration-sync/runtime/config';
 import { expectedStreams } from '@integration-sync/webhooks/operating';
 import type { TObject, TSchema } from 'typebox';
+import { parse } from 'yaml';
 import { configs } from '../stack/configs.ts';
-import { alerts } from './operating/alerts.ts';
 import { metricRows, rowOfNode } from './operating/metrics.ts';
 
 const recordKind = /\b(?:suppliers|products|batches)\b/g;
@@ -124,15 +125,32 @@ function metricList(): string {
   return list([...entries, [rowOfNode.name, rowOfNode.says]]);
 }
 
-/** The lists of alerts by severity; the expressions of the alerts are in deploy/prometheus/rules.yaml. */
-const alertLists = (): string =>
-  Array.from(
-    Map.groupBy(alerts, ({ severity }) => severity),
+interface Rule {
+  alert: string;
+  labels: { severity: string; service?: string };
+  annotations: { summary: string; description: string };
+}
+
+/** The lists of alerts by severity. An alert of each service has one entry. */
+function alertLists(): string {
+  const text = readFileSync(new URL('../../deploy/prometheus/rules.yaml', import.meta.url), 'utf8');
+  const { groups }: { groups: { rules: Rule[] }[] } = parse(text);
+  const rules = Map.groupBy(
+    groups.flatMap((group) => group.rules),
+    ({ alert }) => alert,
+  );
+  const alerts = [...rules.values()].flatMap((same) => same.slice(0, 1));
+  return Array.from(
+    Map.groupBy(alerts, ({ labels }) => labels.severity),
     ([severity, same]) => {
-      const entries = same.map(({ title, advice }): Entry => [title, advice]);
+      const entries = same.map(({ labels, annotations }): Entry => {
+        const { summary, description } = annotations;
+        return [summary.replace(`: ${labels.service}`, ''), description];
+      });
       return `${severity === 'critical' ? 'Critical' : 'Warnings'}:\n\n${list(entries)}`;
     },
   ).join('\n\n');
+}
 
 const dayMs = 24 * 60 * 60 * 1000;
 

@@ -1,12 +1,8 @@
-// npm run docs writes the tables of docs/api.md, settings.md, monitoring.md and operating.md again, and with them what Grafana and
-// Prometheus load.
+// npm run docs writes the tables of docs/api.md, settings.md, monitoring.md and operating.md again, and the dashboards of Grafana.
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { format, resolveConfig, type BuiltInParserName } from 'prettier';
-import { configs } from '../stack/configs.ts';
-import { alerts } from './operating/alerts.ts';
 import { dashboards } from './operating/dashboards.ts';
 import { grafanaDashboard } from './operating/grafana.ts';
-import { rulesFile } from './operating/rules.ts';
 import { fillTables, tablesOf, type Document } from './tables.ts';
 
 const documents: readonly Document[] = ['api.md', 'settings.md', 'monitoring.md', 'operating.md'];
@@ -26,10 +22,7 @@ export const documentsAsTheyShouldBe = async (): Promise<WrittenDocument[]> => {
   const boards = dashboards.map((board) =>
     writtenAs(`deploy/grafana/${board.uid}.json`, 'json', () => JSON.stringify(grafanaDashboard(board))),
   );
-  const rules = writtenAs('deploy/prometheus/rules.yaml', 'yaml', () =>
-    rulesFile(alerts, Object.keys(configs)),
-  );
-  return Promise.all([...filled, ...boards, rules]);
+  return Promise.all([...filled, ...boards]);
 };
 
 async function writtenAs(

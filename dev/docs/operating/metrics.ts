@@ -1,5 +1,5 @@
-// The metrics that the services serve, as docs/monitoring.md describes them. The table there, the dashboards and the alerting
-// rules are made from here and from the files beside it; a system test compares this list with what a running stack serves.
+// The metrics that the services serve, as docs/monitoring.md describes them. The table there and the descriptions of the dashboards
+// are made from here; a system test compares this list with what a running stack serves.
 
 export interface Metric {
   name: string;
