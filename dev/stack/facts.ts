@@ -1,5 +1,5 @@
-// `.local/stack.json`: where everything of the running stack is, for scripts and for other terminals. It is
-// there while the stack is, is replaced as a whole, and names the stack's processes that live now.
+// `.local/stack.json`: addresses, pids and settings of the running stack, for scripts and for other terminals. The file exists
+// while the stack runs, is replaced as a whole, and names the stack's processes that run now.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { readJson, writeJson } from '../process/files.ts';

@@ -1,10 +1,52 @@
 // A real browser without a window: Debian's Chromium, driven by playwright-core, which brings no browser. A machine
 // without Chromium runs only the other tests, and says so; with CI=true, browser.test.ts fails there.
-import { switches } from '@integration-sync/dev/browser';
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import { chromium, type BrowserContextOptions, type Page, type Request } from 'playwright-core';
 import { eventually } from './eventually.ts';
 
-export { browsers } from '@integration-sync/dev/browser';
+const names = ['chromium', 'chromium-browser', 'google-chrome'];
+
+/** The path of Chromium, or no element if this machine has none: `it.each` then runs no test. */
+export const browsers: readonly string[] = (process.env['PATH'] ?? '')
+  .split(delimiter)
+  .flatMap((folder) => names.map((name) => join(folder, name)))
+  .filter(isExecutable)
+  .slice(0, 1);
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Chromium's address bar is a page of its own, which takes a second of processor time in each new window. The switch
+ * `--disable-features` replaces that of playwright-core, so this list repeats those of its features that matter to a
+ * test.
+ */
+const withoutFeatures = [
+  'WebUIOmniboxPopup',
+  'WebUIOmniboxAimPopup',
+  'DestroyProfileOnBrowserClose',
+  'HttpsUpgrades',
+  'LensOverlay',
+  'MediaRouter',
+  'NetworkTimeServiceQuerying',
+  'OptimizationHints',
+  'PaintHolding',
+  'PreconnectToSearch',
+];
+
+const switches: readonly string[] = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-dev-shm-usage',
+  `--disable-features=${withoutFeatures.join(',')}`,
+];
 
 export interface OpenedPage {
   page: Page;

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { makeWorkbook } from '@integration-sync/dev/workbooks';
+import { makeWorkbook } from '../support/workbooks.ts';
 import iconv from 'iconv-lite';
 import { expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';

@@ -1,5 +1,5 @@
 // The orders between times in different files: what must end before something else begins.
-import { orders, timeIn, timeOf } from '@integration-sync/dev/times';
+import { orders, timeIn, timeOf } from '../support/times.ts';
 import { expect, it } from 'vitest';
 
 it.each(orders)('$why: $short < $long', ({ short, long, times = 1 }) => {

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
-import { makeWorkbook, zip, type ZipForm } from '@integration-sync/dev/workbooks';
+import { makeWorkbook, zip, type ZipForm } from '../../support/workbooks.ts';
 import iconv from 'iconv-lite';
 import { expect, it } from 'vitest';
 import { run } from '../../../loader/src/run.ts';

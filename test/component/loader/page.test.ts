@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { makeWorkbook } from '@integration-sync/dev/workbooks';
+import { makeWorkbook } from '../../support/workbooks.ts';
 import { array, assert, asyncProperty, constantFrom, record, string } from 'fast-check';
 import iconv from 'iconv-lite';
 import { expect, it } from 'vitest';

@@ -7,7 +7,7 @@ import { firstBytes } from '../../../loader/src/core/reading/start.ts';
 import { useFolder } from '../../support/use-folder.ts';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeWorkbook } from '@integration-sync/dev/workbooks';
+import { makeWorkbook } from '../../support/workbooks.ts';
 
 const folder = useFolder();
 

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { makeWorkbook, type WrittenCell } from '@integration-sync/dev/workbooks';
+import { makeWorkbook, type WrittenCell } from '../../support/workbooks.ts';
 import iconv from 'iconv-lite';
 import { expect, it } from 'vitest';
 import { Wrong } from '../../../loader/src/core/mapping/convert.ts';

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { makeWorkbook, type ZipForm } from '@integration-sync/dev/workbooks';
+import { makeWorkbook, type ZipForm } from '../../support/workbooks.ts';
 import { describe, expect, it } from 'vitest';
 import { Shown, Wrong, type Cell } from '../../../loader/src/core/mapping/convert.ts';
 import { resolveInputs } from '../../../loader/src/core/reading/inputs.ts';
