@@ -79,8 +79,7 @@ it.each<[string, 200 | 400, string]>([
 
 it('no service has grown or lost its connection by these bodies', async () => {
   const services = ['gateway', 'catalog', 'batches', 'webhooks'];
-  for (const service of services)
-    expect(residentMb(stack.pids()[service] ?? [])).toBeLessThan(residentMbMax);
+  for (const service of services) expect(residentMb(stack.pids()[service] ?? [])).toBeLessThan(residentMbMax);
   for (const file of await readdir(stack.logFolder)) {
     if (!services.some((service) => file.startsWith(service))) continue;
     expect(await readFile(join(stack.logFolder, file), 'utf8')).not.toContain('nats connection lost');
