@@ -17,7 +17,7 @@ export interface FeedPoll {
   after?: string | undefined;
   /** The feed begins with the first event whose `timestamp` is later than this. Not allowed together with `after`. */
   since?: string | undefined;
-  /** Only events of these kinds. */
+  /** Shows only events of these kinds. */
   events?: readonly EventKind[] | undefined;
   /** How many events a page has at most: 100 by default. */
   limit?: number | undefined;

@@ -1,4 +1,4 @@
-// What this package exports: a client of the service for Node and browsers, which needs only fetch and WebCrypto.
+// The exports of the package: a client of the service for Node and browsers, which needs only fetch and WebCrypto.
 export { openClient, type Client, type ClientOptions, type TokenAnswer } from './client.ts';
 export { RequestFailed, Unreachable, type ProblemEntry } from './errors.ts';
 export type { ExpectationsOfPushes } from './expectations.ts';

@@ -12,7 +12,7 @@ export interface ListQuery {
   /** Lists only records that changed after this time. Not allowed together with `since`. */
   changedSince?: string | undefined;
   until?: string | undefined;
-  /** Only the records with these ids: 100 at most. */
+  /** Lists only the records with these ids, at most 100. */
   externalId?: readonly string[] | undefined;
   /** Whether each entity has `details`: its fields, and when they changed. */
   details?: boolean | undefined;

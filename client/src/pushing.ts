@@ -23,7 +23,7 @@ export interface PlanOptions extends PushOptions {
 export interface PushOutcome extends PlanAnswer {
   /** The drafted due-diligence statements; empty unless batches are pushed. */
   ddsCreated: DdsEntry[];
-  /** The sync ids of the answered requests, under which `runs` lists them. */
+  /** The sync ids of the answered requests: `runs` lists the pushes by these ids. */
   syncIds: string[];
 }
 
@@ -155,7 +155,7 @@ const moved = (pointer: string, from: number): string =>
         (_all, start: string, index: string) => start + (Number(index) + from),
       );
 
-/** The outcome of an item that is too large even alone. It fails; other items are pushed. */
+/** The outcome of an item that is too large for a request of its own. The item fails; other items are pushed. */
 function tooLarge(kind: Kind, text: string, { message }: RequestFailed): PushOutcome {
   const { externalId = '' }: { externalId?: string } = JSON.parse(text);
   const problem = { pointer: `/${kind}/0`, code: 'wrong_value' as const, detail: message };

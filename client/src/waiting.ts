@@ -13,7 +13,7 @@ export async function wait(ms: number, signal: AbortSignal | undefined): Promise
   }
 }
 
-/** Settles as the promise does, or rejects as soon as the signal is aborted. */
+/** Resolves or rejects like the given promise, or rejects as soon as the signal is aborted. */
 export async function unlessAborted<Value>(
   promise: Promise<Value>,
   signal: AbortSignal | undefined,

@@ -17,7 +17,7 @@ export interface ConnectionValues {
 export interface Connection {
   url: string;
   client: Client;
-  /** Resolves once the service answers, also if it refuses the request. */
+  /** Resolves once the service has answered any request, even with a refusal. */
   answering: Promise<void>;
 }
 

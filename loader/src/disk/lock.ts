@@ -16,7 +16,10 @@ interface Holder {
   /** What the process does, for the messages of other commands. */
   work: string;
   startedAt: string;
-  /** When the system started the process, as Linux counts it: another process may have its id later. */
+  /**
+   * When Linux started the process, in the unit of `/proc`. It identifies the process, because another process may get the same
+   * id later.
+   */
   begun: string | undefined;
 }
 

@@ -14,7 +14,7 @@ export interface Found {
 }
 
 export const textMax = 2_000;
-/** The longest answer, in bytes of the protocol's message, where it is a text within JSON. */
+/** The greatest size of a tool's answer, counted as the escaped text within the JSON message of the protocol. */
 export const answerBytesMax = 20_000;
 const frameBytesMax = 1_000;
 const lookingMsMax = 20_000;

@@ -181,9 +181,9 @@ function readFact(value: string): Exchange['facts'][string] {
   return /^-?\d{1,15}(\.\d+)?$/.test(value) ? Number(value) : value;
 }
 
-// Addresses of the API in answers, as callers need them. A service writes `Link` and `Location` with the paths of the
-// gateway. If a proxy takes a prefix off the path, callers need the prefix before these paths. The operator sets it
-// (PUBLIC_BASE_PATH), because a header such as X-Forwarded-Prefix may come from a caller as well as from the proxy.
+// Addresses of the API in answers, as callers need them. A service writes `Link` and `Location` with the paths of the gateway. If
+// a proxy takes a prefix off the path, callers need the prefix before these paths. The operator sets this prefix
+// (PUBLIC_BASE_PATH), because a header such as X-Forwarded-Prefix may come from a caller instead of the proxy.
 
 /** Headers of answers that hold paths of the interface: `</api/…>; rel="next"` and `/api/…`. */
 const addressHeaders: ReadonlySet<string> = new Set(['link', 'location']);

@@ -20,8 +20,8 @@ const notesMax = 20;
 /** How long an answer of `/readyz` is repeated without a new check: anybody may call `/readyz` as often as they like. */
 const answerRememberedMs = 1_000;
 /**
- * After this share of that time a call begins a new check, but still gets the old answer. Otherwise thousands of pipelined
- * requests could wait for one check, and would all be answered in one turn of the event loop.
+ * The share of the time that an answer is repeated after which a call begins a new check, but still gets the old answer.
+ * Otherwise thousands of pipelined requests could wait for one check, and would all be answered in one turn of the event loop.
  */
 const renewedAfterShare = 0.5;
 
@@ -108,10 +108,7 @@ async function askAll(upstream: Upstream, ownNotes: () => readonly string[]) {
   };
 }
 
-/**
- * Adds to the fault of a service, of which no replica answers requests, the notes of its starting replicas: they say what they
- * wait for.
- */
+/** Adds notes to the fault of a service of which no replica answers: its starting replicas say what they wait for. */
 function withNotes({ pointer, detail }: FailureEntry, heard: readonly FailureEntry[]): FailureEntry {
   const notes = heard.filter((note) => note.pointer === pointer).map((note) => note.detail);
   return { pointer, detail: [detail, ...notes].join(' ') };

@@ -31,7 +31,7 @@ export interface Caller {
   stop: Stop;
 }
 
-/** Ends the command immediately, also while it waits for an engine. */
+/** Ends the command immediately, also while it waits for MongoDB or NATS. */
 export type Stop = (refusal: Refusal) => void;
 
 /** The arguments do not fit the command: run.ts prints the message and the command's help. */

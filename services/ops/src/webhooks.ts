@@ -1,4 +1,4 @@
-// ops webhooks enables the webhooks that an outage of this service has disabled.
+// ops webhooks enables webhooks that were disabled because of an outage of the webhooks service.
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseInstant } from '@integration-sync/contracts';
 import {

@@ -170,7 +170,7 @@ function remembering(convert: (cell: NonNullable<Cell>) => unknown): (cell: NonN
 
 const signName: Readonly<Record<DecimalSign, string>> = { ',': 'comma', '.': 'point' };
 
-/** The text of a cell, as a CSV file would have it. */
+/** Converts a cell of any type to the text that a CSV file would have. */
 export function textOf(cell: Cell): string {
   if (cell === null || cell === undefined) return '';
   if (cell instanceof Wrong) return '';

@@ -26,7 +26,7 @@ export function usualWidth(rows: readonly (readonly string[])[]): number {
   return most?.[0] ?? 1;
 }
 
-/** A line of dashes, as a list of SAP has it above and below its header. */
+/** Whether a row is a line of dashes, which a list of SAP has above and below its header. */
 export const isRuler = (cells: readonly string[]): boolean =>
   cells.every((cell) => /^[\s+|-]*$/.test(cell)) && cells.some((cell) => cell.includes('--'));
 

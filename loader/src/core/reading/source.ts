@@ -71,7 +71,7 @@ export interface TableLook {
   sample: readonly (readonly Cell[])[];
 }
 
-/** A file after a first pass over all of it. */
+/** A file after the first pass, which has read the whole file. */
 export interface Looked {
   look: TableLook;
   /** Opens the file for a load. Throws if the file lacks columns that a load needs. */

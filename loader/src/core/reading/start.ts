@@ -4,7 +4,7 @@ import { copied, joined } from '../bytes.ts';
 
 export interface Begun {
   start: Uint8Array;
-  /** All bytes of the stream, including the start. Can be read only once. */
+  /** All bytes of the stream, including the start. `all` can be called only once. */
   all(): AsyncGenerator<Uint8Array, void, undefined>;
 }
 

@@ -72,7 +72,7 @@ export class Loading {
   readonly #options: LoadingOptions;
   readonly #lanes: Lanes;
   #savedAt = 0;
-  /** The state as it was last saved. */
+  /** The state of the load that was saved last. */
   #saved: LoadState;
 
   constructor(options: LoadingOptions) {

@@ -134,7 +134,7 @@ export class PushQueue {
 class RowsById {
   readonly #first = Array.from<Slot | undefined>({ length: 2 ** 14 });
 
-  /** The earlier row with the same id, if it is in the table. */
+  /** An earlier row with the same id as this row, if the table has one. */
   earlierOf(slot: Slot): Slot | undefined {
     let earlier = this.#first[this.#placeOf(slot)];
     while (earlier !== undefined && earlier.id !== slot.id) earlier = earlier.next;

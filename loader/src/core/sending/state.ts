@@ -21,9 +21,9 @@ export interface FileState {
   sheet: string | undefined;
   rules: Rules;
   hash: string;
-  /** All rows up to this one are acknowledged. */
+  /** The number of the last row up to which all rows of the file are acknowledged. */
   row: number;
-  /** Rows up to this one may have been sent. */
+  /** The number of the last row of the file that may have been sent. */
   reach: number;
   counts: Counts;
   rejects: Grown | undefined;

@@ -17,8 +17,8 @@ type Sought = Pick<Expectation, 'integration' | 'entityType' | 'readTo'>;
  */
 const readAgainMs = 5 * 60 * 1_000;
 /**
- * How many pushes one read returns: more than the replicas of a service carry out concurrently, because any of these may end
- * last.
+ * How many pushes one read returns. It is more than the replicas of a service carry out concurrently, because concurrent pushes
+ * end in any order.
  */
 const readMax = 50;
 

@@ -3,8 +3,8 @@
 // until the service has answered. While no bytes are free, the gateway reads no more of the body, and sends nothing of the body
 // to the service. The gateway refuses a request that waits too long with 503, which frees its bytes.
 //
-// One more budget counts the bytes of answers that callers have not read yet. Before the gateway asks a service, it reserves
-// the bytes that the answer may have. A caller that asks for much and reads nothing delays only requests of its integration.
+// Another budget counts the bytes of answers that callers have not read yet. Before the gateway asks a service, it reserves the
+// bytes that the answer may have. A caller that asks for much and reads nothing delays only requests of its integration.
 //
 // nats-server closes the connection of a service for which 64 MB wait. A gateway knows only the bytes that it has sent itself,
 // and bounds these bytes at a third of the 64 MB, so that two gateways stay well below.

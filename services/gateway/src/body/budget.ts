@@ -9,7 +9,7 @@
 // are always free for an integration that holds none. A reservation that gets no bytes waits. Free bytes go first to reservations
 // that are alone in their integration, and then integrations take turns.
 
-/** With several reservations, an integration may hold at most this multiple of the bytes that stay free. */
+/** An integration with several reservations may hold at most twice the bytes that stay free. */
 const timesFree = 2;
 
 export interface BudgetOptions {
@@ -140,7 +140,7 @@ export class Budget {
       if (this.#fits(reservation, reservation.wantedBytes, 0)) grant(reservation);
       else keptBytes += reservation.wantedBytes;
     }
-    // `grant` puts a share with more waiting reservations last, so that this loop comes to the share once more.
+    // `grant` moves a share with more waiting reservations to the end of the shares, so that this loop comes to the share again.
     for (const share of this.#turns) {
       const reservation = firstOf(share);
       if (reservation === undefined || isOnlyOne(reservation)) continue;

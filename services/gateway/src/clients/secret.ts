@@ -14,7 +14,7 @@ const form = new RegExp(
   String.raw`^isk_(?<name>[A-Za-z0-9]{${nameLength}})_[A-Za-z0-9]{${randomLength + checksumLength}}$`,
 );
 
-/** Every secret begins with this prefix, and no token does. */
+/** The prefix of every client secret. No token begins with this prefix. */
 export const secretPrefix = 'isk_';
 export const secretName = /^[A-Za-z0-9]{8}$/;
 

@@ -17,7 +17,10 @@ import { isForm, readFormBody, readTokenRequest, type TokenRequest } from './tok
 import { addressOf, metadataOf, metadataPath, openIssuing, tokenPath } from './issuer.ts';
 import { invalidClient, invalidRequest, OAuthRefusal, tooManyFailures } from './refusal.ts';
 
-/** A refusal at the limit waits this long, so that a caller without pauses gets one refusal a second on each connection. */
+/**
+ * How long a refusal at the limit of wrong secrets is delayed, so that a caller gets at most one such refusal a second on each
+ * connection.
+ */
 const limitedForMs = 1_000;
 
 export interface TokenEndpointOptions {

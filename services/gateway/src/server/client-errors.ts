@@ -57,7 +57,7 @@ const notHttp = clientError(
   'The bytes on the connection are no well-formed HTTP/1.1 request.',
 );
 
-/** A client that is still sending has this long to read its answer before the gateway cuts the connection. */
+/** How long a client that is still sending can read its error answer before the gateway closes the connection. */
 const lingerMs = 2_000;
 
 export interface ClientErrorsOptions {

@@ -41,7 +41,7 @@ export class Exchange {
   detail: string | undefined;
   /** The error on the connection that ended the request before the gateway could answer. */
   clientError: { status: number; reason: string } | undefined;
-  /** The reserved bytes of the body, until `forward` takes them over. */
+  /** The reserved bytes of the body, until the function `forward` manages them. */
   reservation: BodyReservation | undefined;
   /** The reserved bytes of the answer, until the caller has read it. */
   answer: Reservation | undefined;

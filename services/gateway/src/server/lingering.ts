@@ -7,7 +7,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { hasBody } from '../body/body-headers.ts';
 
 /**
- * A client may have sent a body of this size together with the headers. So Node drops the body, and the connection stays open.
+ * The size of a body that a client may have sent together with the headers. Node drops such a body, and the connection stays
+ * open.
  */
 const droppedBytesMax = 64 * 1024;
 const drainedBytesMax = 16 * 1024 * 1024;

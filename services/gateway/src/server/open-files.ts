@@ -35,7 +35,7 @@ export function boundConnections(server: Server, connectionsMax: number, log: Lo
 
 /** The limit of open files of this process; Infinity if it is not known (Windows). */
 function openFilesMax(): number {
-  // With network facts, the report would look up the host names of all connected peers, which takes long.
+  // The report of Node excludes network facts: for them it would look up the host names of all connected peers, which takes long.
   Object.assign(process.report, { excludeNetwork: true });
   const found: { userLimits?: { open_files?: { soft?: unknown } } } = process.report.getReport();
   const soft = found.userLimits?.open_files?.soft;

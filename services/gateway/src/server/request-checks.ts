@@ -77,7 +77,7 @@ function checkQuery(request: FastifyRequest): void {
 const preferences = /(?:[^,"]|"(?:\\.|[^"\\])*(?:"|\\?$))+/gs;
 const handlingOf = /^handling(?:[ \t]*=[ \t]*(?:"(?<quoted>\w*)"|(?<bare>\w*)))?$/i;
 
-/** Of several `handling` preferences the first counts. */
+/** If the header `Prefer` has several `handling` preferences, the first one counts. */
 export function prefersStrict(prefer: string | string[] | undefined): boolean {
   if (typeof prefer !== 'string') return false;
   for (const [preference] of prefer.matchAll(preferences)) {

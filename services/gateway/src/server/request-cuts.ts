@@ -59,6 +59,6 @@ export class RequestCuts {
   }
 }
 
-/** Copies the last bytes, so that they do not keep the whole buffer in memory. */
+/** Copies the last bytes of a chunk, so that they do not keep the whole buffer of the chunk in memory. */
 const lastOf = (tail: Buffer, bytes: Buffer): Buffer =>
   Buffer.concat([tail, bytes.subarray(1 - emptyLine.length)]).subarray(1 - emptyLine.length);

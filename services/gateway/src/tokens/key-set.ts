@@ -213,7 +213,7 @@ export const fetchBounded: FetchImplementation = async (url, options) => {
   }
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  // An error that is thrown in this loop also closes the connection to the issuer.
+  // An error that ends the loop over the answer's chunks also closes the connection to the issuer.
   for await (const chunk of response.body) {
     bytes += chunk.length;
     if (bytes > answerBytesMax) throw new Error(`the issuer's answer is larger than ${answerBytesMax} bytes`);

@@ -72,7 +72,7 @@ function readTime(claims: Claims, name: string): number | undefined {
 // The integration and the scopes of a token stand in claims whose names are settings. If AUTH_INTEGRATIONS lists
 // clients of the issuer, the integration is that of the client that fetched the token.
 
-/** The first of these claims in a token names its client: Okta has `cid`, Entra's v1 `appid`. */
+/** The claims that may name the client of a token; the first present one counts. Okta uses `cid`, version 1 of Entra `appid`. */
 const clientClaims = ['azp', 'client_id', 'cid', 'appid', 'sub'] as const;
 
 /** The pattern of a client id in AUTH_INTEGRATIONS, whose separator is the comma. White space or a semicolon is a mistake. */

@@ -26,7 +26,10 @@ import type { Endpoints } from '../endpoints/endpoint-store.ts';
 import { readBatch, type StreamEvent } from '../log/logged-batch.ts';
 import { endpointIdOf, endpointOf, json } from './handlers.ts';
 
-/** How long an attempt takes at most until it is listed. It is listed by the time when it began, but only once it has ended. */
+/**
+ * How long after its begin an attempt is listed at the latest. The listing orders attempts by their begin, but has only ended
+ * attempts.
+ */
 const settlingMs = 12_000;
 
 export const attemptsHandlers = (
@@ -67,7 +70,7 @@ export const attemptsHandlers = (
   },
 });
 
-/** Where a page begins. A cursor keeps all filters of the first request. */
+/** Where a page of attempts begins, and the filters. A cursor contains all filters of the first request. */
 export interface Start {
   /** The page begins with the newest entry before this ordinal; if undefined, `page` says where the page begins. */
   before: number | undefined;

@@ -59,7 +59,7 @@ function withOtherEnd(body: Uint8Array): Uint8Array {
   return changed;
 }
 
-/** Signs the body as it was before its last byte was changed. */
+/** Signs the original body, whose last byte was then changed. */
 const signedBefore: HeadersOf = (attempt) =>
   signedHeaders({
     ...attempt,

@@ -18,7 +18,7 @@ const ajv = new Ajv({ ...ownSchemas, allErrors: true, verbose: true, strict: tru
 ajv.addVocabulary(['x-expected']);
 
 export interface Examined<Value> {
-  /** The body as the caller sent it. */
+  /** The body that the caller sent, as parsed JSON. */
   given: object;
   /** The validated body; undefined if the body does not match the schema. */
   value: Value | undefined;

@@ -148,7 +148,7 @@ export class Attempts {
     const sending = { eventId, event: event.event, timestamp, body, attempt: number, traceparent, signal };
     const attempted = await this.#options.send(known, sending);
     const { version, url, epoch } = known.endpoint;
-    // If the url has changed, the `Retry-After` of the receiver at the former url is ignored.
+    // If the url of the endpoint has changed, the `Retry-After` of the receiver at the former url is ignored.
     const retryAfterMs = url === queue.state.url ? (attempted.answer?.retryAfterMs ?? 0) : 0;
     const delayMs = delayAfter(number, retryAfterMs);
     const { sequence, index } = delivery;

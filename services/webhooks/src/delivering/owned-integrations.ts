@@ -55,7 +55,7 @@ interface IntegrationsOptions {
   isFollowed: (integration: ActiveIntegration) => boolean;
   /** Called if the queue begins at a stored offset. */
   onBehind: (queue: EndpointQueue) => void;
-  /** If memory has more endpoints than this, idle integrations are removed from memory. */
+  /** How many endpoints may be in memory before idle integrations are removed from memory. */
   endpointsMax: number;
   retry: Retry;
   log: Log;
@@ -248,7 +248,7 @@ export class Integrations {
     this.#options.wake(queue);
   }
 
-  /** Stores the missed events of epochs for which MongoDB has none, or older ones of this owner or a former owner. */
+  /** Stores the missed events of each epoch for which MongoDB has no missed events, or outdated ones. */
   #tellMissed(queue: EndpointQueue, found: Subscriber, offset?: StoredOffset): void {
     const { endpoints, retry, log } = this.#options;
     for (const [key, missed] of Object.entries(found.missed ?? {})) {

@@ -1,6 +1,6 @@
 // Begins deliveries up to a bound, in turns over the integrations that have work, and over their endpoints.
 //
-//   for              how many deliveries may be in flight
+//   deliveries of    how many may be in flight
 //   ───────────────  ─────────────────────────────────────────────────────────────────────────────────────────────────
 //   an integration   its share of the bound (semaphore.ts), so that an integration without deliveries can begin some
 //   an endpoint      8, or as many as its caller asks for, if its integration has less than half of its share and of

@@ -1,5 +1,5 @@
-// A webhook endpoint as MongoDB stores it (api/webhook-details.ts has the form that callers get). Two groups of fields have one
-// kind of writer each:
+// A webhook endpoint as MongoDB stores it (api/webhook-details.ts has the form that callers get). One group of fields is written
+// by callers, recoveries and operators, the other by the owner:
 //
 //   writer                            fields                                             condition of the update
 //   ────────────────────────────────  ─────────────────────────────────────────────────  ──────────────────────────────────────────
@@ -170,7 +170,7 @@ export interface EarlierEvents {
   events: EventKind[];
 }
 
-/** Every endpoint may have this many open events, even if its caller sets a lower in-flight limit. */
+/** How many open events an endpoint may have at least, even if its caller sets a lower in-flight limit. */
 const openMin = limits.webhookInFlightDefault;
 
 export const inFlightMaxOf = ({ inFlightMax }: Pick<Endpoint, 'inFlightMax'>): number =>

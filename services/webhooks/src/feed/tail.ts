@@ -260,7 +260,7 @@ class SharedTail {
     const window = this.#window;
     if (window.through < lastSequence) {
       if (await this.#catchUp()) this.#wakeAll();
-      // This is not `this.#window`, which another caller may have replaced because the log was created again.
+      // `window` is advanced instead of `this.#window`, which another caller may have replaced because the log was created again.
       window.advance(lastSequence);
     }
     return facts;

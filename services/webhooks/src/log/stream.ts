@@ -74,7 +74,7 @@ export class LogStream {
     const { reconnects } = bus;
     await beforeReading();
     const facts = await bus.patiently(`stream ${eventBatchesStream}`, () => this.lookOnce());
-    // After a reconnect during the look, nats-server may have been restored, so the look is repeated.
+    // After a reconnect during the request, nats-server may have been restored, so the request is repeated.
     return bus.reconnects === reconnects ? facts : this.look();
   }
 

@@ -1,5 +1,5 @@
-// Enables webhooks that an outage of this service has disabled, for an operator. The command stores a recovery step with each
-// endpoint; running replicas do the steps (api/recoveries.ts).
+// Enables, for an operator, webhooks that were disabled because of an outage of the webhooks service. The command stores a
+// recovery step with each endpoint; running replicas do the steps (api/recoveries.ts).
 import type { Collection, Filter, Store } from '@integration-sync/runtime/store';
 import type { Endpoint, Recovery } from '../endpoints/endpoint.ts';
 import { endpointsCollection } from '../endpoints/endpoint-store.ts';

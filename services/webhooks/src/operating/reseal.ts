@@ -1,6 +1,7 @@
 // Seals all signing secrets and headers again under the first configured key, so that the other keys can be removed. Replicas may
-// run meanwhile: an endpoint is updated only if it is unchanged, so a rotation by its caller in between wins. The update raises
-// the version, so a rotation that has read the endpoint before must read it again. The command may be aborted and repeated.
+// run meanwhile: an endpoint is updated only if it has not changed, so a concurrent rotation is kept. The update raises the
+// version, so a rotation that has read the endpoint before the update must read it again. The command may be aborted and
+// repeated.
 //
 // A previous secret that has expired and that no key decrypts is removed.
 import { isFound, type Collection, type Store } from '@integration-sync/runtime/store';

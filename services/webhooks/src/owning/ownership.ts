@@ -94,7 +94,7 @@ export class Ownership implements AsyncDisposable {
     this.#checks.now();
   }
 
-  /** For how long the checks have failed. */
+  /** For how long the checks of the owned partitions have failed, in milliseconds. */
   get failingForMs(): number {
     return this.#failingSince === undefined ? 0 : performance.now() - this.#failingSince;
   }
@@ -185,7 +185,7 @@ export class Ownership implements AsyncDisposable {
     const claimed = await claims.take(lacking, (owner) => replicas.isDead(owner));
     if (claimed.length === 0) return;
     const taken = claimed.map((claim) => Object.assign(claim, { through: claim.floor }));
-    // If this query fails, the next check claims the partitions again: MongoDB names this replica as their owner.
+    // If reading the offsets fails, the next check claims the partitions again: in MongoDB, this replica is already their owner.
     const stored = await offsets.ofPartitions(numbersOf(taken));
     for (const one of taken) owned.set(one.partition, one);
     try {

@@ -17,9 +17,7 @@ const silenceMs = 2_500;
 const silenceMsAfterTakeover = 20_000;
 const rememberedMs = 10 * 60_000;
 const beatMs = 500;
-/**
- * A replica that has received no beat of its own for so long begins no attempt. Other replicas claim its partitions only later.
- */
+/** How long after its last own beat a replica begins no further attempt. Other replicas claim its partitions only later. */
 const unheardMs = 2_000;
 /** How many of its own beats a replica receives, during the silence of another replica, before it judges that replica dead. */
 const beatsMin = silenceMs / beatMs;
@@ -101,8 +99,8 @@ export function openReplicas(bus: Pick<Bus, 'broadcast' | 'listen'>, self: strin
       return silenceMsOf(wasTaken());
     },
     /**
-     * Notes that other replicas have claimed partitions of this replica. After the next beat they wait longer before they claim
-     * more.
+     * Notes that other replicas have claimed partitions of this replica. Its beats then make other replicas wait longer before
+     * they claim more.
      */
     wasTaken(): void {
       takenAt = performance.now();

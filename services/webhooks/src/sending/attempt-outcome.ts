@@ -110,7 +110,7 @@ function describeBreak(error: unknown): string {
   return code === '' ? 'the connection failed' : `the connection failed (${code})`;
 }
 
-/** Whether the receiver has closed the connection, or no longer knows it. */
+/** Whether an error means that the receiver has closed the connection, or no longer knows the connection. */
 export const isHangUp = (error: Error): boolean =>
   error.message === 'other side closed' || ['ECONNRESET', 'EPIPE'].includes(codeOf(error));
 

@@ -131,7 +131,7 @@ class Posting implements Dispatcher.DispatchHandler {
     this.giveUp();
   }
 
-  /** Only the first call resolves or rejects the promise. */
+  /** Ends the POST with an outcome. Only the first call has an effect. */
   end(broken: unknown): void {
     const status = this.#status;
     const outcome = status === undefined ? outcomeOfSilence(broken) : this.#outcomeOf(status, broken);
