@@ -1,4 +1,4 @@
-// npm run generate writes everything that is made of the code: the tables of docs, OpenAPI, AsyncAPI, JSON Schemas, dashboards,
+// npm run generate writes everything that is made of the code: the tables of docs, OpenAPI, AsyncAPI, JSON Schemas,
 // what the chart renders, and the types of client/ and python/. Each writer is a command of its own as well.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';

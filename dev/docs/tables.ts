@@ -1,6 +1,6 @@
 // The tables and lists that the code knows better than a person does: routes, fields and error codes of docs/api.md, settings of
 // docs/settings.md, metrics and alerts of docs/monitoring.md, streams of docs/operating.md. Each table is between two
-// marks, and is written again from the contracts, the services' own schemas, the files of operating/, and Prometheus's rules.
+// marks, and is written again from the contracts, the services' own schemas, metrics.ts, and Prometheus's rules.
 import { readFileSync } from 'node:fs';
 import { basePath, Batch, codes, Product, routes, scopesOf, Supplier } from '@integration-sync/contracts';
 import { listSettings, type Setting } from '@integration-sync/runtime/config';
@@ -8,7 +8,7 @@ import { expectedStreams } from '@integration-sync/webhooks/operating';
 import type { TObject, TSchema } from 'typebox';
 import { parse } from 'yaml';
 import { configs } from '../stack/configs.ts';
-import { metricRows, rowOfNode } from './operating/metrics.ts';
+import { metricRows, rowOfNode } from './metrics.ts';
 
 const recordKind = /\b(?:suppliers|products|batches)\b/g;
 

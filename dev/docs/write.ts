@@ -1,11 +1,12 @@
-// npm run docs writes the tables of docs/api.md, settings.md, monitoring.md and operating.md again, and the dashboards of Grafana.
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+// npm run docs writes the tables of docs/api.md, settings.md, monitoring.md and operating.md again, and what each panel of
+// Grafana's dashboards says of its metrics.
+import { readFile, writeFile } from 'node:fs/promises';
 import { format, resolveConfig, type BuiltInParserName } from 'prettier';
-import { dashboards } from './operating/dashboards.ts';
-import { grafanaDashboard } from './operating/grafana.ts';
+import { describeExpressions } from './metrics.ts';
 import { fillTables, tablesOf, type Document } from './tables.ts';
 
 const documents: readonly Document[] = ['api.md', 'settings.md', 'monitoring.md', 'operating.md'];
+const dashboards = ['integration-sync-overview.json', 'integration-sync-webhooks.json'];
 
 export interface WrittenDocument {
   file: URL;
@@ -19,11 +20,21 @@ export const documentsAsTheyShouldBe = async (): Promise<WrittenDocument[]> => {
   const filled = documents.map((name) =>
     writtenAs(`docs/${name}`, 'markdown', (text) => fillTables(name, text, tablesOf[name]())),
   );
-  const boards = dashboards.map((board) =>
-    writtenAs(`deploy/grafana/${board.uid}.json`, 'json', () => JSON.stringify(grafanaDashboard(board))),
-  );
-  return Promise.all([...filled, ...boards]);
+  const described = dashboards.map((name) => writtenAs(`deploy/grafana/${name}`, 'json', describePanels));
+  return Promise.all([...filled, ...described]);
 };
+
+interface Dashboard {
+  panels: { description?: string; targets?: readonly { expr: string }[] }[];
+}
+
+function describePanels(text: string): string {
+  const dashboard: Dashboard = JSON.parse(text);
+  for (const panel of dashboard.panels)
+    if (panel.targets !== undefined)
+      panel.description = describeExpressions(panel.targets.map(({ expr }) => expr));
+  return JSON.stringify(dashboard);
+}
 
 async function writtenAs(
   path: string,
@@ -31,17 +42,14 @@ async function writtenAs(
   make: (is: string) => string,
 ): Promise<WrittenDocument> {
   const file = new URL(path, root);
-  const is = await readFile(file, 'utf8').catch(() => '');
+  const is = await readFile(file, 'utf8');
   const shouldBe = await format(make(is), { ...(await resolveConfig(file)), parser });
   return { file, is, shouldBe };
 }
 
 if (import.meta.main) {
   const written = await documentsAsTheyShouldBe();
-  for (const { file, shouldBe } of written) {
-    await mkdir(new URL('.', file), { recursive: true });
-    await writeFile(file, shouldBe);
-  }
+  for (const { file, shouldBe } of written) await writeFile(file, shouldBe);
   const names = written.map(({ file }) => file.href.slice(root.href.length));
   process.stdout.write(`Written: ${names.join(', ')}.\n`);
 }

@@ -2,7 +2,7 @@
 // much it logs.
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { metricRows, metricsOfNode } from '@integration-sync/dev/operating';
+import { metricRows, metricsOfNode } from '@integration-sync/dev/metrics';
 import { connect } from '@nats-io/transport-node';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { Stack } from '@integration-sync/dev/stack';

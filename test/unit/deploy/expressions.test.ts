@@ -1,6 +1,6 @@
 // The dashboards and rules as they stand in deploy/, against the list of metrics. A system test compares that list with what a
 // running stack serves.
-import { metricRows, metricsOfNode, type Metric } from '@integration-sync/dev/operating';
+import { metricRows, metricsOfNode, type Metric } from '@integration-sync/dev/metrics';
 import { describe, expect, it } from 'vitest';
 import { readDashboards, readExpressions, readRules } from '../../support/deploy-files.ts';
 import { parsePromql } from '../../support/promql.ts';

@@ -1,6 +1,6 @@
-// Each metric that the services register is in the list from which docs/monitoring.md is written (dev/docs/operating/metrics.ts).
+// Each metric that the services register is in the list from which docs/monitoring.md is written (dev/docs/metrics.ts).
 // A system test compares the same list with what a running stack serves.
-import { metricRows } from '@integration-sync/dev/operating';
+import { metricRows } from '@integration-sync/dev/metrics';
 import { glob, readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 

@@ -183,3 +183,14 @@ export const rowOfNode = {
   name: '`process_*`, `nodejs_*`',
   says: 'The metrics of prom-client.',
 };
+
+/** What the rows say of the metrics in expressions of Prometheus. They have no metrics of prom-client. */
+export function describeExpressions(expressions: readonly string[]): string {
+  const words = new Set(expressions.flatMap((expression) => expression.match(/\w+/g) ?? []));
+  const isNamed = ({ metrics }: MetricRow): boolean =>
+    metrics.some(({ name }) => [name, `${name}_bucket`, `${name}_sum`].some((one) => words.has(one)));
+  return metricRows
+    .filter(isNamed)
+    .map(({ says }) => says.replaceAll(/\[([^\]]+)\]\([^)]+\)/g, '$1'))
+    .join('\n\n');
+}

@@ -1,2 +1,0 @@
-// What tests import to compare the operating guide with a running stack.
-export { metricRows, metricsOfNode, type Metric } from './metrics.ts';
