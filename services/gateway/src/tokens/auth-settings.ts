@@ -53,7 +53,7 @@ export const authSettings = {
   AUTH_AUDIENCE: Type.Optional(
     Type.String({
       description:
-        'The audience that `aud` of a token must be or contain; any `aud` unless set. Needed where AUTH_ISSUER finds the ' +
+        'The audience that `aud` of a token must be or contain; any `aud` unless set; needed where AUTH_ISSUER finds the ' +
         'keys, and with AUTH_INTEGRATIONS.',
     }),
   ),

@@ -11,7 +11,7 @@ export const baseSettings = {
   NATS_MONITOR_URL: Type.Optional(
     Type.String({
       description:
-        'Address of the monitoring of nats-server. If set, a service is not ready while nats-server acknowledges ' +
+        'Address of the monitoring of nats-server. If NATS_MONITOR_URL is set, a service is not ready while nats-server acknowledges ' +
         'messages before they are on its disk, and webhooks counts the limit of nats-server for when streams will be full.',
       check: isHttpAddress,
       expected: 'an address such as http://127.0.0.1:8222, without user and password',
@@ -48,7 +48,7 @@ export const baseSettings = {
   STREAMS_MAY_SHRINK: Type.Boolean({
     description:
       'Whether this process may reduce the copies, days or bytes of an existing stream to what its settings say. ' +
-      'Set to true for one start, then remove the setting.',
+      'Set STREAMS_MAY_SHRINK to true for one start, then remove the setting.',
     default: false,
   }),
   LOG_LEVEL: Type.Enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
