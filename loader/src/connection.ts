@@ -17,7 +17,7 @@ export interface ConnectionValues {
 export interface Connection {
   url: string;
   client: Client;
-  /** Resolves once the service has answered any request, even with a refusal. */
+  /** Resolves once the service has answered any request with a status below 500. */
   answering: Promise<void>;
 }
 

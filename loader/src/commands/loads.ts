@@ -131,7 +131,7 @@ async function greet(
   const { signal } = silence;
   const waitMs = Math.min(firstAnswerMsMax, Number(patience) * 1_000);
   const timer = setTimeout(() => silence.abort(), waitMs).unref();
-  // The time-out ends with the first answer of any kind, because that may be a 429 with a wait for the rate limit.
+  // The time-out ends with the first answer below 500, because that may be a 429 with a wait for the rate limit.
   void answering.then(() => clearTimeout(timer));
   for (const kind of new Set(state.files.map((file) => file.kind))) {
     try {
