@@ -87,7 +87,7 @@ const ofWebhooks: readonly MetricRow[] = [
   },
   {
     metrics: [gauge('webhook_behind'), gauge('webhook_behind_seconds')],
-    says: 'How many endpoints of this replica are behind the log, and the longest time that an endpoint has been behind. High for long: slow or failing receivers.',
+    says: 'How many endpoints of this replica are behind the log, and the longest time that an endpoint has been behind; high for long: slow or failing receivers.',
   },
   {
     metrics: [counter('webhook_lost_total')],
