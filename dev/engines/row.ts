@@ -16,7 +16,7 @@ export interface RowContext {
   logFolder: string;
   /** The port of the last start, where clients that noted the address look for the engine. */
   portWished: number | undefined;
-  /** The configuration of nats-server, in place of the usual one. */
+  /** The configuration of nats-server, in place of the usual configuration. */
   natsConfig: string | undefined;
   /** Called when a process of the engine has started or ended. */
   onChange: () => void;

@@ -8,7 +8,7 @@ export function residentByPid(pids: readonly number[]): Map<number, number> {
     const rows = table.trim().split('\n').map((line) => line.trim().split(/\s+/).map(Number)); // prettier-ignore
     return new Map(rows.map(([pid = 0, kilobytes = 0]) => [pid, kilobytes / 1_024]));
   } catch {
-    // ps exits with 1 where none of them runs.
+    // `ps` exits with 1 if none of the processes runs.
     return new Map();
   }
 }

@@ -44,7 +44,7 @@ export async function openProxy(
   };
 
   const pass = async (caller: Socket): Promise<void> => {
-    // Further connections may advance `turn` while this one waits.
+    // Further connections may advance `turn` while this connection waits.
     const first = (turn += 1);
     for (let tries = 0; tries < targets.length; tries += 1) {
       const server = await connectTo(targets[(first + tries) % targets.length]);

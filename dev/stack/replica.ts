@@ -11,7 +11,7 @@ export interface Replica {
   readonly service: Service;
   readonly name: string;
   readonly child: Child;
-  /** The address of its metrics, once the replica has logged it. */
+  /** The address of the replica's metrics, once the replica has logged it. */
   metricsUrl(): string | undefined;
 }
 

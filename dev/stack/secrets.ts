@@ -11,7 +11,7 @@ export interface Secrets {
    * AUTH_ISSUER finds.
    */
   authSecret: string | undefined;
-  /** `id:base64`, as WEBHOOK_SECRET_KEY wants it. */
+  /** The key that seals webhook secrets, in the form of WEBHOOK_SECRET_KEY: `id:base64`. */
   webhookSecretKey: string;
 }
 

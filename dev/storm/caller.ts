@@ -19,7 +19,7 @@ export interface Answer {
 
 export interface Asked {
   method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** A path below `/api/v1/integration`, or a whole one, as in the header `Link`. */
+  /** A path below `/api/v1/integration`, or a whole path, as in the header `Link`. */
   path: string;
   body?: unknown;
   headers?: Readonly<Record<string, string>>;

@@ -50,7 +50,7 @@ export function startMember(name: string, { folder, say, signal }: MemberOptions
   };
 }
 
-/** Closes the channel: the member then ends what it has started, and itself. */
+/** Closes the channel: the process then ends all that it has started, and itself. */
 async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, 'exit');

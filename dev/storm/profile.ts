@@ -138,7 +138,7 @@ export const profiles = {
     integrations: ['storm-a', 'storm-b'],
     privateLanes: 1,
     itemsMax: 6_000,
-    // It shares the machine with other tests.
+    // This storm shares the machine with other tests.
     pauseMs: [60, 500],
     script: briefScript,
     floor: { pushes: 0.1, acknowledgedItems: 5, events: 5, deliveries: 5 },
@@ -148,7 +148,7 @@ export const profiles = {
   owners,
   'cluster-brief': {
     ...cluster,
-    // It shares the machine with other tests.
+    // This storm shares the machine with other tests.
     pauseMs: [400, 700],
     integrations: ['storm-a', 'storm-b'],
     privateLanes: 2,

@@ -35,7 +35,7 @@ export function openPusher({ lane, integration, caller, random, files }: PusherO
   return {
     lane,
     integration,
-    /** The name of the next push; no two pushes of a storm share one. */
+    /** The name of the next push; no two pushes of a storm share a name. */
     nextName: (): string => `${lane}.${(count += 1)}`,
     async push(name: string, batch: Batch): Promise<EndedLine> {
       const { plural, items, drafting = false, wrong = [], action } = batch;

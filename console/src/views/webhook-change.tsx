@@ -235,7 +235,7 @@ function NewHeaders({ headers, onChange }: NewHeadersProps) {
 interface HeaderRowProps {
   number: number;
   header: Header;
-  /** Called without a header, it removes the row. */
+  /** Replaces the header of the row, or removes the row if called without a header. */
   onChange: (...by: Header[]) => void;
 }
 

@@ -11,7 +11,7 @@ import { isAnswered, isUncertain, keyOf } from './push.ts';
 interface Told {
   source: 'answered' | 'kept' | 'announced' | 'changes';
   integration: string;
-  /** The sync id of the push that told it; empty for `kept`, the listing. */
+  /** The sync id of the push that the statement comes from; empty for `kept`, the listing. */
   by: string;
   entry: DdsEntry;
   /** Of an announced change. */

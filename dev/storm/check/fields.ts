@@ -52,7 +52,7 @@ export const worldOf = (fields: Item): World =>
 export const worldText = (world: World | undefined): string =>
   world === undefined ? 'nothing' : textInOrder(Object.fromEntries(world)).replaceAll('\\"', "'");
 
-/** The same text for each order of the keys. */
+/** A text of the value that is the same for each order of its keys. */
 export const textInOrder = (of: object): string =>
   JSON.stringify(Object.entries(of).toSorted(([one], [other]) => (one < other ? -1 : 1)));
 

@@ -64,7 +64,7 @@ async function strike({ target, kind, forMs }: ClusterFault, options: StrikesOpt
   return { target, kind, pid: first?.pid ?? 0, atMs, untilMs, wholeMs: clockMs() };
 }
 
-/** Waits until everything has a leader, as it must before the next strike. */
+/** Waits until every stream has a leader, as it must before the next strike. */
 async function findAllLeaders({ folder, signal }: StrikesOptions): Promise<Leaders> {
   let leaders: Leaders = new Map();
   const isLed = await until(

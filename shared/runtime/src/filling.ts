@@ -8,13 +8,13 @@ import { openPeriodicCheck } from './periodic-check.ts';
 
 export interface Filling {
   stream: string;
-  /** 0: the stream is full. Infinity: it does not grow, or nothing limits it. */
+  /** The days until the stream is full; Infinity if the stream does not grow, or nothing limits it. */
   daysLeft: number;
   /** The setting that will be reached first. */
   limit: string;
 }
 
-/** So long before a stream is full a note, an alert and `ops streams` say so. */
+/** How many days before a stream is full a note, an alert and `ops streams` say so. */
 export const warnDays = 2;
 
 export function fillingsOf({ streams, account }: Levels, server?: Level): Filling[] {

@@ -25,7 +25,7 @@ export function repeatedKeys(text: string): string[] {
     } else if (part === '}' || part === ']') containers.pop();
     else if (part === ',' && typeof inner?.at === 'number') inner.at += 1;
     else if (part === ':' && inner?.keys !== undefined) {
-      // The same key may be written with escapes.
+      // The key is decoded, as the same key may be written with escapes.
       inner.at = String(JSON.parse(last));
       if (inner.keys.has(inner.at)) repeated.add(pointerTo(inner, inner.at));
       inner.keys.add(inner.at);

@@ -80,7 +80,7 @@ async function ask(connection: Connection, subject: string, options: RequestOpti
       }
       if (error instanceof Disconnected && options.repeatable === true) continue;
       const failure = failureOfRequest(error, subject);
-      // A replica may have the request: the caller keeps its promise before it fails.
+      // A replica may have the request, so the request fails only when the time that the caller promised is over.
       if (!(error instanceof NoRespondersError)) await waitUntil(sentAtMs + waitedForMs);
       throw failure;
     }

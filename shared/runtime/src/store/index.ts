@@ -43,7 +43,7 @@ export interface StoreOptions {
   url: string;
   database: string;
   log: Log;
-  /** Connections for operations; the watchdog has one more. */
+  /** How many connections operations have; the watchdog has another connection. */
   poolSize?: number;
   /** Aborts the wait for the first answer of the database. */
   signal?: AbortSignal | undefined;

@@ -170,7 +170,7 @@ type ReadWithWatermark = <Page>(
 
 interface Remembered {
   watermark: Watermark;
-  /** Whether the watermark read before this one was the same. */
+  /** Whether the previous read found the same watermark. */
   isQuiet: boolean;
 }
 
