@@ -38,12 +38,7 @@ export const otherShare = ({ machineMs, otherMs }: Spent): number =>
 export function beginMeasuring(processes: Processes): () => Spent {
   const named = { ...processes, [caller]: [process.pid] };
   const before = readSnapshot(named);
-  // Read last, so that the reading of the other processes is not part of the measured time.
-  const mine = readThreads(process.pid);
-  return () => {
-    const mineAfter = readThreads(process.pid);
-    return difference({ ...before, mine }, { ...readSnapshot(named), mine: mineAfter });
-  };
+  return () => difference(before, readSnapshot(named));
 }
 
 interface Snapshot {
@@ -53,29 +48,18 @@ interface Snapshot {
 }
 
 interface ProcessTimes {
-  threads: Threads;
   ms: number;
   /** The time of its children that have ended. */
   endedMs: number;
 }
 
-/** The milliseconds of each thread by its id. */
-type Threads = Map<number, number>;
-
-type Measured = Snapshot & { mine: Threads };
-
-function difference(before: Measured, after: Measured): Spent {
+function difference(before: Snapshot, after: Snapshot): Spent {
   const spent = nothingSpent();
   let ownMs = 0;
   for (const [name, processes] of after.byName) {
     const known = before.byName.get(name) ?? new Map<number, ProcessTimes>();
     let usedMs = endedBetween(known, processes);
-    for (const [pid, times] of processes) {
-      const isMe = pid === process.pid;
-      const threadsBefore = isMe ? before.mine : known.get(pid)?.threads;
-      for (const [tid, ms] of isMe ? after.mine : times.threads)
-        usedMs += ms - (threadsBefore?.get(tid) ?? 0);
-    }
+    for (const [pid, { ms }] of processes) usedMs += Math.max(0, ms - (known.get(pid)?.ms ?? 0));
     ownMs += usedMs;
     spent.byProcess.set(name, usedMs);
   }
@@ -86,32 +70,28 @@ function difference(before: Measured, after: Measured): Spent {
 
 /** Linux adds the whole time of an ended process to its parent, so the time before the measurement is subtracted. */
 function endedBetween(before: Map<number, ProcessTimes>, after: Map<number, ProcessTimes>): number {
-  const sum = (all: Iterable<ProcessTimes>): number => [...all].reduce((ms, { endedMs }) => ms + endedMs, 0);
-  const gone = [...before].filter(([pid]) => !after.has(pid));
-  const survivors = [...before].filter(([pid]) => after.has(pid)).map(([, times]) => times);
-  const usedBefore = gone.reduce((ms, [, times]) => ms + times.ms, 0);
-  return Math.max(0, sum(after.values()) - sum(survivors) - usedBefore);
+  let ended = 0;
+  for (const { endedMs } of after.values()) ended += endedMs;
+  for (const [pid, { ms, endedMs }] of before) ended -= after.has(pid) ? endedMs : ms;
+  return Math.max(0, ended);
 }
 
 function readSnapshot(named: Processes): Snapshot {
-  const machine = readMachine();
-  const { byPid, childrenOf } = readTree();
-  const nameOf = new Map(Object.entries(named).flatMap(([name, pids]) => pids.map((pid) => [pid, name])));
+  const { endedMsOf, childrenOf } = readTree();
+  const withName = new Set(Object.values(named).flat());
   const byName = new Map<string, Map<number, ProcessTimes>>();
   for (const [name, pids] of Object.entries(named)) {
     const all = new Map<number, ProcessTimes>();
     const open = [...pids];
     for (let pid = open.pop(); pid !== undefined; pid = open.pop()) {
-      const found = byPid.get(pid);
-      if (found === undefined) continue;
-      all.set(pid, { ...found, threads: readThreads(pid) });
-      for (const child of childrenOf.get(pid) ?? []) {
-        if (!nameOf.has(child)) open.push(child);
-      }
+      const endedMs = endedMsOf.get(pid);
+      if (endedMs === undefined) continue;
+      all.set(pid, { ms: readThreadsMs(pid), endedMs });
+      open.push(...(childrenOf.get(pid) ?? []).filter((child) => !withName.has(child)));
     }
     byName.set(name, all);
   }
-  return { machine, byName };
+  return { machine: readMachine(), byName };
 }
 
 const msPerTick = 10;
@@ -126,58 +106,36 @@ function readMachine(): Snapshot['machine'] {
 }
 
 interface Tree {
-  byPid: Map<number, Pick<ProcessTimes, 'ms' | 'endedMs'>>;
+  endedMsOf: Map<number, number>;
   childrenOf: Map<number, number[]>;
 }
 
 function readTree(): Tree {
-  const byPid: Tree['byPid'] = new Map();
-  const childrenOf: Tree['childrenOf'] = new Map();
-  for (const entry of readdirSync('/proc')) {
-    const fields = /^\d+$/.test(entry) ? readStat(`/proc/${entry}/stat`) : undefined;
-    if (fields === undefined) continue;
-    const pid = Number(entry);
-    byPid.set(pid, { ms: ticksIn(fields, 11, 12), endedMs: ticksIn(fields, 13, 14) });
-    const parent = Number(fields[1]);
-    childrenOf.set(parent, [...(childrenOf.get(parent) ?? []), pid]);
+  const tree: Tree = { endedMsOf: new Map(), childrenOf: new Map() };
+  for (const entry of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    const stat = readText(`/proc/${entry}/stat`);
+    if (stat === undefined) continue;
+    // The program's name is in parentheses and may itself have spaces.
+    const fields = stat
+      .slice(stat.lastIndexOf(')') + 2)
+      .split(' ')
+      .map(Number);
+    const [pid, parent = 0] = [Number(entry), fields[1]];
+    tree.endedMsOf.set(pid, ((fields[13] ?? 0) + (fields[14] ?? 0)) * msPerTick);
+    tree.childrenOf.set(parent, [...(tree.childrenOf.get(parent) ?? []), pid]);
   }
-  return { byPid, childrenOf };
+  return tree;
 }
 
-const ticksIn = (fields: readonly string[], ...places: number[]): number =>
-  places.reduce((sum, place) => sum + Number(fields[place]), 0) * msPerTick;
-
-/** The fields of /proc/…/stat after the program's name, which stands in parentheses and may itself hold spaces. */
-function readStat(path: string): string[] | undefined {
-  const stat = readText(path);
-  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
-}
-
-function readThreads(pid: number): Threads {
-  const threads: Threads = new Map();
-  for (const tid of threadIds(pid)) {
-    const ms = readThreadMs(`/proc/${pid}/task/${tid}`);
-    // The thread may end between two reads.
-    if (ms !== undefined) threads.set(Number(tid), ms);
-  }
-  return threads;
-}
-
-function threadIds(pid: number): string[] {
+/** The time of all threads of a process, exact to the nanosecond. A thread or process may end meanwhile. */
+function readThreadsMs(pid: number): number {
   try {
-    return readdirSync(`/proc/${pid}/task`);
+    return readdirSync(`/proc/${pid}/task`)
+      .map((tid) => readText(`/proc/${pid}/task/${tid}/schedstat`) ?? '')
+      .reduce((ms, text) => ms + Number(text.split(' ')[0]) / 1e6, 0);
   } catch {
-    // The process has ended meanwhile.
-    return [];
+    return 0;
   }
-}
-
-/** Exact to the nanosecond if the kernel has schedstat, else to a tick of 10 ms. */
-function readThreadMs(folder: string): number | undefined {
-  const [onProcessor] = readText(`${folder}/schedstat`)?.split(' ') ?? [];
-  if (onProcessor !== undefined) return Number(onProcessor) / 1e6;
-  const fields = readStat(`${folder}/stat`);
-  return fields === undefined ? undefined : ticksIn(fields, 11, 12);
 }
 
 export const processors = availableParallelism();

@@ -2,11 +2,8 @@
 // engines. Each benchmark brings up a stack of its own, in a temporary folder, and leaves nothing behind. The machine
 // should have nothing else to do.
 import { join } from 'node:path';
-import { openLog } from '@integration-sync/runtime/log';
-import { openStore } from '@integration-sync/runtime/store';
 import { writeJson } from '../process/files.ts';
-import { startStack, type Stack } from '../stack/index.ts';
-import { describeEngines } from './engines.ts';
+import { startStack } from '../stack/index.ts';
 import { benchEvents } from './events.ts';
 import { benchFeed } from './feed.ts';
 import { benchListings } from './listings.ts';
@@ -62,20 +59,13 @@ async function bench(name: Bench, options: BenchOptions, start: Start): Promise<
         NODE_COMPILE_CACHE: join(folder, 'compiled'),
         AUTH_CLIENTS_FILE: clientsFile,
       };
-      const stack = await start((signal) =>
-        startStack({ folder, temporary: true, say, environment: alone, signal, ...programs }),
+      return ending.use(
+        await start((signal) =>
+          startStack({ folder, temporary: true, say, environment: alone, signal, ...programs }),
+        ),
       );
-      ending.use(stack);
-      await sayEngines(stack);
-      return stack;
     },
   });
-}
-
-async function sayEngines({ mongodb, engines }: Stack): Promise<void> {
-  const log = openLog({ service: 'bench', level: 'warn' });
-  await using store = await openStore({ url: mongodb, database: 'bench', log });
-  for (const line of await describeEngines(engines, store)) say(line);
 }
 
 await runAsCommand(usage, async (start) => {

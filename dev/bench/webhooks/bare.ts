@@ -1,8 +1,8 @@
 // The least cost of deliveries: the same bytes on the wire with both signatures, posted on kept-alive connections, a
 // few at a time. No queue, no retry, nothing durable; on request a log line for each delivery.
-import { createHmac } from 'node:crypto';
 import { openLog } from '@integration-sync/runtime/log';
 import { Pool } from 'undici';
+import { signedHeaders } from './signed-headers.ts';
 
 interface Task {
   url: string;
@@ -14,9 +14,6 @@ interface Task {
 
 const log = openLog({ service: 'webhooks', level: 'info', pretty: false });
 
-const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=';
-const key = Buffer.from(secret.slice(6), 'base64');
-
 async function run({ url, count, inFlight, isLogged }: Task): Promise<void> {
   const { origin, pathname } = new URL(url);
   const pool = new Pool(origin, { connections: inFlight });
@@ -26,7 +23,6 @@ async function run({ url, count, inFlight, isLogged }: Task): Promise<void> {
       const n = next++;
       const timestamp = new Date().toISOString();
       const startedAt = performance.now();
-      const seconds = Math.floor(Date.now() / 1_000);
       const body = JSON.stringify({
         event: 'supplier.created',
         timestamp,
@@ -36,17 +32,7 @@ async function run({ url, count, inFlight, isLogged }: Task): Promise<void> {
       const response = await pool.request({
         method: 'POST',
         path: pathname,
-        headers: {
-          'content-type': 'application/json',
-          'user-agent': 'IntegrationSync-Webhook/1.0',
-          'x-webhook-event': 'supplier.created',
-          'x-webhook-id': 'wh_6d0f5b1a2c3e4f708192a3b4c5d6e7f8',
-          'x-webhook-timestamp': timestamp,
-          'x-webhook-signature': createHmac('sha256', secret).update(body).digest('hex'),
-          'webhook-id': `bare-${n}`,
-          'webhook-timestamp': String(seconds),
-          'webhook-signature': `v1,${createHmac('sha256', key).update(`bare-${n}.${seconds}.${body}`).digest('base64')}`,
-        },
+        headers: signedHeaders(`bare-${n}`, timestamp, body),
         body,
       });
       await response.body.dump();

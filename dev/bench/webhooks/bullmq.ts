@@ -1,8 +1,8 @@
 // Deliveries by BullMQ, to compare with: a queue in Redis, a worker that makes both signatures and posts, four attempts
 // on the schedule of webhooks, the last 1,000 completed jobs kept as a log.
-import { createHmac } from 'node:crypto';
 import { Worker, type Job } from 'bullmq';
 import { Pool } from 'undici';
+import { signedHeaders } from './signed-headers.ts';
 
 interface Data {
   url: string;
@@ -11,8 +11,6 @@ interface Data {
   body: string;
 }
 
-const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=';
-const key = Buffer.from(secret.slice(6), 'base64');
 const delaysMs = [1_000, 5_000, 30_000];
 const pools = new Map<string, Pool>();
 
@@ -24,22 +22,10 @@ function poolOf(origin: string): Pool {
 
 async function deliver({ data }: Job<Data>): Promise<number> {
   const { origin, pathname } = new URL(data.url);
-  const seconds = Math.floor(Date.now() / 1_000);
-  const signed = createHmac('sha256', key).update(`${data.eventId}.${seconds}.${data.body}`).digest('base64');
   const response = await poolOf(origin).request({
     method: 'POST',
     path: pathname,
-    headers: {
-      'content-type': 'application/json',
-      'user-agent': 'IntegrationSync-Webhook/1.0',
-      'x-webhook-event': 'supplier.created',
-      'x-webhook-id': 'wh_bench',
-      'x-webhook-timestamp': data.timestamp,
-      'x-webhook-signature': createHmac('sha256', secret).update(data.body).digest('hex'),
-      'webhook-id': data.eventId,
-      'webhook-timestamp': String(seconds),
-      'webhook-signature': `v1,${signed}`,
-    },
+    headers: signedHeaders(data.eventId, data.timestamp, data.body),
     body: data.body,
     signal: AbortSignal.timeout(10_000),
   });
