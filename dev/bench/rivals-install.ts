@@ -10,7 +10,7 @@ const rivalsFolder = join(import.meta.dirname, 'rivals');
 export const builtFolder = join(rivalsFolder, '.local');
 
 export async function installRivals(say: (line: string) => void): Promise<void> {
-  say('installing and compiling Fastify, NestJS and Moleculer in dev/bench/rivals');
+  say('installing and compiling Fastify and NestJS in dev/bench/rivals');
   const install = ['install', '--no-save', '--prefer-offline', '--no-audit', '--no-fund'];
   await runCommand('npm', install, { folder: rivalsFolder });
   await runCommand(join(repositoryFolder, 'node_modules', '.bin', 'tsc'), ['-p', rivalsFolder]);

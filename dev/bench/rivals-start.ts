@@ -32,13 +32,6 @@ export const rivals: readonly RivalSpec[] = [
       ['NestJS gateway', 'nest/gateway.js'],
     ],
   },
-  {
-    name: 'Moleculer',
-    programs: [
-      ['Moleculer service', 'moleculer/service.js'],
-      ['Moleculer gateway', 'moleculer/gateway.js'],
-    ],
-  },
 ];
 
 export const integration = 'bench';

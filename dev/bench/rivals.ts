@@ -1,5 +1,5 @@
-// Pushes to other frameworks on the same engines, in turns with the service: a Fastify process, NestJS microservices and
-// Moleculer over NATS, each with bulk upserts and a publish per event; and a bare `insertMany` that announces nothing.
+// Pushes to other frameworks on the same engines, in turns with the service: a Fastify process and NestJS microservices over
+// NATS, each with bulk upserts and a publish per event; and a bare `insertMany` that announces nothing.
 import { openBus } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
 import { openBare } from './bare.ts';
@@ -21,7 +21,7 @@ const ours = 'service';
 const inserts = 'insertMany';
 
 /** How many times each contender's rate of pushes of new suppliers the service must reach. */
-const wanted: Readonly<Record<string, number>> = { NestJS: 5, Moleculer: 5, [inserts]: 0.85 };
+const wanted: Readonly<Record<string, number>> = { NestJS: 5, [inserts]: 0.85 };
 
 export async function benchRivals({ startStack, options, say }: Setting): Promise<void> {
   const { turns = turnsDefault, warm = warmDefault } = options;
