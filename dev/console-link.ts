@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { parseTtl } from './access-token.ts';
 import { openDoor } from './console-door.ts';
 import { issueLocalToken } from './local-token.ts';
-import { explainMisuse } from './process/words.ts';
+import { runWithUsage } from './process/words.ts';
 import { readFacts } from './stack/facts.ts';
 import { repositoryFolder } from './stack/services.ts';
 
@@ -23,13 +23,8 @@ async function printLink(): Promise<void> {
     options: {
       integration: { type: 'string', default: 'acme' },
       ttl: { type: 'string', default: '1h' },
-      help: { type: 'boolean', short: 'h', default: false },
     },
   });
-  if (values.help) {
-    process.stdout.write(usage);
-    return;
-  }
   const gateway = process.env['GATEWAY_URL'] ?? readFacts(join(repositoryFolder, '.local'))?.gateway;
   if (gateway === undefined) {
     throw new Error('There is no local stack yet: run "npm start" first, or set GATEWAY_URL.');
@@ -48,9 +43,4 @@ async function printLink(): Promise<void> {
   await door.passed;
 }
 
-try {
-  await printLink();
-} catch (error) {
-  process.stderr.write(explainMisuse(error, usage));
-  process.exitCode = 1;
-}
+await runWithUsage(usage, printLink);

@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { openClient, verifyWebhook, type Client } from '@integration-sync/client';
 import { eventKinds, isEventKind } from '@integration-sync/contracts';
-import { issueAccessToken } from './access-token.ts';
+import { issueLocalToken } from './local-token.ts';
 import { untilTold } from './process/signals.ts';
-import { explainMisuse, messageOf, readCount } from './process/words.ts';
+import { messageOf, readCount, runWithUsage } from './process/words.ts';
 import { readFacts } from './stack/facts.ts';
 import { repositoryFolder } from './stack/services.ts';
 
@@ -45,13 +45,8 @@ async function receive(): Promise<void> {
       slow: { type: 'string', default: '0' },
       fail: { type: 'string', default: '0' },
       hang: { type: 'boolean', default: false },
-      help: { type: 'boolean', short: 'h', default: false },
     },
   });
-  if (values.help) {
-    process.stdout.write(usage);
-    return;
-  }
   const { webhooks } = openLocalClient(values.integration);
   const behaviour: Behaviour = {
     status: readCount('--status', values.status, [200, 599]),
@@ -130,21 +125,14 @@ function kindsOf(text: string) {
 
 /** A client of the running stack, unless the environment names another gateway (as for a stack in containers). */
 function openLocalClient(integration: string): Client {
-  const facts = readFacts(join(repositoryFolder, '.local'));
-  const gateway = process.env['GATEWAY_URL'] ?? facts?.gateway;
-  const secret = process.env['AUTH_JWT_SECRET'] ?? facts?.authSecret;
-  if (gateway === undefined || secret === undefined) {
+  const gateway = process.env['GATEWAY_URL'] ?? readFacts(join(repositoryFolder, '.local'))?.gateway;
+  if (gateway === undefined) {
     throw new Error(
       'There is no local stack: run "npm start" first. For a receiver beside containers see docs/running.md#a-receiver-of-webhooks.',
     );
   }
-  const token = issueAccessToken({ secret, integration, ttlSeconds: tokenSeconds });
+  const token = issueLocalToken({ integration, ttlSeconds: tokenSeconds });
   return openClient({ baseUrl: gateway, token, patienceMs: 0 });
 }
 
-try {
-  await receive();
-} catch (error) {
-  process.stderr.write(explainMisuse(error, usage));
-  process.exitCode = 1;
-}
+await runWithUsage(usage, receive);

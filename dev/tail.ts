@@ -14,7 +14,7 @@ import {
 } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { untilTold } from './process/signals.ts';
-import { explainMisuse } from './process/words.ts';
+import { runWithUsage } from './process/words.ts';
 import { readFacts } from './stack/facts.ts';
 import { repositoryFolder } from './stack/services.ts';
 
@@ -33,13 +33,8 @@ async function tail(): Promise<void> {
       integration: { type: 'string' },
       durable: { type: 'string' },
       all: { type: 'boolean', default: false },
-      help: { type: 'boolean', short: 'h', default: false },
     },
   });
-  if (values.help) {
-    process.stdout.write(usage);
-    return;
-  }
   if (values.integration !== undefined && !new RegExp(integrationPattern).test(values.integration)) {
     throw new RangeError(`--integration: expected ${integrationPattern}, got ${values.integration}`);
   }
@@ -93,9 +88,4 @@ async function findConsumer(manager: JetStreamManager, name: string | undefined)
   }
 }
 
-try {
-  await tail();
-} catch (error) {
-  process.stderr.write(explainMisuse(error, usage));
-  process.exitCode = 1;
-}
+await runWithUsage(usage, tail);

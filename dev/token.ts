@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { allScopes } from '@integration-sync/contracts';
 import { parseTtl } from './access-token.ts';
 import { issueLocalToken } from './local-token.ts';
-import { explainMisuse } from './process/words.ts';
+import { runWithUsage } from './process/words.ts';
 
 const usage = `Usage: npm run --silent token -- [--integration acme] [--scope "integration:suppliers:write …"] [--ttl 15m]
 All scopes unless --scope is given, one hour unless --ttl is; a ttl without a unit is in seconds.
@@ -24,13 +24,8 @@ function printToken(): void {
       integration: { type: 'string', default: 'acme' },
       scope: { type: 'string' },
       ttl: { type: 'string', default: '1h' },
-      help: { type: 'boolean', short: 'h', default: false },
     },
   });
-  if (values.help) {
-    process.stdout.write(usage);
-    return;
-  }
   checkScopes(values.scope);
   const token = issueLocalToken({
     integration: values.integration,
@@ -40,9 +35,4 @@ function printToken(): void {
   process.stdout.write(`${token}\n`);
 }
 
-try {
-  printToken();
-} catch (error) {
-  process.stderr.write(explainMisuse(error, usage));
-  process.exitCode = 1;
-}
+await runWithUsage(usage, printToken);

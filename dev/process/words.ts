@@ -10,6 +10,17 @@ export function readCount(option: string, text: string, [least, most]: readonly 
   throw new RangeError(`${option} takes a number from ${least} to ${most}, not "${text}"`);
 }
 
+/** Runs a command: --help prints its usage, and a thrown error is printed as `explainMisuse` words it. */
+export async function runWithUsage(usage: string, run: () => Promise<void> | void): Promise<void> {
+  try {
+    if (process.argv.slice(2).some((arg) => arg === '--help' || arg === '-h')) process.stdout.write(usage);
+    else await run();
+  } catch (error) {
+    process.stderr.write(explainMisuse(error, usage));
+    process.exitCode = 1;
+  }
+}
+
 /** The message of an error, followed by the usage if the options were wrong. */
 export function explainMisuse(error: unknown, usage: string): string {
   const isMisuse =
