@@ -31,6 +31,9 @@ export const spentBy = ({ byProcess }: Spent, name: string): number => byProcess
 export const spentWhere = (spent: Spent, isCounted: (name: string) => boolean): number =>
   [...spent.byProcess.keys()].filter(isCounted).reduce((sum, name) => sum + spentBy(spent, name), 0);
 
+/** The processor time of the children of a process that have ended meanwhile. */
+export const endedOf = ({ byProcess }: Spent, name: string): number => byProcess.get(name)?.get('ended') ?? 0;
+
 export const otherShare = ({ machineMs, otherMs }: Spent): number =>
   machineMs === 0 ? 0 : Math.max(0, otherMs / machineMs);
 
