@@ -140,6 +140,8 @@ describe('a walk by cursor', () => {
     const { answer } = await watch(() => caller.list('suppliers', `limit=10&${since}`));
     expect([answer.total, ...idsOf(answer)]).toEqual([1_500, ...range(10).map((nth) => `s${1_000 + nth}`)]);
     const finds = sent.filter(({ name, command }) => name === 'find' && command['find'] === 'suppliers');
+    const counts = sent.filter(({ command: { aggregate } }) => aggregate === 'suppliers');
+    expect(counts).toHaveLength(2);
     expect(finds.map(({ command: { filter, hint } }) => ({ filter, hint }))).toMatchObject([
       { filter: { order: { $gt: expect.stringMatching(/^sync_/) } }, hint: 'creation-order' },
     ]);
@@ -164,12 +166,14 @@ describe('a walk by cursor', () => {
       },
     });
     const watermarks = openWatermarks(alone.store, 'catalog_heads', Date.now);
-    const watermark = await watermarks.read(watermarkKey(caller.integration, 'suppliers'));
+    const readAgain = () => watermarks.read(watermarkKey(caller.integration, 'suppliers'));
+    const watermark = await readAgain();
     const from = new Date(decodeURIComponent(since.replace('since=', '')));
     const { found } = await openFindPage(createsAfterFirstCount)({
       integration: caller.integration,
       asked: { page: 1, limit: 10, since: from, nextSince: from } as PageQuery['asked'],
       watermark,
+      readAgain,
       narrowing: {
         ids: undefined,
         until: undefined,

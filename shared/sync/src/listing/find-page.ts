@@ -35,6 +35,8 @@ export interface PageQuery {
   /** The page with the end and the `X-Next-Since` of its walk. */
   asked: PageAsked & { nextSince: Date };
   watermark: Watermark;
+  /** Reads the watermark again. */
+  readAgain: () => Promise<Watermark>;
   narrowing: Narrowing;
   projection: Projection;
   time: TimeAsked;
@@ -149,10 +151,13 @@ function openBegins(documents: Collection<ListedDocument>) {
       { integration, order: { $gt: begin } },
       { hint: orderIndex.name },
     );
-    // Records may have been created after the matches were counted, so they are counted again.
-    const isBegin =
-      created >= total &&
-      created >= (await documents.countDocuments(matching, { hint: indexFor(narrowing, 'by-time', time) }));
+    // Where a push came since the matches were counted, they are counted again: the push may have created records.
+    const isCurrent =
+      created < total || (asOf !== undefined && asOf === asOfWatermark(await query.readAgain()));
+    const matches = isCurrent
+      ? total
+      : await documents.countDocuments(matching, { hint: indexFor(narrowing, 'by-time', time) });
+    const isBegin = created >= matches;
     const found = isBegin ? { begin, created } : { begin: undefined, created: Math.min(created, total - 1) };
     if (asOf !== undefined) begins.set(integration, key, found);
     return found;

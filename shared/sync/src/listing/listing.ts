@@ -35,7 +35,8 @@ export function openListing<Document extends ListedDocument>(
   rule: ListingRule<Document>,
 ): BusHandler {
   const findPage = openFindPage(store.collection<ListedDocument>(rule.name));
-  const readWithWatermark = openQuietListings(engine.watermarks);
+  const { watermarks } = engine;
+  const readWithWatermark = openQuietListings(watermarks);
   const of = rule.whole?.of;
   const byName = { showing: rule, projection: projectionOf(rule) };
   const inFull = rule.whole && { showing: rule.whole, projection: projectionOf(rule.whole) };
@@ -51,7 +52,16 @@ export function openListing<Document extends ListedDocument>(
       // Checked after the watermark was read: until then a replica of an earlier release may store a record without
       // `changedAt`, which the index of `changedAt` lacks.
       const time = await timeAsked(narrowing, of, integration);
-      const query = { integration, asked: begun, watermark, narrowing, projection, time, now: engine.now() };
+      const query = {
+        integration,
+        asked: begun,
+        watermark,
+        readAgain: () => watermarks.read(listing),
+        narrowing,
+        projection,
+        time,
+        now: engine.now(),
+      };
       const page = await findPage<Document>(query);
       return { walk: begun, stamp: watermark.stamp, ...page };
     });
