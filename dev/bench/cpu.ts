@@ -9,6 +9,9 @@ export type Processes = Readonly<Record<string, readonly number[]>>;
 /** The name of the measuring process itself, which also has the time of its unnamed descendants. */
 export const caller = 'caller';
 
+/** The name of all children that have ended meanwhile, such as vacuum workers of PostgreSQL. */
+export const ended = 'ended';
+
 export interface Spent {
   /** Milliseconds by the name of the process. */
   byProcess: Map<string, number>;
@@ -30,9 +33,6 @@ export const spentBy = ({ byProcess }: Spent, name: string): number => byProcess
 /** The processor time of the processes whose names are counted. */
 export const spentWhere = (spent: Spent, isCounted: (name: string) => boolean): number =>
   [...spent.byProcess.keys()].filter(isCounted).reduce((sum, name) => sum + spentBy(spent, name), 0);
-
-/** The processor time of the children of a process that have ended meanwhile. */
-export const endedOf = ({ byProcess }: Spent, name: string): number => byProcess.get(name)?.get('ended') ?? 0;
 
 export const otherShare = ({ machineMs, otherMs }: Spent): number =>
   machineMs === 0 ? 0 : Math.max(0, otherMs / machineMs);
@@ -61,10 +61,12 @@ function difference(before: Snapshot, after: Snapshot): Spent {
   let ownMs = 0;
   for (const [name, processes] of after.byName) {
     const known = before.byName.get(name) ?? new Map<number, ProcessTimes>();
-    let usedMs = endedBetween(known, processes);
+    let usedMs = 0;
     for (const [pid, { ms }] of processes) usedMs += Math.max(0, ms - (known.get(pid)?.ms ?? 0));
-    ownMs += usedMs;
+    const endedMs = endedBetween(known, processes);
+    ownMs += usedMs + endedMs;
     spent.byProcess.set(name, usedMs);
+    if (endedMs > 0) spent.byProcess.set(ended, spentBy(spent, ended) + endedMs);
   }
   spent.machineMs = after.machine.allMs - before.machine.allMs;
   spent.otherMs = Math.max(0, after.machine.busyMs - before.machine.busyMs - ownMs);
