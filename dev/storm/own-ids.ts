@@ -33,7 +33,7 @@ export function openOwnIds(prefix: string) {
     /** An id whose record surely exists. */
     drawAccepted(random: Random): string {
       const id = acceptedIds[random.integer(acceptedIds.length)];
-      if (id === undefined) throw new RangeError('no record is accepted yet');
+      if (id === undefined) throw new RangeError('no record has been accepted so far');
       return id;
     },
     acceptedCount: () => acceptedIds.length,

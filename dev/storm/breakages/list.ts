@@ -22,7 +22,7 @@ push-504 floor 16
 batches answers every push 504
 shared/sync/src/items/push-body.ts
 -  const body = readObject(bytes, { array: kind.plural, hide: hiderOf(kind) }, errors);
-+  if (kind.plural === 'batches') throw new Failure('timeout', 'A breakage answers all pushes of batches like this.');
++  if (kind.plural === 'batches') throw new Failure('timeout', 'By this breakage, every push of batches fails.');
 +  const body = readObject(bytes, { array: kind.plural, hide: hiderOf(kind) }, errors);
 
 delivery-twice delivery-twice 40

@@ -125,7 +125,7 @@ const runOf = (entry: Entry): SyncRun => ({
   client: entry.client ?? null,
 });
 
-/** Answers the service catalog, which lists the sync runs of catalog and batches. */
+/** Answers requests of the service `catalog`, which lists the sync runs of catalog and batches. */
 export const answerRuns =
   (journal: RunJournal): BusHandler =>
   async (request) => {
@@ -133,7 +133,7 @@ export const answerRuns =
     return { body: JSON.stringify(found), logFields: { entities: found.runs.length } };
   };
 
-/** Answers the service catalog, which shows a single sync run of catalog or batches. */
+/** Answers requests of the service `catalog`, which shows a single sync run of catalog or batches. */
 export const answerRun =
   (journal: RunJournal): BusHandler =>
   async (request) => {
