@@ -296,7 +296,7 @@ describe('beside the release before', () => {
     expect(announced).toHaveLength(9);
   });
 
-  it('an overdue push is announced once, and no push that a replica of either release took counts as overdue', async () => {
+  it('a push that is late is announced as overdue once, and no push that a replica of either release accepted in time is', async () => {
     await system.start('catalog', 'present');
     for (const { integration, dueAt } of absent)
       await eventually(

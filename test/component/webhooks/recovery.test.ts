@@ -38,7 +38,7 @@ const due = (house: House, id: string) =>
     .collection<Stored>('webhook_endpoints')
     .updateOne({ _id: id }, { $set: { 'recovery.dueAt': new Date() } });
 
-it('a webhook with recover: true is enabled once after a night, and gets its missed events', async () => {
+it('a webhook with recover: true whose receiver was away for a night is enabled a single time, and gets its missed events', async () => {
   await using house = await openHouse();
   await house.start();
   await using receiver = await openReceiver(answer(500));

@@ -143,7 +143,7 @@ it('the replays of an integration add a bounded number of bytes to the log on a 
   await replayedOn(Date.now());
   await expect(own()).rejects.toMatchObject({
     code: 'conflict',
-    message: expect.stringContaining('0 events of this one will be sent'),
+    message: expect.stringContaining('0 events of this replay will be sent'),
   });
   expect((await stored(house, client, 'replay')).events).toBe(0);
   expect((await others()).body.queued).toBe(3);

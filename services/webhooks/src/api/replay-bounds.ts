@@ -101,5 +101,5 @@ const underWay = (left: number): Failure =>
 const exhausted = (max: number, stored: number): Failure =>
   new Failure(
     'conflict',
-    `The replays of an integration may add ${max} bytes a day to the log; ${stored} events of this one will be sent. Replay the rest tomorrow.`,
+    `The replays of an integration may add ${max} bytes a day to the log; ${stored} events of this replay will be sent. Replay the rest tomorrow.`,
   );

@@ -166,7 +166,7 @@ function openBegins(documents: Collection<ListedDocument>) {
 
 function openOrders(documents: Collection<ListedDocument>) {
   const lists = openFairCache<Orders>({ ...listBounds, sizeOf: ({ orders }) => Math.max(1, orders.length) });
-  /** The orders of the matches; for a page after a cursor, the orders from that page on. */
+  /** The `order` of each match; for a page after a cursor, of each match from that page on. */
   return async (query: PageQuery, matching: Filter<ListedDocument>): Promise<Orders> => {
     const { integration, asked, narrowing, time, watermark } = query;
     const key = `${filterKey(query)} ${asked.nextSince.getTime()} ${asked.until ?? ''}`;
