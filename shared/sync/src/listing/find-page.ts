@@ -305,15 +305,15 @@ const uncountedMax = ({ open }: Watermark): number => Object.keys(open).length *
 const wholeAtOnceMax = 26;
 
 /**
- * Sorting reads every match; walking in order reads records until a page of matches is found, at most up to the first match that
- * was created after the asked time. The estimate assumes that the other matches are evenly spread, but recently synced records are
- * often at the end. So walking must be ten times cheaper to be chosen.
+ * Sorting reads every match; walking in order reads records until it has found the wanted matches, at most these and all records
+ * that do not match. The estimate assumes that matches which were created before the asked time are evenly spread, but recently
+ * synced records are often at the end. So an estimated walk must be ten times cheaper to be chosen.
  */
 export function choosePlan(matches: number, total: number, wanted: number, created = 0): SincePlan {
   if (matches <= sortedMax) return 'by-time';
-  const before = Math.max(total, matches) - created;
-  const walked = (wanted * before) / (matches - created);
-  return Math.min(walked * reserve, before + wanted) < matches ? 'in-order' : 'by-time';
+  const all = Math.max(total, matches);
+  const walked = (wanted * (all - created)) / (matches - created);
+  return Math.min(walked * reserve, all - matches + wanted) < matches ? 'in-order' : 'by-time';
 }
 
 const sortedMax = 2_000;
