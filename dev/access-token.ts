@@ -11,8 +11,8 @@ export interface AccessTokenOptions {
   scope?: string;
   /** One hour unless given. */
   ttlSeconds?: number;
-  issuer?: string;
-  audience?: string;
+  issuer?: string | undefined;
+  audience?: string | undefined;
 }
 
 const ttlSecondsDefault = 60 * 60;

@@ -14,19 +14,8 @@ import { configs } from './stack/configs.ts';
 
 const root = resolve(import.meta.dirname, '..');
 
-export const renderings = [
-  'defaults',
-  'production',
-  'upgraded',
-  'exposed',
-  'monitored',
-  'extended',
-  'operated',
-] as const;
-export type Rendering = (typeof renderings)[number];
-
 /** The values files of each rendering; a later file overrides an earlier one. */
-const valuesOf: Readonly<Record<Rendering, readonly string[]>> = {
+const valuesOf = {
   defaults: [],
   production: ['production.yaml'],
   upgraded: ['production.yaml', 'upgrade.yaml'],
@@ -34,7 +23,10 @@ const valuesOf: Readonly<Record<Rendering, readonly string[]>> = {
   monitored: ['monitored.yaml'],
   extended: ['extended.yaml'],
   operated: ['operated.yaml'],
-};
+} as const satisfies Record<string, readonly string[]>;
+export type Rendering = keyof typeof valuesOf;
+const isRendering = (name: string): name is Rendering => Object.hasOwn(valuesOf, name);
+export const renderings = Object.keys(valuesOf).filter(isRendering);
 
 export const renderedFile = (name: Rendering): string => join(root, 'test/chart/rendered', `${name}.yaml`);
 

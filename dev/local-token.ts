@@ -4,22 +4,12 @@ import { join } from 'node:path';
 import { readFacts } from './stack/facts.ts';
 import { repositoryFolder } from './stack/services.ts';
 
-interface Signing {
-  secret: string;
-  issuer?: string | undefined;
-  audience?: string | undefined;
-}
+type Signing = Pick<AccessTokenOptions, 'secret' | 'issuer' | 'audience'>;
 
 export function issueLocalToken(
   options: Pick<AccessTokenOptions, 'integration' | 'scope' | 'ttlSeconds'>,
 ): string {
-  const { secret, issuer, audience } = readSigning();
-  return issueAccessToken({
-    ...options,
-    secret,
-    ...(issuer === undefined ? {} : { issuer }),
-    ...(audience === undefined ? {} : { audience }),
-  });
+  return issueAccessToken({ ...options, ...readSigning() });
 }
 
 /** The running stack's own settings, unless the environment names other settings (as for a stack in containers). */

@@ -1,23 +1,19 @@
 // The child processes of a benchmark, which talks to them over IPC.
 import { fork, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findPort } from '../process/port.ts';
 import { mainOf, nodeFlags } from '../stack/services.ts';
+import { temporaryFolder } from './temporary.ts';
 
-export interface Child extends AsyncDisposable {
+export interface Process extends AsyncDisposable {
   readonly pid: number;
+}
+
+export interface Child extends Process {
   /** The first message of the process. */
   readonly greeting: unknown;
   ask(message: object): Promise<unknown>;
-}
-
-interface ChildOptions {
-  environment?: Readonly<Record<string, string>>;
-  /** Options of Node itself, beside those of every service. */
-  flags?: readonly string[];
 }
 
 /** The running children, which are killed when the benchmark exits. */
@@ -31,19 +27,13 @@ function follow(child: ChildProcess): void {
   child.once('exit', () => living.delete(child));
 }
 
-/** Starts a file of this folder as a process. */
+/** Starts a file of this folder as a process, and waits for its first message. */
 export async function startChild(
   file: string,
   args: readonly string[] = [],
-  { environment = {}, flags = [] }: ChildOptions = {},
+  environment: Readonly<Record<string, string>> = {},
 ): Promise<Child> {
-  const child = fork(join(import.meta.dirname, file), args, {
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    env: { ...process.env, ...environment },
-    // The same options of Node as for a service, so that both are comparable.
-    execArgv: [...process.execArgv, ...nodeFlags, ...flags],
-  });
-  follow(child);
+  const child = forkProgram(join(import.meta.dirname, file), args, environment);
   const greeting = await nextMessage(child, file);
   return {
     pid: pidOf(child),
@@ -58,32 +48,37 @@ export async function startChild(
 }
 
 /** Starts the webhooks service. Its log is discarded: writing it to a file would cost as little. */
-export async function startService(environment: Record<string, string>): Promise<Child> {
-  const child = spawn(process.execPath, [...nodeFlags, mainOf('webhooks')], {
-    env: { ...process.env, ...environment },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
-  follow(child);
-  return {
-    pid: pidOf(child),
-    greeting: undefined,
-    ask: () => Promise.reject(new Error('this service answers requests over NATS alone')),
-    [Symbol.asyncDispose]: () => end(child),
-  };
+export function startService(environment: Readonly<Record<string, string>>): Process {
+  const child = forkProgram(mainOf('webhooks'), [], environment);
+  return { pid: pidOf(child), [Symbol.asyncDispose]: () => end(child) };
 }
 
-export interface Redis extends AsyncDisposable {
-  readonly pid: number;
+function forkProgram(
+  path: string,
+  args: readonly string[],
+  environment: Readonly<Record<string, string>>,
+): ChildProcess {
+  const child = fork(path, args, {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    env: { ...process.env, ...environment },
+    // The same options of Node as for a service, so that both are comparable.
+    execArgv: [...nodeFlags],
+  });
+  follow(child);
+  return child;
+}
+
+export interface Redis extends Process {
   readonly port: number;
 }
 
 /** Starts a Redis as durable as the streams: `appendfsync always` puts each acknowledged write on the disk. */
 export async function startRedis(): Promise<Redis> {
-  const folder = await mkdtemp(join(tmpdir(), 'integration-sync-redis-'));
+  const place = await temporaryFolder();
   const port = await findPort();
   const child = spawn(
     'redis-server',
-    ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', folder, '--save', '', '--appendonly', 'yes',
+    ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', place.folder, '--save', '', '--appendonly', 'yes',
       '--appendfsync', 'always', '--maxmemory-policy', 'noeviction'],
     { stdio: 'ignore' },
   ); // prettier-ignore
@@ -98,7 +93,7 @@ export async function startRedis(): Promise<Redis> {
     port,
     async [Symbol.asyncDispose]() {
       await end(child);
-      await rm(folder, { recursive: true, force: true });
+      await place[Symbol.asyncDispose]();
     },
   };
 }

@@ -12,7 +12,7 @@ export interface Cost {
   own?: readonly string[];
 }
 
-interface CostUnit {
+export interface CostUnit {
   /** The name of what is counted: `push`. */
   one: string;
   in?: 'ms' | 'µs';

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { openBus } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
 import { costTable } from './costs.ts';
-import { itemsPerPush } from './items.ts';
+import { itemsPerPush, makeEvents } from './items.ts';
 import { compare, reportLine } from './measure.ts';
 import { processesOf } from './processes.ts';
 import type { Setting } from './setting.ts';
@@ -18,24 +18,13 @@ export async function benchEvents({ startStack, options, say }: Setting): Promis
   const log = openLog({ service: 'bench', level: 'warn' });
   await using bus = await openBus({ url: stack.nats, name: 'bench', log });
   const integration = `bench-${randomUUID()}`;
-  const eventsOf = (syncId: string) =>
-    Array.from({ length: itemsPerPush }, (_, place) => ({
-      subject: `events.${integration}.supplier.created`,
-      id: `${syncId}-created-${place}`,
-      body: JSON.stringify({
-        event: 'supplier.created',
-        timestamp: new Date().toISOString(),
-        integrationId: integration,
-        data: { externalId: `SUP-${place}`, internalId: `sup_${randomUUID().replaceAll('-', '')}` },
-      }),
-    }));
   const turns = options.turns ?? turnsDefault;
   const compared = await compare(
     [
       {
         name: 'publish',
         prepare() {
-          const events = eventsOf(randomUUID());
+          const events = makeEvents(integration, itemsPerPush);
           return () => bus.publishBatch(events);
         },
       },

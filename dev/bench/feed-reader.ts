@@ -1,5 +1,4 @@
 // How much a caller that reads the feed without pause delays the deliveries of another integration, in turns with none.
-import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { basePath, publishWithBatch } from '@integration-sync/contracts';
 import { openBus, type Bus } from '@integration-sync/runtime/bus';
@@ -8,6 +7,7 @@ import { residentMb } from '../process/memory.ts';
 import type { Stack } from '../stack/index.ts';
 import { startChild } from './children.ts';
 import { openClient } from './client.ts';
+import { makeEvents } from './items.ts';
 import { inMs, uptimeMs } from './measure.ts';
 
 const logged = 200_000;
@@ -78,16 +78,6 @@ async function deliveries(bus: Bus, receiverUrl: string, end: AbortSignal): Prom
 }
 
 async function announce(bus: Bus, integration: string, count: number): Promise<void> {
-  const announcedAtMs = uptimeMs();
-  const events = Array.from({ length: count }, (_, index) => ({
-    subject: `events.${integration}.supplier.created`,
-    id: randomUUID(),
-    body: JSON.stringify({
-      event: 'supplier.created',
-      timestamp: new Date().toISOString(),
-      integrationId: integration,
-      data: { externalId: `S-${index}`, internalId: `sup_${index}`, announcedAtMs },
-    }),
-  }));
+  const events = makeEvents(integration, count, { announcedAtMs: uptimeMs() });
   await publishWithBatch(bus, { announcer: 'catalog', integration, events });
 }

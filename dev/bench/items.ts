@@ -1,23 +1,13 @@
 // The items that benchmarks push, and their path: suppliers with every field, as ordinary callers have them.
+import { randomUUID } from 'node:crypto';
 import { basePath } from '@integration-sync/contracts';
 
 export const itemsPerPush = 500;
 export const suppliersPath = `${basePath}/suppliers`;
 
-export interface SupplierItem {
-  externalId: string;
-  name: string;
-  code: string;
-  country: string;
-  address: string;
-  contactPerson: string;
-  email: string;
-  phone: string;
-  certifications: string[];
-  isEuOrigin: boolean;
-}
+export type SupplierItem = ReturnType<typeof makeItems>[number];
 
-export const makeItems = (prefix: string, count = itemsPerPush): SupplierItem[] =>
+export const makeItems = (prefix: string, count = itemsPerPush) =>
   Array.from({ length: count }, (_, index) => ({
     externalId: `${prefix}-${index}`,
     name: `Supplier ${prefix} ${index}`,
@@ -33,3 +23,16 @@ export const makeItems = (prefix: string, count = itemsPerPush): SupplierItem[] 
 
 export const pushBody = (items: readonly object[]): Buffer =>
   Buffer.from(JSON.stringify({ suppliers: items }));
+
+/** Events as catalog announces them. `more` is in the data of each. */
+export const makeEvents = (integration: string, count: number, more: object = {}) =>
+  Array.from({ length: count }, (_, n) => ({
+    subject: `events.${integration}.supplier.created`,
+    id: randomUUID(),
+    body: JSON.stringify({
+      event: 'supplier.created',
+      timestamp: new Date().toISOString(),
+      integrationId: integration,
+      data: { externalId: `SUP-${n}`, internalId: 'sup_3f1c0a52b7d94e6f8a21c5d07e9b4413', ...more },
+    }),
+  }));

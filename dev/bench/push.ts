@@ -2,15 +2,16 @@
 import { randomBytes } from 'node:crypto';
 import { openBare, type Bare } from './bare.ts';
 import { openClient, type Client } from './client.ts';
-import { costTable, type Cost } from './costs.ts';
 import { itemsPerPush, makeItems, pushBody, suppliersPath } from './items.ts';
-import { compare, inLanes, type Compared, type Contender } from './measure.ts';
+import { compare, inLanes, type Contender } from './measure.ts';
 import { ofBareScript, ofService, processesOf } from './processes.ts';
+import { reportOfRates } from './rates.ts';
 import type { Setting } from './setting.ts';
-import { tableOf } from './table.ts';
 
 const turnsDefault = 15;
 const pushesPerLane = 3;
+/** The wanted rate of pushes of new suppliers, as a share of the rate of bare `insertMany`, which announces nothing. */
+const wanted = { insertMany: 0.85 };
 /** After this time, catalog has published a push and noted it as announced, and webhooks has read it. */
 export const settleMs = 400;
 
@@ -24,7 +25,16 @@ export async function benchPushes({ startStack, options, say }: Setting): Promis
     const contenders = await contendersOf(client, bare, lanes);
     const turns = options.turns ?? turnsDefault;
     const compared = await compare(contenders, { turns, processes: () => processesOf(stack), settleMs });
-    for (const line of reportOf(compared, { lanes, turns })) say(line);
+    const report = reportOfRates(compared, {
+      what: `pushes of ${itemsPerPush}, ${lanes} in flight`,
+      one: 'push',
+      count: lanes * pushesPerLane,
+      turns,
+      ours: ['new', 'unchanged'],
+      wanted,
+      own: (name) => (name === 'new' || name === 'unchanged' ? ofService : ofBareScript),
+    });
+    for (const line of report) say(line);
   }
 }
 
@@ -36,14 +46,14 @@ async function contendersOf(client: Client, bare: Bare, lanes: number): Promise<
   const each = (run: (index: number) => Promise<unknown>) => () => inLanes(lanes, pushesPerLane, run);
   return [
     {
-      name: 'service, new',
+      name: 'new',
       prepare() {
         const bodies = fresh().map((items) => pushBody(items));
         return each((index) => client.post(suppliersPath, bodies[index] ?? Buffer.alloc(0)));
       },
     },
     {
-      name: 'service, unchanged',
+      name: 'unchanged',
       prepare: () => each((index) => client.post(suppliersPath, known[index] ?? Buffer.alloc(0))),
     },
     ...bareWays.map(([way, name]): Contender => ({
@@ -60,34 +70,3 @@ const bareWays = [
   ['upsert', 'upserts'],
   ['insert', 'insertMany'],
 ] as const;
-
-/** The wanted rate of pushes of new suppliers, as a share of the rate of bare `insertMany`, which announces nothing. */
-const wantedOfInserts = 0.85;
-
-function reportOf(
-  compared: ReadonlyMap<string, Compared>,
-  { lanes, turns }: { lanes: number; turns: number },
-): string[] {
-  const pushes = lanes * pushesPerLane;
-  const rate = (name: string): number => (pushes / (compared.get(name)?.medianMs ?? Number.NaN)) * 1_000;
-  const against = (ours: string, name: string): string => (rate(ours) / rate(name)).toFixed(2);
-  const ratio = rate('service, new') / rate('insertMany');
-  const rows = [...compared.keys()].map((name) => [
-    name,
-    rate(name).toFixed(1),
-    against('service, new', name),
-    against('service, unchanged', name),
-  ]);
-  const costs = Array.from(compared, ([name, { spent }]): Cost => ({
-    name,
-    spent,
-    count: pushes * turns,
-    own: name.startsWith('service') ? ofService : ofBareScript,
-  }));
-  return [
-    '',
-    ...tableOf([`pushes of ${itemsPerPush}, ${lanes} in flight`, 'a second', 'new ×', 'unchanged ×'], rows),
-    `medians of ${turns} turns; new / insertMany ${ratio.toFixed(2)}, wanted ≥ ${wantedOfInserts}: ${ratio >= wantedOfInserts ? 'ok' : 'MISS'}`,
-    ...costTable(costs, { one: 'push' }),
-  ];
-}

@@ -53,7 +53,7 @@ export async function startRival(
   let url = '';
   for (const [process, file] of programs) {
     const path = relative(import.meta.dirname, join(builtFolder, file));
-    const child = ending.use(await startChild(path, [], { environment: told }));
+    const child = ending.use(await startChild(path, [], told));
     processes[process] = [child.pid];
     url = String(child.greeting);
   }

@@ -4,15 +4,14 @@ import { openBus } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
 import { openBare } from './bare.ts';
 import { openClient, type Client } from './client.ts';
-import { costTable, type Cost } from './costs.ts';
 import { itemsPerPush, makeItems, pushBody, suppliersPath } from './items.ts';
-import { compare, inLanes, type Compared, type Contender } from './measure.ts';
+import { compare, inLanes, type Contender } from './measure.ts';
 import { ofBareScript, ofService, processesOf } from './processes.ts';
 import { freshName, settleMs } from './push.ts';
 import { installRivals } from './rivals-install.ts';
 import { integration, proveRival, rivals, startRival } from './rivals-start.ts';
+import { reportOfRates } from './rates.ts';
 import type { Setting } from './setting.ts';
-import { tableOf } from './table.ts';
 
 const turnsDefault = 9;
 const warmDefault = 60;
@@ -69,10 +68,16 @@ export async function benchRivals({ startStack, options, say }: Setting): Promis
       settleMs,
       processes: () => ({ ...processesOf(stack), ...processes }),
     });
-    const what = `pushes of ${itemsPerPush} ${kind} suppliers, ${lanes} in flight`;
-    const count = lanes * pushesPerLane;
-    for (const line of reportOf(compared, { what, count, turns, wanted: kind === 'new' ? wanted : {}, own }))
-      say(line);
+    const report = reportOfRates(compared, {
+      what: `pushes of ${itemsPerPush} ${kind} suppliers, ${lanes} in flight`,
+      one: 'push',
+      count: lanes * pushesPerLane,
+      turns,
+      ours: [ours],
+      wanted: kind === 'new' ? wanted : {},
+      own: (name) => own.get(name) ?? [],
+    });
+    for (const line of report) say(line);
   }
 }
 
@@ -94,39 +99,4 @@ async function contendersOf(
     }
   }
   return contenders;
-}
-
-interface Comparison {
-  what: string;
-  /** The number of pushes in a turn. */
-  count: number;
-  turns: number;
-  wanted: Readonly<Record<string, number>>;
-  /** The processes of each contender. */
-  own: ReadonlyMap<string, readonly string[]>;
-}
-
-function reportOf(
-  compared: ReadonlyMap<string, Compared>,
-  { what, count, turns, wanted: least, own }: Comparison,
-): string[] {
-  const rate = (name: string): number => (count / (compared.get(name)?.medianMs ?? Number.NaN)) * 1_000;
-  const rows = [...compared.keys()].map((name) => {
-    const ratio = rate(ours) / rate(name);
-    const atLeast = least[name];
-    const verdict = atLeast === undefined ? '' : `≥ ${atLeast}: ${ratio >= atLeast ? 'ok' : 'MISS'}`;
-    return [name, rate(name).toFixed(1), ratio.toFixed(2), verdict];
-  });
-  const costs = Array.from(compared, ([name, { spent }]): Cost => ({
-    name,
-    spent,
-    count: count * turns,
-    own: own.get(name) ?? [],
-  }));
-  return [
-    '',
-    ...tableOf([what, 'a second', 'the service ×', 'wanted'], rows),
-    `medians of ${turns} turns of ${count} pushes`,
-    ...costTable(costs, { one: 'push' }),
-  ];
 }

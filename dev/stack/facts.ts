@@ -10,12 +10,12 @@ export type Pids = Record<string, number[]>;
 export interface StackFacts {
   gateway: string;
   nats: string;
-  natsMonitor?: string;
+  natsMonitor?: string | undefined;
   mongodb: string;
   database: string;
-  authSecret?: string;
-  authIssuer?: string;
-  authAudience?: string;
+  authSecret?: string | undefined;
+  authIssuer?: string | undefined;
+  authAudience?: string | undefined;
   pids: Pids;
   /** Where each replica's Prometheus metrics are. */
   metrics: Record<string, string[]>;

@@ -25,7 +25,6 @@ import {
   type Addresses,
   type Replicas,
   type Service,
-  type Settings,
 } from './services.ts';
 import { openWatch } from './watch.ts';
 
@@ -119,7 +118,15 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   ]);
   watch.started();
 
-  const fixed = fixedFacts({ gateway, addresses, settings, authSecret: secrets.authSecret, environment });
+  const { gatewayPort: _port, ...engineAddresses } = addresses;
+  const fixed: FixedFacts = {
+    gateway,
+    ...engineAddresses,
+    authSecret: secrets.authSecret,
+    authIssuer: environment['AUTH_ISSUER'] || undefined,
+    authAudience: environment['AUTH_AUDIENCE'] || undefined,
+    settings,
+  };
   factsFile = starting.use(openFactsFile(folder, fixed, fleet, engines));
   return openControls({ fixed, key, fleet, engines, logFolder, release: starting.move() });
 }
@@ -141,30 +148,6 @@ async function untilReady(
   }
 }
 
-interface Circumstances {
-  gateway: string;
-  addresses: Addresses;
-  settings: Record<Service, Settings>;
-  authSecret: string | undefined;
-  environment: Environment;
-}
-
-function fixedFacts({ gateway, addresses, settings, authSecret, environment }: Circumstances): FixedFacts {
-  const { nats, natsMonitor, mongodb, database } = addresses;
-  const { AUTH_ISSUER: authIssuer, AUTH_AUDIENCE: authAudience } = environment;
-  return {
-    gateway,
-    nats,
-    ...(natsMonitor === undefined ? {} : { natsMonitor }),
-    mongodb,
-    database,
-    ...(authSecret === undefined ? {} : { authSecret }),
-    ...(authIssuer ? { authIssuer } : {}),
-    ...(authAudience ? { authAudience } : {}),
-    settings,
-  };
-}
-
 interface Running {
   fixed: FixedFacts;
   key: string | undefined;
@@ -179,11 +162,8 @@ function openControls({ fixed, key, fleet, engines, logFolder, release }: Runnin
   const token: Stack['token'] = (options = {}) => {
     if (authSecret === undefined)
       throw new Error('the stack has no secret to sign tokens with: another issuer signs tokens');
-    const who = {
-      ...(authIssuer ? { issuer: authIssuer } : {}),
-      ...(authAudience ? { audience: authAudience } : {}),
-    };
-    return issueAccessToken({ integration: 'acme', ...who, ...options, secret: authSecret });
+    const who = { integration: 'acme', issuer: authIssuer, audience: authAudience };
+    return issueAccessToken({ ...who, ...options, secret: authSecret });
   };
   const hasConsole = settings.gateway?.['CONSOLE'] === 'on';
   return {

@@ -6,8 +6,9 @@ import { openBus, type Bus } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
 import type { Environment } from '../../engines/environment.ts';
 import { startEngines, type Engines } from '../../engines/index.ts';
-import { startChild, startService, type Child } from '../children.ts';
+import { startChild, startService, type Process } from '../children.ts';
 import type { Processes } from '../cpu.ts';
+import { makeEvents } from '../items.ts';
 import { uptimeMs } from '../measure.ts';
 import { temporaryFolder } from '../temporary.ts';
 
@@ -25,7 +26,7 @@ export interface House extends AsyncDisposable {
   /** The engines, the receiver and the replicas that were started. */
   processes(): Processes;
   /** Starts a replica; the replica stops with the house, unless it is stopped before. */
-  startReplica(settings?: Record<string, string>): Promise<Child>;
+  startReplica(settings?: Record<string, string>): Promise<Process>;
   /** Registers an endpoint. */
   register(url: string, integration?: string): Promise<void>;
   announce(count: number, batch?: number, integration?: string): Promise<void>;
@@ -66,7 +67,7 @@ export async function openHouse(options: HouseOptions): Promise<House> {
       receiver: [child.pid],
     }),
     async startReplica(settings = {}) {
-      const replica = stack.use(await startService({ ...environment, ...settings }));
+      const replica = stack.use(startService({ ...environment, ...settings }));
       replicas.push(replica.pid);
       await ready(bus);
       return replica;
@@ -80,7 +81,8 @@ export async function openHouse(options: HouseOptions): Promise<House> {
     },
     async announce(count, batch = 500, integration = bench) {
       for (let from = 0; from < count; from += batch) {
-        const events = eventsOf(Math.min(batch, count - from), integration);
+        const size = Math.min(batch, count - from);
+        const events = makeEvents(integration, size, { announcedAtMs: uptimeMs() });
         await publishWithBatch(bus, { announcer: 'catalog', integration, events });
       }
     },
@@ -111,22 +113,6 @@ const environmentOf = ({ nats, mongodb }: Engines): Record<string, string> => ({
   LOG_LEVEL: process.env['LOG_LEVEL'] ?? 'info',
   METRICS_PORT: '0',
 });
-
-const eventsOf = (count: number, integration: string) =>
-  Array.from({ length: count }, (_, n) => ({
-    subject: `events.${integration}.supplier.created`,
-    id: randomUUID(),
-    body: JSON.stringify({
-      event: 'supplier.created',
-      timestamp: new Date().toISOString(),
-      integrationId: integration,
-      data: {
-        externalId: `SUP-${n}`,
-        internalId: 'sup_3f1c0a52b7d94e6f8a21c5d07e9b4413',
-        announcedAtMs: uptimeMs(),
-      },
-    }),
-  }));
 
 async function ready(bus: Bus): Promise<void> {
   for (let tries = 0; tries < 600; tries += 1) {

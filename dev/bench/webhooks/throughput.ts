@@ -1,19 +1,13 @@
 // Deliveries per second, and per second of processor time, of the service, a bare loop, the same loop with a log line
 // for each delivery, and BullMQ: in turns, so that other work of the machine slows all alike, and by medians.
-import { randomUUID } from 'node:crypto';
 import { Queue } from 'bullmq';
-import { costTable } from '../costs.ts';
-import { addSpent, caller, nothingSpent, spentBy, type Processes } from '../cpu.ts';
-import { measured, medianOf } from '../measure.ts';
 import { startChild, startRedis } from '../children.ts';
+import { caller, nothingSpent, spentBy, type Processes } from '../cpu.ts';
+import { makeEvents } from '../items.ts';
+import { compare } from '../measure.ts';
+import { reportOfRates } from '../rates.ts';
 import type { Setting } from '../setting.ts';
 import type { House } from './house.ts';
-
-interface Turn {
-  perSecond: number;
-  /** Deliveries per second of processor time of the delivering process alone. */
-  perCoreSecond: number;
-}
 
 interface Contender {
   /** The name of the delivering process. */
@@ -39,40 +33,34 @@ export async function benchThroughput({ startHouse, options, say }: Setting): Pr
     ['BullMQ', await openBullMq(house, ending)],
   ]);
   const processes = Object.assign({}, ...Array.from(contenders.values(), (one) => one.processes));
-  const results = new Map(Array.from(contenders.keys(), (name) => [name, [] as Turn[]]));
-  const costs = Array.from(contenders, ([name, { own }]) => ({
-    name,
-    spent: nothingSpent(),
-    count: turns * count,
-    own: [...own, 'receiver', caller],
-  }));
-  for (let turn = 0; turn < turns + 1; turn += 1) {
-    for (const [name, contender] of contenders) {
-      const { tookMs, spent } = await measured(() => contender.deliver(turn, count), {
-        ...house.processes(),
-        ...processes,
-      });
-      const result = turnOf(count, tookMs, spentBy(spent, contender.process));
-      say(
-        `  ${name}: ${result.perSecond.toFixed(0)}/s, ${result.perCoreSecond.toFixed(0)} per core-second${turn === 0 ? ' (warm-up)' : ''}`,
-      );
-      await house.forget();
-      if (turn === 0) continue;
-      results.get(name)?.push(result);
-      for (const cost of costs) if (cost.name === name) addSpent(cost.spent, spent);
-    }
+  const compared = await compare(
+    Array.from(contenders, ([name, contender]) => ({
+      name,
+      async prepare(turn: number) {
+        await house.forget();
+        return () => contender.deliver(turn, count);
+      },
+    })),
+    { turns, warmUp: 1, processes: () => ({ ...house.processes(), ...processes }) },
+  );
+  const report = reportOfRates(compared, {
+    what: `${count} deliveries, ${inFlight} in flight`,
+    one: 'delivery',
+    in: 'µs',
+    count,
+    turns,
+    ours: ['webhooks'],
+    own: (name) => [...(contenders.get(name)?.own ?? []), 'receiver', caller],
+  });
+  for (const line of report) say(line);
+  const perCoreSecond = (name: string): number => {
+    const { spent = nothingSpent() } = compared.get(name) ?? {};
+    return (turns * count * 1_000) / spentBy(spent, contenders.get(name)?.process ?? '');
+  };
+  for (const name of contenders.keys()) {
+    const [ours, theirs] = [perCoreSecond('webhooks'), perCoreSecond(name)];
+    say(`${name}: ${theirs.toFixed(0)} per core-second of its own process, × ${(ours / theirs).toFixed(2)}`);
   }
-  const median = (name: string, field: keyof Turn): number =>
-    medianOf((results.get(name) ?? []).map((turn) => turn[field]));
-  for (const field of ['perSecond', 'perCoreSecond'] as const) {
-    const ours = median('webhooks', field);
-    say(`${field}: webhooks ${ours.toFixed(0)}`);
-    for (const name of contenders.keys()) {
-      const theirs = median(name, field);
-      if (name !== 'webhooks') say(`  against ${name}, ${theirs.toFixed(0)}: ${(ours / theirs).toFixed(2)}`);
-    }
-  }
-  for (const line of costTable(costs, { one: 'delivery', in: 'µs' })) say(line);
 }
 
 async function openBare(house: House, ending: AsyncDisposableStack, name: string): Promise<Contender> {
@@ -113,34 +101,16 @@ async function openBullMq(house: House, ending: AsyncDisposableStack): Promise<C
     async deliver(turn, count) {
       const path = `/bullmq-${turn}`;
       for (let from = 0; from < count; from += 500) {
+        const timestamp = new Date().toISOString();
         await queue.addBulk(
-          Array.from({ length: Math.min(500, count - from) }, (_, n) =>
-            jobOf(house.receiver + path, from + n),
-          ),
+          makeEvents('bench', Math.min(500, count - from)).map(({ id, body }) => ({
+            name: 'supplier.created',
+            data: { url: house.receiver + path, eventId: id, timestamp, body },
+            opts: { jobId: id, attempts: 4, backoff: { type: 'custom' } },
+          })),
         );
       }
       await house.arrived(path, count);
     },
   };
 }
-
-function jobOf(url: string, n: number) {
-  const timestamp = new Date().toISOString();
-  const eventId = randomUUID();
-  const body = JSON.stringify({
-    event: 'supplier.created',
-    timestamp,
-    integrationId: 'bench',
-    data: { externalId: `SUP-${n}`, internalId: 'sup_3f1c0a52b7d94e6f8a21c5d07e9b4413' },
-  });
-  return {
-    name: 'supplier.created',
-    data: { url, eventId, timestamp, body },
-    opts: { jobId: eventId, attempts: 4, backoff: { type: 'custom' } },
-  };
-}
-
-const turnOf = (count: number, tookMs: number, usedMs: number): Turn => ({
-  perSecond: count / (tookMs / 1_000),
-  perCoreSecond: count / (usedMs / 1_000),
-});
