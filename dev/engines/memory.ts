@@ -2,15 +2,18 @@
 // folder the source and the port of its data. A start tries these hints and does not trust them, and goes on if it can neither
 // read nor write a hint.
 import { join } from 'node:path';
-import { readJson, writeJson } from '../process/files.ts';
-import { sources, type EngineName, type Source } from './engine.ts';
+import { Type, type Static } from 'typebox';
+import { readJsonAs, writeJson } from '../process/files.ts';
+import { sources, type EngineName } from './engine.ts';
 
-export interface Served {
-  source: Source;
-  /** Why the sources that come before the chosen source did not serve when a start last tried them. */
-  refused: string;
-  port?: number;
-}
+const Served = Type.Object({
+  source: Type.Enum([...sources]),
+  /** Why the sources before the chosen source did not serve when a start last tried them. */
+  refused: Type.String(),
+  port: Type.Optional(Type.Integer()),
+});
+export type Served = Static<typeof Served>;
+const AllServed = Type.Object({ mongodb: Type.Optional(Served), nats: Type.Optional(Served) });
 
 export interface Memory {
   recall(name: EngineName): Served | undefined;
@@ -19,19 +22,15 @@ export interface Memory {
 
 export function openMemory(folder: string): Memory {
   const path = join(folder, 'served.json');
-  const read = (): Record<string, unknown> => {
+  const read = (): Static<typeof AllServed> => {
     try {
-      const value = readJson(path);
-      return typeof value === 'object' && value !== null ? { ...value } : {};
+      return readJsonAs(path, AllServed) ?? {};
     } catch {
       return {};
     }
   };
   return {
-    recall(name) {
-      const value = read()[name];
-      return isServed(value) ? value : undefined;
-    },
+    recall: (name) => read()[name],
     note(name, served) {
       try {
         writeJson(path, { ...read(), [name]: served });
@@ -40,15 +39,4 @@ export function openMemory(folder: string): Memory {
       }
     },
   };
-}
-
-function isServed(value: unknown): value is Served {
-  if (typeof value !== 'object' || value === null) return false;
-  return (
-    'source' in value &&
-    sources.some((source) => source === value.source) &&
-    'refused' in value &&
-    typeof value.refused === 'string' &&
-    (!('port' in value) || typeof value.port === 'number')
-  );
 }

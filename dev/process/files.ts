@@ -2,6 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import type { Static, TSchema } from 'typebox';
+import { Check } from 'typebox/value';
 
 export function writeWhole(path: string, text: string, mode = 0o644): void {
   mkdirSync(dirname(path), { recursive: true });
@@ -27,6 +29,12 @@ export function readJson(path: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Undefined also if the file has another form. */
+export function readJsonAs<T extends TSchema>(path: string, form: T): Static<T> | undefined {
+  const value = readJson(path);
+  return Check(form, value) ? value : undefined;
 }
 
 export function readText(path: string): string | undefined {

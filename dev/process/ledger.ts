@@ -4,14 +4,17 @@
 // A process that opens a ledger holds the folder's lock: there is one writer, and the entries that it finds
 // are stale.
 import { existsSync, rmSync } from 'node:fs';
-import { endProcess, identify, type ProcessIdentity } from './identity.ts';
-import { readJson, writeJson } from './files.ts';
+import { Type, type Static } from 'typebox';
+import { endProcess, identify } from './identity.ts';
+import { readJsonAs, writeJson } from './files.ts';
 
-export interface Entry extends ProcessIdentity {
-  name: string;
+const Entry = Type.Object({
+  name: Type.String(),
+  pid: Type.Integer(),
+  begunAt: Type.Union([Type.String(), Type.Null()]),
   /** The signal that stops the process in good order. */
-  stopSignal: NodeJS.Signals;
-}
+  stopSignal: Type.Unsafe<NodeJS.Signals>(Type.String()),
+});
 
 export interface Ledger {
   /** One entry for each name: a process that is started again replaces the entry of the dead process. */
@@ -20,7 +23,7 @@ export interface Ledger {
 }
 
 export function openLedger(path: string): Ledger {
-  const entries = new Map<string, Entry>();
+  const entries = new Map<string, Static<typeof Entry>>();
   const write = (): void => writeJson(path, [...entries.values()]);
   write();
   return {
@@ -36,7 +39,8 @@ export function openLedger(path: string): Ledger {
 /** Ends the processes that a former starter left, the last started first. Resolves with their names. */
 export async function endLeftovers(path: string): Promise<string[]> {
   const ended: string[] = [];
-  for (const entry of readEntries(path).toReversed()) {
+  const entries = readJsonAs(path, Type.Array(Entry)) ?? [];
+  for (const entry of entries.toReversed()) {
     if (await endProcess(entry, { signal: entry.stopSignal })) ended.push(entry.name);
   }
   return ended;
@@ -44,22 +48,3 @@ export async function endLeftovers(path: string): Promise<string[]> {
 
 /** Whether the ledger's owner was killed before it could close the ledger. */
 export const isLeftOpen = (path: string): boolean => existsSync(path);
-
-function readEntries(path: string): Entry[] {
-  const value = readJson(path);
-  return Array.isArray(value) ? value.filter(isEntry) : [];
-}
-
-function isEntry(value: unknown): value is Entry {
-  if (typeof value !== 'object' || value === null) return false;
-  return (
-    'pid' in value &&
-    typeof value.pid === 'number' &&
-    'begunAt' in value &&
-    typeof value.begunAt === 'string' &&
-    'name' in value &&
-    typeof value.name === 'string' &&
-    'stopSignal' in value &&
-    typeof value.stopSignal === 'string'
-  );
-}

@@ -4,7 +4,8 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as wait } from 'node:timers/promises';
-import { readJson, writeJson } from './files.ts';
+import { Type } from 'typebox';
+import { readJsonAs, writeJson } from './files.ts';
 import { messageOf } from './words.ts';
 
 /** Held until it is disposed of, or until the process ends. */
@@ -43,12 +44,9 @@ function openExclusively(path: string): DatabaseSync | undefined {
 }
 
 /** The pid of the last known holder. For messages only: it may be outdated. */
-export function lockOwner(path: string): number | undefined {
-  const owner = readJson(ownerPath(path));
-  return typeof owner === 'object' && owner !== null && 'pid' in owner && typeof owner.pid === 'number'
-    ? owner.pid
-    : undefined;
-}
+export const lockOwner = (path: string): number | undefined => readJsonAs(ownerPath(path), Owner)?.pid;
+
+const Owner = Type.Object({ pid: Type.Integer() });
 
 export interface WaitOptions {
   signal?: AbortSignal | undefined;

@@ -2,8 +2,9 @@
 // secrets stay good over a restart. The environment takes precedence.
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { Type } from 'typebox';
 import type { Environment } from '../engines/environment.ts';
-import { readJson, writeJson } from '../process/files.ts';
+import { readJsonAs, writeJson } from '../process/files.ts';
 
 export interface Secrets {
   /**
@@ -17,7 +18,7 @@ export interface Secrets {
 
 export function openSecrets(folder: string, environment: Environment): Secrets {
   const path = join(folder, 'secrets.json');
-  const kept = readKept(path) ?? {
+  const kept = readJsonAs(path, Kept) ?? {
     authSecret: randomBytes(32).toString('base64url'),
     webhookSecretKey: `local:${randomBytes(32).toString('base64')}`,
   };
@@ -34,10 +35,4 @@ export function openSecrets(folder: string, environment: Environment): Secrets {
 const isOfAnotherIssuer = ({ AUTH_JWKS_URL, AUTH_ISSUER, AUTH_JWT_SECRET }: Environment): boolean =>
   Boolean(AUTH_JWKS_URL) || (Boolean(AUTH_ISSUER) && AUTH_JWT_SECRET === '');
 
-function readKept(path: string): { authSecret: string; webhookSecretKey: string } | undefined {
-  const value = readJson(path);
-  if (typeof value !== 'object' || value === null) return undefined;
-  if (!('authSecret' in value) || typeof value.authSecret !== 'string') return undefined;
-  if (!('webhookSecretKey' in value) || typeof value.webhookSecretKey !== 'string') return undefined;
-  return { authSecret: value.authSecret, webhookSecretKey: value.webhookSecretKey };
-}
+const Kept = Type.Object({ authSecret: Type.String(), webhookSecretKey: Type.String() });
