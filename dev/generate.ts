@@ -6,7 +6,6 @@ import { join } from 'node:path';
 const writers = [
   'docs/write.ts',
   'openapi.ts',
-  'asyncapi.ts',
   'schemas.ts',
   'chart.ts',
   'client-types.ts',

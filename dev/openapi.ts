@@ -1,11 +1,15 @@
-// npm run openapi writes the description of the interface to docs/openapi.json, as /openapi.json serves it.
-import { mkdir, writeFile } from 'node:fs/promises';
+// npm run openapi writes the descriptions of the interface and of its messages to docs/openapi.json and docs/asyncapi.json, as the
+// gateway serves them.
+import { writeFile } from 'node:fs/promises';
+import { describeMessages } from '@integration-sync/gateway/asyncapi';
 import { describeInterface } from '@integration-sync/gateway/openapi';
 import { format, resolveConfig } from 'prettier';
 
-const file = new URL('../docs/openapi.json', import.meta.url);
+const descriptions = { 'openapi.json': describeInterface(), 'asyncapi.json': describeMessages() };
 
-await mkdir(new URL('.', file), { recursive: true });
-const options = await resolveConfig(file);
-await writeFile(file, await format(JSON.stringify(describeInterface()), { ...options, parser: 'json' }));
-process.stdout.write('docs/openapi.json is written.\n');
+for (const [name, description] of Object.entries(descriptions)) {
+  const file = new URL(`../docs/${name}`, import.meta.url);
+  const options = await resolveConfig(file);
+  await writeFile(file, await format(JSON.stringify(description), { ...options, parser: 'json' }));
+  process.stdout.write(`docs/${name} is written.\n`);
+}

@@ -1,6 +1,5 @@
 // One request and its answer, byte for byte, on a connection of its own.
 import { connect } from 'node:net';
-import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 
 export interface Answer {
   status: number;
@@ -11,11 +10,7 @@ export interface Answer {
 /** The answer; `hung` if no answer came in time, `closed` if the connection ended without an answer. */
 export type Outcome = Answer | 'hung' | 'closed';
 
-export function exchange(
-  port: number,
-  bytes: Buffer,
-  { expectsBody, withinMs }: { expectsBody: boolean; withinMs: number },
-): Promise<Outcome> {
+export function exchange(port: number, bytes: Buffer, withinMs: number): Promise<Outcome> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
     let received = Buffer.alloc(0);
@@ -27,7 +22,7 @@ export function exchange(
     const timer = setTimeout(() => end('hung'), withinMs);
     socket.on('data', (chunk: Buffer) => {
       received = Buffer.concat([received, chunk]);
-      const answer = readAnswer(received, expectsBody);
+      const answer = readAnswer(received);
       if (answer !== undefined) end(answer);
     });
     // An answer that came before the other side cut the connection still counts.
@@ -37,24 +32,17 @@ export function exchange(
   });
 }
 
-function readAnswer(received: Buffer, expectsBody: boolean): Answer | undefined {
+function readAnswer(received: Buffer): Answer | undefined {
   const end = received.indexOf('\r\n\r\n');
   if (end === -1) return undefined;
   const [statusLine = '', ...lines] = received.subarray(0, end).toString('latin1').split('\r\n');
   const status = Number(statusLine.split(' ')[1]);
-  if (status < 200) return readAnswer(received.subarray(end + 4), expectsBody);
+  if (status < 200) return readAnswer(received.subarray(end + 4));
   const headers = new Map(
     lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 2)]),
   );
-  const length = expectsBody ? Number(headers.get('content-length') ?? 0) : 0;
+  const length = Number(headers.get('content-length') ?? 0);
   const body = received.subarray(end + 4, end + 4 + length);
   if (body.length < length) return undefined;
-  const unpack = unpackers[headers.get('content-encoding') ?? ''];
-  return { status, headers, body: (unpack?.(body) ?? body).toString() };
+  return { status, headers, body: body.toString() };
 }
-
-const unpackers: Readonly<Record<string, ((packed: Buffer) => Buffer) | undefined>> = {
-  br: brotliDecompressSync,
-  gzip: gunzipSync,
-  zstd: zstdDecompressSync,
-};

@@ -1,51 +1,62 @@
 // A caller of another integration that pushes one supplier after the other, while the fuzzer sends requests whose effects only
-// the fuzzer's own integration may notice.
+// the fuzzer's own integration may notice. It is a thread of its own: the fuzzer's work meanwhile is not in its times.
 import { once } from 'node:events';
-import { Worker } from 'node:worker_threads';
+import { setTimeout as wait } from 'node:timers/promises';
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import type { Stack } from '../stack/index.ts';
 
-/** The input of the thread that pushes (neighbour-thread.ts). */
-export interface Errand {
+export interface Felt {
+  /** The time of each push in milliseconds, the shortest first. */
+  times: number[];
+  /** The answers that were not 200. */
+  refusals: string[];
+}
+
+interface Errand {
   gateway: string;
   token: string;
 }
 
-export interface Notes {
-  /** The time of each push, in milliseconds. */
-  times: number[];
-  /** The answers that were not 200. */
-  refusals: Map<string, number>;
-}
-
-export interface Felt {
-  /** The times of the neighbour's pushes, in milliseconds. */
-  p50: number;
-  p99: number;
-  pushes: number;
-  /** The answers that were not 200. */
-  refusals: Map<string, number>;
-}
+const betweenPushesMs = 5;
 
 /** Pushes until the signal aborts; resolves with the times of the pushes. */
 export async function askAsNeighbour(stack: Stack, end: AbortSignal): Promise<Felt> {
-  const errand: Errand = {
-    gateway: stack.gateway,
-    token: stack.token({ integration: 'fuzz-neighbour' }),
-  };
-  const thread = new Worker(new URL('neighbour-thread.ts', import.meta.url), { workerData: errand });
+  const token = stack.token({ integration: 'fuzz-neighbour' });
+  const errand: Errand = { gateway: stack.gateway, token };
+  const thread = new Worker(new URL(import.meta.url), { workerData: errand });
   const said = once(thread, 'message');
-  const tell = (): void => thread.postMessage('end', []);
-  if (end.aborted) tell();
-  else end.addEventListener('abort', tell);
-  const messages: Notes[] = await said;
-  const { times, refusals } = messages[0] ?? { times: [], refusals: new Map<string, number>() };
-  const sorted = times.toSorted((a, b) => a - b);
-  const at = (share: number): number => sorted[Math.floor(share * (sorted.length - 1))] ?? NaN;
-  return { p50: at(0.5), p99: at(0.99), pushes: times.length, refusals };
+  if (!end.aborted) await once(end, 'abort');
+  thread.postMessage('end', []);
+  const [felt]: Felt[] = await said;
+  return felt ?? { times: [], refusals: [] };
 }
 
-export const sayFelt = ({ p50, p99, pushes }: Felt): string =>
-  `${pushes} pushes of a neighbour, p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms`;
+export const p99Of = ({ times }: Felt): number => times[Math.floor(0.99 * (times.length - 1))] ?? NaN;
+
+export const sayFelt = (felt: Felt): string =>
+  `${felt.times.length} pushes of a neighbour, p99 ${p99Of(felt).toFixed(0)} ms`;
 
 export const refusalsOf = ({ refusals }: Felt, beside: string): string[] =>
-  Array.from(refusals, ([said, count]) => `${count} pushes of a neighbour beside ${beside}: ${said}`);
+  refusals.map((said) => `a push of a neighbour beside ${beside}: ${said}`);
+
+async function pushUntilTold({ gateway, token }: Errand): Promise<Felt> {
+  const felt: Felt = { times: [], refusals: [] };
+  const end = new AbortController();
+  parentPort?.once('message', () => end.abort());
+  for (let nth = 0; !end.signal.aborted; nth += 1) {
+    const startedAt = performance.now();
+    const answer = await fetch(`${gateway}/api/v1/integration/suppliers`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ suppliers: [{ externalId: `S-${nth % 50}`, name: 'Neighbour' }] }),
+    });
+    const text = await answer.text();
+    felt.times.push(performance.now() - startedAt);
+    if (answer.status !== 200) felt.refusals.push(`${answer.status} ${text.slice(0, 200)}`);
+    await wait(betweenPushesMs);
+  }
+  felt.times.sort((one, other) => one - other);
+  return felt;
+}
+
+if (!isMainThread) parentPort?.postMessage(await pushUntilTold(workerData), []);

@@ -3,7 +3,7 @@
 import { connect } from 'node:net';
 import { residentMb } from '../process/memory.ts';
 import type { Stack } from '../stack/index.ts';
-import { askAsNeighbour, refusalsOf, sayFelt } from './neighbour.ts';
+import { askAsNeighbour, p99Of, refusalsOf, sayFelt } from './neighbour.ts';
 
 const aloneMs = 10_000;
 const p99MsMax = 1_000;
@@ -42,7 +42,7 @@ export async function sendPipelined(stack: Stack, say: (line: string) => void): 
     const growth = mostMb - beforeMb;
     say(`${story} in ${took} s: ${sayFelt(felt)}; the gateway takes ${growth.toFixed(0)} MB more`);
     faults.push(...refusalsOf(felt, story));
-    if (felt.p99 > p99MsMax) faults.push(`${sayFelt(felt)} beside ${story}`);
+    if (p99Of(felt) > p99MsMax) faults.push(`${sayFelt(felt)} beside ${story}`);
     if (growth > growthMbMax) faults.push(`the gateway takes ${growth.toFixed(0)} MB more for ${story}`);
     const missing = answered.filter((count) => count !== requests);
     if (missing.length > 0) faults.push(`${story}: ${missing.length} connections without all answers`);

@@ -33,7 +33,7 @@ interface Document {
 
 const document = JSON.parse(JSON.stringify(describeMessages())) as Document;
 
-it('docs/asyncapi.json is what npm run asyncapi writes', async () => {
+it('docs/asyncapi.json is what npm run openapi writes', async () => {
   expect(JSON.parse(await readFile(join(root, 'docs/asyncapi.json'), 'utf8'))).toEqual(document);
 });
 
