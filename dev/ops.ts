@@ -1,24 +1,27 @@
 // npm run ops -- COMMAND: operators' commands against the running stack, with its settings. Variables of the environment override
-// these settings.
+// these settings. npm run client is `ops client` on the file of the local stack, which need not run.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { readFacts } from './stack/facts.ts';
+import { clientsFileOf } from './stack/key.ts';
 import { repositoryFolder } from './stack/services.ts';
 
-const facts = readFacts(join(repositoryFolder, '.local'));
-const { NATS_URL, MONGODB_URL } = process.env;
+const folder = join(repositoryFolder, '.local');
+const facts = readFacts(folder);
+const { NATS_URL, MONGODB_URL, AUTH_CLIENTS_FILE } = process.env;
 const args = process.argv.slice(2);
-const isQuestion = args.length === 0 || args.includes('--help') || args.includes('-h');
+const needsNone = ['client', undefined].includes(args[0]) || args.includes('--help') || args.includes('-h');
 
-if (facts === undefined && !NATS_URL && !MONGODB_URL && !isQuestion) {
+if (facts === undefined && !NATS_URL && !MONGODB_URL && !needsNone) {
   process.stderr.write('There is no local stack: run "npm start" first, or set NATS_URL and MONGODB_URL.\n');
   process.exitCode = 1;
 } else {
-  // webhooks has all settings that a command reads.
+  // webhooks has all settings that a command reads, but the file of clients.
+  const ofStack = { ...facts?.settings.webhooks, ...process.env };
   const { status } = spawnSync(
     process.execPath,
     [join(repositoryFolder, 'services/ops/src/main.ts'), ...args],
-    { env: { ...facts?.settings.webhooks, ...process.env }, stdio: 'inherit' },
+    { env: { ...ofStack, AUTH_CLIENTS_FILE: AUTH_CLIENTS_FILE || clientsFileOf(folder) }, stdio: 'inherit' },
   );
   process.exitCode = status ?? 1;
 }

@@ -1,5 +1,6 @@
 // A caller of the public interface that uses little processor time itself: kept connections, bodies made beforehand.
 import { Agent, request } from 'node:http';
+import { basePath } from '@integration-sync/contracts';
 
 export interface Answer {
   status: number;
@@ -50,4 +51,16 @@ export function openClient(base: string, token: string): Client {
     get: (path) => succeed('GET', path),
     [Symbol.dispose]: () => agent.destroy(),
   };
+}
+
+export interface FeedPage {
+  events: { id: string; event: string }[];
+  next: string;
+  more: boolean;
+}
+
+export async function askFeed(client: Client, query: Record<string, string>): Promise<FeedPage> {
+  const { body } = await client.get(`${basePath}/events?${new URLSearchParams(query).toString()}`);
+  const page: FeedPage = JSON.parse(body);
+  return page;
 }

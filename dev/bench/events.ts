@@ -33,13 +33,10 @@ export async function benchEvents({ startStack, options, say }: Setting): Promis
   );
   const { medianMs: ms = Number.NaN, spent } = compared.get('publish') ?? {};
   say(
-    reportLine(
-      `ms to publish the events of a push of ${itemsPerPush}`,
-      ms,
-      `median of ${turns} turns`,
-      `≤ ${wantedMs}`,
-      ms <= wantedMs,
-    ),
+    reportLine(`ms to publish the events of a push of ${itemsPerPush}`, ms, `median of ${turns} turns`, [
+      '≤',
+      wantedMs,
+    ]),
   );
   if (spent === undefined) return;
   for (const line of costTable([{ name: 'publish', spent, count: turns }], { one: 'push' })) say(line);

@@ -1,7 +1,6 @@
 // On request, reads the feed from its oldest to its newest event over and over, for a given time without pause. It is a
 // process of its own, so that it does not slow the process that announces events.
-import { openClient } from './client.ts';
-import { askFeed } from './feed-page.ts';
+import { askFeed, openClient } from './client.ts';
 
 const [gateway = '', token = ''] = process.argv.slice(2);
 const client = openClient(gateway, token);

@@ -3,9 +3,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Stack } from '../stack/index.ts';
-import { openClient } from './client.ts';
+import { askFeed, openClient } from './client.ts';
 import { beginMeasuring, spentWhere, type Spent } from './cpu.ts';
-import { askFeed } from './feed-page.ts';
 import { benchFeedReader } from './feed-reader.ts';
 import { makeItems, pushBody, suppliersPath } from './items.ts';
 import { inMs } from './measure.ts';

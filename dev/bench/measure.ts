@@ -91,13 +91,11 @@ export async function inLanes(
 /** The time on a clock that all processes of a machine share, finer than a millisecond. */
 export const uptimeMs = (): number => Number(process.hrtime.bigint()) / 1e6;
 
-/** One line of a report: the ratio, whether it is as wanted, and how it was computed. */
-export function reportLine(
-  what: string,
-  ratio: number,
-  detail: string,
-  wanted: string,
-  holds: boolean,
-): string {
-  return `${ratio.toFixed(2).padStart(7)}  ${holds ? 'ok  ' : 'MISS'}  ${what}  (${detail}; wanted ${wanted})`;
+/** A figure must not be above or below it. */
+type Bound = readonly ['≤' | '≥', number];
+
+/** One line of a report: the figure, whether it is as wanted, and how it was computed. */
+export function reportLine(what: string, figure: number, detail: string, [sign, wanted]: Bound): string {
+  const verdict = (sign === '≤' ? figure <= wanted : figure >= wanted) ? 'ok  ' : 'MISS';
+  return `${figure.toFixed(2).padStart(7)}  ${verdict}  ${what}  (${detail}; wanted ${sign} ${wanted})`;
 }

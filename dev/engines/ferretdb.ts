@@ -1,6 +1,7 @@
 // The engine where there is no mongod: FerretDB, built with Go, on PostgreSQL with DocumentDB from Debian.
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { startTogether } from '../process/in-turn.ts';
 import type { RunningEngine } from './engine.ts';
 import { makeOnce } from './make.ts';
 import { checkPostgresql, makePostgresql, startPostgresql } from './postgresql.ts';
@@ -9,7 +10,11 @@ import { engineOf, startOnPort, startProgram } from './rows.ts';
 import { pins } from './versions.ts';
 
 export async function startFerretdb(context: RowContext): Promise<RunningEngine> {
-  const [postgresql, ferretdb] = await prepare(context);
+  await checkPostgresql(context);
+  const [postgresql = '', ferretdb = ''] = await startTogether([context.cache.signal], (signal) => {
+    const together: RowContext = { ...context, cache: { ...context.cache, signal } };
+    return [makePostgresql(together), makeFerretdb(together)];
+  });
   await using started = new AsyncDisposableStack();
   const database = started.use(await startPostgresql(context, postgresql));
   const state = join(context.dataFolder, 'ferretdb');
@@ -33,22 +38,6 @@ export async function startFerretdb(context: RowContext): Promise<RunningEngine>
   });
   started.move();
   return engine;
-}
-
-/** Runs both steps concurrently; a failed step aborts the other step. */
-async function prepare(context: RowContext): Promise<[postgresql: string, ferretdb: string]> {
-  await checkPostgresql(context);
-  const failed = new AbortController();
-  const signal = AbortSignal.any([context.cache.signal, failed.signal]);
-  const together: RowContext = { ...context, cache: { ...context.cache, signal } };
-  const work = [makePostgresql(together), makeFerretdb(together)] as const;
-  try {
-    return await Promise.all(work);
-  } catch (error) {
-    failed.abort(error);
-    await Promise.allSettled(work);
-    throw error;
-  }
 }
 
 function makeFerretdb(context: RowContext): Promise<string> {

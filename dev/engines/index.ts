@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { endLeftovers, isLeftOpen, openLedger, type Ledger } from '../process/ledger.ts';
+import { startTogether } from '../process/in-turn.ts';
 import { lockOwner, takeLock } from '../process/lock.ts';
 import { cacheFolder } from './cache.ts';
 import { parseForced, type Forced } from './choice.ts';
@@ -75,9 +76,9 @@ async function startSeveral(
   const forced = options.force ?? parseForced(environment['ENGINES']);
   const ledger = await openFolder(folder, { fresh, temporary, say: options.say }, started);
   const progress = started.use(openProgress(options.say ?? (() => undefined)));
-  const failed = new AbortController();
-  const stopping = AbortSignal.any([failed.signal, ...(signal === undefined ? [] : [signal])]);
-  const shared: Omit<Setting, 'name'> = {
+  const engines: Engine[] = [];
+  started.defer(() => stopAll(engines));
+  const shared: Omit<Setting, 'name' | 'cache'> = {
     environment,
     folder,
     forced,
@@ -86,24 +87,17 @@ async function startSeveral(
     onChange: options.onChange ?? (() => undefined),
     ledger,
     logFolder: options.logFolder ?? join(folder, 'logs'),
-    cache: { folder: cacheFolder(environment), progress, signal: stopping },
     lastServed: openMemory(cacheFolder(environment)),
     madeData: openMemory(folder),
   };
-  const engines: Engine[] = [];
-  started.defer(() => stopAll(engines));
-  const starts = names.map(async (name) => {
-    const engine = await takeFirstThatServes(rows[name], { ...shared, name });
-    engines.push(engine);
-    return engine;
+  return startTogether(signal === undefined ? [] : [signal], (stopping) => {
+    const cache = { folder: cacheFolder(environment), progress, signal: stopping };
+    return names.map(async (name) => {
+      const engine = await takeFirstThatServes(rows[name], { ...shared, cache, name });
+      engines.push(engine);
+      return engine;
+    });
   });
-  try {
-    return await Promise.all(starts);
-  } catch (error) {
-    failed.abort(error);
-    await Promise.allSettled(starts);
-    throw error;
-  }
 }
 
 async function stopAll(engines: readonly Engine[]): Promise<void> {

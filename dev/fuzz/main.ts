@@ -1,10 +1,8 @@
 // npm run fuzz [-- --seed 7 --examples 50 --only odd|schemathesis|pipelining]: odd requests against a whole stack of its
 // own, in a temporary folder. The stack may answer none with 5xx, hang at none, and give no answer that the description
 // does not have; its memory stays flat. Pipelined requests may cost their sender's neighbour nothing. Exit code 1 otherwise.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { temporaryFolder } from '../bench/temporary.ts';
 import { startStack, type Stack } from '../stack/index.ts';
 import { residentMb } from '../process/memory.ts';
 import { sendOddRequests } from './odd-requests.ts';
@@ -40,9 +38,7 @@ async function sendVolleys(stack: Stack): Promise<string[]> {
 }
 
 await using ending = new AsyncDisposableStack();
-const folder = ending.adopt(await mkdtemp(join(tmpdir(), 'integration-sync-fuzz-')), (path) =>
-  rm(path, { recursive: true, force: true }),
-);
+const { folder } = ending.use(await temporaryFolder());
 const environment = { ...process.env, GATEWAY_PORT: '0', CONSOLE: 'off' };
 const stack = ending.use(await startStack({ folder, temporary: true, environment, say }));
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {

@@ -1,7 +1,7 @@
-// Stops processes in an order. Each stop begins after a bounded wait, so that a slow stop does not delay all later stops.
+// Starts that run together, and stops in an order.
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** Begins each stop when the stop before is done, or after `headStartMs`; resolves once all stops are done. */
+/** Begins each stop when the stop before is done, or after `headStartMs`, so that a slow stop does not delay all later ones. */
 export async function stopInTurn(
   stops: readonly (() => Promise<unknown>)[],
   headStartMs: number,
@@ -13,4 +13,20 @@ export async function stopInTurn(
     await Promise.race([stopped, wait(headStartMs, undefined, { ref: false })]);
   }
   await Promise.all(stopping);
+}
+
+/** Runs all starts concurrently. The first failure aborts the others, and is thrown once all have ended. */
+export async function startTogether<T>(
+  outer: readonly AbortSignal[],
+  begin: (signal: AbortSignal) => readonly Promise<T>[],
+): Promise<T[]> {
+  const failed = new AbortController();
+  const starts = begin(AbortSignal.any([...outer, failed.signal]));
+  try {
+    return await Promise.all(starts);
+  } catch (error) {
+    failed.abort(error);
+    await Promise.allSettled(starts);
+    throw error;
+  }
 }

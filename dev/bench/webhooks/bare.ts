@@ -1,6 +1,5 @@
 // The least cost of deliveries: the same bytes on the wire with both signatures, posted on kept-alive connections, a
-// few at a time. No queue, no retry, nothing durable; on request a log line for each delivery.
-import { openLog } from '@integration-sync/runtime/log';
+// few at a time. No queue, no retry, nothing durable.
 import { Pool } from 'undici';
 import { signedHeaders } from './signed-headers.ts';
 
@@ -8,13 +7,9 @@ interface Task {
   url: string;
   count: number;
   inFlight: number;
-  /** Whether each delivery is logged as webhooks logs it. */
-  isLogged: boolean;
 }
 
-const log = openLog({ service: 'webhooks', level: 'info', pretty: false });
-
-async function run({ url, count, inFlight, isLogged }: Task): Promise<void> {
+async function run({ url, count, inFlight }: Task): Promise<void> {
   const { origin, pathname } = new URL(url);
   const pool = new Pool(origin, { connections: inFlight });
   let next = 0;
@@ -22,7 +17,6 @@ async function run({ url, count, inFlight, isLogged }: Task): Promise<void> {
     while (next < count) {
       const n = next++;
       const timestamp = new Date().toISOString();
-      const startedAt = performance.now();
       const body = JSON.stringify({
         event: 'supplier.created',
         timestamp,
@@ -36,21 +30,6 @@ async function run({ url, count, inFlight, isLogged }: Task): Promise<void> {
         body,
       });
       await response.body.dump();
-      if (!isLogged) continue;
-      log.info(
-        {
-          endpoint: 'wh_6d0f5b1a2c3e4f708192a3b4c5d6e7f8',
-          integration: 'bench',
-          eventId: `bare-${n}`,
-          event: 'supplier.created',
-          attempt: 1,
-          outcome: 'succeeded',
-          status: response.statusCode,
-          durationMs: Math.round(performance.now() - startedAt),
-          next: 'delivered',
-        },
-        'attempt',
-      );
     }
   };
   await Promise.all(Array.from({ length: inFlight }, deliver));

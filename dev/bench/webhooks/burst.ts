@@ -53,11 +53,10 @@ export async function benchBurst({ startHouse, options, say }: Setting): Promise
     );
     say(
       reportLine(
-        `p99 of a neighbour beside a burst of ${deliveries} to ${endpoints} endpoints, against ${wantedMs} ms`,
-        p99 / wantedMs,
+        `p99 of a neighbour beside a burst of ${deliveries} to ${endpoints} endpoints, in ms`,
+        p99,
         `${sent} events: median ${quantile(lags, 0.5).toFixed(0)} ms, p99 ${p99.toFixed(0)} ms, most ${quantile(lags, 1).toFixed(0)} ms`,
-        'at most 1',
-        p99 <= wantedMs,
+        ['≤', wantedMs],
       ),
     );
     await house.forget();

@@ -57,8 +57,7 @@ export async function benchReplicas({ startHouse, say }: Setting): Promise<void>
         `throughput of ${name} replicas, against one`,
         ratio,
         'eight in flight each, receivers that take 50 ms',
-        `at least ${atLeast}`,
-        ratio >= atLeast,
+        ['≥', atLeast],
       ),
     );
   compare('two', two / one, wanted.two);

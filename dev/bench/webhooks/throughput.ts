@@ -1,5 +1,5 @@
-// Deliveries per second, and per second of processor time, of the service, a bare loop, the same loop with a log line
-// for each delivery, and BullMQ: in turns, so that other work of the machine slows all alike, and by medians.
+// Deliveries per second, and per second of processor time, of the service, a bare loop and BullMQ: in turns, so that other
+// work of the machine slows all alike, and by medians.
 import { Queue } from 'bullmq';
 import { startChild, startRedis } from '../children.ts';
 import { caller, nothingSpent, spentBy, type Processes } from '../cpu.ts';
@@ -27,8 +27,7 @@ export async function benchThroughput({ startHouse, options, say }: Setting): Pr
   const house = await startHouse();
   await using ending = new AsyncDisposableStack();
   const contenders = new Map<string, Contender>([
-    ['bare loop', await openBare(house, ending, 'bare loop')],
-    ['bare loop that logs', await openBare(house, ending, 'bare loop that logs')],
+    ['bare loop', await openBare(house, ending)],
     ['webhooks', await openWebhooks(house, ending)],
     ['BullMQ', await openBullMq(house, ending)],
   ]);
@@ -63,14 +62,13 @@ export async function benchThroughput({ startHouse, options, say }: Setting): Pr
   }
 }
 
-async function openBare(house: House, ending: AsyncDisposableStack, name: string): Promise<Contender> {
+async function openBare(house: House, ending: AsyncDisposableStack): Promise<Contender> {
   const child = ending.use(await startChild('webhooks/bare.ts'));
-  const isLogged = name === 'bare loop that logs';
   return {
-    process: name,
-    processes: { [name]: [child.pid] },
-    own: [name],
-    deliver: (turn, count) => child.ask({ url: `${house.receiver}/bare-${turn}`, count, inFlight, isLogged }),
+    process: 'bare loop',
+    processes: { 'bare loop': [child.pid] },
+    own: ['bare loop'],
+    deliver: (turn, count) => child.ask({ url: `${house.receiver}/bare-${turn}`, count, inFlight }),
   };
 }
 
