@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Stack } from '../stack/index.ts';
 import { askFeed, openClient } from './client.ts';
-import { beginMeasuring, spentWhere, type Spent } from './cpu.ts';
+import { beginMeasuring, spentWhere } from './cpu.ts';
 import { benchFeedReader } from './feed-reader.ts';
 import { makeItems, pushBody, suppliersPath } from './items.ts';
 import { inMs } from './measure.ts';
@@ -95,7 +95,7 @@ async function idleShare(stack: Stack, seconds: number): Promise<string> {
   const processes = processesOf(stack);
   const end = beginMeasuring(processes);
   await wait(seconds * 1_000);
-  const spent: Spent = end();
+  const spent = end();
   const ms = spentWhere(spent, (name) => Object.hasOwn(processes, name));
   return `${(ms / seconds / 10).toFixed(2)} %`;
 }

@@ -85,7 +85,7 @@ export function parseBenchOptions(args: readonly string[]): BenchOptions {
     rows: count('rows', 1_000, 10_000_000),
     deliveries: count('deliveries', 500, 10_000_000),
     seconds: count('seconds', 1, 3_600),
-    engines: readEngines(values.engines),
+    engines: parseForced(values.engines),
     beside: values.beside,
     help: values.help,
   };
@@ -95,13 +95,4 @@ function benchOf(text: string): Bench {
   const bench = benches.find((name) => name === text);
   if (bench === undefined) throw new RangeError(`there is no benchmark "${text}"`);
   return bench;
-}
-
-function readEngines(text: string | undefined): Forced | undefined {
-  if (text === '') throw new RangeError('--engines takes docker, path, download or build');
-  try {
-    return parseForced(text);
-  } catch {
-    throw new RangeError(`--engines takes docker, path, download or build, not "${text}"`);
-  }
 }

@@ -1,14 +1,31 @@
-// Starts the processes of a rival. A rival is measured only after it has proved that it does the same work.
+// Installs and starts the frameworks with which the service is compared ("rivals"). A rival is measured only after it has
+// proved that it does the same work.
 import { join, relative } from 'node:path';
 import { signingSecretOf } from '@integration-sync/gateway/tokens/auth-settings';
 import type { Bus } from '@integration-sync/runtime/bus';
+import { runCommand } from '../process/command.ts';
 import type { Stack } from '../stack/index.ts';
+import { repositoryFolder } from '../stack/services.ts';
 import { startChild } from './children.ts';
 import { openClient, type Client } from './client.ts';
 import type { Processes } from './cpu.ts';
 import { itemsPerPush, makeItems, pushBody, suppliersPath } from './items.ts';
 import { freshName } from './push.ts';
-import { builtFolder } from './rivals-install.ts';
+
+const rivalsFolder = join(import.meta.dirname, 'rivals');
+/** The folder of the compiled rivals. */
+const builtFolder = join(rivalsFolder, '.local');
+
+/**
+ * They are in a folder of their own, outside of the workspaces. NestJS needs decorators, which Node does not strip, so tsc
+ * compiles them.
+ */
+export async function installRivals(say: (line: string) => void): Promise<void> {
+  say('installing and compiling Fastify and NestJS in dev/bench/rivals');
+  const install = ['install', '--no-save', '--prefer-offline', '--no-audit', '--no-fund'];
+  await runCommand('npm', install, { folder: rivalsFolder });
+  await runCommand(join(repositoryFolder, 'node_modules', '.bin', 'tsc'), ['-p', rivalsFolder]);
+}
 
 export interface Rival {
   name: string;

@@ -8,8 +8,7 @@ import { itemsPerPush, makeItems, pushBody, suppliersPath } from './items.ts';
 import { compare, inLanes, type Contender } from './measure.ts';
 import { ofBareScript, ofService, processesOf } from './processes.ts';
 import { freshName, settleMs } from './push.ts';
-import { installRivals } from './rivals-install.ts';
-import { integration, proveRival, rivals, startRival } from './rivals-start.ts';
+import { installRivals, integration, proveRival, rivals, startRival } from './rivals-start.ts';
 import { reportOfRates } from './rates.ts';
 import type { Setting } from './setting.ts';
 

@@ -77,7 +77,9 @@ async function startSeveral(
   const ledger = await openFolder(folder, { fresh, temporary, say: options.say }, started);
   const progress = started.use(openProgress(options.say ?? (() => undefined)));
   const engines: Engine[] = [];
-  started.defer(() => stopAll(engines));
+  started.defer(async () => {
+    await Promise.all(engines.map((engine) => engine[Symbol.asyncDispose]()));
+  });
   const shared: Omit<Setting, 'name' | 'cache'> = {
     environment,
     folder,
@@ -98,10 +100,6 @@ async function startSeveral(
       return engine;
     });
   });
-}
-
-async function stopAll(engines: readonly Engine[]): Promise<void> {
-  await Promise.all(engines.map((engine) => engine[Symbol.asyncDispose]()));
 }
 
 /** From here on this process alone uses the folder, and no process of a former starter runs there. */

@@ -4,6 +4,7 @@ import { basename, join } from 'node:path';
 import { findPort } from '../process/port.ts';
 import type { Engine } from './engine.ts';
 import { startEngine, type EnginesOptions } from './index.ts';
+import { linesOfAll } from './nats.ts';
 
 export interface NatsNode {
   /** The name by which nats-server reports the leader of a stream. */
@@ -53,7 +54,7 @@ async function startThree({
   await mkdir(dataFolder, { recursive: true });
   // nats-server looks for an included file beside the including file.
   if (included !== undefined) await copyFile(included, join(dataFolder, basename(included)));
-  const own = included === undefined ? withoutUsers : [`include "./${basename(included)}"`];
+  const own = included === undefined ? linesOfAll('$NATS_STORE_DIR') : [`include "./${basename(included)}"`];
   const starts = names.map(async (name, index): Promise<NatsNode> => {
     const folder = join(dataFolder, name);
     const natsConfig = join(dataFolder, `${name}.conf`);
@@ -81,16 +82,6 @@ interface Together {
   /** The lines of all servers. */
   own: readonly string[];
 }
-
-const withoutUsers = [
-  'max_payload: 8MB',
-  'ping_interval: "1s"',
-  'ping_max: 2',
-  'jetstream {',
-  '  store_dir: $NATS_STORE_DIR',
-  '  sync_interval: always',
-  '}',
-];
 
 /** The configuration of docs/operating.md. An ending node waits for its clients to leave for a shorter time than by default. */
 const configuration = (name: string, port: number, { routes, cluster, own }: Together): string =>

@@ -107,27 +107,29 @@ const addressesOf = ([port, monitorPort]: readonly number[]): Addresses => ({
   monitorUrl: `http://127.0.0.1:${monitorPort}`,
 });
 
+const configuration = ({ host, port, monitorPort, store }: ListenOptions): string =>
+  [
+    'server_name: integration-sync-local',
+    `listen: "${host}:${port}"`,
+    `http: "${host}:${monitorPort}"`,
+    ...linesOfAll(JSON.stringify(store)),
+    '',
+  ].join('\n');
+
 /**
+ * The configuration of every nats-server without users.
+ *
  * `sync_interval: always` because an acknowledged message must survive the power: the default syncs every two
  * minutes. `max_payload` because one push, 5 MiB of body, is one request. `ping_interval` and `ping_max` because
  * nats-server hands requests to a replica that stands still for as long as it keeps its connection: by default for
  * minutes, and so for 3 to 4 s. A replica that lives pings every 0.8 s by itself, and is hardly ever asked.
  */
-function configuration({ host, port, monitorPort, store }: ListenOptions): string {
-  return [
-    `server_name: integration-sync-local`,
-    `listen: "${host}:${port}"`,
-    `http: "${host}:${monitorPort}"`,
-    `max_payload: 8MB`,
-    `ping_interval: "1s"`,
-    `ping_max: 2`,
-    `jetstream {`,
-    `  store_dir: ${JSON.stringify(store)}`,
-    `  sync_interval: always`,
-    `}`,
-    '',
-  ].join('\n');
-}
+export const linesOfAll = (store: string): string[] => [
+  'max_payload: 8MB',
+  'ping_interval: "1s"',
+  'ping_max: 2',
+  `jetstream { store_dir: ${store}, sync_interval: always }`,
+];
 
 interface ListenOptions {
   host: string;

@@ -1,6 +1,7 @@
 // The least cost of deliveries: the same bytes on the wire with both signatures, posted on kept-alive connections, a
 // few at a time. No queue, no retry, nothing durable.
 import { Pool } from 'undici';
+import { makeEvents } from '../items.ts';
 import { signedHeaders } from './signed-headers.ts';
 
 interface Task {
@@ -12,23 +13,12 @@ interface Task {
 async function run({ url, count, inFlight }: Task): Promise<void> {
   const { origin, pathname } = new URL(url);
   const pool = new Pool(origin, { connections: inFlight });
-  let next = 0;
+  const events = makeEvents('bench', count);
   const deliver = async (): Promise<void> => {
-    while (next < count) {
-      const n = next++;
-      const timestamp = new Date().toISOString();
-      const body = JSON.stringify({
-        event: 'supplier.created',
-        timestamp,
-        integrationId: 'bench',
-        data: { externalId: `SUP-${n}`, internalId: 'sup_3f1c0a52b7d94e6f8a21c5d07e9b4413' },
-      });
-      const response = await pool.request({
-        method: 'POST',
-        path: pathname,
-        headers: signedHeaders(`bare-${n}`, timestamp, body),
-        body,
-      });
+    for (let event = events.pop(); event !== undefined; event = events.pop()) {
+      const { id, body } = event;
+      const headers = signedHeaders(id, new Date().toISOString(), body);
+      const response = await pool.request({ method: 'POST', path: pathname, headers, body });
       await response.body.dump();
     }
   };

@@ -1,6 +1,6 @@
 // The receiver of every contender, a process of its own: it remembers the webhook-id of each delivery and answers 204,
-// below /lag after 50 ms, below /slow never. GET /seen returns the counts and, below /watched, the time from
-// announcement to arrival of each delivery; DELETE forgets them.
+// below /lag after 50 ms. GET /seen returns the counts and, below /watched, the time from announcement to arrival of each
+// delivery; DELETE forgets them.
 import { createServer } from 'node:http';
 import { uptimeMs } from '../measure.ts';
 
@@ -45,7 +45,6 @@ const server = createServer((request, response) => {
     tally.hits += 1;
     tally.ids.add(String(request.headers['webhook-id']));
     if (isWatched) tally.lagsMs.push(arrivedAtMs - Number(JSON.parse(body).data.announcedAtMs));
-    if (path.startsWith('/slow')) return;
     if (path.startsWith('/lag')) setTimeout(() => response.writeHead(204).end(), 50);
     else response.writeHead(204).end();
   });

@@ -44,9 +44,13 @@ describe('npm run bench', () => {
     [['pushes'], 'there is no benchmark "pushes"'],
     [['--turns', '0'], '--turns takes a number from 1 to 1000, not "0"'],
     [['--sizes', '1000,few'], '--sizes takes a number from 1000 to 10000000, not "few"'],
-    [['--engines', 'podman'], '--engines takes docker, path, download or build, not "podman"'],
-    [['--engines', ''], '--engines takes docker, path, download or build'],
   ])('refuses %j', (args, words) => {
     expect(() => parseBenchOptions(args)).toThrow(new RangeError(words));
+  });
+
+  it('refuses an unknown source of engines', () => {
+    expect(() => parseBenchOptions(['--engines', 'podman'])).toThrow(
+      'expected one of docker, path, download, build',
+    );
   });
 });
