@@ -6,7 +6,8 @@
 //   GATEWAY/console#sealed=KEY.SEALED     the page opens it with its private key, and forgets both
 import { timingSafeEqual, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer } from 'node:http';
+import { listenOnLoopback } from './process/port.ts';
 
 export interface Door extends AsyncDisposable {
   readonly link: string;
@@ -49,9 +50,7 @@ export async function openDoor({ page, issue }: DoorOptions): Promise<Door> {
       () => response.writeHead(400, headers).end(),
     );
   });
-  server.listen(0, host);
-  await once(server, 'listening');
-  const port = portOf(server.address());
+  const port = await listenOnLoopback(server);
   return {
     link: `${page}#open=${port}.${code}`,
     passed,
@@ -61,12 +60,6 @@ export async function openDoor({ page, issue }: DoorOptions): Promise<Door> {
       await once(server, 'close');
     },
   };
-}
-
-function portOf(address: ReturnType<Server['address']>): number {
-  if (address === null || typeof address === 'string')
-    throw new Error('the server of the console link has no port');
-  return address.port;
 }
 
 function isSame(given: string, code: string): boolean {

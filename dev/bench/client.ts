@@ -53,6 +53,13 @@ export function openClient(base: string, token: string): Client {
   };
 }
 
+/** Registers a webhook for the events of the suppliers that benchmarks push. */
+export async function registerWebhook(client: Client, url: string): Promise<void> {
+  const registration = Buffer.from(JSON.stringify({ url, events: ['supplier.created'] }));
+  const { status, body } = await client.tryPost(`${basePath}/webhook-events`, registration);
+  if (status !== 201) throw new Error(`the registration of a webhook was answered ${status} ${body}`);
+}
+
 export interface FeedPage {
   events: { id: string; event: string }[];
   next: string;

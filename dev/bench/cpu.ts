@@ -75,10 +75,10 @@ function difference(before: Snapshot, after: Snapshot): Spent {
 
 /** Linux adds the whole time of an ended process to its parent, so the time before the measurement is subtracted. */
 function endedBetween(before: Map<number, ProcessTimes>, after: Map<number, ProcessTimes>): number {
-  let ended = 0;
-  for (const { endedMs } of after.values()) ended += endedMs;
-  for (const [pid, { ms, endedMs }] of before) ended -= after.has(pid) ? endedMs : ms;
-  return Math.max(0, ended);
+  let sumMs = 0;
+  for (const { endedMs } of after.values()) sumMs += endedMs;
+  for (const [pid, { ms, endedMs }] of before) sumMs -= after.has(pid) ? endedMs : ms;
+  return Math.max(0, sumMs);
 }
 
 function readSnapshot(named: Processes): Snapshot {

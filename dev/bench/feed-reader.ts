@@ -1,12 +1,12 @@
 // How much a caller that reads the feed without pause delays the deliveries of another integration, in turns with none.
 import { setTimeout as wait } from 'node:timers/promises';
-import { basePath, publishWithBatch } from '@integration-sync/contracts';
+import { publishWithBatch } from '@integration-sync/contracts';
 import { openBus, type Bus } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
 import { residentMb } from '../process/memory.ts';
 import type { Stack } from '../stack/index.ts';
 import { startChild } from './children.ts';
-import { openClient } from './client.ts';
+import { openClient, registerWebhook } from './client.ts';
 import { makeEvents } from './items.ts';
 import { inMs, uptimeMs } from './measure.ts';
 
@@ -34,8 +34,7 @@ export async function benchFeedReader(
   const receiverUrl = `http://127.0.0.1:${String(receiver.greeting)}`;
   for (let at = 0; at < logged; at += perBatch) await announce(bus, read, perBatch);
   using client = openClient(stack.gateway, stack.token({ integration: watched }));
-  const endpoint = { url: `${receiverUrl}/watched`, events: ['supplier.created'] };
-  await client.tryPost(`${basePath}/webhook-events`, Buffer.from(JSON.stringify(endpoint)));
+  await registerWebhook(client, `${receiverUrl}/watched`);
   const token = stack.token({ integration: read });
   await using reader = await startChild('feed-reader-process.ts', [stack.gateway, token]);
   const turnMs = (seconds * 1_000) / turns;

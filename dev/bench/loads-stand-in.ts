@@ -1,8 +1,7 @@
 // A stand-in for the whole service, as a process of its own: answers each push immediately, with all items as created. An argument
 // says how many milliseconds away it is.
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { findPort } from '../process/port.ts';
+import { listenOnLoopback } from '../process/port.ts';
 import { openProxy } from '../process/proxy.ts';
 
 const marker = '"externalId"';
@@ -50,11 +49,8 @@ const server = createServer((request, response) => {
     response.end(request.method === 'GET' ? '{"entities":[]}' : answerTo(itemsIn(Buffer.concat(chunks))));
   });
 });
-const port = await findPort();
-server.listen(port, '127.0.0.1');
-await once(server, 'listening');
 process.on('disconnect', () => process.exit());
-const url = `http://127.0.0.1:${port}`;
+const url = `http://127.0.0.1:${await listenOnLoopback(server)}`;
 const [distanceMs] = process.argv.slice(2);
 process.send?.(
   distanceMs === undefined ? url : (await openProxy([url], { roundTripMs: Number(distanceMs) })).url,

@@ -3,6 +3,7 @@
 // should have nothing else to do.
 import { join } from 'node:path';
 import { writeJson } from '../process/files.ts';
+import { StartFailure } from '../stack/failure.ts';
 import { startStack } from '../stack/index.ts';
 import { benchEvents } from './events.ts';
 import { benchFeed } from './feed.ts';
@@ -70,10 +71,14 @@ async function bench(name: Bench, options: BenchOptions, start: Start): Promise<
 
 await runAsCommand(usage, async (start) => {
   const options = parseBenchOptions(process.argv.slice(2));
-  if (options.help) say(usage);
-  else
-    for (const name of options.names) {
-      say(`\n${name}`);
-      await bench(name, options, start);
-    }
+  if (options.help) {
+    say(usage);
+    return;
+  }
+  if (process.platform !== 'linux')
+    throw new StartFailure('The benchmarks count processor time as Linux does, and run nowhere else.');
+  for (const name of options.names) {
+    say(`\n${name}`);
+    await bench(name, options, start);
+  }
 });

@@ -1,7 +1,7 @@
 // Runs a benchmark as a command. Wrong options and missing engines are reported in words, without a stack trace.
 import { untilTold } from '../process/signals.ts';
 import { explainMisuse, messageOf } from '../process/words.ts';
-import { explainFailure, StartFailure } from '../stack/failure.ts';
+import { explainFailure } from '../stack/failure.ts';
 
 export const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -24,7 +24,7 @@ export async function runAsCommand(usage: string, run: (start: Start) => Promise
   // Without this, a rejection that no code handles would end the process and leave the started processes running.
   const unforeseen = Promise.withResolvers<never>();
   process.on('unhandledRejection', unforeseen.reject);
-  const running = carryOut(() => Promise.race([run(start), unforeseen.promise])).catch((error: unknown) => {
+  const running = Promise.race([run(start), unforeseen.promise]).catch((error: unknown) => {
     process.exitCode = 1;
     // A stopped benchmark fails because its engines are gone; that is no error.
     if (!stop.signal.aborted) process.stderr.write(`${wordsFor(error, usage)}\n`);
@@ -37,12 +37,6 @@ export async function runAsCommand(usage: string, run: (start: Start) => Promise
   await Promise.race([running, stopped]);
   await ending.disposeAsync();
   process.exit();
-}
-
-async function carryOut(run: () => Promise<void>): Promise<void> {
-  if (process.platform !== 'linux')
-    throw new StartFailure('The benchmarks count processor time as Linux does, and run nowhere else.');
-  await run();
 }
 
 function wordsFor(error: unknown, usage: string): string {

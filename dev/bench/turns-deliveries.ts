@@ -3,7 +3,7 @@
 import { createServer } from 'node:http';
 import { listenOnLoopback } from '../process/port.ts';
 import type { Stack } from '../stack/index.ts';
-import { openClient, type Client } from './client.ts';
+import { openClient, registerWebhook, type Client } from './client.ts';
 import { itemsPerPush, makeItems, pushBody, suppliersPath } from './items.ts';
 import { freshName } from './push.ts';
 import type { Setting } from './setting.ts';
@@ -42,7 +42,8 @@ export async function benchDeliveries({ startStack, options, say }: Setting): Pr
       const clients = names.map((integration) =>
         ending.use(openClient(of.gateway, of.token({ integration }))),
       );
-      for (const client of clients) await register(client, receiver, load);
+      for (const client of clients)
+        for (let n = 0; n < load.endpoints; n += 1) await registerWebhook(client, `${receiver.url}/${n}`);
       return { stack: of, clients, receiver };
     };
     const [ours, theirs] = [await openSide(stack), await openSide(other)];
@@ -50,14 +51,6 @@ export async function benchDeliveries({ startStack, options, say }: Setting): Pr
       prepare(side, load),
     );
     for (const line of reportOfTurns(load, results)) say(line);
-  }
-}
-
-async function register(client: Client, { url }: Receiver, { endpoints }: DeliveryLoad): Promise<void> {
-  for (let n = 0; n < endpoints; n += 1) {
-    const registration = Buffer.from(JSON.stringify({ url: `${url}/${n}`, events: ['supplier.created'] }));
-    const { status, body } = await client.tryPost('/api/v1/integration/webhook-events', registration);
-    if (status !== 201) throw new Error(`the registration of a webhook was answered ${status} ${body}`);
   }
 }
 

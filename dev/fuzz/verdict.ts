@@ -11,7 +11,7 @@ export function findFault(outcome: Outcome): string | undefined {
   if (status >= 400)
     return body === '' ? undefined : findProblemFault(status, headers.get('content-type'), body);
   if (status === 204 || body === '') return undefined;
-  return isJson(body) || headers.get('content-type')?.startsWith('text/') === true
+  return parse(body) !== undefined || headers.get('content-type')?.startsWith('text/') === true
     ? undefined
     : `status ${status}, but no JSON`;
 }
@@ -21,7 +21,7 @@ const statusesOfInvalidRequests = new Set([400, 408, 431]);
 
 function findProblemFault(status: number, type: string | undefined, body: string): string | undefined {
   if (type !== 'application/problem+json') return `status ${status} with content type ${type}`;
-  const problem = parse(body);
+  const problem = parse(body) ?? {};
   const { code } = problem;
   if (typeof code !== 'string' || !isErrorCode(code)) return `status ${status} with code ${String(code)}`;
   const fits =
@@ -37,13 +37,12 @@ function findProblemFault(status: number, type: string | undefined, body: string
   return undefined;
 }
 
-const isJson = (text: string): boolean => Object.keys(parse(text)).length > 0 || text === '{}';
-
-function parse(text: string): Record<string, unknown> {
+/** The fields of a JSON object; undefined for another text. */
+function parse(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? { ...value } : {};
+    return typeof value === 'object' && value !== null ? { ...value } : undefined;
   } catch {
-    return {};
+    return undefined;
   }
 }

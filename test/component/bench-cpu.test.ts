@@ -57,9 +57,9 @@ async function startWorker(): Promise<Worker> {
       };
     },
     async [Symbol.asyncDispose]() {
-      const ended = once(child, 'exit');
+      const exit = once(child, 'exit');
       child.kill();
-      await ended;
+      await exit;
     },
   };
 }

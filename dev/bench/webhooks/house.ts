@@ -36,8 +36,6 @@ export interface House extends AsyncDisposable {
   arrived(path: string, count: number, withinMs?: number): Promise<void>;
 }
 
-const bench = 'bench';
-
 interface HouseOptions {
   say: (line: string) => void;
   environment: Environment;
@@ -72,14 +70,14 @@ export async function openHouse(options: HouseOptions): Promise<House> {
       await ready(bus);
       return replica;
     },
-    async register(url, integration = bench) {
+    async register(url, integration = 'bench') {
       await bus.request(subjects.endpointsRegister, {
         headers: { integration, 'request-id': 'bench' },
         body: JSON.stringify({ url, events: ['supplier.created'] }),
         timeoutMs: 10_000,
       });
     },
-    async announce(count, batch = 500, integration = bench) {
+    async announce(count, batch = 500, integration = 'bench') {
       for (let from = 0; from < count; from += batch) {
         const size = Math.min(batch, count - from);
         const events = makeEvents(integration, size, { announcedAtMs: uptimeMs() });

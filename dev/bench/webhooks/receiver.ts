@@ -2,6 +2,7 @@
 // below /lag after 50 ms. GET /seen returns the counts and, below /watched, the time from announcement to arrival of each
 // delivery; DELETE forgets them.
 import { createServer } from 'node:http';
+import { listenOnLoopback } from '../../process/port.ts';
 import { uptimeMs } from '../measure.ts';
 
 interface Tally {
@@ -50,8 +51,5 @@ const server = createServer((request, response) => {
   });
 });
 server.keepAliveTimeout = 60_000;
-server.listen(0, '127.0.0.1', () => {
-  const address = server.address();
-  if (address !== null && typeof address === 'object') process.send?.(address.port);
-});
+process.send?.(await listenOnLoopback(server));
 process.on('disconnect', () => process.exit());
