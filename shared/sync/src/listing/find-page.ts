@@ -131,7 +131,8 @@ const fromStart: Begin = { begin: undefined, created: 0 };
 
 /**
  * Every record that was created after the asked time matches. If as many match in all, the matches begin with the first of them,
- * and a walk in order need not read all records before it.
+ * and a walk in order need not read all records before it. Sync runs say how many records they created, which would be cheaper to
+ * add up than to count records; but a database that was restored from backups of several moments may have runs without records.
  */
 function openBegins(documents: Collection<ListedDocument>) {
   const begins = openFairCache<Begin>(smallBounds);
