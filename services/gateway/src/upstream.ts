@@ -25,6 +25,8 @@ export interface UpstreamOptions extends Omit<BusOptions, 'name' | 'observe' | '
 
 export async function openUpstream({ build, ...options }: UpstreamOptions) {
   let bus: Bus | undefined;
+  /** The entry of this gateway in the list of services. */
+  let listed: AsyncDisposable | undefined;
   const release = new AbortController();
   const isReleased = (): boolean => release.signal.aborted;
   const opening = openBus({ ...options, name: 'gateway', signal: release.signal }).then(async (opened) => {
@@ -32,7 +34,9 @@ export async function openUpstream({ build, ...options }: UpstreamOptions) {
     bus = opened;
     // The gateway answers no NATS subject, but `nats micro ls` lists its replicas beside those of the services.
     const identity = { service: 'gateway', description: 'The public interface', ...build };
-    await bus.serve({ ...identity, inFlightMax: 1, handlers: {} });
+    const serving = await bus.serve({ ...identity, inFlightMax: 1, handlers: {} });
+    if (isReleased()) return serving[Symbol.asyncDispose]();
+    listed = serving;
   });
   opening.catch((error: unknown) => {
     if (!isReleased()) options.log.error({ err: error }, 'the connection to NATS cannot be opened');
@@ -59,6 +63,8 @@ export async function openUpstream({ build, ...options }: UpstreamOptions) {
     askAll: async (subject: string, forMs: number) => (await bus?.askAll(subject, forMs)) ?? [],
     async [Symbol.asyncDispose](): Promise<void> {
       release.abort();
+      // The entry owes no reply, so that a connection which drops meanwhile is no failure of the stop.
+      await Promise.resolve(listed?.[Symbol.asyncDispose]()).catch(() => undefined);
       await bus?.[Symbol.asyncDispose]();
     },
   };

@@ -7,7 +7,8 @@ import { ConfigError } from '@integration-sync/runtime/config';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { bearer, token } from '../../support/access-tokens.ts';
 import { awake } from '../../support/awake.ts';
-import { openGateway, openServices, type TestGateway } from '../../support/gateway.ts';
+import { eventually } from '../../support/eventually.ts';
+import { openGateway, openReadyGateway, openServices, type TestGateway } from '../../support/gateway.ts';
 import { startNats } from '../../support/nats.ts';
 import { openRaw } from '../../support/raw-http.ts';
 
@@ -201,6 +202,18 @@ it('a gateway whose port is taken fails with an error that names the setting, an
     ]),
   );
   await gateway[Symbol.asyncDispose]();
+});
+
+const countTimers = (): number =>
+  process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+
+it('stopped gateways leave no timers', async () => {
+  await gateway[Symbol.asyncDispose]();
+  const before = countTimers();
+  // So many that timers which end by themselves do not hide a timer of each.
+  const gateways = await Promise.all(Array.from({ length: 10 }, () => openReadyGateway(natsUrl)));
+  for (const one of gateways) await one[Symbol.asyncDispose]();
+  expect(await eventually(countTimers, (count) => count <= before)).toBeLessThanOrEqual(before);
 });
 
 it('the gateway serves its metrics on a separate port', async () => {
