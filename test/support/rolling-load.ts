@@ -24,7 +24,7 @@ export interface RollingLoad {
 }
 
 /** Between two requests of a caller: the engines work for other tests too. */
-const restMs = 15;
+const restMs = 50;
 
 export function openRollingLoad({ call }: Pick<MixedSystem, 'call'>, integration: string): RollingLoad {
   const isOver = new AbortController();
