@@ -1,12 +1,14 @@
 // What all operators' commands have in common: how they are called, how they end, what they may and what they say.
 import { randomUUID } from 'node:crypto';
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { symlink } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, inject, test } from 'vitest';
 import { temporaryFolder } from '../../support/folder.ts';
 import { runOps, startOps } from '../../support/ops.ts';
+import { startNats } from '../../support/nats.ts';
 import { startNatsWithUsers } from '../../support/nats-users.ts';
 import { openSystemWithUsers } from '../../support/users-system.ts';
 
@@ -82,6 +84,16 @@ test('with the login ops, ops streams creates all streams where no service runs'
   await using nats = await startNatsWithUsers();
   const environment = { NATS_URL: nats.urlOf('ops') };
   expectWell(await runOps(['streams', '--apply', '--check'], environment));
+});
+
+test('ops streams ends well where the reader of its output has closed the pipe', async () => {
+  await using nats = await startNats();
+  const child = spawn(process.execPath, [inject('programs').ops, 'streams', '--apply'], {
+    env: { ...process.env, NATS_URL: nats.url },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  child.stdout.destroy();
+  expect(await once(child, 'close')).toEqual([0, null]);
 });
 
 test('the program ops runs under its name in the image', async () => {
