@@ -121,7 +121,7 @@ export class Desk {
   }
 
   get #on(): Opened {
-    if (this.#opened === undefined) throw new Error('the worker of the page got a command before "begin"');
+    if (this.#opened === undefined) throw new Error('no load has begun');
     return this.#opened;
   }
 

@@ -244,7 +244,7 @@ class SheetReader implements XmlEvents {
       const { r, t = 'n', s = '0' } = attributesOf(tag);
       // A cell may have no reference such as C7: then it follows the cell before.
       this.#column = r === undefined ? this.#column + 1 : columnOf(r);
-      if (this.#column >= columnsMax) throw new Error(`the cell ${r} is beyond the last column of Excel`);
+      if (this.#column >= columnsMax) throw new Error(`Excel has no column ${r}`);
       this.#type = t;
       this.#style = Number(s);
       this.#isFormula = false;

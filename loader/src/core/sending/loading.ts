@@ -195,7 +195,7 @@ export class Loading {
 
   #fileAt(index: number): FileState {
     const file = this.#options.state.files[index];
-    if (file === undefined) throw new Error(`the saved state of the load has no file ${index}`);
+    if (file === undefined) throw new Error(`the load has no file ${index}`);
     return file;
   }
 
