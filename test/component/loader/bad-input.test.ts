@@ -229,7 +229,7 @@ const cases: [
       const locator = bytes.indexOf('PK\u0006\u0007');
       return bytes.fill(0xff, locator + 8, locator + 16);
     },
-    'suppliers.xlsx is broken (the data end too soon)',
+    'suppliers.xlsx is broken (unexpected end)',
   ],
   [
     'a workbook with another byte',
@@ -237,7 +237,7 @@ const cases: [
     workbook(rowsOf(''), { isStored: true, crc: 1 }),
     'is not what the directory says of it',
   ],
-  ['a sheet that ends within', 'suppliers.xlsx', workbook('<worksheet><sheetData>'), 'the data end too soon'],
+  ['a sheet that ends within', 'suppliers.xlsx', workbook('<worksheet><sheetData>'), 'unexpected end'],
   [
     'a sheet that is no UTF-8',
     'suppliers.xlsx',

@@ -48,7 +48,7 @@ export class XmlScanner {
   }
 
   end(): void {
-    if (this.#depth !== 0 || this.#rest.trim() !== '') throw new Error('the data end too soon');
+    if (this.#depth !== 0 || this.#rest.trim() !== '') throw new Error('unexpected end');
   }
 
   #take(tag: string): void {

@@ -140,9 +140,9 @@ export class Zip implements AsyncDisposable {
   }
 
   async #bytes(position: number, length: number): Promise<Uint8Array> {
-    if (!Number.isSafeInteger(position)) throw this.broken('the data end too soon');
+    if (!Number.isSafeInteger(position)) throw this.broken('unexpected end');
     const bytes = await this.#file.read(position, length);
-    if (bytes.length < length) throw this.broken('the data end too soon');
+    if (bytes.length < length) throw this.broken('unexpected end');
     return bytes;
   }
 
