@@ -7,7 +7,7 @@ import { residentMb } from '../process/memory.ts';
 import type { Stack } from '../stack/index.ts';
 import { openClient, type Answer, type Client } from './client.ts';
 import { costTable } from './costs.ts';
-import { beginMeasuring, caller, ended, spentWhere } from './cpu.ts';
+import { beginMeasuring, caller, spentWhere } from './cpu.ts';
 import { itemsPerPush, makeItems, pushBody, suppliersPath } from './items.ts';
 import { compare, figuresOf, inLanes, quantile, reportLine, type Contender } from './measure.ts';
 import { processesOf } from './processes.ts';
@@ -38,8 +38,7 @@ export async function benchListings({ startStack, options, say }: Setting): Prom
   const costOf = (name: string): number => {
     const spent = figures.get(name)?.spent;
     if (spent === undefined) return Number.NaN;
-    // PostgreSQL's vacuum workers work beside all pages, and end in one.
-    return spentWhere(spent, (one) => one !== caller && one !== ended) / turns;
+    return spentWhere(spent, (one) => one !== caller) / turns;
   };
   const [smallest = 0] = sizes;
   const base = `suppliers, first page of ${smallest}`;

@@ -150,6 +150,22 @@ describe('a walk by cursor', () => {
     expect([later.total, idsOf(later)[0]]).toEqual([1_501, 's7']);
   });
 
+  it('of whole records reads each page by queries that need no second batch', async () => {
+    const { caller } = await listingOf(120, 0);
+    for (let next: string | undefined = 'details=true&limit=100', from = 0; next !== undefined; from += 100) {
+      const asked: string = next;
+      const { answer } = await watch(() => caller.list('suppliers', asked));
+      const names = sent.filter(
+        ({ command: { find, getMore } }) => find === 'suppliers' || getMore !== undefined,
+      );
+      expect(names.map(({ name, command: { limit } }) => [name, limit])).toEqual(
+        (from === 0 ? [26, 52, 23] : [26]).map((limit) => ['find', limit]),
+      );
+      expect(idsOf(answer)).toEqual(range(Math.min(100, 120 - from)).map((nth) => `s${from + nth}`));
+      next = answer.next;
+    }
+  });
+
   it('under since shows an earlier match where a record is created after the matches were counted', async () => {
     const { caller, since } = await listingOf(2_500, 1_500);
     await caller.archive('suppliers', ['s7']);

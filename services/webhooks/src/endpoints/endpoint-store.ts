@@ -40,6 +40,9 @@ export async function openEndpoints(store: Store) {
   };
 }
 
+/** So that most answers are one batch: for a second one, FerretDB keeps a connection to PostgreSQL for the cursor alone. */
+const batchSize = 1_000;
+
 /** Resolves with the endpoint after the update. */
 const asChanged = { returnDocument: 'after' } as const;
 
@@ -67,10 +70,10 @@ const managing = (collection: Collection<Endpoint>) => ({
       .toArray(),
   find: (id: string) => collection.findOne({ _id: id }),
   findOf: (integration: string, id: string) => collection.findOne({ _id: id, integration }),
-  findAll: (ids: readonly string[]) => collection.find({ _id: { $in: [...ids] } }).toArray(),
+  findAll: (ids: readonly string[]) => collection.find({ _id: { $in: [...ids] } }, { batchSize }).toArray(),
   async subscribersOf(integrations: readonly string[]): Promise<Map<string, Subscriber[]>> {
     const found = collection
-      .find({ integration: { $in: [...integrations] } })
+      .find({ integration: { $in: [...integrations] } }, { batchSize })
       .project<Subscriber & { integration: string }>({ integration: 1, ...subscriberFields });
     return Map.groupBy(await found.toArray(), ({ integration }) => integration);
   },

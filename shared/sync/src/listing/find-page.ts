@@ -66,9 +66,7 @@ export function openFindPage(documents: Collection<ListedDocument>) {
     const counted = { total, isCounted };
     if (asked.after === undefined && skipOf(asked) >= total + uncountedMax(watermark))
       return { found: [], ...counted };
-    // Whole records may be large and are read until the page is full; short entities come in one answer of the database.
     const isReadInParts = narrowing.details && wanted > wholeAtOnceMax;
-    const batchSize = isReadInParts ? wholeAtOnceMax : wanted;
 
     const end = ends.before(query);
     const skip = end === undefined ? skipOf(asked) : 0;
@@ -82,22 +80,23 @@ export function openFindPage(documents: Collection<ListedDocument>) {
     if (matching !== undefined && plan === 'by-time' && isWorthListing(total, query)) {
       const { orders } = await listOrders(query, matching);
       const rest = orders.slice(asked.after === undefined ? skip : indexAfter(orders, asked.after));
-      return { found: readOrders<Document>(documents, query, matching, rest, batchSize), ...counted };
+      const atOnce = isReadInParts ? wholeAtOnceMax : wanted;
+      return { found: readOrders<Document>(documents, query, matching, rest, atOnce), ...counted };
     }
-    const cursor = documents
-      .find<Document>(
-        {
-          ...(matching ?? { integration }),
-          ...orderWithin({ ...asked, after: end ?? begin ?? asked.after }),
-        },
-        { projection, batchSize, singleBatch: !isReadInParts },
-      )
-      .hint(indexFor(narrowing, plan, time))
-      .sort({ ...(plan === 'in-order' ? inOrderOf(narrowing) : orderIndex.key) })
-      .skip(skip)
-      .limit(wanted);
-    if (isReadInParts) return { found: cursor, ...counted };
-    const found = await cursor.toArray();
+    const find = (after: string | undefined, skipped: number, count: number): Promise<Document[]> =>
+      documents
+        .find<Document>(
+          { ...(matching ?? { integration }), ...orderWithin({ ...asked, after }) },
+          { projection, batchSize: count, singleBatch: true },
+        )
+        .hint(indexFor(narrowing, plan, time))
+        .sort({ ...(plan === 'in-order' ? inOrderOf(narrowing) : orderIndex.key) })
+        .skip(skipped)
+        .limit(count)
+        .toArray();
+    const from = end ?? begin ?? asked.after;
+    if (isReadInParts) return { found: readInParts(find, from, skip, wanted), ...counted };
+    const found = await find(from, skip, wanted);
     ends.note(query, found);
     return { found, ...counted };
   };
@@ -188,6 +187,29 @@ function openOrders(documents: Collection<ListedDocument>) {
     lists.set(integration, key, listed);
     return listed;
   };
+}
+
+/**
+ * Reads whole records, which may be large, until the page is full. Each part is a query of its own: for a cursor of several
+ * batches, FerretDB opens and closes a connection to PostgreSQL, which takes longer than the page.
+ */
+async function* readInParts<Document extends ListedDocument>(
+  find: (after: string | undefined, skip: number, count: number) => Promise<Document[]>,
+  from: string | undefined,
+  skip: number,
+  wanted: number,
+): AsyncIterable<Document> {
+  let [after, skipped] = [from, skip];
+  for (
+    let left = wanted, count = wholeAtOnceMax;
+    left > 0;
+    left -= count, count = Math.min(2 * count, left)
+  ) {
+    const found = await find(after, skipped, count);
+    yield* found;
+    if (found.length < count) return;
+    [after, skipped] = [found.at(-1)?.order, 0];
+  }
 }
 
 /** Reads the documents with these orders as far as they are asked for, and without those that no longer match. */
