@@ -268,8 +268,11 @@ it.each<[Service, string, string]>([
   async (service, misspelt, meant) => {
     await using replica = await begin({ service, settings: () => ({ [misspelt]: '5' }) });
     await eventually(replica.ready, (said) => said.startsWith('200'), 20_000);
-    const serving = replica.lines.find((line) => line.includes('"msg":"serving"'));
-    const { url = system.gatewayUrl }: { url?: string } = JSON.parse(serving ?? '{}');
+    const serving = await eventually(
+      () => replica.lines.find((line) => line.includes('"msg":"serving"')) ?? '',
+      (line) => line !== '',
+    );
+    const { url = system.gatewayUrl }: { url?: string } = JSON.parse(serving);
     const { status, body } = await eventually(
       async () => {
         const answer = await fetch(`${url}/readyz`);

