@@ -9,9 +9,6 @@ export type Processes = Readonly<Record<string, readonly number[]>>;
 /** The name of the measuring process itself, which also has the time of its unnamed descendants. */
 export const caller = 'caller';
 
-/** The name of all children that have ended meanwhile, such as vacuum workers of PostgreSQL. */
-export const ended = 'ended';
-
 export interface Spent {
   /** Milliseconds by the name of the process. */
   byProcess: Map<string, number>;
@@ -61,12 +58,10 @@ function difference(before: Snapshot, after: Snapshot): Spent {
   let ownMs = 0;
   for (const [name, processes] of after.byName) {
     const known = before.byName.get(name) ?? new Map<number, ProcessTimes>();
-    let usedMs = 0;
+    let usedMs = endedBetween(known, processes);
     for (const [pid, { ms }] of processes) usedMs += Math.max(0, ms - (known.get(pid)?.ms ?? 0));
-    const endedMs = endedBetween(known, processes);
-    ownMs += usedMs + endedMs;
+    ownMs += usedMs;
     spent.byProcess.set(name, usedMs);
-    if (endedMs > 0) spent.byProcess.set(ended, spentBy(spent, ended) + endedMs);
   }
   spent.machineMs = after.machine.allMs - before.machine.allMs;
   spent.otherMs = Math.max(0, after.machine.busyMs - before.machine.busyMs - ownMs);
