@@ -87,7 +87,7 @@ export function openFindPage(documents: Collection<ListedDocument>) {
       documents
         .find<Document>(
           { ...(matching ?? { integration }), ...orderWithin({ ...asked, after }) },
-          { projection, batchSize: count, singleBatch: true },
+          { projection, ...allOfThem(count) },
         )
         .hint(indexFor(narrowing, plan, time))
         .sort({ ...(plan === 'in-order' ? inOrderOf(narrowing) : orderIndex.key) })
