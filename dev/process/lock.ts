@@ -1,5 +1,5 @@
-// A lock that one process holds at a time. It is a lock of the operating system, taken through SQLite on an empty database file:
-// however its owner dies, the system releases it, so that no lock is ever stale.
+// A lock that one process holds at a time: a file lock of the operating system, which SQLite takes on an empty database file.
+// The operating system releases the lock however its owner dies, so that no lock is ever stale.
 import { mkdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';

@@ -1,5 +1,5 @@
-// The ids of one kind that one caller alone pushes. The caller stops using an id whose pushes were cut off a few times: after
-// many pushes that may or may not have taken effect, no check could say anything about it.
+// Ids of records of one kind, which a single caller pushes. The caller stops using an id after a few pushes that were cut off:
+// each of these may or may not have taken effect, and after many of them no check could judge the record.
 import type { Random } from '../fuzz/random.ts';
 import type { Item } from './lines.ts';
 

@@ -1,5 +1,5 @@
-// A storm from its beginning to its end: the stack comes up, callers and receivers begin, faults strike,
-// frozen processes go on, replicas settle all pushes, and the collector writes the end state down.
+// A storm from its beginning to its end: the stack starts, callers and receivers begin, faults strike, frozen processes
+// are resumed, replicas complete all pushes, and the collector writes the final state to a file.
 import { existsSync, readdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';

@@ -6,8 +6,8 @@
 //   an answer after a refusal       + 1 at most for each round of `count` answers
 //   429, 502, 503, 504, no answer   half the count, once for all pushes in flight
 //
-// So the count settles where `waiting` pushes wait, in addition to the pushes that the service processes and the network
-// transfers. Examples:
+// So the count becomes stable once `waiting` pushes wait for their turn at the service, besides the pushes that the service
+// processes and the network transfers. Examples:
 //
 //   30 pushes a second, 33 ms for a push without waiting    7      with 50 ms of network time     9
 //   250 pushes a second, 4 ms for a push without waiting    7      with 50 ms of network time    23

@@ -1,6 +1,6 @@
 // A periodic check stores how far the deliveries to each endpoint are:
 //
-//   the endpoint                                what is stored for it
+//   the endpoint                                what is stored for the endpoint
 //   ──────────────────────────────────────────  ─────────────────────────────────────────────────────────
 //   keeps up                                    nothing: the floor of its partition passes its events
 //   has the same undelivered event for 300 ms   its offset; the floor of its partition passes the event
