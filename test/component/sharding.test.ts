@@ -12,7 +12,7 @@ import { openMongos } from '../support/mongos.ts';
 import { answer, openReceiver, type Receiver } from '../support/receiver.ts';
 import { isTargeted, partsOf, readSharding, type Part, type Sharding } from '../support/shard-keys.ts';
 import { openWorld, type Caller, type World } from '../support/sync.ts';
-import { askWebhooks, type Asking } from '../upgrade/data-set.ts';
+import { clientOf } from '../support/webhooks.ts';
 import { openNats, untilTaken } from '../upgrade/nats.ts';
 import { readKnown, restore } from '../upgrade/restore.ts';
 
@@ -154,7 +154,7 @@ async function listAll(caller: Caller): Promise<void> {
 }
 
 async function useWebhooks(caller: Caller): Promise<void> {
-  const ask = (verb: string, asking: Asking = {}) => askWebhooks(world.bus, caller.integration, verb, asking);
+  const webhooks = clientOf(world.bus, caller.integration);
   const url = (path: string): string => receiver.url.replace('/hook', path);
   receiver.behave((hit, response, request) => {
     const status = { '/failing': 500, '/gone': 410 }[hit.path] ?? 204;
@@ -163,29 +163,26 @@ async function useWebhooks(caller: Caller): Promise<void> {
   const since = new Date().toISOString();
   const ids: string[] = [];
   for (const path of ['/well', '/failing', '/gone']) {
-    const { id } = await ask('endpoints.register', {
+    const { body } = await webhooks.ask('register', {
       key: path,
       body: { url: url(path), events: ['supplier.created'] },
     });
-    ids.push(id);
+    ids.push(body.id);
   }
   const [id = ''] = ids;
   await caller.push('suppliers', items('W', 3));
   await receiver.received(5, { where: ({ path }) => ['/well', '/failing', '/gone'].includes(path) });
-  await ask('endpoints.list', { query: 'limit=2' });
-  await ask('endpoints.get', { id });
-  await ask('endpoints.change', { id, body: { events: ['supplier.created', 'supplier.updated'] } });
-  await ask('endpoints.change', { id, body: { active: false } });
-  await ask('endpoints.change', { id, body: { active: true } });
-  await ask('endpoints.rotate', { id, body: { gracePeriodSeconds: 60 } });
-  await ask('endpoints.test', { id });
-  await ask('endpoints.drill', { id });
-  await ask('endpoints.replay', { id, body: { since } });
-  await ask('deliveries.list', { id, query: 'limit=5' });
-  await world.bus.request('svc.webhooks.endpoints.remove', {
-    headers: { integration: caller.integration, 'request-id': 'remove', id: ids[1] },
-    timeoutMs: 30_000,
-  });
+  await webhooks.ask('list', { query: 'limit=2' });
+  await webhooks.ask('get', { id });
+  await webhooks.ask('change', { id, body: { events: ['supplier.created', 'supplier.updated'] } });
+  await webhooks.ask('change', { id, body: { active: false } });
+  await webhooks.ask('change', { id, body: { active: true } });
+  await webhooks.ask('rotate', { id, body: { gracePeriodSeconds: 60 } });
+  await webhooks.ask('test', { id });
+  await webhooks.ask('drill', { id });
+  await webhooks.ask('replay', { id, body: { since } });
+  await webhooks.ask('deliveries', { id, query: 'limit=5' });
+  await webhooks.ask('remove', { id: ids[1] ?? '' });
   await using nats = await openNats(world.nats.url);
   await untilTaken(nats, world.store, settledWithinMs);
 }

@@ -14,8 +14,8 @@ import { eventually } from '../support/eventually.ts';
 import { anHourAhead, settledWithinMs } from '../support/left-behind.ts';
 import { openReceiver, type Hit, type Receiver } from '../support/receiver.ts';
 import { openWorld, type Caller, type Plural, type SeenEvent, type World } from '../support/sync.ts';
+import { clientOf, type AnswerBody, type Asking } from '../support/webhooks.ts';
 import {
-  askWebhooks,
   type CutPush,
   type Item,
   type Known,
@@ -32,6 +32,9 @@ const unnamed = (run: object): object => ({ ...run, client: null });
 let world: World;
 let receiver: Receiver;
 let known: Known;
+
+const askWebhooks = async (integration: string, verb: string, asking: Asking): Promise<AnswerBody> =>
+  (await clientOf(world.bus, integration).ask(verb, asking)).body;
 
 beforeAll(async () => {
   known = await readKnown();
@@ -182,7 +185,7 @@ describe('after an upgrade from the release before', () => {
     expect(sortedIds(hitsOn(failing.path))).toEqual(expected.toSorted());
     const asked = { id: failing.id, query: 'limit=100&event=supplier.created' };
     const { entities } = await eventually(
-      () => askWebhooks(world.bus, 'acme', 'deliveries.list', asked),
+      () => askWebhooks('acme', 'deliveries', asked),
       (log) => log.entities.length >= expected.length + failing.attempts.length,
     );
     const ofTrial = entities.filter(({ eventId }: { eventId: string }) => eventId === expected[0]);
@@ -194,18 +197,18 @@ describe('after an upgrade from the release before', () => {
     for (const [path, disabledReason] of Object.entries(reasons)) {
       const webhook = webhookAt(path);
       const { id, shown, attempts } = webhook;
-      const before = await askWebhooks(world.bus, 'acme', 'endpoints.get', { id });
+      const before = await askWebhooks('acme', 'get', { id });
       expect(before).toMatchObject({ ...shown, active: false, disabledReason });
       expect(hitsOn(path)).toEqual([]);
-      const log = await askWebhooks(world.bus, 'acme', 'deliveries.list', { id, query: 'limit=100' });
+      const log = await askWebhooks('acme', 'deliveries', { id, query: 'limit=100' });
       expect(log.entities).toEqual(attempts);
       expect(attempts.length).toBeGreaterThan(0);
 
       const since = shown?.disabledAt ?? '';
       const lost = givenUp(webhook);
       const expected = (await createdSinceFailing(webhook)).filter((one) => !lost.has(one));
-      await askWebhooks(world.bus, 'acme', 'endpoints.change', { id, body: { active: true } });
-      const { queued } = await askWebhooks(world.bus, 'acme', 'endpoints.replay', { id, body: { since } });
+      await askWebhooks('acme', 'change', { id, body: { active: true } });
+      const { queued } = await askWebhooks('acme', 'replay', { id, body: { since } });
       expect(queued).toBe(expected.length);
       await receiver.received(queued, { where: (hit) => hit.path === path });
       expect(sortedIds(hitsOn(path))).toEqual(expected.toSorted());
@@ -297,7 +300,7 @@ describe('after an upgrade from the release before', () => {
     const then = (await readMessages('EVENTS')).filter(({ subject }) => subject.startsWith('events.globex.'));
     expect((await caller.events()).map((event) => event.id)).toEqual(then.map(messageId));
     expect(hitsOn(path)).toEqual([]);
-    expect(await askWebhooks(world.bus, 'globex', 'endpoints.get', { id })).toMatchObject({ ...shown });
+    expect(await askWebhooks('globex', 'get', { id })).toMatchObject({ ...shown });
     const { entities: runs } = await caller.runs('limit=100');
     expect(runs).toEqual(known.listings['globex']?.runs.map((run) => unnamed(run)));
     for (const plural of plurals) {

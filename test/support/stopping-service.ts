@@ -8,6 +8,8 @@ import { inject } from 'vitest';
 export interface StoppingService extends AsyncDisposable {
   /** Resolves once a push has come to the stage. */
   reached(): Promise<void>;
+  /** Names the stage at which a further push stops; resolves once the service knows it. */
+  stopAt(next: string): Promise<void>;
   readonly pid: number;
   /** Lets the service go on from the stage, at which it stops only once. */
   goOn(): void;
@@ -21,8 +23,9 @@ export async function startStoppingService(
   service: 'catalog' | 'batches',
   stage: Stage | 'none',
   environment: Readonly<Record<string, string>>,
+  program = inject('programs').stoppingService,
 ): Promise<StoppingService> {
-  const child = spawn(process.execPath, [inject('programs').stoppingService, service, stage], {
+  const child = spawn(process.execPath, [program, service, stage], {
     env: { ...process.env, ...environment },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
@@ -37,7 +40,8 @@ export async function startStoppingService(
     child.kill('SIGKILL');
     await exited;
   };
-  await Promise.race([said.serving.promise, died]);
+  const hear = (line: keyof typeof said): Promise<void> => Promise.race([said[line].promise, died]);
+  await hear('serving');
   return {
     pid: child.pid ?? 0,
     goOn: () => void child.stdin.write('go on\n'),
@@ -45,7 +49,13 @@ export async function startStoppingService(
       child.stdin.end();
       await exited;
     },
-    reached: () => Promise.race([said.reached.promise, died]),
+    reached: () => hear('reached'),
+    async stopAt(next) {
+      said.serving = Promise.withResolvers();
+      said.reached = Promise.withResolvers();
+      child.stdin.write(`${next}\n`);
+      await hear('serving');
+    },
     kill,
     [Symbol.asyncDispose]: kill,
   };

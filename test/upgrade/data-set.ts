@@ -7,11 +7,9 @@
 //   data/<release>/mongodb-indexes.json    the indexes of all collections
 //   data/<release>/nats/<NAME>.jsonl       a stream: its messages, a line each
 //   data/<release>/nats-streams.json       the configuration of each stream, and its last sequence
-import { randomUUID } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DdsEntry, ListingEntity, SyncRun } from '@integration-sync/contracts';
-import type { Bus } from '@integration-sync/runtime/bus';
 import type { StreamConfig } from '@nats-io/jetstream';
 import type { AnswerBody, LoggedAttempt } from '../support/webhooks.ts';
 import type { Plural } from '../support/sync.ts';
@@ -34,7 +32,8 @@ export const filesOf = (release: string) => {
   };
 };
 
-export const keptReleases = (): string[] => (existsSync(data) ? readdirSync(data) : []);
+/** The release on whose data, and beside whose services, this checkout is tested. */
+export const former = { release: '1.1.0', commit: 'f7c7cfd5f6e4d4ee79837473006257c39b97c0b4' };
 
 export type Item = Readonly<Record<string, unknown>> & { externalId: string };
 
@@ -105,27 +104,4 @@ export interface StoredMessage {
 export interface StoredStream {
   config: StreamConfig;
   lastSequence: number;
-}
-
-export interface Asking {
-  id?: string;
-  query?: string;
-  body?: unknown;
-  /** As a caller's `Idempotency-Key`. */
-  key?: string;
-}
-
-/** Asks webhooks as the gateway does. */
-export async function askWebhooks(
-  bus: Bus,
-  integration: string,
-  subject: string,
-  { id, query, key, body }: Asking = {},
-): Promise<AnswerBody> {
-  const reply = await bus.request(`svc.webhooks.${subject}`, {
-    headers: { integration, 'request-id': randomUUID(), id, query, 'idempotency-key': key },
-    body: body === undefined ? '' : JSON.stringify(body),
-    timeoutMs: 30_000,
-  });
-  return JSON.parse(Buffer.from(reply.body).toString());
 }

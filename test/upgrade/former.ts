@@ -7,12 +7,10 @@ import { mkdir, readdir, readFile, rename, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { bundle } from '@integration-sync/dev/bundle';
+import { former } from './data-set.ts';
 
 export type FormerPrograms = Readonly<Record<keyof typeof sources, string>>;
 
-/** The newest release that CHANGELOG.md has. */
-export const formerRelease = '1.1.0';
-const commit = 'f7c7cfd5f6e4d4ee79837473006257c39b97c0b4';
 const rooms = ['package.json', 'tsconfig.base.json', 'shared', 'services'];
 const sources = {
   gateway: 'services/gateway/src/main.ts',
@@ -28,7 +26,7 @@ const run = promisify(execFile);
 export async function formerPrograms(): Promise<FormerPrograms> {
   const lock = await readFile(join(root, 'package-lock.json'));
   const packages = createHash('sha256').update(lock).digest('hex').slice(0, 12);
-  const folder = join(root, '.local/former', `${formerRelease}-${packages}`);
+  const folder = join(root, '.local/former', `${former.release}-${packages}`);
   if (!existsSync(folder)) await make(folder);
   const of = (name: string): string => join(folder, `${name}.mjs`);
   return {
@@ -60,9 +58,9 @@ async function make(folder: string): Promise<void> {
 async function extract(folder: string): Promise<void> {
   const archive = join(folder, 'sources.tar');
   try {
-    await run('git', ['archive', '--output', archive, commit, ...rooms], { cwd: root });
+    await run('git', ['archive', '--output', archive, former.commit, ...rooms], { cwd: root });
   } catch (cause) {
-    const missing = `The tests beside the release before need its commit ${commit.slice(0, 8)}`;
+    const missing = `The tests beside the release before need its commit ${former.commit.slice(0, 8)}`;
     throw new Error(`${missing}, which this clone lacks: git fetch --unshallow`, { cause });
   }
   await run('tar', ['-xf', archive, '-C', folder]);

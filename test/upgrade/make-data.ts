@@ -15,19 +15,12 @@ import { stages } from '@integration-sync/sync';
 import { eventually } from '../support/eventually.ts';
 import { folderPrefix } from '../support/folder.ts';
 import { openReceiver, type Receiver } from '../support/receiver.ts';
+import { startStoppingService } from '../support/stopping-service.ts';
 import { openWorld, type Caller, type Plural, type World } from '../support/sync.ts';
 import { startWebhookProcess } from '../support/webhook-process.ts';
-import {
-  askWebhooks,
-  filesOf,
-  version,
-  type CutPush,
-  type Item,
-  type Known,
-  type Listings,
-} from './data-set.ts';
+import { clientOf } from '../support/webhooks.ts';
+import { filesOf, version, type CutPush, type Item, type Known, type Listings } from './data-set.ts';
 import { dumpMongodb, dumpStreams, writeJson } from './dump.ts';
-import { startHalting, type Halting } from './halting.ts';
 import { batch, batches, product, products, supplier, suppliers } from './items.ts';
 import { openNats, untilTaken } from './nats.ts';
 
@@ -35,6 +28,7 @@ const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 const secretKey = `first:${Buffer.alloc(32, 7).toString('base64')}`;
 const webhooksProgram = join(import.meta.dirname, '../../services/webhooks/src/main.ts');
+const stoppingProgram = join(import.meta.dirname, '../support/processes/stopping-service.ts');
 const disablingMs = 120_000;
 const takenWithinMs = 60_000;
 
@@ -82,9 +76,7 @@ async function register(
   events: readonly string[] = eventKinds,
 ): Promise<void> {
   const url = new URL(path, receiving.receiver.url).href;
-  const { id, secret } = await askWebhooks(world.bus, integration, 'endpoints.register', {
-    body: { url, events },
-  });
+  const { id, secret } = await clientOf(world.bus, integration).register(url, [...events]);
   known.webhooks[path.slice(1)] = { integration, id, path, secret, attempts: [], delivered: [] };
 }
 
@@ -97,12 +89,8 @@ function webhookOf({ known }: Making, path: string) {
 async function showWebhook(making: Making, path: string): Promise<boolean> {
   const webhook = webhookOf(making, path);
   const { integration, id } = webhook;
-  const { events, active, disabledAt, disabledReason, consecutiveFailures } = await askWebhooks(
-    making.world.bus,
-    integration,
-    'endpoints.get',
-    { id },
-  );
+  const { body } = await clientOf(making.world.bus, integration).ask('get', { id });
+  const { events, active, disabledAt, disabledReason, consecutiveFailures } = body;
   webhook.shown = { events, active, disabledAt, disabledReason, consecutiveFailures };
   return active;
 }
@@ -187,7 +175,7 @@ async function disableSome(making: Making): Promise<void> {
   await Promise.all([hitsOn(making, '/gone', 1), hitsOn(making, '/manual', 1)]);
   receiving.answers.set('/gone', 410);
   const { integration, id } = webhookOf(making, '/manual');
-  await askWebhooks(world.bus, integration, 'endpoints.change', { id, body: { active: false } });
+  await clientOf(world.bus, integration).ask('change', { id, body: { active: false } });
   for (const path of ['/gone', '/manual', '/dead']) {
     await eventually(
       () => showWebhook(making, path),
@@ -230,11 +218,11 @@ async function noteWebhooks(making: Making): Promise<void> {
     const wanted = attemptsMin[path];
     if (wanted === undefined) continue;
     const asked = { id, query: 'limit=100' };
-    const { entities } = await eventually(
-      () => askWebhooks(making.world.bus, integration, 'deliveries.list', asked),
-      (log) => log.entities.length >= wanted,
+    const { body } = await eventually(
+      () => clientOf(making.world.bus, integration).ask('deliveries', asked),
+      (log) => log.body.entities.length >= wanted,
     );
-    webhook.attempts = entities;
+    webhook.attempts = body.entities;
   }
 }
 
@@ -263,30 +251,28 @@ async function beginWalks({ world, known }: Making): Promise<void> {
   }
 }
 
-async function cutOff(
-  { world, known }: Making,
-  halting: Halting,
-  cut: Omit<CutPush, 'since'>,
-): Promise<void> {
-  const { integration, plural, stage, items, autoCreateDDS } = cut;
-  const beside = autoCreateDDS ? { autoCreateDDS } : {};
-  await halting.halt(stage, () => world.caller(integration).push(plural, items, beside));
-  known.cut.push({ ...cut, since: [] });
+/** Stops each push of a service at its stage, and then kills the process. */
+async function cutOff({ world, known }: Making, service: 'catalog' | 'batches'): Promise<void> {
+  // Stopped pushes take up their places.
+  const environment = { ...world.environment, PUSHES_AT_ONCE_MAX: '16' };
+  await using stopping = await startStoppingService(service, 'none', environment, stoppingProgram);
+  for (const cut of cuts.filter(({ plural }) => (plural === 'batches') === (service === 'batches'))) {
+    const { integration, plural, stage, items, autoCreateDDS } = cut;
+    await stopping.stopAt(stage);
+    const pushed = world.caller(integration).push(plural, items, autoCreateDDS ? { autoCreateDDS } : {});
+    // Most have no answer when the process is killed.
+    pushed.catch(() => undefined);
+    await stopping.reached();
+    known.cut.push({ ...cut, since: [] });
+  }
 }
 
 /** In the end no process lives, and the journals have a push at each stage. */
 async function cutPushesOff(making: Making): Promise<void> {
-  const { world } = making;
-  const catalog = await world.startCatalog();
-  {
-    await using halting = await startHalting('batches', world.environment);
-    for (const cut of cuts.filter(({ plural }) => plural === 'batches')) await cutOff(making, halting, cut);
-  }
+  const catalog = await making.world.startCatalog();
+  await cutOff(making, 'batches');
   await catalog[Symbol.asyncDispose]();
-  {
-    await using halting = await startHalting('catalog', world.environment);
-    for (const cut of cuts.filter(({ plural }) => plural === 'suppliers')) await cutOff(making, halting, cut);
-  }
+  await cutOff(making, 'catalog');
   await overwriteOne(making);
 }
 
@@ -338,9 +324,9 @@ async function make(making: Making): Promise<void> {
   await register(making, 'globex', '/bystander');
   for (const { integration } of cuts) await register(making, integration, `/${integration}`);
   const healthy = webhookOf(making, '/healthy');
-  const rotated = await askWebhooks(world.bus, 'acme', 'endpoints.rotate', { id: healthy.id, body: {} });
+  const rotated = await clientOf(world.bus, 'acme').ask('rotate', { id: healthy.id, body: {} });
   healthy.previousSecret = healthy.secret;
-  healthy.secret = rotated.secret;
+  healthy.secret = rotated.body.secret;
   await pushFirst(making);
   say('endpoints that fail until they are disabled …');
   await disableSome(making);

@@ -9,18 +9,10 @@ import { basename, join } from 'node:path';
 import type { Store } from '@integration-sync/runtime/store';
 import { headers, type Msg } from '@nats-io/transport-node';
 import { BSON, type Document, type IndexDescription } from 'mongodb';
-import {
-  filesOf,
-  keptReleases,
-  version,
-  type Known,
-  type StoredMessage,
-  type StoredStream,
-} from './data-set.ts';
+import { filesOf, former, type Known, type StoredMessage, type StoredStream } from './data-set.ts';
 import { openNats, type Nats } from './nats.ts';
-import { chooseRelease } from './releases.ts';
 
-const files = filesOf(chooseRelease(keptReleases(), version));
+const files = filesOf(former.release);
 
 export const readKnown = async (): Promise<Known> => JSON.parse(await readFile(files.known, 'utf8'));
 

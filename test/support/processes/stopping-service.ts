@@ -1,29 +1,37 @@
-// A service that stops at one stage of its first push, so that a test can kill or freeze it exactly there.
+// A service in which one push stops at one stage, so that a test can kill or freeze the service exactly there.
 //
 //   node stopping-service.ts catalog|batches STAGE      settings from the environment; says `serving`, then `reached`
 //
-// It goes on at a line on its standard input, and stops cleanly when that ends.
-import { once } from 'node:events';
+// A line on its standard input is the stage at which a further push stops, and it says `serving` again. The line `go on` lets the
+// stopped pushes go on. The service stops cleanly when its standard input ends.
+import { createInterface } from 'node:readline';
 import { startBatches } from '@integration-sync/batches';
 import { BatchesConfig } from '@integration-sync/batches/config';
 import { startCatalog } from '@integration-sync/catalog';
 import { CatalogConfig } from '@integration-sync/catalog/config';
 import { readConfig } from '@integration-sync/runtime/config';
 
-const [service, wanted] = process.argv.slice(2);
+const [service, first] = process.argv.slice(2);
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-let isReached = false;
+let wanted = first;
+const goesOn = Promise.withResolvers<void>();
 const onStage = async (stage: string): Promise<void> => {
-  if (stage !== wanted || isReached) return;
-  isReached = true;
-  process.stdout.write('reached\n');
-  await once(process.stdin, 'data');
+  if (stage !== wanted) return;
+  wanted = undefined;
+  say('reached');
+  await goesOn.promise;
 };
 
 const running =
   service === 'catalog'
     ? await startCatalog(readConfig(CatalogConfig, process.env), { onStage })
     : await startBatches(readConfig(BatchesConfig, process.env), { onStage });
-process.stdin.on('end', () => void running[Symbol.asyncDispose]().then(() => process.exit(0)));
-process.stdin.resume();
-process.stdout.write('serving\n');
+createInterface({ input: process.stdin })
+  .on('line', (line) => {
+    if (line === 'go on') return goesOn.resolve();
+    wanted = line;
+    return say('serving');
+  })
+  .on('close', () => void running[Symbol.asyncDispose]().then(() => process.exit(0)));
+say('serving');
