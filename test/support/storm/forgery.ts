@@ -1,7 +1,9 @@
-// The type of a forgery, which a check must find, and of a permitted change, which looks like a violation and is none.
+// Changes of the story: forgeries, which a check must find, and changes that look like a violation and are none.
 import type { ViolationClass } from '../../../dev/storm/check/violations.ts';
 import type { Forger } from './forger.ts';
 
-export type Forgery = readonly [what: string, found: ViolationClass, forge: (forger: Forger) => void];
+/** By what has changed. */
+export type Changes = Readonly<Record<string, (forger: Forger) => unknown>>;
 
-export type Permitted = readonly [what: string, forge: (forger: Forger) => void];
+/** By the class of the violation. */
+export type Forgeries = Readonly<Partial<Record<ViolationClass, Changes>>>;

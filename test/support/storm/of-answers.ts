@@ -1,158 +1,97 @@
 // Forgeries of answers, runs, statements and deliveries.
 import type { EventBody } from '@integration-sync/contracts';
-import type { Forgery } from './forgery.ts';
+import type { Forgeries } from './forgery.ts';
 import { answerOf, drop, eventOf, item, statement } from './story.ts';
 import { integration } from './forger.ts';
 
-export const forgedAnswers: readonly Forgery[] = [
-  ['an answer counts wrongly', 'answer', (forger) => (answerOf(forger, 'a1').created = 2)],
-  ['an answer leaves an item out', 'answer', (forger) => answerOf(forger, 'e1').records.pop()],
-  ['an answer gives another reason', 'answer', (forger) => (answerOf(forger, 'a3').errors[0]!.error = 'no')],
-  ['a right item is refused', 'answer', ({ ledger }) => (ledger.begun[2]!.wrong = [])],
-  ['a push is answered 500', 'status', ({ ledger }) => (ledger.ended[1]!.outcome = 500)],
-  [
-    'a connection breaks while no gateway was struck',
-    'status',
-    ({ ledger }) => (ledger.ended[1]!.outcome = 'broken'),
-  ],
-  [
-    'a connection breaks while another gateway was struck',
-    'status',
-    ({ ledger }) => {
+export const forgedAnswers: Forgeries = {
+  answer: {
+    'an answer counts wrongly': (forger) => (answerOf(forger, 'a1').created = 2),
+    'an answer leaves an item out': (forger) => answerOf(forger, 'e1').records.pop(),
+    'an answer gives another reason': (forger) => (answerOf(forger, 'a3').errors[0]!.error = 'no'),
+    'a right item is refused': ({ ledger }) => (ledger.begun[2]!.wrong = []),
+  },
+  status: {
+    'a push is answered 500': ({ ledger }) => (ledger.ended[1]!.outcome = 500),
+    'a connection breaks while no gateway was struck': ({ ledger }) => (ledger.ended[1]!.outcome = 'broken'),
+    'a connection breaks while another gateway was struck': ({ ledger }) => {
       ledger.ended[1]!.outcome = 'broken';
       ledger.faults.push({ target: 'gateway-2', kind: 'kill', pid: 1, atMs: 1_000, untilMs: 1_000 });
     },
-  ],
-  [
-    'a connection is refused though the gateway had answered since it was struck',
-    'status',
-    ({ ledger }) => {
+    'a connection is refused though the gateway had answered since it was struck': ({ ledger }) => {
       ledger.faults.push({ target: 'gateway', kind: 'kill', pid: 1, atMs: 5, untilMs: 5 });
       ledger.ended[1]!.outcome = 'refused';
     },
-  ],
-  ['a push is never answered', 'status', ({ ledger }) => (ledger.ended[1]!.outcome = 'silent')],
-  ['a 503 does not say when to come back', 'status', ({ ledger }) => (ledger.ended[1]!.outcome = 503)],
-  [
-    'a reference to what is not there is accepted',
-    'reference',
-    ({ ledger }) =>
+    'a push is never answered': ({ ledger }) => (ledger.ended[1]!.outcome = 'silent'),
+    'a 503 does not say when to come back': ({ ledger }) => (ledger.ended[1]!.outcome = 503),
+  },
+  reference: {
+    'a reference to what is not there is accepted': ({ ledger }) =>
       (ledger.begun.find(({ push }) => push === 'e1')!.items = [
         item('p-p-1', 'e1/0', { supplierExternalId: 'none' }),
         item('p-p-2', 'e1/1', { supplierExternalId: 'no' }),
       ]),
-  ],
-  [
-    'a reference to what is there is refused',
-    'reference',
-    ({ ledger }) =>
+    'a reference to what is there is refused': ({ ledger }) =>
       (ledger.begun.find(({ push }) => push === 'e1')!.items = [
         item('p-p-1', 'e1/0', { supplierExternalId: 'p-s-1' }),
         item('p-p-2', 'e1/1', { supplierExternalId: 'h-s-1' }),
       ]),
-  ],
-  [
-    'a statement is drafted twice',
-    'draft',
-    ({ ledger }) => ledger.drafts.push({ ...ledger.drafts[0]!, entry: { ...statement, ddsId: 'dds_2' } }),
-  ],
-  ['a statement is not there', 'draft', ({ ledger }) => ledger.drafts.pop()],
-  [
-    'a statement is not announced',
-    'draft',
-    ({ ledger }) => drop(ledger.events, ({ id }) => id.includes('drafted')),
-  ],
-  [
-    'a statement has another quantity than its batch',
-    'draft',
-    (forger) => {
-      forger.ledger.drafts[0]!.entry = { ...statement, quantity: 6 };
-    },
-  ],
-  [
-    'a statement has a number that no push gave',
-    'draft',
-    (forger) => {
-      forger.ledger.drafts[0]!.entry = { ...statement, verificationNumber: 'V7' };
-    },
-  ],
-  [
-    'a statement no longer misses what is unknown',
-    'draft',
-    (forger) => {
-      forger.ledger.drafts[0]!.entry = { ...statement, missing: ['geolocation'] };
-    },
-  ],
-  ['a run is missing', 'run', ({ ledger }) => ledger.runs.shift()],
-  ['a run is listed twice', 'run', ({ ledger }) => ledger.runs.push(ledger.runs[0]!)],
-  ['a run counts something else', 'run', ({ ledger }) => (ledger.runs[0]!.run.failed = 1)],
-  [
-    'there are more runs than pushes',
-    'run',
-    ({ ledger }) => {
+  },
+  draft: {
+    'a statement is drafted twice': ({ ledger }) =>
+      ledger.drafts.push({ ...ledger.drafts[0]!, entry: { ...statement, ddsId: 'dds_2' } }),
+    'a statement is not there': ({ ledger }) => ledger.drafts.pop(),
+    'a statement is not announced': ({ ledger }) => drop(ledger.events, ({ id }) => id.includes('drafted')),
+    'a statement has another quantity than its batch': ({ ledger }) =>
+      (ledger.drafts[0]!.entry = { ...statement, quantity: 6 }),
+    'a statement has a number that no push gave': ({ ledger }) =>
+      (ledger.drafts[0]!.entry = { ...statement, verificationNumber: 'V7' }),
+    'a statement no longer misses what is unknown': ({ ledger }) =>
+      (ledger.drafts[0]!.entry = { ...statement, missing: ['geolocation'] }),
+  },
+  run: {
+    'a run is missing': ({ ledger }) => ledger.runs.shift(),
+    'a run is listed twice': ({ ledger }) => ledger.runs.push(ledger.runs[0]!),
+    'a run counts something else': ({ ledger }) => (ledger.runs[0]!.run.failed = 1),
+    'there are more runs than pushes': ({ ledger }) => {
       for (const syncId of ['sync_x', 'sync_y', 'sync_z'])
         ledger.runs.push({ integration, run: { ...ledger.runs[0]!.run, syncId } });
     },
-  ],
-  [
-    'a run is shown as running after its answer',
-    'run',
-    ({ ledger }) =>
+    'a run is shown as running after its answer': ({ ledger }) =>
       ledger.runsRead.push({
         integration,
         begunMs: 50_000,
         runs: [{ ...ledger.runs[0]!.run, state: 'running' }],
       }),
-  ],
-  [
-    'a run of a push that was cut off stays open',
-    'run',
-    ({ ledger }) =>
+    'a run of a push that was cut off stays open': ({ ledger }) =>
       ledger.runs.push({ integration, run: { ...ledger.runs[0]!.run, syncId: 'sync_x', state: 'running' } }),
-  ],
-  [
-    'a completion is not announced',
-    'completed',
-    ({ ledger }) => drop(ledger.events, ({ id }) => id.includes('b1-completed')),
-  ],
-  [
-    'a completion counts something else',
-    'completed',
-    (forger) => {
-      (eventOf(forger, 'b1-completed').body.data as { created: number }).created = 2;
-    },
-  ],
-  ['a delivery never comes', 'delivery-missing', ({ ledger }) => ledger.deliveries.shift()],
-  [
-    'a delivery was only ever refused',
-    'delivery-missing',
-    ({ ledger }) => (ledger.deliveries[0]!.status = 500),
-  ],
-  [
-    'a delivery has a wrong signature',
-    'delivery-false',
-    ({ ledger }) => (ledger.deliveries[0]!.genuine = false),
-  ],
-  [
-    'an event lacks what its description wants',
-    'undescribed',
-    ({ ledger }) => delete (ledger.events[0]!.body as Partial<EventBody>).timestamp,
-  ],
-  [
-    'a delivery lacks a header of its description',
-    'undescribed',
-    ({ ledger }) => (ledger.deliveries[0]!.undescribed = 'SupplierCreatedDelivery, headers'),
-  ],
-  ['a delivery has another body', 'delivery-false', ({ ledger }) => (ledger.deliveries[0]!.bodyHash = 'x')],
-  [
-    'a delivery is of no event',
-    'delivery-false',
-    ({ ledger }) => ledger.deliveries.push({ ...ledger.deliveries[0]!, event: 'sync_x-completed' }),
-  ],
-  [
-    'a service grows',
-    'memory',
-    ({ ledger }) => ledger.memory.push({ service: 'catalog', pid: 1, atMs: 1, mb: 513 }),
-  ],
-  ['the storm itself fails', 'storm', ({ ledger }) => ledger.notes.push({ atMs: 0, note: 'it rains' })],
-];
+  },
+  completed: {
+    'a completion is not announced': ({ ledger }) =>
+      drop(ledger.events, ({ id }) => id.includes('b1-completed')),
+    'a completion counts something else': (forger) =>
+      ((eventOf(forger, 'b1-completed').body.data as { created: number }).created = 2),
+  },
+  'delivery-missing': {
+    'a delivery never comes': ({ ledger }) => ledger.deliveries.shift(),
+    'a delivery was only ever refused': ({ ledger }) => (ledger.deliveries[0]!.status = 500),
+  },
+  'delivery-false': {
+    'a delivery has a wrong signature': ({ ledger }) => (ledger.deliveries[0]!.genuine = false),
+    'a delivery has another body': ({ ledger }) => (ledger.deliveries[0]!.bodyHash = 'x'),
+    'a delivery is of no event': ({ ledger }) =>
+      ledger.deliveries.push({ ...ledger.deliveries[0]!, event: 'sync_x-completed' }),
+  },
+  undescribed: {
+    'an event lacks what its description wants': ({ ledger }) =>
+      delete (ledger.events[0]!.body as Partial<EventBody>).timestamp,
+    'a delivery lacks a header of its description': ({ ledger }) =>
+      (ledger.deliveries[0]!.undescribed = 'SupplierCreatedDelivery, headers'),
+  },
+  memory: {
+    'a service grows': ({ ledger }) => ledger.memory.push({ service: 'catalog', pid: 1, atMs: 1, mb: 513 }),
+  },
+  storm: {
+    'the storm itself fails': ({ ledger }) => ledger.notes.push({ atMs: 0, note: 'it rains' }),
+  },
+};

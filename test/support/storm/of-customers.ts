@@ -1,7 +1,7 @@
 // What customers of the story see who read the feed, mirror records, change an endpoint and rotate keys; and its forgeries.
 import type { AskLine, DeliveryLine } from '../../../dev/storm/lines.ts';
 import { dateOf, integration, syncOf, type Forger } from './forger.ts';
-import type { Forgery, Permitted } from './forgery.ts';
+import type { Forgeries, Changes } from './forgery.ts';
 
 type Asked = Partial<AskLine> & { by: string };
 
@@ -97,180 +97,113 @@ function wantAgain(forger: Forger, line: Partial<DeliveryLine> = {}): void {
   for (const push of ['c1', 'b2']) hit(forger, `${syncOf(push)}-completed`, line);
 }
 
-export const forgedCustomers: readonly Forgery[] = [
-  [
-    'an event is dated 3 s early',
-    'event-time',
-    ({ ledger }) => (ledger.events[1]!.body.timestamp = dateOf(0)),
-  ],
-  [
-    'an event is dated after its run',
-    'event-time',
-    ({ ledger }) => (ledger.events[1]!.body.timestamp = dateOf(9_000)),
-  ],
-  ['a whole run is dated early', 'event-time', ({ ledger }) => (ledger.runs[1]!.run.startedAt = dateOf(0))],
-  ['the feed leaves an event out', 'feed', (forger) => skip(forger, 'whole', 2)],
-  ['a reader with a filter misses an event', 'feed', (forger) => skip(forger, 'feed 1', 1)],
-  ['a reader with a filter misses the first event', 'feed', (forger) => skip(forger, 'feed 1', 0)],
-  ['the feed shows an event twice', 'feed', (forger) => forger.ledger.asks.push(pages(forger, 'whole')[0]!)],
-  ['a mirror misses a change', 'mirror', (forger) => skip(forger, 'mirror suppliers', 1)],
-  [
-    'a mirror keeps an older version',
-    'mirror',
-    (forger) => shown(forger, 'mirror suppliers', (one) => (one[1] = syncOf('a1'))),
-  ],
-  [
-    'changedAt is an hour early',
-    'mirror',
-    (forger) => shown(forger, 'mirror suppliers', (one) => (one[2] = dateOf(-3_600_000))),
-  ],
-  ['a wanted event never comes', 'change', ({ ledger }) => ledger.deliveries.pop()],
-  [
-    'a kind that is wanted no more still comes',
-    'change',
-    (forger) => hit(forger, `${syncOf('c1')}-completed`),
-  ],
-  [
-    'a deleted endpoint still gets an event',
-    'change',
-    (forger) => {
+export const forgedCustomers: Forgeries = {
+  'event-time': {
+    'an event is dated 3 s early': ({ ledger }) => (ledger.events[1]!.body.timestamp = dateOf(0)),
+    'an event is dated after its run': ({ ledger }) => (ledger.events[1]!.body.timestamp = dateOf(9_000)),
+    'a whole run is dated early': ({ ledger }) => (ledger.runs[1]!.run.startedAt = dateOf(0)),
+  },
+  feed: {
+    'the feed leaves an event out': (forger) => skip(forger, 'whole', 2),
+    'a reader with a filter misses an event': (forger) => skip(forger, 'feed 1', 1),
+    'a reader with a filter misses the first event': (forger) => skip(forger, 'feed 1', 0),
+    'the feed shows an event twice': (forger) => forger.ledger.asks.push(pages(forger, 'whole')[0]!),
+  },
+  mirror: {
+    'a mirror misses a change': (forger) => skip(forger, 'mirror suppliers', 1),
+    'a mirror keeps an older version': (forger) =>
+      shown(forger, 'mirror suppliers', (one) => (one[1] = syncOf('a1'))),
+    'changedAt is an hour early': (forger) =>
+      shown(forger, 'mirror suppliers', (one) => (one[2] = dateOf(-3_600_000))),
+  },
+  change: {
+    'a wanted event never comes': ({ ledger }) => ledger.deliveries.pop(),
+    'a kind that is wanted no more still comes': (forger) => hit(forger, `${syncOf('c1')}-completed`),
+    'a deleted endpoint still gets an event': (forger) => {
       wantAgain(forger);
       change(forger, { method: 'DELETE', begunMs: 3_500 });
     },
-  ],
-  [
-    'a disabled endpoint still gets an event',
-    'change',
-    (forger) => {
+    'a disabled endpoint still gets an event': (forger) => {
       wantAgain(forger);
       change(forger, { sent: { active: false }, begunMs: 3_500 });
     },
-  ],
-  [
-    'a replay leaves an event out',
-    'change',
-    (forger) => {
+    'a replay leaves an event out': (forger) => {
       change(forger, { sent: again(pages(forger, 'endpoint 1')[0]!) });
       change(forger, { sent: { active: false }, begunMs: 3_500 });
       change(forger, { method: 'POST', path: '/webhook-events/wh_own/replay', begunMs: 7_000 });
     },
-  ],
-  [
-    'an event comes to the former url',
-    'change',
-    (forger) => {
+    'an event comes to the former url': (forger) => {
       change(forger, { sent: { url: 'http://127.0.0.1/two' }, begunMs: 2_500 });
       wantAgain(forger);
     },
-  ],
-  [
-    'an event is signed with the former secret',
-    'change',
-    (forger) => {
+    'an event is signed with the former secret': (forger) => {
       change(forger, { method: 'POST', path: '/webhook-events/wh_own/rotate-secret', begunMs: 2_500 });
       wantAgain(forger);
     },
-  ],
-  [
-    'a delivery to a changed endpoint is not genuine',
-    'delivery-false',
-    ({ ledger }) => (ledger.deliveries.at(-1)!.genuine = false),
-  ],
-  [
-    'one Idempotency-Key registers two webhooks',
-    'registration',
-    (forger) => {
-      pages(forger, 'endpoint 1')[1]!.answer = { id: 'wh_other', secret: 'whsec_2' };
-    },
-  ],
-  ['a removed key serves on', 'key', (forger) => useKey(forger, 'old', 21_000, 200)],
-  ['a written key does not serve', 'key', (forger) => useKey(forger, 'new', 16_000, 401)],
-  [
-    'an erased record is listed by its id',
-    'erased',
-    ({ ledger }) => {
+  },
+  'delivery-false': {
+    'a delivery to a changed endpoint is not genuine': ({ ledger }) =>
+      (ledger.deliveries.at(-1)!.genuine = false),
+  },
+  registration: {
+    'one Idempotency-Key registers two webhooks': (forger) =>
+      (pages(forger, 'endpoint 1')[1]!.answer = { id: 'wh_other', secret: 'whsec_2' }),
+  },
+  key: {
+    'a removed key serves on': (forger) => useKey(forger, 'old', 21_000, 200),
+    'a written key does not serve': (forger) => useKey(forger, 'new', 16_000, 401),
+  },
+  erased: {
+    'an erased record is listed by its id': ({ ledger }) => {
       const line = ledger.listed.at(-1)!;
       line.entities = line.entities.map((one) => ['e-z-0', one[1], one[2], one[3]]);
     },
-  ],
-  [
-    'an erased record keeps a field',
-    'erased',
-    ({ ledger }) => (ledger.stored.at(-1)!.fields = { name: 'z1/0', syncStatus: 'ERASED' }),
-  ],
-  [
-    'an erasing is not announced',
-    'erased',
-    ({ ledger }) =>
+    'an erased record keeps a field': ({ ledger }) =>
+      (ledger.stored.at(-1)!.fields = { name: 'z1/0', syncStatus: 'ERASED' }),
+    'an erasing is not announced': ({ ledger }) =>
       (ledger.events.find(({ body }) => body.event === 'supplier.erased')!.body.event = 'supplier.updated'),
-  ],
-  [
-    'a narrow endpoint has two deliveries under way',
-    'in-flight',
-    ({ ledger }) => {
+  },
+  'in-flight': {
+    'a narrow endpoint has two deliveries under way': ({ ledger }) => {
       ledger.endpoints[0]!.behaviour = 'narrow';
       ledger.deliveries[0]!.begunMs = ledger.deliveries[1]!.begunMs - 50;
       ledger.deliveries[0]!.atMs = ledger.deliveries[1]!.begunMs + 50;
     },
-  ],
-  [
-    'the attempt log says 200 of what was answered 204',
-    'attempt-log',
-    ({ ledger }) => (ledger.deliveries[0]!.status = 200),
-  ],
-  [
-    'the attempt log says 1 ms of what took 300 ms',
-    'attempt-log',
-    ({ ledger }) => (ledger.deliveries[0]!.atMs += 300),
-  ],
-];
+  },
+  'attempt-log': {
+    'the attempt log says 200 of what was answered 204': ({ ledger }) => (ledger.deliveries[0]!.status = 200),
+    'the attempt log says 1 ms of what took 300 ms': ({ ledger }) => (ledger.deliveries[0]!.atMs += 300),
+  },
+};
 
-export const permittedCustomers: readonly Permitted[] = [
-  ['an endpoint wants a kind again', (forger) => wantAgain(forger)],
-  [
-    'an event comes by a replay after its endpoint was disabled',
-    (forger) => {
-      wantAgain(forger, { begunMs: 7_500, atMs: 7_500 });
-      change(forger, { sent: { active: false }, begunMs: 3_500 });
-      change(forger, { method: 'POST', path: '/webhook-events/wh_own/replay', begunMs: 7_000 });
-    },
-  ],
-  [
-    'an event comes to the new url, signed with the new secret',
-    (forger) => {
-      change(forger, { sent: { url: 'http://127.0.0.1/two' }, begunMs: 2_500 });
-      change(forger, { method: 'POST', path: '/webhook-events/wh_own/rotate-secret', begunMs: 2_700 });
-      wantAgain(forger, { path: '/two', signer: 1 });
-    },
-  ],
-  [
-    'an event that came to the stream after a change may be either',
-    (forger) => {
-      forger.ledger.events.find(({ id }) => id === `${syncOf('z2')}-completed`)!.storedAt = dateOf(changedMs);
-      forger.ledger.deliveries.pop();
-    },
-  ],
-  [
-    'a gateway that stood still takes a removed key',
-    (forger) => {
-      forger.ledger.faults.push({ target: 'gateway', kind: 'stop', pid: 1, atMs: 9_000, untilMs: 20_500 });
-      useKey(forger, 'old', 20_600, 200);
-    },
-  ],
-  [
-    'a reader begins in the middle of the feed',
-    (forger) => {
-      const [first] = pages(forger, 'feed 1');
-      first!.endedMs = 1_025;
-      first!.answer = { ids: [], next: '', more: true };
-    },
-  ],
-  [
-    'the feed repeats an event from about the time of a fault',
-    (forger) => {
-      const { asks, faults } = forger.ledger;
-      faults.push({ target: 'nats', kind: 'kill', pid: 1, atMs: 9_000, untilMs: 9_000 });
-      asks.push(pages(forger, 'whole')[0]!);
-    },
-  ],
-];
+export const permittedCustomers: Changes = {
+  'an endpoint wants a kind again': (forger) => wantAgain(forger),
+  'an event comes by a replay after its endpoint was disabled': (forger) => {
+    wantAgain(forger, { begunMs: 7_500, atMs: 7_500 });
+    change(forger, { sent: { active: false }, begunMs: 3_500 });
+    change(forger, { method: 'POST', path: '/webhook-events/wh_own/replay', begunMs: 7_000 });
+  },
+  'an event comes to the new url, signed with the new secret': (forger) => {
+    change(forger, { sent: { url: 'http://127.0.0.1/two' }, begunMs: 2_500 });
+    change(forger, { method: 'POST', path: '/webhook-events/wh_own/rotate-secret', begunMs: 2_700 });
+    wantAgain(forger, { path: '/two', signer: 1 });
+  },
+  'an event that came to the stream after a change may be either': ({ ledger }) => {
+    ledger.events.find(({ id }) => id === `${syncOf('z2')}-completed`)!.storedAt = dateOf(changedMs);
+    ledger.deliveries.pop();
+  },
+  'a gateway that stood still takes a removed key': (forger) => {
+    forger.ledger.faults.push({ target: 'gateway', kind: 'stop', pid: 1, atMs: 9_000, untilMs: 20_500 });
+    useKey(forger, 'old', 20_600, 200);
+  },
+  'a reader begins in the middle of the feed': (forger) => {
+    const [first] = pages(forger, 'feed 1');
+    first!.endedMs = 1_025;
+    first!.answer = { ids: [], next: '', more: true };
+  },
+  'the feed repeats an event from about the time of a fault': (forger) => {
+    const { asks, faults } = forger.ledger;
+    faults.push({ target: 'nats', kind: 'kill', pid: 1, atMs: 9_000, untilMs: 9_000 });
+    asks.push(pages(forger, 'whole')[0]!);
+  },
+};

@@ -2,7 +2,7 @@
 import type { DeliveryAttempt } from '@integration-sync/contracts';
 import type { FaultLine } from '../../../dev/storm/lines.ts';
 import { attempt, dateOf, integration, type Forger } from './forger.ts';
-import type { Forgery, Permitted } from './forgery.ts';
+import type { Forgeries, Changes } from './forgery.ts';
 import { eventOf } from './story.ts';
 
 const fault = (target: FaultLine['target'], atMs: number, untilMs = atMs): FaultLine => ({
@@ -86,239 +86,153 @@ function twins({ ledger }: Forger, said: Partial<DeliveryAttempt> = {}): void {
   log!.total = log!.newest.length;
 }
 
-export const forgedDeliveries: readonly Forgery[] = [
-  [
-    'the attempt log says 200 and 1 ms of two deliveries within milliseconds',
-    'attempt-log',
-    (forger) => twins(forger, { responseStatus: 200, durationMs: 1 }),
-  ],
-  [
-    'the attempt log says of both deliveries within milliseconds what is right of the second',
-    'attempt-log',
-    (forger) => twins(forger, { responseStatus: 204, durationMs: 65 }),
-  ],
-  ['a delivery comes again while all is well', 'delivery-twice', (forger) => again(forger, 60_000)],
-  [
-    'a delivery comes again though its receiver answered an attempt that the log says timed out',
-    'delivery-twice',
-    (forger) => retried(forger, 29_900),
-  ],
-  [
-    'a delivery comes again after an attempt that ended before the time-out',
-    'delivery-twice',
-    (forger) => retried(forger, 29_900, { durationMs: 9_800 }),
-  ],
-  [
-    'a delivery comes a third time after a retry that its receiver answered in time',
-    'delivery-twice',
-    (forger) => {
+export const forgedDeliveries: Forgeries = {
+  'attempt-log': {
+    'the attempt log says 200 and 1 ms of two deliveries within milliseconds': (forger) =>
+      twins(forger, { responseStatus: 200, durationMs: 1 }),
+    'the attempt log says of both deliveries within milliseconds what is right of the second': (forger) =>
+      twins(forger, { responseStatus: 204, durationMs: 65 }),
+    'an attempt is not in the log': (forger) => forger.log('wh_1', []),
+    'an endpoint has no log': ({ ledger }) => ledger.attempts.pop(),
+    'the log says that a receiver took what it did not take': ({ ledger }) =>
+      (ledger.attempts[0]!.newest = ledger.attempts[0]!.newest.concat(ledger.attempts[0]!.newest)),
+  },
+  'delivery-twice': {
+    'a delivery comes again while all is well': (forger) => again(forger, 60_000),
+    'a delivery comes again though its receiver answered an attempt that the log says timed out': (forger) =>
+      retried(forger, 29_900),
+    'a delivery comes again after an attempt that ended before the time-out': (forger) =>
+      retried(forger, 29_900, { durationMs: 9_800 }),
+    'a delivery comes a third time after a retry that its receiver answered in time': (forger) => {
       retried(forger, 31_000);
       again(forger, 60_000);
     },
-  ],
-  [
-    'a delivery comes again long after the last fault',
-    'delivery-twice',
-    (forger) => {
+    'a delivery comes again long after the last fault': (forger) => {
       forger.ledger.faults.push(fault('webhooks', 30_000, 39_000));
       again(forger, 60_000);
     },
-  ],
-  [
-    'one fault makes many deliveries come again',
-    'delivery-twice',
-    (forger) => {
+    'one fault makes many deliveries come again': (forger) => {
       forger.ledger.faults.push(fault('webhooks', 50_000));
       again(forger, 60_000, 60);
     },
-  ],
-  [
-    'one fault makes one endpoint take more again than it may be ahead of its offset',
-    'delivery-twice',
-    (forger) => {
+    'one fault makes one endpoint take more again than it may be ahead of its offset': (forger) => {
       forger.ledger.faults.push(fault('nats', 50_000));
       again(forger, 60_000, 65);
     },
-  ],
-  [
-    'many deliveries come again though the database went on before an owner was lost',
-    'delivery-twice',
-    (forger) => {
+    'many deliveries come again though the database went on before an owner was lost': (forger) => {
       forger.ledger.faults.push(fault('database', 30_000, 46_000), fault('webhooks', 50_000));
       again(forger, 60_000, 600);
     },
-  ],
-  [
-    'a push is announced as completed before its records',
-    'event-order',
-    (forger) => (eventOf(forger, 'a1-completed').sequence = 0),
-  ],
-  [
-    'the draft of a push is announced before its batch',
-    'event-order',
-    (forger) => (eventOf(forger, 'f1-drafted').sequence = 0),
-  ],
-  ['an attempt is not in the log', 'attempt-log', (forger) => forger.log('wh_1', [])],
-  ['an endpoint has no log', 'attempt-log', ({ ledger }) => ledger.attempts.pop()],
-  [
-    'the log says that a receiver took what it did not take',
-    'attempt-log',
-    ({ ledger }) =>
-      (ledger.attempts[0]!.newest = ledger.attempts[0]!.newest.concat(ledger.attempts[0]!.newest)),
-  ],
-  [
-    'a second try comes after 0.1 s',
-    'schedule',
-    (forger) => {
+  },
+  'event-order': {
+    'a push is announced as completed before its records': (forger) =>
+      (eventOf(forger, 'a1-completed').sequence = 0),
+    'the draft of a push is announced before its batch': (forger) =>
+      (eventOf(forger, 'f1-drafted').sequence = 0),
+  },
+  schedule: {
+    'a second try comes after 0.1 s': (forger) => {
       const [first, second] = failures(2);
       dead(forger, [
         first!,
         { ...second!, at: first!.at.replace('01.000Z', '01.100Z').replace('02.000Z', '02.100Z') },
       ]);
     },
-  ],
-  [
-    'a second try is promised for a minute later',
-    'schedule',
-    (forger) => dead(forger, [attempt('sync_x', { atMs: 1_000, nextMs: 61_000, outcome: 'failed' })]),
-  ],
-  [
-    'an event is tried five times',
-    'schedule',
-    (forger) => dead(forger, [attempt('sync_x', { number: 5, outcome: 'failed' })]),
-  ],
-  ['an endpoint is tried after its tenth failure', 'disabling', (forger) => dead(forger, failures(11))],
-  ['an endpoint is disabled by its fifth failure', 'disabling', (forger) => disabled(forger, 5)],
-  [
-    'pushes of batches are refused',
-    'floor',
-    ({ ledger }) => (ledger.ended.find(({ push }) => push === 'f1')!.outcome = 504),
-  ],
-  [
-    'few items are accepted',
-    'floor',
-    ({ ledger }) => (ledger.floor = { ...ledger.floor, acknowledgedItems: 1 }),
-  ],
-  ['few events are announced', 'floor', ({ ledger }) => (ledger.floor = { ...ledger.floor, events: 1 })],
-  ['few deliveries are taken', 'floor', ({ ledger }) => (ledger.floor = { ...ledger.floor, deliveries: 1 })],
-];
+    'a second try is promised for a minute later': (forger) =>
+      dead(forger, [attempt('sync_x', { atMs: 1_000, nextMs: 61_000, outcome: 'failed' })]),
+    'an event is tried five times': (forger) =>
+      dead(forger, [attempt('sync_x', { number: 5, outcome: 'failed' })]),
+  },
+  disabling: {
+    'an endpoint is tried after its tenth failure': (forger) => dead(forger, failures(11)),
+    'an endpoint is disabled by its fifth failure': (forger) => disabled(forger, 5),
+  },
+  floor: {
+    'pushes of batches are refused': ({ ledger }) =>
+      (ledger.ended.find(({ push }) => push === 'f1')!.outcome = 504),
+    'few items are accepted': ({ ledger }) => (ledger.floor = { ...ledger.floor, acknowledgedItems: 1 }),
+    'few events are announced': ({ ledger }) => (ledger.floor = { ...ledger.floor, events: 1 }),
+    'few deliveries are taken': ({ ledger }) => (ledger.floor = { ...ledger.floor, deliveries: 1 }),
+  },
+};
 
-export const permittedDeliveries: readonly Permitted[] = [
-  [
-    'an attempt that its replica cut off, as it gave its partition back, is not in the log',
-    ({ ledger }) => {
-      ledger.faults.push(fault('webhooks', 0));
-      const [first] = ledger.deliveries;
-      ledger.deliveries.unshift({ ...first!, begunMs: 9_000, atMs: 9_500, status: 0, unheard: true });
-      Object.assign(first!, { begunMs: 10_000, atMs: 10_001 });
-      Object.assign(ledger.attempts[0]!.newest.at(-1)!, { at: dateOf(10_000), durationMs: 1 });
-    },
-  ],
-  [
-    'a second try comes early by the end of a first one whose replica stood still meanwhile',
-    (forger) => {
-      forger.ledger.faults.push(fault('webhooks', 1_000, 18_000));
-      const [first, second] = failures(2);
-      dead(forger, [{ ...first!, durationMs: 17_000, nextAttemptAt: dateOf(19_000) }, second!]);
-    },
-  ],
-  [
-    'a replica of webhooks that stood still has a delivery come again',
-    (forger) => {
-      forger.ledger.faults.push(fault('webhooks', 30_000, 45_000));
-      again(forger, 60_000, 40);
-    },
-  ],
-  [
-    'an event of a catalog that was struck comes again',
-    (forger) => {
-      forger.ledger.seconds = 16;
-      forger.ledger.faults.push(fault('catalog', 10_000));
-      again(forger, 60_000);
-    },
-  ],
-  [
-    'one fault makes a tenth of a short storm come again',
-    (forger) => {
-      forger.ledger.seconds = 16;
-      forger.ledger.faults.push(fault('nats', 10_000));
-      again(forger, 12_000, 60);
-    },
-  ],
-  [
-    'what an owner delivered while the database stood still comes again, as the owner was lost before it went on',
+export const permittedDeliveries: Changes = {
+  'an attempt that its replica cut off, as it gave its partition back, is not in the log': ({ ledger }) => {
+    ledger.faults.push(fault('webhooks', 0));
+    const [first] = ledger.deliveries;
+    ledger.deliveries.unshift({ ...first!, begunMs: 9_000, atMs: 9_500, status: 0, unheard: true });
+    Object.assign(first!, { begunMs: 10_000, atMs: 10_001 });
+    Object.assign(ledger.attempts[0]!.newest.at(-1)!, { at: dateOf(10_000), durationMs: 1 });
+  },
+  'a second try comes early by the end of a first one whose replica stood still meanwhile': (forger) => {
+    forger.ledger.faults.push(fault('webhooks', 1_000, 18_000));
+    const [first, second] = failures(2);
+    dead(forger, [{ ...first!, durationMs: 17_000, nextAttemptAt: dateOf(19_000) }, second!]);
+  },
+  'a replica of webhooks that stood still has a delivery come again': (forger) => {
+    forger.ledger.faults.push(fault('webhooks', 30_000, 45_000));
+    again(forger, 60_000, 40);
+  },
+  'an event of a catalog that was struck comes again': (forger) => {
+    forger.ledger.seconds = 16;
+    forger.ledger.faults.push(fault('catalog', 10_000));
+    again(forger, 60_000);
+  },
+  'one fault makes a tenth of a short storm come again': (forger) => {
+    forger.ledger.seconds = 16;
+    forger.ledger.faults.push(fault('nats', 10_000));
+    again(forger, 12_000, 60);
+  },
+  'what an owner delivered while the database stood still comes again, as the owner was lost before it went on':
     (forger) => {
       const { atMs } = forger.ledger.deliveries[0]!;
       forger.ledger.faults.push(fault('database', atMs - 100, 46_000), fault('webhooks', 45_000));
       again(forger, 60_000, 600);
     },
-  ],
-  [
-    'a replay sends again',
-    (forger) => {
-      forger.ledger.replays.push({ endpoint: 'wh_1', atMs: 50_000 });
-      again(forger, 60_000, 60);
-    },
-  ],
-  ['a dead endpoint is disabled by its tenth failure', (forger) => dead(forger, failures(10))],
-  [
-    'an endpoint is tried once more where a fault delayed what a failure stores',
-    (forger) => {
-      dead(forger, failures(11));
-      forger.ledger.faults.push(fault('webhooks', 37_500, 38_500));
-    },
-  ],
-  [
-    'a failure that does not count follows the tenth',
-    (forger) => {
-      const entries = failures(10);
-      const last = {
-        ...entries.at(-1)!,
-        durationMs: 900,
-        at: entries.at(-2)!.at,
-        attempt: 1,
-        eventId: 'sync_y',
-      };
-      dead(forger, [...entries, { ...last, nextAttemptAt: null }]);
-    },
-  ],
-  [
-    'a killed replica takes the entries of its last moment with it',
-    (forger) => {
-      forger.ledger.faults.push(fault('webhooks', 10));
-      forger.log('wh_1', []);
-    },
-  ],
-  [
-    'an attempt that timed out reaches its receiver after the next one',
-    ({ ledger }) => {
-      const [first] = ledger.deliveries;
-      const [log] = ledger.attempts;
-      const timedOut = attempt(first!.event, { atMs: 20_000, nextMs: 31_000, outcome: 'failed' });
-      const next = attempt(first!.event, { atMs: 31_000, number: 2 });
-      const others = log!.newest.filter(({ eventId }) => eventId !== first!.event);
-      log!.newest = [next, { ...timedOut, responseStatus: null, durationMs: 10_000 }, ...others];
-      log!.total = log!.newest.length;
-      ledger.deliveries.push({ ...first!, begunMs: 32_000, atMs: 32_000, status: 200 });
-      first!.begunMs = first!.atMs = 31_000;
-      ledger.faults.push(fault('webhooks', 15_000, 25_000));
-    },
-  ],
-  [
-    'a delivery comes again as its receiver answered the first attempt later than the time-out',
-    (forger) => retried(forger, 30_500),
-  ],
-  [
-    'a delivery comes again as its busy receiver read the first attempt later than the time-out',
-    (forger) => retried(forger, 30_500, { begunMs: 30_400 }),
-  ],
-  ['two deliveries within milliseconds have the entries of each other', (forger) => twins(forger)],
-  [
-    'a push of which a stream without a leader lost the first event has it last',
-    (forger) => {
-      eventOf(forger, 'a1-completed').sequence = 0;
-      forger.ledger.faults.push(fault('events-leader', 1_500));
-      for (const event of forger.ledger.events) event.storedAt = dateOf(2_000);
-    },
-  ],
-];
+  'a replay sends again': (forger) => {
+    forger.ledger.replays.push({ endpoint: 'wh_1', atMs: 50_000 });
+    again(forger, 60_000, 60);
+  },
+  'a dead endpoint is disabled by its tenth failure': (forger) => dead(forger, failures(10)),
+  'an endpoint is tried once more where a fault delayed what a failure stores': (forger) => {
+    dead(forger, failures(11));
+    forger.ledger.faults.push(fault('webhooks', 37_500, 38_500));
+  },
+  'a failure that does not count follows the tenth': (forger) => {
+    const entries = failures(10);
+    const last = {
+      ...entries.at(-1)!,
+      durationMs: 900,
+      at: entries.at(-2)!.at,
+      attempt: 1,
+      eventId: 'sync_y',
+    };
+    dead(forger, [...entries, { ...last, nextAttemptAt: null }]);
+  },
+  'a killed replica takes the entries of its last moment with it': (forger) => {
+    forger.ledger.faults.push(fault('webhooks', 10));
+    forger.log('wh_1', []);
+  },
+  'an attempt that timed out reaches its receiver after the next one': ({ ledger }) => {
+    const [first] = ledger.deliveries;
+    const [log] = ledger.attempts;
+    const timedOut = attempt(first!.event, { atMs: 20_000, nextMs: 31_000, outcome: 'failed' });
+    const next = attempt(first!.event, { atMs: 31_000, number: 2 });
+    const others = log!.newest.filter(({ eventId }) => eventId !== first!.event);
+    log!.newest = [next, { ...timedOut, responseStatus: null, durationMs: 10_000 }, ...others];
+    log!.total = log!.newest.length;
+    ledger.deliveries.push({ ...first!, begunMs: 32_000, atMs: 32_000, status: 200 });
+    first!.begunMs = first!.atMs = 31_000;
+    ledger.faults.push(fault('webhooks', 15_000, 25_000));
+  },
+  'a delivery comes again as its receiver answered the first attempt later than the time-out': (forger) =>
+    retried(forger, 30_500),
+  'a delivery comes again as its busy receiver read the first attempt later than the time-out': (forger) =>
+    retried(forger, 30_500, { begunMs: 30_400 }),
+  'two deliveries within milliseconds have the entries of each other': (forger) => twins(forger),
+  'a push of which a stream without a leader lost the first event has it last': (forger) => {
+    eventOf(forger, 'a1-completed').sequence = 0;
+    forger.ledger.faults.push(fault('events-leader', 1_500));
+    for (const event of forger.ledger.events) event.storedAt = dateOf(2_000);
+  },
+};

@@ -1,7 +1,7 @@
 // Forgeries of failovers in a cluster of nats-servers, and changes that look like a violation and are none.
 import type { FaultLine, LeaderLine } from '../../../dev/storm/lines.ts';
 import { dateOf, type Forger } from './forger.ts';
-import type { Forgery, Permitted } from './forgery.ts';
+import type { Forgeries, Changes } from './forgery.ts';
 import { eventOf } from './story.ts';
 
 /** The push a2 of the story, which was answered 504. */
@@ -40,113 +40,72 @@ function storeLate(forger: Forger, atMs: number): void {
 const deliverLate = ({ ledger }: Forger, atMs: number): object =>
   Object.assign(ledger.deliveries[0]!, { begunMs: atMs, atMs });
 
-export const forgedFailovers: readonly Forgery[] = [
-  [
-    'a push fails while services are ended one after the other',
-    'roll',
-    ({ ledger }) => ledger.faults.push(roll(failed.begunMs - 5, failed.endedMs - 5)),
-  ],
-  [
-    'a push still fails more than 8 s after a node died',
-    'away',
-    ({ ledger }) => ledger.faults.push(death(failed.endedMs - 8_001)),
-  ],
-  [
-    'a push still fails more than 11 s after a node began to stand still',
-    'away',
-    ({ ledger }) => ledger.faults.push({ ...death(failed.endedMs - 11_001), kind: 'stop' }),
-  ],
-  [
-    'a push still fails more than 8 s after another stream lost its leader',
-    'away',
-    ({ ledger }) => {
+export const forgedFailovers: Forgeries = {
+  roll: {
+    'a push fails while services are ended one after the other': ({ ledger }) =>
+      ledger.faults.push(roll(failed.begunMs - 5, failed.endedMs - 5)),
+  },
+  away: {
+    'a push still fails more than 8 s after a node died': ({ ledger }) =>
+      ledger.faults.push(death(failed.endedMs - 8_001)),
+    'a push still fails more than 11 s after a node began to stand still': ({ ledger }) =>
+      ledger.faults.push({ ...death(failed.endedMs - 11_001), kind: 'stop' }),
+    'a push still fails more than 8 s after another stream lost its leader': ({ ledger }) => {
       ledger.faults.push(death(failed.endedMs - 20_000));
       ledger.leaders.push(without('EVENT_BATCHES', failed.endedMs - 8_001, failed.endedMs));
     },
-  ],
-  [
-    'an event comes to the stream more than 5 s after its push',
-    'event-late',
-    (forger) => {
+  },
+  'event-late': {
+    'an event comes to the stream more than 5 s after its push': (forger) => {
       forger.ledger.faults.push(death(0));
       storeLate(forger, 6_100);
     },
-  ],
-  [
-    'an event comes to the stream more than 5 s after the stream has a leader',
-    'event-late',
-    (forger) => {
+    'an event comes to the stream more than 5 s after the stream has a leader': (forger) => {
       forger.ledger.faults.push(death(0));
       forger.ledger.leaders.push(without('EVENTS', 0, 6_000));
       storeLate(forger, 11_001);
     },
-  ],
-  [
-    'an event comes late for want of another stream’s leader',
-    'event-late',
-    (forger) => {
+    'an event comes late for want of another stream’s leader': (forger) => {
       forger.ledger.faults.push(death(0));
       forger.ledger.leaders.push(without('EVENT_BATCHES', 0, 6_000));
       storeLate(forger, 6_100);
     },
-  ],
-  [
-    'a delivery comes more than 10 s after its event',
-    'delivery-late',
-    (forger) => {
+  },
+  'delivery-late': {
+    'a delivery comes more than 10 s after its event': (forger) => {
       forger.ledger.faults.push(death(0));
       deliverLate(forger, 11_100);
     },
-  ],
-];
+  },
+};
 
-export const permittedFailovers: readonly Permitted[] = [
-  [
-    'a push fails less than 8 s after a node died',
-    ({ ledger }) => ledger.faults.push(death(failed.endedMs - 7_999)),
-  ],
-  [
-    'a push fails less than 11 s after a node began to stand still',
-    ({ ledger }) => ledger.faults.push({ ...death(failed.endedMs - 10_999), kind: 'stop' }),
-  ],
-  [
-    'a push fails less than 8 s after a node that is back had the others elect once more',
-    ({ ledger }) => {
-      ledger.faults.push(death(failed.endedMs - 20_000));
-      ledger.leaders.push(without('EVENTS', failed.endedMs - 7_999, failed.endedMs));
-    },
-  ],
-  [
-    'a push that began long after one death fails because of the next',
-    ({ ledger }) => ledger.faults.push(death(failed.begunMs - 20_000), death(failed.endedMs - 5)),
-  ],
-  ['a push fails before a node dies', ({ ledger }) => ledger.faults.push(death(failed.endedMs + 5))],
-  [
-    'a caller hangs up while services are ended one after the other',
-    ({ ledger }) => ledger.faults.push(roll(hungUp.begunMs - 5, hungUp.endedMs + 5)),
-  ],
-  [
-    'an event waits for a stream that has no leader',
-    (forger) => {
-      forger.ledger.faults.push(death(0));
-      forger.ledger.leaders.push(without('EVENTS', 0, 6_000));
-      storeLate(forger, 10_999);
-    },
-  ],
-  [
-    'a delivery waits for a log that has no leader',
-    (forger) => {
-      forger.ledger.faults.push(death(0));
-      forger.ledger.leaders.push(without('EVENT_BATCHES', 0, 6_000));
-      deliverLate(forger, 15_999);
-    },
-  ],
-  [
-    'all of it comes late after two nodes of three died',
-    (forger) => {
-      forger.ledger.faults.push({ ...death(0), target: 'two-nodes', wholeMs: 30_000 });
-      storeLate(forger, 34_999);
-      deliverLate(forger, 39_999);
-    },
-  ],
-];
+export const permittedFailovers: Changes = {
+  'a push fails less than 8 s after a node died': ({ ledger }) =>
+    ledger.faults.push(death(failed.endedMs - 7_999)),
+  'a push fails less than 11 s after a node began to stand still': ({ ledger }) =>
+    ledger.faults.push({ ...death(failed.endedMs - 10_999), kind: 'stop' }),
+  'a push fails less than 8 s after a node that is back had the others elect once more': ({ ledger }) => {
+    ledger.faults.push(death(failed.endedMs - 20_000));
+    ledger.leaders.push(without('EVENTS', failed.endedMs - 7_999, failed.endedMs));
+  },
+  'a push that began long after one death fails because of the next': ({ ledger }) =>
+    ledger.faults.push(death(failed.begunMs - 20_000), death(failed.endedMs - 5)),
+  'a push fails before a node dies': ({ ledger }) => ledger.faults.push(death(failed.endedMs + 5)),
+  'a caller hangs up while services are ended one after the other': ({ ledger }) =>
+    ledger.faults.push(roll(hungUp.begunMs - 5, hungUp.endedMs + 5)),
+  'an event waits for a stream that has no leader': (forger) => {
+    forger.ledger.faults.push(death(0));
+    forger.ledger.leaders.push(without('EVENTS', 0, 6_000));
+    storeLate(forger, 10_999);
+  },
+  'a delivery waits for a log that has no leader': (forger) => {
+    forger.ledger.faults.push(death(0));
+    forger.ledger.leaders.push(without('EVENT_BATCHES', 0, 6_000));
+    deliverLate(forger, 15_999);
+  },
+  'all of it comes late after two nodes of three died': (forger) => {
+    forger.ledger.faults.push({ ...death(0), target: 'two-nodes', wholeMs: 30_000 });
+    storeLate(forger, 34_999);
+    deliverLate(forger, 39_999);
+  },
+};

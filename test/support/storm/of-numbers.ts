@@ -1,6 +1,6 @@
 // Forgeries of the numbers of a batch and its statement, of expectations, and of drills.
 import { dateOf, integration, syncOf, type Forger } from './forger.ts';
-import type { Forgery, Permitted } from './forgery.ts';
+import type { Forgeries, Changes } from './forgery.ts';
 import { drop, statement } from './story.ts';
 
 const numbered = { ...statement, status: 'REFERENCED' as const, referenceNumber: 'R1', missing: [] };
@@ -72,102 +72,60 @@ function drill({ ledger }: Forger, answer: object): void {
   ledger.asks.push({ ...drilled, path: '/webhook-events/wh_drilled', answer });
 }
 
-export const forgedNumbers: readonly Forgery[] = [
-  [
-    'a statement does not follow its batch',
-    'draft',
-    (forger) => {
+export const forgedNumbers: Forgeries = {
+  draft: {
+    'a statement does not follow its batch': (forger) => {
       giveNumber(forger);
       forger.ledger.drafts[0]!.entry = statement;
     },
-  ],
-  [
-    'a batch with a number has no statement',
-    'draft',
-    (forger) => {
+    'a batch with a number has no statement': (forger) => {
       giveNumber(forger);
       forger.ledger.drafts.pop();
     },
-  ],
-  [
-    'a change of a statement is not announced',
-    'draft',
-    (forger) => {
+    'a change of a statement is not announced': (forger) => {
       giveNumber(forger);
       drop(forger.ledger.events, ({ id }) => id.includes('redrafted'));
     },
-  ],
-  [
-    'a change of a statement is announced by two runs',
-    'draft',
-    (forger) => {
+    'a change of a statement is announced by two runs': (forger) => {
       giveNumber(forger);
       forger.announce('dds.updated', `${syncOf('a1')}-redrafted-0`, { ...numbered, changedFields });
     },
-  ],
-  ['a push that does not come is not announced', 'overdue', (forger) => expectPush(forger)],
-  [
-    'a push that does not come is announced twice',
-    'overdue',
-    (forger) => {
+  },
+  overdue: {
+    'a push that does not come is not announced': (forger) => expectPush(forger),
+    'a push that does not come is announced twice': (forger) => {
       expectPush(forger);
       for (const id of ['exp_1-overdue-1', 'exp_1-overdue-2']) announceOverdue(forger, id);
     },
-  ],
-  [
-    'a push that does not come is announced after two minutes',
-    'overdue',
-    (forger) => {
+    'a push that does not come is announced after two minutes': (forger) => {
       expectPush(forger);
       announceOverdue(forger, 'exp_1-overdue-1', 170_000);
     },
-  ],
-  [
-    'a push in the last second is announced as missing',
-    'overdue',
-    (forger) => {
+    'a push in the last second is announced as missing': (forger) => {
       expectPush(forger, 49_900);
       announceOverdue(forger, 'exp_1-overdue-1');
     },
-  ],
-  [
-    'a push that no caller expects is announced as missing',
-    'overdue',
-    (forger) => announceOverdue(forger, 'exp_1-overdue-1'),
-  ],
-  [
-    'a drill counts as a failure',
-    'drill',
-    (forger) => drill(forger, { active: true, consecutiveFailures: 1 }),
-  ],
-  [
-    'a drill disables its endpoint',
-    'drill',
-    (forger) => drill(forger, { active: false, consecutiveFailures: 0 }),
-  ],
-  ['a drill is in the attempt log', 'drill', (forger) => drill(forger, { logged: ['evt_drill'] })],
-  [
-    'a drill is on the stream',
-    'drill',
-    (forger) => {
+    'a push that no caller expects is announced as missing': (forger) =>
+      announceOverdue(forger, 'exp_1-overdue-1'),
+  },
+  drill: {
+    'a drill counts as a failure': (forger) => drill(forger, { active: true, consecutiveFailures: 1 }),
+    'a drill disables its endpoint': (forger) => drill(forger, { active: false, consecutiveFailures: 0 }),
+    'a drill is in the attempt log': (forger) => drill(forger, { logged: ['evt_drill'] }),
+    'a drill is on the stream': (forger) => {
       drill(forger, { active: true, consecutiveFailures: 0 });
       forger.announce('sync.completed', 'evt_drill', {});
     },
-  ],
-];
+  },
+};
 
-export const permittedNumbers: readonly Permitted[] = [
-  ['a statement follows its batch, and says so once', giveNumber],
-  [
-    'a push that does not come is announced once',
-    (forger) => {
-      expectPush(forger);
-      announceOverdue(forger, 'exp_1-overdue-1');
-    },
-  ],
-  ['a push in the last second is not announced', (forger) => expectPush(forger, 49_900)],
-  [
-    'a drill that its receiver refuses leaves no trace',
-    (forger) => drill(forger, { active: true, consecutiveFailures: 0, logged: ['evt_other'] }),
-  ],
-];
+export const permittedNumbers: Changes = {
+  'a statement follows its batch, and says so once': giveNumber,
+  'a push that does not come is announced once': (forger) => {
+    expectPush(forger);
+    announceOverdue(forger, 'exp_1-overdue-1');
+  },
+  'a push in the last second is not announced': (forger) => expectPush(forger, 49_900),
+  'a drill that its receiver refuses leaves no trace': (forger) =>
+    drill(forger, { active: true, consecutiveFailures: 0, logged: ['evt_other'] }),
+};

@@ -139,3 +139,12 @@ export const renamed = ({ ledger }: Forger, externalId: string, name: string): v
     if (line.externalId === externalId) line.fields = { ...line.fields, name };
   }
 };
+/** The push a3, the last of its record, has no answer and did nothing. */
+export function cutOffA3(forger: Forger): void {
+  const { begun, ended, runs, events, deliveries } = forger.ledger;
+  for (const lines of [begun, ended]) drop<{ push: string }>(lines, ({ push }) => push === 'a3');
+  drop(runs, ({ run }) => run.syncId === syncOf('a3'));
+  drop(events, ({ id }) => id.includes('a3'));
+  drop(deliveries, ({ event }) => event.includes('a3'));
+  renamed(forger, 'p-s-1', 'a2/0');
+}
