@@ -34,6 +34,8 @@ const settings: Record<string, string> = {
   full_page_writes: 'on',
   // Larger than the defaults, which are for a machine of 1 GB: a load of a million records writes much.
   shared_buffers: '512MB',
+  // In the data folder: a killed server would leave segments in /dev/shm.
+  dynamic_shared_memory_type: 'mmap',
   max_wal_size: '4GB',
   checkpoint_timeout: '15min',
   wal_compression: 'on',
