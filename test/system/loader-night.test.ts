@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/prom
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import { temporaryFolder } from '../support/folder.ts';
 import { openLoader, useLoader, type Ended } from '../support/loader-command.ts';
 import { openClient } from '../support/stack.ts';
 
@@ -168,7 +169,8 @@ async function resumed(change: object, ...args: string[]): Promise<Ended> {
 it('a resumed load writes outside the working folder only to files that its command names', async () => {
   await at.loader.write('suppliers.csv', fileOf(['DE']));
   expect((await at.loader.run('load', 'suppliers.csv')).code).toBe(0);
-  const outside = `${at.folder.path}-outside.csv`;
+  await using elsewhere = await temporaryFolder();
+  const outside = join(elsewhere.path, 'results.csv');
   await writeFile(outside, 'of another');
   const results = { path: outside, bytes: 0 };
   expect(await resumed({ results })).toMatchObject({
