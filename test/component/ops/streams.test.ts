@@ -86,7 +86,7 @@ describe('on a single server', () => {
 
     expect(await ops(['--apply'])).toMatchObject({ code: 0, words: [] });
     expect((await ops(['--check'])).code).toBe(0);
-    expect((await manager.streams.info('EVENTS')).config.duplicate_window).toBe(600_000_000_000);
+    expect((await manager.streams.info('EVENTS')).config.duplicate_window).toBe(300_000_000_000);
   });
 
   test('ops streams raises a stream to its settings, and reduces the stream only with STREAMS_MAY_SHRINK', async () => {

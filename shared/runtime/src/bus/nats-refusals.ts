@@ -38,7 +38,7 @@ const mendings: Readonly<Record<number, string>> = {
 
 /** Refusals whose code stands for several causes, by their message. */
 const mendingsByWords: readonly (readonly [RegExp, string])[] = [
-  [/duplicates window can not be larger/, 'raise `duplicate_window` of nats-server’s limits to 10m'],
+  [/duplicates window can not be larger/, 'raise `duplicate_window` of nats-server’s limits to 5m'],
   [/maximum bytes exceeded/, 'the stream is full: raise EVENTS_MAX_BYTES, or lower EVENTS_KEEP_DAYS'],
 ];
 
