@@ -1,7 +1,8 @@
 // Which engines a process needs, whether each is up, and whether the process has served. `GET /ready` on the port of the metrics
 // is 503 until the process has served once, and 200 from then on: a rollout must stop at a replica that cannot serve, but an
 // engine that goes away later must take no replica out of service. The gauges show that engine as down.
-import { Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { gaugeByLabel, gaugesOf } from './gauges.ts';
 
 /** By name: whether the engine is up; undefined while the process has not asked it yet. */
 export type Engines = Readonly<Record<string, () => boolean | undefined>>;
@@ -17,46 +18,31 @@ export type EngineWatch = ReturnType<typeof openEngineWatch>;
 
 const startMs = 1_000;
 
-/** Notes in words another reason why the start waits. */
-type Awaited = () => string | undefined;
-
-const nothing: Awaited = () => undefined;
-
 export function openEngineWatch(registry: Registry) {
   const beganAt = performance.now();
   let engines: Engines = {};
-  let step = nothing;
+  let step: (() => string | undefined) | undefined;
   let hasServed = false;
   const withStep = (words: string): string => {
-    const said = step();
+    const said = step?.();
     return said === undefined ? words : `${words}: ${said}`;
   };
   const states = () => Object.entries(engines).map(([engine, isUp]) => [engine, isUp()] as const);
-  const up = new Gauge({
+  gaugeByLabel(registry, {
     name: 'sync_engine_up',
     help: 'Whether an engine of this process answers it and lets it do its work.',
-    labelNames: ['engine'],
-    registers: [registry],
-    collect() {
-      up.reset();
-      for (const [engine, isUp] of states()) if (isUp !== undefined) up.set({ engine }, isUp ? 1 : 0);
-    },
+    label: 'engine',
+    read: () => states().flatMap(([engine, isUp]) => (isUp === undefined ? [] : [[engine, isUp ? 1 : 0]])),
   });
-  const served: Gauge = new Gauge({
-    name: 'sync_served',
-    help: 'Whether this process has served since its start.',
-    registers: [registry],
-    collect() {
-      served.set(hasServed ? 1 : 0);
-    },
-  });
+  gaugesOf(registry)('sync_served', 'Whether this process has served since its start.', () =>
+    hasServed ? 1 : 0,
+  );
   return {
-    /** Names the engines, before the process asks the first of them. */
-    needs(named: Engines, awaited = nothing): void {
+    /** Names the engines, before the process asks the first of them. `awaited` says in words why else the start waits. */
+    needs(named: Engines, awaited?: typeof step): void {
       engines = named;
       step = awaited;
     },
-    /** Notes that the process has served once. */
     served: (): void => {
       hasServed = true;
     },

@@ -1,7 +1,8 @@
 // When streams will be full, at the rate of the last day: by their own limit, by that of their account, or by that of their
 // nats-server. A full stream refuses events, and pushes stay unannounced until it has room again.
-import { Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import type { Bus, Level, Levels } from './bus/index.ts';
+import { gaugeByLabel } from './gauges.ts';
 import type { Log } from './log.ts';
 import { askMonitor } from './nats-monitor.ts';
 import { openPeriodicCheck } from './periodic-check.ts';
@@ -88,15 +89,11 @@ interface WatchOptions extends ReadOptions {
 export function watchFilling({ bus, streams, monitorUrl, registry, log, pollMs = everyMs }: WatchOptions) {
   let seen: readonly Filling[] = [];
   let notes: readonly string[] = [];
-  const gauge = new Gauge({
+  gaugeByLabel(registry, {
     name: 'sync_stream_full_seconds',
     help: 'Seconds until a stream is full at the rate of the last day.',
-    labelNames: ['stream'],
-    registers: [registry],
-    collect() {
-      gauge.reset();
-      for (const { stream, daysLeft } of seen) gauge.set({ stream }, daysLeft * 86_400);
-    },
+    label: 'stream',
+    read: () => seen.map(({ stream, daysLeft }) => [stream, daysLeft * 86_400]),
   });
   const read = async (): Promise<Filling[]> => {
     try {

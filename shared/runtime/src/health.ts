@@ -1,8 +1,10 @@
 // Readiness of one service: whether MongoDB answers and lets the service work, and whether nats-server writes messages to its disk before it acknowledges
 // them. The gateway asks over NATS, so a service that answers is connected to NATS.
+import { setTimeout as wait } from 'node:timers/promises';
 import { Failure, healthSubject, notesSubject, type ServiceName } from '@integration-sync/contracts';
-import { Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import type { Bus, BusHandler, StreamStanding } from './bus/index.ts';
+import { gaugeByLabel } from './gauges.ts';
 import type { Log } from './log.ts';
 import { askMonitor } from './nats-monitor.ts';
 import { openPeriodicCheck } from './periodic-check.ts';
@@ -39,15 +41,14 @@ export function healthHandlers({
 }
 
 async function within(work: Promise<void>, detail: string): Promise<void> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error(`no answer within ${patienceMs} ms`)), patienceMs);
+  const late = wait(patienceMs, undefined, { ref: false }).then(() => {
+    throw new Error(`no answer within ${patienceMs} ms`);
+  });
   try {
-    await Promise.race([work, late.promise]);
+    await Promise.race([work, late]);
   } catch (error) {
     if (error instanceof Failure) throw error;
     throw new Failure('unavailable', detail, { retryAfterSeconds: 2, cause: error });
-  } finally {
-    clearTimeout(timer);
   }
 }
 
@@ -145,17 +146,9 @@ export const tellNotes = (
   });
 
 export function observeStreams(registry: Registry, bus: Pick<Bus, 'streamStandings'>): void {
-  const open = (name: string, help: string, read: (standing: StreamStanding) => number): void => {
-    const gauge = new Gauge({
-      name,
-      help,
-      labelNames: ['stream'],
-      registers: [registry],
-      collect() {
-        gauge.reset();
-        for (const standing of bus.streamStandings()) gauge.set({ stream: standing.stream }, read(standing));
-      },
-    });
+  const open = (name: string, help: string, valueOf: (standing: StreamStanding) => number): void => {
+    const read = () => bus.streamStandings().map((one) => [one.stream, valueOf(one)] as const);
+    gaugeByLabel(registry, { name, help, label: 'stream', read });
   };
   open('sync_stream_replicas', 'Copies that a stream is set to have.', ({ replicas }) => replicas);
   open(

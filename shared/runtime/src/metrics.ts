@@ -6,7 +6,10 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import { buildOf, type Build } from './build.ts';
 import { portRefused } from './config/index.ts';
 import { openEngineWatch, type EngineWatch } from './engines.ts';
+import { gaugesOf } from './gauges.ts';
 import { urgentLines } from './urgent-lines.ts';
+
+export { gaugeByLabel, gaugesOf } from './gauges.ts';
 
 export interface MetricsOptions {
   service: string;
@@ -25,8 +28,12 @@ export interface RequestSeen {
 
 export type Metrics = Awaited<ReturnType<typeof openMetrics>>;
 
-export async function openMetrics(options: MetricsOptions) {
-  const { service, build = buildOf({}), port, host = '127.0.0.1' } = options;
+export async function openMetrics({
+  service,
+  build = buildOf({}),
+  port,
+  host = '127.0.0.1',
+}: MetricsOptions) {
   const registry = new Registry();
   registry.setDefaultLabels({ service });
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: loopLagEveryMs });
@@ -109,47 +116,6 @@ function tellBuild(registry: Registry, { version, revision }: Build): void {
     registers: [registry],
   });
   gauge.set({ version, revision }, 1);
-}
-
-/** Opens gauges whose values are read on each scrape. */
-export const gaugesOf =
-  (registry: Registry) =>
-  (name: string, help: string, read: () => number | Promise<number>): void => {
-    const gauge = new Gauge({
-      name,
-      help,
-      registers: [registry],
-      async collect() {
-        // A gauge that cannot be read must not make the whole scrape fail.
-        gauge.set(await Promise.resolve(read()).catch(() => Number.NaN));
-      },
-    });
-  };
-
-/** Opens a gauge with one value for each value of a label, all of which are read together on each scrape. */
-export function gaugeByLabel<Value extends string>(
-  registry: Registry,
-  gauged: {
-    name: string;
-    help: string;
-    label: string;
-    values: readonly Value[];
-    read: () => Promise<ReadonlyMap<Value, number>>;
-  },
-): void {
-  const { name, help, label, values, read } = gauged;
-  const gauge = new Gauge({
-    name,
-    help,
-    labelNames: [label],
-    registers: [registry],
-    async collect() {
-      // A value that cannot be read is NaN, not 0.
-      const counts = await read().catch(() => undefined);
-      for (const value of values)
-        gauge.set({ [label]: value }, counts === undefined ? Number.NaN : (counts.get(value) ?? 0));
-    },
-  });
 }
 
 function serverOf(registry: Registry, engines: EngineWatch): Server {

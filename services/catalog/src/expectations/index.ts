@@ -16,8 +16,11 @@ export async function openExpectations(parts: RecordServiceParts, journals: read
     name: 'sync_overdue',
     help: 'Expectations whose push has not come by its due time, over all replicas.',
     label: 'kind',
-    values: entityTypes,
-    read: () => expectations.countOverdue(),
+    async read() {
+      // A value that cannot be read is NaN, not 0.
+      const counts = await expectations.countOverdue().catch(() => undefined);
+      return entityTypes.map((kind) => [kind, counts === undefined ? Number.NaN : (counts.get(kind) ?? 0)]);
+    },
   });
   use(openChecks(options));
   return { get: getExpectations(options), set: setExpectations(options) };
