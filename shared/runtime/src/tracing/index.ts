@@ -1,26 +1,20 @@
 // Traces of requests through the services, up to the receivers of their events. If a setting names a collector, OpenTelemetry's SDK
 // makes and sends the spans. Otherwise no module of the SDK is loaded, and services only pass on a caller's `traceparent`
 // (traceparent.ts).
-import type { Log } from '../log.ts';
 import type { TracingConfig } from '../config/index.ts';
+import type { TracingOptions } from './opentelemetry.ts';
 import type { Tracing } from './span.ts';
 
 export { spanning, type Attributes, type Span, type SpanStart, type Tracing } from './span.ts';
 export { readTraceparent, traceIdOf } from './traceparent.ts';
 
-export interface TracingOptions {
-  service: string;
-  config: Readonly<TracingConfig>;
-  log: Log;
-}
-
-/** Opens the tracing of the process; resolves with undefined if tracing is off. */
-export async function openTracing({ service, config, log }: TracingOptions): Promise<Tracing | undefined> {
-  const url = addressOf(config);
-  if (url === undefined || config.OTEL_SDK_DISABLED) return undefined;
+/** Resolves with undefined if tracing is off. */
+export async function openTracing(options: TracingOptions): Promise<Tracing | undefined> {
+  const url = addressOf(options.config);
+  if (url === undefined || options.config.OTEL_SDK_DISABLED) return undefined;
   const { startTracing } = await import('./opentelemetry.ts');
-  const tracing = startTracing({ service, config, url, log });
-  log.info({ collector: url }, 'tracing');
+  const tracing = startTracing(options, url);
+  options.log.info({ collector: url }, 'tracing');
   return tracing;
 }
 

@@ -28,20 +28,19 @@ import {
 } from '@opentelemetry/sdk-trace';
 import type { TracingConfig } from '../config/index.ts';
 import type { Log } from '../log.ts';
-import type { Attributes, Span, SpanStart, Tracing } from './span.ts';
+import type { Span, SpanStart, Tracing } from './span.ts';
 
-export interface SdkOptions {
+export interface TracingOptions {
   service: string;
   config: Readonly<TracingConfig>;
-  /** The address to which spans are posted. */
-  url: string;
   log: Log;
 }
 
 /** How long a process that ends waits for its queue of spans to be sent. */
 const flushMs = 1_000;
 
-export function startTracing({ service, config, url, log }: SdkOptions): Tracing {
+/** `url`: the address to which spans are posted. */
+export function startTracing({ service, config, log }: TracingOptions, url: string): Tracing {
   const Exporter = config.OTEL_EXPORTER_OTLP_PROTOCOL === 'http/json' ? JsonExporter : ProtobufExporter;
   const headers = parseKeyPairsIntoRecord(config.OTEL_EXPORTER_OTLP_HEADERS);
   const exporter = reporting(new Exporter({ url, headers }), log);
@@ -56,11 +55,9 @@ export function startTracing({ service, config, url, log }: SdkOptions): Tracing
   return {
     begin({ name, kind, parent, attributes = {} }) {
       const from = parent === undefined ? null : parseTraceParent(parent);
-      const context =
-        from === null
-          ? otel.ROOT_CONTEXT
-          : otel.trace.setSpanContext(otel.ROOT_CONTEXT, { ...from, isRemote: true });
-      return new OpenSpan(tracer.startSpan(name, { kind: kinds[kind], attributes }, context), storage);
+      const root = otel.ROOT_CONTEXT;
+      const context = from === null ? root : otel.trace.setSpanContext(root, { ...from, isRemote: true });
+      return openSpan(tracer.startSpan(name, { kind: kinds[kind], attributes }, context), storage);
     },
     get current() {
       const span = storage.getStore();
@@ -68,12 +65,11 @@ export function startTracing({ service, config, url, log }: SdkOptions): Tracing
       return span?.isOver === false ? span : undefined;
     },
     async [Symbol.asyncDispose]() {
-      const flushed = provider
-        .shutdown()
-        .catch((error: unknown) =>
-          log.debug({ err: error }, 'spans may be lost, as the exporter of traces did not shut down'),
-        );
-      await Promise.race([flushed, wait(flushMs, undefined, { ref: false })]);
+      try {
+        await Promise.race([provider.shutdown(), wait(flushMs, undefined, { ref: false })]);
+      } catch (error) {
+        log.debug({ err: error }, 'spans may be lost, as the exporter of traces did not shut down');
+      }
     },
   };
 }
@@ -113,35 +109,26 @@ const kinds: Readonly<Record<SpanStart['kind'], otel.SpanKind>> = {
   consumer: otel.SpanKind.CONSUMER,
 };
 
-class OpenSpan implements Span {
-  readonly traceparent: string;
-  readonly #span: otel.Span;
-  readonly #storage: AsyncLocalStorage<Span>;
-  isOver = false;
-
-  constructor(span: otel.Span, storage: AsyncLocalStorage<Span>) {
-    this.#span = span;
-    this.#storage = storage;
-    const { traceId, spanId, traceFlags } = span.spanContext();
-    this.traceparent = `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
-  }
-
-  set(attributes: Attributes): void {
-    this.#span.setAttributes(attributes);
-  }
-
-  within<T>(work: () => T): T {
-    return this.#storage.run(this, work);
-  }
-
-  end(error?: unknown): void {
-    this.isOver = true;
-    if (error !== undefined) {
-      this.#span.setAttribute('error.type', typeOf(error));
-      if (isFault(error)) this.#span.setStatus({ code: otel.SpanStatusCode.ERROR });
-    }
-    this.#span.end();
-  }
+function openSpan(span: otel.Span, storage: AsyncLocalStorage<Span>): Span {
+  const { traceId, spanId, traceFlags } = span.spanContext();
+  let isOver = false;
+  const open: Span = {
+    traceparent: `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`,
+    get isOver() {
+      return isOver;
+    },
+    set: (attributes) => void span.setAttributes(attributes),
+    within: (work) => storage.run(open, work),
+    end(error) {
+      isOver = true;
+      if (error !== undefined) {
+        span.setAttribute('error.type', typeOf(error));
+        if (isFault(error)) span.setStatus({ code: otel.SpanStatusCode.ERROR });
+      }
+      span.end();
+    },
+  };
+  return open;
 }
 
 /** An error of a driver is named by its class, because its message may quote a record. */
