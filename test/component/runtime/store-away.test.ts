@@ -55,7 +55,7 @@ const confirm = async (): Promise<void> => {};
 
 /** Every way in which the services speak to the database, at once. */
 const operations = (): Record<string, Promise<unknown>> => ({
-  ping: store.ping(),
+  ping: store.database.command({ ping: 1 }),
   insertOne: farms.insertOne({ _id: 'b', visits: 0 }),
   insertMany: farms.insertMany([{ _id: 'c', visits: 0 }], { ordered: false }),
   updateOne: farms.updateOne({ _id: 'a' }, { $inc: { visits: 1 } }),
@@ -99,7 +99,7 @@ const expectFailuresAtOnce = async (): Promise<void> =>
 
 async function untilConnected(): Promise<void> {
   const answers = (): Promise<boolean> =>
-    store.ping().then(
+    store.database.command({ ping: 1 }).then(
       () => true,
       () => false,
     );
@@ -160,7 +160,7 @@ describe('a stopped MongoDB', () => {
   });
 
   it('that is resumed after a moment only delays operations', async () => {
-    await store.ping();
+    await store.database.command({ ping: 1 });
     const endsAt = performance.now() + 1_000;
     const frozen = await freeze(engine.pids());
     setTimeout(() => frozen[Symbol.dispose](), endsAt - performance.now());
@@ -238,7 +238,7 @@ describe('a MongoDB that does not run yet', () => {
     await engine.resume();
     await using late = await opening;
     expect(late.connected).toBe(true);
-    await expect(late.ping()).resolves.toBeUndefined();
+    await expect(late.database.command({ ping: 1 })).resolves.toMatchObject({ ok: 1 });
     await untilConnected();
   });
 

@@ -29,14 +29,11 @@ export { openStoreProof, type StoreProof } from './proof.ts';
 export { readInChunks, writeInChunks } from './chunks.ts';
 export type {
   Collection,
-  Db,
   Document,
   Filter,
   FindOptions,
-  IndexDescription,
   OptionalUnlessRequiredId,
   UpdateFilter,
-  WithId,
 } from 'mongodb';
 
 export interface StoreOptions {
@@ -132,14 +129,9 @@ export async function openStore({
     /** Options of a read after which an absent document counts as absent for ever. */
     finalRead: isReplicated ? linearizable : {},
     collection: <T extends Document>(collection: string) => database.collection<T>(collection),
-    /** Creates missing indexes. An existing index of the same name must be the same. */
     ensureIndexes: builds.ensure,
     /** In words, which indexes MongoDB has been building for some seconds. */
     indexesAwaited: () => builds.awaited,
-    /** Sends a ping; rejects while the database is away. */
-    async ping(): Promise<void> {
-      await database.command({ ping: 1 });
-    },
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
 }

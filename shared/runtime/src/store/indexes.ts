@@ -1,13 +1,13 @@
 // Ensures the indexes that the code defines, by every replica, at its start or at the first use. An existing index is never
 // changed.
-import { MongoServerError, type Collection, type Document, type IndexDescription } from 'mongodb';
+import { MongoServerError, type Collection, type Db, type Document, type IndexDescription } from 'mongodb';
 import type { Log } from '../log.ts';
 
 /** Every index has a name, so that a changed definition is an error and builds no second index. */
 export type NamedIndex = IndexDescription & { name: string };
 
 interface IndexBuildsOptions {
-  database: { collection: <T extends Document>(name: string) => Collection<T> };
+  database: Pick<Db, 'collection'>;
   isReplicated: boolean;
   log: Log;
 }

@@ -1,13 +1,9 @@
 // Proves that MongoDB lets this service read and write. A ping needs no permission, so it succeeds for a login that may do nothing.
 import { Failure } from '@integration-sync/contracts';
-import type { Collection, Document } from 'mongodb';
+import type { Db } from 'mongodb';
 import type { Log } from '../log.ts';
 import { openPeriodicCheck } from '../periodic-check.ts';
 import { sortStoreError } from './database-errors.ts';
-
-interface Proven {
-  collection: <T extends Document>(name: string) => Collection<T>;
-}
 
 export type StoreProof = ReturnType<typeof openStoreProof>;
 
@@ -16,7 +12,12 @@ const everyMs = 5_000;
 const nowhere = { _id: 'no document has this id' };
 
 /** `collection`: a collection that the service reads and writes all the time. */
-export function openStoreProof(store: Proven, collection: string, log: Log, pollMs = everyMs) {
+export function openStoreProof(
+  store: Pick<Db, 'collection'>,
+  collection: string,
+  log: Log,
+  pollMs = everyMs,
+) {
   const documents = store.collection<{ _id: string; at?: Date }>(collection);
   let refusal: unknown;
 
