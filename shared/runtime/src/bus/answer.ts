@@ -92,17 +92,18 @@ export async function answer(
 ): Promise<RequestSeen> {
   const startedAt = performance.now();
   const { message } = inHand;
-  const headers = headersOf(message, subject);
+  const pinned = message.subject === subject ? undefined : message.subject.slice(subject.length + 1);
+  const headers = headersOf(message, pinned);
   const given = readTraceparent(headers.get(requestHeaders.traceparent));
   // Requests of a quiet subject, such as health checks, come every few seconds and get no span.
   const span = quiet ? undefined : connection.tracing?.begin(spanOf(subject, headers, given));
   const traceparent = span?.traceparent ?? given;
-  const request = readRequest(connection, inHand, { subject, headers, traceparent, waits });
+  const request = readRequest(connection, inHand, waits, { subject, headers, traceparent });
   let failure: Failure | undefined;
   let reply: BusReply = {};
   let waitedMs = 0;
   try {
-    if (!quiet) checkIntegration(message, subject);
+    if (!quiet) checkIntegration(message, pinned);
     const turn = semaphore.acquire(request.integration, request.body.length);
     if (turn !== undefined) {
       await turn;
@@ -137,19 +138,14 @@ export async function answer(
   return { subject, outcome, seconds };
 }
 
-/** The headers of a request. The integration in its subject wins, as permissions and imports of NATS see the subject alone. */
-function headersOf(message: Msg, served: string): Headers {
+/** The integration `pinned` in the subject wins, as permissions and imports of NATS see the subject alone. */
+function headersOf(message: Msg, pinned: string | undefined): Headers {
   const headers = readHeaders(message.headers);
-  const pinned = pinnedIn(message, served);
   return pinned === undefined ? headers : new Map([...headers, [requestHeaders.integration, pinned]]);
 }
 
-const pinnedIn = ({ subject }: Msg, served: string): string | undefined =>
-  subject === served ? undefined : subject.slice(served.length + 1);
-
 /** Every request but a health check is of one integration. */
-function checkIntegration(message: Msg, served: string): void {
-  const pinned = pinnedIn(message, served);
+function checkIntegration(message: Msg, pinned: string | undefined): void {
   const named = pinned === undefined ? (message.headers?.values(requestHeaders.integration) ?? []) : [pinned];
   if (named.length === 1 && named.every(isIntegration)) return;
   const came =
@@ -176,12 +172,8 @@ const spanOf = (subject: string, headers: Headers, parent: string | undefined): 
 function readRequest(
   connection: Connection,
   inHand: RequestInHand,
-  {
-    subject,
-    headers,
-    traceparent,
-    waits,
-  }: { subject: string; headers: Headers; traceparent: string | undefined; waits: Waits },
+  waits: Waits,
+  { subject, headers, traceparent }: Pick<BusRequest, 'subject' | 'headers' | 'traceparent'>,
 ): BusRequest {
   const { message } = inHand;
   const integration = headers.get(requestHeaders.integration) ?? '';

@@ -24,15 +24,6 @@ export interface ReadOptions {
   exact?: boolean;
 }
 
-export interface StreamFacts {
-  /** When the stream was created: a stream that was lost and created again has a later time. */
-  madeAt: Date;
-  firstSequence: number;
-  lastSequence: number;
-  /** When the last message was stored. */
-  lastAt: Date;
-}
-
 export type Archive = ReturnType<typeof openArchive>;
 
 /**
@@ -69,12 +60,14 @@ export function openArchive(connection: Connection) {
       );
       return messages;
     },
-    async streamFacts(stream: string): Promise<StreamFacts> {
+    async streamFacts(stream: string) {
       const { state, created } = await infoOf(stream);
       return {
+        /** When the stream was created: a stream that was lost and created again has a later time. */
         madeAt: new Date(created),
         firstSequence: state.first_seq,
         lastSequence: state.last_seq,
+        /** When the last message was stored. */
         lastAt: new Date(state.last_ts),
       };
     },

@@ -57,10 +57,16 @@ export const openBroadcasts = (connection: Connection) => ({
     }
     return answers;
   },
-  /** Answers each question with the text that `say` returns; with nothing if `say` returns undefined. */
-  answerAll: (subject: string, say: () => string | undefined): Disposable =>
-    connection.listen(subject, (message) => {
-      const words = isQuestion(message) ? say() : undefined;
-      if (words !== undefined) message.respond(words);
-    }),
+  answerAll: (subject: string, say: () => string | undefined) => answerAll(connection, subject, say),
 });
+
+/** Answers each question with the text that `say` returns; with nothing if `say` returns undefined. */
+export const answerAll = (
+  connection: Connection,
+  subject: string,
+  say: () => string | undefined,
+): Disposable =>
+  connection.listen(subject, (message) => {
+    const words = isQuestion(message) ? say() : undefined;
+    if (words !== undefined) message.respond(words);
+  });

@@ -56,23 +56,9 @@ export function openStreams(connection: Connection) {
   };
 }
 
-export interface FoundConsumer {
-  filterSubjects: string[];
-  /** The sequence of the event after the last one that a reader got. */
-  next: number;
-  /** How many messages no reader has got. */
-  pending: number;
-  /** Whether the consumer began where the spec says. */
-  beganAt(spec: ConsumerSpec): boolean;
-  /** The names of the settings that `ensureConsumer` would change. */
-  differingFrom(spec: ConsumerSpec): string[];
-}
+export type FoundConsumer = NonNullable<Awaited<ReturnType<typeof findConsumer>>>;
 
-async function findConsumer(
-  { manager, whileConnected }: Connection,
-  stream: string,
-  name: string,
-): Promise<FoundConsumer | undefined> {
+async function findConsumer({ manager, whileConnected }: Connection, stream: string, name: string) {
   const asked = whileConnected(() => manager.consumers.info(stream, name));
   const info = await unlessRefused(asked, codes.consumerNotFound);
   if (info === undefined) return undefined;
@@ -80,10 +66,14 @@ async function findConsumer(
   const filterSubjects = filtersOf(config);
   return {
     filterSubjects,
+    /** The sequence of the event after the last one that a reader got. */
     next: delivered.stream_seq + 1,
+    /** How many messages no reader has got. */
     pending,
-    beganAt: (spec) => beganAt(spec, config),
-    differingFrom: (spec) => differences(changeableOf(spec), { ...config, filter_subjects: filterSubjects }),
+    beganAt: (spec: ConsumerSpec) => beganAt(spec, config),
+    /** The names of the settings that `ensureConsumer` would change. */
+    differingFrom: (spec: ConsumerSpec) =>
+      differences(changeableOf(spec), { ...config, filter_subjects: filterSubjects }),
   };
 }
 

@@ -86,8 +86,7 @@ export function openInbox(nats: NatsConnection, prefix: string) {
   watch.unref();
 
   /** Sends a request and resolves with the reply. Throws `GoneSilent` when no replica works on the request any more. */
-  const ask = async (subject: string, question: Question): Promise<Msg> => {
-    const { headers, body, timeoutMs, signal } = question;
+  const ask = async (subject: string, { headers, body, timeoutMs, signal }: Question): Promise<Msg> => {
     const { promise, resolve, reject } = Promise.withResolvers<Msg>();
     const reply = address + String(asked);
     asked += 1;
@@ -117,22 +116,22 @@ export function openInbox(nats: NatsConnection, prefix: string) {
       nats.publish(answerNowSubject(service), address);
   };
 
-  /** The processes that send requests to this process. */
-  const callers = openCallers((subject, withinMs) =>
-    ask(subject, { headers: signOfLife(), body: undefined, timeoutMs: withinMs }),
-  );
   return {
     fail,
     ask,
     /** The processes that send requests to this process. */
-    callers,
+    callers: openCallers((subject, withinMs) =>
+      ask(subject, { headers: signOfLife(), body: undefined, timeoutMs: withinMs }),
+    ),
     answerNow,
     /** The client is connected again, perhaps with other permissions. */
     arrived: () => signs.tryAgain(),
     /** Resolves with true once no request waits for its reply, or with false after `withinMs`. */
-    untilQuiet(withinMs: number): Promise<boolean> {
+    async untilQuiet(withinMs: number): Promise<boolean> {
       answerNow();
-      return becomes(() => waiting.size === 0, withinMs);
+      const endMs = performance.now() + withinMs;
+      while (waiting.size > 0 && performance.now() < endMs) await wait(quietEveryMs);
+      return waiting.size === 0;
     },
     [Symbol.dispose](): void {
       clearInterval(watch);
@@ -182,9 +181,3 @@ function handOn(answer: Msg, asker: Waiting | undefined): void {
 
 const silentSecondsOf = ({ headers }: Msg): number =>
   headers?.has(silentMsHeader) === true ? Math.ceil(Number(headers.get(silentMsHeader)) / 1_000) || 0 : 0;
-
-async function becomes(isSo: () => boolean, withinMs: number): Promise<boolean> {
-  const endMs = performance.now() + withinMs;
-  while (!isSo() && performance.now() < endMs) await wait(quietEveryMs);
-  return isSo();
-}

@@ -12,7 +12,7 @@ import { serve, type ObserveRequest, type ServiceOptions } from './serve.ts';
 import { openStreams } from './ensure-streams.ts';
 
 export type { BusHandler, BusReply, BusRequest } from './answer.ts';
-export type { ReadOptions, StoredMessage, StreamFacts } from './archive.ts';
+export type { ReadOptions, StoredMessage } from './archive.ts';
 export type { Broadcast } from './broadcasts.ts';
 export type { Forbidden } from './connection.ts';
 export type { FollowOptions, Reading } from './follow-stream.ts';

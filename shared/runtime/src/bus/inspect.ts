@@ -5,7 +5,14 @@ import type { Connection } from './connection.ts';
 import { amount, quantityIn } from './quantities.ts';
 import { codes, isForbidden, unlessRefused } from './nats-refusals.ts';
 import { copiedStreams, strangenessOf } from './strangers.ts';
-import { compareForeign, compareStream, type StreamComparison, type StreamSpec } from './stream-config.ts';
+import {
+  compareForeign,
+  compareStream,
+  filtersOf,
+  nothingDiffers,
+  type StreamComparison,
+  type StreamSpec,
+} from './stream-config.ts';
 
 export interface FoundStream extends StreamComparison {
   name: string;
@@ -59,22 +66,15 @@ export async function inspectStreams(
     // nats-server's list leaves out a stream that has no leader.
     const info = found.get(name) ?? (await lookFor(connection, name));
     if (typeof info === 'object') inspected.push(await inspect(info, spec));
-    else inspected.push({ ...nothing, name, isExpected: true, standing: info });
+    else {
+      const nothing = { facts: undefined, copied: [], consumers: [] };
+      inspected.push({ ...nothingDiffers, ...nothing, name, isExpected: true, standing: info });
+    }
     found.delete(name);
   }
   for (const info of found.values()) inspected.push(await inspect(info, undefined));
   return inspected;
 }
-
-const nothing = {
-  facts: undefined,
-  copied: [],
-  differing: [],
-  foreign: [],
-  changes: [],
-  left: [],
-  consumers: [],
-};
 
 /** Turns the silence of JetStream into a failure that says what a cluster needs. */
 async function askJetStream<T>(connection: Connection, ask: () => Promise<T>): Promise<T> {
@@ -141,7 +141,7 @@ function inspectConsumer(stream: string, info: ConsumerInfo) {
     /** The subject to which nats-server publishes what the consumer reads; undefined if clients pull. */
     pushesTo: config.deliver_subject,
     facts: {
-      filters: config.filter_subjects ?? (config.filter_subject ? [config.filter_subject] : []),
+      filters: filtersOf(config),
       /** Messages not delivered yet. */
       pending: info.num_pending,
       /** Messages delivered and not acknowledged. */

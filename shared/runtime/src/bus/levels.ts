@@ -1,7 +1,7 @@
 // How full streams are, and how fast they grow: by what was stored in the last day, less what will be too old in the next two days.
 // nats-server counts bytes before compression.
 import type { StreamInfo } from '@nats-io/jetstream';
-import type { ReadOptions, StoredMessage } from './archive.ts';
+import type { Archive } from './archive.ts';
 import type { Connection } from './connection.ts';
 import { findStream } from './inspect.ts';
 import { amount, quantityIn } from './quantities.ts';
@@ -25,7 +25,7 @@ export interface Levels {
   account: Level;
 }
 
-export type ReadStream = (stream: string, options: ReadOptions) => AsyncIterable<StoredMessage>;
+type ReadStream = Archive['readStream'];
 
 const dayMs = 24 * 60 * 60 * 1000;
 const aheadMs = 2 * dayMs;

@@ -29,9 +29,7 @@ export interface FollowedMessage {
   readonly body: Uint8Array;
 }
 
-type Written = string | number | boolean | undefined;
-
-export function writeHeaders(from: Readonly<Record<string, Written>>): MsgHdrs {
+export function writeHeaders(from: Readonly<Record<string, string | number | boolean | undefined>>): MsgHdrs {
   const written = natsHeaders();
   for (const [name, value] of Object.entries(from)) if (value !== undefined) written.set(name, String(value));
   return written;

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { endpointMetadata } from '@integration-sync/contracts';
 import type { RequestSeen } from '../metrics.ts';
-import { isQuestion } from './caller.ts';
+import { answerAll } from './broadcasts.ts';
 import type { Connection } from './connection.ts';
 
 export interface Identity {
@@ -12,9 +12,6 @@ export interface Identity {
   revision?: string;
   description: string;
 }
-
-const verbs = ['PING', 'INFO', 'STATS'] as const;
-type Verb = (typeof verbs)[number];
 
 export function announceService(
   connection: Connection,
@@ -31,31 +28,20 @@ export function announceService(
 
   const endpoints = new Map(subjects.map((subject) => [subject, newEndpoint(service, subject)]));
 
-  const describe = (verb: Verb): unknown => {
-    if (verb === 'PING') return { type: 'io.nats.micro.v1.ping_response', ...identity };
-    if (verb === 'INFO') {
-      const infos = Array.from(endpoints.values(), ({ endpoint }) => ({
-        ...endpoint,
-        metadata: endpointMetadata(endpoint.subject),
-      }));
-      return { type: 'io.nats.micro.v1.info_response', ...identity, description, endpoints: infos };
-    }
-    const stats = Array.from(endpoints.values(), statsOf);
-    return { type: 'io.nats.micro.v1.stats_response', ...identity, started, endpoints: stats };
+  const answers = {
+    PING: () => ({}),
+    INFO: () => ({ description, endpoints: Array.from(endpoints.values(), infoOf) }),
+    STATS: () => ({ started, endpoints: Array.from(endpoints.values(), statsOf) }),
   };
 
   using listening = new DisposableStack();
-  for (const verb of verbs)
-    for (const subject of [
-      `$SRV.${verb}`,
-      `$SRV.${verb}.${service}`,
-      `$SRV.${verb}.${service}.${identity.id}`,
-    ])
+  for (const [verb, say] of Object.entries(answers)) {
+    const type = `io.nats.micro.v1.${verb.toLowerCase()}_response`;
+    for (const whom of ['', `.${service}`, `.${service}.${identity.id}`])
       listening.use(
-        connection.listen(subject, (message) => {
-          if (isQuestion(message)) message.respond(JSON.stringify(describe(verb)));
-        }),
+        answerAll(connection, `$SRV.${verb}${whom}`, () => JSON.stringify({ type, ...identity, ...say() })),
       );
+  }
   const open = listening.move();
   return {
     count({ subject, outcome, seconds }: RequestSeen): void {
@@ -81,6 +67,8 @@ const newEndpoint = (queue: string, subject: string) => ({
   lastError: '',
   nanos: 0,
 });
+
+const infoOf = ({ endpoint }: Endpoint) => ({ ...endpoint, metadata: endpointMetadata(endpoint.subject) });
 
 const statsOf = ({ endpoint, requests, errors, lastError, nanos }: Endpoint) => ({
   ...endpoint,

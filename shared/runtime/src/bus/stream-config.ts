@@ -71,37 +71,29 @@ export function streamConfig(spec: StreamSpec): Partial<StreamConfig> & { name: 
   };
 }
 
-export function consumerConfig(spec: ConsumerSpec): Partial<ConsumerConfig> {
-  return {
-    durable_name: spec.name,
-    description: spec.description,
-    ack_policy: AckPolicy.Explicit,
-    ack_wait: nanos(spec.ackWaitMs),
-    max_ack_pending: spec.ackPendingMax,
-    max_deliver: -1,
-    ...beginOf(spec.deliver),
-    replay_policy: ReplayPolicy.Instant,
-    filter_subjects: [...spec.filterSubjects],
-    ...(spec.inactiveMs === undefined ? {} : { inactive_threshold: nanos(spec.inactiveMs) }),
-  };
-}
+export const consumerConfig = (spec: ConsumerSpec): Partial<ConsumerConfig> => ({
+  ...changeableOf(spec),
+  ...beginOf(spec.deliver),
+});
+
+/** What of a consumer's configuration nats-server changes. It never moves where the consumer began. */
+export const changeableOf = (spec: ConsumerSpec): Partial<ConsumerConfig> => ({
+  durable_name: spec.name,
+  description: spec.description,
+  ack_policy: AckPolicy.Explicit,
+  ack_wait: nanos(spec.ackWaitMs),
+  max_ack_pending: spec.ackPendingMax,
+  max_deliver: -1,
+  replay_policy: ReplayPolicy.Instant,
+  filter_subjects: [...spec.filterSubjects],
+  ...(spec.inactiveMs === undefined ? {} : { inactive_threshold: nanos(spec.inactiveMs) }),
+});
 
 function beginOf(deliver: ConsumerBegin): Partial<ConsumerConfig> {
   if (typeof deliver === 'string') return { deliver_policy: deliver };
   return 'sequence' in deliver
     ? { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: deliver.sequence }
     : { deliver_policy: DeliverPolicy.StartTime, opt_start_time: deliver.time.toISOString() };
-}
-
-/** What of a consumer's configuration nats-server changes. It never moves where the consumer began. */
-export function changeableOf(spec: ConsumerSpec): Partial<ConsumerConfig> {
-  const {
-    deliver_policy: _policy,
-    opt_start_seq: _first,
-    opt_start_time: _from,
-    ...changeable
-  } = consumerConfig(spec);
-  return changeable;
 }
 
 export const filtersOf = ({
@@ -143,16 +135,14 @@ export const compareStream = (spec: StreamSpec, config: StreamConfig): StreamCom
 /** Limits that nats-server sets to -1 (no limit) in a stream that was created without them. */
 const limitsOfStream = new Set(['max_consumers', 'max_msgs', 'max_msg_size', 'max_msgs_per_subject']);
 const noLimit = -1;
-const ofOperators = new Set(['placement', 'compression', 'metadata']);
-/** quantities.ts compares these settings. */
-const ofQuantities = new Set(['num_replicas', 'max_age', 'max_bytes']);
+/** Settings that operators choose, and those that quantities.ts compares. */
+const notCompared = new Set(['placement', 'compression', 'metadata', 'num_replicas', 'max_age', 'max_bytes']);
 
 function foreignSettings(spec: StreamSpec, found: Partial<StreamConfig>): string[] {
   const said = streamConfig(spec);
   const isOurs = (name: string): boolean =>
     Object.hasOwn(said, name) ||
-    ofOperators.has(name) ||
-    ofQuantities.has(name) ||
+    notCompared.has(name) ||
     (name === 'max_msgs_per_subject' && spec.messagesPerSubjectMax !== undefined);
   return Object.entries(found)
     .filter(([name, value]) => !isOurs(name) && !isUnset(name, value))
@@ -165,13 +155,13 @@ const isUnset = (name: string, value: unknown): boolean =>
 /** The first tokens of subjects that only the services of this system use. */
 const ourTokens = new Set(['svc', 'webhooks', 'events', 'event-batches', 'attempts', '*', '>']);
 
+export const nothingDiffers: StreamComparison = { differing: [], foreign: [], changes: [], left: [] };
+
 /** A stream of another system over such subjects would store requests and replies of the services. A mirror has no subjects. */
 export const compareForeign = ({ subjects = [] }: Partial<StreamConfig>): StreamComparison => ({
-  differing: [],
+  ...nothingDiffers,
   foreign: subjects.filter((subject) => {
     const [first = ''] = subject.split('.');
     return ourTokens.has(first) || first.startsWith('_INBOX');
   }),
-  changes: [],
-  left: [],
 });
