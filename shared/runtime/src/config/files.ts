@@ -7,7 +7,7 @@ import { isSet, mayStandInFile, type Environment, type Given } from './explain.t
 const fileSettingOf = (name: string): string => `${name}_FILE`;
 
 export function readFiles(schema: TObject, environment: Environment): Given {
-  const texts = new Map<string, string>();
+  const completed = { ...environment };
   const paths = new Map<string, string>();
   const problems = new Map<string, string>();
   for (const [name, rule] of Object.entries<TSchema>(schema.properties)) {
@@ -17,11 +17,11 @@ export function readFiles(schema: TObject, environment: Environment): Given {
     const read = isSet(environment[name]) ? both(name) : readText(name, path);
     if ('problem' in read) problems.set(name, read.problem);
     else {
-      texts.set(name, read.text);
+      completed[name] = read.text;
       paths.set(name, path);
     }
   }
-  return { environment: { ...environment, ...Object.fromEntries(texts) }, paths, problems };
+  return { environment: completed, paths, problems };
 }
 
 type Read = { text: string } | { problem: string };
