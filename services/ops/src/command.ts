@@ -28,11 +28,9 @@ export interface Command {
 export interface Caller {
   environment: Environment;
   output: Output;
-  stop: Stop;
+  /** Ends the command immediately, also while it waits for MongoDB or NATS. */
+  stop: (refusal: Refusal) => void;
 }
-
-/** Ends the command immediately, also while it waits for MongoDB or NATS. */
-export type Stop = (refusal: Refusal) => void;
 
 /** The arguments do not fit the command: run.ts prints the message and the command's help. */
 export class Misuse extends Error {

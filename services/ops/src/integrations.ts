@@ -70,7 +70,7 @@ async function readIntegrations(store: Store): Promise<Integration[]> {
   const names = new Set([...catalog.keys(), ...batches.keys(), ...overdueBy.keys(), ...webhooks.keys()]);
   return [...names].toSorted().map((integration) => {
     const pushes = [catalog.get(integration), batches.get(integration)];
-    const state = webhooks.get(integration);
+    const { webhooks: registered = 0, disabled = 0, behind = 0 } = webhooks.get(integration) ?? {};
     const last = pushes
       .flatMap((one) => one?.lastRun ?? [])
       .toSorted((one, other) => other.startedAt.getTime() - one.startedAt.getTime())[0];
@@ -93,11 +93,7 @@ async function readIntegrations(store: Store): Promise<Integration[]> {
               failedShare: items === 0 ? 0 : last.failed / items,
             },
       overdue: (overdueBy.get(integration) ?? []).map(({ entityType, dueAt }) => ({ entityType, dueAt })),
-      webhooks: {
-        all: state?.webhooks ?? 0,
-        disabled: state?.disabled ?? 0,
-        behind: state?.behind ?? 0,
-      },
+      webhooks: { all: registered, disabled, behind },
     };
   });
 }

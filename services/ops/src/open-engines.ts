@@ -6,17 +6,16 @@ import { natsOptionsOf, parseNatsServers, readConfig } from '@integration-sync/r
 import { openLog, redactUrl, type Log } from '@integration-sync/runtime/log';
 import { openStore, type Store } from '@integration-sync/runtime/store';
 import type { Static } from 'typebox';
-import { Refusal, type Caller, type Stop } from './command.ts';
+import { Refusal, type Caller } from './command.ts';
 import type { PurgeConfig, StreamsConfig } from './config.ts';
 
 /** The user in deploy/nats/nats.conf, with the inbox `_INBOX_ops` and the permissions that all commands need. */
 const name = 'ops';
 const patienceMs = 10_000;
 
-interface CommandSettings<Config> {
+interface CommandSettings<Config> extends Pick<Caller, 'stop'> {
   config: Config;
   log: Log;
-  stop: Stop;
 }
 
 /** The settings of a command, with a log on stderr. */
@@ -30,16 +29,14 @@ export function readSettings<Settings extends typeof StreamsConfig>(
   return { config, log, stop };
 }
 
-type BusConfig = StreamsConfig | PurgeConfig;
-
 /** A bus for a request for which the NATS login may lack the permission. Then only the request fails, and the command goes on. */
-export const openQuietBus = ({ config }: Pick<CommandSettings<BusConfig>, 'config'>): Promise<Bus> =>
+export const openQuietBus = ({ config }: CommandSettings<StreamsConfig>): Promise<Bus> =>
   openBus({ ...natsOptionsOf(config), name, log: openLog({ service: name, level: 'silent' }) });
 
 /**
  * Opens the bus of a command. A missing permission ends the command: nats-server drops the message, so that no answer would come.
  */
-export async function openOpsBus({ config, log, stop }: CommandSettings<BusConfig>): Promise<Bus> {
+export async function openOpsBus({ config, log, stop }: CommandSettings<StreamsConfig>): Promise<Bus> {
   const onForbidden = (forbidden: Forbidden): void => stop(new Refusal(lackOf(forbidden, config)));
   return withinPatience(
     openBus({ ...natsOptionsOf(config), name, log, onForbidden }),
@@ -47,7 +44,7 @@ export async function openOpsBus({ config, log, stop }: CommandSettings<BusConfi
   );
 }
 
-function lackOf({ operation, subject }: Forbidden, { NATS_URL, NATS_USER }: BusConfig): string {
+function lackOf({ operation, subject }: Forbidden, { NATS_URL, NATS_USER }: StreamsConfig): string {
   const user = parseNatsServers(NATS_URL)?.user ?? NATS_USER;
   const whom = user === undefined ? 'this login' : `the login "${user}"`;
   // Each run of a command has an inbox of its own. The message names the prefix of all these inboxes, as permissions do.

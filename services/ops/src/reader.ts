@@ -2,7 +2,7 @@
 // consumer, but may not create one.
 import { eventsStream, isIntegration, parseInstant } from '@integration-sync/contracts';
 import type { Bus, ConsumerBegin, ConsumerSpec, FoundConsumer } from '@integration-sync/runtime/bus';
-import { defineCommand, exitCodes, Misuse, Refusal, type ExitCode } from './command.ts';
+import { defineCommand, exitCodes, Misuse, Refusal, type Call, type ExitCode } from './command.ts';
 import { StreamsConfig } from './config.ts';
 import { openOpsBus, readSettings, withinPatience } from './open-engines.ts';
 import { numberInWords, type Output } from './output.ts';
@@ -44,28 +44,20 @@ const ackWaitMs = 30_000;
 const ackPendingMax = 1_000;
 const dayMs = 24 * 60 * 60_000;
 
-interface Values {
-  subject?: string[] | undefined;
-  integration?: string | undefined;
-  since?: string | undefined;
-  inactive?: string | undefined;
-  'from-start': boolean;
-  remove: boolean;
-  apply: boolean;
-}
+const options = {
+  subject: { type: 'string', multiple: true },
+  integration: { type: 'string' },
+  'from-start': { type: 'boolean', default: false },
+  since: { type: 'string' },
+  inactive: { type: 'string' },
+  remove: { type: 'boolean', default: false },
+} as const;
 
 export const readerCommand = defineCommand({
   name: 'reader',
   summary: 'the consumer of another service inside that reads events',
   help,
-  options: {
-    subject: { type: 'string', multiple: true },
-    integration: { type: 'string' },
-    'from-start': { type: 'boolean', default: false },
-    since: { type: 'string' },
-    inactive: { type: 'string' },
-    remove: { type: 'boolean', default: false },
-  },
+  options,
   allowPositionals: true,
   async run(call) {
     const { values, positionals, output } = call;
@@ -129,7 +121,7 @@ interface Wanted {
   inactiveMs?: number;
 }
 
-function wantedOf(values: Values): Wanted {
+function wantedOf(values: Call<typeof options>['values']): Wanted {
   const { subject, integration, since, inactive, 'from-start': fromStart, remove: isRemoved } = values;
   if (
     isRemoved &&

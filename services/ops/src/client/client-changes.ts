@@ -1,6 +1,6 @@
 // The changes that `ops client` (add, rotate, remove) makes to the list of clients from the file. No IO, except the random bytes
 // of a new secret.
-import { allScopes, integrationPattern, type Scope } from '@integration-sync/contracts';
+import { allScopes, isIntegration, type Scope } from '@integration-sync/contracts';
 import {
   hashOf,
   makeSecret,
@@ -17,14 +17,10 @@ export interface Change {
   secret?: string;
 }
 
-export interface NewClient extends Pick<Client, 'id' | 'integration'> {
-  scope: string | undefined;
-  endsAtMs: number;
-}
-
 export function addClient(
   clients: readonly Client[],
-  { id, integration, scope, endsAtMs }: NewClient,
+  id: string,
+  { integration, scope, endsAtMs }: { integration: string; scope: string | undefined; endsAtMs: number },
 ): Change {
   if (!/^[!-~]{1,64}$/.test(id)) {
     throw new Misuse('An id is 1 to 64 printable characters of ASCII without a space.');
@@ -32,7 +28,7 @@ export function addClient(
   if (clients.some((client) => client.id === id)) {
     throw new Refusal(`There is a client ${id} already: ops client rotate ${id} gives it another secret.`);
   }
-  if (!new RegExp(integrationPattern).test(integration)) {
+  if (!isIntegration(integration)) {
     throw new Misuse(`--integration: 1 to 64 letters, digits, _ or -, not ${JSON.stringify(integration)}.`);
   }
   const { secret, stored } = newSecret(endsAtMs);

@@ -94,7 +94,7 @@ function changeOf(action: string, id: string, values: Values, clients: readonly 
   if (action === 'add') {
     const { integration, scope } = values;
     if (integration === undefined) throw new Misuse('Say whose client it is: --integration acme.');
-    return addClient(clients, { id, integration, scope, endsAtMs });
+    return addClient(clients, id, { integration, scope, endsAtMs });
   }
   if (action === 'rotate') {
     const oldEndAtMs = readEnd('--old-end', values['old-end'] ?? '7d', nowMs);

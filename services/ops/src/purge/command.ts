@@ -1,5 +1,5 @@
 // ops purge-integration removes everything of one integration, from all places of all services.
-import { integrationPattern } from '@integration-sync/contracts';
+import { integrationPattern, isIntegration } from '@integration-sync/contracts';
 import { batchesOperating } from '@integration-sync/batches/operating';
 import { catalogOperating } from '@integration-sync/catalog/operating';
 import type { Store } from '@integration-sync/runtime/store';
@@ -43,7 +43,7 @@ export const purgeCommand = defineCommand({
     const { values, positionals, output } = call;
     const [integration, ...more] = positionals;
     if (integration === undefined || more.length > 0) throw new Misuse('Name one integration.');
-    if (!new RegExp(integrationPattern).test(integration))
+    if (!isIntegration(integration))
       throw new Misuse(`${JSON.stringify(integration)} is no name of an integration: ${integrationPattern}`);
     const settings = readSettings(PurgeConfig, call);
     await using store = await openOpsStore(settings);

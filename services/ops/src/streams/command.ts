@@ -32,7 +32,7 @@ Examples:
 
 interface Looked {
   streams: InspectedStream[];
-  /** When the streams that refuse messages once they are full will be full; empty if that is not known. */
+  /** Empty if it is not known when the streams will be full. */
   fillings: Filling[];
   wrong: Finding[];
 }
@@ -41,9 +41,7 @@ export const streamsCommand = defineCommand({
   name: 'streams',
   summary: 'streams and consumers: what there is, what is wrong, and repairs',
   help,
-  options: {
-    check: { type: 'boolean', default: false },
-  },
+  options: { check: { type: 'boolean', default: false } },
   async run(call) {
     const { values, output } = call;
     const settings = readSettings(StreamsConfig, call);

@@ -8,15 +8,13 @@ import {
 import { fillsSoon, roomFor, type Filling } from '@integration-sync/runtime/filling';
 import { bytesInWords, numberInWords, spanInWords, type Row } from '../output.ts';
 
-/** Who repairs a finding: `apply` stands for the command with --apply, `none` for a person. */
-export type Repair = 'apply' | 'none';
-
 export interface Finding {
   stream: string;
   consumer?: string;
   what: string;
   toDo: string;
-  repair: Repair;
+  /** Who repairs the finding: `apply` stands for the command with --apply, `none` for a person. */
+  repair: 'apply' | 'none';
 }
 
 type Wrong = Omit<Finding, 'stream'>;
@@ -45,8 +43,7 @@ const timeLeft = ({ daysLeft }: Filling): string =>
 function* wrongWith(stream: InspectedStream, all: readonly InspectedStream[]): Generator<Wrong> {
   const { name, isExpected, standing, facts, consumers } = stream;
   if (!isExpected) {
-    yield* otherStream(stream);
-    yield* copyOf(stream, all);
+    yield* otherStream(stream, all);
     return;
   }
   if (standing === 'missing') {
@@ -75,12 +72,19 @@ const byItself = 'ops streams --apply';
 const byHand = (what: string, toDo: string): Wrong => ({ what, toDo, repair: 'none' });
 const byApply = (what: string): Wrong => ({ what, toDo: `${byItself} changes the stream.`, repair: 'apply' });
 
-function* otherStream({ name, foreign: subjects }: InspectedStream): Generator<Wrong> {
+function* otherStream(
+  { name, foreign: subjects, copied }: InspectedStream,
+  all: readonly InspectedStream[],
+): Generator<Wrong> {
+  const toDo = `Find out whose it is, then: nats stream rm ${name}`;
+  const ours = copied.filter((one) => all.some((other) => other.isExpected && other.name === one));
   if (subjects.length > 0)
     yield byHand(
       `${name} is not of this system, and stores messages of its services on ${subjects.join(', ')}.`,
-      `Find out whose it is, then: nats stream rm ${name}`,
+      toDo,
     );
+  if (ours.length > 0)
+    yield byHand(`${name} is not of this system, and copies the messages of ${ours.join(', ')}.`, toDo);
 }
 
 function* differences({ name, differing, foreign, changes, left }: InspectedStream): Generator<Wrong> {
@@ -146,18 +150,6 @@ function* strangers(
       ? `${consumer} on ${stream} pushes to ${pushesTo}, and nats-server may publish to every subject.`
       : `${consumer} on ${stream} is not of this system.`;
   yield { consumer, ...byHand(what, `Find out whose it is, then: nats consumer rm ${stream} ${consumer}`) };
-}
-
-function* copyOf(
-  { name, copied: copiedStreams }: InspectedStream,
-  all: readonly InspectedStream[],
-): Generator<Wrong> {
-  const ours = copiedStreams.filter((copied) => all.some((one) => one.isExpected && one.name === copied));
-  if (ours.length > 0)
-    yield byHand(
-      `${name} is not of this system, and copies the messages of ${ours.join(', ')}.`,
-      `Find out whose it is, then: nats stream rm ${name}`,
-    );
 }
 
 // Tables of streams and consumers for a person.
