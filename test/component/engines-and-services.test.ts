@@ -1,14 +1,14 @@
 // The local stack around real engines and stand-ins for the services: what it keeps running, what it writes
 // down, and that it leaves nothing behind. The system tests run the real services on it.
-import { once } from 'node:events';
 import { access, readFile, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { startStack, type Stack, type StackOptions } from '@integration-sync/dev/stack';
-import { assert, describe, expect, inject, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 import { identify } from '../../dev/process/identity.ts';
 import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/folder.ts';
+import { listen } from '../support/servers.ts';
 
 const idle = join(import.meta.dirname, '../support/processes/idle-service.ts');
 
@@ -173,14 +173,10 @@ describe('a start that cannot succeed', () => {
 
   it('is refused before anything is started when the port of the gateway is taken', async () => {
     await using folder = await temporaryFolder();
-    const other = createServer().listen(0, '127.0.0.1');
-    await once(other, 'listening');
-    const address = other.address();
-    assert(typeof address === 'object' && address !== null);
-    const starting = start(folder.path, { environment: { GATEWAY_PORT: String(address.port) } });
-    await expect(starting).rejects.toThrow(`Port ${address.port} is taken.`);
+    await using other = await listen(createServer());
+    const starting = start(folder.path, { environment: { GATEWAY_PORT: String(other.port) } });
+    await expect(starting).rejects.toThrow(`Port ${other.port} is taken.`);
     await expect(access(join(folder.path, 'data'))).rejects.toThrow('ENOENT');
-    other.close();
   });
 
   it('is refused with the reason when the name in GATEWAY_HOST does not resolve', async () => {

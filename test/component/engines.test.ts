@@ -1,9 +1,8 @@
 // The engines themselves: chosen, durable, kept running, and gone at the end. Each test has its own.
 import { execFileSync } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { access, chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
+import { createServer } from 'node:http';
 import { delimiter, join } from 'node:path';
 import { startEngine, startEngines } from '@integration-sync/dev/engines';
 import { openLog } from '@integration-sync/runtime/log';
@@ -15,6 +14,7 @@ import { openTestBus, text } from '../support/bus.ts';
 import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { descendantsOf, standStill } from '../support/freeze.ts';
+import { listen } from '../support/servers.ts';
 
 const log = openLog({ service: 'test', level: 'silent' });
 const stream = {
@@ -32,11 +32,6 @@ const isGone = (pid: number): boolean => {
   } catch {
     return true;
   }
-};
-
-const portOf = (server: Server): number => {
-  const address = server.address();
-  return typeof address === 'object' && address !== null ? address.port : 0;
 };
 
 const jsonOf = async (url: string): Promise<unknown> => JSON.parse(await (await fetch(url)).text());
@@ -254,16 +249,16 @@ describe('a download', () => {
     execFileSync('tar', ['czf', archive, '-C', folder.path, 'mongodb']);
     const bytes = await readFile(archive);
     let downloads = 0;
-    const mirror = createServer(({ url = '' }, answer) => {
+    const server = createServer(({ url = '' }, answer) => {
       if (url.endsWith('.md5')) return answer.end(createHash('md5').update(bytes).digest('hex'));
       downloads += 1;
       return answer.end(bytes);
-    }).listen(0, '127.0.0.1');
-    await once(mirror, 'listening');
+    });
+    await using mirror = await listen(server);
     const environment = {
       ...process.env,
       XDG_CACHE_HOME: join(folder.path, 'cache'),
-      MONGOMS_DOWNLOAD_MIRROR: `http://127.0.0.1:${portOf(mirror)}`,
+      MONGOMS_DOWNLOAD_MIRROR: mirror.url,
       MONGOMS_USE_HTTP: 'true',
     };
     for (const _ of [1, 2]) {
@@ -273,6 +268,5 @@ describe('a download', () => {
       expect(engine.pids()).toHaveLength(1);
     }
     expect(downloads).toBe(1);
-    mirror.close();
   });
 });

@@ -1,8 +1,8 @@
 // The program of an agent: it starts `integration-sync mcp` and speaks the protocol, with messages written out by hand.
 import { createInterface } from 'node:readline';
 import { createServer, request as ask } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Ended, Loader } from './loader-command.ts';
+import { listen } from './servers.ts';
 
 export interface Called {
   error?: { code: number; message: string };
@@ -86,14 +86,5 @@ export async function startRecorder(gateway: string): Promise<Recorder> {
     });
     incoming.pipe(outgoing);
   });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    seen,
-    [Symbol.asyncDispose]: () =>
-      new Promise((closed) => {
-        server.close(() => closed());
-        server.closeAllConnections();
-      }),
-  };
+  return { ...(await listen(server)), seen };
 }

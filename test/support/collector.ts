@@ -1,6 +1,6 @@
 // A collector of traces on loopback: it takes OTLP over HTTP, as JSON, and remembers every span.
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listen } from './servers.ts';
 
 export interface SeenSpan {
   service: string;
@@ -74,11 +74,8 @@ export async function openCollector(): Promise<Collector> {
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => answer(Buffer.concat(chunks).toString(), response));
   };
-  const server = createServer(onRequest);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${port}`,
+    ...(await listen(createServer(onRequest))),
     spans,
     contentTypes,
     get headers() {
@@ -87,10 +84,6 @@ export async function openCollector(): Promise<Collector> {
     behave(next) {
       behaviour = next;
       for (const [body, response] of unanswered.splice(0)) answer(body, response);
-    },
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
     },
   };
 }

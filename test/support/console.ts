@@ -7,12 +7,11 @@ import {
   type OutgoingHttpHeaders,
   type ServerResponse,
 } from 'node:http';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Locator, Page } from 'playwright-core';
 import { expect } from 'vitest';
+import { listen } from './servers.ts';
 
 /** Activates an element by the keyboard: focuses it and presses Enter. */
 export async function press(locator: Locator): Promise<void> {
@@ -126,17 +125,8 @@ export async function openPrefix(
     incoming.pipe(asked);
   };
   const server = createServer((incoming, outgoing) => void pass(incoming, outgoing));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}${prefix}`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
+  const listening = await listen(server);
+  return { ...listening, url: `${listening.url}${prefix}` };
 }
 
 /** Drops files and folders of this machine on an element, as a person does with the mouse. */

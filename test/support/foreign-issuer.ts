@@ -1,12 +1,12 @@
 // An issuer of access tokens on this machine, with keys of its own: what it publishes, and how its tokens are signed.
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { signAsymmetric } from './access-tokens.ts';
+import { listen } from './servers.ts';
 
 type Answer = (response: ServerResponse) => void;
 
-export interface ForeignIssuer extends Disposable {
+export interface ForeignIssuer extends AsyncDisposable {
   /** The `iss` of its tokens: its address, with the path given to `openForeignIssuer`. */
   issuer: string;
   keysAddress: string;
@@ -41,13 +41,13 @@ export async function openForeignIssuer(path: string): Promise<ForeignIssuer> {
     if (answer === undefined) response.writeHead(404).end('<html>');
     else answer(response);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const [issuer, keysAddress] = [`${origin}${path}`, `${origin}/keys`];
+  const listening = await listen(server);
+  const [issuer, keysAddress] = [`${listening.url}${path}`, `${listening.url}/keys`];
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   answers.set('/keys', json({ keys: [{ ...jwkOf(publicKey), kid: 'one', use: 'sig' }] }));
   answers.set(openidPath(path), json({ issuer, jwks_uri: keysAddress }));
   return {
+    ...listening,
     issuer,
     keysAddress,
     publicPem: publicKey.export({ type: 'spki', format: 'pem' }),
@@ -55,10 +55,6 @@ export async function openForeignIssuer(path: string): Promise<ForeignIssuer> {
       signAsymmetric(privateKey, { alg: 'RS256', typ: 'JWT', kid: 'one', ...header }, claims),
     answers,
     asked,
-    [Symbol.dispose]() {
-      server.closeAllConnections();
-      server.close();
-    },
   };
 }
 

@@ -1,14 +1,13 @@
 // A gateway in this process, and services behind it that answer with the request they got.
-import { Writable } from 'node:stream';
 import { healthSubject, subjects } from '@integration-sync/contracts';
 import { startGateway, type GatewayDeps } from '@integration-sync/gateway';
 import { GatewayConfig } from '@integration-sync/gateway/config';
 import type { Bus, BusHandler } from '@integration-sync/runtime/bus';
 import { readConfig } from '@integration-sync/runtime/config';
-import { openLog } from '@integration-sync/runtime/log';
 import { authSecret } from './access-tokens.ts';
 import { openTestBus } from './bus.ts';
 import { eventually } from './eventually.ts';
+import { openTestLog } from './log.ts';
 
 export type LogLine = Record<string, unknown>;
 
@@ -26,29 +25,22 @@ export async function openGateway(
   settings: Record<string, string> = {},
   deps: GatewayDeps = {},
 ): Promise<TestGateway> {
-  const texts: string[] = [];
-  const destination = new Writable({
-    write(chunk: Buffer, _encoding, done) {
-      texts.push(chunk.toString());
-      done();
-    },
-  });
   const config = readConfig(GatewayConfig, {
     GATEWAY_PORT: '0',
     NATS_URL: nats,
     ...('AUTH_JWKS_URL' in settings ? {} : { AUTH_JWT_SECRET: authSecret }),
     ...settings,
   });
-  const log = openLog({ service: 'gateway', level: 'debug', pretty: false, destination });
+  const { log, lines, text } = openTestLog('gateway');
   const gateway = await startGateway(config, { log, lastRequestsMs: 0, ...deps });
   return {
     url: gateway.url,
     port: Number(new URL(gateway.url).port),
     metricsUrl: gateway.metricsUrl,
     get lines() {
-      return texts.map((text): LogLine => JSON.parse(text));
+      return lines.map((line): LogLine => JSON.parse(line));
     },
-    logText: () => texts.join(''),
+    logText: text,
     [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose](),
   };
 }

@@ -1,30 +1,25 @@
 // Webhook receivers on raw sockets whose answers never end. Each repeats one part of an HTTP answer until the
 // connection is closed.
-import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { createServer as createSecureServer } from 'node:tls';
 import { expect } from 'vitest';
 import type { Certificate } from './certificates.ts';
+import { listen } from './servers.ts';
 
 export type OnRequest = (socket: Socket) => void;
 
 /** Calls back once per connection, when a request arrives on it. */
 export async function openSocketReceiver(onRequest: OnRequest, certificate?: Certificate) {
-  const sockets = new Set<Socket>();
   const onSocket = (socket: Socket): void => {
-    sockets.add(socket);
     socket.on('error', () => undefined);
     socket.once('data', () => onRequest(socket));
   };
   const server =
     certificate === undefined ? createServer(onSocket) : createSecureServer(certificate, onSocket);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const listening = await listen(server);
   return {
-    url: `${certificate === undefined ? 'http' : 'https'}://127.0.0.1:${port}/`,
-    async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    ...listening,
+    url: `${certificate === undefined ? 'http' : 'https'}://127.0.0.1:${listening.port}/`,
   };
 }
 

@@ -1,31 +1,18 @@
 // A proxy before MongoDB that can hold one message back: it arrives late, or after its sender has gone.
-import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
-import { listenOnLoopback } from '../../dev/process/port.ts';
+import { openEngineProxy, type EngineProxy } from './servers.ts';
 
-export interface MongodbProxy extends AsyncDisposable {
-  readonly url: string;
+export interface MongodbProxy extends EngineProxy {
   /** Holds the next such command, and all that follows on its connection; resolves once the command has come. */
   holdNext(command: string, collection: string, mentions?: readonly string[]): Promise<void>;
   /** Lets every held message go on. */
   release(): void;
-  /** Closes all connections at the same moment, and takes new ones. */
-  cut(): void;
 }
 
 export async function openMongodbProxy(mongodb: string): Promise<MongodbProxy> {
-  const target = new URL(mongodb);
-  const sockets = new Set<Socket>();
   const releases: (() => void)[] = [];
   let wanted: { matches: (bytes: Buffer) => boolean; come: () => void } | undefined;
 
-  const server = createServer((client) => {
-    const database = connect(Number(target.port), target.hostname);
-    for (const socket of [client, database]) {
-      sockets.add(socket);
-      socket.on('error', () => undefined);
-      socket.on('close', () => sockets.delete(socket));
-    }
+  const proxy = await openEngineProxy(mongodb, (client, database) => {
     let held: Buffer[] | undefined;
     const release = (): void => {
       for (const bytes of held ?? []) database.write(bytes);
@@ -44,20 +31,10 @@ export async function openMongodbProxy(mongodb: string): Promise<MongodbProxy> {
     client.on('close', () => {
       if (held === undefined) database.end();
     });
-    database.on('data', (bytes: Buffer) => {
-      if (!client.destroyed) client.write(bytes);
-    });
-    database.on('close', () => client.destroy());
+    database.pipe(client);
   });
-  const cut = (): void => {
-    for (const socket of sockets) socket.destroy();
-  };
-  const port = await listenOnLoopback(server);
-  const url = new URL(mongodb);
-  url.hostname = '127.0.0.1';
-  url.port = String(port);
   return {
-    url: url.href,
+    ...proxy,
     holdNext(command, collection, mentions = []) {
       const { promise, resolve } = Promise.withResolvers<void>();
       const first = firstOf(command, collection);
@@ -68,12 +45,6 @@ export async function openMongodbProxy(mongodb: string): Promise<MongodbProxy> {
     },
     release() {
       for (const release of releases.splice(0)) release();
-    },
-    cut,
-    async [Symbol.asyncDispose]() {
-      cut();
-      server.close();
-      await once(server, 'close');
     },
   };
 }

@@ -52,10 +52,23 @@ export async function startCopiedNats(): Promise<CopiedNats> {
   };
 }
 
+export interface NatsAs extends Engine {
+  /** Has the running server take these lines in place of its configuration. */
+  reconfigure(lines: readonly string[]): Promise<void>;
+}
+
 /** Starts a nats-server with these lines as its configuration, which must not set addresses. */
-export async function startNatsAs(lines: readonly string[]): Promise<Engine> {
+export async function startNatsAs(lines: readonly string[]): Promise<NatsAs> {
   const dataFolder = await mkdtemp(join(tmpdir(), folderPrefix));
   const natsConfig = join(dataFolder, 'own.conf');
-  await writeFile(natsConfig, `${lines.join('\n')}\n`);
-  return startEngine('nats', { dataFolder, temporary: true, natsConfig });
+  const write = (own: readonly string[]): Promise<void> => writeFile(natsConfig, `${own.join('\n')}\n`);
+  await write(lines);
+  const nats = await startEngine('nats', { dataFolder, temporary: true, natsConfig });
+  return {
+    ...nats,
+    async reconfigure(next) {
+      await write(next);
+      for (const pid of nats.pids()) process.kill(pid, 'SIGHUP');
+    },
+  };
 }

@@ -2,9 +2,10 @@
 // themselves, so it needs no sleep.
 import { createServer as createPlain, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createSecure } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { awake } from './awake.ts';
 import { patienceMs } from './eventually.ts';
+import { listen } from './servers.ts';
 
 const lookEveryMs = 50;
 
@@ -83,12 +84,11 @@ export async function openReceiver(
     });
   };
   const server = certificate === undefined ? createPlain(onRequest) : createSecure(certificate, onRequest);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const listening = await listen(server);
 
   return {
-    url: `${certificate === undefined ? 'http' : 'https'}://127.0.0.1:${port}/hook`,
-    port,
+    ...listening,
+    url: `${certificate === undefined ? 'http' : 'https'}://127.0.0.1:${listening.port}/hook`,
     hits,
     behave(next) {
       behave = next;
@@ -122,10 +122,6 @@ export async function openReceiver(
         clearInterval(timer);
         watchers.delete(watch);
       }
-    },
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
     },
   };
 }

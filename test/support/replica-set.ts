@@ -1,10 +1,9 @@
 // A stand-in for a replica set of two members: two proxies before one database. They answer `hello` as members of a set do, so that
 // the driver sends retryable writes, and play what only a real set does: elections, a primary that was replaced and does not know
 // it, errors by code, commands that hang, and answers that are lost after their command took effect.
-import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
 import { BSON, type Document, ObjectId } from 'mongodb';
-import { listenOnLoopback } from '../../dev/process/port.ts';
+import { eachMessage, headBytes, joined, opcodes, withHello } from './mongodb-messages.ts';
+import { openEngineProxy, type EngineProxy } from './servers.ts';
 
 export type Member = 'first' | 'second';
 
@@ -48,18 +47,15 @@ export const notPrimary = serverError(10_107, 'NotWritablePrimary', 'RetryableWr
 
 interface Seat {
   name: Member;
-  port: number;
+  proxy: EngineProxy;
   isPrimary: boolean;
   electionId: ObjectId;
   isReachable: boolean;
-  sockets: Set<Socket>;
 }
 
 const setName = 'stand-in';
-const opcodes = { reply: 1, query: 2004, message: 2013 } as const;
 
 export async function openReplicaSet(mongodb: string): Promise<ReplicaSet> {
-  const target = new URL(mongodb);
   const plays = new Set<Play>();
   /** Replies of retryable writes by session and number: a set carries each out once. */
   const replies = new Map<string, Buffer>();
@@ -74,31 +70,12 @@ export async function openReplicaSet(mongodb: string): Promise<ReplicaSet> {
     return 'pass';
   };
 
-  const open = async (name: Member): Promise<[Seat, AsyncDisposable]> => {
-    const seat: Seat = {
-      name,
-      port: 0,
-      isPrimary: false,
-      electionId: newTerm(),
-      isReachable: true,
-      sockets: new Set(),
-    };
-    const server = createServer((client) => {
+  const open = async (name: Member): Promise<Seat> => {
+    const proxy = await openEngineProxy(mongodb, (client, database) => {
+      client.on('close', () => database.destroy());
       if (!seat.isReachable) {
         client.destroy();
         return;
-      }
-      const database = connect(Number(target.port || 27_017), target.hostname);
-      for (const [socket, other] of [
-        [client, database],
-        [database, client],
-      ] as const) {
-        seat.sockets.add(socket);
-        socket.on('error', () => undefined);
-        socket.on('close', () => {
-          seat.sockets.delete(socket);
-          other.destroy();
-        });
       }
       /** By the id of a request: what is done with its reply. */
       const awaited = new Map<number, { retryable?: string | undefined; isLost: boolean }>();
@@ -132,22 +109,16 @@ export async function openReplicaSet(mongodb: string): Promise<ReplicaSet> {
         else if (!client.destroyed) client.write(asMember(message, seat, seats));
       });
     });
-    const port = await listenOnLoopback(server);
-    seat.port = port;
-    const close = async (): Promise<void> => {
-      for (const socket of seat.sockets) socket.destroy();
-      server.close();
-      await once(server, 'close');
-    };
-    return [seat, { [Symbol.asyncDispose]: close }];
+    const seat = { name, proxy, isPrimary: false, electionId: newTerm(), isReachable: true };
+    return seat;
   };
 
   await using opening = new AsyncDisposableStack();
   const seats: Seat[] = [];
   for (const name of ['first', 'second'] as const) {
-    const [seat, server] = await open(name);
+    const seat = await open(name);
     seats.push(seat);
-    opening.use(server);
+    opening.use(seat.proxy);
   }
   const seatOf = (member: Member): Seat => {
     const seat = seats.find(({ name }) => name === member);
@@ -161,7 +132,7 @@ export async function openReplicaSet(mongodb: string): Promise<ReplicaSet> {
   elect('first');
   const opened = opening.move();
   return {
-    url: `mongodb://${seats.map(({ port }) => `127.0.0.1:${port}`).join(',')}/?replicaSet=${setName}`,
+    url: `mongodb://${seats.map(addressOf).join(',')}/?replicaSet=${setName}`,
     elect,
     replaceUnnoticed(member) {
       const other = seats.find(({ name }) => name !== member);
@@ -172,7 +143,7 @@ export async function openReplicaSet(mongodb: string): Promise<ReplicaSet> {
     reach(member, isReachable) {
       const seat = seatOf(member);
       seat.isReachable = isReachable;
-      if (!isReachable) for (const socket of seat.sockets) socket.destroy();
+      if (!isReachable) seat.proxy.cut();
     },
     play(play) {
       plays.add(play);
@@ -196,20 +167,6 @@ const needsPrimary = new Set([
   'listIndexes',
 ]);
 
-function eachMessage(socket: Socket, take: (message: Buffer) => void): void {
-  let rest = Buffer.alloc(0);
-  socket.on('data', (bytes: Buffer) => {
-    rest = Buffer.concat([rest, bytes]);
-    while (rest.length >= 4 && rest.length >= rest.readInt32LE(0)) {
-      const length = rest.readInt32LE(0);
-      take(Buffer.from(rest.subarray(0, length)));
-      rest = rest.subarray(length);
-    }
-  });
-}
-
-const headBytes = 21;
-
 /** The command of a message, and the message without what the database behind the members does not know. */
 function read(
   message: Buffer,
@@ -226,12 +183,7 @@ function read(
     txnNumber === undefined
       ? undefined
       : `${Buffer.from(Object(session).buffer ?? []).toString('hex')} ${String(txnNumber)}`;
-  const changed = Buffer.concat([
-    message.subarray(0, headBytes),
-    BSON.serialize(known),
-    message.subarray(end),
-  ]);
-  changed.writeInt32LE(changed.length, 0);
+  const forwarded = joined(message.subarray(0, headBytes), BSON.serialize(known), message.subarray(end));
   const plain = BSON.deserialize(message.subarray(headBytes, end));
   const command: Command = {
     member,
@@ -240,13 +192,11 @@ function read(
     body: plain,
     mentions: (text) => message.includes(text),
   };
-  return { command, retryable, forwarded: changed };
+  return { command, retryable, forwarded };
 }
 
 function replyTo(id: number, document: Document): Buffer {
-  const head = Buffer.alloc(headBytes);
-  const bytes = Buffer.concat([head, BSON.serialize(document)]);
-  bytes.writeInt32LE(bytes.length, 0);
+  const bytes = joined(Buffer.alloc(headBytes), BSON.serialize(document));
   bytes.writeInt32LE(id, 8);
   bytes.writeInt32LE(opcodes.message, 12);
   return bytes;
@@ -258,19 +208,13 @@ function withResponseTo(message: Buffer, id: number): Buffer {
   return copy;
 }
 
-const helloBytesMax = 4_096;
+const addressOf = ({ proxy }: Seat): string => `127.0.0.1:${proxy.port}`;
 
 /** The message; an answer to `hello` says what a member of the set says. */
 function asMember(message: Buffer, seat: Seat, seats: readonly Seat[]): Buffer {
-  const start = message.readInt32LE(12) === opcodes.reply ? 36 : headBytes;
-  if (message.length > helloBytesMax) return message;
-  const answer = BSON.deserialize(message.subarray(start), { promoteValues: false });
-  if (!('maxWireVersion' in answer)) return message;
-  const { topologyVersion: _version, msg: _msg, ...rest } = answer;
-  const addressOf = ({ port }: Seat): string => `127.0.0.1:${port}`;
   const primary = seats.findLast(({ isPrimary }) => isPrimary);
   const { isPrimary, electionId } = seat;
-  const document = {
+  return withHello(message, ({ topologyVersion: _version, msg: _msg, ...rest }) => ({
     ...rest,
     setName,
     setVersion: 1,
@@ -282,13 +226,7 @@ function asMember(message: Buffer, seat: Seat, seats: readonly Seat[]): Buffer {
     secondary: !isPrimary,
     logicalSessionTimeoutMinutes: 30,
     ...(isPrimary ? { electionId } : {}),
-  };
-  const bytes = Buffer.concat([
-    message.subarray(0, start),
-    BSON.serialize(document, { ignoreUndefined: true }),
-  ]);
-  bytes.writeInt32LE(bytes.length, 0);
-  return bytes;
+  }));
 }
 
 /** Plays once: with the first command that `matches`. `come` resolves once that command has come. */

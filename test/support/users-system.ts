@@ -1,17 +1,16 @@
 // All four services in this process, on a nats-server with the configuration of deploy/nats, each with its own login;
 // two replicas of each service but the gateway.
 import { randomUUID } from 'node:crypto';
-import { Writable } from 'node:stream';
 import { startBatches } from '@integration-sync/batches';
 import { BatchesConfig } from '@integration-sync/batches/config';
 import { startCatalog } from '@integration-sync/catalog';
 import { CatalogConfig } from '@integration-sync/catalog/config';
 import { readConfig } from '@integration-sync/runtime/config';
-import { openLog } from '@integration-sync/runtime/log';
 import { startWebhooks, type Webhooks } from '@integration-sync/webhooks';
 import { WebhooksConfig } from '@integration-sync/webhooks/config';
 import { bearer } from './access-tokens.ts';
 import { openGateway } from './gateway.ts';
+import { openTestLog } from './log.ts';
 import { runOps } from './ops.ts';
 import { startNatsWithUsers, type NatsWithUsers, type User } from './nats-users.ts';
 import { secretKey } from './webhooks.ts';
@@ -39,14 +38,7 @@ export interface CallAnswer {
 export async function openSystemWithUsers(mongodb: string, natsConf?: string): Promise<SystemWithUsers> {
   await using opening = new AsyncDisposableStack();
   const nats = opening.use(await startNatsWithUsers(natsConf));
-  const lines: string[] = [];
-  const destination = new Writable({
-    write(chunk: Buffer, _encoding, done) {
-      lines.push(chunk.toString());
-      done();
-    },
-  });
-  const log = openLog({ service: 'test', level: 'info', pretty: false, destination });
+  const { log, text: logText } = openTestLog('test', 'info');
   const database = `users_${randomUUID().replaceAll('-', '')}`;
   const environmentOf = (service: User) => ({
     NATS_URL: nats.urlOf(service),
@@ -70,11 +62,10 @@ export async function openSystemWithUsers(mongodb: string, natsConf?: string): P
     nats,
     gatewayUrl: gateway.url,
     environmentOf,
-    logText: () => lines.join(''),
+    logText,
     refusals: () =>
       [
-        ...lines
-          .join('')
+        ...logText()
           .concat(gateway.logText())
           .matchAll(/permissions violation[^,]*/gi),
       ].map(String),

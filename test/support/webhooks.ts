@@ -12,11 +12,12 @@ import {
 import type { Engine } from '@integration-sync/dev/engines';
 import { openBus, type Bus } from '@integration-sync/runtime/bus';
 import { readConfig } from '@integration-sync/runtime/config';
-import { openLog, type Log } from '@integration-sync/runtime/log';
+import { openLog } from '@integration-sync/runtime/log';
 import { openStore, type Store } from '@integration-sync/runtime/store';
 import { startWebhooks, type Webhooks, type WebhooksDeps } from '@integration-sync/webhooks';
 import { WebhooksConfig } from '@integration-sync/webhooks/config';
 import { inject } from 'vitest';
+import { openTestLog } from './log.ts';
 import { startNats, startNatsAs } from './nats.ts';
 
 export const secretKeyOf = (id: string, fill: number): string =>
@@ -121,13 +122,7 @@ export interface HouseOptions {
 export async function openHouse(options: HouseOptions = {}): Promise<House> {
   const { mongodbUrl = inject('engines').mongodb, natsLines } = options;
   const stack = new AsyncDisposableStack();
-  const lines: string[] = [];
-  const log: Log = openLog({
-    service: 'webhooks',
-    level: 'debug',
-    pretty: false,
-    destination: { write: (line: string) => void lines.push(line) },
-  });
+  const { log, lines } = openTestLog('webhooks');
   const nats =
     options.nats ?? stack.use(await (natsLines === undefined ? startNats() : startNatsAs(natsLines)));
   const database = `webhooks_${randomUUID().replaceAll('-', '')}`;

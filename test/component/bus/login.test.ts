@@ -2,21 +2,17 @@ import { openBus } from '@integration-sync/runtime/bus';
 import { expect, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { openTestLog } from '../../support/log.ts';
-import { startNats } from '../../support/nats.ts';
-import { startStrictNats, type Login } from '../../support/strict-nats.ts';
+import { startNats, startNatsAs } from '../../support/nats.ts';
 
 // The login that NATS_URL names: the client sends it to the server and writes it nowhere else.
 
 const at = (url: string, credentials: string): string => url.replace('//', `//${credentials}@`);
 
-it.each<[string, Login]>([
-  ['me:hunter2', { user: 'me', pass: 'hunter2' }],
-  ['t0ken', { auth_token: 't0ken' }],
+it.each([
+  ['me:hunter2', 'user: me, password: hunter2'],
+  ['t0ken', 'token: t0ken'],
 ])('the client logs in with %s from the address of the server', async (credentials, wanted) => {
-  await using server = await startStrictNats({
-    admits: ({ user, pass, auth_token }) =>
-      JSON.stringify({ user, pass, auth_token }) === JSON.stringify(wanted),
-  });
+  await using server = await startNatsAs([`authorization { ${wanted} }`]);
   await using bus = await openBus({ url: at(server.url, credentials), name: 'test', log: openTestLog().log });
   expect(bus.connected).toBe(true);
 });
@@ -24,8 +20,7 @@ it.each<[string, Login]>([
 // Setup: a server that does not know this user at first, and knows it later.
 // What this proves: the log gives the reason for the wait, without the password, and the wait ends by itself.
 it('the log has a refused login immediately, without the password', async () => {
-  let known = false;
-  await using server = await startStrictNats({ admits: ({ user }) => known && user === 'me' });
+  await using server = await startNatsAs(['authorization { user: another, password: hunter2 }']);
   const { log, text } = openTestLog();
   const opening = openBus({ url: at(server.url, 'me:hunter2'), name: 'test', log });
   await eventually(text, (lines) => lines.includes('waiting for nats'), 4_500);
@@ -34,7 +29,7 @@ it('the log has a refused login immediately, without the password', async () => 
     servers: [server.url.slice('nats://'.length)],
     err: { message: expect.stringMatching(/authorization violation/i) },
   });
-  known = true;
+  await server.reconfigure(['authorization { user: me, password: hunter2 }']);
   await using bus = await opening;
   expect(bus.connected).toBe(true);
   expect(text()).not.toContain('hunter2');

@@ -8,9 +8,8 @@ import { connect, headers as natsHeaders } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { awake } from '../../support/awake.ts';
 import { openTestBus, text } from '../../support/bus.ts';
-import { startNats } from '../../support/nats.ts';
+import { startNats, startNatsAs } from '../../support/nats.ts';
 import { fastestMs } from '../../support/fastest-try.ts';
-import { startStrictNats } from '../../support/strict-nats.ts';
 
 let nats: Engine;
 let asking: Bus;
@@ -391,9 +390,16 @@ describe.concurrent('a request whose answer takes long', () => {
   });
 });
 
+const ok: BusHandler = async () => ({ body: 'ok' });
+
 it('a request without permission fails immediately, and requests on other subjects work', async () => {
-  await using strict = await startStrictNats({ refused: 'svc.catalog.forbidden.ask' });
-  await using bus = await openTestBus(strict.url);
+  await using strict = await startNatsAs([
+    'authorization {',
+    '  users: [ { user: me, password: one, permissions: { publish: { deny: svc.catalog.forbidden.ask } } } ]',
+    '}',
+  ]);
+  await using bus = await openTestBus(strict.url.replace('//', '//me:one@'));
+  await using _served = await serve(bus, { 'svc.catalog.allowed.ask': ok, 'svc.catalog.forbidden.ask': ok });
   const beganAt = awake();
   const allowed = bus.request('svc.catalog.allowed.ask', { timeoutMs: 10_000 });
   const refused = await failureOf(bus.request('svc.catalog.forbidden.ask', { timeoutMs: 10_000 }));

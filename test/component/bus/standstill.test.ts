@@ -3,12 +3,12 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
 import type { Engine } from '@integration-sync/dev/engines';
 import type { Bus } from '@integration-sync/runtime/bus';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startAnswering } from '../../support/answering.ts';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { openTestBus, text } from '../../support/bus.ts';
 import { eventually } from '../../support/eventually.ts';
 import { freeze } from '../../support/freeze.ts';
 import { startNats } from '../../support/nats.ts';
+import { startServiceProcess } from '../../support/service-process.ts';
 
 let nats: Engine;
 let bus: Bus;
@@ -21,6 +21,8 @@ afterAll(async () => {
   await bus[Symbol.asyncDispose]();
   await nats[Symbol.asyncDispose]();
 });
+
+const startAnswering = () => startServiceProcess(inject('programs').answering, { NATS_URL: nats.url });
 
 const ask = (): Promise<number> =>
   bus.request('svc.catalog.pid.ask', { timeoutMs: 3_000 }).then(({ body }) => Number(text(body)));
@@ -50,8 +52,8 @@ const open = async (): Promise<number[]> => (await connections()).map(({ cid }) 
 const droppedWithinMs = 4_500;
 
 it('a replica under SIGSTOP gets no requests after 4 s, and gets requests again after SIGCONT', async () => {
-  await using steady = await startAnswering(nats.url);
-  await using frozen = await startAnswering(nats.url);
+  await using steady = await startAnswering();
+  await using frozen = await startAnswering();
   const both = [steady.pid, frozen.pid].toSorted((one, other) => one - other);
   expect(await whoAnswers()).toEqual(both);
   {
@@ -73,7 +75,7 @@ it('a replica under SIGSTOP gets no requests after 4 s, and gets requests again 
 });
 
 it('a replica that is stopped for 2 s keeps its connection', async () => {
-  await using replica = await startAnswering(nats.url);
+  await using replica = await startAnswering();
   await eventually(connections, ([first]) => first?.rtt !== undefined);
   const before = await open();
   {

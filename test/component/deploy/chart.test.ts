@@ -1,8 +1,6 @@
 // The chart as helm renders it, and as the compiler reads it.
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -14,10 +12,11 @@ import {
   renderings,
   renderNotes,
 } from '@integration-sync/dev/chart';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { doorOf, ofKind, readRendered, type KubernetesObject } from '../../support/chart.ts';
 import { repository } from '../../support/deploy-files.ts';
 import { temporaryFolder } from '../../support/folder.ts';
+import { listen } from '../../support/servers.ts';
 
 it.each(renderings)(
   'test/chart/rendered is the output of helm, or without helm has the hash of the present chart: %s',
@@ -94,15 +93,10 @@ async function runPod(answers: readonly (readonly [number, string])[]): Promise<
     asked.push(request.url);
     const [status, words] = left.shift() ?? [500, 'one question too many'];
     response.writeHead(status).end(words);
-  }).listen(0, '127.0.0.1');
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((closed) => server.close(closed));
   });
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  await using gateway = await listen(server);
   const { stdout } = await promisify(execFile)(process.execPath, container?.args ?? [], {
-    env: { ...process.env, GATEWAY_URL: `http://127.0.0.1:${port}` },
+    env: { ...process.env, GATEWAY_URL: gateway.url },
     timeout: 60_000,
   });
   expect(asked).toEqual(answers.map(() => '/readyz'));

@@ -12,6 +12,8 @@ import { CatalogConfig } from '@integration-sync/catalog/config';
 import { readConfig } from '@integration-sync/runtime/config';
 
 const [service, first] = process.argv.slice(2);
+/** As a service logs it. */
+const serving = '{"msg":"serving"}';
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 let wanted = first;
@@ -31,7 +33,7 @@ createInterface({ input: process.stdin })
   .on('line', (line) => {
     if (line === 'go on') return goesOn.resolve();
     wanted = line;
-    return say('serving');
+    return say(serving);
   })
   .on('close', () => void running[Symbol.asyncDispose]().then(() => process.exit(0)));
-say('serving');
+say(serving);
