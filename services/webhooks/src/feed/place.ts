@@ -5,7 +5,7 @@
 // All integrations share the log, so its sequences would show a caller how much other integrations push. So a place has the same
 // length for every content, and no two places have more in common than random bytes have:
 //
-//   salt (16 bytes, random)  tag (16)  ciphertext (56: stream, restores, sequence, index, sinceMs, newest)
+//   salt (16 bytes, random)  tag (16)  ciphertext (56: stream, sequence, index, sinceMs, restores, newest)
 //
 // Each place has an AES-256-GCM key of its own, by HMAC from a key of the vault, the integration and the salt. So no key encrypts
 // more than one place, and the nonce may be constant.
@@ -79,29 +79,19 @@ const algorithm = 'aes-256-gcm';
 const saltBytes = 16;
 const tagBytes = 16;
 const nonce = Buffer.alloc(12);
-const streamAt = 0;
-const sequenceAt = 8;
-const indexAt = 16;
-const sinceAt = 24;
-const restoresAt = 32;
-const newestAt = 40;
-const newestStoredAt = 48;
-const contentBytes = 56;
+const numberBytes = 8;
+const contentBytes = 7 * numberBytes;
 
 const placeKey = (key: Buffer, integration: string, salt: Uint8Array): Buffer =>
   createHmac('sha256', key).update(`feed place ${integration}\0`).update(salt).digest();
 
 function encrypt(key: Buffer, integration: string, place: Place): string {
   const { stream, sequence, index, sinceMs, newest } = place;
-  const content = Buffer.alloc(contentBytes);
   const [createdAt = '', restores = 0] = stream.split('#');
-  content.writeDoubleBE(Date.parse(createdAt), streamAt);
-  content.writeDoubleBE(Number(restores), restoresAt);
-  content.writeDoubleBE(newest?.sequence ?? Number.NaN, newestAt);
-  content.writeDoubleBE(newest?.storedAt.getTime() ?? Number.NaN, newestStoredAt);
-  content.writeDoubleBE(sequence, sequenceAt);
-  content.writeDoubleBE(index, indexAt);
-  content.writeDoubleBE(sinceMs ?? Number.NaN, sinceAt);
+  const numbers = [Date.parse(createdAt), sequence, index, sinceMs, Number(restores)];
+  const content = Buffer.alloc(contentBytes);
+  for (const [n, number] of [...numbers, newest?.sequence, newest?.storedAt.getTime()].entries())
+    content.writeDoubleBE(number ?? Number.NaN, n * numberBytes);
   const salt = randomBytes(saltBytes);
   const cipher = createCipheriv(algorithm, placeKey(key, integration, salt), nonce);
   const box = Buffer.concat([cipher.update(content), cipher.final()]);
@@ -124,14 +114,14 @@ function decrypt(key: Buffer, integration: string, text: string): Place | undefi
   } catch {
     return undefined;
   }
-  const sinceMs = content.readDoubleBE(sinceAt);
-  const newest = content.readDoubleBE(newestAt);
+  const numberAt = (n: number): number => content.readDoubleBE(n * numberBytes);
+  const [sinceMs, newest] = [numberAt(3), numberAt(5)];
   return {
-    stream: logIdOf(new Date(content.readDoubleBE(streamAt)).toISOString(), content.readDoubleBE(restoresAt)),
-    sequence: content.readDoubleBE(sequenceAt),
-    index: content.readDoubleBE(indexAt),
+    stream: logIdOf(new Date(numberAt(0)).toISOString(), numberAt(4)),
+    sequence: numberAt(1),
+    index: numberAt(2),
     sinceMs: Number.isNaN(sinceMs) ? null : sinceMs,
-    ...newestOf(Number.isNaN(newest) ? [] : [newest, content.readDoubleBE(newestStoredAt)]),
+    ...newestOf(Number.isNaN(newest) ? [] : [newest, numberAt(6)]),
   };
 }
 
