@@ -111,9 +111,9 @@ function openReplica() {
       await tail.reach(placeAt(place));
       meanwhile();
       for (;;) {
-        const found = tail.window.at(place);
+        const found = tail.window().at(place);
         if (found !== undefined) return found === 'end' ? undefined : found.sequence;
-        await tail.window.load(place);
+        await tail.window().load(place);
       }
     },
   };
@@ -236,7 +236,7 @@ it('the feed shows every event batch of a log that was created again while its f
   await reached;
   replica.store();
   await tail.reach();
-  expect(tail.window.at(6)).toMatchObject({ sequence: 6 });
+  expect(tail.window().at(6)).toMatchObject({ sequence: 6 });
 });
 
 it('an event batch that a feed call reads counts as known, so that a later loss of this batch shows a restore', async () => {

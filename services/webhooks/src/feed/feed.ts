@@ -84,10 +84,10 @@ export function openFeed({ bus, stream, keys, mayEncrypt, registry, log }: FeedO
     let wait: Wait | undefined;
     let page: Page = { events: [], next: start, sinceMs: start.sinceMs, more: false };
     for (;;) {
-      const { wakes } = tail;
+      const wakes = tail.wakes();
       const { next: from, sinceMs } = page;
       page = await inTurn(
-        () => readPage(tail.window, { from, sinceMs, kinds, limit, bytesMax }),
+        () => readPage(tail.window(), { from, sinceMs, kinds, limit, bytesMax }),
         integration,
       );
       const leftMs = endMs - performance.now();
@@ -98,7 +98,7 @@ export function openFeed({ bus, stream, keys, mayEncrypt, registry, log }: FeedO
         tail.onWake(() => begun.wake());
         wait = begun;
       }
-      while (wakes === tail.wakes) {
+      while (wakes === tail.wakes()) {
         if (wait.isOver) return page;
         await wait.woken();
       }

@@ -176,19 +176,10 @@ class SharedTail {
       this.idleSinceMs = performance.now();
       onIdle();
     });
-    const windowNow = (): Window<FeedBatch> => this.#window;
-    const wakesNow = (): number => this.#wakes;
     return {
-      get window() {
-        return windowNow();
-      },
-      /**
-       * A counter that rises when there may be new event batches. If it has risen since a caller's last read, the caller reads
-       * again.
-       */
-      get wakes() {
-        return wakesNow();
-      },
+      window: (): Window<FeedBatch> => this.#window,
+      /** A counter that rises when there may be new event batches: the caller then reads again. */
+      wakes: (): number => this.#wakes,
       /** Subscribes to announcements for a waiting caller. Called once. */
       listen: () => void ending.use(this.#listen()),
       /** Calls `wake` whenever `wakes` has risen. */
