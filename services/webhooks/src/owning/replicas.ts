@@ -24,17 +24,11 @@ const beatsMin = silenceMs / beatMs;
 const aliveSubject = 'webhooks.replica.alive';
 const goneSubject = 'webhooks.replica.gone';
 const sharesHeader = 'shares';
-/**
- * The header of a beat which says that the replica reads encrypted places of the feed (feed/place.ts). Release 1.1.0 sends no
- * such header.
- */
+/** The replica reads encrypted places of the feed (feed/place.ts). Release 1.1.0 does not send this header. */
 const opensHeader = 'opens';
-/** The header of a beat with the time when it was sent, by `performance.now()` of the sender. */
+/** When the beat was sent, by `performance.now()` of the sender. */
 const sentHeader = 'sent';
-/**
- * The header of a beat which says, unless 0, that other replicas took partitions from the sender within 10 min. Release 1.1.0
- * sends no such header.
- */
+/** Unless 0, other replicas took partitions from the sender within 10 min. Release 1.1.0 does not send this header. */
 const takeoversHeader = 'takeovers';
 
 /** When the last beat of a replica arrived, and how many of its own beats the judging replica had received by then. */
@@ -51,7 +45,7 @@ interface Heard extends Sign {
 
 /** `self` is the id of this process. */
 export function openReplicas(bus: Pick<Bus, 'broadcast' | 'listen'>, self: string = randomUUID()) {
-  const own = openOwnBeats();
+  const own = new OwnBeats();
   let takenAt = -Infinity;
   const wasTaken = (): boolean => performance.now() - takenAt < rememberedMs;
   let onChange: (() => void) | undefined;
@@ -98,10 +92,7 @@ export function openReplicas(bus: Pick<Bus, 'broadcast' | 'listen'>, self: strin
     get silenceMs(): number {
       return silenceMsOf(wasTaken());
     },
-    /**
-     * Notes that other replicas have claimed partitions of this replica. Its beats then make other replicas wait longer before
-     * they claim more.
-     */
+    /** Notes that other replicas have claimed partitions of this replica, so that they wait longer before they claim more. */
     wasTaken(): void {
       takenAt = performance.now();
       beat();
@@ -136,7 +127,7 @@ const headersOf = (shares: boolean, wasTaken: boolean): Record<string, string> =
 function openOthers(own: OwnBeats, { onNew, onChange }: Record<'onNew' | 'onChange', () => void>) {
   const heard = new Map<string, Heard>();
   const isSilent = (sign: Sign): boolean =>
-    performance.now() - sign.at >= silenceMsOf(sign.wasTaken) && own.beats - sign.ownBeats >= beatsMin;
+    performance.now() - sign.at >= silenceMsOf(sign.wasTaken) && own.count - sign.ownBeats >= beatsMin;
   const isSharing = (id: string): boolean => {
     const one = heard.get(id);
     return one?.shares === true && !isSilent(one);
@@ -149,7 +140,7 @@ function openOthers(own: OwnBeats, { onNew, onChange }: Record<'onNew' | 'onChan
       const shares = headers.has(sharesHeader);
       heard.set(id, {
         at: performance.now(),
-        ownBeats: own.beats,
+        ownBeats: own.count,
         wasTaken: Number(headers.get(takeoversHeader) ?? 0) > 0,
         shares,
         opens: headers.has(opensHeader),
@@ -173,39 +164,20 @@ function openOthers(own: OwnBeats, { onNew, onChange }: Record<'onNew' | 'onChan
 /** How long a replica must be silent before other replicas claim its partitions. */
 const silenceMsOf = (wasTaken: boolean): number => (wasTaken ? silenceMsAfterTakeover : silenceMs);
 
-type OwnBeats = ReturnType<typeof openOwnBeats>;
+/** The replica's own beats. Each counts from when it was sent: a process that was frozen finds an old beat in its socket. */
+class OwnBeats {
+  /** How many own beats arrived within 2 s after they were sent. */
+  count = 0;
+  heardAt = -Infinity;
+  /** Since when own beats arrive without a gap of 2.5 s, as beats of other replicas would. */
+  heardSince: Sign = { at: Infinity, ownBeats: 0, wasTaken: false };
+  gaps = 0;
 
-/**
- * The replica's own beats. Each counts from when it was sent, because a process that was frozen finds an old beat in its socket.
- */
-function openOwnBeats() {
-  let heardAt = -Infinity;
-  let beats = 0;
-  let heardSince: Sign = { at: Infinity, ownBeats: 0, wasTaken: false };
-  let gaps = 0;
-  return {
-    hear(sentAt: number): void {
-      const now = performance.now();
-      if (heardAt > -Infinity && now - heardAt > unheardMs) gaps += 1;
-      if (now - heardAt > silenceMs) heardSince = { at: now, ownBeats: beats, wasTaken: false };
-      heardAt = sentAt;
-      if (now - sentAt < unheardMs) beats += 1;
-    },
-    /** How many of its own beats this replica has received within 2 s after they were sent. */
-    get beats(): number {
-      return beats;
-    },
-    get heardAt(): number {
-      return heardAt;
-    },
-    /**
-     * Since when this replica receives its own beats without a gap of 2.5 s. Beats of other replicas would have arrived as well.
-     */
-    get heardSince(): Sign {
-      return heardSince;
-    },
-    get gaps(): number {
-      return gaps;
-    },
-  };
+  hear(sentAt: number): void {
+    const now = performance.now();
+    if (this.heardAt > -Infinity && now - this.heardAt > unheardMs) this.gaps += 1;
+    if (now - this.heardAt > silenceMs) this.heardSince = { at: now, ownBeats: this.count, wasTaken: false };
+    this.heardAt = sentAt;
+    if (now - sentAt < unheardMs) this.count += 1;
+  }
 }
