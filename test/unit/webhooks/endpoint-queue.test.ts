@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { EndpointQueue } from '../../../services/webhooks/src/delivering/endpoint-queue.ts';
+import type { Delivery, EndpointQueue } from '../../../services/webhooks/src/delivering/endpoint-queue.ts';
 import { batchOf, openEndpoint, queueOf } from '../../support/webhook-parts.ts';
 
 const closed = openEndpoint('wh_1');
@@ -19,6 +19,15 @@ const inFlight = (queue: EndpointQueue, sequence: number, index = 0) => {
   return found;
 };
 
+/** Ends an attempt that failed. */
+function failed(
+  queue: EndpointQueue,
+  delivery: Delivery,
+  { isTrial, ...ended }: Pick<Delivery, 'attempts' | 'dueAt' | 'isTrial' | 'retryAfterMs'>,
+): void {
+  queue.again(Object.assign(delivery, ended), isTrial);
+}
+
 describe('where the circuit is closed', () => {
   it('eight deliveries are in flight, in the order of the log', () => {
     const { queue } = queueOf(closed, [batchOf(3, 5), batchOf(7, 9)]);
@@ -36,7 +45,7 @@ describe('where the circuit is closed', () => {
   it('a failed event is tried again when it is due, before newer events', () => {
     const { queue } = queueOf(closed, [batchOf(1, 3)]);
     beginNext(queue);
-    queue.again(inFlight(queue, 1), { attempts: 1, dueAt: 100, isTrial: false });
+    failed(queue, inFlight(queue, 1), { attempts: 1, dueAt: 100, isTrial: false });
     expect(beginNext(queue, 50, 1)).toBe('1-1');
     expect(beginNext(queue, 100, 2)).toBe('1-0');
     expect(inFlight(queue, 1)).toMatchObject({ attempts: 1 });
@@ -45,7 +54,7 @@ describe('where the circuit is closed', () => {
   it('where all open events wait, the queue returns the time until the next attempt', () => {
     const { queue } = queueOf(closed, [batchOf(1, 1)]);
     beginNext(queue);
-    queue.again(inFlight(queue, 1), { attempts: 1, dueAt: 100, isTrial: false });
+    failed(queue, inFlight(queue, 1), { attempts: 1, dueAt: 100, isTrial: false });
     expect(beginNext(queue, 40)).toBe('wait 60');
   });
 });
@@ -57,14 +66,14 @@ describe('where the circuit is open', () => {
     const late = inFlight(queue, 1);
     queue.reset(2);
     expect(beginNext(queue)).toBe('2-0');
-    queue.again(late, { attempts: 1, dueAt: 1_000, isTrial: late.isTrial });
+    failed(queue, late, { attempts: 1, dueAt: 1_000, isTrial: late.isTrial });
     expect(beginNext(queue, 2_000)).toBe('nothing');
   });
 
   it('one event is tried at a time', () => {
     const { queue } = queueOf(failing, [batchOf(1, 3)]);
     expect([beginNext(queue), beginNext(queue)]).toEqual(['1-0', 'nothing']);
-    queue.again(inFlight(queue, 1), { attempts: 1, dueAt: 1_000, isTrial: true });
+    failed(queue, inFlight(queue, 1), { attempts: 1, dueAt: 1_000, isTrial: true });
     expect([beginNext(queue, 10), beginNext(queue, 1_000)]).toEqual(['wait 990', '1-0']);
   });
 
@@ -79,9 +88,9 @@ describe('where the circuit is open', () => {
     const { queue } = queueOf(closed, [batchOf(1, 4)]);
     for (let n = 0; n < 3; n += 1) beginNext(queue);
     queue.state = { ...queue.state, isCircuitClosed: false };
-    queue.again(inFlight(queue, 1, 2), { attempts: 1, dueAt: 0, isTrial: true });
-    queue.again(inFlight(queue, 1, 1), { attempts: 1, dueAt: 0, isTrial: false });
-    queue.again(inFlight(queue, 1, 0), { attempts: 1, dueAt: 0, isTrial: false });
+    failed(queue, inFlight(queue, 1, 2), { attempts: 1, dueAt: 0, isTrial: true });
+    failed(queue, inFlight(queue, 1, 1), { attempts: 1, dueAt: 0, isTrial: false });
+    failed(queue, inFlight(queue, 1, 0), { attempts: 1, dueAt: 0, isTrial: false });
     expect(beginNext(queue)).toBe('1-2');
     queue.finish(inFlight(queue, 1, 2));
     expect(beginNext(queue)).toBe('1-0');
@@ -105,7 +114,7 @@ describe('an offset', () => {
     const { queue } = queueOf({ ...closed, epoch: 7 }, [batchOf(3, 4)]);
     for (let n = 0; n < 3; n += 1) beginNext(queue);
     queue.finish(inFlight(queue, 3, 1));
-    queue.again(inFlight(queue, 3, 0), { attempts: 2, dueAt: 5_000, isTrial: false });
+    failed(queue, inFlight(queue, 3, 0), { attempts: 2, dueAt: 5_000, isTrial: false });
     expect(queue.firstUndelivered()).toBe(3);
     expect(queue.offset(1_000_000, 1_000)).toEqual({
       sequence: 3,
@@ -242,7 +251,7 @@ describe('the limit of deliveries in flight', () => {
     const old = inFlight(queue, 1);
     queue.reset(1);
     expect(beginNext(queue)).toBe('nothing');
-    queue.again(old, { attempts: 1, dueAt: 0, isTrial: false });
+    failed(queue, old, { attempts: 1, dueAt: 0, isTrial: false });
     expect([beginNext(queue), queue.inFlight]).toEqual(['1-0', 1]);
   });
 
@@ -266,7 +275,7 @@ describe('the limit of deliveries in flight', () => {
 const waitAfterHandBack = (retryAfterMs: number, next = closed): string => {
   const { queue } = queueOf(closed, [batchOf(1, 1)]);
   beginNext(queue);
-  queue.again(inFlight(queue, 1), { attempts: 1, dueAt: 120_000, isTrial: false, retryAfterMs });
+  failed(queue, inFlight(queue, 1), { attempts: 1, dueAt: 120_000, isTrial: false, retryAfterMs });
   const from = queue.offset(0, 0);
   return beginNext(queueOf(next, [batchOf(1, 1)], { from }).queue);
 };
@@ -286,7 +295,7 @@ describe('where the receiver answers with Retry-After', () => {
     const { queue } = queueOf(closed, [batchOf(1, 1)]);
     beginNext(queue);
     queue.restsUntil = 120_000;
-    queue.again(inFlight(queue, 1), { attempts: 1, dueAt: 120_000, isTrial: false, retryAfterMs: 120_000 });
+    failed(queue, inFlight(queue, 1), { attempts: 1, dueAt: 120_000, isTrial: false, retryAfterMs: 120_000 });
     expect(beginNext(queue, 0)).toBe('wait 120000');
     queue.forgetRetryAfter();
     expect(beginNext(queue, 0)).toBe('wait 1000');

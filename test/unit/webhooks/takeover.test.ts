@@ -19,7 +19,7 @@ function setUp(handBack: () => void = () => undefined) {
   const note = (what: string): void => void happened.push([what, Math.round(performance.now() - beganAt)]);
   attempts.signal.addEventListener('abort', () => {
     note('cut off');
-    queue.again(delivery, delivery);
+    queue.again(delivery, delivery.isTrial);
   });
   const changes = openTakeover(
     { begin: async () => undefined, ofPartitions: () => [integration], end: () => note('ended') },

@@ -71,7 +71,6 @@ const troubleMsMax = 5_000;
 const linesEveryTroubles = 20;
 /** How long a note of `/readyz` tells why an attempt could not be sent. */
 const reportedForMs = 30_000;
-const noTrouble = { detail: '', at: -Infinity };
 /**
  * Failures are stored one at a time, so that deliveries to healthy endpoints stay fast; up to four concurrently if a write has
  * waited 500 ms.
@@ -82,7 +81,7 @@ const successWrites = { max: 4 };
 export class Attempts {
   readonly #options: AttemptsOptions;
   readonly #troubles = new WeakMap<EndpointQueue, number>();
-  #lastTrouble = noTrouble;
+  #lastTrouble: { detail: string; at: number } | undefined;
   readonly #limits: Record<'failed' | 'succeeded', RunInTurn> = {
     failed: openSemaphore(failureWrites).run,
     succeeded: openSemaphore(successWrites).run,
@@ -94,7 +93,7 @@ export class Attempts {
 
   /** A note for `/readyz`: why the last attempt could not be sent. Empty once another attempt is sent, and after 30 s. */
   notes(): string[] {
-    const { detail, at } = this.#lastTrouble;
+    const { detail = '', at = -Infinity } = this.#lastTrouble ?? {};
     return performance.now() - at < reportedForMs ? [detail] : [];
   }
 
@@ -105,7 +104,7 @@ export class Attempts {
       if (pending === undefined) return;
       const ended = await this.#send(pending);
       this.#troubles.delete(queue);
-      this.#lastTrouble = noTrouble;
+      this.#lastTrouble = undefined;
       const recorded = await this.#record(ended);
       if (recorded?.store === 'soon') this.#options.storeSoon(queue);
       this.#report(ended, recorded);
@@ -143,10 +142,7 @@ export class Attempts {
 
   async #send(pending: PendingAttempt): Promise<EndedAttempt> {
     const { queue, delivery, event, known, number, round } = pending;
-    const { eventId, body, traceparent, timestamp } = event;
-    const signal = queue.cutOff();
-    const sending = { eventId, event: event.event, timestamp, body, attempt: number, traceparent, signal };
-    const attempted = await this.#options.send(known, sending);
+    const attempted = await this.#options.send(known, { ...event, attempt: number, signal: queue.cutOff() });
     const { version, url, epoch } = known.endpoint;
     // If the url of the endpoint has changed, the `Retry-After` of the receiver at the former url is ignored.
     const retryAfterMs = url === queue.state.url ? (attempted.answer?.retryAfterMs ?? 0) : 0;
@@ -173,11 +169,11 @@ export class Attempts {
 
   /** Decides and stores the outcome of an ended attempt. Undefined if the endpoint is deleted. */
   async #record(ended: EndedAttempt): Promise<Step | undefined> {
-    const { queue, delivery, change, retryAfterMs } = ended;
+    const { queue, delivery, change, number: attempts, dueAt, retryAfterMs } = ended;
     // The delivery is updated before MongoDB answers, because meanwhile the endpoint may be disabled or its partition given back.
     // A delivered event must not count as missed or undelivered, and a failed attempt must count as used up.
     delivery.isDelivered = change.verdict === 'succeeded';
-    if (!delivery.isDelivered) [delivery.attempts, delivery.dueAt] = [change.tried.attempts, ended.dueAt];
+    if (!delivery.isDelivered) Object.assign(delivery, { attempts, dueAt, retryAfterMs });
     if (retryAfterMs > 0) queue.restsUntil = Math.max(queue.restsUntil, performance.now() + retryAfterMs);
     while (queue.storing !== undefined) await queue.storing;
     let next = step(queue.state, change);
@@ -229,11 +225,10 @@ export class Attempts {
     );
   }
 
-  #apply({ queue, delivery, change, dueAt, retryAfterMs }: EndedAttempt, next: Step): Step {
+  #apply({ queue, delivery }: EndedAttempt, next: Step): Step {
     // An owner that has lost the partition changes no state; the next owner delivers the event.
     if (!queue.isEnded) queue.state = next.state;
-    if (next.event === 'again')
-      queue.again(delivery, { attempts: change.tried.attempts, dueAt, isTrial: next.counts, retryAfterMs });
+    if (next.event === 'again') queue.again(delivery, next.counts);
     else if (next.event === 'missed') queue.wait(delivery, performance.now() + stayOpenMs);
     else queue.finish(delivery);
     return next;

@@ -47,8 +47,6 @@ type NextStep =
   | { kind: 'load'; sequence: number }
   | { kind: 'nothing' };
 
-type Again = Pick<Delivery, 'attempts' | 'dueAt' | 'isTrial' | 'retryAfterMs'>;
-
 /** How long after its begin an attempt has ended for certain: the deadline of a delivery, and half a second. */
 const deadlineMs = limits.deliveryDeadlineMs + 500;
 
@@ -158,12 +156,9 @@ export class EndpointQueue {
     this.#open = this.#open.filter((one) => one !== delivery);
   }
 
-  /** Makes the event wait for another attempt, until `dueAt`. */
-  again(delivery: Delivery, { attempts, dueAt, isTrial, retryAfterMs }: Again): void {
+  /** Makes the event of a failed attempt wait for another attempt. */
+  again(delivery: Delivery, isTrial: boolean): void {
     this.#land(delivery);
-    delivery.attempts = attempts;
-    delivery.dueAt = dueAt;
-    delivery.retryAfterMs = retryAfterMs;
     // A reset drops the events of attempts in flight. A dropped event must not replace an open event as the trial.
     if (isTrial && this.#open.includes(delivery)) this.#try(delivery);
   }
