@@ -26,10 +26,7 @@ import type { Endpoints } from '../endpoints/endpoint-store.ts';
 import { readBatch, type StreamEvent } from '../log/logged-batch.ts';
 import { endpointIdOf, endpointOf, json } from './handlers.ts';
 
-/**
- * How long after its begin an attempt is listed at the latest. The listing orders attempts by their begin, but has only ended
- * attempts.
- */
+/** How long after its begin an attempt is listed at the latest: the listing has only ended attempts, ordered by their begin. */
 const settlingMs = 12_000;
 
 export const attemptsHandlers = (
@@ -119,10 +116,7 @@ export function listAttempts(all: readonly LoggedAttempt[], start: Start) {
   };
 }
 
-/**
- * The `since` for the caller's next request. It is not before the `since` of this request, and not after the begin of an attempt
- * in flight.
- */
+/** The `since` for the caller's next request: not before that of this request, nor after the begin of an attempt in flight. */
 export function nextSince(all: readonly LoggedAttempt[], sinceMs: number | null, nowMs: number): Date {
   const settledMs = nowMs - settlingMs;
   const newestMs = all.length === 0 ? settledMs : Math.max(...all.map(({ at }) => Date.parse(at)));
@@ -141,7 +135,7 @@ const cursors = (key: string) => openSealer<ReturnType<typeof partsOf>>(`cursor 
 export const sealCursor = (key: string, endpointId: string, start: Start): string =>
   cursors(key).seal(endpointId, partsOf(start));
 
-/** Reads a cursor of the listing. Undefined for a text that webhooks did not issue for this endpoint. */
+/** Undefined for a text that webhooks did not issue for this endpoint. */
 export function openCursor(key: string, endpointId: string, text: string): Start | undefined {
   const sealed = cursors(key).unseal(endpointId, text);
   if (sealed === undefined) return undefined;
@@ -158,34 +152,25 @@ interface SentEvent {
 
 export type FindSent = ReturnType<typeof openFindSent>;
 
-/**
- * Finds events by their ids in the attempt log of the endpoint. The log's entries name the points of sent and replayed events in
- * EVENT_BATCHES, so no stream is searched.
- */
+/** Finds events by their ids in the attempt log of the endpoint, whose entries name the points of events in EVENT_BATCHES. */
 export const openFindSent =
   (attemptLog: Pick<AttemptLog, 'readOf'>, bus: Pick<Bus, 'readStream'>, log: Log) =>
   async (endpoint: Endpoint, eventIds: readonly string[], until: number): Promise<Map<string, SentEvent>> => {
     const entries = await attemptLog.readOf(endpoint, new Set(eventIds), until);
-    /**
-     * The batches that this request has read, by sequence. A batch is read once, because it often has several of the wanted
-     * events.
-     */
-    const batches = new Map<number, readonly StreamEvent[]>();
+    /** The batches by sequence, each read once: it often has several of the wanted events. */
+    const batches = new Map<number, Promise<readonly StreamEvent[]>>();
     const eventsAt = async (sequence: number): Promise<readonly StreamEvent[]> => {
-      const known = batches.get(sequence);
-      if (known !== undefined) return known;
-      let events: readonly StreamEvent[] = [];
       const subject = storedBatches(endpoint.integration);
       for await (const stored of bus.readStream(eventBatchesStream, { subject, from: { sequence }, max: 1 }))
-        if (stored.sequence === sequence) events = readBatch(stored, log)?.events() ?? [];
-      batches.set(sequence, events);
-      return events;
+        if (stored.sequence === sequence) return readBatch(stored, log)?.events() ?? [];
+      return [];
     };
 
     const found = new Map<string, SentEvent>();
     for (const [eventId, attempts] of Map.groupBy(entries, (entry) => entry.eventId)) {
       const point = attempts.findLast((attempt) => attempt.point !== undefined)?.point;
-      const event = point === undefined ? undefined : (await eventsAt(point.sequence))[point.index];
+      const batch = point && (await batches.getOrInsertComputed(point.sequence, eventsAt));
+      const event = point && batch?.[point.index];
       // The event is used only if its id matches: a log that was created again has another event at this point.
       found.set(eventId, { attempts, event: event?.eventId === eventId ? event : undefined });
     }

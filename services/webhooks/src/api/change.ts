@@ -10,10 +10,7 @@ import type { SettingsChange } from './webhook-settings.ts';
 export const dividesEvents = ({ events, active }: ChangeWebhook): boolean =>
   events !== undefined || active === true;
 
-/**
- * The stored header values are secrets of the present receiver. So a url of another origin removes them, unless the caller sends
- * headers too.
- */
+/** Stored header values are secrets of the present receiver: a url of another origin removes them, unless headers come too. */
 export const droppedHeaders = (
   { url: before, headerNames = [] }: Pick<Endpoint, 'url' | 'headerNames'>,
   { url = before, headers }: ChangeWebhook,

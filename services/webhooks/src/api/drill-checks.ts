@@ -68,9 +68,7 @@ const signedBefore: HeadersOf = (attempt) =>
 
 const signedByOther: HeadersOf = (attempt) => signedHeaders({ ...attempt, keys: [otherKey()] });
 
-/**
- * Signs with a new and the former secret, as during the grace period of a rotation, for a receiver that has the former secret.
- */
+/** Signs with a new and the former secret, as during the grace period of a rotation. */
 const signedAsRotated: HeadersOf = (attempt) =>
   signedHeaders({ ...attempt, keys: [otherKey(), ...attempt.keys] });
 

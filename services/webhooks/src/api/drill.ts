@@ -81,9 +81,7 @@ function judge({ name, expected, advice }: Check, attempted: Attempted): DrillCh
 
 const tooMany = 429;
 
-/**
- * Whether a status refuses a delivery as forged. A 429 does not: a receiver with a rate limit also refuses valid deliveries so.
- */
+/** Whether a status refuses a delivery as forged. A 429 does not: a rate limit refuses valid deliveries too. */
 const isRefusal = (status: number | null): boolean =>
   status !== null && status >= 400 && status < 500 && status !== tooMany;
 

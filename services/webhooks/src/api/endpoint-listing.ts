@@ -54,7 +54,7 @@ export const listingHandlers = (
   },
 });
 
-/** Reads where a page begins. Throws a `Failure` that names all errors of the query. */
+/** Throws a `Failure` that names all errors of the query. */
 function readWalk(query: URLSearchParams, key: string, integration: string, errors: FailureEntry[]): Walk {
   // `since` is removed, because `readListingQuery` would check it, but a listing of webhooks has no `since`.
   query.delete('since');
@@ -67,15 +67,12 @@ function readWalk(query: URLSearchParams, key: string, integration: string, erro
 
 type Sealed = [id: string, createdAtMs: number, page: number, limit: number];
 
-/**
- * The purpose for which a cursor is encrypted. Names of integrations have no space, so other kinds of cursors have other
- * purposes.
- */
+/** Names of integrations have no space, so other kinds of cursors have other purposes. */
 const purposeOf = (integration: string): string => `webhooks ${integration}`;
 
 const cursors = (key: string) => openSealer<Sealed>(`cursor ${key}`);
 
-/** Reads a cursor. Undefined for a text that webhooks did not issue for this integration. */
+/** Undefined for a text that webhooks did not issue for this integration. */
 function openWalk(key: string, integration: string, text: string): Walk | undefined {
   const sealed = cursors(key).unseal(purposeOf(integration), text);
   if (sealed === undefined) return undefined;

@@ -71,8 +71,7 @@ function changing(options: EndpointsOptions): BusHandler {
       const after = change === undefined ? endpoint : await endpoints.change(endpoint, change);
       // If another caller or a failed delivery has changed the endpoint since it was read, the update is computed again.
       if (after === null) continue;
-      // The change is broadcast even if MongoDB had it already: the replica that stored the change may have died before its
-      // broadcast.
+      // A change that MongoDB had already is broadcast too: the replica that stored it may have died before its broadcast.
       await changed(after);
       if (endpoint.active && !after.active) {
         metrics.disabledBy('manual');
@@ -93,8 +92,7 @@ const removing =
     const id = endpointIdOf(request);
     const removed = await endpoints.remove(integration, id);
     if (!removed && (await endpoints.find(id)) !== null) throw absent();
-    // The deletion is broadcast even if the endpoint was deleted before: the replica that deleted it may have died before its
-    // broadcast.
+    // An earlier deletion is broadcast too: the replica that deleted the endpoint may have died before its broadcast.
     await changed({ _id: id, integration });
     if (!removed) throw absent();
     // The request succeeds even if the purge fails: the attempt log of a deleted endpoint expires by itself.
@@ -130,10 +128,7 @@ function rotating({ endpoints, vault, changed }: EndpointsOptions): BusHandler {
   };
 }
 
-/**
- * Refuses a rotation that would exceed the number of secrets: no secret ends before its announced time, unless the caller asks
- * for it.
- */
+/** No secret ends before its announced time, unless the caller asks for it. */
 function tooManySecrets(serving: readonly PreviousSecret[]): Failure {
   const next = new Date(Math.min(...serving.map(({ expiresAt }) => expiresAt.getTime())));
   return new Failure(

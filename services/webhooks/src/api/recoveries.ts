@@ -66,7 +66,7 @@ export function openRecoveries(options: RecoveriesOptions): AsyncDisposable {
       if (hold.held === undefined) throw new Error('another replica sends the missed events');
     };
     const resending = { endpoint: begun, sending: `${_id}-recovery-${epoch}`, goOn };
-    // Events after the sequence `through` are not resent, because the owner delivers them from the log.
+    // The owner delivers the events after `through` from the log.
     const queued = recovery?.replays ? await resend(meantFor(begun, missed, through), resending) : 0;
     const id = `${_id}-enabled-${recovery?.epoch ?? epoch}`;
     const timestamp = new Date().toISOString();

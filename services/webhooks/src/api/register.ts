@@ -49,7 +49,8 @@ export function registering(options: RegisterOptions): BusHandler {
     }
     const begun = registrationOf({ integration, key, body }, id);
     const found = await registrations.begin(begun);
-    if (found.fingerprint !== begun.fingerprint) throw usedOtherwise();
+    if (found.fingerprint !== begun.fingerprint)
+      throw new Failure('conflict', 'This Idempotency-Key was used with another body in the last 24 hours.');
     const before = found === begun ? undefined : await registeredAs(options, found);
     const registered =
       before ??
@@ -59,8 +60,7 @@ export function registering(options: RegisterOptions): BusHandler {
         if (error instanceof Failure && error.code === 'conflict') await registrations.drop(found._id);
         throw error;
       }));
-    // The revision is replaced also if the webhook was stored before: the replica that stored it may have died before it replaced
-    // the revision.
+    // A webhook that was stored before counts too: the replica that stored it may have died before it replaced the revision.
     await revisions.changed(integration);
     await registrations.finish(found._id);
     return answerOf({ ...registered, url: body.url, events: [...new Set(body.events)], active: true });
@@ -102,8 +102,7 @@ async function register(
     if (first === null) throw goneSince();
     return { ...first, signingSecret: vault.open(first.secret, id) };
   }
-  // The webhooks are counted again after the insert. Concurrent registrations may be refused below the limit, but none is kept
-  // above it.
+  // Counted again: concurrent registrations may be refused below the limit, but none is kept above it.
   if ((await endpoints.count(integration)) > endpointsMax) {
     await endpoints.remove(integration, id);
     throw tooMany(endpointsMax);
@@ -136,9 +135,6 @@ function readKey({ headers }: BusRequest): { key: string | undefined; wrongKey: 
 
 const tooMany = (max: number): Failure =>
   new Failure('conflict', `An integration may have ${max} webhooks; delete one first.`);
-
-const usedOtherwise = (): Failure =>
-  new Failure('conflict', 'This Idempotency-Key was used with another body in the last 24 hours.');
 
 const goneSince = (): Failure =>
   new Failure('conflict', 'The webhook of this Idempotency-Key was deleted or rotated since.');

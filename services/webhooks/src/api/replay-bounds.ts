@@ -15,15 +15,18 @@ import type { Log } from '@integration-sync/runtime/log';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { Endpoints, Revisions } from '../endpoints/endpoint-store.ts';
 import { readBatch } from '../log/logged-batch.ts';
-import type { Offsets } from '../log/offsets.ts';
+import type { Offset, Offsets } from '../log/offsets.ts';
 import type { Claims } from '../owning/partition-claims.ts';
 
-interface ReplayBoundsOptions {
+export interface StoredProgress {
+  claims: Pick<Claims, 'floorOf'>;
+  offsets: Pick<Offsets, 'of'>;
+}
+
+interface ReplayBoundsOptions extends StoredProgress {
   bus: Pick<Bus, 'readStream'>;
   endpoints: Pick<Endpoints, 'beginReplay' | 'endReplay'>;
   revisions: Pick<Revisions, 'countReplayed'>;
-  claims: Pick<Claims, 'floorOf'>;
-  offsets: Pick<Offsets, 'of'>;
   log: Log;
 }
 
@@ -38,20 +41,16 @@ type Replayed = Pick<Endpoint, '_id' | 'integration' | 'epoch'>;
 export type ReplayBounds = ReturnType<typeof openReplayBounds>;
 
 export function openReplayBounds(options: ReplayBoundsOptions) {
-  const { bus, endpoints, revisions, claims, offsets, log } = options;
+  const { bus, endpoints, revisions, log } = options;
   /** How many events of earlier replays are not delivered to the endpoint yet. */
-  const leftOf = async ({ _id, integration, epoch }: Replayed): Promise<number> => {
-    // The floor is read before the offset: a floor passes an undelivered event only after the offset with that event is stored.
-    const floor = await claims.floorOf(partitionOf(integration));
-    const offset = (await offsets.of(integration)).get(_id);
-    const { sequence, index, open } =
-      offset?.epoch === epoch ? offset : { sequence: floor + 1, index: 0, open: [] };
+  const leftOf = async (endpoint: Replayed): Promise<number> => {
+    const { sequence, index, open } = await storedOffsetOf(options, endpoint);
     const first = Math.min(sequence, ...open.map((one) => one.sequence));
-    const reading = { subject: storedReplays(integration), from: { sequence: first }, exact: true };
+    const reading = { subject: storedReplays(endpoint.integration), from: { sequence: first }, exact: true };
     let left = 0;
     for await (const stored of bus.readStream(eventBatchesStream, reading)) {
       const batch = readBatch(stored, log);
-      if (batch?.endpointId !== _id) continue;
+      if (batch?.endpointId !== endpoint._id) continue;
       if (batch.sequence >= sequence) left += batch.count - (batch.sequence === sequence ? index : 0);
       left += open.filter((one) => one.sequence === batch.sequence).length;
     }
@@ -89,6 +88,17 @@ export function openReplayBounds(options: ReplayBoundsOptions) {
       }
     },
   };
+}
+
+/** Which events an endpoint has not got in an epoch: by its stored offset, or else by the stored floor of its partition. */
+export async function storedOffsetOf(
+  { claims, offsets }: StoredProgress,
+  { _id, integration, epoch }: Replayed,
+): Promise<Offset> {
+  // The floor is read before the offset: a floor passes an undelivered event only after the offset with that event is stored.
+  const floor = await claims.floorOf(partitionOf(integration));
+  const offset = (await offsets.of(integration)).get(_id);
+  return offset?.epoch === epoch ? offset : { sequence: floor + 1, index: 0, open: [] };
 }
 
 const underWay = (left: number): Failure =>

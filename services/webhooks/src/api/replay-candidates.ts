@@ -7,7 +7,6 @@ import {
   eventBatchesStream,
   eventsStream,
   packAddressedBatches,
-  partitionOf,
   requestHeaders,
   storedBatches,
 } from '@integration-sync/contracts';
@@ -16,23 +15,18 @@ import type { Log } from '@integration-sync/runtime/log';
 import type { Endpoint, Missed } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/endpoint-store.ts';
 import { clockSkewMs, mayHold, readBatch, readStreamEvent, type StreamEvent } from '../log/logged-batch.ts';
-import { isBefore, isSame, type Offsets } from '../log/offsets.ts';
+import { isBefore, isSame } from '../log/offsets.ts';
 import { createdAtOf, type LogStream } from '../log/stream.ts';
 import { isMeantFor, isMissed } from '../matching/match.ts';
-import type { Claims } from '../owning/partition-claims.ts';
+import { storedOffsetOf, type StoredProgress } from './replay-bounds.ts';
 
-/**
- * An event to send, or undefined for an event that was read but must not be sent. Generators yield undefined so that a caller can
- * check its deadline.
- */
+/** An event to send; undefined for an event that must not be sent, so that a caller can check its deadline. */
 type Candidate = StreamEvent | undefined;
 
 interface Span {
   /** The begin of the span: exclusive for events, as in listings; inclusive for disablings. */
   since: Date;
-  /**
-   * The end of the span. Undefined for no end, instead of now, because the time of an event may be ahead of this machine's clock.
-   */
+  /** Undefined for no end, instead of now, because the time of an event may be ahead of this machine's clock. */
   until: Date | undefined;
 }
 
@@ -42,16 +36,14 @@ export type Candidates = ReturnType<typeof openCandidates>;
 const ownerMs = 4_000;
 const ownerPollMs = 50;
 
-interface CandidatesOptions {
+interface CandidatesOptions extends StoredProgress {
   bus: Pick<Bus, 'readStream' | 'streamFacts'>;
   endpoints: Pick<Endpoints, 'find' | 'recordMissed'>;
-  claims: Pick<Claims, 'floorOf'>;
-  offsets: Pick<Offsets, 'of'>;
   stream: Pick<LogStream, 'facts'>;
   log: Log;
 }
 
-export function openCandidates({ bus, endpoints, claims, offsets, stream, log }: CandidatesOptions) {
+export function openCandidates({ bus, endpoints, stream, log, ...progress }: CandidatesOptions) {
   return candidatesIn;
 
   async function* candidatesIn(endpoint: Endpoint, span: Span): AsyncGenerator<Candidate> {
@@ -82,21 +74,15 @@ export function openCandidates({ bus, endpoints, claims, offsets, stream, log }:
     }
   }
 
-  /**
-   * The events that the endpoint missed when an epoch ended. Undefined if an old release, which stored no `missed`, disabled the
-   * endpoint.
-   */
+  /** The events that the endpoint missed when an epoch ended. Undefined if an old release disabled the endpoint. */
   async function missedOf({ _id, integration }: Endpoint, epoch: number): Promise<Missed | undefined> {
     for (const endMs = performance.now() + ownerMs; ; await wait(ownerPollMs)) {
       const missed = (await endpoints.find(_id))?.missed?.[epoch];
       if (missed !== null) return missed;
       if (performance.now() > endMs) break;
     }
-    // If no owner has stored the missed events in time, they are computed from the stored offset or floor.
-    const offset = (await offsets.of(integration)).get(_id);
-    const floor = (await claims.floorOf(partitionOf(integration))) + 1;
-    const { sequence, index, open } =
-      offset?.epoch === epoch ? offset : { sequence: floor, index: 0, open: [] };
+    // No owner has stored the missed events in time.
+    const { sequence, index, open } = await storedOffsetOf(progress, { _id, integration, epoch });
     const missed = { sequence, index, open, stream: stream.facts.id, term: 0 };
     await endpoints.recordMissed(_id, epoch, missed);
     return missed;
@@ -130,10 +116,7 @@ const isAfter = (at: Date, until: Date | undefined): boolean => until !== undefi
 
 interface ResendOptions {
   endpoint: Pick<Endpoint, '_id' | 'integration'>;
-  /**
-   * Identifies the replay or recovery, in the message ids: within ten minutes the stream stores the same events of one sending
-   * only once.
-   */
+  /** Identifies the replay or recovery: within ten minutes the stream stores the same events of one sending only once. */
   sending: string;
   traceparent?: string | undefined;
   /** Called with the number of stored events; throws to stop the storing of further events. */

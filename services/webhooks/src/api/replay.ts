@@ -1,5 +1,4 @@
-// Sends events again: the events of a span of time (replay-candidates.ts), or events that the attempt log of the endpoint has,
-// by their ids. `openResend` in replay-candidates.ts stores and counts them.
+// Sends events again: the events of a span of time (replay-candidates.ts), or events of the attempt log by their ids.
 import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import {

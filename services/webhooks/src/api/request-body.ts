@@ -28,10 +28,7 @@ export interface Examined<Value> {
 
 type Asked = Pick<BusRequest, 'body' | 'headers'>;
 
-/**
- * Throws a Failure if the body is no JSON object. With `optional`, an empty body stands for an empty object. Strict handling
- * refuses unknown keys.
- */
+/** Throws a Failure if the body is no JSON object. With `optional`, an empty body stands for an empty object. */
 export function bodyExaminer<T extends TObject>(
   schema: T,
   { optional = false } = {},

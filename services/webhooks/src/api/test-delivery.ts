@@ -12,10 +12,7 @@ import type { Signable } from '../sending/delivery-headers.ts';
 import type { Attempted, Send } from '../sending/send.ts';
 import { endpointOf, json, runIfFree } from './handlers.ts';
 
-/**
- * The bound on concurrent test deliveries, of which each may take ten seconds. One integration can have 45, so that others can
- * have some.
- */
+/** One integration can have 45 concurrent test deliveries, of which each may take ten seconds. */
 const testLimits = { max: 64, share: { timesFree: 3, kept: 4 } };
 
 export type Test = (endpoint: Endpoint, traceparent?: string) => Promise<Attempted>;

@@ -9,7 +9,6 @@ import {
 } from '@integration-sync/contracts';
 import { type Endpoint, inFlightMaxOf } from '../endpoints/endpoint.ts';
 
-/** How to show endpoints in the answer to a request: with their settings if the query has `details=true`. */
 export function showingOf(
   query: URLSearchParams,
   errors: FailureEntry[],

@@ -79,10 +79,7 @@ export function settingsOf(
   };
 }
 
-/**
- * Errors that the schema does not find in a requested endpoint: a url that the egress guard refuses, and header names that no
- * delivery may carry.
- */
+/** Errors that the schema does not find: a url that the egress guard refuses, and header names that no delivery may carry. */
 export async function wrongIn(
   guard: EgressGuard,
   { given, errors }: Examined<unknown>,
