@@ -1,5 +1,6 @@
 // Enables, for an operator, webhooks that were disabled because of an outage of the webhooks service. The command stores a
 // recovery step with each endpoint; running replicas do the steps (api/recoveries.ts).
+import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import type { Collection, Filter, Store } from '@integration-sync/runtime/store';
 import type { Endpoint, Recovery } from '../endpoints/endpoint.ts';
 import { endpointsCollection } from '../endpoints/endpoint-store.ts';
@@ -8,7 +9,7 @@ export type DisabledWebhook = Pick<Endpoint, '_id' | 'integration' | 'disabledAt
 
 export type DisabledWebhooks = ReturnType<typeof openDisabledWebhooks>;
 
-const writesAtOnce = 16;
+const writeLimits = { max: 16 };
 
 export function openDisabledWebhooks(store: Pick<Store, 'collection'>) {
   const endpoints = store.collection<Endpoint>(endpointsCollection);
@@ -24,18 +25,11 @@ export function openDisabledWebhooks(store: Pick<Store, 'collection'>) {
         .project<DisabledWebhook>({ integration: 1, disabledAt: 1, failures: 1, epoch: 1 })
         .sort({ disabledAt: 1, _id: 1 })
         .toArray(),
-    /**
-     * Stores a recovery step with each webhook that has not changed since it was found. Resolves with the number of these
-     * webhooks.
-     */
+    /** Resolves with how many webhooks have not changed since they were found, and so have a recovery step now. */
     async enable(found: readonly DisabledWebhook[], replays: boolean): Promise<number> {
-      let noted = 0;
-      for (let from = 0; from < found.length; from += writesAtOnce) {
-        const some = found.slice(from, from + writesAtOnce);
-        const counts = await Promise.all(some.map((one) => noteOne(endpoints, one, replays)));
-        noted += counts.reduce((sum, count) => sum + count, 0);
-      }
-      return noted;
+      const limit = openSemaphore(writeLimits).run;
+      const counts = await Promise.all(found.map((one) => limit(() => noteOne(endpoints, one, replays))));
+      return counts.reduce((sum, count) => sum + count, 0);
     },
     /** How many of the webhooks have a recovery step that no replica has done yet. */
     async countLeft(found: readonly DisabledWebhook[]): Promise<number> {

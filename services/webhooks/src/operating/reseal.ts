@@ -4,6 +4,7 @@
 // repeated.
 //
 // A previous secret that has expired and that no key decrypts is removed.
+import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import { isFound, type Collection, type Store } from '@integration-sync/runtime/store';
 import { headersSealedFor, type Endpoint, type PreviousSecret } from '../endpoints/endpoint.ts';
 import { endpointsCollection } from '../endpoints/endpoint-store.ts';
@@ -28,7 +29,7 @@ export interface SecretsByKey {
 export type Reseal = ReturnType<typeof openReseal>;
 
 const endpointsAtOnce = 200;
-const writesAtOnce = 8;
+const writeLimits = { max: 8 };
 
 type Sealed = Pick<Endpoint, '_id' | 'integration' | 'version' | 'secret' | 'previousSecrets' | 'headers'>;
 const sealedOnly = { integration: 1, version: 1, secret: 1, previousSecrets: 1, headers: 1 } as const;
@@ -53,16 +54,14 @@ export function openReseal(store: Pick<Store, 'collection'>, vault: Vault) {
     countLeft: () => endpoints.countDocuments(left),
     async run(onProgress: (progress: ResealProgress) => void): Promise<ResealProgress> {
       const progress: ResealProgress = { resealed: 0, changedMeanwhile: 0, problems: [] };
+      const limit = openSemaphore(writeLimits).run;
       for (let after = ''; ;) {
         const some: Sealed[] = await endpoints
           .find({ $and: [left, { _id: { $gt: after } }] }, { projection: sealedOnly })
           .sort({ _id: 1 })
           .limit(endpointsAtOnce)
           .toArray();
-        for (let from = 0; from < some.length; from += writesAtOnce) {
-          const part = some.slice(from, from + writesAtOnce);
-          await Promise.all(part.map((one) => resealOne(endpoints, vault, one, progress)));
-        }
+        await Promise.all(some.map((one) => limit(() => resealOne(endpoints, vault, one, progress))));
         const last = some.at(-1);
         if (last === undefined) return progress;
         after = last._id;
