@@ -56,10 +56,7 @@ export interface WebhooksDeps {
 }
 
 const service = 'webhooks' as const;
-/**
- * How long after the begin of a stop test deliveries, and writes that wait for MongoDB, are aborted. So the process ends within
- * 15 s.
- */
+/** After this time a stop aborts test deliveries, and writes that wait for MongoDB: the process ends within 15 s. */
 const stopMs = 11_000;
 const requestsInFlightMax = 256;
 
@@ -109,16 +106,16 @@ async function openParts(
   await checkKeys(vault, store);
   starting.use(tellKeys(bus, vault));
   const streamReset = openStreamReset({ bus, store, endpoints, revisions, log });
+  const specs = streamSpecs(config);
   const ensure = async (): Promise<void> => {
     await streamReset.forgetMissing();
-    for (const spec of streamSpecs(config)) await bus.ensureStream(spec);
+    for (const spec of specs) await bus.ensureStream(spec);
     await streamReset.forgetOther();
   };
   await ensure();
   const ensuring = openPeriodicCheck(ensure, { what: 'the streams', everyMs: streamsEveryMs, log });
   // The stop does not wait for a running check of the streams, which may wait for NATS.
   starting.defer(() => void ensuring[Symbol.asyncDispose]());
-  const specs = streamSpecs(config);
   bus.watchOtherStreams(specs.map(({ name }) => name));
   const streams = fillableOf(specs);
   const { NATS_MONITOR_URL: monitorUrl } = config;
@@ -175,12 +172,8 @@ function openSending(
 /** How often missing streams are created again: an operator may delete a stream, and nats-server may lose a stream. */
 const streamsEveryMs = 10_000;
 
-const identityOf = (config: WebhooksConfig) => ({
-  ...buildOf(config),
-  service,
-  description:
-    'Webhook endpoints: registering and managing them, their attempt logs, replays; the event feed',
-});
+const description =
+  'Webhook endpoints: registering and managing them, their attempt logs, replays; the event feed';
 
 function serve(parts: Parts): Promise<AsyncDisposable> {
   const { config, bus, proof, endpoints, revisions, attemptLog, feed, log } = parts;
@@ -189,7 +182,9 @@ function serve(parts: Parts): Promise<AsyncDisposable> {
   const findSent = openFindSent(attemptLog, bus, log);
   const health = { service, proof, natsMonitorUrl: config.NATS_MONITOR_URL, check: parts.checkReading };
   return bus.serve({
-    ...identityOf(config),
+    ...buildOf(config),
+    service,
+    description,
     inFlightMax: requestsInFlightMax,
     semaphores: feed.semaphores,
     handlers: {
