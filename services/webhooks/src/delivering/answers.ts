@@ -34,10 +34,7 @@ type AttemptKey = Pick<StoredAnswer, 'eventId' | 'attempt' | 'at'>;
 
 const keyOf = ({ eventId, attempt, at }: AttemptKey): string => `${eventId} ${attempt} ${at}`;
 
-/**
- * How many entries a message has at most. ATTEMPTS keeps 1,000 messages of a subject, so the memory for reading an attempt log is
- * bounded.
- */
+/** ATTEMPTS keeps 1,000 messages of a subject, so the memory for reading an attempt log is bounded. */
 export const itemsPerMessage = 16;
 const answersPerWrite = 500;
 /** How many answers may wait to be stored. When more wait, after a long outage of NATS, new answers are dropped. */
@@ -49,10 +46,7 @@ export type AnswersBus = Pick<Bus, 'publishBatch' | 'lastOf' | 'readStream' | 'p
 export function openAnswers(bus: AnswersBus, replica: string) {
   let waiting: Answered[] = [];
   let made = 0;
-  /**
-   * Writes and purges of answers run one at a time: a purge begins after the write that has checked answers against an earlier
-   * erasing.
-   */
+  /** A purge begins after the write that has checked answers against an earlier erasing. */
   const inTurn = openSemaphore({ max: 1 }).run;
   const nextId = (): string => `${replica}.answers.${(made += 1)}`;
 
@@ -63,10 +57,7 @@ export function openAnswers(bus: AnswersBus, replica: string) {
     append(answered: Answered): void {
       if (waiting.length < waitingMax) waiting.push(answered);
     },
-    /**
-     * Stores the waiting answers. After a rejected write the answers wait again, and may be stored twice. A reader ignores
-     * duplicates.
-     */
+    /** After a rejected write the answers wait again, and may be stored twice: a reader ignores duplicates. */
     write: (): Promise<void> =>
       inTurn(async () => {
         while (waiting.length > 0) {
@@ -101,10 +92,7 @@ export function openAnswers(bus: AnswersBus, replica: string) {
   };
 }
 
-/**
- * Leaves out answers to events from before the last erasing of a supplier, or up to a minute after the erasing: clocks of
- * services differ.
- */
+/** Leaves out answers to events from before the last erasing of a supplier, and the minute after it: clocks differ. */
 async function ofLaterEvents(
   bus: Pick<Bus, 'lastOf'>,
   answered: readonly Answered[],

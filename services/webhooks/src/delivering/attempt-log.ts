@@ -72,10 +72,7 @@ export const openAttemptLog = (bus: AnswersBus, log: Log, replica: string) => {
 
 type Read = Pick<Endpoint, '_id' | 'integration'>;
 
-/**
- * How many attempt logs a replica reads concurrently: a full log takes some ten megabytes of memory until the answer is sent. For
- * each integration one attempt log is read at a time, so that the second is free for another integration.
- */
+/** A full attempt log takes ten megabytes until the answer is sent. The second permit is free for another integration. */
 const readLimits = { max: 2, perKeyMax: 1 };
 
 /** A read of an attempt log that waits for its turn. All callers that ask for the same attempt log meanwhile share the read. */
@@ -94,7 +91,6 @@ function openReading(bus: Pick<Bus, 'readStream'>, answers: Pick<Answers, 'join'
     endpointId: string,
     until: number,
   ): AsyncGenerator<{ entry: StoredAttempt; ordinal: number }> {
-    // No caller waits any longer for this attempt log, and reads of other attempt logs wait for their turn.
     if (performance.now() > until) throw new Failure('timeout', 'Too many attempt logs are being read.');
     const reading = { subject: attemptsSubject(endpointId), from: { sequence: 1 } };
     for await (const { body, sequence } of bus.readStream(attemptsStream, reading)) {
@@ -103,9 +99,7 @@ function openReading(bus: Pick<Bus, 'readStream'>, answers: Pick<Answers, 'join'
     }
   }
 
-  /**
-   * Reads an attempt log without the fields that a listing does not show, because the answers of all attempts take much memory.
-   */
+  /** Leaves out the fields that a listing does not show: the answers of all attempts take much memory. */
   const readAll = async (endpointId: string, until: number): Promise<LoggedAttempt[]> => {
     const all: LoggedAttempt[] = [];
     for await (const { entry, ordinal } of entriesOf(endpointId, until)) {
@@ -115,7 +109,7 @@ function openReading(bus: Pick<Bus, 'readStream'>, answers: Pick<Answers, 'join'
     return all;
   };
 
-  /** The entries of these events in the attempt log. Throws, like `read`, if the read cannot begin before `until`. */
+  /** The entries of these events. Throws, like `read`, if the read cannot begin before `until`. */
   const readOf = (
     { _id, integration }: Read,
     eventIds: ReadonlySet<string>,
@@ -127,9 +121,7 @@ function openReading(bus: Pick<Bus, 'readStream'>, answers: Pick<Answers, 'join'
       return answers.join(_id, found);
     }, integration);
 
-  /**
-   * All entries of an attempt log, oldest first. Throws if the read cannot begin before `until`, a time of `performance.now()`.
-   */
+  /** All entries, oldest first. Throws if the read cannot begin before `until`, a time of `performance.now()`. */
   const read = ({ _id, integration }: Read, until: number): Promise<readonly LoggedAttempt[]> => {
     const others = upcoming.get(_id);
     if (others !== undefined) {
@@ -151,18 +143,13 @@ function openReading(bus: Pick<Bus, 'readStream'>, answers: Pick<Answers, 'join'
 
 export interface StoredAttempt extends DeliveryAttempt {
   point?: LogPoint;
-  /**
-   * The first KiB of the answer to a failed attempt, which `join` of answers.ts adds. Release 1.1.0 stored the answer in the
-   * entry.
-   */
+  /** The answer to a failed attempt, which `join` of answers.ts adds. Release 1.1.0 stored the answer in the entry. */
   responseBody?: string;
 }
 
 const flushMs = 100;
 const messagesPerBatch = 500;
-/**
- * How many entries may wait to be stored. When more wait, after a long outage of NATS, new entries are dropped to bound memory.
- */
+/** When more entries wait, after a long outage of NATS, new entries are dropped. */
 const waitingMax = 20_000;
 const linesEveryFailures = 50;
 
@@ -172,7 +159,7 @@ export function openAttemptLogWriter(
   replica: string,
   answers: Pick<Answers, 'append' | 'waiting' | 'write'>,
 ) {
-  /** Entries of the attempt log that are not yet packed into messages, by endpoint. */
+  /** Entries that are not yet packed into messages, by endpoint. */
   const entries = new Map<string, StoredAttempt[]>();
   let count = 0;
   /** Numbers the messages of this replica. By the id with the number, nats-server drops a message that is published again. */
@@ -183,7 +170,6 @@ export function openAttemptLogWriter(
   let failures = 0;
   let writing: Promise<void> | undefined;
 
-  /** Packs all waiting entries of the attempt log into messages. */
   const pack = (): void => {
     messages.push(...inMessages(entries, attemptsSubject, nextId));
     entries.clear();
@@ -217,7 +203,6 @@ export function openAttemptLogWriter(
   });
 
   return {
-    /** Appends an entry of the attempt log. `answered` is the answer of the receiver; absent if the answer is not stored. */
     append(endpointId: string, entry: StoredAttempt, answered?: Answered): void {
       watch.begin();
       if (answered !== undefined) answers.append(answered);

@@ -14,8 +14,7 @@ export const openReport =
     const { verdict, responseStatus, durationMs, error, traceId } = attempted;
     metrics.attempt(verdict, durationMs);
     if (verdict === 'succeeded') metrics.delivered((Date.now() - Date.parse(event.timestamp)) / 1000);
-    // Successes are logged at the level `debug`: a push of 500 items would log 500 lines for each webhook. The attempt log has
-    // successes too.
+    // A push of 500 items would log 500 successes for each webhook. The attempt log has them too.
     const level = verdict === 'succeeded' ? 'debug' : 'info';
     // The log line leaves out undefined fields.
     log[step?.disable === undefined ? level : 'warn'](

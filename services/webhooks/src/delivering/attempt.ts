@@ -24,18 +24,16 @@ import type { Report } from './attempt-report.ts';
 import { type Change, delayAfter, step, type Step } from './delivery-state.ts';
 import type { Delivery, EndpointQueue } from './endpoint-queue.ts';
 
-/** An attempt that has begun, with the version of the endpoint that is used for sending. */
 interface PendingAttempt {
   queue: EndpointQueue;
   delivery: Delivery;
   event: StreamEvent;
   known: KnownEndpoint;
-  /** The number of the attempt: 1 for an event's first attempt. */
+  /** 1 for an event's first attempt. */
   number: number;
   round: number;
 }
 
-/** An attempt whose outcome is known. */
 interface EndedAttempt extends PendingAttempt {
   attempted: Attempted;
   change: Change;
@@ -51,7 +49,7 @@ interface AttemptsOptions {
   report: Report;
   /** Applies an endpoint that was read from MongoDB to its queue. */
   onRead: (queue: EndpointQueue, found: Endpoint | null) => void;
-  /** Called after a failure that does not count, which the offset of the endpoint stores (progress.ts). */
+  /** Called after a failure that does not count. */
   storeSoon: (queue: EndpointQueue) => void;
   announce: () => void;
   metrics: Pick<WebhookMetrics, 'disabledBy'>;
@@ -65,16 +63,11 @@ interface AttemptsOptions {
 const stayOpenMs = 1_000;
 const troubleMs = 500;
 const troubleMsMax = 5_000;
-/**
- * Of the attempts at an endpoint that cannot be sent, one of 20 is logged, because an outage of the egress proxy may take long.
- */
+/** Of the attempts at an endpoint that cannot be sent, one of 20 is logged: an outage of the egress proxy may take long. */
 const linesEveryTroubles = 20;
 /** How long a note of `/readyz` tells why an attempt could not be sent. */
 const reportedForMs = 30_000;
-/**
- * Failures are stored one at a time, so that deliveries to healthy endpoints stay fast; up to four concurrently if a write has
- * waited 500 ms.
- */
+/** One at a time, so that deliveries to healthy endpoints stay fast; up to four concurrently if a write has waited 500 ms. */
 const failureWrites = { max: 4, aloneForMs: 500 };
 const successWrites = { max: 4 };
 
@@ -199,7 +192,7 @@ export class Attempts {
     return undefined;
   }
 
-  /** Stores a delivery state. False if the endpoint in MongoDB has changed; the owner has then read and applied the change. */
+  /** False if the endpoint in MongoDB has changed; the owner has then read and applied the change. */
   async #store(queue: EndpointQueue, { state, disable }: Step): Promise<boolean> {
     const { endpoints, onRead, metrics, announce } = this.#options;
     const read = { _id: queue.id, ...queue.state, term: queue.claim.term };

@@ -37,14 +37,11 @@ export interface DeliveryState {
   readonly isActive: boolean;
   readonly isCircuitClosed: boolean;
   readonly failures: number;
-  /**
-   * Rises with each failure that counts and each change of the url. No failure of an attempt from an earlier round counts. Not
-   * stored.
-   */
+  /** Rises with each failure that counts and each change of the url. No failure from an earlier round counts. Not stored. */
   readonly round: number;
   /**
-   * Events whose attempts failed, with their numbers of attempts. The event of the last failure that counted comes first, and is
-   * the trial. An event that was delivered later may remain: a new owner applies trials to undelivered events alone.
+   * The event of the last failure that counted comes first, and is the trial. An event that was delivered later may remain: a new
+   * owner applies trials to undelivered events alone.
    */
   readonly trials: readonly Trial[];
 }
@@ -84,7 +81,6 @@ export const stateOf = (found: Subscriber): DeliveryState => ({
   trials: found.trials ?? [],
 });
 
-/** The delivery state after an attempt has ended, and what becomes of the attempt's event. */
 export function step(state: DeliveryState, change: Change): Step {
   const { verdict, tried, trialsMax } = change;
   const unchanged = { state, counts: false, store: 'no' } as const;

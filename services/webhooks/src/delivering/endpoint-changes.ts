@@ -8,10 +8,7 @@ import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { Revisions } from '../endpoints/endpoint-store.ts';
 import type { Integrations } from './owned-integrations.ts';
 
-/**
- * Broadcasts a stored change of the endpoint. Once the promise resolves, a replica that misses the broadcast finds the change
- * with its next look-up.
- */
+/** Once the promise resolves, a replica that misses the broadcast finds the change with its next look-up. */
 export type Changed = (endpoint: Pick<Endpoint, '_id' | 'integration'>) => Promise<void>;
 
 export const openChanged =

@@ -32,10 +32,7 @@ export interface Delivery extends LogPoint {
   dueAt: number;
   inFlightSince: number | undefined;
   isTrial: boolean;
-  /**
-   * Whether a receiver has accepted the event. The event may still be open, while an earlier change of the endpoint is being
-   * stored.
-   */
+  /** The event may still be open, while an earlier change of the endpoint is being stored. */
   isDelivered: boolean;
   /** The delay that the receiver asked for with `Retry-After`. */
   retryAfterMs?: number | undefined;
@@ -47,7 +44,7 @@ type NextStep =
   | { kind: 'load'; sequence: number }
   | { kind: 'nothing' };
 
-/** How long after its begin an attempt has ended for certain: the deadline of a delivery, and half a second. */
+/** How long after its begin an attempt has ended for certain. */
 const deadlineMs = limits.deliveryDeadlineMs + 500;
 
 export interface QueueOptions {
@@ -72,12 +69,9 @@ export class EndpointQueue {
   readonly window: Window;
   readonly cutOff: QueueOptions['cutOff'];
   subscriber: Subscriber;
-  /** The delivery state of the endpoint that the owner has decided. It may not be stored yet. */
+  /** The delivery state that the owner has decided. It may not be stored yet. */
   state: DeliveryState;
-  /**
-   * Resolves once a change of `state` is stored; undefined if none is being stored. Until then no attempt begins, and no other
-   * change is applied.
-   */
+  /** Resolves once a change of `state` is stored. Until then no attempt begins, and no other change is applied. */
   storing: Promise<void> | undefined;
   /** Epochs for which this replica has stored, or is storing, the missed events. */
   readonly toldMissed: number[] = [];
@@ -126,10 +120,7 @@ export class EndpointQueue {
     if (trial !== undefined && !this.state.isCircuitClosed) this.#try(trial);
   }
 
-  /**
-   * The next step of the queue: to send an event, to wait, or to load a chunk. Begins no attempt. At most `inFlightMax` attempts
-   * may be in flight.
-   */
+  /** The next step: to send an event, to wait, or to load a chunk. At most `inFlightMax` attempts may be in flight. */
   next(now: number, inFlightMax: number): NextStep {
     if (this.isPaused || this.storing !== undefined || this.isEnded || !this.state.isActive)
       return { kind: 'nothing' };
@@ -192,10 +183,7 @@ export class EndpointQueue {
     return { ...this.#cursor, epoch: this.state.epoch, open };
   }
 
-  /**
-   * The events that the endpoint misses if it is disabled: the undelivered events of the given offset, or else of the present
-   * one.
-   */
+  /** The undelivered events of the given offset, or else of the present one. */
   missed(offset?: Offset): Required<Missed> {
     const undelivered = this.#open.filter(({ isDelivered }) => !isDelivered);
     const { sequence, index, open } = offset ?? this.#offsetOf(undelivered, Date.now(), performance.now());
@@ -203,10 +191,7 @@ export class EndpointQueue {
     return { sequence, index, open, stream, term };
   }
 
-  /**
-   * Drops all open events, and moves the cursor to the sequence. Attempts in flight count towards the in-flight limit until they
-   * end.
-   */
+  /** Attempts in flight count towards the in-flight limit until they end. */
   reset(sequence: number): void {
     this.#open = [];
     this.restsUntil = 0;
@@ -219,10 +204,7 @@ export class EndpointQueue {
     for (const one of this.#open) withoutRetryAfter(one);
   }
 
-  /**
-   * An in-flight limit that a caller sets includes the attempts of a silent former owner. So this replica waits until those
-   * attempts have ended.
-   */
+  /** An in-flight limit that a caller sets includes the attempts of a silent former owner, until they have ended. */
   get #silentUntil(): number {
     const { silentAt } = this.claim;
     return silentAt === undefined || this.subscriber.inFlightMax === undefined ? 0 : silentAt + deadlineMs;
@@ -354,10 +336,7 @@ function withoutRetryAfter(delivery: Delivery): void {
   delivery.retryAfterMs = 0;
 }
 
-/**
- * Whether all attempts at the event are used up. Such an event is still stored as open if the former owner died before it stored
- * the end.
- */
+/** Such an event is still stored as open if the former owner died before it stored the end. */
 const isGivenUp = ({ attempts }: Pick<OpenEvent, 'attempts'>): boolean => attempts >= attemptDelaysMs.length;
 
 const waitFor = (time: number, now: number): NextStep => ({ kind: 'wait', ms: time - now });

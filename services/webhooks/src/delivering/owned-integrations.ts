@@ -29,10 +29,7 @@ export interface ActiveIntegration {
   /** Queues by the id of their endpoint. */
   readonly queues: Map<string, EndpointQueue>;
   revision: string | undefined;
-  /**
-   * When the endpoints were read. They are read again after 30 s: if a replica dies during a change of an endpoint, the revision
-   * is not replaced.
-   */
+  /** Endpoints are read again after 30 s: if a replica dies during a change of an endpoint, the revision is not replaced. */
   readAt: number;
   /** The offsets of endpoints that have no queue yet. */
   offsets: ReadonlyMap<string, StoredOffset>;
@@ -83,7 +80,6 @@ export class Integrations {
     return this.#endpoints;
   }
 
-  /** Adds event batches to the windows of their integrations, in the order of the log. */
   async take(batches: readonly LoggedBatch[]): Promise<void> {
     const { owned, retry } = this.#options;
     const names = [...new Set(batches.map(({ integration }) => integration))];
@@ -117,10 +113,7 @@ export class Integrations {
     });
   }
 
-  /**
-   * Applies an endpoint that its owner has read from MongoDB for an attempt, or because a change could not be stored. `found` is
-   * null if the endpoint is deleted. The queue ends if a later owner has stored a change.
-   */
+  /** Applies an endpoint; `found` is null if it is deleted. The queue ends if a later owner has stored a change. */
   onRead(queue: EndpointQueue, found: Endpoint | null): void {
     const integration = this.#active.get(queue.integration);
     queue.isDeleted = found === null;
@@ -143,9 +136,7 @@ export class Integrations {
     return this.#options.owned.has(partitionOf(name));
   }
 
-  /**
-   * Reads the endpoints of the integrations whose revision has changed or was read more than 30 s ago, and updates the queues.
-   */
+  /** Reads the endpoints of integrations whose revision has changed or was read more than 30 s ago. */
   async #lookUp(names: readonly string[]): Promise<void> {
     const { revisions, endpoints } = this.#options;
     const now = performance.now();
@@ -236,7 +227,6 @@ export class Integrations {
     else void storing.then(() => this.#update({ window }, queue, found));
   }
 
-  /** Applies the configuration of an endpoint that was read, and changes its delivery state accordingly. */
   #apply(window: Window, queue: EndpointQueue, found: Subscriber): void {
     if (found.version < queue.state.version) return;
     this.#tellMissed(queue, found);
@@ -294,10 +284,7 @@ export class Integrations {
   }
 }
 
-/**
- * Whether no endpoint has an undelivered event. An integration whose endpoints are not read yet is not idle: an endpoint may be
- * behind.
- */
+/** An integration whose endpoints are not read yet is not idle: an endpoint may be behind. */
 const isIdle = ({ queues, revision }: ActiveIntegration): boolean =>
   revision !== undefined &&
   queues.values().every((queue) => queue.inFlight === 0 && queue.firstUndelivered() === Infinity);

@@ -58,9 +58,7 @@ export class Progress implements AsyncDisposable {
   readonly #busy = new Map<EndpointQueue, Busy>();
   /** Integrations whose offsets must be written, because an offset must be removed, or the last write may have failed. */
   readonly #toStoreAgain = new Set<string>();
-  /**
-   * Integrations in which the last check found offsets that a former owner stored late, with the terms of this replica's claims.
-   */
+  /** Integrations in which the last check found late offsets of a former owner, with the terms of this replica's claims. */
   #late = new Map<string, number>();
   #savedFloors = '';
   #floorsSavedAt = -Infinity;
@@ -91,10 +89,7 @@ export class Progress implements AsyncDisposable {
     return one;
   }
 
-  /**
-   * Makes the periodic check follow a queue that begins at a stored offset. The floor may have passed that offset, so each write
-   * of the integration's offsets contains it until the endpoint has caught up.
-   */
+  /** The floor may have passed the queue's offset, so each write contains an offset until the endpoint has caught up. */
   touchBehind(queue: EndpointQueue): void {
     const now = performance.now();
     this.touch(queue).behind = { since: now, savedAt: now, begun: queue.begun };
@@ -105,10 +100,7 @@ export class Progress implements AsyncDisposable {
     return this.#toStoreAgain.has(name) || queues.values().some((queue) => this.#busy.has(queue));
   }
 
-  /**
-   * Notes a failure that does not count. The next check stores the endpoint's offset, which says that the event has used up an
-   * attempt.
-   */
+  /** The next check stores the endpoint's offset, which says that an event has used up an attempt. */
   storeSoon(queue: EndpointQueue): void {
     this.touch(queue).soon += 1;
   }
@@ -123,7 +115,6 @@ export class Progress implements AsyncDisposable {
     return this.#busy.values().reduce((most, { behind }) => Math.max(most, now - (behind?.since ?? now)), 0);
   }
 
-  /** Stores the offsets of these integrations for the next owner. */
   handBack(integrations: readonly ActiveIntegration[]): Promise<void> {
     return this.#inTurn(async () => {
       const now = performance.now();
@@ -199,9 +190,8 @@ export class Progress implements AsyncDisposable {
   }
 
   /**
-   * Removes offsets that a former owner stored after this replica had read the offsets of the partition: a process may freeze
-   * during a write. A later owner would begin at such an offset. Only the second check that finds an offset removes it, because
-   * after a claim the queues of the partition are not open yet.
+   * A former owner that froze during a write may store offsets late, and a later owner would begin at them. Only the second check
+   * that finds an offset removes it, because after a claim the queues of the partition are not open yet.
    */
   async #removeLate(): Promise<void> {
     const { active, owned, offsets } = this.#options;

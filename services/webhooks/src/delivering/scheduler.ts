@@ -62,13 +62,11 @@ export class Scheduler {
     return this.#ready.values().reduce((sum, queues) => sum + queues.size, 0);
   }
 
-  /** Begins deliveries; none begins before this call. */
   start(work: Work): void {
     this.#work = work;
     this.#pump();
   }
 
-  /** Gives a turn to an endpoint that may have an event to deliver. */
   wake(queue: EndpointQueue): void {
     if (this.#isClosed || queue.isEnded) return;
     this.#ready.getOrInsertComputed(queue.integration, () => new Set()).add(queue);
@@ -112,7 +110,7 @@ export class Scheduler {
     }
   }
 
-  /** Begins one delivery of an integration: for the first of its endpoints that has a due event. */
+  /** Begins one delivery, for the first of the endpoints that has a due event. */
   #turnOf(queues: Set<EndpointQueue>, work: Work): boolean {
     for (const queue of queues) {
       queues.delete(queue);

@@ -16,10 +16,7 @@ import type { Progress } from './progress.ts';
 const pollMs = 10;
 /** A replica that gives partitions back waits 500 ms for attempts in flight: in a longer wait few more attempts would end. */
 const pollsForAnswers = 50;
-/**
- * How long a replica waits for attempts to end after it has cut them off. It does not wait for MongoDB to store their outcomes,
- * which may take longer.
- */
+/** After the cut-off a replica does not wait until MongoDB has stored the outcomes, which may take longer. */
 const pollsForCutOff = 15;
 
 export const openTakeover = (
@@ -68,10 +65,7 @@ function pause(integrations: readonly ActiveIntegration[], isPaused: boolean): v
 const inFlightOf = ({ queues }: ActiveIntegration): number =>
   queues.values().reduce((sum, { inFlight }) => sum + inFlight, 0);
 
-/**
- * Waits until no attempt is in flight, for a number of polls instead of a time. So a process that lacks processor time reads
- * answers that have arrived, before it cuts attempts off.
- */
+/** Waits polls instead of a time: a process that lacks processor time first reads the answers that have arrived. */
 async function ended(integrations: readonly ActiveIntegration[], polls: number): Promise<void> {
   for (let poll = 0; poll < polls && integrations.some((one) => inFlightOf(one) > 0); poll += 1)
     await wait(pollMs);
