@@ -43,7 +43,6 @@ export async function openEndpoints(store: Store) {
 /** So that most answers are one batch: for a second one, FerretDB keeps a connection to PostgreSQL for the cursor alone. */
 const batchSize = 1_000;
 
-/** Resolves with the endpoint after the update. */
 const asChanged = { returnDocument: 'after' } as const;
 
 type Listed = Pick<Endpoint, '_id' | 'createdAt'>;
@@ -77,7 +76,6 @@ const managing = (collection: Collection<Endpoint>) => ({
       .project<Subscriber & { integration: string }>({ integration: 1, ...subscriberFields });
     return Map.groupBy(await found.toArray(), ({ integration }) => integration);
   },
-  /** Applies an update if the endpoint and the step of its recovery have not changed since they were read. */
   change: (read: Endpoint, update: UpdateFilter<Endpoint>) =>
     collection.findOneAndUpdate(
       { ...asRead(read), 'recovery.step': read.recovery?.step ?? null },
@@ -101,8 +99,7 @@ const managing = (collection: Collection<Endpoint>) => ({
     return isFound(collection.updateOne({ _id: id, $or: rested }, { $set: { drilledAt: at } }));
   },
   async remove(integration: string, id: string) {
-    // One of the supported engines skips a document that another operation is changing, and reports no
-    // deletion.
+    // One of the supported engines skips a document that another operation is changing.
     while ((await collection.deleteOne({ _id: id, integration })).deletedCount === 0) {
       if ((await collection.findOne({ _id: id, integration }, { projection: { _id: 1 } })) === null)
         return false;
@@ -127,10 +124,7 @@ const correcting = (collection: Collection<Endpoint>) => ({
       );
     return Math.max(0, ...stored);
   },
-  /**
-   * Lowers stored sequences of EVENTS to `end`, in the endpoints that `ahead` matches: by default those with a sequence after
-   * `end`. Resolves with the integrations of these endpoints.
-   */
+  /** Lowers stored sequences of EVENTS to `end`. Resolves with the integrations of the endpoints that `ahead` matches. */
   async lowerSequences(
     end: number,
     ahead: Filter<Endpoint> = {
@@ -152,16 +146,13 @@ const unannouncedMax = 500;
 
 /** Updates of an endpoint that its owner makes after attempts. */
 const recording = (collection: Collection<Endpoint>) => ({
-  /**
-   * Stores the delivery state of an active endpoint. False if the endpoint in MongoDB differs from the version that the owner has
-   * applied.
-   */
+  /** False if the endpoint in MongoDB differs from the version that the owner has applied. */
   async recordState(applied: Applied, { failures, isCircuitClosed, trials }: Counted): Promise<boolean> {
     const { term } = applied;
     const $set = { failures, open: isCircuitClosed, trials: [...trials], term };
     return isFound(collection.updateOne(asApplied(applied), { $set }));
   },
-  /** Disables the endpoint. False if the endpoint in MongoDB differs from the version that the owner has applied. */
+  /** False if the endpoint in MongoDB differs from the version that the owner has applied. */
   async disable(applied: Applied, how: Disabling): Promise<boolean> {
     const read = await collection.findOne(asApplied(applied));
     if (read === null) return false;
@@ -169,10 +160,7 @@ const recording = (collection: Collection<Endpoint>) => ({
     const update = { ...more, $set: { ...$set, term: applied.term }, $inc: { ...$inc, version: 1 } };
     return isFound(collection.updateOne(asApplied(applied), update));
   },
-  /**
-   * Stores the events that were undelivered when the epoch ended, unless a later owner has stored them. Events that a former
-   * owner stored, before it noticed that it had lost the partition, are replaced.
-   */
+  /** Replaces missed events that a former owner stored before it noticed that it had lost the partition; no later owner's. */
   async recordMissed(id: string, epoch: number, missed: Required<Missed>) {
     const field = `missed.${epoch}`;
     const open: Filter<Endpoint>[] = [{ [field]: null }, { [`${field}.term`]: { $lte: missed.term } }];
@@ -260,10 +248,7 @@ export function disabling(
   };
 }
 
-/**
- * The revision of an integration that has, or had, endpoints. A change of an endpoint replaces the revision before the caller
- * gets the answer. So a replica that reads the same revision again knows that the endpoints are unchanged.
- */
+/** A change of an endpoint replaces the revision of its integration before the caller gets the answer. */
 interface Revision {
   /** The integration. */
   _id: string;
@@ -280,7 +265,6 @@ export function openRevisions(store: Store) {
   const revisions = store.collection<Revision>(revisionsCollection);
   return {
     of: (integrations: readonly string[]) => revisions.find({ _id: { $in: [...integrations] } }).toArray(),
-    /** Replaces the revision after a change of the integration's endpoints. */
     async changed(integration: string): Promise<void> {
       const revision = randomUUID();
       const replace = () => revisions.updateOne({ _id: integration }, { $set: { revision } });

@@ -59,10 +59,7 @@ export interface Endpoint {
 
   /** The number of failures in a row that count (delivering/delivery-state.ts). */
   failures: number;
-  /**
-   * Whether the circuit is closed: release 1.1.0 reads the field by this name. While the circuit is open, one event at a time is
-   * tried.
-   */
+  /** Whether the circuit is closed: release 1.1.0 reads the field by this name. */
   open: boolean;
   /** The term of the owner that last stored the delivery state. Absent until an owner stores the state. */
   term?: number;
@@ -105,10 +102,7 @@ export type Subscriber = Pick<Endpoint, '_id' | keyof typeof subscriberFields>;
 export interface Missed extends Offset {
   /** The creation time of the log to which the sequences belong. */
   stream: string;
-  /**
-   * The term of the owner that stored the missed events; 0 if another replica stored them. Absent if an earlier release stored
-   * them.
-   */
+  /** The term of the owner that stored the missed events; 0 if another replica did. Absent if an earlier release did. */
   term?: number;
 }
 
@@ -148,10 +142,7 @@ export interface PreviousSecret {
   expiresAt: Date;
 }
 
-/**
- * How many former secrets an endpoint keeps. A caller that gets no answer rotates again, and the secret of the receiver must stay
- * valid.
- */
+/** A caller that gets no answer rotates again, and the secret of the receiver must stay valid. */
 export const previousSecretsMax = 3;
 
 /** The context with which the vault encrypts headers, so that encrypted headers cannot be decrypted as a secret. */

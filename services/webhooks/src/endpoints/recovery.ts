@@ -16,20 +16,14 @@ const hourMs = 60 * minuteMs;
 const firstTestsMs = [5 * minuteMs, 15 * minuteMs, hourMs];
 const testedForMs = 7 * 24 * hourMs;
 
-/**
- * When the first test delivery after `after` is due: tests are due 5, 15 and 60 minutes after the disabling, then hourly for 7
- * days.
- */
+/** When the first test after `after` is due: tests are due 5, 15 and 60 minutes after the disabling, then hourly for 7 days. */
 export function nextTestAt(disabledAt: Date, after: Date): Date | undefined {
   const sinceMs = after.getTime() - disabledAt.getTime();
   const nextMs = firstTestsMs.find((ms) => ms > sinceMs) ?? (Math.floor(sinceMs / hourMs) + 1) * hourMs;
   return nextMs > testedForMs ? undefined : new Date(disabledAt.getTime() + nextMs);
 }
 
-/**
- * The recovery of an endpoint that failures have disabled. `since` is given if the endpoint misses events since before this
- * disabling.
- */
+/** `since` is given if the endpoint misses events since before this disabling. */
 export function firstTest(disabledAt: Date, now: Date, since?: Date): Recovery | undefined {
   const dueAt = nextTestAt(disabledAt, now);
   if (dueAt === undefined) return undefined;
@@ -60,10 +54,7 @@ export const recovering = (collection: Collection<Endpoint>) => ({
     const update = next === undefined ? { $unset: { recovery: 1 as const } } : { $set: { recovery: next } };
     await collection.updateOne(sameRecovery(held), update);
   },
-  /**
-   * Enables a disabled endpoint, which then gets the events after the sequence `eventsAfter`. Null if the endpoint has changed
-   * since it was read.
-   */
+  /** Null if the endpoint has changed since it was read. */
   enable: (held: Endpoint, eventsAfter: number): Promise<Endpoint | null> =>
     collection.findOneAndUpdate(
       { ...sameRecovery(held), version: held.version, active: false },

@@ -38,19 +38,13 @@ export function openStreamReset({ bus, store, endpoints, revisions, log }: Strea
   };
 
   return {
-    /**
-     * Resets the stored sequences. Called before EVENTS is created again, so that its first events come after every stored
-     * sequence.
-     */
+    /** Called before EVENTS is created again, so that its first events come after every stored sequence. */
     async forgetMissing(): Promise<void> {
       if (await ask(async () => (await bus.messagesIn(eventsStream)) !== undefined)) return;
       if ((await streams.findOne({ _id: eventsStream })) === null) return;
       await renew(await endpoints.lowerSequences(0, {}));
     },
-    /**
-     * Resets the stored sequences if EVENTS was created again. Called before EVENTS is read. May be repeated or aborted without
-     * harm.
-     */
+    /** Called before EVENTS is read, in case it was created again. May be repeated or aborted without harm. */
     async forgetOther(): Promise<void> {
       const { madeAt } = await facts();
       const known = await streams.findOne({ _id: eventsStream });
@@ -59,10 +53,7 @@ export function openStreamReset({ bus, store, endpoints, revisions, log }: Strea
       if (known !== null) await renew(await endpoints.lowerSequences(0, { createdAt: { $lt: madeAt } }));
       await streams.updateOne({ _id: eventsStream }, { $set: { madeAt } }, { upsert: true });
     },
-    /**
-     * Stores the newest message that this replica knows. Called before a sequence is stored: while EVENTS has that message,
-     * stored sequences are valid.
-     */
+    /** Called before a sequence is stored: while EVENTS has the newest message, stored sequences are valid. */
     async willStore(newest: NewestMessage): Promise<void> {
       const isOlder = { _id: eventsStream, 'newest.sequence': { $not: { $gte: newest.sequence } } };
       await streams.updateOne(isOlder, { $set: { newest } });
@@ -88,8 +79,7 @@ export function openStreamReset({ bus, store, endpoints, revisions, log }: Strea
           { $unset: { newest: 1 } },
         );
       }
-      // The stored sequences are read before the end of EVENTS, which only grows. So a stored sequence beyond that end names a
-      // lost event.
+      // The end of EVENTS, which only grows, is read later: a stored sequence beyond it names a lost event.
       const lastStored = await endpoints.lastSequence();
       const { lastSequence } = await facts();
       if (lastStored > lastSequence) await renew(await endpoints.lowerSequences(lastSequence));

@@ -34,7 +34,7 @@ export function openKnownRestores(store: Store, log: Log) {
     return found;
   };
 
-  /** Stores the found restores. False if another replica has changed the document since it was read. */
+  /** False if another replica has changed the document since it was read. */
   const write = async (found: KnownLog | null, next: Omit<KnownLog, '_id'>): Promise<boolean> => {
     if (found === null) return isFirst(collection.insertOne({ _id: eventBatchesStream, ...next }));
     const asRead = { _id: eventBatchesStream, version: found.version };
@@ -47,7 +47,6 @@ export function openKnownRestores(store: Store, log: Log) {
   };
 
   return {
-    /** Reads the found restores of the log with this creation time. */
     read,
     /** How often the log was restored. */
     get count(): number {
@@ -84,9 +83,7 @@ export function openKnownRestores(store: Store, log: Log) {
   };
 }
 
-/**
- * Adds a found restore. Two replicas may find the same restore by different messages, so the restore may be in the list already.
- */
+/** Two replicas may find the same restore by different messages, so the restore may be in the list already. */
 function withRestore(restores: readonly FoundRestore[], restore: Restore): FoundRestore[] {
   const last = restores.at(-1);
   if (last?.through !== restore.through) {

@@ -42,7 +42,7 @@ export class LogReader implements AsyncDisposable {
   readonly #options: LogReaderOptions;
   readonly #partitions = new Map<number, ReadPartition>();
   #reading: Reading | undefined;
-  /** The last sequence that the present reading has received. The batch with this sequence may still wait for `take`. */
+  /** The last sequence that was received. Its batch may still wait for `take`. */
   #received = 0;
   /** The id of the log to which the partitions belong. */
   #streamId = '';
@@ -161,17 +161,12 @@ export class LogReader implements AsyncDisposable {
     for (const one of this.#partitions.values()) one.through = Math.max(one.through, through);
   }
 
-  /**
-   * False if the log was created again or restored after the partitions were claimed. The class Ownership then claims them again.
-   */
+  /** False if the log was created again or restored after the partitions were claimed. Ownership then claims them again. */
   #isOf({ id }: LogStreamFacts): boolean {
     return this.#partitions.values().every(({ stream }) => stream === id);
   }
 
-  /**
-   * Moves `through` to the end of the log if the owned partitions have no unread message. Asks the leader of the stream whether
-   * there is one.
-   */
+  /** Moves `through` to the end of the log if the owned partitions have no unread message. */
   async #followEnd(): Promise<void> {
     const { bus, stream } = this.#options;
     const now = this.#reading;

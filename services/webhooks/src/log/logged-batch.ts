@@ -71,10 +71,7 @@ export function logRefused(log: Log, subject: string, refused: readonly { event:
 }
 
 const kindsMax = 10;
-/**
- * How many bytes of a message are searched for `supplier.erased`. A batch of an erasing begins with such an event, after the
- * event's id.
- */
+/** A batch of an erasing begins with `supplier.erased`, after the event's id. */
 const erasingBytesMax = 1_024;
 /** Measured memory in bytes: of a batch without its message and its decoded events, and of each decoded event. */
 export const bytesBeside = 1_500;
@@ -127,16 +124,13 @@ function aboutEndpoint(event: string, body: Uint8Array): string | undefined {
   return typeof data.webhookId === 'string' ? data.webhookId : undefined;
 }
 
-/**
- * Whether a message with this subject may have an event of a kind. nats-server limits the subjects of each publisher, so the
- * subject decides.
- */
+/** Whether a message with this subject may have an event of a kind: nats-server limits the subjects of each publisher. */
 export function mayHold(subject: string): (kind: string) => boolean {
   const [, , ...ofEvent] = subject.split('.');
   return (kind) => kind === ofEvent.join('.');
 }
 
-/** Whether an event batch of this announcer may have events of a kind. The subject of the batch names the announcer. */
+/** Whether an event batch of this announcer may have events of a kind. */
 export const mayHoldBatch =
   (announcer: string): ((kind: string) => boolean) =>
   (kind) =>
@@ -156,9 +150,7 @@ function readEventHead(body: Uint8Array): EventHead | undefined {
   return readUsualHead(textOf(body, 0, usualHeadBytesMax)) ?? readEvent(body);
 }
 
-/**
- * Reads the kind and time of an event from the first characters of its body. Undefined unless the body has the usual beginning.
- */
+/** Undefined unless the body has the usual beginning. */
 export function readUsualHead(text: string): EventHead | undefined {
   const [, event, timestamp] = usualHead.exec(text) ?? [];
   return event === undefined || timestamp === undefined ? undefined : { event, timestamp };

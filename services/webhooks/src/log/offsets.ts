@@ -64,10 +64,7 @@ export async function openOffsets(store: Store, stream: OffsetsStream) {
   await store.ensureIndexes(offsetsCollection, [{ name: 'behind', key: { isBehind: 1, partition: 1 } }]);
   const collection = store.collection<StoredOffsets>(offsetsCollection);
 
-  /**
-   * Reads stored offsets, without offsets of a former log. If the log was restored from an older copy, an offset beyond the
-   * copy's end moves to that end.
-   */
+  /** Leaves out offsets of a former log. An offset beyond the end of an older copy moves to that end. */
   const read = (found: StoredOffsets): ReadonlyMap<string, StoredOffset> => {
     const { createdAt, lastSequence } = stream.facts;
     const through = Math.min(lastSequence, stream.restores.validThrough(found.newest));
@@ -79,13 +76,11 @@ export async function openOffsets(store: Store, stream: OffsetsStream) {
     async ofPartitions(partitions: readonly number[]): Promise<OffsetsByIntegration> {
       const wanted = { isBehind: true, partition: { $in: [...partitions] } };
       const found = await collection.find(wanted).toArray();
-      // An owner notes a restore before it stores offsets. So it suffices to compare the newest stored message of each partition
-      // with the log.
+      // An owner notes a restore before it stores offsets: the newest stored message of each partition suffices.
       const byPartition = Map.groupBy(found, ({ partition }) => partition);
       await stream.verify(Array.from(byPartition.values(), newestOf));
       return new Map(found.map((one) => [one._id, read(one)]));
     },
-    /** The integrations with stored offsets in these partitions, each with the term of the owner that stored its offsets last. */
     async termsIn(
       partitions: readonly number[],
     ): Promise<Pick<StoredOffsets, '_id' | 'partition' | 'term'>[]> {

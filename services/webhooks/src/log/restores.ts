@@ -26,24 +26,16 @@ export interface Restore {
 
 type ComparingBus = Pick<Bus, 'readStream' | 'streamFacts' | 'storedAt'>;
 
-/**
- * How much two times of one message may differ: clients round to milliseconds in different ways. A restart of nats-server takes
- * longer.
- */
+/** Clients round the time of a message to milliseconds in different ways. A restart of nats-server takes longer. */
 const roundingMs = 5;
-/**
- * How often the end of a stream is asked for again: a new leader of a stream may answer before it has applied the last messages.
- */
+/** A new leader of a stream may answer before it has applied the last messages. */
 const endRetries = 5;
 const endRetryMs = 200;
 
 export const isSameTime = (one: Date, other: Date): boolean =>
   Math.abs(one.getTime() - other.getTime()) <= roundingMs;
 
-/**
- * Finds a restore of a stream since the message was stored. Undefined if the stream has the message, or had it and removed it.
- * `subject` matches all messages of the stream.
- */
+/** Undefined if the stream has the message, or had it and removed it. `subject` matches all messages of the stream. */
 export async function findRestore(
   bus: ComparingBus,
   stream: string,
@@ -83,10 +75,7 @@ async function hasMessage(
   return hasMessage(bus, stream, message, retries - 1);
 }
 
-/**
- * The last sequence up to which a stored point still names the same events. `newest` was the newest message when the point was
- * stored.
- */
+/** Up to which sequence a stored point still names the same events. `newest` was the newest message when it was stored. */
 export function validThrough(restores: readonly Restore[], newest: NewestMessage | undefined): number {
   if (newest === undefined) return Infinity;
   const { sequence, storedAt } = newest;

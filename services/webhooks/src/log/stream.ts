@@ -30,10 +30,7 @@ export const createdAtOf = (id: string): string => id.split('#')[0] ?? id;
 interface LogStreamOptions {
   bus: Pick<Bus, 'patiently' | 'streamFacts' | 'storedAt' | 'readStream' | 'reconnects'>;
   store: Store;
-  /**
-   * Called before the log is read. It corrects stored sequences of EVENTS, because that stream may have been restored together
-   * with the log.
-   */
+  /** Corrects stored sequences of EVENTS, which may have been restored together with the log. */
   beforeReading: () => Promise<void>;
   log: Log;
 }
@@ -43,10 +40,7 @@ export class LogStream {
   readonly restores: KnownRestores;
   #facts: LogStreamFacts = { id: '', createdAt: '', firstSequence: 0, lastSequence: 0 };
   #newest: NewestMessage = { sequence: 0, storedAt: new Date(0) };
-  /**
-   * When this replica last searched for a restore, and the value of `bus.reconnects` then. While it is unchanged, nats-server has
-   * not restarted.
-   */
+  /** The last search for a restore. While `bus.reconnects` is unchanged, nats-server has not restarted. */
   #compared = { reconnects: -1, atMs: Infinity };
 
   constructor(options: LogStreamOptions) {
@@ -114,7 +108,7 @@ export class LogStream {
     this.#named();
   }
 
-  /** Whether the log has the message: false if the log was restored since the message was stored, and lacks it. */
+  /** False if the log was restored since the message was stored, and lacks it. */
   async has(message: NewestMessage): Promise<boolean> {
     const { sequence, storedAt } = message;
     if (storedAt.getTime() > this.#compared.atMs + clockSkewMs) return true;

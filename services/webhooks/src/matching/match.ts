@@ -51,10 +51,7 @@ function factsOf(batch: MatchedBatch) {
 const indexesWhere = (batch: MatchedBatch, isWanted: (event: StreamEvent) => boolean): number[] =>
   batch.events().flatMap((event, index) => (isWanted(event) ? [index] : []));
 
-/**
- * Whether the endpoint subscribes to the event. Integrations are not compared: the endpoint was looked up by the integration of
- * the event.
- */
+/** Integrations are not compared: the endpoint was looked up by the integration of the event. */
 export function isMeantFor(
   endpoint: Pick<Endpoint, '_id' | 'events'>,
   { event, aboutEndpoint }: Pick<EventFacts, 'event' | 'aboutEndpoint'>,

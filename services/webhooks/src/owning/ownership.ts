@@ -45,15 +45,9 @@ export class OwnedPartitions extends Map<number, OwnedPartition> {
 export interface OwnershipChanges {
   /** Called when this replica has claimed partitions. `offsets` are the stored offsets of their endpoints. */
   onTaken(taken: readonly OwnedPartition[], offsets: OffsetsByIntegration): Promise<void>;
-  /**
-   * Called before partitions are given back: stops their reading and deliveries, and stores their offsets. The caller calls the
-   * resolved function after it has removed the partitions from `owned`.
-   */
+  /** Called before partitions are given back; the resolved function, after they are removed from `owned`. */
   onReleased(released: readonly OwnedPartition[]): Promise<() => void>;
-  /**
-   * Called when another replica has claimed the partitions, or the log was created again or restored. Resolves once their reading
-   * has stopped.
-   */
+  /** Another replica has claimed the partitions, or the log is another. Resolves once their reading has stopped. */
   onLost(lost: readonly OwnedPartition[]): Promise<void>;
 }
 
@@ -151,10 +145,7 @@ export class Ownership implements AsyncDisposable {
     this.#verifiedAt = now;
   }
 
-  /**
-   * Removes lost partitions, and waits until their reading has ended. After a later claim, a late message would make this replica
-   * skip earlier messages.
-   */
+  /** Waits until the reading has ended: after a later claim, a late message would make this replica skip earlier messages. */
   async #lose(lost: readonly OwnedPartition[]): Promise<void> {
     if (lost.length === 0) return;
     for (const { partition } of lost) this.#options.owned.delete(partition);
@@ -201,9 +192,8 @@ export class Ownership implements AsyncDisposable {
 const numbersOf = (claims: readonly Claim[]): number[] => claims.map(({ partition }) => partition);
 
 /**
- * The replica to which each partition is assigned; empty without replicas. Replicas that hear the same replicas compute the same
- * assignment. No replica gets more than its share, and few partitions move when a replica starts or ends. While two replicas
- * compute different assignments, the claims decide (partition-claims.ts).
+ * The replica of each partition: the same at all replicas that hear the same replicas, else the claims decide
+ * (partition-claims.ts). Few partitions move when a replica starts or ends.
  */
 export function assign(replicas: readonly string[], number = partitionsNumber): string[] {
   const shareMax = Math.ceil(number / replicas.length);

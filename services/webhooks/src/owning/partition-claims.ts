@@ -40,10 +40,7 @@ interface StoredClaim {
   newest?: NewestMessage;
 }
 
-/**
- * Floors by partition, each with the owner's term and the newest message of the log that the owner knew. Release 1.1.0 stores no
- * message.
- */
+/** By partition, with the newest message of the log that the owner knew. Release 1.1.0 stores no message. */
 type Floors = Record<string, [term: number, floor: number, newest?: NewestMessage]>;
 
 interface StoredFloors {
@@ -114,7 +111,6 @@ export class Claims {
     return held.filter(({ partition, term }) => terms.get(partition) === term);
   }
 
-  /** Gives partitions back, so that other replicas can claim them. */
   async giveBack(held: readonly Claim[]): Promise<void> {
     const { facts, newest } = this.#stream;
     await Promise.all(
@@ -130,8 +126,7 @@ export class Claims {
   }
 
   async saveFloors(held: readonly SavedFloor[]): Promise<void> {
-    // `$set` keeps the floors of other partitions, such as partitions that are being given back. The stored term tells
-    // whether a floor is still valid.
+    // `$set` keeps the floors of partitions that are being given back. The stored term tells whether a floor is still valid.
     const { facts, newest } = this.#stream;
     const ofThisLog = held.filter(({ stream }) => stream === facts.id);
     const floors = Object.fromEntries(
