@@ -49,10 +49,7 @@ export function openWebhooksHoldings(store: Store, bus: Using, integration: stri
 
   const ofCallers = documentHolding(store, endpointsCollection, { integration });
   return {
-    /**
-     * The kinds of documents, in the order of their removal: once the endpoints are removed, no replica stores further documents
-     * for them.
-     */
+    /** In the order of their removal: once the endpoints are removed, no replica stores further documents for them. */
     documents: [
       {
         ...ofCallers,

@@ -18,10 +18,7 @@ export const tellKeys = (
 
 const answersMs = 1_000;
 
-/**
- * Asks all replicas for their keys. The result has one entry for each replica that answers; replicas of an old release do not
- * answer.
- */
+/** One entry for each replica that answers; replicas of an old release do not answer. */
 export async function askKeys(bus: Pick<Bus, 'askAll'>): Promise<ReplicaKeys[]> {
   const answers = await bus.askAll(keysSubject, answersMs);
   return answers.map((answer): ReplicaKeys => JSON.parse(Buffer.from(answer).toString()));
@@ -77,10 +74,7 @@ type SealedParts = Pick<Endpoint, '_id' | 'secret' | 'previousSecrets' | 'header
 const inUseOf = (endpoint: Endpoint) =>
   secretsOf({ ...endpoint, previousSecrets: servingSecrets(endpoint, Date.now()) });
 
-/**
- * Whether the vault decrypts the secret. True also if the vault lacks the key, because `checkKeys` reports a missing key
- * separately.
- */
+/** True also if the vault lacks the key, because `checkKeys` reports a missing key separately. */
 function opens(vault: Vault, { sealed, boundTo }: ReturnType<typeof secretsOf>[number]): boolean {
   try {
     vault.open(sealed, boundTo);

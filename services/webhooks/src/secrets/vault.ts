@@ -24,9 +24,7 @@ export function openVault(keys: string) {
 
   return {
     keyIds: [...byId.keys()],
-    /**
-     * Fingerprints of the keys, in the order of `keyIds`. They distinguish different keys with the same id, but reveal no key.
-     */
+    /** In the order of `keyIds`. Fingerprints distinguish different keys with the same id, but reveal no key. */
     fingerprints: Array.from(byId, ([id, key]) => ({ id, fingerprint: fingerprintOf(key) })),
     seal(secret: string, endpointId: string): string {
       const iv = randomBytes(ivBytes);

@@ -7,17 +7,11 @@ import { AnswerTooLong } from './attempt-outcome.ts';
 const answerBytesMax = 256 * 1024;
 /** How many reads an answer may take. Reads of an ordinary answer return more than 256 bytes on average. */
 const readsMax = 1_024;
-/**
- * How many bytes the HTTP client gets in one read. It parses all of them: once headers are too large, each further field costs an
- * error object, which takes 60 ms for 64 KiB.
- */
+/** The HTTP client parses the whole read: once headers are too large, each further field costs an error, 60 ms for 64 KiB. */
 const chunkBytesMax = 2 * 1024;
 const informationalMax = 10;
 
-/**
- * Makes the socket fail if the receiver answers a request with more than the bounds. The next request on a kept socket starts
- * the counts again.
- */
+/** Makes the socket fail if an answer exceeds the bounds. The next request on a kept socket starts the counts again. */
 export function boundAnswers(socket: Socket): Socket {
   const read = socket.read.bind(socket);
   let written = socket.bytesWritten;

@@ -42,8 +42,8 @@ export interface AttemptToSign {
 }
 
 /**
- * Flat name-value pairs, which cost the HTTP client the least work. X-Webhook-Timestamp is the time of the event, the same on
- * every attempt. webhook-timestamp is the time of the attempt: by Standard Webhooks, receivers compare it with their clock.
+ * Flat name-value pairs, which cost the HTTP client the least work. X-Webhook-Timestamp is the time of the event;
+ * webhook-timestamp, which receivers compare with their clock, is the time of the attempt.
  */
 export function signedHeaders({ sending, endpointId, host, keys, at, userAgent }: AttemptToSign): string[] {
   const { eventId, event, timestamp, body } = sending;

@@ -67,10 +67,7 @@ async function addressesOf(name: string, resolve: Resolve): Promise<readonly str
   }
 }
 
-/**
- * The parts of a webhook's url, read by the rules of WHATWG URL. So 2130706433, 0x7f.1 and 0177.0.0.1 all are the host
- * 127.0.0.1.
- */
+/** A url is read by the rules of WHATWG URL: 2130706433, 0x7f.1 and 0177.0.0.1 all are the host 127.0.0.1. */
 type Target = ReturnType<typeof readTarget>;
 
 function readTarget(text: string) {
@@ -112,10 +109,7 @@ function readTarget(text: string) {
   };
 }
 
-/**
- * The error does not tell the caller the addresses behind a name, because the addresses may belong to this service's
- * network.
- */
+/** The error hides the addresses behind a name, which may belong to this service's network. */
 const named = ({ host, isLiteral }: Target, address: string, reason: string): string =>
   isLiteral ? `${address} is ${reason}` : `${host} leads to ${reason}`;
 
@@ -210,9 +204,8 @@ const words: Readonly<Record<string, string>> = {
 const inWords = (range: string): string => words[range] ?? 'a reserved address';
 
 /**
- * All addresses of a name. Rejects if the name has none, or if no name server answers in time. The operating system's resolver
- * is not used: its queries block a few threads and cannot be cancelled, so some dead name servers would delay every
- * delivery. The hosts file is still read.
+ * All addresses of a name. The resolver of the operating system is not used: its queries block a few threads and cannot be
+ * cancelled, so some dead name servers would delay every delivery. The hosts file is still read.
  */
 export type Resolve = (name: string) => Promise<readonly string[]>;
 

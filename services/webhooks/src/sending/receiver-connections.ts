@@ -87,16 +87,10 @@ const options = {
   allowH2: false,
 } as const;
 const connectTimeoutMs = 10_000;
-/**
- * The time-out of a connection to the proxy. It is well below the deadline of an attempt, so that an absent proxy does not look
- * like a silent receiver.
- */
+/** Well below the deadline of an attempt, so that an absent proxy does not look like a silent receiver. */
 const proxyConnectTimeoutMs = 4_000;
 
-/**
- * Makes the undici dispatcher of one origin at one checked address, directly or through an egress proxy. Remembers which
- * errors come from making a connection.
- */
+/** Each dispatcher connects to one origin at one checked address, directly or through an egress proxy. */
 function openDispatchers({ proxyUrl, connector, ca }: ConnectionsOptions) {
   const tls = { allowH2: false, timeout: connectTimeoutMs, ...(ca === undefined ? {} : { ca }) };
   const connect = connector ?? buildConnector(tls);

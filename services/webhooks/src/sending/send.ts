@@ -29,10 +29,7 @@ export interface Sending extends Signable {
   headersOf?: (attempt: AttemptToSign) => string[];
 }
 
-/**
- * Sends one attempt. Rejects if a fault of this service prevented the sending, or if the attempt was aborted. Such an attempt
- * does not count.
- */
+/** Rejects if a fault of this service prevented the sending, or the attempt was aborted: such an attempt does not count. */
 export type Send = (known: KnownEndpoint, sending: Sending) => Promise<Attempted>;
 
 interface SendOptions {
@@ -47,10 +44,7 @@ interface SendOptions {
 
 /** How long connecting to one address may take if the name has further addresses: they need time before the deadline too. */
 const connectMsMax = 2_500;
-/**
- * To how many addresses of a name an attempt connects at most: a name may resolve to thousands of addresses, even of third
- * parties.
- */
+/** A name may resolve to thousands of addresses, even of third parties. */
 const addressesTriedMax = 16;
 
 export function openSend(options: SendOptions): Send {
