@@ -199,10 +199,10 @@ it('the feed frees the memory of events of a log that was created again', async 
   await tail.reach();
   replica.store();
   await tail.reach();
-  expect(replica.tails.bytes).toBeGreaterThan(0);
+  expect(replica.tails.bytes()).toBeGreaterThan(0);
   replica.makeAnew();
   await tail.reach();
-  expect(replica.tails.bytes).toBe(0);
+  expect(replica.tails.bytes()).toBe(0);
 });
 
 it('the feed keeps no events in memory that are read after the last caller has left', async () => {
@@ -218,7 +218,7 @@ it('the feed keeps no events in memory that are read after the last caller has l
   }
   goOn();
   await sleep(20);
-  expect(replica.tails.bytes).toBe(0);
+  expect(replica.tails.bytes()).toBe(0);
 });
 
 it('the feed shows every event batch of a log that was created again while its former end was read', async () => {

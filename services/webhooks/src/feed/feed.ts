@@ -107,7 +107,7 @@ export function openFeed({ bus, stream, keys, mayEncrypt, registry, log }: FeedO
 
   return {
     handlers: { [subjects.eventsRead]: answer },
-    /** Requests of the feed have a semaphore of their own, because most of them only wait. */
+    /** Most requests of the feed only wait. */
     semaphores: { [subjects.eventsRead]: openSemaphore(largeRequests(requestsMax)) },
     [Symbol.asyncDispose]: () => watch[Symbol.asyncDispose](),
   };

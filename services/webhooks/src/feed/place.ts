@@ -41,10 +41,7 @@ type Signed = [
 
 export type Places = ReturnType<typeof openPlaces>;
 
-/**
- * `keys` are the keys of the vault, of which the first encrypts. `mayEncrypt` says whether all living replicas can read encrypted
- * places.
- */
+/** The first of the vault's `keys` encrypts. `mayEncrypt` says whether all living replicas can read encrypted places. */
 export function openPlaces(keys: string, mayEncrypt: () => boolean) {
   const all = Array.from(parseKeys(keys)?.values() ?? [], (key) => ({
     key,
@@ -153,9 +150,7 @@ export async function beginningOf(
   return { ...end, sinceMs };
 }
 
-/**
- * Whether the log has all events after the place. False if the log was created again or restored, or has dropped the next event.
- */
+/** False if the log was created again or restored, or has dropped the next event. */
 async function isKept(
   { stream: placeOf, sequence, newest }: Place,
   { id, firstSequence, lastSequence }: LogStreamFacts,

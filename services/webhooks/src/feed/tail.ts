@@ -70,12 +70,9 @@ export function openTails(bus: TailBus, stream: Pick<LogStream, 'lookOnce' | 'sa
         dropIdle();
       });
     },
-    /** Asks for the facts of the log. Concurrent calls share one request to the leader of the stream. */
-    facts: () => facts.now(),
-    /** The memory of the event batches in the windows of all tails. */
-    get bytes() {
-      return windows.bytes;
-    },
+    /** Concurrent calls share one request to the leader of the stream. */
+    facts: facts.now,
+    bytes: () => windows.bytes,
     /** The tails with a waiting caller, for the check of lost announcements. */
     listened(): SharedTail[] {
       dropIdle();
@@ -142,7 +139,6 @@ class SharedTail {
     this.#window = parts.windows.open(integration, 1);
   }
 
-  /** The window has every batch of the integration up to this sequence. */
   get through(): number {
     return this.#window.through;
   }
@@ -159,7 +155,6 @@ class SharedTail {
     if (!this.#isLooking) void this.#look();
   }
 
-  /** Ends the subscription to announcements. */
   close(): void {
     this.#listening?.[Symbol.dispose]();
     this.#listening = undefined;
@@ -188,8 +183,8 @@ class SharedTail {
         ending.defer(() => void this.#onWakes.delete(wake));
       },
       /**
-       * Resolves with the facts of the log, once the window has, or can load, every batch up to the end of the log. `waitsAt` is
-       * the place of a caller that will wait. Announcements end its wait, so its facts may be two seconds old.
+       * Resolves with the facts of the log, once the window has, or can load, every batch up to its end. Announcements end the
+       * wait of a caller at the place `waitsAt`, so its facts may be two seconds old.
        */
       reach: async (waitsAt?: Place): Promise<LogStreamFacts> => this.#factsAt(waitsAt) ?? this.#reach(),
       [Symbol.dispose]: () => ending.dispose(),
@@ -216,10 +211,7 @@ class SharedTail {
     };
   }
 
-  /**
-   * The known facts of the log, if they suffice: the place is the end of the log, and the tail receives the announcement of each
-   * later event batch.
-   */
+  /** The known facts suffice if the place is the end of the log, and the tail receives each later announcement. */
   #factsAt(place: Place | undefined): LogStreamFacts | undefined {
     const { known } = this.#parts.facts;
     if (place === undefined || known === undefined || !this.#isJoined || this.#isLooking) return undefined;
@@ -243,15 +235,14 @@ class SharedTail {
       const isBehind = this.#window.through < lastSequence;
       this.#window.jump(lastSequence);
       this.#isJoined = this.#listening !== undefined;
-      // All callers read again, because the announcements of the batches before the jump may be lost. The check of each second
-      // finds only later batches.
+      // The announcements of the batches before the jump may be lost, and the check of each second finds only later batches.
       if (isBehind) this.#wakeAll();
       return facts;
     }
     const window = this.#window;
     if (window.through < lastSequence) {
       if (await this.#catchUp()) this.#wakeAll();
-      // `window` is advanced instead of `this.#window`, which another caller may have replaced because the log was created again.
+      // Another caller may have replaced `this.#window`, because the log was created again.
       window.advance(lastSequence);
     }
     return facts;
@@ -264,12 +255,10 @@ class SharedTail {
     const reading = { subject, from: { sequence: window.through + 1 }, exact: true };
     let found = false;
     for await (const stored of this.#parts.bus.readStream(eventBatchesStream, reading)) {
-      // The read stops if the last caller has left, or the window was replaced: the bytes of a further batch would count for
-      // ever.
+      // Without callers, or in a replaced window, the bytes of a further batch would count for ever.
       if (this.#uses === 0 || window !== this.#window) return found;
       if (stored.sequence <= window.through) continue;
-      // The message is noted only while the tail is joined. After a reconnect the log may be an older copy, which must first be
-      // compared.
+      // After a reconnect the log may be an older copy, which must first be compared.
       if (this.#isJoined) this.#parts.stream.saw(this.#logId, stored);
       const batch = this.#parts.read(stored);
       if (batch !== undefined) window.add(batch);
@@ -313,9 +302,8 @@ const everyMs = 1_000;
 const integrationsAtOnce = 250;
 
 /**
- * Finds, once a second, event batches whose announcement was lost, for integrations with waiting callers. A core NATS message
- * gets lost if the route between two servers breaks. The check costs one request a second. If the log has grown, it costs one
- * more request for every 250 integrations without an announcement in the last second.
+ * A core NATS message gets lost if the route between two servers breaks. The check of waiting callers costs a request a second; if
+ * the log has grown, one more for every 250 integrations without an announcement in the last second.
  */
 export function watchLostWakes(
   bus: Pick<Bus, 'lastOfEach'>,
@@ -323,10 +311,7 @@ export function watchLostWakes(
   onLost: () => void,
   log: Log,
 ): AsyncDisposable {
-  /**
-   * The ends of the log at the last two checks. A replica of the stream may lag, so a check covers the growth since the check
-   * before the last.
-   */
+  /** At the last two checks: a replica of the stream may lag, so a check covers the growth since the check before the last. */
   let ends: [number, number] = [0, 0];
 
   const check = async (): Promise<void> => {
