@@ -65,9 +65,7 @@ export function openMetrics(registry: Registry) {
       lag.observe(lagSeconds);
     },
     disabledBy: (reason: string): void => disabled.inc({ reason }),
-    /** Counts that the log has dropped events that an endpoint has not got. */
     lost: (): void => lost.inc(),
-    /** Counts partitions of this replica that other replicas have claimed. */
     lostToOthers: (partitions: number): void => lostPartitions.inc(partitions),
   };
 }

@@ -7,14 +7,9 @@
 //
 //   sequences    floors, offsets and trials are points of EVENT_BATCHES: the sequence of a batch, the index of an event. Cutoffs, after
 //                which an endpoint gets events, count in EVENTS: a batch names the sequence of its last event there (matching/cutoff.ts).
-//   matching     is done by the endpoint queue, once its cursor reaches a batch, and not by the reader (matching/match.ts).
-//   first        is, while the circuit is closed, the oldest due event, then the next event of the log; while it is open, the trial, else
-//                the oldest open event (endpoint-queue.ts). Integrations take turns, and so do endpoints of one (scheduler.ts).
-//   in flight    are 8 attempts at an endpoint, or as many as its caller asks for; 1 once its integration has half of its share, or half
-//                of the replica's bound, in flight (scheduler.ts). While the circuit is open: 1.
+//   the order    of events is in endpoint-queue.ts, that of endpoints and integrations in scheduler.ts.
 //   replays      and recoveries add batches for one endpoint to EVENT_BATCHES. The reader reads these like others; cutoffs and kinds of
 //                events do not apply to them (api/replay-candidates.ts).
-//   an attempt   ends: delivery-state.ts decides what that means, attempt.ts stores a counted failure before another begins.
 //   a new owner  takes failures, circuit and trials (failed events and their attempts) from webhook_endpoints, and begins at the offset of
 //                an endpoint that is behind, else at the floor (takeover.ts, owned-integrations.ts). So receivers get events again that
 //                were delivered after the floor. No order of deliveries is promised.

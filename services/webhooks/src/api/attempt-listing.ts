@@ -95,7 +95,6 @@ function readStart(request: BusRequest, key: string): Start {
 
 const keptOf = ({ limit, sinceMs, outcome, event }: Start) => ({ limit, since: sinceMs, outcome, event });
 
-/** A page of the entries that match the filters. `all` has the newest entry first. */
 export function listAttempts(all: readonly LoggedAttempt[], start: Start) {
   const { before, page, limit, sinceMs, outcome, event } = start;
   const matching = all.filter(
@@ -144,7 +143,6 @@ export function openCursor(key: string, endpointId: string, text: string): Start
 }
 
 interface SentEvent {
-  /** The attempts at the event, oldest first. */
   attempts: readonly StoredAttempt[];
   /** The event that was sent. Undefined for a test, and if the log of event batches has dropped the event. */
   event: StreamEvent | undefined;

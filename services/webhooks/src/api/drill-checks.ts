@@ -19,15 +19,12 @@ import { type AttemptToSign, type Signable, signedHeaders } from '../sending/del
 type HeadersOf = (attempt: AttemptToSign) => string[];
 
 export interface Check extends Pick<DrillCheck, 'name' | 'expected'> {
-  /** The advice for a receiver that does not answer the delivery as expected. */
   advice: string;
   sending: Signable & { headersOf: HeadersOf };
 }
 
 interface Form extends Omit<Check, 'sending'> {
-  /** The kind of the event; `webhook.test` unless given. */
   event?: string;
-  /** How long ago the event occurred. */
   ageMs?: number;
   /** Whether the delivery has the event id of the first delivery. */
   isAgain?: true;
@@ -59,7 +56,6 @@ function withOtherEnd(body: Uint8Array): Uint8Array {
   return changed;
 }
 
-/** Signs the original body, whose last byte was then changed. */
 const signedBefore: HeadersOf = (attempt) =>
   signedHeaders({
     ...attempt,

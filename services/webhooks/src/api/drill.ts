@@ -39,7 +39,6 @@ export const openDrill =
       return judge(check, await send(known, { ...check.sending, attempt: 1, signal }));
     };
     const all = checksOf(endpoint, new Date());
-    // The second delivery has the id of the first, so it is sent once the first is answered.
     for (const round of [all.slice(0, 1), all.slice(1, 2), all.slice(2)]) {
       const carriedOut = await Promise.allSettled(round.map((check) => inTurn(() => carryOut(check))));
       for (const one of carriedOut) {
@@ -55,7 +54,6 @@ export interface DrillingOptions {
   drill: Drill;
 }
 
-/** Drills the receiver, and answers with what the drill has found. */
 export function drilling({ endpoints, drill }: DrillingOptions): BusHandler {
   const semaphore = openSemaphore(drillLimits);
   return async (request) => {

@@ -69,7 +69,6 @@ function changing(options: EndpointsOptions): BusHandler {
       const settings = settingsOf(given, vault, endpoint._id);
       const change = changeOf(endpoint, wanted, { settings, cutoff, now: new Date() });
       const after = change === undefined ? endpoint : await endpoints.change(endpoint, change);
-      // If another caller or a failed delivery has changed the endpoint since it was read, the update is computed again.
       if (after === null) continue;
       // A change that MongoDB had already is broadcast too: the replica that stored it may have died before its broadcast.
       await changed(after);
@@ -104,7 +103,6 @@ const removing =
     return {};
   };
 
-/** Rotates a secret. Deliveries are signed with the previous secrets too, until the grace period of each ends. */
 function rotating({ endpoints, vault, changed }: EndpointsOptions): BusHandler {
   const examine = bodyExaminer(RotateSecret, { optional: true });
   return async (request) => {

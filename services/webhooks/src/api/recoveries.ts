@@ -50,7 +50,6 @@ export function openRecoveries(options: RecoveriesOptions): AsyncDisposable {
     await endpoints.setRecovery(held, dueAt && { replays: true, ...held.recovery, step: 'test', dueAt });
   };
 
-  /** Does the step `send`: sends the missed events, and publishes `webhook.enabled`. */
   const send = async (begun: Endpoint): Promise<void> => {
     // Only an earlier release kept the step `send` when an endpoint was disabled again.
     if (!begun.active) return endpoints.setRecovery(begun, undefined);

@@ -32,7 +32,6 @@ interface Span {
 
 export type Candidates = ReturnType<typeof openCandidates>;
 
-/** How long a replay waits for the owner, or a new owner, to store the missed events. */
 const ownerMs = 4_000;
 const ownerPollMs = 50;
 

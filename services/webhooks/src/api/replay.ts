@@ -117,7 +117,6 @@ const wrongId = (index: number, expected: string): FailureEntry => ({
   detail: `eventIds: expected ${expected}`,
 });
 
-/** The errors in the body of a replay that the schema does not find. */
 function wrongIn({ given, value }: Examined<ReplayEvents>): FailureEntry[] {
   if (!('eventIds' in given))
     return 'since' in given ? wrongTimesIn(given) : [{ pointer: '/since', detail: 'since is required' }];

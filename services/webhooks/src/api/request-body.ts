@@ -18,7 +18,6 @@ const ajv = new Ajv({ ...ownSchemas, allErrors: true, verbose: true, strict: tru
 ajv.addVocabulary(['x-expected']);
 
 export interface Examined<Value> {
-  /** The body that the caller sent, as parsed JSON. */
   given: object;
   /** The validated body; undefined if the body does not match the schema. */
   value: Value | undefined;
@@ -93,7 +92,6 @@ function entryOf({ instancePath, keyword, params, data, schema, parentSchema }: 
 const expectation = (keyword: string, schema: unknown): string =>
   expectations[keyword]?.(String(schema)) ?? `a value that satisfies "${keyword}"`;
 
-/** What the schema expects, in words, by the keyword that refuses a value. */
 const expectations: Readonly<Record<string, (schema: string) => string>> = {
   enum: () => `one of ${eventKinds.join(', ')}`,
   minItems: () => 'at least one kind of event',

@@ -37,7 +37,6 @@ interface TestingOptions {
   test: Test;
 }
 
-/** Sends a test to the receiver, and answers with the receiver's answer. */
 export function testing({ endpoints, test }: TestingOptions): BusHandler {
   const semaphore = openSemaphore(testLimits);
   return async (request) => {

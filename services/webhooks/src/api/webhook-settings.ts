@@ -54,7 +54,6 @@ export interface SettingsChange {
   clear: (keyof EndpointSettings)[];
 }
 
-/** Computes, from the settings of a caller, the fields of the endpoint to store and those to remove. */
 export function settingsOf(
   { description, headers, recover, inFlightMax }: Given,
   vault: Pick<Vault, 'seal'>,

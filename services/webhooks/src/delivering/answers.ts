@@ -67,7 +67,6 @@ export function openAnswers(bus: AnswersBus, replica: string) {
           waiting = waiting.slice(some.length);
         }
       }),
-    /** Removes the stored answers of the receivers of these endpoints. */
     forget: (endpointIds: readonly string[]): Promise<void> =>
       inTurn(async () => {
         for (let from = 0; from < endpointIds.length; from += purgesAtOnce) {
@@ -75,7 +74,6 @@ export function openAnswers(bus: AnswersBus, replica: string) {
           await Promise.all(some.map((id) => bus.purge(attemptsStream, answersSubject(id))));
         }
       }),
-    /** Adds the stored answer of the receiver to each of these attempts. */
     async join<Attempt extends AttemptKey>(
       endpointId: string,
       attempts: readonly Attempt[],
@@ -119,7 +117,6 @@ const byEndpoint = (answered: readonly Answered[]): [string, StoredAnswer[]][] =
     ([id, all]) => [id, all.map(({ endpoint: _endpoint, occurredAt: _occurredAt, ...stored }) => stored)],
   );
 
-/** Packs items into messages. A message has up to 16 items, all of one endpoint. */
 export const inMessages = (
   items: Iterable<[endpointId: string, readonly object[]]>,
   subjectOf: (endpointId: string) => string,
@@ -133,7 +130,6 @@ export const inMessages = (
     })),
   );
 
-/** Removes the answers of the integrations in which a supplier was erased. */
 export const openErasing =
   (
     endpoints: Pick<Endpoints, 'subscribersOf'>,

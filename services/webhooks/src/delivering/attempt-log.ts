@@ -18,7 +18,6 @@ export interface LoggedAttempt extends DeliveryAttempt {
   ordinal: number;
 }
 
-/** An ended attempt, as it is reported. */
 export interface ReportedAttempt {
   endpoint: Answered['endpoint'];
   event: Pick<StreamEvent, 'eventId' | 'event' | 'timestamp'>;
@@ -84,7 +83,6 @@ interface Upcoming {
 
 function openReading(bus: Pick<Bus, 'readStream'>, answers: Pick<Answers, 'join'>) {
   const limit = openSemaphore(readLimits).run;
-  /** Reads of attempt logs that wait for their turn, by endpoint. */
   const upcoming = new Map<string, Upcoming>();
 
   async function* entriesOf(

@@ -16,7 +16,6 @@ export const openReport =
     if (verdict === 'succeeded') metrics.delivered((Date.now() - Date.parse(event.timestamp)) / 1000);
     // A push of 500 items would log 500 successes for each webhook. The attempt log has them too.
     const level = verdict === 'succeeded' ? 'debug' : 'info';
-    // The log line leaves out undefined fields.
     log[step?.disable === undefined ? level : 'warn'](
       {
         endpoint: endpoint._id,

@@ -47,9 +47,7 @@ interface AttemptsOptions {
   cache: Pick<EndpointCache, 'get'>;
   endpoints: Pick<Endpoints, 'find' | 'recordState' | 'disable' | 'recordMissed'>;
   report: Report;
-  /** Applies an endpoint that was read from MongoDB to its queue. */
   onRead: (queue: EndpointQueue, found: Endpoint | null) => void;
-  /** Called after a failure that does not count. */
   storeSoon: (queue: EndpointQueue) => void;
   announce: () => void;
   metrics: Pick<WebhookMetrics, 'disabledBy'>;
@@ -137,7 +135,6 @@ export class Attempts {
     const { queue, delivery, event, known, number, round } = pending;
     const attempted = await this.#options.send(known, { ...event, attempt: number, signal: queue.cutOff() });
     const { version, url, epoch } = known.endpoint;
-    // If the url of the endpoint has changed, the `Retry-After` of the receiver at the former url is ignored.
     const retryAfterMs = url === queue.state.url ? (attempted.answer?.retryAfterMs ?? 0) : 0;
     const delayMs = delayAfter(number, retryAfterMs);
     const { sequence, index } = delivery;
@@ -234,7 +231,6 @@ export class Attempts {
     this.#options.report({ endpoint, event, number, attempted, nextAttemptAt, point }, next);
   }
 
-  /** Makes an event due again if its attempt could not be sent, or was cut off. */
   #tryLater(queue: EndpointQueue, delivery: Delivery, error: unknown): void {
     if (queue.cutOff().aborted) return queue.wait(delivery, delivery.dueAt);
     if (error instanceof Failure) this.#lastTrouble = { detail: error.detail, at: performance.now() };

@@ -46,7 +46,6 @@ export interface DeliveryState {
   readonly trials: readonly Trial[];
 }
 
-/** The outcome of an ended attempt, which may change the delivery state. */
 export interface Change {
   verdict: Verdict;
   /** The version, the url and the epoch of the endpoint with which the attempt was made, and the round in which it began. */
@@ -56,14 +55,12 @@ export interface Change {
   round: number;
   /** The event of the attempt. Its number of attempts includes this attempt; its due time is that of the next attempt. */
   tried: Trial;
-  /** How many trials the endpoint keeps. */
   trialsMax: number;
 }
 
 export interface Step {
   state: DeliveryState;
   event: 'delivered' | 'again' | 'given up' | 'missed';
-  /** Whether the failure of the attempt counts; if so, its event becomes the trial. */
   counts: boolean;
   store: 'now' | 'soon' | 'no';
   disable?: 'failures' | 'gone' | undefined;

@@ -18,7 +18,6 @@ export const openChanged =
     bus.broadcast(endpointChangedSubject, _id, { [requestHeaders.integration]: integration });
   };
 
-/** Receives the broadcasts of all replicas, this replica included, about changed endpoints. */
 export const listenForChanges = (
   bus: Pick<Bus, 'listen'>,
   cache: Pick<EndpointCache, 'forgetAll'>,

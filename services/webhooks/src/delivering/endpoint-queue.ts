@@ -26,7 +26,6 @@ import type { Claim } from '../owning/partition-claims.ts';
 import { delayAfter, type DeliveryState, stateOf } from './delivery-state.ts';
 
 export interface Delivery extends LogPoint {
-  /** How many attempts the event has used up. */
   attempts: number;
   /** When the next attempt is due, by `performance.now()`. */
   dueAt: number;
@@ -34,7 +33,6 @@ export interface Delivery extends LogPoint {
   isTrial: boolean;
   /** The event may still be open, while an earlier change of the endpoint is being stored. */
   isDelivered: boolean;
-  /** The delay that the receiver asked for with `Retry-After`. */
   retryAfterMs?: number | undefined;
 }
 
@@ -50,7 +48,6 @@ const deadlineMs = limits.deliveryDeadlineMs + 500;
 export interface QueueOptions {
   subscriber: Subscriber;
   integration: string;
-  /** This replica's claim of the partition. */
   claim: Pick<Claim, 'stream' | 'term' | 'silentAt'>;
   window: Window;
   match: Match;
@@ -83,7 +80,6 @@ export class EndpointQueue {
   isEnded = false;
   isDeleted = false;
   inFlight = 0;
-  /** How many deliveries have begun. */
   begun = 0;
   readonly #match: Match;
   /** Trials at or after the cursor: events that failed after the offset was stored. */
@@ -147,7 +143,6 @@ export class EndpointQueue {
     this.#open = this.#open.filter((one) => one !== delivery);
   }
 
-  /** Makes the event of a failed attempt wait for another attempt. */
   again(delivery: Delivery, isTrial: boolean): void {
     this.#land(delivery);
     // A reset drops the events of attempts in flight. A dropped event must not replace an open event as the trial.
@@ -246,7 +241,6 @@ export class EndpointQueue {
     // If the floor is older than the offset, the log reader has not reached the event yet.
     if (event === 'end') return { kind: 'nothing' };
     if (event !== 'gone') return { kind: 'deliver', delivery, event };
-    // The event is finished, because the log has dropped it.
     this.finish(delivery);
     return this.next(now, Infinity);
   }

@@ -26,14 +26,12 @@ export interface ActiveIntegration {
   readonly name: string;
   readonly partition: number;
   readonly window: Window;
-  /** Queues by the id of their endpoint. */
   readonly queues: Map<string, EndpointQueue>;
   revision: string | undefined;
   /** Endpoints are read again after 30 s: if a replica dies during a change of an endpoint, the revision is not replaced. */
   readAt: number;
   /** The offsets of endpoints that have no queue yet. */
   offsets: ReadonlyMap<string, StoredOffset>;
-  /** Aborts the attempts in flight at the endpoints of the integration. */
   attempts: AbortController;
 }
 
@@ -46,13 +44,10 @@ interface IntegrationsOptions {
   revisions: Pick<Revisions, 'of'>;
   endpoints: Pick<Endpoints, 'subscribersOf' | 'findAll' | 'recordMissed'>;
   windows: Windows;
-  /** Called if the endpoint may have an event to deliver. */
   wake: (queue: EndpointQueue) => void;
   /** Whether an offset of the integration may have to be stored or removed. Such an integration stays in memory. */
   isFollowed: (integration: ActiveIntegration) => boolean;
-  /** Called if the queue begins at a stored offset. */
   onBehind: (queue: EndpointQueue) => void;
-  /** How many endpoints may be in memory before idle integrations are removed from memory. */
   endpointsMax: number;
   retry: Retry;
   log: Log;
@@ -75,7 +70,6 @@ export class Integrations {
     this.#active = options.active;
   }
 
-  /** How many endpoints are in memory. */
   get endpoints(): number {
     return this.#endpoints;
   }
@@ -97,7 +91,6 @@ export class Integrations {
     });
   }
 
-  /** Reads an endpoint that has changed or is new. */
   refresh(name: string, endpointId: string): Promise<void> {
     return this.#inTurn(async () => {
       if (!this.#owns(name)) return;
@@ -127,7 +120,6 @@ export class Integrations {
     return [...this.#active.values()].filter(({ partition }) => numbers.has(partition));
   }
 
-  /** Removes the integrations of partitions that this replica no longer owns from memory. */
   end(partitions: readonly OwnedPartition[]): void {
     for (const integration of this.ofPartitions(partitions)) this.#forget(integration);
   }

@@ -27,12 +27,10 @@ interface ProgressOptions {
   claims: Pick<Claims, 'saveFloors'>;
   offsets: Pick<Offsets, 'save' | 'termsIn'>;
   stream: Pick<LogStream, 'facts'>;
-  /** Called if the log has dropped events that this endpoint has not got. */
   onDropped: (queue: EndpointQueue) => void;
   log: Log;
 }
 
-/** The state of an endpoint with an undelivered event. */
 interface Busy {
   /** The sequence of the first batch with an undelivered event, and the time since which that batch is the first. */
   first: number;
@@ -41,7 +39,6 @@ interface Busy {
   behind: { since: number; savedAt: number; begun: number } | undefined;
   /** The number of failures that do not count and that no stored offset includes yet. */
   soon: number;
-  /** `onDropped` was called. */
   hasDropped: boolean;
 }
 
@@ -95,7 +92,6 @@ export class Progress implements AsyncDisposable {
     this.touch(queue).behind = { since: now, savedAt: now, begun: queue.begun };
   }
 
-  /** Whether an offset of the integration may have to be stored or removed. */
   follows({ name, queues }: ActiveIntegration): boolean {
     return this.#toStoreAgain.has(name) || queues.values().some((queue) => this.#busy.has(queue));
   }
@@ -105,7 +101,6 @@ export class Progress implements AsyncDisposable {
     this.touch(queue).soon += 1;
   }
 
-  /** How many endpoints are behind. */
   get behind(): number {
     return this.#busy.values().reduce((sum, { behind }) => sum + (behind === undefined ? 0 : 1), 0);
   }

@@ -57,7 +57,6 @@ export class Scheduler {
     return this.#semaphore.held;
   }
 
-  /** How many endpoints wait for their turn. */
   get waiting(): number {
     return this.#ready.values().reduce((sum, queues) => sum + queues.size, 0);
   }
@@ -101,7 +100,6 @@ export class Scheduler {
       for (const [integration, queues] of this.#ready) {
         if (this.#semaphore.free === 0) break;
         if (!this.#semaphore.mayTake(integration)) continue;
-        // An integration that gets a turn moves to the end of the order.
         this.#ready.delete(integration);
         if (!this.#turnOf(queues, work)) continue;
         went = true;

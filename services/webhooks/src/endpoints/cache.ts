@@ -38,7 +38,6 @@ export function openEndpointCache(
   };
 
   return {
-    /** Resolves with an endpoint from the cache or from MongoDB; with null if the endpoint does not exist. */
     async get(meant: Meant): Promise<KnownEndpoint | null> {
       const before = cached(meant);
       if (before !== undefined) return before;
@@ -54,7 +53,6 @@ export function openEndpointCache(
   };
 }
 
-/** Decrypts the endpoint's secrets and headers. */
 function prepareEndpoint(endpoint: Endpoint, vault: Vault): KnownEndpoint {
   const { _id, secret } = endpoint;
   try {

@@ -56,7 +56,6 @@ const managing = (collection: Collection<Endpoint>) => ({
     await collection.insertOne(endpoint);
   },
   count: (integration: string) => collection.countDocuments({ integration }),
-  /** Lists the endpoints of an integration, in the order of registration. */
   list: (
     integration: string,
     { after, skip, limit }: { after: Listed | undefined; skip: number; limit: number },
@@ -144,7 +143,6 @@ const correcting = (collection: Collection<Endpoint>) => ({
 /** How many endpoints one query reads. More endpoints have unpublished `webhook.disabled` events only after an outage of NATS. */
 const unannouncedMax = 500;
 
-/** Updates of an endpoint that its owner makes after attempts. */
 const recording = (collection: Collection<Endpoint>) => ({
   /** False if the endpoint in MongoDB differs from the version that the owner has applied. */
   async recordState(applied: Applied, { failures, isCircuitClosed, trials }: Counted): Promise<boolean> {
@@ -191,7 +189,6 @@ const asRead = ({ _id, version, epoch }: Pick<Endpoint, '_id' | 'version' | 'epo
   epoch,
 });
 
-/** The version and epoch of an endpoint that its owner has applied, and the owner's term. */
 type Applied = Pick<Endpoint, '_id' | 'version' | 'epoch'> & { term: number };
 
 interface Counted extends Pick<Endpoint, 'failures'> {
@@ -214,7 +211,6 @@ interface Disabling {
   missed: Missed | null;
 }
 
-/** The update that disables an endpoint, whether a caller or an attempt causes it. */
 export function disabling(
   { epoch, url, recover, recovery: before }: Endpoint,
   { reason, failures, at, missed }: Disabling,

@@ -26,7 +26,6 @@ export interface Endpoint {
   createdAt: Date;
   /** Rises with each change of the configuration. An owner that has applied a version ignores older versions. */
   version: number;
-  /** Sealed by the vault. */
   secret: string;
   /** Former secrets, encrypted, newest first. Until a former secret expires, deliveries are signed with it and with `secret`. */
   previousSecrets?: PreviousSecret[];
@@ -44,7 +43,6 @@ export interface Endpoint {
   active: boolean;
   disabledAt: Date | null;
   disabledReason: DisabledReason | null;
-  /** How often the endpoint was disabled. */
   epoch: number;
   /** When each epoch ended, because the endpoint was disabled; newest last. */
   disablings: { epoch: number; at: Date }[];
@@ -67,13 +65,11 @@ export interface Endpoint {
   mark: number;
   /** The open events that failed last, with their numbers of attempts; the event on trial comes first. */
   trials?: Trial[];
-  /** The next step to enable the endpoint, or to send its missed events. */
   recovery?: Recovery;
   /** Disablings for which `webhook.disabled` is not published yet. */
   unannounced: Announcement[];
   /** The replay that a replica is storing. After `until` that replica is dead. */
   replaying?: { by: string; until: Date };
-  /** When the last drill of the endpoint began. */
   drilledAt?: Date;
 }
 
@@ -118,7 +114,6 @@ export const isTrialOf = (log: string | undefined, { stream = log }: Trial): boo
 export interface Recovery {
   step: 'test' | 'enable' | 'send';
   dueAt: Date;
-  /** Whether the missed events are sent. */
   replays: boolean;
   /** Since when the endpoint misses events. */
   since?: Date;
@@ -129,7 +124,6 @@ export interface Recovery {
 }
 
 export interface Announcement {
-  /** The epoch that ended. */
   epoch: number;
   at: Date;
   url: string;
@@ -148,7 +142,6 @@ export const previousSecretsMax = 3;
 /** The context with which the vault encrypts headers, so that encrypted headers cannot be decrypted as a secret. */
 export const headersSealedFor = (endpointId: string): string => `${endpointId} headers`;
 
-/** The former secrets with which deliveries are still signed at that time. */
 export const servingSecrets = (
   { previousSecrets = [] }: Pick<Endpoint, 'previousSecrets'>,
   atMs: number,
@@ -177,7 +170,6 @@ export const earlierEventsMax = 200;
 /** How many disablings an endpoint keeps: a replay sends the missed events of these alone. */
 export const disablingsMax = 200;
 
-/** The settings of an endpoint besides url and events, as MongoDB stores them. */
 export type EndpointSettings = Pick<
   Endpoint,
   'description' | 'headers' | 'headerNames' | 'recover' | 'inFlightMax'

@@ -49,7 +49,6 @@ export const recovering = (collection: Collection<Endpoint>) => ({
     );
     return held ?? undefined;
   },
-  /** Stores the next step of a recovery, or ends the recovery if there is no next step. */
   async setRecovery(held: Endpoint, next: Recovery | undefined): Promise<void> {
     const update = next === undefined ? { $unset: { recovery: 1 as const } } : { $set: { recovery: next } };
     await collection.updateOne(sameRecovery(held), update);

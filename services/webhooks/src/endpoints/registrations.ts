@@ -12,7 +12,6 @@ export interface Registration {
   fingerprint: string;
   endpointId: string;
   at: Date;
-  /** Whether the webhook of the registration is stored. */
   isDone: boolean;
 }
 

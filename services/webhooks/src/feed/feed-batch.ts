@@ -20,7 +20,6 @@ import {
 
 export interface FeedBatch {
   readonly sequence: number;
-  /** How many bytes of memory the batch takes. */
   readonly bytes: number;
   /** The events that the feed shows; `LogPoint.index` is an index into this array. Each call reads them again. */
   events(): readonly FeedEvent[];
@@ -41,7 +40,6 @@ export function readFeedBatch(stored: StoredMessage, log: Log): FeedBatch | unde
   let hasLogged = false;
 
   const events = (): readonly FeedEvent[] => {
-    // Addressed batches have no events for the feed.
     if (announcer === 'replay' && batch.endpointId !== undefined) return [];
     const { held, refused } = readEvents(batch, mayHoldBatch(announcer));
     if (refused.length > 0 && !hasLogged) logRefused(log, stored.subject, refused);

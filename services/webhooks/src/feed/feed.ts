@@ -43,7 +43,6 @@ interface FeedOptions {
   stream: Pick<LogStream, 'lookOnce' | 'saw' | 'has' | 'newest'>;
   /** `WEBHOOK_SECRET_KEY`: the keys of the vault also encrypt the places that callers get. */
   keys: string;
-  /** Whether all living replicas can read encrypted places. */
   mayEncrypt: () => boolean;
   registry: Registry;
   log: Log;

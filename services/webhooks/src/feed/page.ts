@@ -22,7 +22,6 @@ export interface Page {
   events: string[];
   next: LogPoint;
   sinceMs: number | null;
-  /** Whether the log has events after the page. */
   more: boolean;
 }
 

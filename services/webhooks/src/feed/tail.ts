@@ -73,7 +73,6 @@ export function openTails(bus: TailBus, stream: Pick<LogStream, 'lookOnce' | 'sa
     /** Concurrent calls share one request to the leader of the stream. */
     facts: facts.now,
     bytes: () => windows.bytes,
-    /** The tails with a waiting caller, for the check of lost announcements. */
     listened(): SharedTail[] {
       dropIdle();
       return [...used.values()].filter((tail) => tail.hasListeners);
@@ -103,7 +102,6 @@ function openFacts(stream: Pick<LogStream, 'lookOnce'>) {
 /** The use of a tail by one request. Its disposal ends the use. */
 export type Tail = ReturnType<SharedTail['use']>;
 
-/** The parts that all tails of a replica share. */
 interface TailParts {
   bus: TailBus;
   stream: Pick<LogStream, 'saw'>;
@@ -114,9 +112,7 @@ interface TailParts {
 
 class SharedTail {
   readonly integration: string;
-  /** When the last announcement arrived, by `performance.now()`. */
   heardAtMs = performance.now();
-  /** When the last caller left, by `performance.now()`. */
   idleSinceMs = Infinity;
   readonly #parts: TailParts;
   #window: Window<FeedBatch>;
@@ -177,7 +173,6 @@ class SharedTail {
       wakes: (): number => this.#wakes,
       /** Subscribes to announcements for a waiting caller. Called once. */
       listen: () => void ending.use(this.#listen()),
-      /** Calls `wake` whenever `wakes` has risen. */
       onWake: (wake: () => void): void => {
         this.#onWakes.add(wake);
         ending.defer(() => void this.#onWakes.delete(wake));
@@ -267,7 +262,6 @@ class SharedTail {
     return found;
   }
 
-  /** Reads the log repeatedly until the announced batch is stored. */
   async #look(): Promise<void> {
     this.#isLooking = true;
     for (let round = 0; round < lookDelaysMs.length && this.hasListeners;) {

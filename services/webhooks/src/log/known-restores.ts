@@ -48,7 +48,6 @@ export function openKnownRestores(store: Store, log: Log) {
 
   return {
     read,
-    /** How often the log was restored. */
     get count(): number {
       return all.at(-1)?.number ?? 0;
     },
@@ -70,11 +69,9 @@ export function openKnownRestores(store: Store, log: Log) {
     },
     /** The last sequence up to which stored points still name the same events; Infinity without a restore since. */
     validThrough: (stored: NewestMessage | undefined): number => validThrough(all, stored),
-    /** How many restores were found within the last hour. */
     get reported(): number {
       return reported().length;
     },
-    /** One sentence for each restore of the last hour, for /readyz. */
     notes: (): string[] =>
       reported().map(
         ({ foundAt }) =>

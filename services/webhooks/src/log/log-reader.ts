@@ -13,7 +13,6 @@ import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import { readBatch, type LoggedBatch } from './logged-batch.ts';
 import type { LogStream, LogStreamFacts } from './stream.ts';
 
-/** A partition, and the sequence up to which this replica has read the partition. */
 export interface ReadPartition {
   partition: number;
   /** The id of the log to which `through` belongs. */
@@ -27,7 +26,6 @@ interface LogReaderOptions {
   stream: Pick<LogStream, 'look' | 'refresh' | 'saw'>;
   /** Queues batches for delivery, in order. Rejects only when the process stops: then the next owner reads the batches. */
   take: (batches: readonly LoggedBatch[]) => Promise<void>;
-  /** Creates the stream again if nats-server has lost it. */
   ensure: () => Promise<void>;
   log: Log;
 }
@@ -49,7 +47,6 @@ export class LogReader implements AsyncDisposable {
   #waiting: LoggedBatch[] = [];
   #waitingBytes = 0;
   #working: Promise<void> | undefined;
-  /** Runs changes of the set of partitions one at a time. */
   readonly #inTurn = openSemaphore({ max: 1 }).run;
   #hasFailed = false;
   readonly #ends: PeriodicCheck;

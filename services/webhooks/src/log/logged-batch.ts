@@ -13,11 +13,9 @@ export interface LoggedBatch {
   readonly storedAt: Date;
   /** The memory that the batch takes once its events are decoded. */
   readonly bytes: number;
-  /** The number of events in the batch, as the first line of the message says. */
   readonly count: number;
   /** The only endpoint that gets an addressed batch; undefined for any other batch. */
   readonly endpointId: string | undefined;
-  /** Whether the batch has `supplier.erased` events. */
   readonly isErasing: boolean;
   /** The W3C `traceparent` to which the spans of the batch's deliveries belong. */
   traceparent: string | undefined;
@@ -79,12 +77,10 @@ const bytesOfEvent = 500;
 
 export interface EventHead {
   event: string;
-  /** ISO time of the event. */
   timestamp: string;
 }
 
 export interface EventFacts extends EventHead {
-  /** The event's sequence in the stream EVENTS. */
   sequence: number;
   /** The id of the push that caused the event; the id of the event if no push caused it. */
   origin: string;
@@ -130,7 +126,6 @@ export function mayHold(subject: string): (kind: string) => boolean {
   return (kind) => kind === ofEvent.join('.');
 }
 
-/** Whether an event batch of this announcer may have events of a kind. */
 export const mayHoldBatch =
   (announcer: string): ((kind: string) => boolean) =>
   (kind) =>

@@ -20,11 +20,8 @@ export const isBefore = (one: LogPoint, other: LogPoint): boolean =>
   one.sequence < other.sequence || (one.sequence === other.sequence && one.index < other.index);
 
 export interface OpenEvent extends LogPoint {
-  /** How many attempts the event has used up. */
   attempts: number;
-  /** When the next attempt is due, in epoch milliseconds. */
   dueAtMs: number;
-  /** The delay that the receiver asked for with `Retry-After`. */
   retryAfterMs?: number;
 }
 

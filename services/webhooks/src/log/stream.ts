@@ -20,11 +20,9 @@ export interface LogStreamFacts {
 
 const everySubject = `${eventBatchesNoun}.>`;
 
-/** The id of the log, from its creation time and its number of restores. */
 export const logIdOf = (createdAt: string, restores: number): string =>
   restores === 0 ? createdAt : `${createdAt}#${restores}`;
 
-/** The creation time of a log, from the id of the log. */
 export const createdAtOf = (id: string): string => id.split('#')[0] ?? id;
 
 interface LogStreamOptions {
@@ -117,7 +115,6 @@ export class LogStream {
     return this.restores.validThrough(message) >= sequence;
   }
 
-  /** Searches for a restore since this message was the newest message of the log. */
   async #compare(message: NewestMessage): Promise<void> {
     const { firstSequence, createdAt } = this.#facts;
     if (message.sequence < firstSequence) return;

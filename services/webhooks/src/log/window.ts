@@ -11,10 +11,8 @@ import { eventBatchesStream, storedBatches } from '@integration-sync/contracts';
 import { LRUCache } from 'lru-cache';
 import type { LoggedBatch } from './logged-batch.ts';
 
-/** The fields of an event batch that a window needs. */
 interface WindowBatch {
   readonly sequence: number;
-  /** How many bytes of memory the batch takes. */
   readonly bytes: number;
 }
 
@@ -22,7 +20,6 @@ interface WindowsOptions<Batch> {
   bus: Pick<Bus, 'readStream'>;
   /** Undefined if the message is no event batch. */
   read: (stored: StoredMessage) => Batch | undefined;
-  /** The bound on the memory of the chunks of all integrations, in bytes. */
   chunksBytesMax?: number;
   /** A chunk ends after this many bytes of messages, even if it takes less memory than `chunkBytesMax`. */
   readBytesMax?: number;
@@ -34,7 +31,6 @@ const allBytesMax = 128 * 1024 * 1024;
 const windowBytesMin = 64 * 1024;
 const chunkBytesMax = 2 * 1024 * 1024;
 const allChunksBytesMax = 64 * 1024 * 1024;
-/** The memory of a chunk without its batches. */
 const chunkBytesMin = 1024;
 
 /** A chunk: all event batches of the integration with `from <= sequence <= through`. */
@@ -45,9 +41,7 @@ interface Chunk<Batch> {
   bytes: number;
 }
 
-/** The windows of all integrations, with one bound on their memory. */
 export class Windows<Batch extends WindowBatch = LoggedBatch> {
-  /** The memory of the event batches in all windows. */
   bytes = 0;
   readonly #options: WindowsOptions<Batch>;
   readonly #chunks: LRUCache<number, { chunk: Chunk<Batch>; of: Set<Chunk<Batch>> }>;
@@ -62,7 +56,6 @@ export class Windows<Batch extends WindowBatch = LoggedBatch> {
     });
   }
 
-  /** An empty window that begins at the sequence `from`. */
   open(integration: string, from: number): Window<Batch> {
     return new Window(this, integration, from);
   }
@@ -156,7 +149,6 @@ export class Window<Batch extends WindowBatch = LoggedBatch> {
     return load;
   }
 
-  /** Drops all event batches from memory. */
   clear(): void {
     this.jump(this.#through);
   }

@@ -70,7 +70,6 @@ export const isMissed = (endpoint: Subscriber, event: EventFacts, disabledAt: Da
   Date.parse(event.timestamp) >= endpoint.createdAt.getTime() &&
   isMeantFor({ ...endpoint, events: kindsAt(endpoint, event) }, event);
 
-/** The kinds that the endpoint subscribed to when the event occurred. */
 const kindsAt = ({ events, earlierEvents }: Subscriber, event: EventOrigin): Endpoint['events'] =>
   earlierEvents.find((earlier) => isBefore(event, earlier))?.events ?? events;
 
@@ -87,7 +86,6 @@ const startOf = ({ eventsAfter, eventsUnderWay = [] }: Subscriber): StoredCutoff
   underWay: eventsUnderWay,
 });
 
-/** Whether all events of a batch are after each of the endpoint's cutoffs. */
 const areAfterEveryCutoff = (subscriber: Subscriber, first: number, origins: ReadonlySet<string>): boolean =>
   [startOf(subscriber), ...subscriber.earlierEvents].every(
     ({ through, underWay = [] }) => first > through && underWay.every((origin) => !origins.has(origin)),

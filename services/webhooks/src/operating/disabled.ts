@@ -31,7 +31,6 @@ export function openDisabledWebhooks(store: Pick<Store, 'collection'>) {
       const counts = await Promise.all(found.map((one) => limit(() => noteOne(endpoints, one, replays))));
       return counts.reduce((sum, count) => sum + count, 0);
     },
-    /** How many of the webhooks have a recovery step that no replica has done yet. */
     async countLeft(found: readonly DisabledWebhook[]): Promise<number> {
       const left: Filter<Endpoint> = { 'recovery.step': { $in: ['enable', 'send'] } };
       return endpoints.countDocuments({ $and: [left, { _id: { $in: found.map(({ _id }) => _id) } }] });

@@ -65,9 +65,7 @@ export function openWebhooksHoldings(store: Store, bus: Using, integration: stri
       documentHolding(store, revisionsCollection, { _id: integration }),
       documentHolding(store, offsetsCollection, { _id: integration }),
     ],
-    /** The messages of the integration, which are removed after the documents. */
     messages: [attempts],
-    /** Whether a removal of the integration has begun and is not finished. */
     isBegun: async (): Promise<boolean> => (await notes.findOne({ _id: integration })) !== null,
     /** Notes the ids of the endpoints. Called before each removal of the integration's documents and messages. */
     async begin(): Promise<void> {

@@ -27,7 +27,6 @@ export async function askKeys(bus: Pick<Bus, 'askAll'>): Promise<ReplicaKeys[]> 
 /** Matches secrets that one of these keys sealed. No id has a character that regular expressions treat specially. */
 export const sealedWith = (keyIds: readonly string[]): RegExp => new RegExp(`^(${keyIds.join('|')}):`);
 
-/** Matches endpoints of which the secret, the headers or a previous secret matches `sealed`. */
 export const ofSecrets = (
   sealed: RegExp | { $not: RegExp },
   ofPrevious: { expiresAt?: { $gt: Date } } = {},

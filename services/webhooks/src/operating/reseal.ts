@@ -12,7 +12,6 @@ import { keyIdOf, type Vault } from '../secrets/vault.ts';
 import { ofSecrets, sealedWith, secretsOf } from './keys.ts';
 
 export interface ResealProgress {
-  /** How many endpoints had their secrets sealed again with the first key. */
   resealed: number;
   /** How often an endpoint was read again, because it had changed since it was read. */
   changedMeanwhile: number;
@@ -39,7 +38,6 @@ export function openReseal(store: Pick<Store, 'collection'>, vault: Vault) {
   const left = ofSecrets({ $not: sealedWith(vault.keyIds.slice(0, 1)) });
 
   return {
-    /** Counts all stored secrets. */
     async countByKey(): Promise<SecretsByKey[]> {
       const counts = new Map<string, number>();
       for await (const endpoint of endpoints.find({}, { projection: sealedOnly })) {
@@ -50,7 +48,6 @@ export function openReseal(store: Pick<Store, 'collection'>, vault: Vault) {
       }
       return Array.from(counts, ([keyId, secrets]) => ({ keyId, secrets }));
     },
-    /** Counts endpoints with a secret that is sealed with another key than the first. */
     countLeft: () => endpoints.countDocuments(left),
     async run(onProgress: (progress: ResealProgress) => void): Promise<ResealProgress> {
       const progress: ResealProgress = { resealed: 0, changedMeanwhile: 0, problems: [] };

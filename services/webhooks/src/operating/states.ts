@@ -5,7 +5,6 @@ import { endpointsCollection } from '../endpoints/endpoint-store.ts';
 import { offsetsCollection, type StoredOffset } from '../log/offsets.ts';
 
 export interface WebhookStates {
-  /** How many webhooks the integration has. */
   webhooks: number;
   /** How many webhooks are disabled by failures or by a 410, not by a caller. */
   disabled: number;

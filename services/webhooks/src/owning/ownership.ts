@@ -88,12 +88,10 @@ export class Ownership implements AsyncDisposable {
     this.#checks.now();
   }
 
-  /** For how long the checks of the owned partitions have failed, in milliseconds. */
   get failingForMs(): number {
     return this.#failingSince === undefined ? 0 : performance.now() - this.#failingSince;
   }
 
-  /** Stops the checks and gives all partitions back. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isEnding = true;
     this.#listening.dispose();

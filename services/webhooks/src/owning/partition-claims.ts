@@ -104,7 +104,6 @@ export class Claims {
     return taken.filter((claim) => claim !== undefined);
   }
 
-  /** Resolves with those of the given claims that are still valid in MongoDB. */
   async standing<Held extends Claim>(held: readonly Held[]): Promise<Held[]> {
     const found = await this.#claims.find({ owner: this.#self }).toArray();
     const terms = new Map(found.map(({ _id, term }) => [_id, term]));
@@ -139,7 +138,6 @@ export class Claims {
     );
   }
 
-  /** The last stored floor of a partition that another replica owns. */
   async floorOf(partition: number): Promise<number> {
     const found = await this.#claims.findOne({ _id: partition });
     if (found === null) return 0;
@@ -189,6 +187,5 @@ export class Claims {
 
 const noFloor: Floors[string] = [0, 0];
 
-/** The floor that the owner of the claim has stored last. */
 const savedFloorOf = (claim: StoredClaim | undefined, floors: ReadonlyMap<string, Floors>): Floors[string] =>
   (claim === undefined ? undefined : floors.get(claim.owner ?? '')?.[claim._id]) ?? noFloor;

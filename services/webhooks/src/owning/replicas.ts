@@ -43,7 +43,6 @@ interface Heard extends Sign {
   opens: boolean;
 }
 
-/** `self` is the id of this process. */
 export function openReplicas(bus: Pick<Bus, 'broadcast' | 'listen'>, self: string = randomUUID()) {
   const own = new OwnBeats();
   let takenAt = -Infinity;
@@ -68,15 +67,12 @@ export function openReplicas(bus: Pick<Bus, 'broadcast' | 'listen'>, self: strin
 
   return {
     self,
-    /** Whether this replica may claim the partitions of the other replica. */
     isDead(id: string): boolean {
       return id !== self && this.isHeard && others.isSilent(id);
     },
-    /** The replicas that share the partitions. */
     sharing(): readonly string[] {
       return onChange === undefined ? others.sharing() : [self, ...others.sharing()];
     },
-    /** Whether all living replicas can read encrypted places of the feed. */
     get allOpenPlaces(): boolean {
       return others.allOpenPlaces();
     },
@@ -123,7 +119,6 @@ const headersOf = (shares: boolean, wasTaken: boolean): Record<string, string> =
   ...(shares ? { [sharesHeader]: '1' } : {}),
 });
 
-/** The other replicas, by the beats that this replica has received from them. */
 function openOthers(own: OwnBeats, { onNew, onChange }: Record<'onNew' | 'onChange', () => void>) {
   const heard = new Map<string, Heard>();
   const isSilent = (sign: Sign): boolean =>
@@ -161,7 +156,6 @@ function openOthers(own: OwnBeats, { onNew, onChange }: Record<'onNew' | 'onChan
   };
 }
 
-/** How long a replica must be silent before other replicas claim its partitions. */
 const silenceMsOf = (wasTaken: boolean): number => (wasTaken ? silenceMsAfterTakeover : silenceMs);
 
 /** The replica's own beats. Each counts from when it was sent: a process that was frozen finds an old beat in its socket. */

@@ -49,7 +49,6 @@ export function openVault(keys: string) {
   };
 }
 
-/** The id of the key that sealed the secret. */
 export const keyIdOf = (sealed: string): string => sealed.split(':', 1)[0] ?? '';
 
 const fingerprintOf = (key: Buffer): string =>

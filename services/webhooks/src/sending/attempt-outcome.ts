@@ -46,7 +46,6 @@ export class ConnectingTooLong extends Error {
   override readonly name = 'ConnectingTooLong';
 }
 
-/** The error if no connection to the egress proxy was made. */
 export class ProxyAway extends Error {
   override readonly name = 'ProxyAway';
 }
@@ -136,7 +135,6 @@ const breaks: ReadonlyMap<string, string> = new Map([
 interface FailedAnswer {
   /** The delay that the receiver asks for with `Retry-After`; 0 without that header. */
   retryAfterMs: number;
-  /** The first bytes of the body as text. */
   body: string;
 }
 
@@ -145,7 +143,6 @@ const bytesMax = limits.responseBodyBytesMax + escapedBytesMax * limits.webhookH
 
 export type BodyStart = ReturnType<typeof openBodyStart>;
 
-/** Collects the first bytes of a body. */
 export function openBodyStart() {
   const chunks: Buffer[] = [];
   let left = bytesMax;

@@ -9,7 +9,6 @@ import type { SigningKey } from '../secrets/signing-secret.ts';
 /** The keys with which a delivery is signed, newest first. */
 export type SigningKeys = readonly [SigningKey, ...SigningKey[]];
 
-/** The value of X-Webhook-Signature. */
 const signatureOf = ([key]: SigningKeys, body: Uint8Array): string =>
   createHmac('sha256', key.text).update(body).digest('hex');
 
@@ -19,14 +18,12 @@ const standardSignaturesOf = (keys: SigningKeys, prefix: string, body: Uint8Arra
     .map((key) => `v1,${createHmac('sha256', key.bytes).update(prefix).update(body).digest('base64')}`)
     .join(' ');
 
-/** The User-Agent of deliveries; `platform` is the setting PLATFORM_NAME. */
 export const userAgentOf = (platform: string): string => `${platform}-Webhook/1.0`;
 
 export interface Signable {
   /** The id of the event: the same in every attempt and replay, and for every endpoint. */
   eventId: string;
   event: string;
-  /** ISO time of the event. */
   timestamp: string;
   body: Uint8Array;
 }
@@ -34,7 +31,6 @@ export interface Signable {
 export interface AttemptToSign {
   sending: Signable;
   endpointId: string;
-  /** The value of the Host header. */
   host: string;
   keys: SigningKeys;
   at: Date;

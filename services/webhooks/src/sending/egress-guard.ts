@@ -32,7 +32,6 @@ export function openEgressGuard({ allowed, resolve }: { allowed: AllowList; reso
   /** Parsed urls. A url that contains an address is cached with its verdict, which never changes. */
   const known = new LRUCache<string, Target | CheckedTarget>({ max: urlsMax });
 
-  /** Throws if one of the addresses is refused. */
   const check = (target: Target, addresses: readonly string[]): CheckedTarget => {
     for (const address of addresses) {
       const verdict = judgeAddress(address, allowed);
@@ -99,7 +98,6 @@ function readTarget(text: string) {
   return {
     /** Scheme and host, and the port if it is not the scheme's default. */
     origin: url.origin,
-    /** The value of the Host header. */
     authority: url.host,
     path: url.pathname + url.search,
     host,
@@ -128,7 +126,6 @@ const metadata = networks(
   'fd00:ec2::254/128',
 );
 
-/** Host names of the metadata services of clouds. */
 const metadataNames: ReadonlySet<string> = new Set([
   'metadata.google.internal',
   'metadata.goog',
@@ -211,7 +208,6 @@ export type Resolve = (name: string) => Promise<readonly string[]>;
 
 /** The time-out of a DNS query. A query is sent twice, so that resolving a name takes at most twice this time. */
 const queryTimeoutMs = 1_500;
-/** How long resolved addresses are cached. */
 const keptMs = 1_000;
 const namesMax = 10_000;
 const hostsPath = process.platform === 'win32' ? 'C:\\Windows\\System32\\drivers\\etc\\hosts' : '/etc/hosts';

@@ -44,7 +44,6 @@ export function maskValues(received: Buffer, values: readonly string[]): Buffer 
   return masked;
 }
 
-/** The same view with each escape sequence replaced by its character. */
 function unescaped({ text, from, to }: View, escape: RegExp): View {
   const view = { text: '', from: [] as number[], to: [] as number[] };
   const add = (some: string, at: number, length: number): void => {

@@ -35,7 +35,6 @@ export interface Post {
   body: Uint8Array;
   /** The caller's headers, as flat name-value pairs. An answer may repeat their values, which the attempt log masks. */
   secretHeaders: readonly string[];
-  /** The deadline of the POST, by `performance.now()`. */
   endsBy: number;
   /** When a POST that has no connection yet is given up, by `performance.now()`. */
   connectBy: number;

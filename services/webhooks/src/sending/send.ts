@@ -23,7 +23,6 @@ export interface Sending extends Signable {
   attempt: number;
   /** The trace of the event; undefined if the event belongs to no trace. */
   traceparent?: string | undefined;
-  /** Cuts the attempt off. */
   signal: AbortSignal;
   /** Makes the headers of a delivery in a drill, in place of `signedHeaders`. */
   headersOf?: (attempt: AttemptToSign) => string[];
@@ -37,7 +36,6 @@ interface SendOptions {
   connections: Connections;
   poster: Poster;
   userAgent: string;
-  /** Whether attempts have the header `traceparent`. */
   sendsTraceparent?: boolean;
   tracing?: Tracing | undefined;
 }
