@@ -8,9 +8,8 @@ const timeoutMs = 5_000;
 export const runsOfBatches = (bus: Bus): RunJournal => ({
   entityTypes: ['batch'],
   async read(asking, question) {
-    const subject = subjects.batchesRunsList;
     const { runs, total } = await askService(bus, asking, {
-      subject,
+      subject: subjects.batchesRunsList,
       body: question,
       timeoutMs,
       answer: RunsAnswer,

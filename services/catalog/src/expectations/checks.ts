@@ -15,7 +15,7 @@
 // same. If several due times pass while no replica of catalog runs, only the first is announced.
 import { eventSubject, publishWithBatch, type EventBody } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
-import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
+import { openPeriodicCheck, type PeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import { derivedId, syncIdsFrom, type RecordServiceParts } from '@integration-sync/sync';
 import { dueAtOf, graceMs, nextCheckAt, see, type Seen } from './due.ts';
@@ -39,32 +39,22 @@ const runningMsMax = 40_000;
 export function openChecks(options: ChecksOptions): AsyncDisposable {
   const { bus, expectations, now, log } = options;
   const limit = openSemaphore({ max: atOnce }).run;
-  const stop = new AbortController();
   const checkOne = async (read: Expectation): Promise<void> => {
     const held = await expectations.hold(read, new Date(now()));
     if (held !== undefined) await check(options, held);
   };
   const checkAll = async (): Promise<void> => {
     // Without NATS there are no checks: nothing can be announced, and a push may be unfinished only because NATS is away.
-    while (bus.connected && !stop.signal.aborted) {
-      const due = await expectations.due(new Date(now()), atOnce);
-      const done = await Promise.allSettled(due.map((one) => limit(() => checkOne(one), one.integration)));
-      const failed: unknown[] = done.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
-      if (failed.length > 0)
-        log.warn(
-          { err: failed[0], failed: failed.length },
-          'a check for overdue pushes failed, trying again',
-        );
-      if (due.length < atOnce || failed.length > 0) return;
-    }
+    if (!bus.connected) return;
+    const due = await expectations.due(new Date(now()), atOnce);
+    const done = await Promise.allSettled(due.map((one) => limit(() => checkOne(one), one.integration)));
+    const failed: unknown[] = done.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+    if (failed.length > 0)
+      log.warn({ err: failed[0], failed: failed.length }, 'a check for overdue pushes failed, trying again');
+    else if (due.length === atOnce) checks.now();
   };
-  const checks = openPeriodicCheck(checkAll, { what: 'due expectations', everyMs, log });
-  return {
-    async [Symbol.asyncDispose]() {
-      stop.abort();
-      await checks[Symbol.asyncDispose]();
-    },
-  };
+  const checks: PeriodicCheck = openPeriodicCheck(checkAll, { what: 'due expectations', everyMs, log });
+  return checks;
 }
 
 async function check(options: ChecksOptions, held: Expectation): Promise<void> {

@@ -1,7 +1,7 @@
 // The stored expectations: one document for each integration and kind of record, which carries its own next check. Replicas
 // poll for due checks, and the replica whose update moves the time of a check does the check. If that replica dies, the check is
 // due again 20 s later.
-import type { EntityType } from '@integration-sync/contracts';
+import { entityTypes, type EntityType } from '@integration-sync/contracts';
 import { isFound, type Filter, type NamedIndex, type Store } from '@integration-sync/runtime/store';
 
 export interface Expectation {
@@ -58,7 +58,7 @@ export async function openExpectationStore(store: Pick<Store, 'collection' | 'en
   const expectations = store.collection<Expectation>(expectationsCollection);
   await store.ensureIndexes(expectationsCollection, indexes);
   return {
-    async of(integration: string, entityTypes: readonly EntityType[]): Promise<Expectation[]> {
+    of(integration: string): Promise<Expectation[]> {
       const ids = entityTypes.map((entityType) => idOf({ integration, entityType }));
       return expectations.find({ _id: { $in: ids } }).toArray();
     },

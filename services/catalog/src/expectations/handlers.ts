@@ -20,8 +20,6 @@ export interface HandlersOptions {
   now: Clock;
 }
 
-const entityTypes = Object.values(expectedKinds);
-
 export const getExpectations =
   (options: HandlersOptions): BusHandler =>
   async ({ integration }) =>
@@ -33,7 +31,7 @@ export const setExpectations =
     const { expectations, now } = options;
     const { integration } = request;
     const hours = readBody(request.body, { ofQuery: queryErrorsOf(request), strict: isStrict(request) });
-    const before = await expectations.of(integration, entityTypes);
+    const before = await expectations.of(integration);
     for (const [kind, everyHours] of hours) {
       const expected = { integration, entityType: expectedKinds[kind] };
       const found = before.find(({ entityType }) => entityType === expected.entityType);
@@ -49,7 +47,7 @@ export const setExpectations =
   };
 
 async function answer({ expectations, read, now }: HandlersOptions, integration: string): Promise<BusReply> {
-  const found = await expectations.of(integration, entityTypes);
+  const found = await expectations.of(integration);
   const shown: Expectations = { suppliers: null, products: null, batches: null };
   await Promise.all(
     expectedKindNames.map(async (kind) => {
