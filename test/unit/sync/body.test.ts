@@ -21,11 +21,9 @@ const batches: Kind = {
     answerKey: 'ddsCreated',
     collection: 'dds',
     idPrefix: 'dds',
-    idOf: (id) => id,
     follows: [],
     isWanted: () => false,
     shown: (stored) => stored,
-    announced: [],
     draft() {
       throw new Error('nothing is drafted here');
     },
@@ -49,7 +47,7 @@ const push = (count: number) => bytes(JSON.stringify({ suppliers: Array.from({ l
 describe('a push body', () => {
   it('is an object with its array, and any other keys', () => {
     const body = bytes('{"suppliers":[1,{"a":2}],"products":5,"autoCreateDDS":"yes"}');
-    expect(readPush(suppliers, body)).toEqual({ items: [1, { a: 2 }], drafting: false });
+    expect(readPush(suppliers, body)).toEqual({ items: [1, { a: 2 }], drafting: false, assume: [] });
   });
 
   it('may have no items', () => {

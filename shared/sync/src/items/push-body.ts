@@ -17,44 +17,53 @@ export interface PushBody {
   /** The items as the caller sent them, not validated yet. */
   items: readonly unknown[];
   drafting: boolean;
-}
-
-interface PlanBody extends PushBody {
-  /** ExternalIds of referenced records that count as existing. */
+  /** ExternalIds of referenced records that count as existing; empty in a push. */
   assume: readonly string[];
 }
+
+type IsId = (value: unknown) => value is string;
 
 interface EnvelopeOptions {
   /** Unknown keys are refused too. */
   strict?: boolean;
   /** The errors of the query. */
   ofQuery?: readonly FailureEntry[];
+  /** Checks the ids in `assume`, which only the body of a plan has. */
+  isId?: IsId;
 }
 
 /** Throws invalid_request with all errors of the query and of the envelope. */
-export const readPush = (kind: Kind, bytes: Uint8Array, options: EnvelopeOptions = {}): PushBody =>
-  readEnvelope(kind, bytes, options, pushKeys(kind));
+export function readPush(
+  kind: Kind,
+  bytes: Uint8Array,
+  { strict = false, ofQuery = [], isId }: EnvelopeOptions = {},
+): PushBody {
+  const errors = [...ofQuery];
+  const body = readObject(bytes, { array: kind.plural, hide: hiderOf(kind) }, errors);
+  const items = readItems(body, kind.plural, errors);
+  const drafting = readFlag(body, kind.drafting?.flag, errors);
+  const assume = isId === undefined ? [] : readIds(own(body, 'assume'), isId, errors);
+  if (strict) {
+    const keys = isId === undefined ? pushKeys(kind) : planKeys(kind);
+    errors.push(...unknownKeys(body, new Set(keys)));
+  }
+  refuseIfAny(errors);
+  refuseTooMany('A push', 'items', items.length);
+  return { items, drafting, assume };
+}
 
-const pushKeys = ({ plural, drafting }: Kind): Set<string> =>
-  new Set([plural, ...(drafting === undefined ? [] : [drafting.flag])]);
+const pushKeys = ({ plural, drafting }: Kind): string[] => [
+  plural,
+  ...(drafting === undefined ? [] : [drafting.flag]),
+];
+const planKeys = (kind: Kind): string[] => [...pushKeys(kind), 'assume'];
 
 /** By kind, hides all names that neither an envelope nor an item has. */
 const hiders = new Map<Kind, HideNames>();
 const hiderOf = (kind: Kind): HideNames =>
   hiders.getOrInsertComputed(kind, () =>
-    nameHider([...pushKeys(kind).add('assume'), ...Object.keys(kind.schema.properties)]),
+    nameHider([...planKeys(kind), ...Object.keys(kind.schema.properties)]),
   );
-
-type IsId = (value: unknown) => value is string;
-
-/** The body of a plan is the body of a push with `assume`. */
-export function readPlan(kind: Kind, bytes: Uint8Array, isId: IsId, options: EnvelopeOptions = {}): PlanBody {
-  let assume: readonly string[] = [];
-  const body = readEnvelope(kind, bytes, options, pushKeys(kind).add('assume'), (given, errors) => {
-    assume = readIds(own(given, 'assume'), isId, errors);
-  });
-  return { ...body, assume };
-}
 
 function readIds(value: unknown, isId: IsId, errors: FailureEntry[]): readonly string[] {
   if (value === undefined) return [];
@@ -70,24 +79,6 @@ function readIds(value: unknown, isId: IsId, errors: FailureEntry[]): readonly s
     errors.push({ pointer: `/assume/${index}`, detail });
     return false;
   });
-}
-
-function readEnvelope(
-  kind: Kind,
-  bytes: Uint8Array,
-  { strict = false, ofQuery = [] }: EnvelopeOptions,
-  known: ReadonlySet<string>,
-  readMore?: (body: Item, errors: FailureEntry[]) => void,
-): PushBody {
-  const errors = [...ofQuery];
-  const body = readObject(bytes, { array: kind.plural, hide: hiderOf(kind) }, errors);
-  const items = readItems(body, kind.plural, errors);
-  const drafting = readFlag(body, kind.drafting?.flag, errors);
-  readMore?.(body, errors);
-  if (strict) errors.push(...unknownKeys(body, known));
-  refuseIfAny(errors);
-  refuseTooMany('A push', 'items', items.length);
-  return { items, drafting };
 }
 
 function refuseTooMany(request: string, what: string, count: number): void {

@@ -28,12 +28,10 @@ export interface Prepared {
   stored?: ReadonlyMap<string, Stored>;
 }
 
-/** The externalIds in `assumed` count as existing records. */
 export async function prepare(
   { kind, validate }: KindEngine,
   request: BusRequest,
-  { items, drafting: asked }: PushBody,
-  assumed: readonly string[] = [],
+  { items, drafting: asked, assume }: PushBody,
 ): Promise<Prepared> {
   await giveWay(items.length);
   const verdicts = items.map((item) => validate(item));
@@ -42,7 +40,7 @@ export async function prepare(
   const referred = rule === undefined ? [] : referencedIds(rule.field, verdicts);
   const found: Map<string, unknown> =
     rule === undefined || referred.length === 0 ? new Map() : await rule.find(referred, request, drafting);
-  for (const id of assumed) if (!found.has(id)) found.set(id, undefined);
+  for (const id of assume) if (!found.has(id)) found.set(id, undefined);
   await giveWay(items.length);
   const { accepted, rejected } = acceptItems(
     verdicts,

@@ -1,8 +1,6 @@
 // The handlers of push, plan, archive and erase, from the bytes of the request to the answer. The steps of a push are:
 //
 //   order ── check ── references ── carry out (carry-out.ts) ── answer
-//
-// A plan leaves out the step "carry out": it writes nothing.
 import { isStrict, queryErrorsOf } from '@integration-sync/contracts';
 import type { BusReply, BusRequest } from '@integration-sync/runtime/bus';
 import { giveWay, turnToRead } from '@integration-sync/runtime/pace';
@@ -10,7 +8,7 @@ import type { StatusChange } from '../action.ts';
 import type { Engine, KindEngine } from '../engine.ts';
 import { internalIdsOf } from '../ids.ts';
 import { answerItems, answerOf, countItems } from '../items/push-answer.ts';
-import { isObject, readIdsBody, readPlan, readPush, type PushBody } from '../items/push-body.ts';
+import { isObject, readIdsBody, readPush, type PushBody } from '../items/push-body.ts';
 import { idCheck } from '../items/validate.ts';
 import { sortRecords } from '../records/sort-records.ts';
 import { carryOut } from './carry-out.ts';
@@ -24,8 +22,9 @@ export async function push(engine: Engine, of: KindEngine, request: BusRequest):
   const ofQuery = queryErrorsOf(request);
   const isDetailed = wantsDetails(request, ofQuery);
   const read = (): PushBody => readPush(of.kind, request.body, { strict: isStrict(request), ofQuery });
-  return afterEarlierPushes(engine, of, request, { read, idsOf }, async ({ items, drafting: asked }) => {
-    const prepared = await prepare(of, request, { items, drafting: asked });
+  return afterEarlierPushes(engine, of, request, { read, idsOf }, async (body) => {
+    const { items, drafting: asked } = body;
+    const prepared = await prepare(of, request, body);
     const { rejected } = prepared;
     const task = { action: 'push', asked, ...prepared } as const;
     const { syncId, applied, counts, drafts: written } = await carryOut(engine, of, request, task);
@@ -51,12 +50,13 @@ export async function plan(_engine: Engine, of: KindEngine, request: BusRequest)
   const { kind, readers } = of;
   const { integration } = request;
   await turnToRead(request.body.length);
-  const body = readPlan(kind, request.body, idCheck(of.validate), {
+  const body = readPush(kind, request.body, {
     strict: isStrict(request),
     ofQuery: queryErrorsOf(request),
+    isId: idCheck(of.validate),
   });
-  const { drafting: asked } = body;
-  const { records, rejected, found } = await prepare(of, request, body, body.assume);
+  const { items, drafting: asked } = body;
+  const { records, rejected, found } = await prepare(of, request, body);
   const ids = internalIdsOf(records);
   const [stored, before] = await Promise.all([
     of.records.read(integration, ids),
@@ -78,9 +78,9 @@ export async function plan(_engine: Engine, of: KindEngine, request: BusRequest)
     headers: {},
     body: JSON.stringify({
       ...answerOf(kind, { applied, rejected, counts, drafts }),
-      ...itemDetailsOf(of, request, { items: body.items, applied, rejected, counts }),
+      ...itemDetailsOf(of, request, { items, applied, rejected, counts }),
     }),
-    logFields: { items: body.items.length, ...counts },
+    logFields: { items: items.length, ...counts },
   };
 }
 
