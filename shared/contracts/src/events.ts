@@ -2,7 +2,7 @@
 import { Type, type Static, type TSchema } from 'typebox';
 import { ddsAnnounced, DdsEntry } from './batches.ts';
 import { overdueFields } from './expectations.ts';
-import { oneOf } from './fields.ts';
+import { instant, oneOf } from './fields.ts';
 import { entityTypes, updatedCount } from './pushes.ts';
 
 /** The record that was created or archived. */
@@ -45,7 +45,7 @@ const WebhookDisabled = Type.Object({
 const WebhookEnabled = Type.Object({
   webhookId: Type.String(),
   url: Type.String(),
-  disabledAt: Type.String({ format: 'date-time', description: 'Since when the webhook was disabled' }),
+  disabledAt: instant('Since when the webhook was disabled'),
   queued: Type.Integer({ minimum: 0, description: 'How many missed events are sent to the webhook' }),
 });
 

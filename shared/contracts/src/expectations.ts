@@ -1,7 +1,7 @@
 // Expectations: how often an integration means to push each kind of record. If a push does not come in time, catalog announces
 // `sync.overdue` (services/catalog/src/expectations).
 import { Type, type Static } from 'typebox';
-import { nullable } from './fields.ts';
+import { instant, nullableInstant } from './fields.ts';
 import { limits } from './limits.ts';
 import type { EntityType } from './pushes.ts';
 
@@ -14,7 +14,6 @@ export const expectedKinds = {
 
 export type ExpectedKind = keyof typeof expectedKinds;
 
-/** The names of the kinds. */
 export const expectedKindNames: readonly ExpectedKind[] = Object.keys(expectedKinds).filter(
   (name): name is ExpectedKind => Object.hasOwn(expectedKinds, name),
 );
@@ -58,12 +57,9 @@ export interface ShownExpectation {
   isOverdue: boolean;
 }
 
-const instant = (description: string) => Type.String({ format: 'date-time', description });
-
-const lastPushAt = nullable('string', {
-  format: 'date-time',
-  description: 'When the last push, archiving or erasing of the kind was answered 200; null if none is known',
-});
+const lastPushAt = nullableInstant(
+  'When the last push, archiving or erasing of the kind was answered 200; null if none is known',
+);
 const dueAt = instant(
   'Until when a push is expected: `everyHours` after the last push, or after the expectation was set',
 );

@@ -54,6 +54,10 @@ interface NullableTypes {
 export const nullable = <Name extends keyof NullableTypes>(type: Name, options: object) =>
   Type.Unsafe<NullableTypes[Name] | null>({ type: [type, 'null'], ...options });
 
+export const instant = (description: string) => Type.String({ format: 'date-time', description });
+export const nullableInstant = (description: string) =>
+  nullable('string', { format: 'date-time', description });
+
 export const oneOf = <const Value extends string>(values: readonly Value[], options: object = {}) =>
   Type.Unsafe<Value>({ type: 'string', enum: [...values], ...options });
 
@@ -67,10 +71,7 @@ export const optionalText = (description: string, maxLength: number = textCharac
     'x-expected': `a string of at most ${maxLength} characters, without NUL or lone surrogates`,
   });
 
-/**
- * A number of a due-diligence statement, as a text without blanks and control characters: two different numbers must not look
- * equal.
- */
+/** A number of a due-diligence statement, without blanks: two different numbers must not look equal. */
 export const optionalNumberText = (description: string, maxLength: number) =>
   optionalString({
     maxLength,
@@ -144,10 +145,7 @@ export const optionalAmount = (description: string) =>
     nullable('number', { minimum: 0, description, 'x-expected': 'a finite number of 0 or more' }),
   );
 
-/**
- * Whether a country code is assigned, in upper or lower case. Only ASCII letters are accepted, because some other letters have an
- * ASCII letter as upper case.
- */
+/** In upper or lower case, but only of ASCII letters: some other letters have an ASCII letter as upper case. */
 const isAssigned = (text: string, codes: ReadonlySet<string>): boolean =>
   /^[A-Za-z]+$/.test(text) && codes.has(text.toUpperCase());
 

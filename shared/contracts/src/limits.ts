@@ -29,7 +29,7 @@ export const limits = {
    * parser most of its time and memory.
    */
   bodyStructureMax: 205_000,
-  /** How deep arrays and objects may be nested in a body without items: a webhook, a replay, expectations. */
+  /** The same for a body without items: a webhook, a replay, expectations. */
   otherBodyStructureMax: 10_000,
   deliveryDeadlineMs: 10_000,
   failuresBeforeDisabling: 10,
@@ -45,10 +45,7 @@ export const limits = {
   /** How many events a page of the feed may have. */
   feedEventsMax: 500,
   feedEventsDefault: 100,
-  /**
-   * How many bytes of the log one page of the feed reads at most. Without a limit, a filter that no event matches would read the
-   * whole log.
-   */
+  /** How many bytes of the log a page of the feed reads at most, even if no event matches its filter. */
   feedBytesMax: 2 * 1024 * 1024,
   feedWaitSecondsMax: 25,
   /** How many callers of the feed may wait at one replica: in all, and of one integration. */

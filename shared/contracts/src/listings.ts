@@ -1,5 +1,6 @@
 // The answer of a listing, whose form all listings of the API share. listing-query.ts has the query.
 import { Type, type Static, type TObject, type TProperties, type TSchema } from 'typebox';
+import { instant } from './fields.ts';
 import { limits } from './limits.ts';
 
 export const ListingEntity = Type.Object(
@@ -8,10 +9,7 @@ export const ListingEntity = Type.Object(
     internalId: Type.String({ description: 'Service identifier' }),
     name: Type.String({ description: 'Record name; for a batch, its batch number' }),
     syncStatus: Type.String({ description: 'SYNCED, ARCHIVED or ERASED; other values may be added' }),
-    lastSyncedAt: Type.String({
-      format: 'date-time',
-      description: 'Time of the last sync, UTC, to the millisecond',
-    }),
+    lastSyncedAt: instant('Time of the last sync, UTC, to the millisecond'),
   },
   { title: 'ListingEntity' },
 );
@@ -53,10 +51,9 @@ export const detailedEntityOf = ({ name, item, linked }: RecordSchemas, erasable
       changedBy: Type.String({
         description: 'syncId of the push that last changed the record, or created it',
       }),
-      changedAt: Type.String({
-        format: 'date-time',
-        description: 'Time of the last change, UTC, to the millisecond; `changedSince` compares this time',
-      }),
+      changedAt: instant(
+        'Time of the last change, UTC, to the millisecond; `changedSince` compares this time',
+      ),
       ...linked,
     },
     { title: `${name}Details`, description: 'Only with `details=true`' },

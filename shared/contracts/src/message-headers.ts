@@ -11,9 +11,7 @@ export const requestHeaders = {
   traceparent: 'traceparent',
   /** How long the caller waits for the reply. */
   timeoutMs: 'timeout-ms',
-  /**
-   * When the caller sent the request, by the caller's clock. A caller that sends this header can be asked whether it still waits.
-   */
+  /** When the caller sent the request, by its clock. Such a caller can be asked whether it still waits. */
   sentAtMs: 'sent-at-ms',
   /**
    * How long after the sending the caller certainly waits for the reply. If it stops waiting earlier, it immediately sends a
@@ -55,10 +53,7 @@ export function queryErrorsOf({ headers }: { headers: ReadonlyMap<string, string
   return errors === undefined ? [] : JSON.parse(decodeURIComponent(errors));
 }
 
-/**
- * The header of an event with the version of its schema. A replica of release 1.1.0 does not send this header, which means
- * version 1.
- */
+/** The version of the schema of an event. A replica of release 1.1.0 does not send this header: version 1. */
 export const eventVersionHeader = 'Event-Version';
 /** The version of the schema of events. Within a version, kinds and fields are added, but none is removed. */
 export const eventVersion = '1';

@@ -165,7 +165,6 @@ export const RunsAnswer = Type.Object({
   /** The number of all matching pushes; 0 unless the question has `counted`. */
   total: Type.Integer({ minimum: 0 }),
 });
-export type RunsAnswer = Static<typeof RunsAnswer>;
 
 /** Pushes that are answered, and whose events the stream may not have yet. */
 export const UnannouncedRuns = Type.Object({ syncIds: Type.Array(Type.String()) });

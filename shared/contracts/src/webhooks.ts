@@ -2,7 +2,7 @@
 // have: WEBHOOK_ENDPOINTS_MAX (webhooks/src/config.ts).
 import { Type, type Static } from 'typebox';
 import { eventKinds } from './events.ts';
-import { nullable, oneOf, optionalText } from './fields.ts';
+import { instant, nullable, nullableInstant, oneOf, optionalText } from './fields.ts';
 import { limits } from './limits.ts';
 
 const url = Type.String({
@@ -14,8 +14,6 @@ const events = Type.Array(oneOf(eventKinds), {
   maxItems: limits.eventKindsMax,
   description: 'The kinds of events to deliver',
 });
-const instant = (description: string) => Type.String({ format: 'date-time', description });
-const nullableInstant = (description: string) => nullable('string', { format: 'date-time', description });
 
 /** The settings that a caller may give an endpoint beside its url and events. */
 const settings = {

@@ -3,12 +3,13 @@ import { Expectations, SetExpectations } from '../expectations.ts';
 import { scopes } from '../scopes.ts';
 import { subjects } from '../subjects.ts';
 import { expectationsExample } from './examples.ts';
+import { answered } from './parameters.ts';
 import { basePath, listTimeoutMs, manageTimeoutMs, type Route } from './route.ts';
 
 const all = {
   path: `${basePath}/expectations`,
   tag: 'Expectations',
-  answer: { status: 200, schema: Expectations, example: expectationsExample },
+  answer: answered(Expectations, expectationsExample),
 } as const;
 
 export const expectationRoutes: readonly Route[] = [

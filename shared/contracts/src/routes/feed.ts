@@ -6,7 +6,7 @@ import { limits } from '../limits.ts';
 import { scopes } from '../scopes.ts';
 import { subjects } from '../subjects.ts';
 import { feedExample } from './examples.ts';
-import { text } from './parameters.ts';
+import { answered, parameter, text } from './parameters.ts';
 import { basePath, feedTimeoutMs, type Route } from './route.ts';
 
 export const feedRoutes: readonly Route[] = [
@@ -30,20 +30,19 @@ export const feedRoutes: readonly Route[] = [
         'Begin at the first event that occurred after this time: a day, or a date-time with Z or an offset. Not beside `after`',
       ),
       text('events', `Only these kinds, separated by commas: ${eventKinds.join(', ')}`),
-      {
-        name: 'limit',
-        schema: Type.Integer({ minimum: 1, default: limits.feedEventsDefault }),
-        description: `Events per page; more than ${limits.feedEventsMax} is taken as ${limits.feedEventsMax}`,
-      },
-      {
-        name: 'wait',
-        schema: Type.Integer({ minimum: 0, maximum: limits.feedWaitSecondsMax, default: 0 }),
-        description:
-          'For how many seconds to wait if there is no event yet. The answer may come earlier, without an event, or half a ' +
+      parameter(
+        'limit',
+        Type.Integer({ minimum: 1, default: limits.feedEventsDefault }),
+        `Events per page; more than ${limits.feedEventsMax} is taken as ${limits.feedEventsMax}`,
+      ),
+      parameter(
+        'wait',
+        Type.Integer({ minimum: 0, maximum: limits.feedWaitSecondsMax, default: 0 }),
+        'For how many seconds to wait if there is no event yet. The answer may come earlier, without an event, or half a ' +
           'second later',
-      },
+      ),
     ],
-    answer: { status: 200, schema: EventPage, example: feedExample },
+    answer: answered(EventPage, feedExample),
     timeoutMs: feedTimeoutMs,
   },
 ];

@@ -19,7 +19,7 @@ import {
   syncedAtExample,
   type RecordExample,
 } from './examples.ts';
-import { cursor, detailsFlag, limit, listed, page, since, text } from './parameters.ts';
+import { answered, cursor, detailsFlag, limit, listed, page, parameter, since, text } from './parameters.ts';
 import { basePath, listTimeoutMs, pushTimeoutMs, type QueryParameter, type Route } from './route.ts';
 
 const until = text(
@@ -30,22 +30,19 @@ const changedSince = text(
   'changedSince',
   'Only records created, changed, archived, erased or restored after this time, not those that a push found unchanged. Not beside `since`',
 );
-const idsOf = (name: string, what: string, absent: string): QueryParameter => ({
-  name,
-  schema: Type.Array(Type.String(), { maxItems: limits.idsListedMax }),
-  description: `Only ${what} with this id; may be repeated up to ${limits.idsListedMax} times. ${absent} is absent from the answer`,
-});
+const idsOf = (name: string, what: string, absent: string): QueryParameter =>
+  parameter(
+    name,
+    Type.Array(Type.String(), { maxItems: limits.idsListedMax }),
+    `Only ${what} with this id; may be repeated up to ${limits.idsListedMax} times. ${absent} is absent from the answer`,
+  );
 const externalIds = idsOf('externalId', 'the record', 'A record that does not exist');
 const batchExternalIds = idsOf(
   'batchExternalId',
   'the statement of the batch',
   'A batch that has no statement',
 );
-const ddsStatus: QueryParameter = {
-  name: 'status',
-  schema: oneOf(ddsStatuses),
-  description: 'Only statements with this status',
-};
+const ddsStatus = parameter('status', oneOf(ddsStatuses), 'Only statements with this status');
 const details = detailsFlag(
   'Whether each entity also has `details`: the fields of the record, as in a push, and which pushes created and changed it. ' +
     'Such a page ends at 4 MiB and may be shorter than `limit`; follow `Link`',
@@ -111,12 +108,7 @@ function pushRoute(kind: RecordKind): Route {
       schema: Type.Object(bodyProperties(kind), { title: `Push${kind.tag}` }),
       example: { [kind.plural]: [kind.example.item], ...(isBatch ? { autoCreateDDS: false } : {}) },
     },
-    answer: {
-      status: 200,
-      schema: isBatch ? BatchPushAnswer : PushAnswer,
-      example: pushedExample(kind),
-      headers: ['X-Sync-Id'],
-    },
+    answer: answered(isBatch ? BatchPushAnswer : PushAnswer, pushedExample(kind), 'X-Sync-Id'),
   };
 }
 
@@ -147,7 +139,7 @@ function planRoute(kind: RecordKind): Route {
       schema: Type.Object(properties, { title: `Plan${kind.tag}` }),
       example: { [kind.plural]: [kind.example.item], assume: [] },
     },
-    answer: { status: 200, schema: isBatch ? BatchPlanAnswer : PlanAnswer, example },
+    answer: answered(isBatch ? BatchPlanAnswer : PlanAnswer, example),
   };
 }
 
@@ -185,16 +177,12 @@ function statusRoute(
   },
 ): Route {
   const { verb, counted, schema, ...said } = change;
+  const example = answerExample({ [counted]: 1 }, kind.example, counted.toUpperCase());
   return {
     ...writing(kind, verb),
     ...said,
     body: { schema: NamedRecords, example: { externalIds: [kind.example.item.externalId] } },
-    answer: {
-      status: 200,
-      schema,
-      example: answerExample({ [counted]: 1 }, kind.example, counted.toUpperCase()),
-      headers: ['X-Sync-Id'],
-    },
+    answer: answered(schema, example, 'X-Sync-Id'),
   };
 }
 

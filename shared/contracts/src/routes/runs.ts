@@ -5,7 +5,7 @@ import { entityTypes, SyncRun, SyncRunInFull } from '../pushes.ts';
 import { scopes } from '../scopes.ts';
 import { subjects } from '../subjects.ts';
 import { runExample } from './examples.ts';
-import { cursor, limit, listed, page, since, text } from './parameters.ts';
+import { answered, cursor, limit, listed, page, parameter, since, text } from './parameters.ts';
 import { basePath, listTimeoutMs, type Route } from './route.ts';
 
 export const runRoutes: readonly Route[] = [
@@ -25,16 +25,12 @@ export const runRoutes: readonly Route[] = [
         description: 'Only pushes that began after this time: a day, or a date-time with Z or an offset',
       },
       cursor,
-      {
-        name: 'entityType',
-        schema: oneOf(entityTypes),
-        description: 'Only pushes of this kind',
-      },
-      {
-        name: 'failed',
-        schema: Type.Unsafe<boolean>({ type: 'boolean', enum: [true] }),
-        description: 'Only pushes of which an item failed',
-      },
+      parameter('entityType', oneOf(entityTypes), 'Only pushes of this kind'),
+      parameter(
+        'failed',
+        Type.Unsafe<boolean>({ type: 'boolean', enum: [true] }),
+        'Only pushes of which an item failed',
+      ),
       text('client', 'Only pushes of this client'),
     ],
     answer: listed(SyncRun, 'SyncRunListing', runExample, 'Link'),
@@ -49,17 +45,13 @@ export const runRoutes: readonly Route[] = [
     scope: scopes.syncsRead,
     subject: subjects.catalogRunsGet,
     names: 'sync run',
-    answer: {
-      status: 200,
-      schema: SyncRunInFull,
-      example: {
-        ...runExample,
-        created: 1,
-        failed: 1,
-        errors: [{ index: 1, externalId: 'SUP-002', error: 'Supplier name is required' }],
-        errorsOmitted: 0,
-      },
-    },
+    answer: answered(SyncRunInFull, {
+      ...runExample,
+      created: 1,
+      failed: 1,
+      errors: [{ index: 1, externalId: 'SUP-002', error: 'Supplier name is required' }],
+      errorsOmitted: 0,
+    }),
     timeoutMs: listTimeoutMs,
   },
 ];

@@ -26,7 +26,7 @@ import {
   syncedAtExample,
   webhookExample,
 } from './examples.ts';
-import { cursor, detailsFlag, limit, listed, page, since, text } from './parameters.ts';
+import { answered, cursor, detailsFlag, limit, listed, page, parameter, since, text } from './parameters.ts';
 import {
   basePath,
   drillTimeoutMs,
@@ -84,7 +84,7 @@ export const webhookRoutes: readonly Route[] = [
     ...reading,
     subject: subjects.endpointsGet,
     query: [details],
-    answer: { status: 200, schema: DetailedWebhook, example: webhookExample },
+    answer: answered(DetailedWebhook, webhookExample),
   },
   {
     method: 'PATCH',
@@ -94,7 +94,7 @@ export const webhookRoutes: readonly Route[] = [
     ...managing,
     subject: subjects.endpointsChange,
     body: { schema: ChangeWebhook, example: { active: true } },
-    answer: { status: 200, schema: Webhook, example: webhookExample, headers: ['X-Dropped-Headers'] },
+    answer: answered(Webhook, webhookExample, 'X-Dropped-Headers'),
   },
   {
     method: 'DELETE',
@@ -114,15 +114,11 @@ export const webhookRoutes: readonly Route[] = [
     subject: subjects.endpointsRotate,
     conflicts: true,
     body: { schema: RotateSecret, example: { gracePeriodSeconds: 3600 }, optional: true },
-    answer: {
-      status: 200,
-      schema: RotatedWebhook,
-      example: {
-        ...webhookExample,
-        secret: secretExample,
-        previousSecretExpiresAt: '2026-03-31T10:26:53.589Z',
-      },
-    },
+    answer: answered(RotatedWebhook, {
+      ...webhookExample,
+      secret: secretExample,
+      previousSecretExpiresAt: '2026-03-31T10:26:53.589Z',
+    }),
   },
   {
     method: 'POST',
@@ -131,11 +127,7 @@ export const webhookRoutes: readonly Route[] = [
     summary: 'Send a test delivery now and tell what the receiver said',
     ...managing,
     subject: subjects.endpointsTest,
-    answer: {
-      status: 200,
-      schema: TestResult,
-      example: { delivered: true, responseStatus: 204, durationMs: 41, error: null },
-    },
+    answer: answered(TestResult, { delivered: true, responseStatus: 204, durationMs: 41, error: null }),
     timeoutMs: testTimeoutMs,
   },
   {
@@ -150,7 +142,7 @@ export const webhookRoutes: readonly Route[] = [
     ...managing,
     subject: subjects.endpointsDrill,
     conflicts: true,
-    answer: { status: 200, schema: DrillResult, example: drillExample },
+    answer: answered(DrillResult, drillExample),
     timeoutMs: drillTimeoutMs,
   },
   {
@@ -165,11 +157,7 @@ export const webhookRoutes: readonly Route[] = [
       limit,
       { ...since, description: 'Only attempts after this day, or date-time with Z or an offset' },
       cursor,
-      {
-        name: 'outcome',
-        schema: oneOf(['succeeded', 'failed']),
-        description: 'Only attempts with this outcome',
-      },
+      parameter('outcome', oneOf(['succeeded', 'failed']), 'Only attempts with this outcome'),
       text('event', 'Only attempts of this kind of event'),
     ],
     answer: listed(DeliveryAttempt, 'DeliveryListing', attemptExample, 'X-Next-Since', 'Link'),
@@ -182,7 +170,7 @@ export const webhookRoutes: readonly Route[] = [
     ...reading,
     subject: subjects.deliveriesGet,
     names: 'delivery',
-    answer: { status: 200, schema: EventDelivery, example: deliveryExample },
+    answer: answered(EventDelivery, deliveryExample),
   },
   {
     method: 'POST',
