@@ -1,7 +1,7 @@
 // Due-diligence statements, one for each batch. A statement shows the numbers of its batch. Its other values are those of the
 // batch and the product when the statement was made. A value that was unknown then is added later (shared/sync,
 // pushing/drafting.ts).
-import { ddsAnnounced, type DdsEntry } from '@integration-sync/contracts';
+import type { DdsEntry } from '@integration-sync/contracts';
 import { derivedId, type Drafting, type Fields } from '@integration-sync/sync';
 import type { ProductOrigin } from './products.ts';
 
@@ -10,7 +10,6 @@ export const drafting: Drafting<ProductOrigin> = {
   answerKey: 'ddsCreated',
   collection: 'dds',
   idPrefix: 'dds',
-  idOf: (batchInternalId) => derivedId('dds', batchInternalId),
   follows: ['ddsReferenceNumber', 'ddsVerificationNumber'],
   isWanted: ({ ddsReferenceNumber }) => ddsReferenceNumber !== undefined,
   draft: ({ internalId, externalId, fields }, product, before) => ({
@@ -32,7 +31,6 @@ export const drafting: Drafting<ProductOrigin> = {
     batchInternalId,
     ...withStatus(held),
   }),
-  announced: ddsAnnounced,
 };
 
 type Held = Omit<DdsEntry, 'ddsId' | 'batchExternalId' | 'batchInternalId' | 'status' | 'missing'>;

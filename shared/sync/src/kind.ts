@@ -34,25 +34,19 @@ export interface Drafting<Found> {
   /** The array of the push's answer that holds the drafts that the push made. */
   answerKey: string;
   collection: string;
-  /** The prefix of the ids of drafts. */
   idPrefix: string;
-  /** The id of the draft of the record with this internal id. */
-  idOf: (internalId: string) => string;
   /** The fields of a record that its draft follows: a push that changes one of them changes the draft. */
   follows: readonly string[];
   /** Whether a record with these fields has a draft, even if no push asks for drafts. */
   isWanted(fields: Fields): boolean;
   /** The draft of the record as it stands; `before` is the draft as it was, if there is one. */
-  draft(record: DraftedRecord, found: Found | undefined, before?: Draft): Draft;
+  draft(
+    record: { internalId: string; externalId: string; fields: Fields },
+    found: Found | undefined,
+    before?: Draft,
+  ): Draft;
   /** A stored draft as this release shows it. */
   shown(stored: Draft): Draft;
-  announced: readonly DraftKey[];
-}
-
-export interface DraftedRecord {
-  internalId: string;
-  externalId: string;
-  fields: Fields;
 }
 
 export interface Kind<Found = unknown> {
@@ -65,15 +59,11 @@ export interface Kind<Found = unknown> {
   schema: TObject;
   /** The field that a listing shows as the record's name. */
   nameField: string;
-  /**
-   * Fields that mean nothing without another field: an item with such a field has the other one too, and an item that clears the
-   * other field clears both.
-   */
+  /** Fields that an item may have only beside another field, and that are cleared with it. */
   companions?: Readonly<Record<string, string>>;
   reference?: Reference<Found>;
   drafting?: Drafting<Found>;
 }
 
-/** The names of all fields of an item but its key, externalId. */
 export const fieldNames = (kind: Kind): string[] =>
   Object.keys(kind.schema.properties).filter((name) => name !== 'externalId');

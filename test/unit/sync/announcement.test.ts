@@ -266,12 +266,10 @@ describe('the answer to a push', () => {
         answerKey: 'labelsMade',
         collection: 'labels',
         idPrefix: 'lab',
-        idOf: (id) => id,
         follows: [],
         isWanted: () => false,
         draft: () => draft,
         shown: (stored) => stored,
-        announced: [],
       },
     };
     const common = { success: true, created: 0, updated: 0, errors: [], records: [] };

@@ -17,18 +17,8 @@ export function openFairCache<Value extends object>({ max, shareMax, sizeOf, ttl
   const shares = new Map<string, LRUCache<string, Value>>();
   const held = (): number => shares.values().reduce((sum, share) => sum + share.calculatedSize, 0);
 
-  const shareOf = (integration: string): LRUCache<string, Value> => {
-    const found = shares.get(integration);
-    if (found !== undefined) return found;
-    const share = new LRUCache<string, Value>({
-      maxSize: shareMax,
-      sizeCalculation: sizeOf,
-      ttl: ttlMs,
-      updateAgeOnGet: true,
-    });
-    shares.set(integration, share);
-    return share;
-  };
+  const newShare = (): LRUCache<string, Value> =>
+    new LRUCache({ maxSize: shareMax, sizeCalculation: sizeOf, ttl: ttlMs, updateAgeOnGet: true });
 
   const giveUpOne = (): void => {
     const [integration, share] = [...shares].reduce((one, other) =>
@@ -41,10 +31,9 @@ export function openFairCache<Value extends object>({ max, shareMax, sizeOf, ttl
   return {
     get: (integration: string, key: string): Value | undefined => shares.get(integration)?.get(key),
     set(integration: string, key: string, value: Value): void {
-      shareOf(integration).set(key, value);
+      shares.getOrInsertComputed(integration, newShare).set(key, value);
       while (held() > max) giveUpOne();
     },
-    /** The size of all entries. */
     held,
   };
 }

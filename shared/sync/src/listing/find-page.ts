@@ -35,7 +35,6 @@ export interface PageQuery {
   /** The page with the end and the `X-Next-Since` of its walk. */
   asked: PageAsked & { nextSince: Date };
   watermark: Watermark;
-  /** Reads the watermark again. */
   readAgain: () => Promise<Watermark>;
   narrowing: Narrowing;
   projection: Projection;
@@ -66,7 +65,7 @@ export function openFindPage(documents: Collection<ListedDocument>) {
     const counted = { total, isCounted };
     if (asked.after === undefined && skipOf(asked) >= total + uncountedMax(watermark))
       return { found: [], ...counted };
-    const isReadInParts = narrowing.details && wanted > wholeAtOnceMax;
+    const isReadInParts = narrowing.details === true && wanted > wholeAtOnceMax;
 
     const end = ends.before(query);
     const skip = end === undefined ? skipOf(asked) : 0;
@@ -237,10 +236,11 @@ function openEnds() {
   return {
     /** The end of the page before a numbered page, where no record before it has been added or has begun to match since. */
     before(query: PageQuery): string | undefined {
-      const { integration, asked, watermark, now } = query;
+      const { integration, asked, narrowing, watermark, now } = query;
       const known = skipOf(asked) === 0 ? undefined : ends.get(integration, endKey(query, asked.page));
       if (known === undefined) return undefined;
-      const isLasting = !isFiltered(query) && known.after < syncIdsFrom(new Date(now - lateMs));
+      const isFiltered = isTimed(query) || narrowing.status !== undefined;
+      const isLasting = !isFiltered && known.after < syncIdsFrom(new Date(now - lateMs));
       const asOf = asOfWatermark(watermark);
       return isLasting || (asOf !== undefined && asOf === known.asOf) ? known.after : undefined;
     },
@@ -281,11 +281,6 @@ const isWorthListing = (total: number, { asked, narrowing }: PageQuery): boolean
 /** A text that is the same while no push changes the listing; undefined while a push is open. */
 const asOfWatermark = ({ stamp, total, open }: Watermark): string | undefined =>
   isNoneOpen({ open }) ? `${stamp} ${total}` : undefined;
-
-const isFiltered = ({ asked: { since }, narrowing }: PageQuery): boolean => {
-  const { ids, until, changedSince, status } = narrowing;
-  return (since ?? ids ?? until ?? changedSince ?? status) !== undefined;
-};
 
 /** Whether the listing has a filter other than a status: an index finds the documents of a status in their order. */
 const isTimed = ({ asked: { since }, narrowing: { ids, until, changedSince } }: PageQuery): boolean =>

@@ -13,24 +13,23 @@ import {
 import type { Filter } from '@integration-sync/runtime/store';
 import type { Filters } from './cursor.ts';
 import type { KindEngine } from '../engine.ts';
-import { internalIdOf, packIds, unpackIds } from '../ids.ts';
+import { derivedId, internalIdOf, packIds, unpackIds } from '../ids.ts';
 import { idCheck } from '../items/validate.ts';
 import { changedIndex, withoutTime } from '../records/change-times.ts';
-import type { Kind } from '../kind.ts';
 import { orderIndex, statusIndex, syncedIndex } from '../names.ts';
 import type { ReadFilters } from './listing-request.ts';
 
 export interface Narrowing {
   /** The ids of documents to which the listing is limited; such documents need not exist. */
-  ids: readonly string[] | undefined;
+  ids?: readonly string[] | undefined;
   /** Only records synchronised by this time; with `changedSince`, only records last changed by this time. */
-  until: Date | undefined;
+  until?: Date | undefined;
   /** Only records that have changed after this time. */
-  changedSince: Date | undefined;
+  changedSince?: Date | undefined;
   /** Whether each entity shows its whole record. */
-  details: boolean;
+  details?: boolean;
   /** Only drafts with this status. */
-  status: string | undefined;
+  status?: string | undefined;
 }
 
 /** The fields that every listed document has. */
@@ -57,7 +56,6 @@ type Asked = Pick<KindEngine, 'kind' | 'validate'>;
 export const recordNarrowing = (of: Asked): NarrowingRule => ({
   read: (integration) => readNarrowing(of, integration),
   narrowingOf: ({ externalId, until, changedSince, details }) => ({
-    ...noNarrowing,
     ids: unpackedIds(of.kind.idPrefix, externalId),
     until: until === undefined ? undefined : new Date(until),
     changedSince: changedSince === undefined ? undefined : new Date(changedSince),
@@ -65,32 +63,18 @@ export const recordNarrowing = (of: Asked): NarrowingRule => ({
   }),
 });
 
-export const draftNarrowing = (
-  of: Asked,
-  { idPrefix, idOf }: Pick<NonNullable<Kind['drafting']>, 'idPrefix' | 'idOf'>,
-): NarrowingRule => ({
+export const draftNarrowing = (of: Asked, idPrefix: string): NarrowingRule => ({
   read: (integration) => (parameters, errors) => {
     const records = readIds(of, integration, 'batchExternalId', parameters, errors);
     const status = readOneOf(parameters, 'status', ddsStatuses, errors);
+    const drafts = records?.map((internalId) => derivedId(idPrefix, internalId));
     return {
-      ...(records === undefined ? {} : { batchExternalId: packedIds(records.map(idOf)) }),
+      ...(drafts === undefined ? {} : { batchExternalId: packedIds(drafts) }),
       ...(status === undefined ? {} : { status }),
     };
   },
-  narrowingOf: ({ batchExternalId, status }) => ({
-    ...noNarrowing,
-    ids: unpackedIds(idPrefix, batchExternalId),
-    status,
-  }),
+  narrowingOf: ({ batchExternalId, status }) => ({ ids: unpackedIds(idPrefix, batchExternalId), status }),
 });
-
-const noNarrowing: Narrowing = {
-  ids: undefined,
-  until: undefined,
-  changedSince: undefined,
-  details: false,
-  status: undefined,
-};
 
 /** The ids sorted, so that the same ids in another order make the same filter. */
 const packedIds = (ids: readonly string[]): string =>

@@ -32,13 +32,11 @@ export type ReadFilters = (
   asked: ListingQuery,
 ) => Filters;
 
-const withoutFilters: ReadFilters = () => ({});
-
 /** Throws invalid_request with all errors of the query. */
 export function readPageAsked(
   request: Pick<BusRequest, 'headers'>,
   seal: CursorSeal,
-  readFilters = withoutFilters,
+  readFilters: ReadFilters,
 ): PageAsked {
   const parameters = queryOf(request);
   const errors = queryErrorsOf(request);

@@ -46,7 +46,7 @@ export function openListing<Document extends ListedDocument>(
     const seal: CursorSeal = { key: cursorKey, listing };
     const asked = readPageAsked(request, seal, rule.narrowing.read(integration));
     const narrowing = rule.narrowing.narrowingOf(asked.filters);
-    const { showing, projection } = (narrowing.details && inFull) || byName;
+    const { showing, projection } = (narrowing.details === true && inFull) || byName;
     const { walk, found, total, isCounted, stamp } = await readWithWatermark(listing, async (watermark) => {
       const begun = beginWalk(asked, watermark, narrowing, engine.now());
       // Checked after the watermark was read: until then a replica of an earlier release may store a record without

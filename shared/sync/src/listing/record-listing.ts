@@ -62,7 +62,7 @@ export function draftListing(of: KindEngine): ListingRule<DraftDocument> {
   if (drafting === undefined) throw new Error(`the kind ${plural} has no drafts`);
   return {
     name: drafting.collection,
-    narrowing: draftNarrowing(of, drafting),
+    narrowing: draftNarrowing(of, drafting.idPrefix),
     fields: ['entry'],
     entityOf: ({ entry }) => drafting.shown(entry),
   };

@@ -42,7 +42,6 @@ export interface RunsFound {
 export interface RunJournal {
   /** The kinds whose pushes the journal has. */
   entityTypes: readonly EntityType[];
-  /** Some sync runs of one integration. */
   read(asking: Asking, question: RunsQuestion): Promise<RunsFound>;
   /** One sync run with the errors of its items. */
   find(asking: Asking, syncId: string): Promise<SyncRunInFull | undefined>;
@@ -100,13 +99,15 @@ function matchesOf(
   };
 }
 
-const counts = { created: 1, updated: 1, unchanged: 1, failed: 1 } as const;
 const shown = {
   entityType: 1,
   client: 1,
   action: 1,
   state: 1,
-  ...counts,
+  created: 1,
+  updated: 1,
+  unchanged: 1,
+  failed: 1,
   startedAt: 1,
   completedAt: 1,
 } as const;
@@ -200,7 +201,6 @@ function filterOf({ since, filters }: PageAsked): RunsFilter {
   };
 }
 
-/** Answers a listing of the sync runs of all journals. */
 export const listRuns =
   (journals: readonly RunJournal[], cursorKey: Uint8Array): BusHandler =>
   async (request) => {

@@ -9,6 +9,7 @@
 // then finds the draft changed. If there is no draft in step 1, the push makes it, even if it cleared the fields: a push that has read
 // the fields as they were may be about to make the draft, and then finds it made. So a draft agrees with its record once the last push
 // of the record has ended. If the process dies before step 3, recovery takes the three steps (recovery/follow-drafts.ts).
+import { ddsAnnounced } from '@integration-sync/contracts';
 import type { Engine, KindEngine } from '../engine.ts';
 import type { Fields, Item, Kind } from '../kind.ts';
 import {
@@ -60,7 +61,6 @@ interface DraftWrites {
   changes: ChangedDraft[];
 }
 
-/** The drafts to make and to change. */
 export function draftWrites(
   { drafting: rule, reference }: Kind,
   followed: readonly Followed[],
@@ -78,7 +78,7 @@ export function draftWrites(
     if (stored === undefined || shown === undefined) {
       writes.makes.push({ ordinal, internalId, entry });
     } else if (isChanged || JSON.stringify(entry) !== JSON.stringify(shown)) {
-      const changed = rule.announced.filter((key) => entry[key] !== shown[key]);
+      const changed = ddsAnnounced.filter((key) => entry[key] !== shown[key]);
       writes.changes.push({ ordinal, internalId, entry, before: stored, changed });
     }
   }

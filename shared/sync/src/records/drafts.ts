@@ -6,13 +6,12 @@ import {
   type Collection,
   type Store,
 } from '@integration-sync/runtime/store';
-import { orderOf } from '../ids.ts';
+import { derivedId, orderOf } from '../ids.ts';
 import type { Draft, Drafting, DraftKey } from '../kind.ts';
 import { allOfThem, byTheirIds, filtersByIds } from './by-ids.ts';
 import type { Writing } from './record-document.ts';
 
 export interface DraftDocument {
-  /** The id of the draft. */
   _id: string;
   integration: string;
   entry: Draft;
@@ -54,9 +53,10 @@ type DraftWriting = Pick<Writing, 'integration' | 'syncId' | 'at' | 'confirm'>;
 
 export function openDrafts(
   store: Store,
-  { collection, idOf }: Pick<Drafting<unknown>, 'collection' | 'idOf'>,
+  { collection, idPrefix }: Pick<Drafting<unknown>, 'collection' | 'idPrefix'>,
 ) {
   const drafts = store.collection<DraftDocument>(collection);
+  const idOf = (internalId: string): string => derivedId(idPrefix, internalId);
   const { one: byId, these } = filtersByIds(store);
 
   /** The drafts of these records, by the internal ids of the records. */
