@@ -4,7 +4,7 @@ import { openStore } from '@integration-sync/runtime/store';
 import { openLog } from '@integration-sync/runtime/log';
 import type { Stack } from '@integration-sync/dev/stack';
 import { internalIdOf, newSyncId, orderOf } from '../../shared/sync/src/ids.ts';
-import type { StoredEntry } from '../../shared/sync/src/journal/journal-entry.ts';
+import type { Entry } from '../../shared/sync/src/journal/journal-entry.ts';
 import type { RecordDocument } from '../../shared/sync/src/records/record-document.ts';
 import type { Watermark } from '../../shared/sync/src/watermarks.ts';
 import { eventually } from './eventually.ts';
@@ -31,7 +31,7 @@ export async function fill(stack: Stack, client: Client, { records, runs, webhoo
     log: openLog({ service: 'test', level: 'silent' }),
   });
   const suppliers = store.collection<RecordDocument>('suppliers');
-  const entries = store.collection<StoredEntry>('catalog_journal');
+  const entries = store.collection<Entry>('catalog_journal');
 
   const pushed = await client.post('/suppliers', {
     suppliers: [
@@ -51,7 +51,7 @@ export async function fill(stack: Stack, client: Client, { records, runs, webhoo
   const atOf = (run: number): Date => new Date(began + Math.floor((run * historyMs) / runs));
   const ids = Array.from({ length: runs }, (_, run) => newSyncId(atOf(run)));
   await inBatches(runs, async (from, to) => {
-    const made = Array.from({ length: to - from }, (_, index): StoredEntry => {
+    const made = Array.from({ length: to - from }, (_, index): Entry => {
       const at = atOf(from + index);
       const isFailing = (from + index) % failingEvery === 0;
       return {

@@ -5,7 +5,7 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newSyncId } from '../../../shared/sync/src/ids.ts';
-import type { StoredEntry } from '../../../shared/sync/src/journal/journal-entry.ts';
+import type { Entry } from '../../../shared/sync/src/journal/journal-entry.ts';
 import { openWatermarks, watermarkKey } from '../../../shared/sync/src/watermarks.ts';
 import { awake } from '../../support/awake.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -230,9 +230,9 @@ describe('an EVENTS stream that refuses messages for long', () => {
       await streams.update('EVENTS', { max_msg_size: -1 });
       await server.close();
     });
-    const journal = world.store.collection<StoredEntry>('catalog_journal');
+    const journal = world.store.collection<Entry>('catalog_journal');
     const hourAgo = new Date(Date.now() - 60 * 60_000);
-    const unannounced = (): StoredEntry => ({
+    const unannounced = (): Entry => ({
       ...entryOf('backlog', hourAgo),
       state: 'written',
       completedAt: hourAgo,
@@ -259,7 +259,7 @@ describe('an EVENTS stream that refuses messages for long', () => {
 });
 
 /** As a process left it that died a moment before it is due. */
-const entryOf = (integration: string, startedAt: Date): StoredEntry =>
+const entryOf = (integration: string, startedAt: Date): Entry =>
   writingEntry({ _id: newSyncId(startedAt), integration, startedAt, due: startedAt });
 
 describe('a service that gets SIGTERM', () => {

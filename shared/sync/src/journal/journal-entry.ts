@@ -42,12 +42,11 @@ export interface Entry extends Counts {
   watched?: true;
   /** The integration of a hidden entry, which has no field `integration`, so that no listing of pushes finds it. */
   hiddenFrom?: string;
+  /** The time at which the TTL index removes the entry. */
+  expireAt?: Date;
 }
 
-/** An entry with the time at which the TTL index removes the entry. */
-export type StoredEntry = Entry & { expireAt?: Date };
-
-export type Entries = Collection<StoredEntry>;
+export type Entries = Collection<Entry>;
 
 /** The phase of an entry, by the table in journal.ts. */
 export type Phase = 'writing' | 'reopened' | 'hidden' | 'written' | 'settled' | 'watched' | 'announced';

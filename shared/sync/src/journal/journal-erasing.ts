@@ -1,5 +1,5 @@
 // Removes errors of failed items from the journal where they may quote an erased record.
-import type { Entries, Entry, StoredEntry } from './journal-entry.ts';
+import type { Entries, Entry } from './journal-entry.ts';
 
 export function openErasingJournal(entries: Entries) {
   return {
@@ -25,7 +25,7 @@ export function openErasingJournal(entries: Entries) {
       for (const those of all) {
         const found = entries
           .find({ ...those, errors: { $exists: true } })
-          .project<Pick<StoredEntry, '_id' | 'errors'>>({ errors: 1 });
+          .project<Pick<Entry, '_id' | 'errors'>>({ errors: 1 });
         for await (const { _id, errors = [] } of found) {
           const named = errors.filter(({ error }) => texts.some((text) => isIn(error, text)));
           if (named.length === 0) continue;

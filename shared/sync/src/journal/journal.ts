@@ -24,7 +24,7 @@
 // A tombstone takes the id of a push that counts as dead before it had an entry, so that no entry can be inserted. It has no
 // field by which a query finds it.
 import type { NamedIndex, Store } from '@integration-sync/runtime/store';
-import type { StoredEntry } from './journal-entry.ts';
+import type { Entry } from './journal-entry.ts';
 import { openErasingJournal } from './journal-erasing.ts';
 import { openPushJournal } from './journal-pushes.ts';
 import { openJournalQuestions } from './journal-questions.ts';
@@ -40,7 +40,7 @@ export const journalIndexes: readonly NamedIndex[] = [
 ];
 
 export function openJournal(store: Store, collection: string) {
-  const entries = store.collection<StoredEntry>(collection);
+  const entries = store.collection<Entry>(collection);
   return {
     ...openPushJournal(entries),
     ...openErasingJournal(entries),
