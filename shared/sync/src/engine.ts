@@ -13,7 +13,7 @@ import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import type { Store } from '@integration-sync/runtime/store';
 import { LRUCache } from 'lru-cache';
 import { openAnnouncer } from './announcing/announcer.ts';
-import { steadyClock, type Clock } from './clock.ts';
+import type { Clock } from './clock.ts';
 import { actionReaders } from './items/sync-status.ts';
 import { compileValidator } from './items/validate.ts';
 import { journalIndexes, openJournal } from './journal/journal.ts';
@@ -37,23 +37,21 @@ export interface EngineOptions {
   kinds: readonly Kind[];
   log: Log;
   resources: Pick<Resources, 'store' | 'bus' | 'metrics' | 'tracing'>;
-  now?: Clock | undefined;
+  now: Clock;
   /** Called at each stage of a push, at which a test may stop the process (stage.ts). */
-  onStage?: ((stage: Stage) => Promise<void>) | undefined;
+  onStage: (stage: Stage) => Promise<void>;
 }
 
 const rememberedMax = 10_000;
 
 /** Resolves once the streams and all indexes exist. */
 export async function openEngine(options: EngineOptions, opening: AsyncDisposableStack) {
-  const { service, config, kinds, log, resources, onStage } = options;
+  const { service, config, kinds, log, resources, now, onStage: reach } = options;
   const { store, bus, metrics, tracing } = resources;
   const names = collectionNames(service);
-  const now = steadyClock(options.now);
   const journal = openJournal(store, names.journal);
   // More pushes at a time load the database without making it faster.
   const semaphore = openSemaphore(largeRequests(config.PUSHES_AT_ONCE_MAX));
-  const reach = async (stage: Stage): Promise<void> => onStage?.(stage);
   const ensureEvents = async (): Promise<void> => {
     await bus.ensureStream(eventsStreamSpec(config));
     await bus.ensureStream(eventBatchesStreamSpec(config));
@@ -78,7 +76,6 @@ export async function openEngine(options: EngineOptions, opening: AsyncDisposabl
     journal,
     watermarks: openWatermarks(store, names.watermarks, now),
     announcer: opening.use(openAnnouncer({ service, bus, journal, owner, log, now, reach, tracing })),
-    /** Bounds the pushes that this process carries out at a time. */
     semaphore,
     /** Queues in which pushes of the same records wait for each other. */
     queues: opening.use(openRecordQueues()),
@@ -100,6 +97,5 @@ export const openKind = (kind: Kind, store: Store, log: Log, opening: AsyncDispo
   readers: actionReaders(kind),
   records: openRecords(store, kind.plural),
   changeTimes: opening.use(openChangeTimes(store, kind.plural, log)),
-  /** The drafts of the kind; undefined for a kind without drafts. */
   drafts: kind.drafting && openDrafts(store, kind.drafting),
 });

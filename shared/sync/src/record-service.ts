@@ -98,7 +98,14 @@ interface RecordServiceRule {
 export const recordService =
   ({ service, description, open }: RecordServiceRule) =>
   async (config: Readonly<RecordServiceConfig>, deps: RecordServiceDeps = {}): Promise<RecordService> => {
-    const { log = openLog({ service, level: config.LOG_LEVEL }), now, onStage, ...passed } = deps;
+    const {
+      log = openLog({ service, level: config.LOG_LEVEL }),
+      now: clock,
+      onStage: stop,
+      ...passed
+    } = deps;
+    const now = steadyClock(clock);
+    const onStage = async (stage: Stage): Promise<void> => stop?.(stage);
     log.info({ settings: maskSettings(RecordServiceConfig, config) }, 'starting');
     await using starting = new AsyncDisposableStack();
     const resources = starting.use(
@@ -106,29 +113,28 @@ export const recordService =
         service,
         config,
         log,
-        signal: passed.signal,
-        misspelt: passed.misspelt,
-        onCommand: passed.onCommand,
+        ...passed,
         provenIn: collectionNames(service).journal,
       }),
     );
     const { metrics, store, bus, proof } = resources;
     const openKinds = async (kinds: readonly Kind[]): Promise<Sync> =>
       starting.use(await openSync({ service, config, kinds, log, resources, now, onStage }));
-    const identity = { service, ...buildOf(config), description };
     const { sync, pushes, others } = await open({
       store,
       bus,
       registry: metrics.registry,
       log,
-      now: steadyClock(now),
-      onStage: async (stage) => onStage?.(stage),
+      now,
+      onStage,
       openKinds,
       use: (resource) => starting.use(resource),
     });
     starting.use(
       await bus.serve({
-        ...identity,
+        service,
+        ...buildOf(config),
+        description,
         inFlightMax: config.REQUESTS_IN_FLIGHT_MAX,
         handlers: {
           ...withStoreFailures({ ...pushes, ...others }),
@@ -143,7 +149,6 @@ export const recordService =
     return { metricsUrl: metrics.url, [Symbol.asyncDispose]: () => running.disposeAsync() };
   };
 
-/** Answers requests about records of one kind. */
 type KindHandler = (engine: Engine, of: KindEngine, request: BusRequest) => Promise<BusReply>;
 
 type Sync = Awaited<ReturnType<typeof openSync>>;
@@ -173,29 +178,18 @@ async function openSync(options: EngineOptions) {
     };
   const open = opening.move();
   return {
-    /** The semaphore that pushes of all kinds share. */
     pushSemaphore: engine.semaphore,
-    /** Answers pushes of the kind. */
     push: ofKind(push),
-    /** Answers a plan with the answer that a push of the kind would get. */
     plan: ofKind(plan),
-    /** Archives or erases records of the kind. */
     changeStatus: (kind: Kind, action: StatusChange): BusHandler => ofKind(changeStatus(action))(kind),
-    /** Answers listings of the kind. */
     list: (kind: Kind): BusHandler => openListing(listing, recordListing(engineOf(kind))),
-    /** Answers listings of the drafts of the kind. */
     listDrafts: (kind: Kind): BusHandler => openListing(listing, draftListing(engineOf(kind))),
-    /** Answers another service's question for the pushes in this service's journal. */
-    answerRuns: answerRuns(runs),
-    /** Answers another service's question for one push in this service's journal. */
-    answerRun: answerRun(runs),
-    /** Answers the question of webhooks for pushes whose events are not published yet. */
-    answerUnannounced: answerUnannounced(engine.journal),
-    /** The pushes in this service's journal. */
+    /** The pushes in the journal of this service; `other` is that of the other service. */
     runs,
-    /** Answers with one push from the journal of this service or of the other service. */
+    answerRuns: answerRuns(runs),
+    answerRun: answerRun(runs),
+    answerUnannounced: answerUnannounced(engine.journal),
     getRun: (other: RunJournal): BusHandler => getRun([runs, other]),
-    /** Answers listings of the pushes of both journals. */
     listRuns: (other: RunJournal): BusHandler => listRuns([runs, other], cursorKey),
     [Symbol.asyncDispose]: () => open[Symbol.asyncDispose](),
   };

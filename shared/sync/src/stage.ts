@@ -9,7 +9,6 @@ export const stages = [
   'after-events',
   'after-publish',
 ] as const;
-/** Stages of the check that finds a push overdue: once the finding is stored, and once the event is published. */
-export const checkStages = ['after-overdue', 'after-overdue-event'] as const;
 export type PushStage = (typeof stages)[number];
-export type Stage = PushStage | (typeof checkStages)[number];
+/** The last two: a check has stored that a push is overdue, and has published the event. */
+export type Stage = PushStage | 'after-overdue' | 'after-overdue-event';

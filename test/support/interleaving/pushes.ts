@@ -8,6 +8,7 @@ import type { Store } from '@integration-sync/runtime/store';
 import { Registry } from 'prom-client';
 import { vi } from 'vitest';
 import { batchesKind } from '../../../services/batches/src/batches.ts';
+import { steadyClock } from '../../../shared/sync/src/clock.ts';
 import { openEngine, openKind } from '../../../shared/sync/src/engine.ts';
 import { watchMs } from '../../../shared/sync/src/journal/journal-times.ts';
 import { collectionNames } from '../../../shared/sync/src/names.ts';
@@ -53,7 +54,10 @@ export async function openPushes(store: Store) {
     Object.assign(bus, { connected: true, ensureStream: async () => undefined });
     const metrics = { registry: new Registry() } as never;
     const resources = { store: gated, bus, metrics, tracing: undefined };
-    const engine = await openEngine({ service, config, kinds: [kind], log, resources, now }, opening);
+    const engine = await openEngine(
+      { service, config, kinds: [kind], log, resources, now: steadyClock(now), onStage: async () => {} },
+      opening,
+    );
     return { client, engine, of: openKind(kind, gated, log, opening), opening };
   };
   type Replica = Awaited<ReturnType<typeof openReplica>>;
