@@ -59,7 +59,6 @@ export function openSyncMetrics(registry: Registry, { semaphore, journal, now }:
       count('unchanged', unchanged);
       count('failed', failed);
     },
-    /** Counts a push of another process that this process has settled. */
     recovered: (): void => recovered.inc(),
   };
 }

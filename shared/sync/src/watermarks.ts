@@ -34,7 +34,6 @@ export type Claims = Readonly<Record<string, number>>;
 export interface Opened {
   /** The stamp: `lastSyncedAt` of all records that the push writes. */
   at: Date;
-  /** The claims of other pushes. */
   claims: Claims;
 }
 
@@ -102,7 +101,6 @@ export function openWatermarks(store: Store, collection: string, now: () => numb
         { $unset: { [name]: '', [`claims.${syncId}`]: '' } },
       );
     },
-    /** The watermarks with open pushes. */
     withOpen: (): Promise<Pick<Watermark, '_id' | 'open'>[]> =>
       watermarks.find({ open: { $ne: {} } }, { projection: { open: 1 } }).toArray(),
   };

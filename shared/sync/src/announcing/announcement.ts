@@ -3,10 +3,10 @@
 import {
   eventSubject,
   type Begin,
-  type BatchedEvent,
   type EntityType,
   type EventBody,
   type EventKind,
+  type EventMessage,
 } from '@integration-sync/contracts';
 import type { Action } from '../action.ts';
 import type { Counts } from '../items/push-answer.ts';
@@ -18,7 +18,6 @@ export interface Announcement {
   syncId: string;
   action: Action;
   integration: string;
-  /** The `traceparent` of the push, if it belongs to a trace. */
   traceparent?: string | undefined;
   entityType: EntityType;
   counts: Counts;
@@ -35,10 +34,6 @@ export interface AnnouncedRecord {
   outcome: Outcome;
   /** The draft of the record, if the push made or changed it. */
   draft?: Pick<WrittenDraft, 'entry' | 'made' | 'changed'>;
-}
-
-export interface EventMessage extends BatchedEvent {
-  subject: string;
 }
 
 interface Alike {

@@ -18,16 +18,12 @@ import { publishBatchOf, publishEvents, type PublishOptions } from './publish-ev
 
 export interface AnnouncerOptions extends PublishOptions {
   journal: Pick<Journal, 'markAnnounced' | 'leave'>;
-  /** The id of this process as an owner of journal entries. */
   owner: string;
   log: Log;
   now: Clock;
 }
 
-/**
- * Pushes announced at a time for each stream. Parallel publishing hides the latency of the disk; more would only take more
- * memory.
- */
+/** Pushes announced at a time for each stream: parallel publishing hides the latency of the disk. */
 const atOnce = { max: 4 };
 const pushesMax = 2_000;
 /** The limit of records of all waiting pushes, which bounds the memory of the announcer. */
@@ -151,14 +147,10 @@ function openBackground() {
   };
 }
 
-// Retries publishing for some seconds, because a NATS cluster stores no message while it elects a leader.
-
 /** How long after the answer of a push this process may begin to publish its events, for the first time or again. */
 const triesForMs = 10_000;
 const againMs = 250;
-/**
- * How long after a failed publish sweepers run every 1 to 2 s: longer than the retries, to take the entry over soon.
- */
+/** How long after a failed publish sweepers run every 1 to 2 s, to take the entry over soon. */
 const hinderedMs = 15_000;
 
 function openTries(log: Log, background: Background) {

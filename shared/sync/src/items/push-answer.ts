@@ -11,7 +11,6 @@ export interface Rejected {
   reasons: readonly Reason[];
 }
 
-/** The reason why an item is not accepted. */
 export interface Reason {
   /** The wrong field; empty if the reason concerns the whole item. */
   field: string;

@@ -3,21 +3,14 @@
 //   begin ── does the caller still wait? ── write ── (erase: forget errors of earlier pushes) ── complete ── announce
 import { requestHeaders } from '@integration-sync/contracts';
 import type { BusRequest } from '@integration-sync/runtime/bus';
-import type { Action } from '../action.ts';
 import type { Counts } from '../items/push-answer.ts';
 import type { Engine, KindEngine } from '../engine.ts';
 import { newSyncId } from '../ids.ts';
 import { completeRun } from './run-lifecycle.ts';
 import { openPermission } from './may-still-write.ts';
-import { notFound, type Prepared } from './prepare.ts';
-import type { Run, Written } from './push-state.ts';
+import { notFound } from './prepare.ts';
+import type { Run, Task, Written } from './push-state.ts';
 import { writeRecords } from './write.ts';
-
-export interface Task extends Prepared {
-  action: Action;
-  /** Whether the push asks for drafts of all its records. */
-  asked: boolean;
-}
 
 export interface Done extends Written {
   syncId: string;

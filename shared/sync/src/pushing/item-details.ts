@@ -1,10 +1,14 @@
 // The details of each item in the answer to a push or a plan: the fields that the item changes, its problems, and its ignored
 // fields. Erasing removes earlier errors of the record: `forgetErrors` in carry-out.ts.
-import { isStrict, pointerPart, readOneOf } from '@integration-sync/contracts';
-import type { FailureEntry, ItemDetails } from '@integration-sync/contracts';
+import {
+  isStrict,
+  pointerPart,
+  readOneOf,
+  type FailureEntry,
+  type ItemDetails,
+} from '@integration-sync/contracts';
 import { queryOf, type BusRequest } from '@integration-sync/runtime/bus';
 import type { Counts, Reason, Rejected } from '../items/push-answer.ts';
-import type { FieldReader } from '../items/field-changes.ts';
 import { foldItems } from '../items/fold.ts';
 import { pointersToUnknown } from '../items/unknown-fields.ts';
 import type { KindEngine } from '../engine.ts';
@@ -34,7 +38,18 @@ export function itemDetailsOf(
   const tell = (index: number, told: Pick<ItemDetails, 'action' | 'changedFields' | 'problems'>): void => {
     details[index] = { index, ...told, ignored: ignoredOf(items[index], index) };
   };
-  for (const record of applied) tellItems(readers.push, record, tell);
+  for (const { record, before } of applied) {
+    // The second item of a record may change a field that the first has set.
+    let fields = before;
+    for (const [nth, item] of record.items.entries()) {
+      const folded = foldItems(readers.push, fields, [item]);
+      const changedFields = [...folded.changes.keys()];
+      const ofExisting = changedFields.length === 0 ? 'unchanged' : 'updated';
+      const action = fields === undefined ? 'created' : ofExisting;
+      tell(record.positions[nth] ?? 0, { action, changedFields, problems: [] });
+      ({ fields } = folded);
+    }
+  }
   for (const { position, reasons } of rejected) {
     const problems = reasons.map((reason) => ({
       pointer: pointerTo(kind, position, reason),
@@ -44,23 +59,6 @@ export function itemDetailsOf(
     tell(position, { action: 'failed', changedFields: [], problems });
   }
   return { unchanged, details };
-}
-
-/** Applies the items of a record one after another: the second item may change a field that the first has set. */
-function tellItems(
-  reader: FieldReader,
-  { record: { items, positions }, before }: WrittenRecord,
-  tell: (index: number, told: Pick<ItemDetails, 'action' | 'changedFields' | 'problems'>) => void,
-): void {
-  let fields = before;
-  for (const [nth, item] of items.entries()) {
-    const folded = foldItems(reader, fields, [item]);
-    const changedFields = [...folded.changes.keys()];
-    const ofExisting = changedFields.length === 0 ? 'unchanged' : 'updated';
-    const action = fields === undefined ? 'created' : ofExisting;
-    tell(positions[nth] ?? 0, { action, changedFields, problems: [] });
-    ({ fields } = folded);
-  }
 }
 
 const pointerTo = ({ plural }: Kind, position: number, { field }: Reason): string =>

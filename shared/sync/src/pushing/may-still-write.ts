@@ -36,7 +36,11 @@ export function openPermission(
 
   const renew = async (): Promise<void> => {
     const askedAtMs = now();
-    if (request.waitedForUntilMs < Infinity && !(await request.isWaitedFor())) throw notWaitedFor();
+    if (request.waitedForUntilMs < Infinity && !(await request.isWaitedFor()))
+      throw new Failure(
+        'timeout',
+        'The caller no longer waits for this push, so the service writes no more of its records.',
+      );
     confirmedAtMs = askedAtMs;
   };
   const isPromised = (): boolean => isPrompt && now() <= request.waitedForUntilMs;
@@ -57,9 +61,3 @@ export function openPermission(
     },
   };
 }
-
-const notWaitedFor = (): Failure =>
-  new Failure(
-    'timeout',
-    'The caller no longer waits for this push, so the service writes no more of its records.',
-  );

@@ -87,7 +87,6 @@ export function openPrecedence(
   };
 
   return {
-    /** Notes in the watermark since when this push waits. */
     claim,
     /** Waits for pushes with an older claim on its records. False if the push did not wait, so that its reads may still hold. */
     async yield(): Promise<boolean> {

@@ -2,9 +2,8 @@
 import type { RunError } from '@integration-sync/contracts';
 import type { Action } from '../action.ts';
 import type { Announcement } from '../announcing/announcement.ts';
-import { countItems, keptErrors, type Rejected, type Applied } from '../items/push-answer.ts';
+import { countItems, keptErrors, type Applied } from '../items/push-answer.ts';
 import type { Engine, KindEngine } from '../engine.ts';
-import type { PushedRecord } from '../items/fold.ts';
 import type { Fields } from '../kind.ts';
 import { watermarkKey } from '../watermarks.ts';
 import { internalIdsOf, packIds } from '../ids.ts';
@@ -13,23 +12,21 @@ import type { Completion, Entry } from '../journal/journal-entry.ts';
 import type { WrittenDraft } from '../records/drafts.ts';
 import { packOutcomes, type Outcome } from '../records/push-outcome.ts';
 import type { Permission } from './may-still-write.ts';
+import type { Prepared } from './prepare.ts';
 
-export interface Run {
-  syncId: string;
+export interface Task extends Prepared {
   action: Action;
+  /** Whether the push asks for drafts of all its records. */
+  asked: boolean;
+}
+
+export interface Run extends Omit<Task, 'found' | 'stored'> {
+  syncId: string;
   of: KindEngine;
   integration: string;
-  /** The `traceparent` of the request, if it belongs to a trace. */
   traceparent: string | undefined;
   /** The client whose key the caller has. */
   client: string | undefined;
-  /** The records that the push names, in their order. */
-  records: readonly PushedRecord[];
-  rejected: readonly Rejected[];
-  /** Whether the push asks for drafts of all its records. */
-  asked: boolean;
-  /** Whether the push may make or change drafts. */
-  drafting: boolean;
   startedAt: Date;
   /** How long ago the request came to this replica. */
   waitedMs: () => number;

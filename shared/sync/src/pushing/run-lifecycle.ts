@@ -25,6 +25,8 @@ export async function beginRun(engine: Engine, run: Run): Promise<Begun> {
   ]);
   // A sweeper has closed the watermarks already, so that listings could miss the push's writes.
   if (!entered) throw takenOver(run, 'None of its records was written');
+  // Asks after the stamp is taken: a push that the caller sends after giving up has a later stamp.
+  await run.permission.renewUnlessPromised();
   return { records: records.at, drafts: drafts?.at ?? records.at, claims: records.claims };
 }
 

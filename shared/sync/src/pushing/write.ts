@@ -22,7 +22,7 @@ export async function writeRecords(
   { found, stored: known }: Pick<Prepared, 'found' | 'stored'>,
 ): Promise<Written> {
   const [begun, stored, before] = await Promise.all([
-    begin(engine, run),
+    beginRun(engine, run),
     known ?? readStored(engine, run),
     readDrafts(run),
   ]);
@@ -36,13 +36,6 @@ export async function writeRecords(
   const drafts = await followDrafts(engine, run, begun, applied, { found, before, asked: run.asked });
   await engine.reach('after-writes');
   return { applied, drafts };
-}
-
-/** Asks, after the stamp is taken, whether the caller waits: a push that it sends after giving up has a later stamp. */
-async function begin(engine: Engine, run: Run): Promise<Begun> {
-  const begun = await beginRun(engine, run);
-  await run.permission.renewUnlessPromised();
-  return begun;
 }
 
 /**
@@ -89,9 +82,6 @@ async function applyItems(
   const confirm = (): Promise<void> => run.permission.confirm();
   const writing: Writing = { integration, syncId, at: begun.records, parts, confirm };
   const applied: WrittenRecord[] = [];
-  const apply = (one: Fresh | Known): void => {
-    applied[one.record.ordinal] = appliedOf(one);
-  };
   const insert = async (fresh: readonly Fresh[]): Promise<Fresh[]> => {
     const foundThere = await records.insert(fresh, writing);
     await engine.reach('amid-writes');
@@ -116,7 +106,7 @@ async function applyItems(
       changeRecords(engine, run, changed, writing),
       records.touch(unchanged, writing),
     ]);
-    for (const one of [...fresh, ...changed, ...unchanged]) apply(one);
+    for (const one of [...fresh, ...changed, ...unchanged]) applied[one.record.ordinal] = appliedOf(one);
     if (foundThere.length > 0) engine.pushedAgain.set(watermarkKeys(run).records, true);
     open = [...foundThere, ...changedMeanwhile, ...touchedMeanwhile].map(({ record }) => record);
     if (open.length === 0) break;
@@ -171,13 +161,8 @@ async function changeRecords(
 }
 
 /** The drafts of the records that a push may draft or change; these drafts are read before the records are written. */
-async function readDrafts({
-  asked,
-  drafting,
-  of,
-  integration,
-  records,
-}: Run): Promise<Map<string, StoredDraft>> {
+async function readDrafts(run: Run): Promise<Map<string, StoredDraft>> {
+  const { asked, drafting, of, integration, records } = run;
   if (!drafting || of.drafts === undefined) return new Map();
   const named = asked
     ? records
@@ -185,7 +170,6 @@ async function readDrafts({
   return of.drafts.read(integration, internalIdsOf(named));
 }
 
-/** Makes the drafts that the records lack, and has drafts follow their records. */
 async function followDrafts(
   engine: Engine,
   run: Run,

@@ -63,10 +63,7 @@ export function openChangeTimes(store: Store, collection: string, log: Log) {
   };
 
   return {
-    /**
-     * Whether the index exists and has all records of the integration. If not, starts to build it and to set `changedAt` in old
-     * records.
-     */
+    /** Whether the index has all records of the integration. If not, starts to build it and to set `changedAt`. */
     async areComplete(integration: string): Promise<boolean> {
       if (!isIndexed) {
         indexing ??= index();

@@ -7,6 +7,7 @@
 // Created, updated or unchanged: sort-records.ts. What an action makes of a record, also of an archived one:
 // items/sync-status.ts.
 import { isCreatedBy } from '../ids.ts';
+import type { RecordDocument } from './record-document.ts';
 
 export interface Outcome {
   created: boolean;
@@ -54,14 +55,7 @@ export function unpackOutcomes(packed: Uint8Array, fields: readonly string[]): O
 // Recovery finds the outcomes of a dead process's push from the stored records.
 
 /** The fields of a record that tell which pushes created and changed it. */
-export interface Trace {
-  externalId: string;
-  /** Begins with the sync id of the push that created the record. */
-  order: string;
-  /** The push that created or last changed the record. */
-  push: string;
-  changed?: readonly string[];
-}
+export type Trace = Pick<RecordDocument, 'externalId' | 'order' | 'push' | 'changed'>;
 
 interface Traces {
   documents: ReadonlyMap<string, Trace>;

@@ -10,18 +10,16 @@ export interface RecordDocument {
   fields: Fields;
   /** The sort key among all records of the kind. Begins with the sync id of the push that created the record. */
   order: string;
-  /** The push that created or last changed the record. */
+  /** The push that created or last changed the record: two reads with the same push have the same fields. */
   push: string;
-  changed?: string[];
+  /** The fields that `push` changed; absent if it created the record. */
+  changed?: readonly string[];
+  /** The stamp of the last push of the record, even if that push changed no field. */
   lastSyncedAt: Date;
-  /**
-   * The stamp of `push`. Absent in records of an earlier release to which no listing has given a `changedAt` yet
-   * (change-times.ts).
-   */
+  /** The stamp of `push`. Absent in records of an earlier release that are not dated yet (change-times.ts). */
   changedAt?: Date;
 }
 
-/** The parameters that all writes of a push share. */
 export interface Writing {
   integration: string;
   syncId: string;

@@ -105,10 +105,7 @@ const touchedTogetherMax = 4;
 const idsOf = (several: readonly Fresh[]): string[] => several.map(({ record }) => record.internalId);
 const sumOf = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0);
 
-/**
- * Runs up to `parts` parts of about the same size in parallel; few records are one part. All pushes write in the same order, so
- * that they cannot deadlock.
- */
+/** In up to `parts` parallel parts. All pushes write in the same order, so that they cannot deadlock. */
 async function inParts<One extends Fresh, Result>(
   all: readonly One[],
   parts: number,

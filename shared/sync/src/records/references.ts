@@ -67,9 +67,7 @@ export function openLookup(store: Store, kind: Pick<Kind, 'plural' | 'idPrefix'>
         throw new Failure(
           'unavailable',
           'The database has not yet confirmed, by a majority, which referenced records exist.',
-          {
-            retryAfterSeconds: 2,
-          },
+          { retryAfterSeconds: 2 },
         );
     }
   };

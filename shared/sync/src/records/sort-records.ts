@@ -2,18 +2,10 @@
 // push inserts it first (write.ts). What each action makes of an archived or erased record: items/sync-status.ts. Pure.
 import { foldItems, type Folded, type PushedRecord } from '../items/fold.ts';
 import type { FieldReader } from '../items/field-changes.ts';
-import type { Fields } from '../kind.ts';
+import type { RecordDocument } from './record-document.ts';
 
 /** The fields that are read of an existing record. */
-export interface Stored {
-  fields: Fields;
-  /** The push that created or last changed the record: two reads with the same push have the same fields. */
-  push: string;
-  /** The stamp of the last push of the record, even if that push changed no field. */
-  lastSyncedAt: Date;
-  /** The fields that `push` changed; absent if it created the record. */
-  changed?: readonly string[];
-}
+export type Stored = Pick<RecordDocument, 'fields' | 'push' | 'lastSyncedAt' | 'changed'>;
 
 export interface Fresh {
   record: PushedRecord;
