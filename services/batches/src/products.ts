@@ -12,10 +12,7 @@ export interface ProductOrigin {
 
 export type ResolveProductsOf = Reference<ProductOrigin>['find'];
 
-/**
- * How long batches waits for the answer of catalog: so short that a caller learns within three seconds that catalog, MongoDB or
- * NATS is away.
- */
+/** How long batches waits for catalog: its caller learns within three seconds that catalog, MongoDB or NATS is away. */
 const timeoutMs = 2_500;
 
 export const resolveProducts =

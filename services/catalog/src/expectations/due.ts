@@ -40,27 +40,23 @@ export interface Seen extends Pick<Expectation, 'pushedAt' | 'ahead'> {
  * such a time counts as answered when a check sees the push for the first time.
  */
 export function see(known: Pick<Expectation, 'pushedAt' | 'ahead'>, runs: readonly Run[], at: Date): Seen {
-  const completed = runs.flatMap(({ syncId, completedAt }) => {
-    const ms = completedAt === null ? Infinity : Date.parse(completedAt);
-    return completedAt === null ? [] : [{ syncId, ms, isAhead: ms > at.getTime() }];
-  });
-  const aheadOnes = completed.filter(({ syncId, isAhead }) => isAhead && syncId > (known.ahead ?? ''));
-  const knownMs = known.pushedAt?.getTime() ?? -Infinity;
-  const newestMs = Math.max(
-    knownMs,
-    ...completed.filter(({ isAhead }) => !isAhead).map(({ ms }) => ms),
-    ...aheadOnes.map(() => at.getTime()),
+  const atMs = at.getTime();
+  const completed = runs.flatMap(({ syncId, completedAt }) =>
+    completedAt === null ? [] : [{ syncId, ms: Date.parse(completedAt) }],
   );
-  const ahead =
-    aheadOnes
-      .map(({ syncId }) => syncId)
-      .toSorted()
-      .at(-1) ?? known.ahead;
+  const aheadIds = completed.flatMap(({ syncId, ms }) =>
+    ms > atMs && syncId > (known.ahead ?? '') ? [syncId] : [],
+  );
+  const isAhead = aheadIds.length > 0;
+  const knownMs = known.pushedAt?.getTime() ?? -Infinity;
+  const pastMs = completed.map(({ ms }) => ms).filter((ms) => ms <= atMs);
+  const newestMs = Math.max(knownMs, ...pastMs, isAhead ? atMs : -Infinity);
+  const ahead = aheadIds.toSorted().at(-1) ?? known.ahead;
   return {
     pushedAt: newestMs === -Infinity ? null : new Date(newestMs),
     ...(ahead === undefined ? {} : { ahead }),
     isNewer: newestMs > knownMs,
-    isAhead: aheadOnes.length > 0,
+    isAhead,
     isRunning: runs.some(({ completedAt }) => completedAt === null),
   };
 }

@@ -24,9 +24,7 @@ export interface Expectation {
 
 export interface Overdue {
   dueAt: Date;
-  /**
-   * When a check found that the expectation is overdue. This is the time of the event, also if the event is published repeatedly.
-   */
+  /** When a check found that the expectation is overdue; the time of the event, also of a repeated one. */
   foundAt: Date;
   isAnnounced: boolean;
 }
@@ -43,10 +41,7 @@ const heldMs = 20_000;
 
 const idOf = ({ integration, entityType }: Expected): string => `${integration}/${entityType}`;
 
-/**
- * Matches the document of an expectation only if, since this replica read it, no caller has set it and no replica has reserved
- * its check.
- */
+/** Matches an expectation only if, since it was read, no caller has set it and no replica has reserved its check. */
 const asRead = ({ _id, everyHours, setAt, checkAt }: Expectation): Filter<Expectation> => ({
   _id,
   everyHours,
@@ -87,9 +82,7 @@ export async function openExpectationStore(store: Pick<Store, 'collection' | 'en
         .sort({ checkAt: 1 })
         .limit(countMax)
         .toArray(),
-    /**
-     * Reserves a check for this replica. Undefined if another replica does the check, or the expectation was set again or ended.
-     */
+    /** Reserves a check. Undefined if another replica does it, or the expectation was set again or ended. */
     async hold(read: Expectation, at: Date): Promise<Expectation | undefined> {
       const checkAt = new Date(at.getTime() + heldMs);
       const held = await expectations.findOneAndUpdate(
@@ -99,10 +92,7 @@ export async function openExpectationStore(store: Pick<Store, 'collection' | 'en
       );
       return held ?? undefined;
     },
-    /**
-     * Stores what a check has found. False if, since this replica reserved the check, the expectation was set again or ended, or
-     * another replica has the check.
-     */
+    /** Stores what a check has found. False if the expectation was set again or ended, or another replica has the check. */
     note(held: Expectation, found: Found): Promise<boolean> {
       const { overdue, ...others } = found;
       const update =

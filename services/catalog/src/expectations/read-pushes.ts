@@ -11,15 +11,9 @@ export type Pushes = readonly Pick<SyncRun, 'syncId' | 'completedAt'>[];
 
 type Sought = Pick<Expectation, 'integration' | 'entityType' | 'readTo'>;
 
-/**
- * How long before the last check pushes are read again: they may have been under way, or the clock of their replica may be
- * behind.
- */
+/** How long before the last check pushes are read again: they may have been under way, or their replica be behind. */
 const readAgainMs = 5 * 60 * 1_000;
-/**
- * How many pushes one read returns. It is more than the replicas of a service carry out concurrently, because concurrent pushes
- * end in any order.
- */
+/** More than the replicas of a service carry out concurrently, because concurrent pushes end in any order. */
 const readMax = 50;
 
 /** The time from which pushes are read for a new expectation. The journal has no earlier pushes. */
