@@ -23,7 +23,7 @@ import {
   type Route,
 } from '@integration-sync/contracts';
 import { bodyExampleOf, deliveryHeaders, eventIdExample } from '../openapi/deliveries.ts';
-import { inPascalCase, plain, type JsonObject } from '../openapi/model.ts';
+import { inPascalCase, objectOf, plain, type JsonObject } from '../openapi/model.ts';
 import { collectSchemas, type SchemaCollection } from '../openapi/schemas.ts';
 
 export { inPascalCase };
@@ -122,11 +122,6 @@ function addMessage({ messages }: Sections, name: string, message: Message): Jso
   return { [name]: refer('components', 'messages', name) };
 }
 
-/** Adds the operation by which this system sends the only message of a channel. */
-function addSending({ operations }: Sections, channel: string, message: string, summary: string): void {
-  operations[`send${message}`] = operationOn('send', channel, message, summary);
-}
-
 /** An operation of this system on the only message of a channel. */
 const operationOn = (action: 'send' | 'receive', channel: string, message: string, summary: string) => ({
   action,
@@ -173,7 +168,7 @@ function addEvents(sections: Sections): void {
         example: bodyExampleOf(kind),
       }),
     };
-    addSending(sections, `events${name}`, name, `Announced on ${kind}`);
+    sections.operations[`send${name}`] = operationOn('send', `events${name}`, name, `Announced on ${kind}`);
   }
 }
 
@@ -208,7 +203,12 @@ function addEventBatches(sections: Sections): void {
       example: packed?.body ?? '',
     }),
   };
-  addSending(sections, 'eventBatches', 'EventBatch', 'Announced after the events of a push');
+  sections.operations['sendEventBatch'] = operationOn(
+    'send',
+    'eventBatches',
+    'EventBatch',
+    'Announced after the events of a push',
+  );
 }
 
 const query = optionalHeader(
@@ -221,33 +221,33 @@ function addQuestions(sections: Sections): void {
   const failure = addFailure(sections);
   for (const route of routes) {
     if (!pinnableSubjects.some((one) => one === route.subject)) continue;
-    const name = inPascalCase(route.operationId);
     const replies = `${route.operationId}Reply`;
+    const answers = { ...addAnswer(sections, route), ...failure };
     sections.channels[replies] = {
       description: 'The reply subject of the question.',
       servers: onNats,
-      messages: { ...addAnswer(sections, `${name}Answer`, route), ...failure },
+      messages: answers,
     };
-    const ofAny = header('The integration whose records are asked for.', 'acme');
-    addQuestion(sections, route, { name, replies, headers: { [requestHeaders.integration]: ofAny, query } });
-    addQuestion(sections, route, { name: `${name}OfOne`, replies, headers: { query } });
+    const reply = {
+      address: { location: '$message.header#/reply', description: 'The reply subject of NATS' },
+      channel: refer('channels', replies),
+      messages: Object.keys(answers).map((one) => refer('channels', replies, 'messages', one)),
+    };
+    addQuestion(sections, route, reply, false);
+    addQuestion(sections, route, reply, true);
   }
-}
-
-interface Question {
-  name: string;
-  replies: string;
-  headers: Message['headers'];
 }
 
 function addQuestion(
   sections: Sections,
-  { subject, summary }: Route,
-  { name, replies, headers }: Question,
+  { operationId, subject, summary }: Route,
+  reply: JsonObject,
+  isOfOne: boolean,
 ): void {
-  const channel = `${name.charAt(0).toLowerCase()}${name.slice(1)}`;
+  const channel = isOfOne ? `${operationId}OfOne` : operationId;
+  const name = inPascalCase(channel);
   const asked = `${name}Question`;
-  const isOfOne = headers[requestHeaders.integration] === undefined;
+  const ofAny = header('The integration whose records are asked for.', 'acme');
   sections.channels[channel] = {
     address: isOfOne ? pinnedSubject(subject, '{integration}') : subject,
     title: summary,
@@ -258,24 +258,19 @@ function addQuestion(
     ...(isOfOne ? { parameters: { integration } } : {}),
     messages: addMessage(sections, asked, {
       summary,
-      headers,
+      headers: { ...(isOfOne ? {} : { [requestHeaders.integration]: ofAny }), query },
       payload: { type: 'string', maxLength: 0, description: 'Empty' },
       example: '',
     }),
   };
-  const { messages = {} } = sections.channels[replies] ?? {};
   sections.operations[`answer${name}`] = {
     ...operationOn('receive', channel, asked, summary),
-    reply: {
-      address: { location: '$message.header#/reply', description: 'The reply subject of NATS' },
-      channel: refer('channels', replies),
-      messages: Object.keys(messages ?? {}).map((one) => refer('channels', replies, 'messages', one)),
-    },
+    reply,
   };
 }
 
-const addAnswer = (sections: Sections, name: string, { answer }: Route): JsonObject =>
-  addMessage(sections, name, {
+const addAnswer = (sections: Sections, { operationId, answer }: Route): JsonObject =>
+  addMessage(sections, `${inPascalCase(operationId)}Answer`, {
     summary: 'The answer, as the HTTP interface has it',
     headers: {
       [replyHeaders.status]: header('The HTTP status.', String(answer.status)),
@@ -308,25 +303,20 @@ const addFailure = (sections: Sections): JsonObject =>
       ),
       [replyHeaders.serviceErrorCode]: header('The HTTP status, for clients of the micro protocol.', '400'),
     },
-    payload: {
-      type: 'object',
-      required: ['detail'],
-      properties: {
+    payload: objectOf(
+      {
         detail: { type: 'string' },
         errors: {
           type: 'array',
-          items: {
-            type: 'object',
-            required: ['pointer', 'detail'],
-            properties: { pointer: { type: 'string' }, detail: { type: 'string' } },
-          },
+          items: objectOf({ pointer: { type: 'string' }, detail: { type: 'string' } }),
         },
         retryAfterSeconds: {
           type: 'number',
           description: 'After so many seconds the question may be asked again',
         },
       },
-    },
+      ['detail'],
+    ),
     example: { detail: 'page: expected a whole number from 1' },
   });
 

@@ -1,29 +1,31 @@
 // The error answers of the token endpoint: RFC 6749 §5.2.
 import type { ErrorCode } from '@integration-sync/contracts';
 
-export type OAuthError = 'invalid_request' | 'invalid_client' | 'unsupported_grant_type' | 'invalid_scope';
-
-interface Answer {
-  status: number;
-  /** The error code in the gateway's log and metrics. */
-  code: ErrorCode;
-  headers?: Readonly<Record<string, string>>;
-}
+export const oauthErrors = [
+  'invalid_request',
+  'invalid_client',
+  'unsupported_grant_type',
+  'invalid_scope',
+] as const;
 
 export class OAuthRefusal extends Error {
   override readonly name = 'OAuthRefusal';
-  readonly error: OAuthError;
-  readonly answer: Answer;
+  readonly error: (typeof oauthErrors)[number];
+  /** The error code in the gateway's log and metrics, which has the status of the answer. */
+  readonly code: ErrorCode;
+  readonly headers: Readonly<Record<string, string>>;
 
   /** A caller reads the description, which says what to do and quotes nothing of the request. */
   constructor(
-    error: OAuthError,
+    error: OAuthRefusal['error'],
     description: string,
-    answer: Answer = { status: 400, code: 'invalid_request' },
+    code: ErrorCode = 'invalid_request',
+    headers: OAuthRefusal['headers'] = {},
   ) {
     super(description);
     this.error = error;
-    this.answer = answer;
+    this.code = code;
+    this.headers = headers;
   }
 }
 
@@ -32,15 +34,14 @@ export const invalidRequest = (description: string): OAuthRefusal =>
 
 /** Every 401 carries a challenge (RFC 9110 §15.5.2). */
 export const invalidClient = (description: string): OAuthRefusal =>
-  new OAuthRefusal('invalid_client', description, {
-    status: 401,
-    code: 'unauthorized',
-    headers: { 'www-authenticate': 'Basic realm="integration-sync", charset="UTF-8"' },
+  new OAuthRefusal('invalid_client', description, 'unauthorized', {
+    'www-authenticate': 'Basic realm="integration-sync", charset="UTF-8"',
   });
 
 export const tooManyFailures = (seconds: number): OAuthRefusal =>
-  new OAuthRefusal('invalid_client', `Too many wrong secrets for this client; try again in ${seconds} s.`, {
-    status: 429,
-    code: 'rate_limited',
-    headers: { 'retry-after': String(seconds) },
-  });
+  new OAuthRefusal(
+    'invalid_client',
+    `Too many wrong secrets for this client; try again in ${seconds} s.`,
+    'rate_limited',
+    { 'retry-after': String(seconds) },
+  );

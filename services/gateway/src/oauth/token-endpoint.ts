@@ -5,7 +5,7 @@
 //   the secret      the file of clients               401 invalid_client; 429 after a second, from the 31st wrong secret of a minute on
 //   scope           below                             400 invalid_scope
 import { setTimeout as wait } from 'node:timers/promises';
-import { allScopes } from '@integration-sync/contracts';
+import { allScopes, codes } from '@integration-sync/contracts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { signingSecretOf } from '../tokens/auth-settings.ts';
 import type { Clients } from '../clients/clients.ts';
@@ -98,11 +98,8 @@ function scopeOf({ scope }: TokenRequest, { client, scope: all }: Credential): s
 /** Answers an `OAuthRefusal`; any other error goes to the error handler of all routes. */
 function answerRefusal(error: Error, { exchange }: FastifyRequest, reply: FastifyReply): void {
   if (!(error instanceof OAuthRefusal)) throw error;
-  const { error: name, message, answer } = error;
-  exchange.code = answer.code;
+  const { error: name, message, code, headers } = error;
+  exchange.code = code;
   exchange.refusal = message;
-  reply
-    .code(answer.status)
-    .headers(answer.headers ?? {})
-    .send({ error: name, error_description: message });
+  reply.code(codes[code].status).headers(headers).send({ error: name, error_description: message });
 }

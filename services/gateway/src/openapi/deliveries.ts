@@ -19,7 +19,7 @@ import {
   webhookExample,
   type RecordExample,
 } from '@integration-sync/contracts/examples';
-import { contentOf, inPascalCase, reference, type JsonObject } from './model.ts';
+import { contentOf, inPascalCase, parameterOf, reference, type JsonObject } from './model.ts';
 import type { SchemaCollection } from './schemas.ts';
 
 const idsOf = ({ item, internalId }: RecordExample) => ({ externalId: item.externalId, internalId });
@@ -83,11 +83,8 @@ function describeDelivery(kind: EventKind, schemas: SchemaCollection): JsonObjec
 }
 
 const header = (name: string, description: string, example: string) => ({
-  name,
-  in: 'header',
+  ...parameterOf('header', name, description),
   required: true,
-  description,
-  schema: { type: 'string' },
   example,
 });
 

@@ -6,7 +6,7 @@ import { deliveryExample, runExample, webhookExample } from '@integration-sync/c
 import { deliveryHeaders, describeDeliveries } from './deliveries.ts';
 import { gatewayPages, type GatewayPagesOptions } from './gateway-pages.ts';
 import { describeHeaders } from './answer-headers.ts';
-import { reference, type JsonObject, type Operation } from './model.ts';
+import { parameterOf, reference, type JsonObject, type Operation } from './model.ts';
 import { describeRoute } from './operations.ts';
 import { describeRefusals } from './error-answers.ts';
 import { collectSchemas } from './schemas.ts';
@@ -63,37 +63,28 @@ function usedIn(paths: JsonObject, responses: Record<string, JsonObject>): JsonO
   );
 }
 
-const parameter = (where: 'path' | 'header', name: string, description: string, example?: string) => ({
-  name,
-  in: where,
-  required: where === 'path',
-  description,
-  schema: { type: 'string' },
-  ...(example === undefined ? {} : { example }),
-});
-
 const sharedParameters: Readonly<Record<string, JsonObject>> = {
-  WebhookId: parameter('path', 'id', 'The webhook, as its registration named it', webhookExample.id),
-  EventId: parameter(
+  WebhookId: parameterOf('path', 'id', 'The webhook, as its registration named it', webhookExample.id),
+  EventId: parameterOf(
     'path',
     'eventId',
     'The event, as its `webhook-id` and the attempt log name it',
     deliveryExample.eventId,
   ),
-  IdempotencyKey: parameter(
+  IdempotencyKey: parameterOf(
     'header',
     'Idempotency-Key',
     'Your own name for this registration, 1 to 255 printable ASCII characters, kept for 24 hours. The same body under the same key is answered with the same webhook and secret; another body, or a webhook that was deleted or rotated meanwhile, with 409.',
     'register-erp-hook-1',
   ),
-  SyncId: parameter('path', 'id', 'The push, as `X-Sync-Id` of its answer named it', runExample.syncId),
-  Prefer: parameter(
+  SyncId: parameterOf('path', 'id', 'The push, as `X-Sync-Id` of its answer named it', runExample.syncId),
+  Prefer: parameterOf(
     'header',
     'Prefer',
     '`handling=strict` (RFC 7240) refuses names that are not known, each with the nearest known one: a query parameter or a key of the body by 400, a field of an item by that item’s ERROR. Without it they are ignored. Other preferences are ignored.',
     'handling=strict',
   ),
-  RequestId: parameter(
+  RequestId: parameterOf(
     'header',
     'X-Request-Id',
     'Your own name for this request, such as order-import-7, 1 to 128 of A–Z a–z 0–9 . _ -; it comes back with the answer. Anything else is replaced.',

@@ -1,6 +1,6 @@
 // The pages that the gateway answers itself, as data: for the OpenAPI document, and for 405. Only `/token` needs a token.
 import { rateHeaders } from './answer-headers.ts';
-import { answerOf, contentOf, reference, type GatewayPage, type JsonObject } from './model.ts';
+import { answerOf, contentOf, objectOf, reference, type GatewayPage, type JsonObject } from './model.ts';
 import { refusalResponses, type RefusalName } from './error-answers.ts';
 import { tokenPages } from './token-endpoint.ts';
 
@@ -59,14 +59,10 @@ const services = { type: 'object', additionalProperties: { const: 'ok' }, descri
 
 const notes = {
   type: 'array',
-  items: {
-    type: 'object',
-    required: ['pointer', 'detail'],
-    properties: {
-      pointer: { type: 'string', description: 'The service that has the note' },
-      detail: { type: 'string' },
-    },
-  },
+  items: objectOf({
+    pointer: { type: 'string', description: 'The service that has the note' },
+    detail: { type: 'string' },
+  }),
   description:
     'Faults with which the system still serves, such as a replica whose settings differ. Absent without such faults',
 };
@@ -76,23 +72,16 @@ const pages: readonly GatewayPage[] = [
     '/healthz',
     'checkHealth',
     'Whether the gateway lives',
-    contentOf(
-      { type: 'object', required: ['status'], properties: { status: { const: 'ok' } } },
-      { status: 'ok' },
-    ),
+    contentOf(objectOf({ status: { const: 'ok' } }), { status: 'ok' }),
   ),
   pageOf(
     '/readyz',
     'checkReadiness',
     'Whether every service and engine behind the gateway can serve; if not, which is away',
-    contentOf(
-      {
-        type: 'object',
-        required: ['status', 'services'],
-        properties: { status: { const: 'ready' }, services, notes },
-      },
-      { status: 'ready', services: { catalog: 'ok', batches: 'ok', webhooks: 'ok' } },
-    ),
+    contentOf(objectOf({ status: { const: 'ready' }, services, notes }, ['status', 'services']), {
+      status: 'ready',
+      services: { catalog: 'ok', batches: 'ok', webhooks: 'ok' },
+    }),
     { refusals: ['Unavailable'] },
   ),
   pageOf('/openapi.json', 'readDescription', 'This document', anyObject),
@@ -110,15 +99,11 @@ const pages: readonly GatewayPage[] = [
     'describeToken',
     'What the access token or API key of the request is good for',
     contentOf(
-      {
-        type: 'object',
-        required: ['integrationId', 'scopes', 'expiresAt'],
-        properties: {
-          integrationId: { type: 'string', description: 'The integration whose records the token reaches' },
-          scopes: { type: 'array', items: { type: 'string' }, description: 'The scopes of the token' },
-          expiresAt: { type: ['string', 'null'], format: 'date-time', description: 'Null: without an end' },
-        },
-      },
+      objectOf({
+        integrationId: { type: 'string', description: 'The integration whose records the token reaches' },
+        scopes: { type: 'array', items: { type: 'string' }, description: 'The scopes of the token' },
+        expiresAt: { type: ['string', 'null'], format: 'date-time', description: 'Null: without an end' },
+      }),
       {
         integrationId: 'acme',
         scopes: ['integration:suppliers:write', 'integration:suppliers:read'],

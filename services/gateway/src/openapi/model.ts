@@ -26,6 +26,26 @@ export const reference = (section: 'schemas' | 'responses' | 'headers' | 'parame
   $ref: `#/components/${section}/${name}`,
 });
 
+/** The schema of an object. Its keys are never absent, unless `required` names only some of them. */
+export const objectOf = (
+  properties: Readonly<Record<string, JsonObject>>,
+  required = Object.keys(properties),
+): JsonObject => ({ type: 'object', required, properties });
+
+export const parameterOf = (
+  where: 'path' | 'header',
+  name: string,
+  description: string,
+  example?: string,
+) => ({
+  name,
+  in: where,
+  required: where === 'path',
+  description,
+  schema: { type: 'string' },
+  ...(example === undefined ? {} : { example }),
+});
+
 export const plain = (value: unknown): Json => JSON.parse(JSON.stringify(value));
 
 /** An answer, with its headers beside `X-Request-Id`; an answer without a body has no content. */

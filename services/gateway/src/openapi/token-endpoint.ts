@@ -1,9 +1,11 @@
 // The token endpoint and its metadata in the document, and the scheme by which a generated client fetches its tokens.
 import { allScopes } from '@integration-sync/contracts';
 import { metadataOf, metadataPath, tokenPath } from '../oauth/issuer.ts';
+import { oauthErrors } from '../oauth/refusal.ts';
 import {
   answerOf,
   contentOf,
+  objectOf,
   reference,
   type GatewayPage,
   type JsonObject,
@@ -29,29 +31,23 @@ function meaningOf(scope: string): string {
 }
 
 const text = (description: string): JsonObject => ({ type: 'string', description });
-const errorCodes = ['invalid_request', 'invalid_client', 'unsupported_grant_type', 'invalid_scope'];
 
-const form: JsonObject = {
-  type: 'object',
-  required: ['grant_type'],
-  properties: {
+const form = objectOf(
+  {
     grant_type: { const: 'client_credentials' },
     scope: text('Some of the client’s scopes, separated by spaces; all of them where it is left out'),
     client_id: text('Where the client does not send it by Basic'),
     client_secret: text('Where the client does not send it by Basic'),
   },
-};
+  ['grant_type'],
+);
 
-const granted: JsonObject = {
-  type: 'object',
-  required: ['access_token', 'token_type', 'expires_in', 'scope'],
-  properties: {
-    access_token: text('A JWT by RFC 9068'),
-    token_type: { const: 'Bearer' },
-    expires_in: { type: 'integer', description: 'Seconds; an hour, or until the secret ends' },
-    scope: text('What the token may do'),
-  },
-};
+const granted = objectOf({
+  access_token: text('A JWT by RFC 9068'),
+  token_type: { const: 'Bearer' },
+  expires_in: { type: 'integer', description: 'Seconds; an hour, or until the secret ends' },
+  scope: text('What the token may do'),
+});
 
 const grantedExample = {
   access_token: 'eyJhbGciOi…',
@@ -61,10 +57,8 @@ const grantedExample = {
 };
 
 const names: JsonObject = { type: 'array', items: { type: 'string' } };
-const metadata: JsonObject = {
-  type: 'object',
-  required: ['issuer', 'token_endpoint'],
-  properties: {
+const metadata = objectOf(
+  {
     issuer: { type: 'string' },
     token_endpoint: { type: 'string' },
     token_endpoint_auth_methods_supported: names,
@@ -72,16 +66,13 @@ const metadata: JsonObject = {
     response_types_supported: names,
     scopes_supported: names,
   },
-};
+  ['issuer', 'token_endpoint'],
+);
 
 const refusal = (description: string, error: string, ...headers: string[]): JsonObject =>
   answerOf(description, headers, {
     'application/json': {
-      schema: {
-        type: 'object',
-        required: ['error', 'error_description'],
-        properties: { error: { enum: errorCodes }, error_description: { type: 'string' } },
-      },
+      schema: objectOf({ error: { enum: oauthErrors }, error_description: { type: 'string' } }),
       examples: { example: { summary: error, value: { error, error_description: description } } },
     },
   });
