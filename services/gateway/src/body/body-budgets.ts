@@ -131,16 +131,11 @@ export class BodyReservation {
 
   #grow(reservation: Reservation, bytes: number): Promise<void> | undefined {
     const waiting = grow(reservation, bytes, this.#leftMs, tooManyUploads);
-    return waiting === undefined ? undefined : this.#time(waiting);
-  }
-
-  async #time(waiting: Promise<void>): Promise<void> {
+    if (waiting === undefined) return undefined;
     const beganAt = performance.now();
-    try {
-      await waiting;
-    } finally {
+    return waiting.finally(() => {
       this.#leftMs = Math.max(0, this.#leftMs - (performance.now() - beganAt));
-    }
+    });
   }
 }
 
@@ -156,22 +151,11 @@ function grow(
 ): Promise<void> | undefined {
   const grant = reservation.grow(bytes);
   if (grant === 'granted') return undefined;
-  return grant === 'waits' ? untilGranted(reservation, withinMs, refusal) : Promise.reject(refusal());
-}
-
-async function untilGranted(
-  reservation: Reservation,
-  withinMs: number,
-  refusal: () => Failure,
-): Promise<void> {
+  if (grant === 'refused') return Promise.reject(refusal());
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   reservation.onGranted = resolve;
   const timer = setTimeout(() => reject(refusal()), withinMs);
-  try {
-    await promise;
-  } finally {
-    clearTimeout(timer);
-  }
+  return promise.finally(() => clearTimeout(timer));
 }
 
 export const tooManyAnswers = (): Failure =>

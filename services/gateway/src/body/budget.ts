@@ -29,13 +29,6 @@ interface Share {
   waiting: Set<Reservation>;
 }
 
-const openShare = (integration: string): Share => ({
-  integration,
-  heldBytes: 0,
-  reservationCount: 0,
-  waiting: new Set(),
-});
-
 export class Budget {
   readonly #options: BudgetOptions;
   readonly #shares = new Map<string, Share>();
@@ -68,7 +61,12 @@ export class Budget {
 
   /** Opens a reservation without bytes. The caller must release the reservation. */
   open(integration: string): Reservation {
-    const share = this.#shares.getOrInsertComputed(integration, openShare);
+    const share = this.#shares.getOrInsertComputed(integration, () => ({
+      integration,
+      heldBytes: 0,
+      reservationCount: 0,
+      waiting: new Set(),
+    }));
     share.reservationCount += 1;
     return new Reservation(this, share);
   }
