@@ -39,15 +39,11 @@ export function openReadiness(options: ReadinessOptions) {
   const { upstream, isStopping, ownNotes, rememberedMs = answerRememberedMs } = options;
   let answer: ReturnType<typeof askAll> | undefined;
   let asking: typeof answer;
-  let renewAt = -Infinity;
-  let forgetAt = -Infinity;
+  let answeredAt = -Infinity;
   /** Begins a check, which all callers share until the check has ended. */
   const ask = (): ReturnType<typeof askAll> => {
     const asked = askAll(upstream, ownNotes).finally(() => {
-      answer = asked;
-      asking = undefined;
-      renewAt = performance.now() + rememberedMs * renewedAfterShare;
-      forgetAt = performance.now() + rememberedMs;
+      [answer, asking, answeredAt] = [asked, undefined, performance.now()];
     });
     // While the old answer is still good, no caller awaits this check. Its rejection must not end the process.
     asked.catch(() => undefined);
@@ -57,10 +53,10 @@ export function openReadiness(options: ReadinessOptions) {
   return () => {
     if (isStopping()) throw notReady([{ pointer: 'gateway', detail: 'The gateway is stopping.' }]);
     if (!upstream.connected) throw notReady([{ pointer: 'nats', detail: 'The message bus is away.' }]);
-    const now = performance.now();
-    if (answer !== undefined && now < renewAt) return answer;
+    const ageMs = performance.now() - answeredAt;
+    if (answer !== undefined && ageMs < rememberedMs * renewedAfterShare) return answer;
     asking ??= ask();
-    return answer !== undefined && now < forgetAt ? answer : asking;
+    return answer !== undefined && ageMs < rememberedMs ? answer : asking;
   };
 }
 

@@ -41,9 +41,7 @@ export async function openUpstream({ build, ...options }: UpstreamOptions) {
   opening.catch((error: unknown) => {
     if (!isReleased()) options.log.error({ err: error }, 'the connection to NATS cannot be opened');
   });
-  const patience = new AbortController();
-  await Promise.race([opening, wait(firstConnectMs, undefined, { signal: patience.signal })]);
-  patience.abort();
+  await Promise.race([opening, wait(firstConnectMs, undefined, { ref: false })]);
 
   return {
     get connected(): boolean {

@@ -38,7 +38,7 @@ export const metadataOf = (issuer: string) => ({
 
 const lifetimeSeconds = 60 * 60;
 
-export interface Grant {
+interface Grant {
   credential: Credential;
   scope: string;
   issuer: string;
@@ -50,8 +50,7 @@ export function openIssuing(secret: string, now: () => number) {
 
   return async ({ credential, scope, issuer, audience }: Grant) => {
     const { client, endsAtMs, id } = credential;
-    const nowMs = now();
-    const issuedAt = Math.floor(nowMs / 1_000);
+    const issuedAt = Math.floor(now() / 1_000);
     // A token ends no later than the secret that fetched the token.
     const expiresAt = Math.min(issuedAt + lifetimeSeconds, Math.floor(endsAtMs / 1_000));
     const claims = {
@@ -59,16 +58,14 @@ export function openIssuing(secret: string, now: () => number) {
       integration_id: client.integration,
       scope,
       secret_id: id,
+      iss: issuer,
+      aud: audience,
+      sub: client.id,
+      jti: randomUUID(),
+      iat: issuedAt,
+      exp: expiresAt,
     };
-    const token = await new SignJWT(claims)
-      .setProtectedHeader({ alg: 'HS256', typ: 'at+jwt' })
-      .setIssuer(issuer)
-      .setAudience(audience)
-      .setSubject(client.id)
-      .setJti(randomUUID())
-      .setIssuedAt(issuedAt)
-      .setExpirationTime(expiresAt)
-      .sign(key);
+    const token = await new SignJWT(claims).setProtectedHeader({ alg: 'HS256', typ: 'at+jwt' }).sign(key);
     return { token, expiresInSeconds: expiresAt - issuedAt };
   };
 }
