@@ -8,7 +8,7 @@ import { openClients } from './clients/clients.ts';
 import { secretPrefix } from './clients/secret.ts';
 import type { GatewayConfig } from './config.ts';
 import { addTokenEndpoint } from './oauth/token-endpoint.ts';
-import { signingOf } from './tokens/auth-settings.ts';
+import { keySourceOf } from './tokens/auth-settings.ts';
 import { TokenRefused } from './tokens/token-claims.ts';
 import { openKeySet } from './tokens/key-set.ts';
 import { openTokens, type VerifyToken } from './tokens/tokens.ts';
@@ -28,8 +28,8 @@ export async function openAuthentication(
   const { AUTH_CLIENTS_FILE: path, AUTH_JWT_SECRET: secrets } = config;
   const clients =
     path === undefined ? undefined : await openClients({ path, now, log, registry, checkEveryMs });
-  const signing = signingOf(config);
-  const keySet = signing === undefined || 'secrets' in signing ? undefined : openKeySet({ ...signing, log });
+  const keySource = keySourceOf(config);
+  const keySet = keySource && openKeySet({ ...keySource, log });
   const looks =
     keySet &&
     openPeriodicCheck(keySet.look, { what: 'the keys of access tokens', everyMs: lookEveryMs, log });
@@ -55,7 +55,7 @@ export async function openAuthentication(
     ],
     /** Whether the issuer of tokens serves its keys; undefined without an issuer, or before the first fetch has ended. */
     issuerIsUp: (): boolean | undefined => keySet?.isUp(),
-    hasIssuer: keySet !== undefined,
+    hasKeys: (): boolean => keySet === undefined || keySet.isUp() === true,
     hasTokenEndpoint,
     async [Symbol.asyncDispose]() {
       // The stop does not wait for a running fetch of the issuer's keys.

@@ -1,30 +1,36 @@
 // Every refusal of the gateway is an RFC 9457 problem, made from a `Failure` by the table of codes
 // (contracts/error-codes.ts); only the token endpoint answers as RFC 6749 says (oauth/refusal.ts). Any other error is
 // either an error of Fastify, named below, or a fault of the gateway, of which the caller learns nothing.
-import { codes, Failure, problemOf } from '@integration-sync/contracts';
+import { codes, Failure, problemOf, type Problem } from '@integration-sync/contracts';
 import type { Log } from '@integration-sync/runtime/log';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 export const problemType = 'application/problem+json';
 
-/** A body that comes too slowly. HTTP has the status 408 for it, but the closed list of codes has no code with 408. */
-export class TooSlow extends Failure {
-  readonly status = 408;
+/** A failure with a status for which the closed list of codes has no code. */
+export class StatusFailure extends Failure {
+  readonly status: 408 | 431;
 
-  constructor(leastKibibytes: number, seconds: number) {
-    super(
-      'invalid_request',
-      `The body came too slowly while other uploads waited: less than ${leastKibibytes} KiB in ${seconds} s.`,
-    );
+  constructor(status: StatusFailure['status'], detail: string) {
+    super('invalid_request', detail);
+    this.status = status;
   }
 }
+
+export const statusOf = (failure: Failure): number =>
+  failure instanceof StatusFailure ? failure.status : codes[failure.code].status;
+
+export const bodyOf = (failure: Failure, requestId: string): Problem => ({
+  ...problemOf(failure, requestId),
+  status: statusOf(failure),
+});
 
 /** `Retry-After` of a failure that names no time. */
 const retryAfterSeconds = 1;
 
 /** Puts status and headers on the reply, and returns the body, which is not sent yet. */
 export function writeFailure(request: FastifyRequest, reply: FastifyReply, failure: Failure): Buffer {
-  const status = failure instanceof TooSlow ? failure.status : codes[failure.code].status;
+  const status = statusOf(failure);
   request.exchange.code = failure.code;
   if (status >= 500) request.exchange.detail = failure.detail;
   if (failure.code === 'unavailable' || failure.code === 'rate_limited') {
@@ -32,7 +38,7 @@ export function writeFailure(request: FastifyRequest, reply: FastifyReply, failu
   }
   // The body is returned as bytes: to a text Fastify would add a charset, which this content type does not have.
   reply.code(status).header('content-type', problemType);
-  return Buffer.from(JSON.stringify({ ...problemOf(failure, request.exchange.requestId), status }));
+  return Buffer.from(JSON.stringify(bodyOf(failure, request.exchange.requestId)));
 }
 
 export function failureOf(error: unknown, request: FastifyRequest, log: Log): Failure {

@@ -37,8 +37,6 @@ export interface GatewayDeps {
 
 const hurryEveryMs = 250;
 
-const noAnswer = (): string => 'no service answers the login of NATS_URL';
-
 /** The note of `/readyz` if the payload limit of NATS is too low for bodies of the size BODY_BYTES_MAX. */
 const notesOfBodies = (
   { BODY_BYTES_MAX: wantedMax }: GatewayConfig,
@@ -64,15 +62,7 @@ export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}
 
   let stopping = false;
   const isStopping = (): boolean => stopping;
-  const options = {
-    host: config.GATEWAY_HOST,
-    port: config.GATEWAY_PORT,
-    requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
-    log,
-    metrics,
-    tracing,
-    isStopping,
-  };
+  const options = { requestTimeoutMs: config.REQUEST_TIMEOUT_MS, log, metrics, tracing, isStopping };
   const app = starting.adopt(createServer(options), async (server) => {
     // All callers that wait for events, late callers too, are answered before the gateway cuts their connections.
     const hurrying = setInterval(() => upstream.answerNow(), hurryEveryMs);
@@ -115,12 +105,14 @@ export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}
     hasConsole: config.CONSOLE === 'on',
   });
   refuseOtherMethods(app, pages);
-  metrics.engines.needs({ nats: () => upstream.connected, issuer: access.issuerIsUp }, noAnswer);
+  metrics.engines.needs(
+    { nats: () => upstream.connected, issuer: access.issuerIsUp },
+    () => 'no service answers the login of NATS_URL',
+  );
   /** The address of the interface: `http://127.0.0.1:8080`. */
-  const url = await listen(app, options);
+  const url = await listen(app, config.GATEWAY_HOST, config.GATEWAY_PORT);
   log.info({ url, metrics: metrics.url }, 'serving');
-  const hasKeys = (): boolean => !access.hasIssuer || access.issuerIsUp() === true;
-  starting.use(whenAnswered(upstream, hasKeys, metrics.engines.served));
+  starting.use(whenAnswered(upstream, access.hasKeys, metrics.engines.served));
 
   const running = starting.move();
   return { url, metricsUrl: metrics.url, [Symbol.asyncDispose]: () => running.disposeAsync() };

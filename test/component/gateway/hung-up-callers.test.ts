@@ -15,8 +15,6 @@ const callers = 5;
 it('callers that disconnect leave no upload in the memory of the gateway', async () => {
   await using stack = new AsyncDisposableStack();
   const app = createServer({
-    host: '127.0.0.1',
-    port: 0,
     requestTimeoutMs: 30_000,
     log: openTestLog().log,
     metrics: stack.use(await openMetrics({ service: 'gateway', port: 0, host: '127.0.0.1' })),

@@ -11,8 +11,6 @@ it('the gateway refuses a connection beyond its limit of open files, serves the 
   const { log, text } = openTestLog();
   const metrics = stack.use(await openMetrics({ service: 'gateway', port: 0, host: '127.0.0.1' }));
   const app = createServer({
-    host: '127.0.0.1',
-    port: 0,
     requestTimeoutMs: 30_000,
     log,
     metrics,

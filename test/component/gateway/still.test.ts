@@ -21,8 +21,6 @@ afterEach(() => stack.disposeAsync());
 async function listen(stillTimeoutMs: number): Promise<void> {
   const metrics = stack.use(await openMetrics({ service: 'gateway', port: 0, host: '127.0.0.1' }));
   const app = createServer({
-    host: '127.0.0.1',
-    port: 0,
     requestTimeoutMs: 30_000,
     log: openTestLog().log,
     metrics,

@@ -10,7 +10,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { BodyReservation, type BodyBudgets } from './body-budgets.ts';
 import { BodyBuffer } from './body-buffer.ts';
 import { tooLarge } from './body-headers.ts';
-import { TooSlow } from '../problems.ts';
+import { StatusFailure } from '../problems.ts';
 
 /** Up to this size a body of known length reserves only the bytes that have come; after that its whole length. */
 const countedBytesMax = 64 * 1024;
@@ -119,7 +119,12 @@ class Upload {
     }
     this.#slowRounds += 1;
     if (this.#slowRounds > leastRounds && this.#reservation.sharedBytes >= leastWaitingBytes) {
-      this.#ended.reject(new TooSlow(leastBytes / 1024, leastRounds));
+      this.#ended.reject(
+        new StatusFailure(
+          408,
+          `The body came too slowly while other uploads waited: less than ${leastBytes / 1024} KiB in ${leastRounds} s.`,
+        ),
+      );
     }
   }
 

@@ -1,13 +1,12 @@
 // The error answers in the OpenAPI document: for each status, every code with an example as the gateway writes answers.
-import { codes, Failure, Problem, problemOf, type ErrorCode } from '@integration-sync/contracts';
+import { codes, Failure, Problem, type ErrorCode } from '@integration-sync/contracts';
 import { requestIdExample } from './answer-headers.ts';
 import type { TSchema } from 'typebox';
 import { answerOf, plain, reference, type JsonObject } from './model.ts';
+import { bodyOf, problemType, StatusFailure, statusOf } from '../problems.ts';
 import type { SchemaCollection } from './schemas.ts';
 
 interface Refusal {
-  /** The status of the refusal, if it differs from the status that the table of codes has. */
-  status?: number;
   description: string;
   /** One example for each error code of the refusal. */
   examples: readonly [Failure, ...Failure[]];
@@ -48,9 +47,8 @@ const refusals = {
     examples: [example('not_found', 'There is no webhook with this id.')],
   },
   RequestTimeout: {
-    status: 408,
     description: 'The request did not arrive in time, or its body came too slowly; the connection is closed.',
-    examples: [example('invalid_request', 'The request did not arrive in time.')],
+    examples: [new StatusFailure(408, 'The request did not arrive in time.')],
   },
   Conflict: {
     description: 'The request conflicts with the current state.',
@@ -83,9 +81,8 @@ const refusals = {
     headers: ['Retry-After'],
   },
   HeadersTooLarge: {
-    status: 431,
     description: 'URL and headers together are larger than 16 KiB; the connection is closed.',
-    examples: [example('invalid_request', 'The URL and the headers together are larger than 16 KiB.')],
+    examples: [new StatusFailure(431, 'The URL and the headers together are larger than 16 KiB.')],
   },
   InternalError: {
     description: 'Something went wrong on our side. The request id leads us to it.',
@@ -106,7 +103,9 @@ export type RefusalName = keyof typeof refusals;
 
 /** The error responses of an operation, by status: references to the named refusals. */
 export const refusalResponses = (names: readonly RefusalName[]): Record<string, JsonObject> =>
-  Object.fromEntries(names.map((name) => [statusOf(refusals[name]), reference('responses', name)]));
+  Object.fromEntries(
+    names.map((name) => [statusOf(refusals[name].examples[0]), reference('responses', name)]),
+  );
 
 /** The descriptions of all refusals, for the section `components` of the document. */
 export const describeRefusals = (schemas: SchemaCollection): Record<string, JsonObject> =>
@@ -114,21 +113,15 @@ export const describeRefusals = (schemas: SchemaCollection): Record<string, Json
     Object.entries<Refusal>(refusals).map(([name, refusal]) => [name, describe(name, refusal, schemas)]),
   );
 
-const statusOf = ({ status, examples: [first] }: Refusal): number => status ?? codes[first.code].status;
-
 function describe(name: string, refusal: Refusal, schemas: SchemaCollection): JsonObject {
   const { description, examples, headers = [] } = refusal;
-  const status = statusOf(refusal);
   return answerOf(description, headers, {
-    'application/problem+json': {
-      schema: schemas.use(problemSchema(name, status, examples)),
+    [problemType]: {
+      schema: schemas.use(problemSchema(name, examples)),
       examples: Object.fromEntries(
         examples.map((failure) => [
           failure.code,
-          {
-            summary: codes[failure.code].title,
-            value: plain({ ...problemOf(failure, requestIdExample), status }),
-          },
+          { summary: codes[failure.code].title, value: plain(bodyOf(failure, requestIdExample)) },
         ]),
       ),
     },
@@ -139,12 +132,12 @@ function describe(name: string, refusal: Refusal, schemas: SchemaCollection): Js
  * The schema of a problem with only this status and these codes. It repeats `Problem`, because code generators cannot merge
  * schemas by `allOf`.
  */
-const problemSchema = (name: string, status: number, examples: Refusal['examples']): TSchema => ({
+const problemSchema = (name: string, examples: Refusal['examples']): TSchema => ({
   ...Problem,
   title: `${name}Problem`,
   properties: {
     ...Problem.properties,
-    status: { type: 'integer', enum: [status] },
+    status: { type: 'integer', enum: [statusOf(examples[0])] },
     code: { type: 'string', enum: examples.map(({ code }) => code) },
   },
 });

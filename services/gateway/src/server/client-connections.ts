@@ -14,75 +14,66 @@
 // reads the body of a request that has begun.
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { RequestCuts } from './request-cuts.ts';
 
 const unansweredMax = 32;
 /** How many requests all waiting connections together begin in one turn of the event loop. A request takes some 50 µs. */
 const begunPerTurnMax = 16;
 
-/** A request that the gateway is answering. */
-export interface OpenRequest {
-  request: FastifyRequest;
-  reply: FastifyReply;
-}
-
 export type Connections = ReturnType<typeof watchConnections>;
 
-export function watchConnections(server: Server) {
+export function watchConnections(server: Server): WeakMap<Socket, Connection> {
   const connections = new WeakMap<Socket, Connection>();
-  const turns = openTurns();
+  const waitForTurn = openTurns();
   // Node's own `connection` listener runs before this listener, and attaches the parser.
-  server.on('connection', (socket: Socket) => connections.set(socket, new Connection(socket, turns)));
-  return {
-    /** Remembers that the gateway is answering this request on its connection. */
-    follow: (request: FastifyRequest, reply: FastifyReply): void =>
-      connections.get(request.raw.socket)?.follow({ request, reply }),
-    /** The requests of the connection whose answers are not completely sent, in order. */
-    openOn: (socket: Socket): OpenRequest[] =>
-      Array.from(connections.get(socket)?.open ?? []).filter(({ reply }) => !reply.raw.writableFinished),
-    /** The last request that came on the connection, answered or not. */
-    lastOn: (socket: Socket): IncomingMessage | undefined => connections.get(socket)?.last,
-    /** Drops the bytes that still come on the connection. */
-    leave: (socket: Socket): void => connections.get(socket)?.leave(),
-  };
+  server.on('connection', (socket: Socket) => connections.set(socket, new Connection(socket, waitForTurn)));
+  return connections;
 }
 
 class Connection {
-  readonly open = new Set<OpenRequest>();
+  /** The last request that came, answered or not. */
   last: IncomingMessage | undefined;
+  readonly #open = new Set<FastifyReply>();
   readonly #socket: Socket;
-  readonly #turns: Turns;
+  readonly #waitForTurn: (connection: Connection) => void;
   readonly #parse: (bytes: Buffer) => void;
   readonly #cuts = new RequestCuts();
   #mayBegin = 0;
   #isWaiting = false;
   #isLeft = false;
 
-  constructor(socket: Socket, turns: Turns) {
+  constructor(socket: Socket, waitForTurn: (connection: Connection) => void) {
     const [parse, ...others] = socket.listeners('data');
     if (parse === undefined || others.length > 0)
       throw new Error(
         'Node no longer has exactly one `data` listener on a connection, which the gateway would wrap.',
       );
     this.#socket = socket;
-    this.#turns = turns;
+    this.#waitForTurn = waitForTurn;
     this.#parse = (bytes) => void Reflect.apply(parse, socket, [bytes]);
     socket.removeAllListeners('data');
     socket.on('data', (bytes: Buffer) => this.#read(bytes));
   }
 
-  follow(open: OpenRequest): void {
-    this.last = open.request.raw;
-    this.open.add(open);
+  /** The requests whose answers are not completely sent, in order. */
+  get unsent(): FastifyReply[] {
+    return Array.from(this.#open).filter(({ raw }) => !raw.writableFinished);
+  }
+
+  /** Remembers that the gateway is answering this request. */
+  follow(reply: FastifyReply): void {
+    this.last = reply.request.raw;
+    this.#open.add(reply);
     this.#mayBegin -= 1;
     this.#cuts.begin(this.last);
-    open.reply.raw.once('close', () => {
-      this.open.delete(open);
+    reply.raw.once('close', () => {
+      this.#open.delete(reply);
       if (this.#isWaiting) this.#wait();
     });
   }
 
+  /** Drops the bytes that still come. */
   leave(): void {
     this.#isLeft = true;
   }
@@ -95,10 +86,10 @@ class Connection {
   }
 
   #read(bytes: Buffer): void {
-    if (this.open.size === 0 && !this.#isWaiting) this.#mayBegin = Math.max(this.#mayBegin, 1);
+    if (this.#open.size === 0 && !this.#isWaiting) this.#mayBegin = Math.max(this.#mayBegin, 1);
     let at = 0;
     while (at < bytes.length && !this.#isLeft) {
-      if (!this.#cuts.isUnderWay && (this.#mayBegin <= 0 || this.open.size >= unansweredMax)) {
+      if (!this.#cuts.isUnderWay && (this.#mayBegin <= 0 || this.#open.size >= unansweredMax)) {
         this.#keep(bytes.subarray(at));
         this.#wait();
         return;
@@ -122,14 +113,12 @@ class Connection {
 
   #wait(): void {
     this.#isWaiting = true;
-    if (this.open.size < unansweredMax) this.#turns.add(this);
+    if (this.#open.size < unansweredMax) this.#waitForTurn(this);
   }
 }
 
-type Turns = ReturnType<typeof openTurns>;
-
-/** Gives waiting connections their turns. */
-function openTurns() {
+/** Gives waiting connections their turns. Returns the function by which a connection waits. */
+function openTurns(): (connection: Connection) => void {
   const waiting = new Set<Connection>();
   let isDue = false;
   const take = (): void => {
@@ -148,10 +137,8 @@ function openTurns() {
     if (!isDue) setImmediate(take);
     isDue = true;
   };
-  return {
-    add(connection: Connection): void {
-      waiting.add(connection);
-      schedule();
-    },
+  return (connection) => {
+    waiting.add(connection);
+    schedule();
   };
 }

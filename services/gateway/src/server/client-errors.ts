@@ -17,42 +17,27 @@
 import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { Failure, problemOf } from '@integration-sync/contracts';
+import { Failure } from '@integration-sync/contracts';
 import type { Log } from '@integration-sync/runtime/log';
-import type { Connections, OpenRequest } from './client-connections.ts';
+import type { FastifyReply } from 'fastify';
+import type { Connections } from './client-connections.ts';
 import type { Exchange } from './exchange.ts';
-import { problemType } from '../problems.ts';
+import { bodyOf, problemType, StatusFailure, statusOf } from '../problems.ts';
 import type { Standstill } from './standstill.ts';
-
-interface ClientError {
-  status: number;
-  failure: Failure;
-}
-
-const clientError = (status: number, ...words: ConstructorParameters<typeof Failure>): ClientError => ({
-  status,
-  failure: new Failure(...words),
-});
 
 const requestTimedOut = 'ERR_HTTP_REQUEST_TIMEOUT';
 const tunnel = 'CONNECT';
 
-const clientErrors: Readonly<Record<string, ClientError>> = {
-  HPE_HEADER_OVERFLOW: clientError(
-    431,
-    'invalid_request',
-    'The URL and the headers together are larger than 16 KiB.',
-  ),
-  [requestTimedOut]: clientError(408, 'invalid_request', 'The request did not arrive in time.'),
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: clientError(
-    413,
+const failures: Readonly<Record<string, Failure>> = {
+  HPE_HEADER_OVERFLOW: new StatusFailure(431, 'The URL and the headers together are larger than 16 KiB.'),
+  [requestTimedOut]: new StatusFailure(408, 'The request did not arrive in time.'),
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: new Failure(
     'body_too_large',
     'The chunk extensions of the body are too large.',
   ),
-  [tunnel]: clientError(404, 'not_found', 'The gateway is no proxy.'),
+  [tunnel]: new Failure('not_found', 'The gateway is no proxy.'),
 };
-const notHttp = clientError(
-  400,
+const notHttp = new Failure(
   'invalid_request',
   'The bytes on the connection are no well-formed HTTP/1.1 request.',
 );
@@ -76,10 +61,11 @@ export function openClientErrors(options: ClientErrorsOptions) {
    * requests.
    */
   const waitOnceMore = (socket: Socket, giveUp: () => void): void => {
-    const before = connections.lastOn(socket);
+    const connection = connections.get(socket);
+    const before = connection?.last;
     const isBody = before?.complete === false;
     const timer = setTimeout(() => {
-      const isThere = isBody ? before.complete : connections.lastOn(socket) !== before;
+      const isThere = isBody ? before.complete : connection?.last !== before;
       if (!isThere) giveUp();
     }, requestTimeoutMs);
     socket.once('close', () => clearTimeout(timer));
@@ -89,12 +75,13 @@ export function openClientErrors(options: ClientErrorsOptions) {
     // An error of the same connection was answered before: Node reports another error for bytes that come after the answer.
     if (answered.has(socket)) return;
     answered.add(socket);
-    connections.leave(socket);
+    const connection = connections.get(socket);
+    connection?.leave();
     if (code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
       return;
     }
-    const open = connections.openOn(socket);
+    const open = connection?.unsent ?? [];
     // Only the last open request can be incomplete. If it is complete, the wrong bytes came after it.
     const incomplete = open.at(-1)?.request.raw.complete === false ? open.pop() : undefined;
     const complete = open.at(-1);
@@ -102,7 +89,7 @@ export function openClientErrors(options: ClientErrorsOptions) {
     if (complete !== undefined) {
       if (exchange !== undefined) note(exchange, code);
       closeAfter(complete, socket);
-    } else if (incomplete?.reply.raw.headersSent === true) {
+    } else if (incomplete?.raw.headersSent === true) {
       socket.destroy();
     } else {
       write(socket, code, log, exchange);
@@ -117,32 +104,34 @@ export function openClientErrors(options: ClientErrorsOptions) {
       else answerTo(socket, code);
     },
     refuseTunnel(socket: Socket): void {
-      connections.leave(socket);
-      const last = connections.openOn(socket).at(-1);
+      const connection = connections.get(socket);
+      connection?.leave();
+      const last = connection?.unsent.at(-1);
       if (last === undefined) write(socket, tunnel, log);
       else closeAfter(last, socket);
     },
   };
 }
 
-function closeAfter({ reply }: OpenRequest, socket: Socket): void {
+function closeAfter({ raw }: FastifyReply, socket: Socket): void {
   // Node writes `Connection: close` into an answer that has not begun.
-  reply.raw.shouldKeepAlive = false;
-  reply.raw.once('finish', () => socket.destroySoon());
+  raw.shouldKeepAlive = false;
+  raw.once('finish', () => socket.destroySoon());
 }
 
-const clientErrorOf = (reason: string): ClientError => clientErrors[reason] ?? notHttp;
+const failureFor = (reason: string): Failure => failures[reason] ?? notHttp;
 
 function note(exchange: Exchange, reason: string): void {
-  const { status, failure } = clientErrorOf(reason);
+  const failure = failureFor(reason);
   exchange.code = failure.code;
-  exchange.clientError = { status, reason };
+  exchange.clientError = { status: statusOf(failure), reason };
 }
 
 function write(socket: Socket, reason: string, log: Log, exchange?: Exchange): void {
-  const { status, failure } = clientErrorOf(reason);
+  const failure = failureFor(reason);
+  const status = statusOf(failure);
   const requestId = exchange?.requestId ?? randomUUID();
-  const body = JSON.stringify({ ...problemOf(failure, requestId), status });
+  const body = JSON.stringify(bodyOf(failure, requestId));
   socket.end(
     [
       `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,

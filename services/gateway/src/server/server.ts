@@ -42,8 +42,6 @@ const turnsMax = 1_000;
 const closeWithinMs = 9_000;
 
 export interface ServerOptions {
-  host: string;
-  port: number;
   requestTimeoutMs: number;
   log: Log;
   metrics: Metrics;
@@ -61,7 +59,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
 
   const begin = (request: FastifyRequest, reply: FastifyReply): void => {
     request.exchange = new Exchange(request, tracing);
-    connections.follow(request, reply);
+    connections.get(request.raw.socket)?.follow(reply);
     reply.raw.once('close', () => closeExchange(request, reply, { log, metrics }));
     reply.headers({
       'x-request-id': request.exchange.requestId,
@@ -143,7 +141,7 @@ function checkHost({ raw }: FastifyRequest): void {
 }
 
 /** Resolves with the address once the port is open. */
-export async function listen(app: FastifyInstance, { host, port }: ServerOptions): Promise<string> {
+export async function listen(app: FastifyInstance, host: string, port: number): Promise<string> {
   try {
     // For "localhost" Fastify would open a second server, without the hooks and limits of this server.
     const { address } = await lookup(host, { order: 'ipv4first' });

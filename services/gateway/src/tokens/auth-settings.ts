@@ -94,11 +94,13 @@ export type AuthSettings = Static<TObject<typeof authSettings>>;
 /** The parsed settings. A setting without a value is absent. */
 type AuthValues = Partial<Record<Exclude<keyof typeof authSettings, 'AUTH_SCOPE_CLAIM'>, string>>;
 
-/** The keys by which the gateway verifies signatures. */
-export type Signing = { secrets: readonly string[] } | { url: string } | { issuer: string };
-
-export function signingOf({ AUTH_JWT_SECRET, AUTH_JWKS_URL, AUTH_ISSUER }: AuthValues): Signing | undefined {
-  if (AUTH_JWT_SECRET !== undefined) return { secrets: secretsOf(AUTH_JWT_SECRET) };
+/** The address of the issuer's keys, or the issuer; undefined with a shared secret, or without access tokens. */
+export function keySourceOf({
+  AUTH_JWT_SECRET,
+  AUTH_JWKS_URL,
+  AUTH_ISSUER,
+}: AuthValues): { url: string } | { issuer: string } | undefined {
+  if (AUTH_JWT_SECRET !== undefined) return undefined;
   if (AUTH_JWKS_URL !== undefined) return { url: AUTH_JWKS_URL };
   return AUTH_ISSUER === undefined ? undefined : { issuer: AUTH_ISSUER };
 }
@@ -117,7 +119,7 @@ const mayStandBesideComma = (secret: string): boolean =>
 function problemsOfAuth(values: AuthValues): string[] {
   const { AUTH_ISSUER, AUTH_AUDIENCE, AUTH_INTEGRATION_CLAIM, AUTH_INTEGRATIONS } = values;
   const problems = problemsOfSecrets(values);
-  const isFound = 'issuer' in (signingOf(values) ?? {});
+  const isFound = 'issuer' in (keySourceOf(values) ?? {});
   if (isFound && AUTH_ISSUER !== undefined && !isIssuerAddress(AUTH_ISSUER))
     problems.push(
       'AUTH_ISSUER: expected an address such as https://login.example.com/realms/one, without user, password, query and ' +

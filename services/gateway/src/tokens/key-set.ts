@@ -63,8 +63,6 @@ export type KeySetOptions = ({ url: string } | { issuer: string }) & {
   clock?: () => number;
 };
 
-export type KeySet = ReturnType<typeof openKeySet>;
-
 export function openKeySet({ log, clock = () => performance.now(), ...keysOf }: KeySetOptions) {
   const keySet = createRemoteJWKSet(new URL('url' in keysOf ? keysOf.url : keysOf.issuer), {
     timeoutDuration: 'url' in keysOf ? fetchTimeoutMs : discoveryTimeoutMs,

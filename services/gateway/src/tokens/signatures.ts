@@ -3,7 +3,7 @@
 import jwt from '@fastify/jwt';
 import { Failure } from '@integration-sync/contracts';
 import type { FastifyInstance } from 'fastify';
-import { signingOf, type AuthSettings } from './auth-settings.ts';
+import { secretsOf, type AuthSettings } from './auth-settings.ts';
 import { TokenRefused } from './token-claims.ts';
 import { asymmetricAlgorithms, type FindKey } from './key-set.ts';
 
@@ -37,10 +37,8 @@ type Verify = (token: string) => Signed | Promise<Signed>;
 
 type Keys = Buffer | ((token: { header: Readonly<Record<string, unknown>> }) => Promise<string>);
 
-function keysOf(config: AuthSettings, findKey: FindKey | undefined): Keys[] {
-  const signing = signingOf(config);
-  if (signing !== undefined && 'secrets' in signing)
-    return signing.secrets.map((secret) => Buffer.from(secret));
+function keysOf({ AUTH_JWT_SECRET: secrets }: AuthSettings, findKey: FindKey | undefined): Keys[] {
+  if (secrets !== undefined) return secretsOf(secrets).map((secret) => Buffer.from(secret));
   return findKey === undefined ? [] : [({ header }) => findKey(header)];
 }
 
