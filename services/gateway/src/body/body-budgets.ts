@@ -16,10 +16,7 @@ const mebibyte = 1024 * 1024;
 const memoryBytesMax = 64 * mebibyte;
 const roadBytesMax = 20 * mebibyte;
 const answerBytesMax = 64 * mebibyte;
-/**
- * How many bodies of an integration may wait for memory. Each has some bytes, which no budget counts, in a buffer of its
- * connection.
- */
+/** Each body that waits for memory has some bytes, which no budget counts, in a buffer of its connection. */
 const waitingForMemoryMax = 128;
 const waitingForRoadMax = 1_024;
 const waitingForAnswersMax = 1_024;
@@ -46,7 +43,6 @@ export function openBodyBudgets(bodyBytesMax: number, sizes: BodyBudgetSizes = {
       bytesMax: sizes.memoryBytesMax ?? Math.max(memoryBytesMax, 4 * bodyBytesMax),
       waitingMax: waitingForMemoryMax,
     }),
-    /** The budget of answers that callers have not read. */
     answers: new Budget({ bytesMax: answerBytesMax, waitingMax: waitingForAnswersMax }),
     /** The budget of the service that answers this subject. */
     roadFor(subject: RequestSubject): Budget {
@@ -102,9 +98,7 @@ export class BodyReservation {
     return this.#memory.wantedBytes > 0;
   }
 
-  /**
-   * Reserves bytes of memory. Undefined if they were free; else a promise that resolves once they are, or rejects after a wait.
-   */
+  /** Undefined if the bytes were free; else a promise that resolves once they are, or rejects after a wait. */
   hold(bytes: number): Promise<void> | undefined {
     return this.#grow(this.#memory, bytes);
   }

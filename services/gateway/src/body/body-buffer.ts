@@ -47,11 +47,9 @@ export class BodyBuffer {
     }
   }
 
-  /**
-   * Allocates one buffer of `bytes`, the length of the whole body. Copies the kept chunks, and all further chunks, into this
-   * buffer.
-   */
+  /** From now on, all chunks are in one buffer of `bytes`, the length of the whole body. */
   expect(bytes: number): void {
+    if (this.#whole !== undefined) return;
     this.#closePage();
     const whole = Buffer.allocUnsafeSlow(bytes);
     let at = 0;

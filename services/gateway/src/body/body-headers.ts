@@ -24,7 +24,7 @@ export function checkBodyHeaders(request: FastifyRequest, reply: FastifyReply, b
   if (Number(headers['content-length'] ?? 0) > bytesMax) throw tooLarge(bytesMax);
 }
 
-export const hasBody = ({ headers }: IncomingMessage): boolean =>
+const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
 /** JSON and forms are UTF-8, so that no other charset passes. The gateway ignores other parameters of the type. */

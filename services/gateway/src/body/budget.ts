@@ -9,7 +9,6 @@
 // are always free for an integration that holds none. A reservation that gets no bytes waits. Free bytes go first to reservations
 // that are alone in their integration, and then integrations take turns.
 
-/** An integration with several reservations may hold at most twice the bytes that stay free. */
 const timesFree = 2;
 
 export interface BudgetOptions {
@@ -44,7 +43,6 @@ export class Budget {
     return this.#heldBytes;
   }
 
-  /** How many reservations wait. */
   get waitingCount(): number {
     return this.#turns.values().reduce((count, { waiting }) => count + waiting.size, 0);
   }

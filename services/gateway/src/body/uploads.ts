@@ -65,7 +65,6 @@ class Upload {
   #quickBytes = 0;
   /** The number of calls of `look` since the upload was last fast enough. */
   #slowRounds = 0;
-  #isCopiedTogether = false;
 
   constructor(raw: IncomingMessage, reservation: BodyReservation, bytesMax: number) {
     this.#raw = raw;
@@ -88,8 +87,7 @@ class Upload {
         reject(new Failure('invalid_request', 'The body ended before it was complete.'));
     };
     raw.once('end', resolve).once('close', onCut).once('error', onCut);
-    // If the caller hung up while its token was verified, `close` was emitted before this listener was added, and is not emitted
-    // again.
+    // If the caller hung up while its token was verified, `close` was emitted before this listener was added.
     if (raw.destroyed) onCut();
     try {
       // A client that sent `Expect: 100-continue` waits. The gateway answers 100 once memory is free for the whole body.
@@ -107,10 +105,7 @@ class Upload {
     }
   }
 
-  /**
-   * Aborts a slow upload if others wait for memory. Called once a second. Each integration that waits for memory holds
-   * `leastWaitingBytes` or more.
-   */
+  /** Aborts a slow upload if others wait for memory; their integrations hold `leastWaitingBytes` or more. */
   look(leastWaitingBytes: number): void {
     if (this.#reservation.isWaiting || this.bytes - this.#quickBytes >= leastBytes) {
       this.#quickBytes = this.bytes;
@@ -161,9 +156,7 @@ class Upload {
   /** Copies the chunks into one buffer. Called once memory is free for the whole body. */
   #copyTogether(): void {
     const declared = this.#declaredBytes;
-    if (this.#isCopiedTogether || declared === undefined || this.#buffer.heldBytes <= countedBytesMax) return;
-    this.#isCopiedTogether = true;
-    this.#buffer.expect(declared);
+    if (declared !== undefined && this.#buffer.heldBytes > countedBytesMax) this.#buffer.expect(declared);
   }
 
   get #declaredBytes(): number | undefined {

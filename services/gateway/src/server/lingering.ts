@@ -4,20 +4,13 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { hasBody } from '../body/body-headers.ts';
 
-/**
- * The size of a body that a client may have sent together with the headers. Node drops such a body, and the connection stays
- * open.
- */
+/** Node drops a body of this size, which a client may have sent together with the headers. */
 const droppedBytesMax = 64 * 1024;
 const drainedBytesMax = 16 * 1024 * 1024;
 const drainMs = 3_000;
 
-/**
- * Returns the payload; or, while the client is still sending, a stream of the payload that ends after the rest of the request has
- * come.
- */
+/** The payload; while the client is still sending, a stream of it that ends after the rest of the request has come. */
 export function lingering<T>(request: FastifyRequest, reply: FastifyReply, payload: T): T | Readable {
   if (!isStillSending(request.raw)) return payload;
   reply.header('connection', 'close');
@@ -26,12 +19,10 @@ export function lingering<T>(request: FastifyRequest, reply: FastifyReply, paylo
   return Readable.from(answerThenDrain(payload, request.raw), { objectMode: false });
 }
 
-function isStillSending(raw: IncomingMessage): boolean {
-  if (raw.complete || raw.destroyed || !hasBody(raw)) return false;
-  return (
-    raw.headers['transfer-encoding'] !== undefined || Number(raw.headers['content-length']) > droppedBytesMax
-  );
-}
+const isStillSending = ({ complete, destroyed, headers }: IncomingMessage): boolean =>
+  !complete &&
+  !destroyed &&
+  (headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > droppedBytesMax);
 
 async function* answerThenDrain(payload: string | Buffer, raw: IncomingMessage) {
   // The content length tells the client where the answer ends; the end of the stream would close the connection.
