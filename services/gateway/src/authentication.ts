@@ -1,10 +1,8 @@
 // The ways to authenticate: access tokens of an issuer, API keys of clients, and tokens that clients fetch with their keys.
 // The settings decide which ways a gateway has. Whether a caller may use a route (401, 403): tokens/authorization.ts.
-import type { Log } from '@integration-sync/runtime/log';
-import type { Metrics } from '@integration-sync/runtime/metrics';
 import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import type { FastifyInstance } from 'fastify';
-import { openClients } from './clients/clients.ts';
+import { openClients, type ClientsOptions } from './clients/clients.ts';
 import { secretPrefix } from './clients/secret.ts';
 import type { GatewayConfig } from './config.ts';
 import { addTokenEndpoint } from './oauth/token-endpoint.ts';
@@ -13,21 +11,14 @@ import { TokenRefused } from './tokens/token-claims.ts';
 import { openKeySet } from './tokens/key-set.ts';
 import { openTokens, type VerifyToken } from './tokens/tokens.ts';
 
-export interface AuthenticationOptions {
-  now: () => number;
-  log: Log;
-  registry: Metrics['registry'];
-  clientsEveryMs?: number | undefined;
-}
-
 export async function openAuthentication(
   app: FastifyInstance,
   config: GatewayConfig,
-  { now, log, registry, clientsEveryMs: checkEveryMs }: AuthenticationOptions,
+  options: Omit<ClientsOptions, 'path'>,
 ) {
+  const { now, log } = options;
   const { AUTH_CLIENTS_FILE: path, AUTH_JWT_SECRET: secrets } = config;
-  const clients =
-    path === undefined ? undefined : await openClients({ path, now, log, registry, checkEveryMs });
+  const clients = path === undefined ? undefined : await openClients({ ...options, path });
   const keySource = keySourceOf(config);
   const keySet = keySource && openKeySet({ ...keySource, log });
   const looks =

@@ -14,7 +14,7 @@ import {
 import type { Reply } from '@integration-sync/runtime/bus';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { holdAnswer, tooManyAnswers } from './body/body-budgets.ts';
-import type { Budget, Reservation } from './body/budget.ts';
+import type { Budget } from './body/budget.ts';
 import { rawQuery } from './raw-request.ts';
 import { timed, type Exchange } from './server/exchange.ts';
 import { authorizeAgain } from './tokens/authorization.ts';
@@ -25,7 +25,6 @@ export interface ForwardOptions {
   upstream: Upstream;
   /** The budget of the body bytes that the gateway has sent to the service and that are not answered yet. */
   road: Budget;
-  /** The budget of answers that callers have not read. */
   answers: Budget;
   /** The prefix that callers see before the paths of the API. */
   publicBasePath: string;
@@ -70,10 +69,7 @@ export async function forward(
   return reply.send(Buffer.from(answer.body.buffer, answer.body.byteOffset, answer.body.length));
 }
 
-/**
- * Sends a request to the service. Reserves the bytes of the body until the service has answered, and the bytes of the answer
- * until the caller has read it.
- */
+/** Reserves the bytes of the body until the service has answered, and of the answer until the caller has read it. */
 async function ask(
   route: Route,
   request: RouteRequest,
@@ -81,8 +77,7 @@ async function ask(
   { upstream, road, answers }: ForwardOptions,
 ): Promise<Reply> {
   const { exchange } = request;
-  // If the caller hung up while its token was verified, `close` was emitted before a listener is added here, and is not emitted
-  // again.
+  // If the caller hung up while its token was verified, `close` was emitted before a listener is added here.
   if (reply.raw.destroyed) throw callerHungUp;
   const body = request.body instanceof Buffer ? request.body : undefined;
   const { reservation } = exchange;
@@ -116,7 +111,8 @@ async function ask(
       }),
     );
     reservation?.release();
-    const isCounted = countAnswer(reserved, answer.body.length);
+    reserved.shrink(answer.body.length);
+    const isCounted = reserved.grow(answer.body.length) === 'granted';
     // An answer to GET that exceeds the budget is refused, because the caller can repeat a GET. Any other answer is sent: it says
     // what was stored.
     if (!isCounted && route.method === 'GET') throw tooManyAnswers();
@@ -134,9 +130,7 @@ async function ask(
 /** The bytes to reserve for an ordinary answer. A page of a listing without details has some 30 KB. */
 const usualAnswerBytes = 32 * 1024;
 
-/**
- * How many bytes to reserve for the answer to a request. None while the caller waits for events, because there is no answer yet.
- */
+/** None are reserved while the caller waits for events, because there is no answer yet. */
 function answerBytesOf({ method, subject }: Route, request: RouteRequest): number {
   if (method !== 'GET') return usualAnswerBytes;
   const query = new URLSearchParams(rawQuery(request));
@@ -144,18 +138,7 @@ function answerBytesOf({ method, subject }: Route, request: RouteRequest): numbe
   return query.has('details') ? limits.detailsBytesMax : usualAnswerBytes;
 }
 
-/**
- * Changes the reservation to the real size of an answer. False if the answer is larger than reserved and no more bytes are free.
- */
-function countAnswer(reserved: Reservation, bytes: number): boolean {
-  reserved.shrink(bytes);
-  return reserved.grow(bytes) === 'granted';
-}
-
-/**
- * The reason with which the gateway aborts a request when its caller hangs up. A service that gets the request later does not
- * begin the push.
- */
+/** Aborts a request whose caller hangs up: a service that gets the request later does not begin the push. */
 const callerHungUp = new Failure('timeout', 'The caller hung up before the answer.');
 
 function headersFor(route: Route, request: RouteRequest): Record<string, string | undefined> {
@@ -181,9 +164,8 @@ function readFact(value: string): Exchange['facts'][string] {
   return /^-?\d{1,15}(\.\d+)?$/.test(value) ? Number(value) : value;
 }
 
-// Addresses of the API in answers, as callers need them. A service writes `Link` and `Location` with the paths of the gateway. If
-// a proxy takes a prefix off the path, callers need the prefix before these paths. The operator sets this prefix
-// (PUBLIC_BASE_PATH), because a header such as X-Forwarded-Prefix may come from a caller instead of the proxy.
+// A service writes `Link` and `Location` with the paths of the gateway. If a proxy takes a prefix off the path, the operator
+// sets it (PUBLIC_BASE_PATH), because a header such as X-Forwarded-Prefix may come from a caller instead of the proxy.
 
 /** Headers of answers that hold paths of the interface: `</api/…>; rel="next"` and `/api/…`. */
 const addressHeaders: ReadonlySet<string> = new Set(['link', 'location']);

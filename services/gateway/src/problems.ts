@@ -57,6 +57,3 @@ export function failureOf(error: unknown, request: FastifyRequest, log: Log): Fa
 }
 
 export const notFound = (): Failure => new Failure('not_found', 'There is nothing at this address.');
-
-export const methodNotAllowed = (method: string, allow: string): Failure =>
-  new Failure('method_not_allowed', `This address takes ${allow}, not ${method}.`);

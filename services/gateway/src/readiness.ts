@@ -12,9 +12,7 @@ import type { Upstream } from './upstream.ts';
 const servicesBehind: readonly ServiceName[] = ['catalog', 'batches', 'webhooks'];
 const answerWithinMs = 2_000;
 const askAgainMs = 500;
-/**
- * How long a check waits for the notes of replicas, which they have in memory. A slower replica is asked again at the next check.
- */
+/** Replicas have their notes in memory. A slower replica is asked again at the next check. */
 const notesWithinMs = 150;
 const notesMax = 20;
 /** How long an answer of `/readyz` is repeated without a new check: anybody may call `/readyz` as often as they like. */

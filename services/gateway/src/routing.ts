@@ -1,10 +1,9 @@
 // From the table of routes to the server: one Fastify route per row, and 405 for every other method of a path.
 import { METHODS } from 'node:http';
-import { routes, type Route } from '@integration-sync/contracts';
+import { Failure, routes, type Route } from '@integration-sync/contracts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { BodyBudgets } from './body/body-budgets.ts';
 import { forward, type ForwardOptions, type RouteParameters } from './forward.ts';
-import { methodNotAllowed } from './problems.ts';
 import { requestChecks, type ChecksOptions } from './server/request-checks.ts';
 
 declare module 'fastify' {
@@ -39,10 +38,7 @@ export function addRoutes(
   }
 }
 
-/**
- * The path of a route with `{id}` as a parameter of Fastify. Every id of a service matches the pattern. The gateway answers 404
- * to a path with any other text, so that no such text gets into a header of a NATS message.
- */
+/** Every id of a service matches the pattern; no other text gets into a header of a NATS message. */
 const pathOf = ({ path }: Pick<Route, 'path'>): string =>
   path.replaceAll(/\{(\w+)\}/g, String.raw`:$1(^[\w-]+$)`);
 
@@ -61,7 +57,7 @@ export function refuseOtherMethods(
       config: { path },
       async onRequest(request: FastifyRequest, reply: FastifyReply) {
         reply.header('allow', allow);
-        throw methodNotAllowed(request.method, allow);
+        throw new Failure('method_not_allowed', `This address takes ${allow}, not ${request.method}.`);
       },
       handler: () => undefined,
     });

@@ -14,7 +14,7 @@ import { addRoutes, refuseOtherMethods } from './routing.ts';
 import { close, createServer, listen } from './server/server.ts';
 import { addTokenPage } from './token-page.ts';
 import { openUploads } from './body/uploads.ts';
-import { openUpstream, type Upstream } from './upstream.ts';
+import { openUpstream } from './upstream.ts';
 
 export type Gateway = Awaited<ReturnType<typeof startGateway>>;
 
@@ -38,18 +38,15 @@ export interface GatewayDeps {
 const hurryEveryMs = 250;
 
 /** The note of `/readyz` if the payload limit of NATS is too low for bodies of the size BODY_BYTES_MAX. */
-const notesOfBodies = (
-  { BODY_BYTES_MAX: wantedMax }: GatewayConfig,
-  { bodyBytesMax }: Pick<Upstream, 'bodyBytesMax'>,
-): string[] =>
-  wantedMax <= bodyBytesMax
+const notesOfBodies = (wantedMax: number, takenMax: number): string[] =>
+  wantedMax <= takenMax
     ? []
     : [
-        `Bodies of more than ${bodyBytesMax} bytes are refused, although BODY_BYTES_MAX is ${wantedMax}: raise max_payload of nats-server.`,
+        `Bodies of more than ${takenMax} bytes are refused, although BODY_BYTES_MAX is ${wantedMax}: raise max_payload of nats-server.`,
       ];
 
 export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}) {
-  const { now = Date.now, misspelt = [], clientsEveryMs } = deps;
+  const { now = Date.now, misspelt = [], clientsEveryMs: checkEveryMs } = deps;
   const log = deps.log ?? openLog({ service: 'gateway', level: config.LOG_LEVEL });
   log.info({ settings: maskSettings(GatewayConfig, config) }, 'starting');
   await using starting = new AsyncDisposableStack();
@@ -75,7 +72,7 @@ export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}
   });
 
   const access = starting.use(
-    await openAuthentication(app, config, { now, log, registry: metrics.registry, clientsEveryMs }),
+    await openAuthentication(app, config, { now, log, registry: metrics.registry, checkEveryMs }),
   );
   const bodyBudgets = openBodyBudgets(config.BODY_BYTES_MAX, deps.bodyBudgets);
   observeBodyBudgets(metrics.registry, bodyBudgets);
@@ -92,7 +89,11 @@ export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}
       publicBasePath: config.PUBLIC_BASE_PATH,
     });
   });
-  const ownNotes = () => [...misspelt, ...notesOfBodies(config, upstream), ...access.notes()];
+  const ownNotes = () => [
+    ...misspelt,
+    ...notesOfBodies(config.BODY_BYTES_MAX, upstream.bodyBytesMax),
+    ...access.notes(),
+  ];
   const pages = addPages(app, {
     checkReadiness: openReadiness({
       upstream,
@@ -109,7 +110,6 @@ export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}
     { nats: () => upstream.connected, issuer: access.issuerIsUp },
     () => 'no service answers the login of NATS_URL',
   );
-  /** The address of the interface: `http://127.0.0.1:8080`. */
   const url = await listen(app, config.GATEWAY_HOST, config.GATEWAY_PORT);
   log.info({ url, metrics: metrics.url }, 'serving');
   starting.use(whenAnswered(upstream, access.hasKeys, metrics.engines.served));

@@ -43,10 +43,7 @@ export const addExplorer = (app: FastifyInstance): string[] =>
     kept: 'public, max-age=3600',
   });
 
-/**
- * Adds the console: the files that `npm run console:build` writes. The console uses the public interface alone, and its page
- * turns no text into markup or code. Throws `ConfigError` if the files have not been made. Returns the paths of the files.
- */
+/** Adds the console: the files that `npm run console:build` writes. Its page turns no text into markup or code. */
 export const addConsole = (app: FastifyInstance, from = '@integration-sync/console/dist'): string[] =>
   addSite(app, {
     path: '/console',

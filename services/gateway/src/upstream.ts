@@ -19,11 +19,10 @@ const messageHeaderBytesMax = 64 * 1024;
 
 const firstConnectMs = 2_000;
 
-export interface UpstreamOptions extends Omit<BusOptions, 'name' | 'observe' | 'signal'> {
-  build: Build;
-}
-
-export async function openUpstream({ build, ...options }: UpstreamOptions) {
+export async function openUpstream({
+  build,
+  ...options
+}: Omit<BusOptions, 'name' | 'observe' | 'signal'> & { build: Build }) {
   let bus: Bus | undefined;
   /** The entry of this gateway in the list of services. */
   let listed: AsyncDisposable | undefined;

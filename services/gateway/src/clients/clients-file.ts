@@ -114,9 +114,7 @@ function readSecret(value: unknown, where: string): StoredSecret {
   return { name, sha256: digits.toLowerCase(), endsAtMs };
 }
 
-/**
- * Reads a time as epoch milliseconds; undefined for a text that is no time, such as 30 February, and for a day without a time.
- */
+/** Epoch milliseconds; undefined for a text that is no time, such as 30 February, and for a day without a time. */
 export const readInstant = (value: unknown): number | undefined =>
   isText(value, /t/i) ? parseInstant(value)?.getTime() : undefined;
 

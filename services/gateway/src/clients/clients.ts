@@ -101,9 +101,7 @@ async function openFile(options: ClientsOptions) {
     throw new ConfigError([words], { cause: error });
   }
 
-  /**
-   * Keeps the present clients, and logs one line for each refused content. An unexpected error does not end the gateway either.
-   */
+  /** Logs one line for each refused content. An unexpected error does not end the gateway either. */
   const refuse = (digest: string, error: unknown): void => {
     const isExpected = error instanceof ClientsRefused;
     const reason = isExpected ? error.message : 'an unexpected error';
@@ -162,10 +160,7 @@ function notesOfEnds({ all }: Credentials, nowMs: number): string[] {
   return others === 0 ? notes : [...notes, `${others} more secrets end within 14 days.`];
 }
 
-/**
- * Registers the metric of uses. Each credential counts its uses and a scrape reads the counts, so that no request looks up labels
- * of the metric.
- */
+/** Each credential counts its uses and a scrape reads the counts, so that no request looks up labels of the metric. */
 function countUses(registry: Metrics['registry'], list: () => readonly Credential[]): void {
   const counter = new Counter({
     name: 'sync_credential_uses_total',

@@ -12,10 +12,7 @@ export interface Credential {
   readonly endsAtMs: number;
   /** All scopes of the client, separated by spaces, in the order of the file. */
   readonly scope: string;
-  /**
-   * The caller that the credential stands for. If the file has no name for the secret, `caller.key` is unknown until the first
-   * use.
-   */
+  /** If the file has no name for the secret, `caller.key` is unknown until the first use. */
   caller: Caller;
   uses: number;
 }
@@ -56,10 +53,7 @@ export function indexClients(clients: readonly Client[], before?: Credentials): 
       byId.set(id, credential);
     }
   }
-  /**
-   * Credentials by the valid secrets that callers have sent, so that a repeated secret is not hashed again. One entry for each
-   * credential.
-   */
+  /** Credentials by the valid secrets that callers have sent, so that a repeated secret is not hashed again. */
   const sent = new Map<string, Credential>();
 
   const findNew = (secret: string): Credential => {

@@ -17,10 +17,7 @@ import { isForm, readFormBody, readTokenRequest, type TokenRequest } from './tok
 import { addressOf, metadataOf, metadataPath, openIssuing, tokenPath } from './issuer.ts';
 import { invalidClient, invalidRequest, OAuthRefusal, tooManyFailures } from './refusal.ts';
 
-/**
- * How long a refusal at the limit of wrong secrets is delayed, so that a caller gets at most one such refusal a second on each
- * connection.
- */
+/** Delays a refusal at the limit, so that a caller gets at most one such refusal a second on each connection. */
 const limitedForMs = 1_000;
 
 export interface TokenEndpointOptions {

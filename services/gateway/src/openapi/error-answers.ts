@@ -128,10 +128,7 @@ function describe(name: string, refusal: Refusal, schemas: SchemaCollection): Js
   });
 }
 
-/**
- * The schema of a problem with only this status and these codes. It repeats `Problem`, because code generators cannot merge
- * schemas by `allOf`.
- */
+/** It repeats `Problem` with one status and some codes, because code generators cannot merge schemas by `allOf`. */
 const problemSchema = (name: string, examples: Refusal['examples']): TSchema => ({
   ...Problem,
   title: `${name}Problem`,

@@ -1,6 +1,5 @@
-// Answers bytes of a client that never become a request: headers that are too large, bytes that are not HTTP, requests
-// that take too long to come. Node reports such errors on the socket, outside Fastify, so that the gateway writes the
-// answers to the socket itself.
+// Answers bytes of a client that never become a request. Node reports such errors on the socket, outside Fastify, so
+// that the gateway writes the answers to the socket itself.
 //
 //   what Node reports                 status
 //   HPE_HEADER_OVERFLOW               431     more than 16 KiB of headers
@@ -56,10 +55,7 @@ export function openClientErrors(options: ClientErrorsOptions) {
   const { log, connections, standstill, requestTimeoutMs } = options;
   const answered = new WeakSet<Socket>();
 
-  /**
-   * Gives a request that timed out while this process was frozen its whole time once more. Node itself checks the time of later
-   * requests.
-   */
+  /** Node itself checks the time of later requests. */
   const waitOnceMore = (socket: Socket, giveUp: () => void): void => {
     const connection = connections.get(socket);
     const before = connection?.last;

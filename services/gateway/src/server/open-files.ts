@@ -4,10 +4,7 @@
 import type { Server } from 'node:http';
 import type { Log } from '@integration-sync/runtime/log';
 
-/**
- * How many files are not for connections of callers, but for NATS, metrics, name look-ups, log and modules. An idle gateway has
- * 40 to 60 open files.
- */
+/** Files for NATS, metrics, name look-ups, log and modules. An idle gateway has 40 to 60 open files. */
 const reservedFiles = 128;
 const logEveryMs = 10_000;
 

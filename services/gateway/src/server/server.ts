@@ -25,18 +25,12 @@ import { watchStandstill } from './standstill.ts';
 const headerBytesMax = 16 * 1024;
 const headersTimeoutMs = 10_000;
 const keepAliveTimeoutMs = 65_000;
-/**
- * How long a connection may be without a byte in either direction, for example to a client that reads no answer. Then the gateway
- * closes it.
- */
+/** How long a connection may be without a byte in either direction, for example to a client that reads no answer. */
 const stillTimeoutMs = 120_000;
 /** How long a stopping gateway still answers requests on kept-alive connections, with `Connection: close`. */
 const lastRequestsMs = 1_000;
 const arrivals = ['connection', 'request'] as const;
-/**
- * How many turns of the event loop `afterSockets` waits at most: under full load no turn may be without a new connection or
- * request.
- */
+/** The turns that `afterSockets` waits at most: under full load no turn may be without a new connection or request. */
 const turnsMax = 1_000;
 /** How long after the begin of a stop the gateway closes the connections that have not ended by themselves. */
 const closeWithinMs = 9_000;
@@ -45,7 +39,6 @@ export interface ServerOptions {
   requestTimeoutMs: number;
   log: Log;
   metrics: Metrics;
-  /** The tracing of the process; undefined if tracing is off. */
   tracing?: Tracing | undefined;
   isStopping: () => boolean;
   stillTimeoutMs?: number;
@@ -169,9 +162,7 @@ async function afterSockets(server: Server): Promise<void> {
   for (const event of arrivals) server.off(event, count);
 }
 
-/**
- * Closes the listener, waits for requests that are arriving or in flight, and closes connections that do not end by themselves.
- */
+/** Closes the listener, waits for requests, and closes connections that do not end by themselves. */
 export async function close(app: FastifyInstance, lastRequestsForMs = lastRequestsMs): Promise<void> {
   const { server } = app;
   const cut = setTimeout(() => server.closeAllConnections(), closeWithinMs);

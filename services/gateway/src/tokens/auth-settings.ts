@@ -110,9 +110,7 @@ export const secretsOf = (text: string): string[] => text.split(',');
 
 export const signingSecretOf = (text: string): string => secretsOf(text)[0] ?? text;
 
-/**
- * Whether a text may be one of two secrets. White space around the comma is refused, because it would become part of a secret.
- */
+/** White space around the comma is refused, because it would become part of a secret. */
 const mayStandBesideComma = (secret: string): boolean =>
   isLong(secret) && !isPem(secret) && secret.trim() === secret;
 

@@ -8,35 +8,28 @@ import { TokenRefused, type Caller } from './token-claims.ts';
 import { countHeader } from '../raw-request.ts';
 import type { VerifyToken } from './tokens.ts';
 
-type NeededScope = Pick<Route, 'scope' | 'orScope'>;
-
-/**
- * Authorizes a request. Throws the failure with which the gateway answers; the reply then has the challenge (`WWW-Authenticate`).
- */
+/** Throws the failure with which the gateway answers; the reply then has the challenge (`WWW-Authenticate`). */
 export async function authorize(
   request: FastifyRequest,
   reply: FastifyReply,
   verify: VerifyToken,
-  needed: NeededScope,
+  route: Route,
 ): Promise<Caller> {
   const caller = await authenticate(request, reply, verify);
-  if (scopesOf(needed).some((scope) => caller.scopes.has(scope))) return caller;
-  const { scope } = needed;
+  if (scopesOf(route).some((scope) => caller.scopes.has(scope))) return caller;
+  const { scope } = route;
   reply.header('www-authenticate', `Bearer error="insufficient_scope", scope="${scope}"`);
   throw new Failure('insufficient_scope', `The access token does not carry the scope ${scope}.`);
 }
 
-/**
- * Authorizes a request once more that has waited: its token may have ended, and its key may be removed or belong to
- * another integration. Throws as `authorize` does.
- */
+/** For a request that has waited: its token may have ended, and its key may be removed or belong to another integration. */
 export async function authorizeAgain(
   request: FastifyRequest,
   reply: FastifyReply,
   verify: VerifyToken,
-  needed: NeededScope,
+  route: Route,
 ): Promise<void> {
-  const { integration } = await authorize(request, reply, (token) => verify(token, 'again'), needed);
+  const { integration } = await authorize(request, reply, (token) => verify(token, 'again'), route);
   if (integration === request.exchange.caller?.integration) return;
   throw refused(request, reply, new TokenRefused('the key belongs to another integration now'));
 }

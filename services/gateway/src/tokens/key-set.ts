@@ -14,8 +14,6 @@
 // `look` fetches the set at the start, once a minute and every 15 s after a failure: `isUp` says whether the issuer serves its
 // keys, before a caller notices.
 //
-// An RSA key that is too short is refused; the other keys of its set are used.
-//
 // If AUTH_JWKS_URL is not set, each fetch first finds the address by the issuer's name (issuer-discovery.ts), so that an issuer
 // may move its keys. The old keys are used also while the metadata cannot be fetched.
 import { KeyObject } from 'node:crypto';
@@ -93,13 +91,7 @@ export function openKeySet({ log, clock = () => performance.now(), ...keysOf }: 
       throw unusable(error);
     }
   };
-  return {
-    findKey,
-    /** Whether the last fetch succeeded; undefined before the first has ended. */
-    isUp,
-    /** Fetches the keys if the last fetch is a minute ago, or 15 s after a failure. For a periodic check. */
-    look,
-  };
+  return { findKey, isUp, look };
 }
 
 const discovering =
@@ -141,6 +133,7 @@ function openFetching(keySet: RemoteKeySet, log: Log, clock: () => number) {
       fetching = undefined;
     }));
 
+  /** Undefined before the first fetch has ended. */
   const isUp = (): boolean | undefined => (fetchedAtMs === failedAtMs ? undefined : fetchedAtMs > failedAtMs);
 
   return {

@@ -13,14 +13,12 @@ export interface Signed {
   payload: Readonly<Record<string, unknown>>;
 }
 
-/** Rejects with `TokenRefused` for a bad token, and with `Failure` if the keys cannot be fetched. */
-export type VerifySignature = (token: string) => Promise<Signed>;
-
+/** The function rejects with `TokenRefused` for a bad token, and with `Failure` if the keys cannot be fetched. */
 export async function openSignatures(
   app: FastifyInstance,
   config: AuthSettings,
   findKey: FindKey | undefined,
-): Promise<VerifySignature> {
+): Promise<(token: string) => Promise<Signed>> {
   const verifiers: Verify[] = [];
   for (const keys of keysOf(config, findKey)) {
     // Each instance gets a Fastify scope of its own, because a scope has only one `jwt`.

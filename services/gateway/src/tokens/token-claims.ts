@@ -177,7 +177,5 @@ export function checkKind(header: Claims, claims: Claims): void {
   if (other !== undefined) throw new TokenRefused(`no access token: the token has the claim ${other}`);
 }
 
-/**
- * The media type in the header `typ`. By RFC 7515 §4.1.9 `application/` may be left out, and the case of letters does not matter.
- */
+/** By RFC 7515 §4.1.9 `application/` may be left out, and the case of letters does not matter. */
 const mediaTypeOf = (typ: string): string => typ.toLowerCase().replace(/^application\//, '');

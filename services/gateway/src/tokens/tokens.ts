@@ -7,8 +7,8 @@ import type { FindKey } from './key-set.ts';
 import { openSignatures, type Signed } from './signatures.ts';
 
 /**
- * Verifies the bearer token of a caller; `again` for a request whose token was verified before. Throws `TokenRefused` for a bad token, and `Failure` if the keys of the issuer
- * cannot be fetched.
+ * `again` for a request whose token was verified before. Throws `TokenRefused` for a bad token, and `Failure` if the keys of the
+ * issuer cannot be fetched.
  */
 export type VerifyToken = (token: string, again?: 'again') => Caller | Promise<Caller>;
 
@@ -16,10 +16,7 @@ export interface TokensOptions {
   now: () => number;
   /** Finds the keys of the issuer; undefined if the gateway has a shared secret, or accepts no access tokens. */
   findKey: FindKey | undefined;
-  /**
-   * The caller of a token that the token endpoint has issued; undefined for another token. Throws `TokenRefused` if the token is
-   * no longer valid.
-   */
+  /** The caller of an issued token; undefined for another token. Throws `TokenRefused` if it is no longer valid. */
   readIssued: (claims: Signed['payload']) => Caller | undefined;
 }
 
