@@ -78,18 +78,13 @@ export function openKeySet({ log, clock = () => performance.now(), ...keysOf }: 
     }
     if (kid !== undefined && typeof kid !== 'string') throw new TokenRefused('kid is not text');
     await refresh();
-    try {
-      return await select(alg, kid);
-    } catch (error) {
-      if (!isUnknown(error) || clock() - missedAtMs < restMs) throw unusable(error);
+    let key = await select(alg, kid);
+    if (key === undefined && clock() - missedAtMs >= restMs) {
+      await fetchKeys();
+      key = await select(alg, kid);
+      if (key === undefined) missedAtMs = clock();
     }
-    await fetchKeys();
-    try {
-      return await select(alg, kid);
-    } catch (error) {
-      if (isUnknown(error)) missedAtMs = clock();
-      throw unusable(error);
-    }
+    return key ?? unusable();
   };
   return { findKey, isUp, look };
 }
@@ -158,16 +153,19 @@ function openFetching(keySet: RemoteKeySet, log: Log, clock: () => number) {
   };
 }
 
-/** Finds a key in the set without a fetch, as PEM. */
+/** Finds a key in the set without a fetch, as PEM; undefined if the set does not have the key. */
 function openSelection(
   keySet: RemoteKeySet,
   log: Log,
-): (alg: string, kid: string | undefined) => Promise<string> {
+): (alg: string, kid: string | undefined) => Promise<string | undefined> {
   const pems = new WeakMap<CryptoKey, string>();
   const tooShort = new WeakSet<CryptoKey>();
 
   return async (alg, kid) => {
-    const key = await keySet({ alg, ...(kid === undefined ? {} : { kid }) });
+    const key = await keySet({ alg, ...(kid === undefined ? {} : { kid }) }).catch((error: unknown) =>
+      error instanceof errors.JWKSNoMatchingKey ? undefined : unusable(error),
+    );
+    if (key === undefined) return undefined;
     const known = pems.get(key);
     if (known !== undefined) return known;
     const made = KeyObject.from(key);
@@ -184,12 +182,9 @@ function openSelection(
   };
 }
 
-const isUnknown = (error: unknown): boolean => error instanceof errors.JWKSNoMatchingKey;
-
-const unusable = (cause: unknown): TokenRefused =>
-  cause instanceof TokenRefused
-    ? cause
-    : new TokenRefused('no key of the issuer serves for the token', { cause });
+function unusable(cause?: unknown): never {
+  throw new TokenRefused('no key of the issuer serves for the token', { cause });
+}
 
 // Reads an answer of an issuer up to a bound, so that no issuer can fill the memory of this process.
 
