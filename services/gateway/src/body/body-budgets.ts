@@ -80,41 +80,28 @@ export function observeBodyBudgets(
 
 /** The bytes that the body of one request reserves, in the budget of memory and in the budget of a service. */
 export class BodyReservation {
-  readonly #memory: Reservation;
+  readonly memory: Reservation;
   #road: Reservation | undefined;
   #leftMs: number;
 
   constructor(budgets: Pick<BodyBudgets, 'memory' | 'patienceMs'>, integration: string) {
-    this.#memory = budgets.memory.open(integration);
+    this.memory = budgets.memory.open(integration);
     this.#leftMs = budgets.patienceMs;
-  }
-
-  /** The memory that all bodies of the integration hold. */
-  get sharedBytes(): number {
-    return this.#memory.share.heldBytes;
-  }
-
-  get isWaiting(): boolean {
-    return this.#memory.wantedBytes > 0;
   }
 
   /** Undefined if the bytes were free; else a promise that resolves once they are, or rejects after a wait. */
   hold(bytes: number): Promise<void> | undefined {
-    return this.#grow(this.#memory, bytes);
-  }
-
-  shrink(bytes: number): void {
-    this.#memory.shrink(bytes);
+    return this.#grow(this.memory, bytes);
   }
 
   /** Reserves bytes in the budget of the service to which the gateway is about to send them. Returns what `hold` returns. */
   takeRoad(road: Budget, bytes: number): Promise<void> | undefined {
-    this.#road = road.open(this.#memory.share.integration);
+    this.#road = road.open(this.memory.share.integration);
     return this.#grow(this.#road, bytes);
   }
 
   release(): void {
-    this.#memory.release();
+    this.memory.release();
     this.#road?.release();
   }
 

@@ -98,7 +98,7 @@ class Upload {
       raw.on('data', onData);
       await promise;
       const body = this.#buffer.join();
-      this.#reservation.shrink(body.length);
+      this.#reservation.memory.shrink(body.length);
       return body;
     } finally {
       raw.off('data', onData).off('end', resolve).off('close', onCut);
@@ -107,13 +107,14 @@ class Upload {
 
   /** Aborts a slow upload if others wait for memory; their integrations hold `leastWaitingBytes` or more. */
   look(leastWaitingBytes: number): void {
-    if (this.#reservation.isWaiting || this.bytes - this.#quickBytes >= leastBytes) {
+    const { wantedBytes, share } = this.#reservation.memory;
+    if (wantedBytes > 0 || this.bytes - this.#quickBytes >= leastBytes) {
       this.#quickBytes = this.bytes;
       this.#slowRounds = 0;
       return;
     }
     this.#slowRounds += 1;
-    if (this.#slowRounds > leastRounds && this.#reservation.sharedBytes >= leastWaitingBytes) {
+    if (this.#slowRounds > leastRounds && share.heldBytes >= leastWaitingBytes) {
       this.#ended.reject(
         new StatusFailure(
           408,
