@@ -39,7 +39,6 @@ export async function openAuthentication(
   };
   return {
     verify,
-    /** Notes for operators in the answer of `/readyz`. */
     notes: (): readonly string[] => [
       ...(keySet?.isUp() === false ? [issuerAway] : []),
       ...(clients?.notes() ?? []),

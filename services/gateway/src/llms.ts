@@ -31,6 +31,5 @@ export function describeForAgents(options: GatewayPagesOptions): string {
   ].join('\n');
 }
 
-/** A line of `/llms.txt` with a link to an operation in the OpenAPI document. */
 const lineOf = (method: string, path: string, what: string): string =>
   `- [${method} ${path}](${pointerInOpenapi({ method, path })}): ${what}`;

@@ -38,7 +38,6 @@ export function openReadiness(options: ReadinessOptions) {
   let answer: ReturnType<typeof askAll> | undefined;
   let asking: typeof answer;
   let answeredAt = -Infinity;
-  /** Begins a check, which all callers share until the check has ended. */
   const ask = (): ReturnType<typeof askAll> => {
     const asked = askAll(upstream, ownNotes).finally(() => {
       [answer, asking, answeredAt] = [asked, undefined, performance.now()];
@@ -97,7 +96,6 @@ async function askAll(upstream: Upstream, ownNotes: () => readonly string[]) {
   return {
     status: 'ready',
     services: Object.fromEntries(servicesBehind.map((service) => [service, 'ok'])),
-    // Faults with which the system still serves. Absent without such faults.
     ...(notes.length === 0 ? {} : { notes }),
   };
 }
@@ -111,7 +109,6 @@ function withNotes({ pointer, detail }: FailureEntry, heard: readonly FailureEnt
 const otherDatabases =
   'Replicas use different databases, so that a request finds other records at one of them: compare their MONGODB_URL and MONGODB_DATABASE.';
 
-/** The notes of all replicas, each note once. */
 async function notesOf(service: ServiceName, upstream: Upstream): Promise<FailureEntry[]> {
   const told = (await upstream.askAll(notesSubject(service), notesWithinMs)).flatMap(readNotes);
   const details = new Set(told.filter((one) => typeof one === 'string'));

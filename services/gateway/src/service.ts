@@ -29,9 +29,7 @@ export interface GatewayDeps {
   lookEveryMs?: number;
   /** How often the gateway compares the content of the file of clients. */
   clientsEveryMs?: number;
-  /** For how long a stopping gateway still answers on kept-alive connections. */
   lastRequestsMs?: number;
-  /** For how long `/readyz` repeats an answer. */
   readinessRememberedMs?: number;
 }
 

@@ -9,8 +9,7 @@ interface Site {
   path: string;
   read: (name: string) => Buffer;
   pageHeaders: Readonly<Record<string, string>>;
-  /** The `Cache-Control` of the site's files. */
-  kept: string;
+  cacheControl: string;
 }
 
 const policy = [
@@ -40,7 +39,7 @@ export const addExplorer = (app: FastifyInstance): string[] =>
     path: '/docs',
     read: (name) => read(/^(index\.html|start\.js)$/.test(name) ? './explorer' : 'swagger-ui-dist', name),
     pageHeaders: { 'content-security-policy': policy },
-    kept: 'public, max-age=3600',
+    cacheControl: 'public, max-age=3600',
   });
 
 /** Adds the console: the files that `npm run console:build` writes. Its page turns no text into markup or code. */
@@ -61,10 +60,10 @@ export const addConsole = (app: FastifyInstance, from = '@integration-sync/conso
       'cross-origin-opener-policy': 'same-origin',
     },
     // The name of a file has the hash of its content.
-    kept: 'public, max-age=31536000, immutable',
+    cacheControl: 'public, max-age=31536000, immutable',
   });
 
-function addSite(app: FastifyInstance, { path, read: readOne, pageHeaders, kept }: Site): string[] {
+function addSite(app: FastifyInstance, { path, read: readOne, pageHeaders, cacheControl }: Site): string[] {
   const page = readOne('index.html');
   const headers = {
     'content-type': 'text/html; charset=utf-8',
@@ -84,7 +83,7 @@ function addSite(app: FastifyInstance, { path, read: readOne, pageHeaders, kept 
       reply
         .headers({
           'content-type': types[type],
-          'cache-control': kept,
+          'cache-control': cacheControl,
           'content-security-policy': policyOfWorkers,
         })
         .send(bytes),

@@ -22,7 +22,6 @@ function describe({ integration, scopes, keyEndsAtMs }: Caller, authorization: s
   return {
     integrationId: integration,
     scopes: [...scopes],
-    // Null for a key without an end.
     expiresAt: Number.isFinite(endsAtMs) ? new Date(Number(endsAtMs)).toISOString() : null,
   };
 }

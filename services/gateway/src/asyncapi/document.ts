@@ -91,7 +91,6 @@ const optionalHeader = (description: string, example: string): Header => ({
 });
 const refer = (...path: string[]): JsonObject => ({ $ref: `#/${path.join('/')}` });
 const onNats = [refer('servers', 'nats')];
-const byLogin = [refer('components', 'securitySchemes', 'natsLogin')];
 
 /** Adds a message to the document, and returns the reference with which its channel names the message. */
 function addMessage({ messages }: Sections, name: string, message: Message): JsonObject {
@@ -127,7 +126,7 @@ const operationOn = (action: 'send' | 'receive', channel: string, message: strin
   action,
   channel: refer('channels', channel),
   summary,
-  security: byLogin,
+  security: [refer('components', 'securitySchemes', 'natsLogin')],
   messages: [refer('channels', channel, 'messages', message)],
 });
 
@@ -290,7 +289,6 @@ const exampleOfHeader: Readonly<Record<string, string>> = {
   'X-Next-Since': '2026-11-21T18:36:11.000Z',
 };
 
-/** The reply of a service that cannot answer a question. */
 const addFailure = (sections: Sections): JsonObject =>
   addMessage(sections, 'Failure', {
     summary: 'The question was refused, or could not be answered',
@@ -320,7 +318,6 @@ const addFailure = (sections: Sections): JsonObject =>
     example: { detail: 'page: expected a whole number from 1' },
   });
 
-/** The deliveries that webhooks posts to receivers. */
 function addWebhooks(sections: Sections): void {
   const headers = Object.fromEntries(
     Object.values(deliveryHeaders).map(({ name, description, example }) => [name, { description, example }]),

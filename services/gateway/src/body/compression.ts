@@ -71,7 +71,6 @@ export function openCompression() {
   /** The compressed pages of the gateway, by page and coding. The key works because a page is the same buffer in each answer. */
   const pages = new WeakMap<Buffer, Map<string, Promise<Buffer>>>();
 
-  /** Compresses the payload of an answer if the caller asks for it; otherwise returns the payload unchanged. */
   return <T>(request: FastifyRequest, reply: FastifyReply, payload: T): T | Promise<Buffer> => {
     const isText = typeof payload === 'string';
     if (!isText && !(payload instanceof Buffer)) return payload;

@@ -101,8 +101,7 @@ function readSecret(value: unknown, where: string): StoredSecret {
     return { name: undefined, sha256: digits.toLowerCase(), endsAtMs: Infinity };
   }
   if (typeof value !== 'object' || value === null) throw refusedUnseen(where, expected, value);
-  const fields = readFields(value, where, ['name', 'sha256', 'expiresAt']);
-  const { name, sha256: digits, expiresAt } = fields;
+  const { name, sha256: digits, expiresAt } = readFields(value, where, ['name', 'sha256', 'expiresAt']);
   if (name !== undefined && !isText(name, secretName)) {
     throw refusedUnseen(`${where}, name`, 'the 8 letters and digits behind isk_', name);
   }
@@ -131,8 +130,7 @@ function readFields(value: unknown, where: string, known: readonly string[]): Re
 /** Refuses a client id or a secret that occurs twice, because it would be undefined which entry applies. */
 function refuseDoubled(clients: readonly Client[]): void {
   const ids = new Map<string, number>();
-  const hashes = new Map<string, string>();
-  const names = new Map<string, string>();
+  const secretsBefore = new Map<string | undefined, string>();
   for (const [index, { id, secrets }] of clients.entries()) {
     const before = ids.get(id);
     if (before !== undefined) {
@@ -141,10 +139,10 @@ function refuseDoubled(clients: readonly Client[]): void {
     ids.set(id, index + 1);
     for (const [at, { sha256: digits, name }] of secrets.entries()) {
       const where = `client ${index + 1} (${shown(id)}), secret ${at + 1}`;
-      const twin = hashes.get(digits) ?? (name === undefined ? undefined : names.get(name));
+      const twin = secretsBefore.get(digits) ?? secretsBefore.get(name);
       if (twin !== undefined) throw new ClientsRefused(`${where}: the same as ${twin}`);
-      hashes.set(digits, where);
-      if (name !== undefined) names.set(name, where);
+      secretsBefore.set(digits, where);
+      if (name !== undefined) secretsBefore.set(name, where);
     }
   }
 }
@@ -184,7 +182,8 @@ export async function readClientsFile(path: string): Promise<Buffer> {
     await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const stats = await file.stat();
     if (!stats.isFile()) throw new ClientsRefused('the file is no regular file');
-    if (stats.size > fileBytesMax) throw tooLarge(stats.size);
+    if (stats.size > fileBytesMax)
+      throw new ClientsRefused(`the file has ${stats.size} bytes, and may have at most ${fileBytesMax}`);
     // The file may grow during the read: the spare byte of the buffer shows growth.
     const { buffer, bytesRead } = await file.read(Buffer.alloc(stats.size + 1), 0, stats.size + 1, 0);
     if (bytesRead > stats.size) throw new ClientsRefused('the file was written to during the read');
@@ -194,9 +193,6 @@ export async function readClientsFile(path: string): Promise<Buffer> {
     throw new ClientsRefused(`the file cannot be read (${reasonOf(error)})`, { cause: error });
   }
 }
-
-const tooLarge = (bytes: number): ClientsRefused =>
-  new ClientsRefused(`the file has ${bytes} bytes, and may have at most ${fileBytesMax}`);
 
 export function reasonOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';

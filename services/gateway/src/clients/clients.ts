@@ -55,7 +55,6 @@ export async function openClients(options: ClientsOptions) {
       }
     },
     find: (clientId: string): Client | undefined => file.credentials.clients.get(clientId),
-    /** The caller that a token of this gateway's token endpoint stands for, undefined for any other token. */
     readIssued: (claims: Readonly<Record<string, unknown>>): Caller | undefined =>
       readIssued(file.credentials, claims, now()),
     /** Notes for operators in the answer of `/readyz`: a refused file, and secrets that end soon. */

@@ -13,7 +13,6 @@ export interface TokenRequest {
   scope: readonly string[] | undefined;
 }
 
-/** Throws `OAuthRefusal`. `authorization` is undefined for a request without that header. */
 export function readTokenRequest(body: Uint8Array, authorization: string | undefined): TokenRequest {
   const form = readForm(body);
   const grant = form.get('grant_type');

@@ -55,7 +55,6 @@ export function describeInterface(options: DescriptionOptions = {}): JsonObject 
   };
 }
 
-/** The responses that a path refers to. */
 function usedIn(paths: JsonObject, responses: Record<string, JsonObject>): JsonObject {
   const text = JSON.stringify(paths);
   return Object.fromEntries(

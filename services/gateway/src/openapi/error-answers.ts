@@ -14,7 +14,6 @@ interface Refusal {
 }
 
 const example = (code: ErrorCode, detail: string): Failure => new Failure(code, detail);
-/** An `invalid_request` with a pointer to the wrong value. */
 const exampleAt = (pointer: string, detail: string): Failure =>
   new Failure('invalid_request', detail, { errors: [{ pointer, detail }] });
 
@@ -101,13 +100,11 @@ const refusals = {
 
 export type RefusalName = keyof typeof refusals;
 
-/** The error responses of an operation, by status: references to the named refusals. */
 export const refusalResponses = (names: readonly RefusalName[]): Record<string, JsonObject> =>
   Object.fromEntries(
     names.map((name) => [statusOf(refusals[name].examples[0]), reference('responses', name)]),
   );
 
-/** The descriptions of all refusals, for the section `components` of the document. */
 export const describeRefusals = (schemas: SchemaCollection): Record<string, JsonObject> =>
   Object.fromEntries(
     Object.entries<Refusal>(refusals).map(([name, refusal]) => [name, describe(name, refusal, schemas)]),

@@ -5,12 +5,10 @@ import { refusalResponses, type RefusalName } from './error-answers.ts';
 import { tokenPages } from './token-endpoint.ts';
 
 export interface GatewayPagesOptions {
-  /** Whether this gateway issues tokens itself. */
   hasTokenEndpoint: boolean;
   hasConsole: boolean;
 }
 
-/** The pages that a gateway with these options serves. */
 export const gatewayPages = ({ hasTokenEndpoint, hasConsole }: GatewayPagesOptions): GatewayPage[] => [
   ...pages.filter(({ path }) => hasConsole || path !== '/console'),
   ...(hasTokenEndpoint ? tokenPages : []),

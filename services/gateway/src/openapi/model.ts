@@ -59,7 +59,6 @@ export const answerOf = (
   ...(content === undefined ? {} : { content }),
 });
 
-/** The content of a body, with an example if one is given. */
 export const contentOf = (schema: JsonObject, example?: unknown, type = 'application/json'): JsonObject => ({
   [type]: {
     schema,

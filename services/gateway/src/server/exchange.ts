@@ -33,7 +33,6 @@ export class Exchange {
   isStrict = false;
   /** With `Prefer: handling=strict`, one error for each query parameter that the route does not have. */
   queryErrors: readonly FailureEntry[] = [];
-  /** The error code of an answer that is no success. */
   code: ErrorCode | undefined;
   /** Why a token, a key or a token request was refused: for the log. A 401 does not tell which check a token failed. */
   refusal: string | undefined;
@@ -79,7 +78,6 @@ function requestIdOf({ headers }: IncomingMessage): string {
 const routeOf = ({ routeOptions }: FastifyRequest): string | undefined =>
   routeOptions.config?.path ?? routeOptions.url;
 
-/** Runs one stage of the work and notes its duration. */
 export async function timed<T>(exchange: Exchange, stage: Stage, work: () => Promise<T>): Promise<T> {
   const startedAt = performance.now();
   try {

@@ -91,7 +91,6 @@ export const someAuth = {
 
 export type AuthSettings = Static<TObject<typeof authSettings>>;
 
-/** The parsed settings. A setting without a value is absent. */
 type AuthValues = Partial<Record<Exclude<keyof typeof authSettings, 'AUTH_SCOPE_CLAIM'>, string>>;
 
 /** The address of the issuer's keys, or the issuer; undefined with a shared secret, or without access tokens. */

@@ -25,14 +25,11 @@ export class TokenRefused extends Error {
   override readonly name = 'TokenRefused';
 }
 
-/** Readers of the claims with the caller's integration and scopes. */
-export type CallerClaims = ReturnType<typeof openCallerClaims>;
-
 const lifetimeSecondsMax = 24 * 60 * 60;
 const leewaySeconds = 60;
 const integrationId = new RegExp(integrationPattern);
 
-export function readCaller(claims: Claims, read: CallerClaims): Caller {
+export function readCaller(claims: Claims, read: ReturnType<typeof openCallerClaims>): Caller {
   const integration = read.integration(claims);
   if (typeof integration !== 'string' || !integrationId.test(integration)) {
     throw new TokenRefused('the integration is missing or malformed');
@@ -125,7 +122,6 @@ function integrationReader(integrations: ReadonlyMap<string, string>): ReadClaim
 //   https://example.com/tenant     the claim of exactly this name
 //   /resource_access/sync/roles    the roles of sync in the claim resource_access
 
-/** Reads the value of one claim; undefined if the token does not have the claim. */
 export type ReadClaim = (claims: Claims) => unknown;
 
 /** A JSON pointer. In it, `~0` stands for a tilde and `~1` for a slash; any other `~` is wrong. */
