@@ -16,8 +16,6 @@ import { addTokenPage } from './token-page.ts';
 import { openUploads } from './body/uploads.ts';
 import { openUpstream } from './upstream.ts';
 
-export type Gateway = Awaited<ReturnType<typeof startGateway>>;
-
 export interface GatewayDeps {
   /** The clock by which tokens expire, in epoch milliseconds. */
   now?: () => number;

@@ -80,7 +80,7 @@ export class Budget {
     reservation.wantedBytes = bytes;
     share.waiting.add(reservation);
     this.#turns.add(share);
-    this.#serve(reservation);
+    this.#serve();
     return reservation.wantedBytes === 0 ? 'granted' : 'waits';
   }
 
@@ -114,8 +114,8 @@ export class Budget {
     return reservation.share.heldBytes + bytes <= timesFree * (freeBytes - keptBytes);
   }
 
-  /** Gives free bytes to waiting reservations, and calls `onGranted` of each that gets bytes, except `asking`. */
-  #serve(asking?: Reservation): void {
+  /** Gives free bytes to waiting reservations, and calls `onGranted` of each that gets bytes. */
+  #serve(): void {
     const granted: Reservation[] = [];
     const grant = (reservation: Reservation): void => {
       const { share } = reservation;
@@ -142,7 +142,7 @@ export class Budget {
       if (reservation === undefined || isOnlyOne(reservation)) continue;
       if (this.#fits(reservation, reservation.wantedBytes, keptBytes)) grant(reservation);
     }
-    for (const reservation of granted) if (reservation !== asking) reservation.onGranted?.();
+    for (const { onGranted } of granted) onGranted?.();
   }
 }
 

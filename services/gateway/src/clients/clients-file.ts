@@ -1,5 +1,4 @@
-// Reads the file of clients up to a bound, checks its content, and words the refusal of a wrong file. clients.ts says when the
-// gateway reads the file again, and which clients it has if the new content is wrong. secret.ts has the form of a secret.
+// Reads the file of clients up to a bound, checks its content, and words the refusal of a wrong file.
 //
 //   [{ "id": "erp", "integration": "acme", "scope": "integration:suppliers:write …",
 //      "secrets": [{ "name": "k3JvP0aQ", "sha256": "…", "expiresAt": "2027-01-31T00:00:00Z" }, "sha256:…"] }]

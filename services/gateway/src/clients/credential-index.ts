@@ -1,6 +1,5 @@
-// The credentials of one content of the file of clients, by the hash of the secret and by the id in tokens. A look-up costs the
-// same for any number of clients. clients.ts looks credentials up for API keys, for tokens and at the token endpoint. A
-// changed file makes new credentials, which take over the counts of the old credentials.
+// The credentials of one content of the file of clients, by the hash of the secret and by the id in tokens. A changed file
+// makes new credentials, which take over the counts of the old credentials.
 import { TokenRefused, type Caller } from '../tokens/token-claims.ts';
 import type { Client } from './clients-file.ts';
 import { hashOf, readSecretName, secretIdOf } from './secret.ts';

@@ -18,7 +18,6 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { Failure } from '@integration-sync/contracts';
 import type { Log } from '@integration-sync/runtime/log';
-import type { FastifyReply } from 'fastify';
 import type { Connections } from './client-connections.ts';
 import type { Exchange } from './exchange.ts';
 import { bodyOf, problemType, StatusFailure, statusOf } from '../problems.ts';
@@ -84,7 +83,9 @@ export function openClientErrors(options: ClientErrorsOptions) {
     const exchange = incomplete?.request.exchange;
     if (complete !== undefined) {
       if (exchange !== undefined) note(exchange, code);
-      closeAfter(complete, socket);
+      // Node writes `Connection: close` into an answer that has not begun.
+      complete.raw.shouldKeepAlive = false;
+      complete.raw.once('finish', () => socket.destroySoon());
     } else if (incomplete?.raw.headersSent === true) {
       socket.destroy();
     } else {
@@ -99,20 +100,8 @@ export function openClientErrors(options: ClientErrorsOptions) {
         waitOnceMore(socket, () => answerTo(socket, code));
       else answerTo(socket, code);
     },
-    refuseTunnel(socket: Socket): void {
-      const connection = connections.get(socket);
-      connection?.leave();
-      const last = connection?.unsent.at(-1);
-      if (last === undefined) write(socket, tunnel, log);
-      else closeAfter(last, socket);
-    },
+    refuseTunnel: (socket: Socket): void => answerTo(socket, tunnel),
   };
-}
-
-function closeAfter({ raw }: FastifyReply, socket: Socket): void {
-  // Node writes `Connection: close` into an answer that has not begun.
-  raw.shouldKeepAlive = false;
-  raw.once('finish', () => socket.destroySoon());
 }
 
 const failureFor = (reason: string): Failure => failures[reason] ?? notHttp;

@@ -1,6 +1,5 @@
-// Bounds connections by the limit of open files. Every connection takes a file, as do the NATS connection and each name look-up.
-// The gateway keeps some files for itself and accepts connections on the others. It closes further connections and logs their
-// number. Without this bound they would be closed without a log line, for lack of files.
+// Bounds connections by the limit of open files, of which the gateway keeps some for itself. It closes further connections and
+// logs their number. Without this bound they would be closed without a log line, for lack of files.
 import type { Server } from 'node:http';
 import type { Log } from '@integration-sync/runtime/log';
 
