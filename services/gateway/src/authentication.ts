@@ -6,7 +6,7 @@ import { openClients, type ClientsOptions } from './clients/clients.ts';
 import { secretPrefix } from './clients/secret.ts';
 import type { GatewayConfig } from './config.ts';
 import { addTokenEndpoint } from './oauth/token-endpoint.ts';
-import { keySourceOf } from './tokens/auth-settings.ts';
+import { keySourceOf, signingSecretOf } from './tokens/auth-settings.ts';
 import { TokenRefused } from './tokens/token-claims.ts';
 import { openKeySet } from './tokens/key-set.ts';
 import { openTokens, type VerifyToken } from './tokens/tokens.ts';
@@ -29,7 +29,7 @@ export async function openAuthentication(
   const readIssued = secrets === undefined ? () => undefined : (clients?.readIssued ?? refuseIssued);
   const verifyToken = await openTokens(app, config, { now, findKey: keySet?.findKey, readIssued });
   const hasTokenEndpoint = clients !== undefined && secrets !== undefined;
-  if (hasTokenEndpoint) addTokenEndpoint(app, { clients, secrets, config, now });
+  if (hasTokenEndpoint) addTokenEndpoint(app, clients, signingSecretOf(secrets), config, now);
 
   /** Verifies an access token or an API key: the file of clients decides about a key, and any other text is a token. */
   const verify: VerifyToken = (text, again) => {

@@ -26,15 +26,12 @@ const renewedAfterShare = 0.5;
 /** Throws `Failure` unavailable with one entry for each service or engine that is away. */
 export type CheckReadiness = ReturnType<typeof openReadiness>;
 
-export interface ReadinessOptions {
-  upstream: Upstream;
-  isStopping: () => boolean;
-  ownNotes: () => readonly string[];
-  rememberedMs?: number | undefined;
-}
-
-export function openReadiness(options: ReadinessOptions) {
-  const { upstream, isStopping, ownNotes, rememberedMs = answerRememberedMs } = options;
+export function openReadiness(
+  upstream: Upstream,
+  isStopping: () => boolean,
+  ownNotes: () => readonly string[],
+  rememberedMs = answerRememberedMs,
+) {
   let answer: ReturnType<typeof askAll> | undefined;
   let asking: typeof answer;
   let answeredAt = -Infinity;

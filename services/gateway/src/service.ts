@@ -91,12 +91,7 @@ export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}
     ...access.notes(),
   ];
   const pages = addPages(app, {
-    checkReadiness: openReadiness({
-      upstream,
-      isStopping,
-      ownNotes,
-      rememberedMs: deps.readinessRememberedMs,
-    }),
+    checkReadiness: openReadiness(upstream, isStopping, ownNotes, deps.readinessRememberedMs),
     publicBasePath: config.PUBLIC_BASE_PATH,
     hasTokenEndpoint: access.hasTokenEndpoint,
     hasConsole: config.CONSOLE === 'on',

@@ -37,11 +37,3 @@ export const invalidClient = (description: string): OAuthRefusal =>
   new OAuthRefusal('invalid_client', description, 'unauthorized', {
     'www-authenticate': 'Basic realm="integration-sync", charset="UTF-8"',
   });
-
-export const tooManyFailures = (seconds: number): OAuthRefusal =>
-  new OAuthRefusal(
-    'invalid_client',
-    `Too many wrong secrets for this client; try again in ${seconds} s.`,
-    'rate_limited',
-    { 'retry-after': String(seconds) },
-  );

@@ -7,7 +7,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { allScopes, codes } from '@integration-sync/contracts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { signingSecretOf } from '../tokens/auth-settings.ts';
 import type { Clients } from '../clients/clients.ts';
 import type { Credential } from '../clients/credential-index.ts';
 import type { GatewayConfig } from '../config.ts';
@@ -15,22 +14,19 @@ import { countHeader, rawQuery } from '../raw-request.ts';
 import { openFailures } from './wrong-secrets.ts';
 import { isForm, readFormBody, readTokenRequest, type TokenRequest } from './token-request.ts';
 import { addressOf, metadataOf, metadataPath, openIssuing, tokenPath } from './issuer.ts';
-import { invalidClient, invalidRequest, OAuthRefusal, tooManyFailures } from './refusal.ts';
+import { invalidClient, invalidRequest, OAuthRefusal } from './refusal.ts';
 
 /** Delays a refusal at the limit, so that a caller gets at most one such refusal a second on each connection. */
 const limitedForMs = 1_000;
 
-export interface TokenEndpointOptions {
-  clients: Clients;
-  /** AUTH_JWT_SECRET. */
-  secrets: string;
-  config: GatewayConfig;
-  now: () => number;
-}
-
-export function addTokenEndpoint(app: FastifyInstance, options: TokenEndpointOptions): void {
-  const { clients, secrets, config, now } = options;
-  const issue = openIssuing(signingSecretOf(secrets), now);
+export function addTokenEndpoint(
+  app: FastifyInstance,
+  clients: Clients,
+  signingSecret: string,
+  config: GatewayConfig,
+  now: () => number,
+): void {
+  const issue = openIssuing(signingSecret, now);
   const countFailure = openFailures(now);
 
   /** Checks the secret before it counts failures, so that a caller with the right secret never waits. */
@@ -40,7 +36,12 @@ export function addTokenEndpoint(app: FastifyInstance, options: TokenEndpointOpt
     const seconds = countFailure(clients.find(clientId));
     if (seconds !== undefined) {
       await wait(limitedForMs);
-      throw tooManyFailures(seconds);
+      throw new OAuthRefusal(
+        'invalid_client',
+        `Too many wrong secrets for this client; try again in ${seconds} s.`,
+        'rate_limited',
+        { 'retry-after': String(seconds) },
+      );
     }
     throw invalidClient('The client id or its secret is wrong, or the secret has ended.');
   };

@@ -43,15 +43,12 @@ const notHttp = new Failure(
 /** How long a client that is still sending can read its error answer before the gateway closes the connection. */
 const lingerMs = 2_000;
 
-export interface ClientErrorsOptions {
-  log: Log;
-  connections: Connections;
-  standstill: Standstill;
-  requestTimeoutMs: number;
-}
-
-export function openClientErrors(options: ClientErrorsOptions) {
-  const { log, connections, standstill, requestTimeoutMs } = options;
+export function openClientErrors(
+  log: Log,
+  connections: Connections,
+  standstill: Standstill,
+  requestTimeoutMs: number,
+) {
   const answered = new WeakSet<Socket>();
 
   /** Node itself checks the time of later requests. */

@@ -92,7 +92,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   });
 
   const connections = watchConnections(app.server);
-  const clientErrors = openClientErrors({ log, connections, standstill, requestTimeoutMs });
+  const clientErrors = openClientErrors(log, connections, standstill, requestTimeoutMs);
 
   for (const method of METHODS) {
     if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method);

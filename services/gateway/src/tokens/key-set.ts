@@ -154,14 +154,11 @@ function openFetching(keySet: RemoteKeySet, log: Log, clock: () => number) {
 }
 
 /** Finds a key in the set without a fetch, as PEM; undefined if the set does not have the key. */
-function openSelection(
-  keySet: RemoteKeySet,
-  log: Log,
-): (alg: string, kid: string | undefined) => Promise<string | undefined> {
+function openSelection(keySet: RemoteKeySet, log: Log) {
   const pems = new WeakMap<CryptoKey, string>();
   const tooShort = new WeakSet<CryptoKey>();
 
-  return async (alg, kid) => {
+  return async (alg: string, kid: string | undefined): Promise<string | undefined> => {
     const key = await keySet({ alg, ...(kid === undefined ? {} : { kid }) }).catch((error: unknown) =>
       error instanceof errors.JWKSNoMatchingKey ? undefined : unusable(error),
     );
