@@ -113,8 +113,7 @@ async function ask(
     reservation?.release();
     reserved.shrink(answer.body.length);
     const isCounted = reserved.grow(answer.body.length) === 'granted';
-    // An answer to GET that exceeds the budget is refused, because the caller can repeat a GET. Any other answer is sent: it says
-    // what was stored.
+    // The caller can repeat a GET. Any other answer is sent, even beyond the budget: it says what was stored.
     if (!isCounted && route.method === 'GET') throw tooManyAnswers();
     return answer;
   } catch (error) {

@@ -85,8 +85,7 @@ interface Header {
 
 const header = (description: string, example: string): Header => ({ description, example });
 const optionalHeader = (description: string, example: string): Header => ({
-  description,
-  example,
+  ...header(description, example),
   optional: true,
 });
 const refer = (...path: string[]): JsonObject => ({ $ref: `#/${path.join('/')}` });

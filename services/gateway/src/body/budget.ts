@@ -127,8 +127,7 @@ export class Budget {
       if (share.waiting.size > 0) this.#turns.add(share);
       granted.push(reservation);
     };
-    // Reservations that are alone in their integration get bytes first. `keptBytes` are kept free for those of them that must
-    // still wait.
+    // `keptBytes` are kept free for reservations that are alone in their integration, and must still wait.
     let keptBytes = 0;
     for (const share of this.#turns) {
       const reservation = firstOf(share);

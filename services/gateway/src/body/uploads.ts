@@ -81,8 +81,7 @@ class Upload {
     const { promise, resolve, reject } = this.#ended;
     const onData = (chunk: Buffer): void => this.#take(chunk);
     const onCut = (): void => {
-      // Every request emits `close`, mostly after a complete body. So an error is created only for an incomplete body: to create
-      // one is slow.
+      // Every request emits `close`, mostly after a complete body: to create an error for each would be slow.
       if (!raw.readableEnded)
         reject(new Failure('invalid_request', 'The body ended before it was complete.'));
     };

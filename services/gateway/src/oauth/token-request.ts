@@ -35,8 +35,7 @@ function readCredentials(
   const [clientId, secret] = [form.get('client_id'), form.get('client_secret')];
   if (authorization !== undefined) {
     const basic = readBasic(authorization);
-    // A request with Basic credentials may repeat the client id in the form, but not the secret: that would be a second method of
-    // authentication.
+    // The form may repeat the client id, but not the secret: that would be a second method of authentication.
     if (secret !== undefined || (clientId !== undefined && clientId !== basic.clientId)) {
       throw invalidRequest('Send the client id and secret in one way: by Basic or in the form, not both.');
     }
