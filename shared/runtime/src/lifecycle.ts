@@ -45,17 +45,20 @@ export async function runProcess(name: string, start: Start, options: LifeOption
   const misspelt = settings === undefined ? [] : nearNames(settings, process.env);
   if (misspelt.length > 0)
     log.warn({ misspelt }, 'environment variables are ignored: their names resemble those of settings');
-  const begin = (stopping: AbortSignal): Promise<AsyncDisposable> =>
-    retry(() => start(stopping, misspelt), {
-      mayRetry(error) {
-        if (stopping.aborted || !beginsAgainAfter(error)) return false;
-        log.warn({ err: error }, 'NATS or MongoDB went away during the start, which begins again');
-        return true;
-      },
-      pause: () => wait(againMs, undefined, { signal: stopping }),
-    });
+  const started = retry(() => start(end.signal, misspelt), {
+    mayRetry(error) {
+      if (end.signal.aborted || !beginsAgainAfter(error)) return false;
+      log.warn({ err: error }, 'NATS or MongoDB went away during the start, which begins again');
+      return true;
+    },
+    pause: () => wait(againMs, undefined, { signal: end.signal }),
+  }).catch((error: unknown) => {
+    // A start that fails after the signal to stop counts as stopped.
+    if (!end.signal.aborted) throw error;
+    return undefined;
+  });
   try {
-    const running = await Promise.race([started(begin, end.signal), graceAfter(end.signal, startMs)]);
+    const running = await Promise.race([started, graceAfter(end.signal, startMs)]);
     if (!end.signal.aborted) await once(end.signal, 'abort');
     if (running !== undefined) await within(stopMs, running[Symbol.asyncDispose]());
     log.info('stopped');
@@ -85,19 +88,6 @@ function listenForTheEnd(log: Log) {
     stop('uncaught error');
   });
   return end;
-}
-
-/** A start that fails after the signal to stop counts as stopped. */
-async function started(
-  begin: (stopping: AbortSignal) => Promise<AsyncDisposable>,
-  stopping: AbortSignal,
-): Promise<AsyncDisposable | undefined> {
-  try {
-    return await begin(stopping);
-  } catch (error) {
-    if (!stopping.aborted) throw error;
-    return undefined;
-  }
 }
 
 async function graceAfter(signal: AbortSignal, graceMs: number): Promise<undefined> {
