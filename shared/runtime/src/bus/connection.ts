@@ -36,7 +36,8 @@ export interface Forbidden {
 
 export async function openConnection(options: ConnectionOptions) {
   const { log, tracing, onForbidden } = options;
-  const inboxPrefix = inboxPrefixOf(options.name);
+  // Each service has its own inbox prefix, so that NATS permissions keep other services from reading its answers.
+  const inboxPrefix = `_INBOX_${options.name}`;
   const { nats, waits } = await connectPatiently({ ...options, inboxPrefix });
   const asking = { ...options.jetstream, checkAPI: false, timeout: apiTimeoutMs };
   const manager = await jetstreamManager(nats, asking);
@@ -136,8 +137,6 @@ interface StatusHandlers {
   forbidden(error: PermissionViolationError): void;
 }
 
-const reportedError = 'nats server reported an error';
-
 async function watchStatus(nats: NatsConnection, log: Log, then: StatusHandlers): Promise<void> {
   for await (const status of nats.status()) {
     if (status.type === 'disconnect') {
@@ -150,10 +149,7 @@ async function watchStatus(nats: NatsConnection, log: Log, then: StatusHandlers)
       then.aboutToEnd();
     } else if (status.type === 'error') {
       if (status.error instanceof PermissionViolationError) then.forbidden(status.error);
-      else log.warn({ err: status.error }, reportedError);
+      else log.warn({ err: status.error }, 'nats server reported an error');
     }
   }
 }
-
-/** Each service has its own inbox prefix, so that NATS permissions keep other services from reading its answers. */
-const inboxPrefixOf = (name: string): string => `_INBOX_${name}`;

@@ -165,19 +165,17 @@ async function ensureConsumer(
 ): Promise<void> {
   const { consumers } = connection.manager;
   const what = `consumer ${spec.name}`;
-  const wanted = consumerConfig(spec);
   try {
     await patiently(connection, what, async () => {
-      const found = await unlessRefused(consumers.info(stream, spec.name), codes.consumerNotFound);
+      const found = await findConsumer(connection, stream, spec.name);
       if (found === undefined) {
-        await consumers.add(stream, wanted);
+        await consumers.add(stream, consumerConfig(spec));
         connection.log.info({ stream, consumer: spec.name }, 'consumer created');
         return;
       }
-      const changeable = changeableOf(spec);
-      const differing = differences(changeable, found.config);
+      const differing = found.differingFrom(spec);
       if (differing.length === 0) return;
-      await consumers.update(stream, spec.name, changeable);
+      await consumers.update(stream, spec.name, changeableOf(spec));
       connection.log.warn({ stream, consumer: spec.name, differing }, 'consumer differed and was changed');
     });
     watch.granted(what);

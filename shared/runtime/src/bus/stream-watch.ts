@@ -14,10 +14,9 @@ export type StreamStanding = ReturnType<typeof standingOf>;
 export type StreamWatch = ReturnType<typeof openStreamWatch>;
 
 interface Watched {
-  readonly spec: StreamSpec;
-  readonly found: FoundStream;
-  /** When the stream was last created. */
-  readonly madeAt: Date;
+  spec: StreamSpec;
+  found: FoundStream;
+  madeAt: Date;
 }
 
 const everyMs = 5_000;
@@ -27,7 +26,7 @@ const refusalKeptMs = 30_000;
 export function openStreamWatch(connection: Connection) {
   const watched = new Map<string, Watched>();
   const missing = new Set<string>();
-  const refusals = openRefusals();
+  const refusals = new Map<string, { note: string; untilMs: number }>();
   let said = '';
   let clock: string[] = [];
   const others = openOtherStreams(connection);
@@ -48,7 +47,8 @@ export function openStreamWatch(connection: Connection) {
     const all = Array.from(watched.values(), ({ found }) => found);
     const leaderless = namesOf(all, isLeaderless).filter((name) => !missing.has(name));
     const ofStreams = notesOf(all, { missing: [...missing], leaderless, others: others.notes() });
-    return [...new Set([...ofStreams, ...refusals.words(), ...clock])];
+    const refused = refusals.values().filter(({ untilMs }) => untilMs > performance.now());
+    return [...new Set([...ofStreams, ...refused.map(({ note }) => note), ...clock])];
   };
 
   const sayWhatIsNew = (): void => {
@@ -90,9 +90,11 @@ export function openStreamWatch(connection: Connection) {
       missing.add(name);
       sayWhatIsNew();
     },
-    /** Notes a refusal of nats-server; the note lasts for 30 s after the last call. */
+    /** The note lasts for 30 s after the last call. */
     refused(what: string, refusal: Refusal): void {
-      refusals.add(what, refusal);
+      const mending = mendingOf(refusal) ?? 'the log says why';
+      const note = `NATS refuses a ${what.split(' ')[0]}: ${mending}.`;
+      refusals.set(what, { note, untilMs: performance.now() + refusalKeptMs });
       sayWhatIsNew();
     },
     granted(what: string): void {
@@ -100,24 +102,6 @@ export function openStreamWatch(connection: Connection) {
     },
     standings: () => Array.from(watched.values(), standingOf),
     [Symbol.asyncDispose]: checks[Symbol.asyncDispose],
-  };
-}
-
-/** Refusals of nats-server, each forgotten 30 s after it was last noted. */
-function openRefusals() {
-  const refusals = new Map<string, { words: string; untilMs: number }>();
-  return {
-    add(what: string, refusal: Refusal): void {
-      const mending = mendingOf(refusal) ?? 'the log says why';
-      const words = `NATS refuses a ${what.split(' ')[0]}: ${mending}.`;
-      refusals.set(what, { words, untilMs: performance.now() + refusalKeptMs });
-    },
-    delete: (what: string): boolean => refusals.delete(what),
-    words(): string[] {
-      const now = performance.now();
-      for (const [what, { untilMs }] of refusals) if (untilMs < now) refusals.delete(what);
-      return Array.from(refusals.values(), ({ words }) => words);
-    },
   };
 }
 

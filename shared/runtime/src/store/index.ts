@@ -51,7 +51,6 @@ export interface StoreOptions {
 }
 
 export interface SentCommand {
-  /** `find`, `update`. */
   name: string;
   /** The command document as it is sent. */
   command: Document;
@@ -82,10 +81,12 @@ export async function openStore({
   // The watchdog's next question, within half a second, connects the closed client again.
   const renew = (deaf: MongoClient): void => {
     log.warn('the MongoDB driver no longer gets answers, connecting again');
-    close(deaf).catch(notClosed(log));
+    close(deaf).catch((error: unknown) =>
+      log.warn({ err: error }, 'the MongoDB driver could not close its connections'),
+    );
   };
   let connectionsLost = 0;
-  let topology: Topology | undefined;
+  let topology: ReturnType<typeof topologyOf> | undefined;
   const watchdog = opening.use(
     startWatchdog({
       async ask() {
@@ -136,11 +137,6 @@ export async function openStore({
   };
 }
 
-const notClosed =
-  (log: Log) =>
-  (error: unknown): void =>
-    log.warn({ err: error }, 'the MongoDB driver could not close its connections');
-
 /**
  * The driver's socket time-out, the last resort for an operation that a running server does not finish. The driver then sends a read or
  * a write once more, so that an operation may arrive two time-outs after its begin.
@@ -153,12 +149,7 @@ const operationMsMax = 60_000;
  */
 const linearizable = { readConcern: 'linearizable', maxTimeMS: 2_000 } as const;
 
-interface Topology {
-  isSharded: boolean;
-  isReplicated: boolean;
-}
-
-function topologyOf({ msg, setName }: Document): Topology {
+function topologyOf({ msg, setName }: Document) {
   const isSharded = msg === 'isdbgrid';
   return { isSharded, isReplicated: isSharded || setName !== undefined };
 }
