@@ -48,7 +48,6 @@ export class Refusal extends Error {
   }
 }
 
-/** The options of every command. */
 const commonOptions = {
   json: { type: 'boolean', default: false },
   help: { type: 'boolean', short: 'h', default: false },
@@ -57,7 +56,6 @@ const commonOptions = {
 
 type Options = NonNullable<ParseArgsConfig['options']>;
 
-/** One call of a command. */
 export interface Call<Own extends Options> extends Caller {
   values: ReturnType<typeof parseArgs<{ options: typeof commonOptions & Own }>>['values'];
   positionals: string[];

@@ -33,9 +33,7 @@ export function readSettings<Settings extends typeof StreamsConfig>(
 export const openQuietBus = ({ config }: CommandSettings<StreamsConfig>): Promise<Bus> =>
   openBus({ ...natsOptionsOf(config), name, log: openLog({ service: name, level: 'silent' }) });
 
-/**
- * Opens the bus of a command. A missing permission ends the command: nats-server drops the message, so that no answer would come.
- */
+/** A missing permission ends the command: nats-server drops the message, so that no answer would come. */
 export async function openOpsBus({ config, log, stop }: CommandSettings<StreamsConfig>): Promise<Bus> {
   const onForbidden = (forbidden: Forbidden): void => stop(new Refusal(lackOf(forbidden, config)));
   return withinPatience(

@@ -38,7 +38,6 @@ export type Row = readonly (string | number)[];
 /** Writes Infinity, which means "no limit", as null, because JSON has no Infinity. */
 const inJson = (_key: string, value: unknown): unknown => (value === Infinity ? null : value);
 
-/** The lines of a table, with columns as wide as their cells. */
 function tableOf(headings: readonly string[], rows: readonly Row[]): string[] {
   const texts = rows.map((row) => row.map((cell) => (typeof cell === 'number' ? numberInWords(cell) : cell)));
   const widths = headings.map((heading, column) =>

@@ -7,10 +7,7 @@ const taken = new Set([...services, 'sync', 'ops', 'operator'].map((name) => nam
 
 const ofEvents = (subject: string, response = '') => ({ exporter: 'SYNC', subject, response });
 
-/**
- * The lines for the existing accounts in nats.conf, and the account of the reader. A login receives only messages that its
- * account imports.
- */
+/** Lines for the existing accounts, and the account of the reader: a login receives only what its account imports. */
 export function accountOf(name: string, integration: string): string {
   const account = name.toUpperCase().replaceAll('-', '_');
   if (taken.has(account)) throw new Misuse(`NAME: ${account} is another account of deploy/nats/nats.conf.`);

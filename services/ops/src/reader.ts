@@ -36,10 +36,7 @@ Examples:
   ops reader billing --remove --apply
 `;
 
-/**
- * The ack wait of the consumer. A service that works longer on an event must send in-progress acks; otherwise JetStream
- * redelivers the event.
- */
+/** A service that works longer on an event must send in-progress acks; otherwise JetStream redelivers the event. */
 const ackWaitMs = 30_000;
 const ackPendingMax = 1_000;
 const dayMs = 24 * 60 * 60_000;
@@ -169,10 +166,7 @@ function beginOf(since: string): ConsumerBegin {
   return { time };
 }
 
-/**
- * Checks where the consumer begins. Refuses a sequence that the stream does not have yet, and reports if messages after the begin
- * have expired.
- */
+/** Refuses a sequence that the stream does not have yet, and reports if messages after the begin have expired. */
 async function checkBegin(bus: Bus, deliver: ConsumerBegin, output: Output): Promise<void> {
   if (typeof deliver === 'string') return;
   const { firstSequence, lastSequence } = await bus.streamFacts(eventsStream);

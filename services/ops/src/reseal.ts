@@ -102,10 +102,7 @@ function show({ newestKey, secrets, left }: Found, output: Output): void {
   );
 }
 
-/**
- * Refuses to reseal if a replica lacks the newest key, or has another key with the same id: that replica could not open resealed
- * secrets.
- */
+/** A replica that lacks the newest key, or has another key with the same id, could not open resealed secrets. */
 function refuseIfMissing(vault: Vault, replicas: readonly ReplicaKeys[]): void {
   const [newest] = vault.fingerprints;
   const lacking = replicas.filter((keys) =>
@@ -121,10 +118,7 @@ function refuseIfMissing(vault: Vault, replicas: readonly ReplicaKeys[]): void {
   );
 }
 
-/**
- * Seals all secrets in two runs. The second run finds secrets that replicas with another first key have sealed during the first
- * run.
- */
+/** The second run finds secrets that replicas with another first key have sealed during the first run. */
 async function sealAll(reseal: Reseal, output: Output): Promise<ResealProgress> {
   const toDo = await reseal.countLeft();
   output.progress(`${numberInWords(toDo)} webhooks have secrets to seal again.`);

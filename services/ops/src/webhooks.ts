@@ -32,9 +32,7 @@ Examples:
 `;
 
 const pollMs = 200;
-/**
- * How long the command waits without progress before it gives up. Replicas enable webhooks once a second; replays take longer.
- */
+/** How long the command waits without progress: replicas enable webhooks once a second, and replays take longer. */
 const stillMs = 60_000;
 
 export const webhooksCommand = defineCommand({
@@ -74,10 +72,7 @@ export const webhooksCommand = defineCommand({
   },
 });
 
-/**
- * Waits until replicas have enabled the webhooks. Resolves with 0, or with the number of webhooks that are left after `stillMs`
- * without progress.
- */
+/** Resolves with the number of webhooks that are left: 0, or more after `stillMs` without progress. */
 async function waitFor(
   webhooks: DisabledWebhooks,
   found: readonly DisabledWebhook[],

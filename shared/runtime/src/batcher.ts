@@ -34,10 +34,7 @@ export function oneByOne({ patienceMs, pause }: OneByOneOptions = {}): Limit {
   };
 }
 
-/**
- * `askAll` returns one answer for each question, in the same order. An answer may not be `undefined`, which means
- * "missing".
- */
+/** `askAll` returns one answer for each question, in the same order; `undefined` means "missing". */
 export function openBatcher<One, Answer extends object | number | null>(
   askAll: (all: readonly One[]) => Promise<readonly Answer[]>,
   countMax: number,

@@ -4,7 +4,6 @@ import manifest from '../package.json' with { type: 'json' };
 export type Build = ReturnType<typeof buildOf>;
 
 export const buildOf = ({ BUILD_REVISION: revision = 'unknown' }: { BUILD_REVISION?: string }) => ({
-  /** The version of the release, from package.json. */
   version: manifest.version,
   /** The commit that the image was built from, if the image build set it. */
   revision,

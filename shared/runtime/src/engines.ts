@@ -7,7 +7,6 @@ import { gaugeByLabel, gaugesOf } from './gauges.ts';
 /** By name: whether the engine is up; undefined while the process has not asked it yet. */
 export type Engines = Readonly<Record<string, () => boolean | undefined>>;
 
-/** The settings that say where an engine is, and with which login to go there. */
 const settingsOf: Readonly<Record<string, string>> = {
   mongodb: 'MONGODB_URL',
   nats: 'NATS_URL',

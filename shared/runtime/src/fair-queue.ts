@@ -6,7 +6,6 @@
 // ready.
 import { Failure } from '@integration-sync/contracts';
 
-/** Limits of the waiting jobs. */
 export interface QueueLimits {
   countMax: number;
   bytesMax: number;
@@ -78,7 +77,6 @@ export function openFairQueue(limits: QueueLimits) {
   };
 
   return {
-    /** The number of waiting jobs. */
     get waiting(): number {
       return waiting;
     },
@@ -108,7 +106,6 @@ export function openFairQueue(limits: QueueLimits) {
       if (lines.delete(line.key)) lines.set(line.key, line);
       return line.key;
     },
-    /** A job of the key has ended. */
     noteEnd(key: string): void {
       const line = lines.get(key);
       if (line !== undefined) line.movedAt = performance.now();

@@ -52,10 +52,7 @@ async function within(work: Promise<void>, detail: string): Promise<void> {
   }
 }
 
-/**
- * Without `sync_interval: always`, nats-server acknowledges messages before they are on its disk, and a power cut loses events of
- * acknowledged pushes. A service of such a nats-server is not ready.
- */
+/** Without `sync_interval: always`, a power cut loses messages that nats-server acknowledged before they were on its disk. */
 function openDurability(monitorUrl: string | undefined): () => Promise<void> {
   let checkedAt: number | undefined;
   return async () => {

@@ -14,7 +14,6 @@ export interface LogOptions {
   level: string;
   /** Readable text instead of JSON; by default if stdout is a terminal. */
   pretty?: boolean;
-  /** Where the lines go; by default stdout. */
   destination?: pino.DestinationStream;
 }
 
@@ -111,7 +110,6 @@ function open() {
       stream.write(line);
       timer ??= setTimeout(flush, patienceMs).unref();
     },
-    /** Writes the buffered lines immediately. */
     flush,
   };
 }

@@ -48,7 +48,6 @@ export async function openMetrics({
   const server = serverOf(registry, engines);
   const address = await listen(server, host, port);
   return {
-    /** The registry to which a service adds its own counters and gauges. */
     registry,
     url: `http://${address}/metrics`,
     observeRequest,

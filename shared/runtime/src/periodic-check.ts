@@ -7,7 +7,6 @@ export type PeriodicCheck = ReturnType<typeof openPeriodicCheck>;
 export interface PeriodicCheckOptions {
   /** The name of the check in log lines. */
   what: string;
-  /** The interval of the timer. */
   everyMs: number;
   log: Log;
 }
@@ -26,7 +25,6 @@ export function openPeriodicCheck(check: () => Promise<void>, { what, everyMs, l
       }
     } while (again);
   };
-  /** Asks for a run now. */
   const now = (): void => {
     if (isClosed) return;
     again = true;

@@ -102,7 +102,6 @@ export async function openResources(options: ResourcesOptions) {
       metrics.engines.served();
     },
     proof,
-    /** The tracing of the process; undefined if tracing is off. */
     tracing,
     /** Adds notes of the service itself for `/readyz`. */
     addNotes: (read: () => readonly string[]): void => void others.add(read),

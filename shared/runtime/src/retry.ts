@@ -25,14 +25,10 @@ export async function retry<T>(work: () => Promise<T>, { mayRetry, pause }: Retr
 export type Retry = <T>(what: string, work: () => Promise<T>) => Promise<T>;
 
 const retryMs = 500;
-/**
- * Only the first and every 20th failure is logged: while MongoDB or NATS is away, each delivery fails twice a second.
- */
+/** While MongoDB or NATS is away, each delivery fails twice a second. */
 const triesPerLine = 20;
 
-/**
- * Repeats a read or write until it succeeds or the signal aborts: deliveries that happened must be stored in the end.
- */
+/** Retries until the signal aborts: deliveries that happened must be stored in the end. */
 export const openRetry =
   (log: Log, signal: AbortSignal): Retry =>
   (what, work) =>

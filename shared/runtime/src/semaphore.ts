@@ -69,7 +69,6 @@ export class Semaphore {
     this.#aloneForMs = options.aloneForMs ?? 0;
   }
 
-  /** The number of held permits. */
   get held(): number {
     return this.#held;
   }

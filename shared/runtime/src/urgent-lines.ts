@@ -20,7 +20,6 @@ const kept = ['warn', 'error', 'fatal'].map((level): Kept => ({
 }));
 let count = 0;
 
-/** Keeps a finished JSON line, if its level is warn or higher. */
 export function keepUrgent(line: string): void {
   const of = kept.find(({ head }) => line.startsWith(head));
   if (of === undefined) return;
@@ -29,7 +28,6 @@ export function keepUrgent(line: string): void {
   while (of.bytes > bytesMax) of.bytes -= of.lines.shift()?.line.length ?? of.bytes;
 }
 
-/** The lines that are kept, the oldest first. */
 export const urgentLines = (): string =>
   kept
     .flatMap(({ lines }) => lines)

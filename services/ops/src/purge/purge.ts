@@ -20,10 +20,7 @@ export interface Purged {
   cameBack: string[];
 }
 
-/**
- * The wait between two passes. An attempt to deliver takes 10 s at most, and its entry in the attempt log is stored within a
- * second.
- */
+/** An attempt to deliver takes 10 s at most, and its entry in the attempt log is stored within a second. */
 const betweenPassesMs = 15_000;
 const passesMax = 4;
 

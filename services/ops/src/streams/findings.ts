@@ -137,9 +137,7 @@ function* fullness(name: string, { bytes, bytesMax }: InspectedFacts): Generator
     );
 }
 
-/**
- * Finds consumers that should not exist. Other services have only pull consumers of EVENTS, and webhooks reads without consumers.
- */
+/** Other services have only pull consumers of EVENTS, and webhooks reads without consumers. */
 function* strangers(
   stream: string,
   { name: consumer, strangeness, pushesTo }: InspectedConsumer,

@@ -30,10 +30,7 @@ export interface BusRequest {
   readonly isGivenUp: boolean;
   /** Until when the caller promised to wait, by `performance.now()`; in the past if the caller has given up. */
   readonly waitedForUntilMs: number;
-  /**
-   * Asks the caller whether it still waits. A caller that gave up may have sent a newer request, which this request must not
-   * undo.
-   */
+  /** Asks the caller. A caller that gave up may have sent a newer request, which this request must not undo. */
   isWaitedFor: () => Promise<boolean>;
   /** Begins a wait of this request for an event, for `forMs` at most (waits.ts). A request has one wait at a time. */
   wait: (forMs: number) => Wait;
@@ -65,7 +62,6 @@ const firstWordsMax = 1_000;
 /** A request that this replica has taken and not yet answered. */
 export interface RequestInHand {
   readonly message: Msg;
-  /** Whether the caller said that it no longer waits for the reply. */
   isGivenUp: boolean;
 }
 
@@ -156,7 +152,6 @@ function checkIntegration(message: Msg, pinned: string | undefined): void {
   );
 }
 
-/** The span of a request, from its message to its reply. */
 const spanOf = (subject: string, headers: Headers, parent: string | undefined): SpanStart => ({
   name: `answer ${subject}`,
   kind: 'server',

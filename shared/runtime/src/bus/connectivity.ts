@@ -48,7 +48,6 @@ export function openConnectivity(isClosed: () => boolean) {
         underWay.delete(lost);
       }
     },
-    /** Calls `then` after each reconnect. */
     onReconnect(then: () => void): Disposable {
       reconnected.add(then);
       return { [Symbol.dispose]: () => void reconnected.delete(then) };

@@ -49,10 +49,7 @@ export function failureOfRequest(error: unknown, subject: string): Failure {
   return away('The message bus did not take the request; try again shortly.');
 }
 
-/**
- * The failure for an error that a handler got from JetStream: the stream is missing or has no leader, or JetStream is away.
- * Undefined for any other error. nats-server answers 400 where the request is wrong, which is a bug.
- */
+/** Undefined if the error is no outage of JetStream. nats-server answers 400 where the request is wrong, which is a bug. */
 export function failureOfStream(error: unknown): Failure | undefined {
   const isAway =
     error instanceof JetStreamApiError

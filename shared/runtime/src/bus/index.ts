@@ -50,11 +50,9 @@ export async function openBus({ observe = () => undefined, ...options }: BusOpti
     get connected(): boolean {
       return connection.connected;
     },
-    /** How often this process has connected again. */
     get reconnects(): number {
       return reconnects;
     },
-    /** The server's limit for one message, headers included. */
     get maxPayloadBytes(): number {
       return connection.maxPayloadBytes;
     },

@@ -16,7 +16,6 @@ import {
 
 export interface FoundStream extends StreamComparison {
   name: string;
-  /** Whether the stream is among the expected streams. */
   isExpected: boolean;
   /** A stream without a leader exists, but can neither store nor deliver messages. */
   standing: 'there' | 'missing' | 'leaderless';
@@ -135,7 +134,6 @@ function inspectConsumer(stream: string, info: ConsumerInfo) {
   const lastActive = delivered.last_active;
   return {
     name: info.name,
-    /** Whether the consumer is durable. */
     isLasting: config.durable_name !== undefined,
     strangeness: strangenessOf(stream, info),
     /** The subject to which nats-server publishes what the consumer reads; undefined if clients pull. */

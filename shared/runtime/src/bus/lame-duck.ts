@@ -22,7 +22,6 @@ interface LameDuckOptions {
   nats: NatsConnection;
   inbox: Inbox;
   connectivity: Connectivity;
-  /** Whether the cluster has another server. */
   hasOthers: () => boolean;
   log: Log;
 }
@@ -59,7 +58,6 @@ export function openLameDuck({ nats, inbox, connectivity, hasOthers, log }: Lame
   };
 
   return {
-    /** The server is in lame duck mode. */
     begin(): void {
       if (going !== undefined || !hasOthers()) return;
       going = new AbortController();

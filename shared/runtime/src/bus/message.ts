@@ -19,7 +19,6 @@ export function readHeaders(from: MsgHdrs | undefined): Headers {
 export const traceparentIn = (from: MsgHdrs | undefined): string | undefined =>
   readTraceparent(from?.get(requestHeaders.traceparent));
 
-/** A message of a stream. */
 export interface FollowedMessage {
   readonly subject: string;
   readonly sequence: number;

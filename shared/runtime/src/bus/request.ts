@@ -30,9 +30,7 @@ export interface Reply {
  * caller tells the replicas. During that time a replica need not ask whether the caller still waits.
  */
 const waitedForMs = 500;
-/**
- * A pause before a request without responders is sent again: replicas that lost their server are back after a few such pauses.
- */
+/** Replicas that lost their server are back after a few such pauses. */
 const againMs = 50;
 
 /** Throws the `Failure` that the service answered with, or a `Failure` that says why no answer came. */

@@ -171,10 +171,7 @@ function openTaking(subscribing: readonly (() => Subscription)[]) {
   };
 }
 
-/**
- * Listens to notices of callers about their requests. All replicas get these notices: a caller does not know which replica has
- * its request.
- */
+/** Listens to notices of callers. All replicas get them: a caller does not know which replica has its request. */
 function hear(
   connection: Connection,
   service: string,

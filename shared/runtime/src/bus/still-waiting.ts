@@ -19,10 +19,7 @@ export function confirm(question: Msg, isWaiting: boolean): void {
   question.respond(undefined, { headers });
 }
 
-/**
- * The replica's part: what it knows of the processes that send it requests. `askBack` sends a sign of life that asks for an
- * answer, and resolves with that answer.
- */
+/** The replica's part. `askBack` sends a sign of life that asks for an answer, and resolves with that answer. */
 export function openCallers(askBack: (subject: string, withinMs: number) => Promise<Msg>) {
   const clocks = openClocks();
   return {

@@ -101,7 +101,6 @@ export const filtersOf = ({
   filter_subjects: several,
 }: Partial<ConsumerConfig>): string[] => several ?? (one === undefined || one === '' ? [] : [one]);
 
-/** Whether a consumer began where the spec says. */
 export function beganAt({ deliver }: ConsumerSpec, found: Partial<ConsumerConfig>): boolean {
   const { deliver_policy: policy, opt_start_seq: first, opt_start_time: from } = beginOf(deliver);
   return (

@@ -13,7 +13,6 @@ import { signOfLife } from './inbox.ts';
 /** The wait of one request. Once it is disposed of, the replica sends signs of life for the request again. */
 export type Wait = ReturnType<Waits['begin']>;
 
-/** The waits of all requests of a replica. */
 export type Waits = ReturnType<typeof openWaits>;
 
 /**

@@ -19,7 +19,6 @@ export interface Rule {
   beside?: (settings: Settings) => string[];
 }
 
-/** The values of settings by their names. */
 export type Settings = Readonly<Record<string, unknown>>;
 
 /** One row of the documented table of settings. */
@@ -35,7 +34,6 @@ export function listSettings(schema: TObject) {
       default: rule.default === undefined ? undefined : String(rule.default),
       required: rule.default === undefined && (schema.required ?? []).includes(name),
       secret: rule.secret ?? false,
-      /** Whether `<name>_FILE` may name a file that holds the value. */
       inFile: mayStandInFile(rule),
     };
   });
@@ -47,7 +45,6 @@ export const mayStandInFile = ({ secret, file }: Rule): boolean => secret === tr
 /** An empty variable counts as absent, because a compose file cannot leave a variable out. */
 export const isSet = (text: string | undefined): text is string => text !== undefined && text !== '';
 
-/** The environment and the files that hold the settings. */
 export interface Given {
   /** The environment, completed by the values from files. */
   environment: Environment;

@@ -23,7 +23,6 @@ function works(read: () => unknown): boolean {
   }
 }
 
-/** The settings with which every service connects to NATS. */
 export const natsSettings = {
   NATS_URL: Type.String({
     description:
@@ -85,7 +84,6 @@ export const natsSettings = {
   ),
 };
 
-/** The settings of JetStream, for services that use streams. */
 export const jetstreamSettings = {
   NATS_JETSTREAM_DOMAIN: Type.Optional(
     Type.String({

@@ -2,7 +2,6 @@
 
 const pattern = /^00-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
 
-/** The header, or undefined if it is not valid. */
 export const readTraceparent = (text: unknown): string | undefined =>
   typeof text === 'string' && pattern.test(text) ? text : undefined;
 

@@ -46,7 +46,6 @@ const needs: readonly Need[] = [
   },
 ];
 
-/** One sentence for each missing package. */
 export const missingPackages = (options: Options): string[] =>
   needs
     .filter(({ asks, packageName }) => asks(options) && !isInstalled(packageName))

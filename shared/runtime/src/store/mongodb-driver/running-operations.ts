@@ -52,7 +52,6 @@ export function openOperations({ onLost, log }: OperationsOptions) {
       operation().then(resolve, reject);
       return promise;
     },
-    /** The database is away: every operation fails. */
     failAll(error: DatabaseAway): void {
       for (const fail of underWay.keys()) fail(error);
     },
