@@ -46,20 +46,12 @@ export const integrationsCommand = defineCommand({
   },
 });
 
-interface Integration {
-  integration: string;
-  /** When a push last wrote records, by kind of record; null if no push has. */
-  lastPushAt: Record<string, Date | null>;
-  /** The newest push of the integration in the last 7 days; null without such a push. */
-  lastRun: { entityType: string; startedAt: Date; client: string | null; failedShare: number } | null;
-  overdue: { entityType: string; dueAt: Date }[];
-  webhooks: { all: number; disabled: number; behind: number };
-}
+type Integration = Awaited<ReturnType<typeof readIntegrations>>[number];
 
 const hasProblem = ({ lastRun, overdue, webhooks }: Integration): boolean =>
   (lastRun?.failedShare ?? 0) > 0 || overdue.length > 0 || webhooks.disabled > 0 || webhooks.behind > 0;
 
-async function readIntegrations(store: Store): Promise<Integration[]> {
+async function readIntegrations(store: Store) {
   const [catalog, batches, overdue, webhooks] = await Promise.all([
     catalogOperating.lastPushes(store),
     batchesOperating.lastPushes(store),
@@ -77,12 +69,14 @@ async function readIntegrations(store: Store): Promise<Integration[]> {
     const items = last === undefined ? 0 : last.created + last.updated + last.failed;
     return {
       integration,
+      /** When a push last wrote records, by kind of record; null if no push has. */
       lastPushAt: Object.fromEntries(
         kinds.map((kind) => [
           kind,
           pushes.map((one) => one?.writtenAt.get(kind)).find((at) => at !== undefined) ?? null,
         ]),
       ),
+      /** The newest push of the integration in the last 7 days. */
       lastRun:
         last === undefined
           ? null

@@ -112,13 +112,7 @@ function nameOf([name, ...others]: readonly string[]): string {
   return name;
 }
 
-interface Wanted {
-  filterSubjects?: string[];
-  deliver?: ConsumerBegin;
-  inactiveMs?: number;
-}
-
-function wantedOf(values: Call<typeof options>['values']): Wanted {
+function wantedOf(values: Call<typeof options>['values']) {
   const { subject, integration, since, inactive, 'from-start': fromStart, remove: isRemoved } = values;
   if (
     isRemoved &&
@@ -136,13 +130,12 @@ function wantedOf(values: Call<typeof options>['values']): Wanted {
     );
   if (fromStart && since !== undefined)
     throw new Misuse('--from-start and --since both say where it begins.');
-  const wanted: Wanted = {};
-  if (subject !== undefined) wanted.filterSubjects = subject;
-  if (integration !== undefined) wanted.filterSubjects = [`events.${integration}.>`];
-  if (fromStart) wanted.deliver = 'all';
-  if (since !== undefined) wanted.deliver = beginOf(since);
-  if (inactive !== undefined) wanted.inactiveMs = daysOf(inactive) * dayMs;
-  return wanted;
+  const begin = since === undefined ? undefined : beginOf(since);
+  return {
+    filterSubjects: integration === undefined ? subject : [`events.${integration}.>`],
+    deliver: fromStart ? ('all' as const) : begin,
+    inactiveMs: inactive === undefined ? undefined : daysOf(inactive) * dayMs,
+  };
 }
 
 function daysOf(text: string): number {

@@ -44,17 +44,9 @@ export function documentHolding(
   };
 }
 
-type Stored = Pick<Bus, 'countMessages' | 'purge'>;
-
 /** The stream must exist. */
-export const messageHolding = (bus: Stored, stream: string, subjects: readonly string[]): Holding => ({
+export const messageHolding = (bus: Bus, stream: string, subject: string): Holding => ({
   location: `NATS ${stream}`,
-  count: () => sum(subjects, (subject) => bus.countMessages(stream, subject)),
-  remove: () => sum(subjects, (subject) => bus.purge(stream, subject)),
+  count: () => bus.countMessages(stream, subject),
+  remove: () => bus.purge(stream, subject),
 });
-
-async function sum(subjects: readonly string[], count: (subject: string) => Promise<number>) {
-  let all = 0;
-  for (const subject of subjects) all += await count(subject);
-  return all;
-}

@@ -104,13 +104,12 @@ function changeOf(action: string, id: string, values: Values, clients: readonly 
 }
 
 function show(clients: readonly Client[], path: string, output: Output): void {
-  output.give({ file: path, clients: clients.map(factsOf) });
+  const facts = clients.map(factsOf);
+  output.give({ file: path, clients: facts });
   if (clients.length === 0) output.say(`There is no client in ${path}.`);
-  const rows = clients.flatMap((client) => {
-    const { id, integration, scopes } = client;
-    const secrets = factsOf(client).secrets;
-    const cells = secrets.length === 0 ? [['none', '']] : secrets.map(({ name, endsAt }) => [name, endsAt]);
-    return cells.map(([name = '', endsAt = '']) => [id, integration, scopes.length, name, endsAt]);
+  const rows = facts.flatMap(({ id, integration, scopes, secrets }) => {
+    const shown = secrets.length === 0 ? [{ name: 'none', endsAt: '' }] : secrets;
+    return shown.map(({ name, endsAt }) => [id, integration, scopes.length, name, endsAt]);
   });
   if (rows.length > 0) output.table(['CLIENT', 'INTEGRATION', 'SCOPES', 'SECRET', 'ENDS'], rows);
 }

@@ -12,19 +12,14 @@ import { expectedStreams, openWebhooksHoldings } from '@integration-sync/webhook
 import { Refusal, exitCodes } from '../command.ts';
 import { numberInWords, type Output } from '../output.ts';
 
-export interface Purged {
-  /** Counts by location, over all passes. */
-  removed: Record<string, number>;
-  passes: number;
-  /** The locations in which the last pass still found documents or messages. */
-  cameBack: string[];
-}
+export type Purged = Awaited<ReturnType<typeof purge>>;
 
 /** An attempt to deliver takes 10 s at most, and its entry in the attempt log is stored within a second. */
 const betweenPassesMs = 15_000;
 const passesMax = 4;
 
-export async function purge(holdings: Holdings, output: Output): Promise<Purged> {
+export async function purge(holdings: Holdings, output: Output) {
+  /** Counts by location, over all passes. */
   const removed: Record<string, number> = {};
   for (let passes = 1; ; passes += 1) {
     const found = await removeAll(holdings, passes, output);
@@ -65,9 +60,9 @@ export function openHoldings(store: Store, bus: Bus, integration: string) {
       ...documents,
       ...catalogOperating.holdings(store, integration),
       ...batchesOperating.holdings(store, integration),
-      messageHolding(bus, eventBatchesStream, [storedBatches(integration)]),
+      messageHolding(bus, eventBatchesStream, storedBatches(integration)),
       ...messages,
-      messageHolding(bus, eventsStream, [eventSubject(integration, '>')]),
+      messageHolding(bus, eventsStream, eventSubject(integration, '>')),
     ],
   };
 }
