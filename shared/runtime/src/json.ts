@@ -34,11 +34,11 @@ function parse(bytes: Uint8Array, given: Uint8Array): unknown {
   } catch (error) {
     const words = error instanceof Error ? error.message : '';
     const position = /at position (?<position>\d+)/.exec(words)?.groups?.['position'];
-    throw invalidJson(
+    const where =
       position === undefined
         ? tooEarly(words)
-        : whereIn(given, Buffer.byteLength(text.slice(0, from + Number(position)))),
-    );
+        : whereIn(given, Buffer.byteLength(text.slice(0, from + Number(position))));
+    throw new Failure('invalid_json', `The body is not valid JSON${where}.`);
   }
 }
 
@@ -55,6 +55,3 @@ function whereIn(given: Uint8Array, at: number): string {
   const line = before.split('\n').length;
   return ` (line ${line}, column ${before.length - before.lastIndexOf('\n')})`;
 }
-
-const invalidJson = (where: string): Failure =>
-  new Failure('invalid_json', `The body is not valid JSON${where}.`);

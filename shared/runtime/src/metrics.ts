@@ -28,12 +28,8 @@ export interface RequestSeen {
 
 export type Metrics = Awaited<ReturnType<typeof openMetrics>>;
 
-export async function openMetrics({
-  service,
-  build = buildOf({}),
-  port,
-  host = '127.0.0.1',
-}: MetricsOptions) {
+export async function openMetrics(options: MetricsOptions) {
+  const { service, build = buildOf({}), port, host = '127.0.0.1' } = options;
   const registry = new Registry();
   registry.setDefaultLabels({ service });
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: loopLagEveryMs });

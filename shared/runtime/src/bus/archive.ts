@@ -171,30 +171,22 @@ function openLeader(connection: Connection, stream: string, { subject, from }: R
 const storable = (time: Date): Date => new Date(Math.min(Math.max(time.getTime(), 0), latestMs));
 const latestMs = Date.UTC(2200);
 
-interface Chunk {
-  messages: StoredMessage[];
-  /** Whether messages were left when the server reached the limit in bytes. */
-  more: boolean;
-}
-
-async function readChunk(
-  connection: Connection,
-  ask: () => Promise<AsyncIterable<StoredMsg>>,
-): Promise<Chunk> {
-  return connection.whileConnected(async () => {
-    const chunk: Chunk = { messages: [], more: false };
+/** `more`: whether messages were left when the server reached the limit in bytes. */
+const readChunk = (connection: Connection, ask: () => Promise<AsyncIterable<StoredMsg>>) =>
+  connection.whileConnected(async () => {
+    const messages: StoredMessage[] = [];
+    let more = false;
     try {
       for await (const message of await ask()) {
-        chunk.messages.push(wrap(message));
-        chunk.more = message.pending > 0;
+        messages.push(wrap(message));
+        more = message.pending > 0;
       }
     } catch (error) {
       // nats-server answers 404 where no message matches.
       if (!isMessageNotFound(error)) throw unreadable(error);
     }
-    return chunk;
+    return { messages, more };
   });
-}
 
 const unreadable = (cause: unknown): Failure =>
   new Failure('unavailable', 'A stream of NATS cannot be read; try again shortly.', {

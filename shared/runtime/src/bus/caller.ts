@@ -3,13 +3,8 @@
 import { callerSubject, requestHeaders } from '@integration-sync/contracts';
 import type { Msg } from '@nats-io/nats-core';
 
-/** How the caller names its request, and the subject on which it hears signs of life. */
-export interface Caller {
-  reply: string;
-  signs: string;
-}
-
-export function callerOf({ reply = '', headers }: Msg): Caller {
+/** How the caller names its request (`reply`), and the subject on which it hears signs of life. */
+export function callerOf({ reply = '', headers }: Msg) {
   const named = headers?.get(requestHeaders.caller) ?? '';
   const signs = callerSubject(named);
   return signs === undefined ? { reply, signs: reply } : { reply: named, signs };

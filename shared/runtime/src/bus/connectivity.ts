@@ -78,16 +78,11 @@ export class Disconnected extends Failure {
 // Services without responders. All replicas of a service may be reconnecting at one moment, so a request without responders is
 // sent again for up to 500 ms. Once a service has been away for longer, its callers get the failure immediately.
 
-interface Absence {
-  sinceMs: number;
-  seenMs: number;
-}
-
 /** If no request found the service absent for this long, the next such request begins a new absence. */
 const forgottenMs = 5_000;
 
 export function openAbsences(now: () => number = () => performance.now()) {
-  const absences = new Map<string, Absence>();
+  const absences = new Map<string, { sinceMs: number; seenMs: number }>();
   return {
     /** A request to the service had no responders. Returns whether the service may be back within 500 ms. */
     mayEnd(service: string): boolean {

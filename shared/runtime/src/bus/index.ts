@@ -21,9 +21,8 @@ export type { InspectedConsumer, InspectedFacts, InspectedStream } from './inspe
 export { queryOf, type FollowedMessage, type Headers } from './message.ts';
 export type { OutgoingMessage, Published } from './publish.ts';
 export type { Reply, RequestOptions } from './request.ts';
-export { quantityInWords, type Difference } from './quantities.ts';
-export { largeRequests } from './serve.ts';
-export type { ObserveRequest, ServiceOptions } from './serve.ts';
+export { quantityInWords } from './quantities.ts';
+export { largeRequests, type ServiceOptions } from './serve.ts';
 export type { Wait } from './waits.ts';
 export type { StreamStanding } from './stream-watch.ts';
 export type { FoundConsumer } from './ensure-streams.ts';

@@ -52,14 +52,13 @@ async function levelOf(info: StreamInfo, readStream: ReadStream, nowMs: number):
   const { config, state } = info;
   const maxAgeMs = quantityIn(config, 'maxAgeMs');
   const spanMs = Math.min(aheadMs, maxAgeMs);
-  const [ofLastDay, notTooOld] = await Promise.all(
-    [nowMs - dayMs, nowMs - maxAgeMs + spanMs].map((sinceMs) =>
-      sequenceSince(info, readStream, sinceMs, nowMs),
-    ),
-  );
+  const [ofLastDay, notTooOld] = await Promise.all([
+    sequenceSince(info, readStream, nowMs - dayMs, nowMs),
+    sequenceSince(info, readStream, nowMs - maxAgeMs + spanMs, nowMs),
+  ]);
   const messageBytes = state.messages === 0 ? 0 : state.bytes / state.messages;
-  const came = state.last_seq + 1 - (ofLastDay ?? 0);
-  const willGo = (notTooOld ?? 0) - state.first_seq;
+  const came = state.last_seq + 1 - ofLastDay;
+  const willGo = notTooOld - state.first_seq;
   return {
     stream: config.name,
     bytes: state.bytes,

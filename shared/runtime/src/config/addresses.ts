@@ -32,13 +32,7 @@ export function parseNatsServers(text: string): NatsServers | undefined {
 
 type Credentials = { user: string; pass: string } | { token: string };
 
-interface NatsServer {
-  server: string;
-  credentials: Credentials | undefined;
-  encrypted: boolean;
-}
-
-function parseNatsServer(text: string): NatsServer | undefined {
+function parseNatsServer(text: string) {
   const [, scheme, rest = ''] = /^(nats|tls):\/\/(\S+)$/.exec(text) ?? [];
   const url = URL.parse(`http://${rest}`);
   if (scheme === undefined || url === null || url.pathname !== '/') return undefined;

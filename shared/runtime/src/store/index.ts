@@ -21,20 +21,12 @@ export {
   sortStoreError,
   storeFailure,
   withStoreFailures,
-  type StoreErrorKind,
 } from './database-errors.ts';
 export type { NamedIndex } from './indexes.ts';
 export { watchIdentity } from './identity.ts';
 export { openStoreProof, type StoreProof } from './proof.ts';
 export { readInChunks, writeInChunks } from './chunks.ts';
-export type {
-  Collection,
-  Document,
-  Filter,
-  FindOptions,
-  OptionalUnlessRequiredId,
-  UpdateFilter,
-} from 'mongodb';
+export type { Collection, Document, Filter, FindOptions, UpdateFilter } from 'mongodb';
 
 export interface StoreOptions {
   url: string;
