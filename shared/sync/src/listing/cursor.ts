@@ -4,7 +4,7 @@
 import { seal, unseal } from '@integration-sync/runtime/seal';
 
 /** The filters of a listing besides `since`: values by the names of their parameters. */
-export type Filters = Readonly<Record<string, string>>;
+export type Filters = Readonly<Record<string, string | undefined>>;
 
 export interface Cursor {
   /** The `order` of the last entity seen. */
@@ -42,9 +42,11 @@ const separator = ' ';
 /** `listing` names the integration and the listed collection. */
 export function sealCursor(key: Uint8Array, listing: string, cursor: Cursor): string {
   const { after, page, limit, since, until, nextSince, total, shown } = cursor;
-  const filters = new URLSearchParams(cursor.filters).toString();
+  const given = new URLSearchParams();
+  for (const [name, value] of Object.entries(cursor.filters)) if (value !== undefined) given.set(name, value);
+  const filters = given.toString();
   const parts = [
-    versionOf(cursor.filters),
+    versionOf([...given.keys()]),
     after,
     page,
     limit,
@@ -56,8 +58,7 @@ export function sealCursor(key: Uint8Array, listing: string, cursor: Cursor): st
   return seal(key, listing, parts.join(separator));
 }
 
-function versionOf(filters: Filters): string {
-  const names = Object.keys(filters);
+function versionOf(names: readonly string[]): string {
   if (names.length === 0) return '1';
   if (names.some((name) => latest.has(name))) return '5';
   if (names.includes('changedSince')) return '4';

@@ -18,7 +18,7 @@ import { orderIndex, statusIndex } from '../names.ts';
 import { allOfThem } from '../records/by-ids.ts';
 import { isNoneOpen, type Watermark } from '../watermarks.ts';
 import { openFairCache } from './fair-cache.ts';
-import type { PageAsked } from './listing-request.ts';
+import { skipOf, type PageAsked } from './listing-request.ts';
 import {
   indexFor,
   matchingOf,
@@ -313,9 +313,6 @@ function orderWithin({ after, until }: Pick<PageAsked, 'after' | 'until'>): Filt
   if (after === undefined) return {};
   return { order: { $gt: after, ...(until === undefined ? {} : { $lt: until }) } };
 }
-
-export const skipOf = ({ page, limit, after }: Pick<PageAsked, 'page' | 'limit' | 'after'>): number =>
-  after === undefined ? (page - 1) * limit : 0;
 
 const uncountedMax = ({ open }: Watermark): number => Object.keys(open).length * limits.itemsPerPushMax;
 

@@ -54,38 +54,7 @@ export interface NarrowingRule {
 type Asked = Pick<KindEngine, 'kind' | 'validate'>;
 
 export const recordNarrowing = (of: Asked): NarrowingRule => ({
-  read: (integration) => readNarrowing(of, integration),
-  narrowingOf: ({ externalId, until, changedSince, details }) => ({
-    ids: unpackedIds(of.kind.idPrefix, externalId),
-    until: until === undefined ? undefined : new Date(until),
-    changedSince: changedSince === undefined ? undefined : new Date(changedSince),
-    details: details === 'true',
-  }),
-});
-
-export const draftNarrowing = (of: Asked, idPrefix: string): NarrowingRule => ({
-  read: (integration) => (parameters, errors) => {
-    const records = readIds(of, integration, 'batchExternalId', parameters, errors);
-    const status = readOneOf(parameters, 'status', ddsStatuses, errors);
-    const drafts = records?.map((internalId) => derivedId(idPrefix, internalId));
-    return {
-      ...(drafts === undefined ? {} : { batchExternalId: packedIds(drafts) }),
-      ...(status === undefined ? {} : { status }),
-    };
-  },
-  narrowingOf: ({ batchExternalId, status }) => ({ ids: unpackedIds(idPrefix, batchExternalId), status }),
-});
-
-/** The ids sorted, so that the same ids in another order make the same filter. */
-const packedIds = (ids: readonly string[]): string =>
-  Buffer.from(packIds(ids.toSorted())).toString('base64url');
-
-const unpackedIds = (prefix: string, packed: string | undefined): string[] | undefined =>
-  packed === undefined ? undefined : unpackIds(prefix, Buffer.from(packed, 'base64url'));
-
-const readNarrowing =
-  (of: Asked, integration: string): ReadFilters =>
-  (parameters, errors, asked) => {
+  read: (integration) => (parameters, errors, asked) => {
     const ids = readIds(of, integration, 'externalId', parameters, errors);
     const { since } = asked;
     const changedSince = readInstant(parameters, 'changedSince', errors);
@@ -101,12 +70,36 @@ const readNarrowing =
     const details = readOneOf(parameters, 'details', ['true', 'false'], errors);
     if (until !== undefined || details === 'true') refuseNumberedPage(asked, errors);
     return {
-      ...(ids === undefined ? {} : { externalId: packedIds(ids) }),
-      ...(until === undefined ? {} : { until: until.toISOString() }),
-      ...(changedSince === undefined ? {} : { changedSince: changedSince.toISOString() }),
-      ...(details === 'true' ? { details } : {}),
+      externalId: ids && packedIds(ids),
+      until: until?.toISOString(),
+      changedSince: changedSince?.toISOString(),
+      details: details === 'true' ? details : undefined,
     };
-  };
+  },
+  narrowingOf: ({ externalId, until, changedSince, details }) => ({
+    ids: unpackedIds(of.kind.idPrefix, externalId),
+    until: until === undefined ? undefined : new Date(until),
+    changedSince: changedSince === undefined ? undefined : new Date(changedSince),
+    details: details === 'true',
+  }),
+});
+
+export const draftNarrowing = (of: Asked, idPrefix: string): NarrowingRule => ({
+  read: (integration) => (parameters, errors) => {
+    const records = readIds(of, integration, 'batchExternalId', parameters, errors);
+    const drafts = records?.map((internalId) => derivedId(idPrefix, internalId));
+    const status = readOneOf(parameters, 'status', ddsStatuses, errors);
+    return { batchExternalId: drafts && packedIds(drafts), status };
+  },
+  narrowingOf: ({ batchExternalId, status }) => ({ ids: unpackedIds(idPrefix, batchExternalId), status }),
+});
+
+/** The ids sorted, so that the same ids in another order make the same filter. */
+const packedIds = (ids: readonly string[]): string =>
+  Buffer.from(packIds(ids.toSorted())).toString('base64url');
+
+const unpackedIds = (prefix: string, packed: string | undefined): string[] | undefined =>
+  packed === undefined ? undefined : unpackIds(prefix, Buffer.from(packed, 'base64url'));
 
 /** The internal ids of the records that the parameter names, without duplicates. */
 function readIds(

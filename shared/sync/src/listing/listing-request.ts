@@ -19,6 +19,9 @@ export interface PageAsked extends Omit<Cursor, 'after'> {
   after: string | undefined;
 }
 
+export const skipOf = ({ page, limit, after }: Pick<PageAsked, 'page' | 'limit' | 'after'>): number =>
+  after === undefined ? (page - 1) * limit : 0;
+
 export interface CursorSeal {
   key: Uint8Array;
   /** A text that names the integration and the listed collection. */

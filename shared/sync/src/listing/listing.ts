@@ -6,11 +6,12 @@ import { LRUCache } from 'lru-cache';
 import type { Engine, KindEngine } from '../engine.ts';
 import { syncIdsFrom } from '../ids.ts';
 import { isNoneOpen, completeUntil, watermarkKey, type Watermark, type Watermarks } from '../watermarks.ts';
-import { openFindPage, skipOf, type Projection } from './find-page.ts';
+import { openFindPage, type Projection } from './find-page.ts';
 import {
   linkToNext,
   readPageAsked,
   refuseCursorOfRemoved,
+  skipOf,
   type CursorSeal,
   type PageAsked,
 } from './listing-request.ts';

@@ -28,6 +28,7 @@ import {
   linkToNext,
   readPageAsked,
   refuseCursorOfRemoved,
+  skipOf,
   type PageAsked,
   type ReadFilters,
 } from './listing-request.ts';
@@ -172,16 +173,11 @@ export const getRun =
 
 const listed = 'sync-runs';
 
-const readFilters: ReadFilters = (parameters, errors) => {
-  const entityType = readOneOf(parameters, 'entityType', entityTypes, errors);
-  const failed = readOneOf(parameters, 'failed', ['true'], errors);
-  const client = readClient(parameters, errors);
-  return {
-    ...(entityType === undefined ? {} : { entityType }),
-    ...(failed === undefined ? {} : { failed }),
-    ...(client === undefined ? {} : { client }),
-  };
-};
+const readFilters: ReadFilters = (parameters, errors) => ({
+  entityType: readOneOf(parameters, 'entityType', entityTypes, errors),
+  failed: readOneOf(parameters, 'failed', ['true'], errors),
+  client: readClient(parameters, errors),
+});
 
 function readClient(parameters: URLSearchParams, errors: FailureEntry[]): string | undefined {
   const client = readOnce(parameters, 'client', errors);
@@ -207,6 +203,7 @@ export const listRuns =
     const seal = { key: cursorKey, listing: watermarkKey(request.integration, listed) };
     const asked = readPageAsked(request, seal, readFilters);
     const { page, limit, after } = asked;
+    const skip = skipOf(asked);
     const filter = filterOf(asked);
     const { entityType } = filter;
     const read = (counted: boolean): Promise<RunsFound> =>
@@ -214,19 +211,14 @@ export const listRuns =
         journals
           .filter((journal) => entityType === undefined || journal.entityTypes.includes(entityType))
           .map((journal) => (question) => journal.read(request, { ...question, filter })),
-        {
-          before: after ?? null,
-          skip: after === undefined ? (page - 1) * limit : 0,
-          limit: limit + 1,
-          counted,
-        },
+        { before: after ?? null, skip, limit: limit + 1, counted },
       );
     const first = await read(asked.total === undefined);
     // The runs after the cursor have expired, or the integration was removed.
     const isGone = asked.total !== undefined && first.runs.length === 0;
     const { runs, total: counted } = isGone ? await read(true) : first;
     const entities = runs.slice(0, limit);
-    const shownBy = (after === undefined ? (page - 1) * limit : asked.shown) + entities.length;
+    const shownBy = (after === undefined ? skip : asked.shown) + entities.length;
     const total = asked.total === undefined || isGone ? counted : Math.max(asked.total, shownBy);
     refuseCursorOfRemoved(asked, total);
     const last = runs.length > limit ? entities.at(-1) : undefined;
