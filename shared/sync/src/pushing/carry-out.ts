@@ -21,7 +21,7 @@ export async function carryOut(
   engine: Engine,
   of: KindEngine,
   request: BusRequest,
-  { action, asked, drafting, records, rejected, ...known }: Task,
+  task: Task,
 ): Promise<Done> {
   await engine.reach('before-entry');
   const permission = openPermission(request);
@@ -30,28 +30,24 @@ export async function carryOut(
   const startedAt = new Date(engine.now());
   const began = performance.now();
   const run: Run = {
+    ...task,
     syncId: newSyncId(startedAt),
-    action,
     of,
     integration,
     traceparent,
     client: request.headers.get(requestHeaders.client),
-    records,
-    rejected,
-    asked,
-    drafting,
     startedAt,
     waitedMs: () => performance.now() - request.arrivedAtMs,
     elapsedMs: () => performance.now() - began,
     permission,
   };
-  const written = records.length === 0 ? { applied: [], drafts: [] } : await writeRecords(engine, run, known);
-  if (action === 'erase') await forgetErrors(engine, run);
+  const written = run.records.length === 0 ? { applied: [], drafts: [] } : await writeRecords(engine, run);
+  if (run.action === 'erase') await forgetErrors(engine, run);
   const announcement = await completeRun(engine, run, written);
   await engine.reach('before-answer');
   engine.announcer.announce(announcement);
   const { counts } = announcement;
-  engine.metrics.pushed(of.kind.plural, counts, action);
+  engine.metrics.pushed(of.kind.plural, counts, run.action);
   return { ...written, syncId: run.syncId, counts };
 }
 

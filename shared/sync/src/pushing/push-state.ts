@@ -20,7 +20,7 @@ export interface Task extends Prepared {
   asked: boolean;
 }
 
-export interface Run extends Omit<Task, 'found' | 'stored'> {
+export interface Run extends Task {
   syncId: string;
   of: KindEngine;
   integration: string;

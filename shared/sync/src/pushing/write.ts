@@ -9,21 +9,16 @@ import type { Engine } from '../engine.ts';
 import { internalIdsOf } from '../ids.ts';
 import { beginRun, type Begun } from './run-lifecycle.ts';
 import { openPrecedence, type Precedence } from './precedence.ts';
-import type { Prepared } from './prepare.ts';
 import type { Writing } from '../records/record-document.ts';
 import { watermarkKeys, type Run, type Written, type WrittenRecord } from './push-state.ts';
 
 /** So long after its start a push begins no more writes: another replica may take it over after 15 s. */
 const writingMsMax = 12_000;
 
-export async function writeRecords(
-  engine: Engine,
-  run: Run,
-  { found, stored: known }: Pick<Prepared, 'found' | 'stored'>,
-): Promise<Written> {
+export async function writeRecords(engine: Engine, run: Run): Promise<Written> {
   const [begun, stored, before] = await Promise.all([
     beginRun(engine, run),
-    known ?? readStored(engine, run),
+    run.stored ?? readStored(engine, run),
     readDrafts(run),
   ]);
   await engine.reach('after-entry');
@@ -33,7 +28,8 @@ export async function writeRecords(
     throw error;
   });
   await engine.reach('before-drafts');
-  const drafts = await followDrafts(engine, run, begun, applied, { found, before, asked: run.asked });
+  const facts = { found: run.found, before, asked: run.asked };
+  const drafts = await followDrafts(engine, run, begun, applied, facts);
   await engine.reach('after-writes');
   return { applied, drafts };
 }
@@ -154,8 +150,7 @@ async function changeRecords(
   await run.permission.confirm();
   const others = await run.of.records.change(known, writing);
   if (others.length === 0) return [];
-  // The evidence is read after the records: a push leaves evidence with this push's entry before it overwrites a record of this
-  // push.
+  // Read after the records: a push leaves evidence with this push's entry before it overwrites a record of this push.
   const evidence = await engine.journal.evidenceOf(run.syncId);
   return others.filter(({ record }) => !Object.hasOwn(evidence, record.internalId));
 }
