@@ -9,15 +9,12 @@ export function endpointMetadata(subject: string): Record<string, string> {
   const isOpen = pinnableSubjects.some((one) => one === subject);
   return {
     'asked-by': isOpen ? 'any service inside whose login may' : 'the gateway',
-    changes: changesOf(route),
+    changes: route.method === 'GET' || route.path.endsWith('/plan') ? 'nothing' : 'something',
     headers: headersOf(route).join('; '),
     schema: `/${pointerInOpenapi(route)}`,
     ...(isOpen ? { 'of-one-integration': pinnedSubject(subject, '<integration>') } : {}),
   };
 }
-
-const changesOf = ({ method, path }: Route): string =>
-  method === 'GET' || path.endsWith('/plan') ? 'nothing' : 'something';
 
 const headersOf = ({ path, query }: Route): string[] => [
   `${requestHeaders.integration}: its name`,

@@ -1,5 +1,4 @@
-// Webhook endpoints, as callers register, read and manage them. The numbers: limits.ts. How many endpoints an integration may
-// have: WEBHOOK_ENDPOINTS_MAX (webhooks/src/config.ts).
+// Webhook endpoints, as callers register, read and manage them. The numbers: limits.ts.
 import { Type, type Static } from 'typebox';
 import { eventKinds } from './events.ts';
 import { instant, nullable, nullableInstant, oneOf, optionalText } from './fields.ts';

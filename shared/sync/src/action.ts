@@ -1,5 +1,4 @@
-// The three actions on records: push, archive and erase. Journal, listings and events treat all three the same. They differ in what
-// becomes of a record's fields (items/sync-status.ts), and in the answer to the caller.
+// The actions on records. They differ in what becomes of a record's fields (items/sync-status.ts), and in the answer to the caller.
 export type Action = 'push' | 'archive' | 'erase';
 
 /** The actions that need existing records. */

@@ -1,5 +1,4 @@
-// Makes the events of one push from its journal entry alone, so that each replica makes the same events: the same ids, the same
-// bytes, the same order.
+// Makes the events of one push from its journal entry alone, so that each replica makes the same bytes in the same order.
 import {
   eventSubject,
   type Begin,

@@ -39,9 +39,8 @@ export interface Counts {
 export function countItems(applied: readonly Applied[], rejected: readonly Rejected[]): Counts {
   const counts = { created: 0, updated: 0, unchanged: 0, failed: rejected.length };
   for (const { record, created, idle } of applied) {
-    const ofExisting = record.items.length - (created ? 1 : 0);
     counts.created += created ? 1 : 0;
-    counts.updated += ofExisting;
+    counts.updated += record.items.length - (created ? 1 : 0);
     counts.unchanged += idle;
   }
   return counts;

@@ -1,5 +1,4 @@
-// Reads the body of a push: parses the JSON and checks the envelope and the number of items. An error here refuses the whole
-// request.
+// Reads the body of a push, and checks all but its items. An error here refuses the whole request.
 import {
   Failure,
   limits,

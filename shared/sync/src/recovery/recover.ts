@@ -56,8 +56,7 @@ async function settleWriting(engine: Engine, of: KindEngine, entry: Entry): Prom
   const drafted = outcomes.filter((outcome) => outcome.drafted).length;
   const updated = outcomes.filter((outcome) => outcome.changed.length > 0).length;
   const at = new Date(engine.now());
-  // The watermarks count before the entry is settled: a replica that repeats this finds them closed, and counts
-  // nothing.
+  // The watermarks count before the entry is settled: a replica that repeats this finds them closed.
   if (!(await settleWatermarks(engine, of, entry, { created, drafted }))) {
     // More records are stored than the watermarks have counted.
     await engine.journal.settleAgain(entry, at);
@@ -90,8 +89,7 @@ async function outcomesOf(engine: Engine, of: KindEngine, entry: Entry): Promise
     of.records.trace(entry.integration, ids),
     draftsOf(engine, of, entry, ids),
   ]);
-  // The evidence is read after the records: another push leaves evidence with this entry before it overwrites a record of this
-  // push.
+  // Read after the records: another push leaves evidence with this entry before it overwrites a record of this push.
   const evidence = await engine.journal.evidenceOf(entry._id);
   const made = { has: (id: string) => drafts.get(id)?.made === true };
   return examine(entry._id, ids, { documents, evidence, drafts: made });
