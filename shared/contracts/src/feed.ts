@@ -39,10 +39,7 @@ export const EventPage = Type.Object(
 );
 export type EventPage = Static<typeof EventPage>;
 
-/**
- * Reads the query of a caller of the feed. Adds each fault to `errors`, so that one answer names the faults of all checks.
- * `kinds` is undefined if the caller asks for all kinds.
- */
+/** Adds each fault to `errors`. `kinds` is undefined if the caller asks for all kinds. */
 export function readFeedQuery(query: QueryParameters, errors: FailureEntry[]) {
   // `after` is read as text, because only the service webhooks can decrypt it.
   const after = readOnce(query, 'after', errors);

@@ -11,10 +11,7 @@ export interface QueryParameters {
   getAll(name: string): string[];
 }
 
-/**
- * Reads `page`, `limit`, `since` and `cursor` by the rules of listings, and leaves other parameters alone. For a wrong
- * value it adds an entry to `errors` and returns the default.
- */
+/** Reads no other parameter. For a wrong value it adds an entry to `errors` and returns the default. */
 export function readListingQuery(query: QueryParameters, errors: FailureEntry[]) {
   const page = readNumber(query, 'page', { fallback: limits.pageDefault }, errors);
   const limit = Math.min(

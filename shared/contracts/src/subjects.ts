@@ -66,10 +66,7 @@ export const pinnedSubject = (subject: string, integration: string): string => `
 /** On this subject catalog, batches and webhooks answer whether they are ready. */
 export const healthSubject = (service: string): string => `svc.${service}.health.check`;
 
-/**
- * On this subject a caller says that it no longer waits for the reply to a request: the body is the reply subject. Every
- * replica of the service gets the message.
- */
+/** The body is the reply subject of a request for whose reply its caller no longer waits. Every replica gets it. */
 export const givenUpSubject = (service: string): string => `svc.${service}.given-up`;
 
 /**
@@ -116,10 +113,7 @@ export const eventBatchesSubject = (announcer: BatchAnnouncer, integration: stri
 /** The filter of the subjects on which any announcer publishes the event batches of an integration. */
 export const publishedBatches = (integration: string): string => `${eventBatchesNoun}.*.${integration}`;
 
-/**
- * `supplier.created` of acme is announced on `events.acme.supplier.created`. The message is the body of its deliveries (events.ts),
- * and its `Nats-Msg-Id` the id of the event.
- */
+/** Such as `events.acme.supplier.created`. The message is the body of the event, and its `Nats-Msg-Id` the event's id. */
 export const eventSubject = (integration: string, event: string): string => `events.${integration}.${event}`;
 
 /** An integration is a single token of a subject, without dot, space or wildcard. */

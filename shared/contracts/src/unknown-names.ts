@@ -68,10 +68,7 @@ export function nearestWithin(name: string, known: Iterable<string>, max: number
   return nearest;
 }
 
-/**
- * How many characters must be inserted, deleted, replaced or swapped with their neighbour to turn one text into the
- * other. The result is `bound` or more if the number is not below `bound`.
- */
+/** The Damerau-Levenshtein distance; `bound` or more if the distance is not below `bound`. */
 function editDistance(one: string, other: string, bound: number): number {
   if (Math.abs(one.length - other.length) >= bound) return bound;
   let before: number[] = [];

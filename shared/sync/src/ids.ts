@@ -2,10 +2,7 @@
 // subject, a header, a URL and a field name.
 import { hash, randomBytes } from 'node:crypto';
 
-/**
- * The internal id of a record is a hash of kind, integration and externalId, so a replica knows the id without a query. Neither
- * an integration nor an externalId can hold the separator.
- */
+/** A hash, so a replica knows the id without a query. Neither an integration nor an externalId can hold the separator. */
 export function internalIdOf(prefix: string, integration: string, externalId: string): string {
   return `${prefix}_${digest(`${prefix}\0${integration}\0${externalId}`)}`;
 }

@@ -71,10 +71,7 @@ const keptOf = ({ limit, since, filters }: Pick<Cursor, 'limit' | 'since' | 'fil
   ...filters,
 });
 
-/**
- * Throws for a cursor whose integration was removed after the cursor was issued (`ops purge`). `left` is 0 then; it is
- * the watermark's stamp for a listing of records, and the number of runs for a listing of sync runs.
- */
+/** Throws for a cursor of an integration that `ops purge` has removed: its last stamp, or number of runs, is 0. */
 export function refuseCursorOfRemoved({ after }: PageAsked, left: number): void {
   if (after !== undefined && left === 0)
     refuseIfAny([{ pointer: 'cursor', detail: `cursor: ${cursorExpected}` }]);

@@ -146,10 +146,7 @@ export const answerRun =
 /** As many sync ids as webhooks can store in an endpoint. Only an outage of NATS leaves more pushes unannounced. */
 const unannouncedMax = 500;
 
-/**
- * Answers the service webhooks with an integration's answered pushes whose events may not be published yet. A journal
- * entry is in phase `written` from before the answer until after the events are published.
- */
+/** For webhooks: the pushes in phase `written`, which are answered, and whose events may not be published yet. */
 export const answerUnannounced =
   (journal: Pick<Journal, 'unannounced'>): BusHandler =>
   async ({ integration }) => {

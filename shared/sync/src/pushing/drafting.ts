@@ -155,10 +155,7 @@ export async function writtenBy(
   return written;
 }
 
-/**
- * A draft is the only trace of the push that wrote it last. If that push is not announced yet, what it wrote is left with its
- * journal entry before the draft is overwritten.
- */
+/** A draft is the only trace of its last writer: until that push is announced, the draft is left with its entry. */
 async function leaveEvidence(
   journal: Engines['journal'],
   syncId: string,

@@ -46,10 +46,7 @@ export function openRecordQueues() {
   });
 
   return {
-    /**
-     * `isGivenUp`: whether the caller of the push has given up. `turn` is undefined if the push need not wait. Must be disposed
-     * of when the push has ended or stops waiting.
-     */
+    /** `turn` is undefined if the push need not wait. Must be disposed of when the push has ended or stops waiting. */
     join(listing: string, ids: Iterable<string>, isGivenUp: () => boolean) {
       const { promise, resolve: begin } = Promise.withResolvers<void>();
       const member: Member = { listing, ids, isGivenUp, isOver: false, ahead: 0, behind: [], begin };
