@@ -1,6 +1,5 @@
-// The AsyncAPI 3.0 document of the messages of this system, made from the contracts: messages of JetStream, requests of internal
-// services, and deliveries to webhooks. The gateway serves the document as `/asyncapi.json`, and `npm run openapi` writes
-// the document to a file.
+// The AsyncAPI 3.0 document of the messages of this system, made from the contracts. The gateway serves the document as
+// `/asyncapi.json`, and `npm run openapi` writes the document to a file.
 import manifest from '../../package.json' with { type: 'json' };
 import {
   announcedKinds,

@@ -120,9 +120,7 @@ class Connection {
 /** Gives waiting connections their turns. Returns the function by which a connection waits. */
 function openTurns(): (connection: Connection) => void {
   const waiting = new Set<Connection>();
-  let isDue = false;
   const take = (): void => {
-    isDue = false;
     const share = Math.max(1, Math.floor(begunPerTurnMax / waiting.size));
     let left = begunPerTurnMax;
     for (const connection of waiting) {
@@ -131,14 +129,10 @@ function openTurns(): (connection: Connection) => void {
       waiting.delete(connection);
       connection.go(share);
     }
-    if (waiting.size > 0) schedule();
-  };
-  const schedule = (): void => {
-    if (!isDue) setImmediate(take);
-    isDue = true;
+    if (waiting.size > 0) setImmediate(take);
   };
   return (connection) => {
+    if (waiting.size === 0) setImmediate(take);
     waiting.add(connection);
-    schedule();
   };
 }

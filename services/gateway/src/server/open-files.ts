@@ -8,7 +8,13 @@ const reservedFiles = 128;
 const logEveryMs = 10_000;
 
 /** How many connections of callers the limit of open files allows (`ulimit -n`). */
-export function connectionsWithinFiles(filesMax = openFilesMax()): number {
+export function connectionsWithinFiles(): number {
+  // The report of Node excludes network facts: for them it would look up the host names of all connected peers, which takes long.
+  Object.assign(process.report, { excludeNetwork: true });
+  const found: { userLimits?: { open_files?: { soft?: unknown } } } = process.report.getReport();
+  const soft = found.userLimits?.open_files?.soft;
+  // The limit is not known on Windows.
+  const filesMax = typeof soft === 'number' ? soft : Infinity;
   return Math.max(1, filesMax - reservedFiles, Math.floor(filesMax / 2));
 }
 
@@ -27,13 +33,4 @@ export function boundConnections(server: Server, connectionsMax: number, log: Lo
     loggedAt = at;
     refused = 0;
   });
-}
-
-/** The limit of open files of this process; Infinity if it is not known (Windows). */
-function openFilesMax(): number {
-  // The report of Node excludes network facts: for them it would look up the host names of all connected peers, which takes long.
-  Object.assign(process.report, { excludeNetwork: true });
-  const found: { userLimits?: { open_files?: { soft?: unknown } } } = process.report.getReport();
-  const soft = found.userLimits?.open_files?.soft;
-  return typeof soft === 'number' ? soft : Infinity;
 }
