@@ -50,8 +50,7 @@ export function openEngineWatch(registry: Registry) {
       if (hasServed) return undefined;
       const away = states().filter(([, isUp]) => isUp === false);
       const words = away.map(([engine]) => `waiting for ${engine}: ${settingsOf[engine] ?? ''}`);
-      if (words.length > 0) return words.join('; ');
-      return withStep('the start has not ended');
+      return words.join('; ') || withStep('the start has not ended');
     },
     /** A note for `/readyz` if the start takes longer than a second: another replica may serve meanwhile. */
     startNotes(): string[] {

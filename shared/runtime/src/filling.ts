@@ -60,12 +60,11 @@ const noteOf = (one: Filling): string =>
 /** The level of nats-server; undefined without NATS_MONITOR_URL, or if its monitoring does not answer. */
 export async function serverLevel(monitorUrl: string | undefined): Promise<Level | undefined> {
   if (monitorUrl === undefined || monitorUrl === '') return undefined;
-  const { config, storage } = await askMonitor(monitorUrl, monitorPatienceMs).catch(() => noFacts);
-  const bytesMax = config?.max_storage ?? 0;
-  return storage === undefined || bytesMax <= 0 ? undefined : { bytes: storage, bytesMax };
+  const facts = await askMonitor(monitorUrl, monitorPatienceMs).catch(() => undefined);
+  const bytesMax = facts?.config?.max_storage ?? 0;
+  return facts?.storage === undefined || bytesMax <= 0 ? undefined : { bytes: facts.storage, bytesMax };
 }
 
-const noFacts: Awaited<ReturnType<typeof askMonitor>> = {};
 const monitorPatienceMs = 1_000;
 const everyMs = 30_000;
 

@@ -64,7 +64,8 @@ export async function runProcess(name: string, start: Start, options: LifeOption
     log.info('stopped');
   } catch (error) {
     end.exitCode = 1;
-    if (error instanceof ConfigError) process.stderr.write(explain(name, error));
+    if (error instanceof ConfigError)
+      process.stderr.write(`${name} cannot start:\n${redactUrl(error.message).replaceAll(/^/gm, '  ')}\n`);
     else log.fatal({ err: error }, end.signal.aborted ? 'not stopped cleanly' : 'cannot start');
   }
   process.exit(end.exitCode);
@@ -101,9 +102,6 @@ async function within(limitMs: number, release: PromiseLike<void>): Promise<void
   });
   await Promise.race([release, overrun]);
 }
-
-const explain = (name: string, error: ConfigError): string =>
-  `${name} cannot start:\n${redactUrl(error.message).replaceAll(/^/gm, '  ')}\n`;
 
 /** A wrong LOG_LEVEL counts as `info` here: the service reports the problem together with those of other settings. */
 function logLevel(): string {

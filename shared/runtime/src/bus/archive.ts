@@ -183,7 +183,8 @@ const readChunk = (connection: Connection, ask: () => Promise<AsyncIterable<Stor
       }
     } catch (error) {
       // nats-server answers 404 where no message matches.
-      if (!isMessageNotFound(error)) throw unreadable(error);
+      const isNotFound = error instanceof JetStreamError && 'code' in error && error.code === 404;
+      if (!isNotFound) throw unreadable(error);
     }
     return { messages, more };
   });
@@ -193,9 +194,6 @@ const unreadable = (cause: unknown): Failure =>
     retryAfterSeconds: 1,
     cause,
   });
-
-const isMessageNotFound = (error: unknown): boolean =>
-  error instanceof JetStreamError && 'code' in error && error.code === 404;
 
 const wrap = ({ subject, header, data, seq, time }: StoredMsg): StoredMessage => ({
   subject,

@@ -1,5 +1,4 @@
-// How a failure is written into a NATS reply and read from a reply, and which failure a caller gets for an error of the NATS
-// client.
+// How a failure is written into a NATS reply and read from it, and which failure a caller gets for an error of the NATS client.
 import { codes, Failure, isErrorCode, replyHeaders, type FailureExtras } from '@integration-sync/contracts';
 import { JetStreamApiError, JetStreamError } from '@nats-io/jetstream';
 import { ConnectionError, NoRespondersError, RequestError, TimeoutError } from '@nats-io/nats-core';
@@ -8,10 +7,7 @@ import type { Headers } from './message.ts';
 
 type WrittenFailure = { detail: string } & Omit<FailureExtras, 'cause'>;
 
-export function writeFailure({ code, detail, errors, retryAfterSeconds }: Failure): {
-  headers: Record<string, string>;
-  body: string;
-} {
+export function writeFailure({ code, detail, errors, retryAfterSeconds }: Failure) {
   const status = String(codes[code].status);
   const headers = {
     [replyHeaders.status]: status,

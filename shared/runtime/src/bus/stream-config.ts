@@ -96,10 +96,8 @@ function beginOf(deliver: ConsumerBegin): Partial<ConsumerConfig> {
     : { deliver_policy: DeliverPolicy.StartTime, opt_start_time: deliver.time.toISOString() };
 }
 
-export const filtersOf = ({
-  filter_subject: one,
-  filter_subjects: several,
-}: Partial<ConsumerConfig>): string[] => several ?? (one === undefined || one === '' ? [] : [one]);
+export const filtersOf = (config: Partial<ConsumerConfig>): string[] =>
+  config.filter_subjects ?? (config.filter_subject ? [config.filter_subject] : []);
 
 export function beganAt({ deliver }: ConsumerSpec, found: Partial<ConsumerConfig>): boolean {
   const { deliver_policy: policy, opt_start_seq: first, opt_start_time: from } = beginOf(deliver);
