@@ -1,5 +1,4 @@
-// Opens NATS and MongoDB for one command. A service waits for them; a command gives up after 10 s, because a person
-// waits for it.
+// Opens NATS and MongoDB for one command, which gives up after 10 s: a person waits for it.
 import { setTimeout as wait } from 'node:timers/promises';
 import { openBus, type Bus, type Forbidden } from '@integration-sync/runtime/bus';
 import { natsOptionsOf, parseNatsServers, readConfig } from '@integration-sync/runtime/config';

@@ -1,5 +1,4 @@
-// ops reader makes the durable pull consumer of another internal service: the NATS login of that service may read its
-// consumer, but may not create one.
+// ops reader makes the durable pull consumer of another internal service, whose NATS login may read the consumer but not create it.
 import { eventsStream, isIntegration, parseInstant } from '@integration-sync/contracts';
 import type { Bus, ConsumerBegin, ConsumerSpec, FoundConsumer } from '@integration-sync/runtime/bus';
 import { defineCommand, exitCodes, Misuse, Refusal, type Call, type ExitCode } from './command.ts';

@@ -1,5 +1,4 @@
-// ops reseal encrypts the signing secrets of webhooks again with the newest key, so that older keys may be removed from
-// WEBHOOK_SECRET_KEY.
+// ops reseal encrypts signing secrets again with the newest key, so that older keys may go from WEBHOOK_SECRET_KEY.
 import {
   askKeys,
   openReseal,

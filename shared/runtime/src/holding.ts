@@ -1,5 +1,4 @@
-// The data of one integration in one collection or stream: how much there is, and how to remove all of it (`ops purge`). Each
-// service lists the collections and streams that it owns.
+// The data of one integration in one collection or stream: how much there is, and how to remove all of it (`ops purge`).
 import type { Bus } from './bus/index.ts';
 import type { Filter, Store } from './store/index.ts';
 

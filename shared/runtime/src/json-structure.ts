@@ -1,6 +1,5 @@
 // Limits the depth and the amount of structure of a JSON text before parsing: 5 MiB of brackets or keys take a parser fifty times
-// as long as a push of that size, and fifty times their bytes of memory. The grammar is left to the parser. What the names of keys
-// cost: json-names.ts.
+// as long as a push of that size, and fifty times their bytes of memory. The grammar is left to the parser.
 import { Failure, limits } from '@integration-sync/contracts';
 import { jsonSigns } from './json-signs.ts';
 

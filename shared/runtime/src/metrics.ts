@@ -1,5 +1,4 @@
-// The Prometheus metrics of a process: one registry, served on its own port, apart from public ports. Every label takes few
-// values, all of them known from the code.
+// The Prometheus metrics of a process: one registry, served on its own port. Every label takes few values, all known from the code.
 import { createServer, type Server } from 'node:http';
 import { codes, type ErrorCode } from '@integration-sync/contracts';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';

@@ -1,5 +1,4 @@
-// Runs a check periodically, and no two runs at a time. Requests for a run during a run lead to one further run. A check that fails
-// runs again at its next time.
+// Runs a check periodically, and no two runs at a time. Requests for a run during a run lead to one further run.
 import type { Log } from './log.ts';
 
 export type PeriodicCheck = ReturnType<typeof openPeriodicCheck>;

@@ -1,5 +1,4 @@
-// The resources of a service with a database: metrics, traces, MongoDB and NATS. The service opens them in this order, waits for
-// engines that do not answer yet, and closes them in the opposite order.
+// The resources of a service with a database, opened in the order metrics, traces, MongoDB, NATS, and closed in the opposite order.
 import type { ServiceName } from '@integration-sync/contracts';
 import type { Static, TObject } from 'typebox';
 import { buildOf } from './build.ts';

@@ -1,5 +1,4 @@
-// Seals text with an HMAC for one purpose: a caller can return the sealed text, but can neither make nor change it, nor use it for
-// another purpose.
+// Seals text with an HMAC for one purpose: a caller can return the text, but neither make nor change the text, nor use it otherwise.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 const sealBytes = 16;

@@ -1,6 +1,5 @@
-// The newest warnings and the newest errors of this process, for `GET /log` on the port of the metrics. A log rotation drops the oldest
-// lines, so a flood of ordinary lines drops errors there. This memory keeps no ordinary lines, and has separate limits for warnings and
-// errors.
+// The newest warnings and the newest errors of this process, for `GET /log` on the port of the metrics: in a rotated log, a flood of
+// ordinary lines drops errors. Warnings and errors have separate limits.
 
 /** The newest lines of one level. */
 const bytesMax = 256 * 1_024;

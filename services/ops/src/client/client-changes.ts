@@ -1,5 +1,4 @@
-// The changes that `ops client` (add, rotate, remove) makes to the list of clients from the file. No IO, except the random bytes
-// of a new secret.
+// The changes that `ops client` makes to the list of clients from the file. No IO, except the random bytes of a secret.
 import { allScopes, isIntegration, type Scope } from '@integration-sync/contracts';
 import {
   hashOf,

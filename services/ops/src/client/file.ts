@@ -1,5 +1,4 @@
-// Reads the file of clients, and replaces the file whole. If another command has changed the file since it was read,
-// the replacement is refused, so that no change is lost.
+// Reads the file of clients, and replaces the file whole, unless another command has changed the file meanwhile.
 import { randomUUID } from 'node:crypto';
 import { chmod, chown, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import {

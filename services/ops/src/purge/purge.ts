@@ -1,6 +1,5 @@
-// Removes an integration from all places, pass after pass, until a pass finds nothing: replicas at work during a pass write
-// documents and messages again. The wait between two passes is longer than an attempt to deliver.
-// The erasing of a single supplier is another thing: shared/sync/src/items/sync-status.ts.
+// Removes an integration from all places, pass after pass, until a pass finds nothing: replicas at work write documents and messages
+// again. The erasing of a single supplier is another thing: shared/sync/src/items/sync-status.ts.
 import { setTimeout as wait } from 'node:timers/promises';
 import { batchesOperating } from '@integration-sync/batches/operating';
 import { catalogOperating } from '@integration-sync/catalog/operating';

@@ -89,8 +89,7 @@ function show({ streams, fillings, wrong }: Looked, output: Output): void {
   for (const { what, toDo } of wrong) output.say(`WRONG  ${what}\n       ${toDo}`);
 }
 
-// The repairs that a starting service makes, here for all streams. A stream gets no fewer copies, days or bytes unless
-// STREAMS_MAY_SHRINK is true (shared/runtime/src/bus/quantities.ts).
+// The repairs that a starting service makes, here for all streams (shared/runtime/src/bus/quantities.ts).
 
 interface Repaired {
   what: string;

@@ -1,5 +1,4 @@
-// How a replica answers one NATS request: the request waits for the semaphore, the handler works on it, and the caller gets a
-// reply in any case, if need be a failure.
+// How a replica answers one NATS request: the request waits for the semaphore, and the caller gets a reply in any case.
 import {
   Failure,
   integrationPattern,

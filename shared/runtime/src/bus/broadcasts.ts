@@ -1,5 +1,4 @@
-// Messages to every replica that listens, and questions to them. The number of replicas is not known, so a replica that asks names
-// the time for which it collects answers.
+// Messages and questions to every replica that listens. Their number is not known, so a question collects answers for a given time.
 import { isQuestion } from './caller.ts';
 import type { Connection } from './connection.ts';
 import { readHeaders, writeHeaders, type Headers } from './message.ts';

@@ -1,5 +1,4 @@
-// The first connection to NATS, for which a process waits without a limit, and the log lines that say why it waits, then and
-// whenever the connection is lost.
+// The first connection to NATS, for which a process waits without a limit, and the log lines that say why a process waits.
 import { setTimeout as wait } from 'node:timers/promises';
 import { ConnectionError, TimeoutError, type NatsConnection } from '@nats-io/nats-core';
 import type { NatsOptions } from '../config/index.ts';

@@ -1,5 +1,4 @@
-// One connection to NATS, which reconnects without a limit and knows whether it is up. A request that waits for its answer when the
-// connection drops fails immediately, before its time-out (connectivity.ts).
+// One connection to NATS, which reconnects without a limit and knows whether it is up (connectivity.ts).
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { PermissionViolationError, type Msg, type NatsConnection } from '@nats-io/nats-core';
 import { parseNatsServers, type NatsOptions } from '../config/index.ts';

@@ -1,5 +1,4 @@
 // The bus: everything that this system does with NATS goes through this module, and no other folder imports a NATS package.
-// Services ask each other by request and reply, and publish events to JetStream.
 import { openArchive } from './archive.ts';
 import { openBroadcasts } from './broadcasts.ts';
 import { openConnection, type ConnectionOptions } from './connection.ts';

@@ -98,8 +98,7 @@ export async function serve(
     },
   });
   const signs = setInterval(() => tellLiving(inHand.values(), waits), signEveryMs);
-  // After the flush nats-server has the subscriptions, so a ready service gets its requests. After a reconnect the client
-  // subscribes again by itself.
+  // After the flush nats-server has the subscriptions, so a ready service gets its requests.
   await patiently(connection, `subscriptions of ${options.service}`, () => connection.nats.flush());
 
   const serving = {

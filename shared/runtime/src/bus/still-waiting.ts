@@ -50,9 +50,8 @@ const processOf = (reply: string): string => reply.slice(0, reply.lastIndexOf('.
 
 const numberIn = (text = ''): number | undefined => (/^\d+(\.\d+)?$/.test(text) ? Number(text) : undefined);
 
-// Converts the time at which another process sent a message to the clock of this process. `performance.now()` counts from the start
-// of each process, and clocks of machines differ. So this process takes the other clock's value from the answer to a question, a
-// value read between question and answer. From then on it knows the maximum age of the other process's messages.
+// `performance.now()` counts from the start of each process, and clocks of machines differ. So this process takes the other clock's
+// value from the answer to a question, and from then on knows the maximum age of the other process's messages.
 
 interface Learnt {
   /** The difference of two clocks: a time of the other process plus this gives a time of this process. */

@@ -183,8 +183,7 @@ function differencesIn(all: readonly FoundStream[]): string[] {
   return Array.from(streams, ([key, names]) => `${key} of ${names.join(', ')}; it changed nothing.`);
 }
 
-// Streams of other systems over subjects of this system: a stream over `svc.>` would store requests, and a stream over an inbox
-// would store replies.
+// A stream of another system over `svc.>` would store requests, and a stream over an inbox would store replies.
 
 /** A login that may not list streams pauses after so many refusals, because nats-server logs each of them. */
 const failuresMax = 3;

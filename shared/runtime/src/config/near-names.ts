@@ -1,5 +1,4 @@
-// Variables of the environment whose names are nearly those of settings. A process ignores them, so a limit or an address that was
-// misspelt would be missing without any other sign.
+// Variables whose names are nearly those of settings: a process ignores them, so a misspelt limit would be missing without a sign.
 import { nearestWithin } from '@integration-sync/contracts';
 import type { TObject } from 'typebox';
 import { listSettings, type Environment } from './explain.ts';

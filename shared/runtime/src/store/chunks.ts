@@ -1,5 +1,4 @@
-// Writes and reads hundreds of documents. Encoding and decoding them takes milliseconds, so both yield to the event loop after each
-// chunk.
+// Writes and reads hundreds of documents, and yields to the event loop after each chunk.
 import type { BulkWriteResult, Collection, Document, FindCursor, UnorderedBulkOperation } from 'mongodb';
 import { inChunks, nextChunkItems, nextTurn } from '../pace.ts';
 import { decode } from './mongodb-driver/decode.ts';

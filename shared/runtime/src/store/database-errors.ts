@@ -143,8 +143,7 @@ const refusedCodes = new Set([
 const indexMissing =
   /hint provided does not correspond to an existing index|index specified by index hint is not found/i;
 
-// FerretDB runs while its PostgreSQL does not. FerretDB has no code for that (1, or 4293 for a full disk), only PostgreSQL's
-// message.
+// FerretDB has no code for a PostgreSQL that does not run (1, or 4293 for a full disk), only PostgreSQL's message.
 const postgresAway =
   /failed to connect|connection refused|connection reset|broken pipe|unexpected EOF|terminating connection|conn closed|closed pool|database system is|too many clients|deadline exceeded|no space left|read-only transaction/i;
 

@@ -1,5 +1,4 @@
-// Opens the MongoDB client; no other folder imports the driver. Writes are durable, operations fail when the database goes away,
-// indexes are ensured, and errors are sorted into kinds.
+// Opens the MongoDB client; no other folder imports the driver. Writes are durable; operations fail when the database goes away.
 import { addAbortListener } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import { MongoClient, type Document, type MongoClientOptions } from 'mongodb';
@@ -129,16 +128,10 @@ export async function openStore({
   };
 }
 
-/**
- * The driver's socket time-out, the last resort for an operation that a running server does not finish. The driver then sends a read or
- * a write once more, so that an operation may arrive two time-outs after its begin.
- */
+/** The socket time-out, after which the driver sends an operation once more: it may arrive two time-outs after its begin. */
 const operationMsMax = 60_000;
 
-/**
- * A primary that was replaced, and does not know it yet, does not answer a linearizable read. Without `maxTimeMS` it would keep
- * the read for ever. Only a replica set has this read concern.
- */
+/** Without `maxTimeMS`, a primary that was replaced unknowingly keeps the read for ever. Only a replica set has this read concern. */
 const linearizable = { readConcern: 'linearizable', maxTimeMS: 2_000 } as const;
 
 function topologyOf({ msg, setName }: Document) {

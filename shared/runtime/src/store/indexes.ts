@@ -1,5 +1,4 @@
-// Ensures the indexes that the code defines, by every replica, at its start or at the first use. An existing index is never
-// changed.
+// Ensures the indexes that the code defines, by every replica. An existing index is never changed.
 import { MongoServerError, type Collection, type Db, type Document, type IndexDescription } from 'mongodb';
 import type { Log } from '../log.ts';
 
@@ -14,10 +13,7 @@ interface IndexBuildsOptions {
 
 const sayEveryMs = 3_000;
 
-/**
- * Without the option `commitQuorum` an index build waits for every voting member of the replica set, so that one member that is down
- * would keep a new release from starting. Only a replica set has this option.
- */
+/** Without `commitQuorum`, a member that is down would keep a new release from starting. Only a replica set has this option. */
 const ofMajority = { commitQuorum: 'majority' } as const;
 /** A build takes as long as its collection is large: the driver's socket time-out would begin it again and again. */
 const unbounded = { socketTimeoutMS: 0 };

@@ -1,6 +1,5 @@
-// Traces of requests through the services, up to the receivers of their events. If a setting names a collector, OpenTelemetry's SDK
-// makes and sends the spans. Otherwise no module of the SDK is loaded, and services only pass on a caller's `traceparent`
-// (traceparent.ts).
+// Traces of requests, up to the receivers of their events. If a setting names a collector, OpenTelemetry's SDK makes and sends the
+// spans. Otherwise no module of the SDK is loaded, and services only pass on a caller's `traceparent`.
 import type { TracingConfig } from '../config/index.ts';
 import type { TracingOptions } from './opentelemetry.ts';
 import type { Tracing } from './span.ts';

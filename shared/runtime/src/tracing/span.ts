@@ -1,5 +1,4 @@
-// The interface of tracing. While tracing is off, `Tracing` is undefined, and `tracing?.begin({…})` does not even evaluate its
-// argument.
+// The interface of tracing. While tracing is off, `tracing?.begin({…})` does not even evaluate its argument.
 
 export type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
