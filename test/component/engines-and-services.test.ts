@@ -7,8 +7,10 @@ import { startStack, type Stack, type StackOptions } from '@integration-sync/dev
 import { describe, expect, inject, it } from 'vitest';
 import { identify } from '../../dev/process/identity.ts';
 import { eventually } from '../support/eventually.ts';
-import { temporaryFolder } from '../support/folder.ts';
+import { useFolder } from '../support/use-folder.ts';
 import { listen } from '../support/servers.ts';
+
+const folder = useFolder();
 
 const idle = join(import.meta.dirname, '../support/processes/idle-service.ts');
 
@@ -18,13 +20,13 @@ interface Facts {
   metrics: Record<string, string[]>;
 }
 
-const readFacts = async (folder: string): Promise<Facts> =>
-  JSON.parse(await readFile(join(folder, 'stack.json'), 'utf8'));
+const readFacts = async (): Promise<Facts> =>
+  JSON.parse(await readFile(join(folder.path, 'stack.json'), 'utf8'));
 
 /** On the run's own MongoDB, so that only a NATS has to be started. */
-const start = (folder: string, { environment, ...more }: Partial<StackOptions> = {}): Promise<Stack> =>
+const start = ({ environment, ...more }: Partial<StackOptions> = {}): Promise<Stack> =>
   startStack({
-    folder,
+    folder: folder.path,
     mainOf: () => idle,
     environment: {
       ...process.env,
@@ -37,11 +39,15 @@ const start = (folder: string, { environment, ...more }: Partial<StackOptions> =
 
 const all = (pids: Record<string, number[]>): number[] => Object.values(pids).flat();
 
+const secretOf = async (): Promise<string | undefined> => {
+  await using stack = await start();
+  return stack.authSecret;
+};
+
 describe('a stack', () => {
   it('writes its addresses for scripts, and its secrets readable for its owner alone', async () => {
-    await using folder = await temporaryFolder();
-    await using stack = await start(folder.path, { replicas: { catalog: 2 } });
-    const facts = await readFacts(folder.path);
+    await using stack = await start({ replicas: { catalog: 2 } });
+    const facts = await readFacts();
     expect(facts).toMatchObject({ gateway: stack.gateway, nats: stack.nats, mongodb: stack.mongodb });
     expect(Object.keys(facts.pids)).toStrictEqual([
       'gateway',
@@ -59,24 +65,22 @@ describe('a stack', () => {
   });
 
   it('restarts a killed service and updates its file of addresses', async () => {
-    await using folder = await temporaryFolder();
     const lines: string[] = [];
-    await using stack = await start(folder.path, { say: (line) => lines.push(line) });
-    const [before] = (await readFacts(folder.path)).pids['catalog'] ?? [];
+    await using stack = await start({ say: (line) => lines.push(line) });
+    const [before] = (await readFacts()).pids['catalog'] ?? [];
     const bystander = stack.pids()['batches'];
     await stack.kill('catalog');
     const isNew = ({ pids, metrics }: Facts): boolean => {
       const [pid] = pids['catalog'] ?? [];
       return pid !== undefined && pid !== before && metrics['catalog']?.[0] === `http://127.0.0.1:${pid}`;
     };
-    await eventually(() => readFacts(folder.path), isNew);
+    await eventually(readFacts, isNew);
     expect(lines).toContain('catalog died (SIGKILL); starting it again in 200 ms');
     expect(stack.pids()['batches']).toStrictEqual(bystander);
   });
 
   it('keeps a paused service down until it is resumed', async () => {
-    await using folder = await temporaryFolder();
-    await using stack = await start(folder.path);
+    await using stack = await start();
     stack.hold('webhooks');
     await stack.kill('webhooks');
     await new Promise((resolve) => setTimeout(resolve, 400));
@@ -86,15 +90,11 @@ describe('a stack', () => {
   });
 
   it('stops the gateway first, and leaves no process and no file of addresses', async () => {
-    await using folder = await temporaryFolder();
     const stopLog = join(folder.path, 'stops');
-    const stack = await start(folder.path, { environment: { STOP_LOG: stopLog } });
+    const stack = await start({ environment: { STOP_LOG: stopLog } });
     const pids = all(stack.pids());
     // A service that has not yet said that it serves does not listen to signals yet either.
-    await eventually(
-      () => readFacts(folder.path),
-      ({ metrics }) => Object.keys(metrics).length === 4,
-    );
+    await eventually(readFacts, ({ metrics }) => Object.keys(metrics).length === 4);
     await stack[Symbol.asyncDispose]();
     expect((await readFile(stopLog, 'utf8')).split('\n')).toStrictEqual([
       'gateway',
@@ -108,14 +108,10 @@ describe('a stack', () => {
   });
 
   it('waits for the gateway for as long as GATEWAY_STOP_MS says, and ends within 15 s', async () => {
-    await using folder = await temporaryFolder();
     const stopLog = join(folder.path, 'stops');
     const environment = { STOP_LOG: stopLog, GATEWAY_STOP_MS: '7000' };
-    const stack = await start(folder.path, { environment });
-    await eventually(
-      () => readFacts(folder.path),
-      ({ metrics }) => Object.keys(metrics).length === 4,
-    );
+    const stack = await start({ environment });
+    await eventually(readFacts, ({ metrics }) => Object.keys(metrics).length === 4);
     const startedAt = Date.now();
     await stack[Symbol.asyncDispose]();
     expect(Date.now() - startedAt).toBeLessThan(15_000);
@@ -126,19 +122,13 @@ describe('a stack', () => {
 
   // On other systems loopback is one address.
   it.runIf(process.platform === 'linux')('reaches its gateway at the address in GATEWAY_HOST', async () => {
-    await using folder = await temporaryFolder();
-    await using stack = await start(folder.path, { environment: { GATEWAY_HOST: '127.0.0.2' } });
+    await using stack = await start({ environment: { GATEWAY_HOST: '127.0.0.2' } });
     expect(stack.gateway).toMatch(/^http:\/\/127\.0\.0\.2:\d+$/);
     await stack.ready();
-    expect((await readFacts(folder.path)).gateway).toBe(stack.gateway);
+    expect((await readFacts()).gateway).toBe(stack.gateway);
   });
 
   it('keeps its secrets over a restart, so that tokens stay valid', async () => {
-    await using folder = await temporaryFolder();
-    const secretOf = async (): Promise<string | undefined> => {
-      await using stack = await start(folder.path);
-      return stack.authSecret;
-    };
     const secret = await secretOf();
     expect(secret).toMatch(/^[\w-]{43}$/);
     expect(await secretOf()).toBe(secret);
@@ -147,9 +137,8 @@ describe('a stack', () => {
 
 describe('a start that cannot succeed', () => {
   it('names the failed service and its output, and leaves no process', async () => {
-    await using folder = await temporaryFolder();
     const lines: string[] = [];
-    const starting = start(folder.path, {
+    const starting = start({
       environment: { WRONG_SETTING: 'gateway' },
       say: (line) => lines.push(line),
     });
@@ -161,8 +150,7 @@ describe('a start that cannot succeed', () => {
   });
 
   it('is refused before anything is started with every wrong setting of every service', async () => {
-    await using folder = await temporaryFolder();
-    const starting = start(folder.path, {
+    const starting = start({
       environment: { GATEWAY_PORT: 'abc', LOG_LEVEL: 'loud', WEBHOOK_EGRESS_ALLOW: '10.0.0.0/99' },
     });
     await expect(starting).rejects.toThrow(
@@ -172,16 +160,14 @@ describe('a start that cannot succeed', () => {
   });
 
   it('is refused before anything is started when the port of the gateway is taken', async () => {
-    await using folder = await temporaryFolder();
     await using other = await listen(createServer());
-    const starting = start(folder.path, { environment: { GATEWAY_PORT: String(other.port) } });
+    const starting = start({ environment: { GATEWAY_PORT: String(other.port) } });
     await expect(starting).rejects.toThrow(`Port ${other.port} is taken.`);
     await expect(access(join(folder.path, 'data'))).rejects.toThrow('ENOENT');
   });
 
   it('is refused with the reason when the name in GATEWAY_HOST does not resolve', async () => {
-    await using folder = await temporaryFolder();
-    const starting = start(folder.path, {
+    const starting = start({
       environment: { GATEWAY_HOST: 'nosuch.invalid', GATEWAY_PORT: '18080' },
     });
     await expect(starting).rejects.toThrow(
@@ -191,20 +177,18 @@ describe('a start that cannot succeed', () => {
   });
 
   it('is refused beside a running stack, which goes on', async () => {
-    await using folder = await temporaryFolder();
-    await using stack = await start(folder.path);
+    await using stack = await start();
     const pids = stack.pids();
-    await expect(start(folder.path)).rejects.toThrow(
+    await expect(start()).rejects.toThrow(
       `A local stack is running already (process ${process.pid}, ${stack.gateway}).`,
     );
     expect(stack.pids()).toStrictEqual(pids);
-    expect((await readFacts(folder.path)).gateway).toBe(stack.gateway);
+    expect((await readFacts()).gateway).toBe(stack.gateway);
   });
 
   it('ends when its caller aborts it, and leaves no process', async () => {
-    await using folder = await temporaryFolder();
     const stop = new AbortController();
-    const starting = start(folder.path, { signal: stop.signal, environment: { NEVER_READY: 'true' } });
+    const starting = start({ signal: stop.signal, environment: { NEVER_READY: 'true' } });
     const outcome = starting.catch((error: unknown) => error);
     const noted = async (): Promise<unknown> => {
       const text = await readFile(join(folder.path, 'services.json'), 'utf8').catch(() => '[]');

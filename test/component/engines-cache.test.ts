@@ -29,19 +29,6 @@ async function openCache(say: (line: string) => void = () => undefined) {
 
 const write = ({ folder }: Maker): Promise<void> => writeFile(join(folder, 'program'), 'whole');
 
-it('a cached build is made when it is missing, and only once', async () => {
-  await using opened = await openCache();
-  let made = 0;
-  const make = async (maker: Maker): Promise<void> => {
-    made += 1;
-    await write(maker);
-  };
-  const first = await makeOnce(opened.context, { name: 'engine-1', make });
-  expect(await makeOnce(opened.context, { name: 'engine-1', make })).toBe(first);
-  expect(made).toBe(1);
-  expect(await readdir(first)).toStrictEqual(['program']);
-});
-
 it('a cached build is made by one of two concurrent processes', async () => {
   const lines: string[] = [];
   await using opened = await openCache((line) => lines.push(line));

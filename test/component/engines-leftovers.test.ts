@@ -11,11 +11,14 @@ import { identify, runs } from '../../dev/process/identity.ts';
 import { endLeftovers, openLedger } from '../../dev/process/ledger.ts';
 import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/folder.ts';
+import { useFolder } from '../support/use-folder.ts';
+
+const folder = useFolder();
 
 const starter = join(import.meta.dirname, '../support/processes/nats-starter.ts');
 
-async function startAndKill(folder: string): Promise<number> {
-  const child = spawn(process.execPath, [starter, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
+async function startAndKill(dataFolder: string): Promise<number> {
+  const child = spawn(process.execPath, [starter, dataFolder], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = await once(createInterface({ input: child.stdout }), 'line');
   child.kill('SIGKILL');
   await once(child, 'exit');
@@ -30,7 +33,6 @@ function openStranger(): ChildProcess & Disposable {
 
 describe('after the starter was killed', () => {
   it('the next start ends the engine of the killed starter, and takes over its folder', async () => {
-    await using folder = await temporaryFolder();
     const orphan = await startAndKill(folder.path);
     expect(identify(orphan)).toBeDefined();
     const lines: string[] = [];
@@ -45,7 +47,6 @@ describe('after the starter was killed', () => {
   });
 
   it('the next test run removes a temporary folder and its engine', async () => {
-    await using folder = await temporaryFolder();
     const orphan = await startAndKill(folder.path);
     await removeAbandoned(dirname(folder.path), basename(folder.path));
     await expect(access(folder.path)).rejects.toThrow('ENOENT');
@@ -58,7 +59,6 @@ describe('after the starter was killed', () => {
   });
 
   it('the next test run removes the folder of a cluster once all of its starters are gone', async () => {
-    await using folder = await temporaryFolder();
     const [parent, name] = [dirname(folder.path), basename(folder.path)];
     const nodes = ['n1', 'n2'].map((node) => join(folder.path, node));
     for (const node of nodes) await mkdir(node);
@@ -74,19 +74,10 @@ describe('after the starter was killed', () => {
     expect(identify(orphan)).toBeUndefined();
     await expect(access(folder.path)).rejects.toThrow('ENOENT');
   });
-
-  it('the next test run keeps a folder whose starter lives', async () => {
-    await using folder = await temporaryFolder();
-    await using nats = await startEngine('nats', { dataFolder: folder.path, temporary: true });
-    await removeAbandoned(dirname(folder.path), basename(folder.path));
-    expect(nats.pids()).toHaveLength(1);
-    await expect(access(folder.path)).resolves.toBeUndefined();
-  });
 });
 
 describe('a file that lists started processes', () => {
   it('ends the listed processes, and no other', async () => {
-    await using folder = await temporaryFolder();
     using ours = openStranger();
     using stranger = openStranger();
     const path = join(folder.path, 'ledger.json');
@@ -97,7 +88,6 @@ describe('a file that lists started processes', () => {
   });
 
   it('does not end a process that reuses the pid of a dead process', async () => {
-    await using folder = await temporaryFolder();
     using stranger = openStranger();
     const pid = stranger.pid ?? 0;
     const path = join(folder.path, 'ledger.json');
@@ -115,7 +105,6 @@ describe('a file that lists started processes', () => {
     '[{"pid":1}]',
     '[{"pid":"1","begunAt":"x","name":"x","stopSignal":"SIGKILL"}]',
   ])('with the content %j names no process', async (text) => {
-    await using folder = await temporaryFolder();
     const path = join(folder.path, 'ledger.json');
     await writeFile(path, text);
     expect(await endLeftovers(path)).toStrictEqual([]);
@@ -126,7 +115,6 @@ describe('a process that was killed', () => {
   it('counts as ended while it is a zombie', async () => {
     // A shell would reap its child. By the time the line comes, `tail` has taken the shell's place, and
     // `tail` never waits.
-    await using folder = await temporaryFolder();
     const script = 'sleep 60 & echo $! > "$0"; exec tail -f "$0"';
     const parent = spawn('sh', ['-c', script, join(folder.path, 'child')], {
       stdio: ['ignore', 'pipe', 'ignore'],

@@ -2,14 +2,14 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openMemory } from '../../dev/engines/memory.ts';
-import { temporaryFolder } from '../support/folder.ts';
+import { useFolder } from '../support/use-folder.ts';
 
 // What the engines remember from one start to the next.
 
+const folder = useFolder();
 const served = { source: 'path', refused: 'docker: Docker does not answer', port: 4_222 } as const;
 
 it('a start remembers for each engine where it last got a working program', async () => {
-  await using folder = await temporaryFolder();
   openMemory(folder.path).note('nats', served);
   const memory = openMemory(folder.path);
   expect(memory.recall('nats')).toEqual(served);
@@ -17,7 +17,6 @@ it('a start remembers for each engine where it last got a working program', asyn
 });
 
 it('a start replaces a file of remembered sources that is not JSON', async () => {
-  await using folder = await temporaryFolder();
   await writeFile(join(folder.path, 'served.json'), '{"nats":');
   const memory = openMemory(folder.path);
   expect(memory.recall('nats')).toBeUndefined();
@@ -26,7 +25,6 @@ it('a start replaces a file of remembered sources that is not JSON', async () =>
 });
 
 it('a start succeeds although it can neither read nor write its file of remembered sources', async () => {
-  await using folder = await temporaryFolder();
   await mkdir(join(folder.path, 'served.json'));
   const memory = openMemory(folder.path);
   expect(memory.recall('nats')).toBeUndefined();

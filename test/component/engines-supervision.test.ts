@@ -1,16 +1,15 @@
 // How the supervisor keeps a process running, and how a lock keeps one process from doing what another does.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { describe, expect, it } from 'vitest';
 import { startChild, type ChildSpec, type Death } from '../../dev/process/child.ts';
 import { identify } from '../../dev/process/identity.ts';
-import { lockOwner, takeLock, waitForLock } from '../../dev/process/lock.ts';
+import { lockOwner, takeLock } from '../../dev/process/lock.ts';
 import { openLogFile } from '../../dev/process/logfile.ts';
 import { eventually } from '../support/eventually.ts';
-import { temporaryFolder } from '../support/folder.ts';
+import { useFolder } from '../support/use-folder.ts';
+
+const folder = useFolder();
 
 const backoff = { firstMs: 10, maxMs: 40, settledAfterMs: 60_000 };
 
@@ -142,7 +141,6 @@ describe('a process that has a signal for stopping immediately', () => {
 
 describe('a lock', () => {
   it('has one holder, who is named', async () => {
-    await using folder = await temporaryFolder();
     const path = join(folder.path, 'lock');
     const lock = takeLock(path);
     expect(takeLock(path)).toBeUndefined();
@@ -151,31 +149,10 @@ describe('a lock', () => {
     using again = takeLock(path);
     expect(again).toBeDefined();
   });
-
-  it('is free again when its holder is killed', async () => {
-    await using folder = await temporaryFolder();
-    const path = join(folder.path, 'lock');
-    const program = `
-      const { takeLock } = await import(${JSON.stringify(join(import.meta.dirname, '../../dev/process/lock.ts'))});
-      globalThis.lock = takeLock(${JSON.stringify(path)});
-      console.log('held');
-      setInterval(() => {}, 1000);`;
-    const holder = spawn(process.execPath, ['--input-type=module', '-e', program], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    await once(createInterface({ input: holder.stdout }), 'line');
-    expect(takeLock(path)).toBeUndefined();
-    expect(lockOwner(path)).toBe(holder.pid);
-    holder.kill('SIGKILL');
-    using lock = await waitForLock(path, { signal: AbortSignal.timeout(5_000) });
-    expect(lock).toBeDefined();
-    expect(lockOwner(path)).toBe(process.pid);
-  });
 });
 
 describe('a log file', () => {
   it('is rotated when it is full, and never takes more than twice its bound', async () => {
-    await using folder = await temporaryFolder();
     const path = join(folder.path, 'logs', 'worker.log');
     {
       using log = openLogFile(path, 100 * 1024);

@@ -12,9 +12,11 @@ import { identify } from '../../dev/process/identity.ts';
 import { awake } from '../support/awake.ts';
 import { openTestBus, text } from '../support/bus.ts';
 import { eventually } from '../support/eventually.ts';
-import { temporaryFolder } from '../support/folder.ts';
+import { useFolder } from '../support/use-folder.ts';
 import { descendantsOf, standStill } from '../support/freeze.ts';
 import { listen } from '../support/servers.ts';
+
+const folder = useFolder();
 
 const log = openLog({ service: 'test', level: 'silent' });
 const stream = {
@@ -37,31 +39,15 @@ const isGone = (pid: number): boolean => {
 const jsonOf = async (url: string): Promise<unknown> => JSON.parse(await (await fetch(url)).text());
 
 /** A program of that name that prints that version, alone on PATH with what a shell needs. */
-const fakeProgram = async (folder: string, name: string, printed: string): Promise<string> => {
-  await mkdir(folder, { recursive: true });
-  await writeFile(join(folder, name), `#!/bin/sh\necho '${printed}'\n`);
-  await chmod(join(folder, name), 0o755);
-  return `${folder}${delimiter}/usr/bin${delimiter}/bin`;
+const fakeProgram = async (bin: string, name: string, printed: string): Promise<string> => {
+  await mkdir(bin, { recursive: true });
+  await writeFile(join(bin, name), `#!/bin/sh\necho '${printed}'\n`);
+  await chmod(join(bin, name), 0o755);
+  return `${bin}${delimiter}/usr/bin${delimiter}/bin`;
 };
 
 describe('engines', () => {
-  it('report their address, the source of their program and the reason for this source', async () => {
-    await using folder = await temporaryFolder();
-    const lines: string[] = [];
-    await using engines = await startEngines({
-      dataFolder: folder.path,
-      temporary: true,
-      say: (line) => lines.push(line),
-    });
-    for (const engine of [engines.mongodb, engines.nats]) {
-      expect(engine.url).toMatch(/^(mongodb|nats):\/\/127\.0\.0\.1:\d+$/);
-      expect(engine.reason).not.toBe('');
-      expect(lines).toContainEqual(expect.stringContaining(engine.reason));
-    }
-  });
-
   it('keep acknowledged writes when they are killed, and come back at the same address', async () => {
-    await using folder = await temporaryFolder();
     await using engines = await startEngines({ dataFolder: folder.path, temporary: true });
     await using store = await openStore({ url: engines.mongodb.url, database: 'kept', log });
     await using bus = await openTestBus(engines.nats.url);
@@ -85,21 +71,7 @@ describe('engines', () => {
     expect(after.filter((pid) => before.includes(pid))).toStrictEqual([]);
   });
 
-  it('stay down while they are paused', async () => {
-    await using folder = await temporaryFolder();
-    await using nats = await startEngine('nats', { dataFolder: folder.path, temporary: true });
-    nats.hold();
-    await nats.kill();
-    await new Promise((resolve) => setTimeout(resolve, 500));
-    expect(nats.pids()).toStrictEqual([]);
-    await nats.resume();
-    expect(nats.pids()).toHaveLength(1);
-    await using bus = await openTestBus(nats.url);
-    expect(bus.connected).toBe(true);
-  });
-
   it('come back though one of their child processes does not end', async () => {
-    await using folder = await temporaryFolder();
     await using mongodb = await startEngine('mongodb', { dataFolder: folder.path, temporary: true });
     const started = descendantsOf(mongodb.pids());
     await standStill(started);
@@ -112,7 +84,6 @@ describe('engines', () => {
   });
 
   it('are gone with their data when they were temporary, and keep it otherwise', async () => {
-    await using folder = await temporaryFolder();
     const dataFolder = join(folder.path, 'data');
     const readBack = async (options: { temporary?: boolean; fresh?: boolean }): Promise<number> => {
       await using nats = await startEngine('nats', { dataFolder, ...options });
@@ -128,19 +99,10 @@ describe('engines', () => {
     await expect(access(dataFolder)).rejects.toThrow('ENOENT');
   });
 
-  it('leave no process behind', async () => {
-    await using folder = await temporaryFolder();
-    const engines = await startEngines({ dataFolder: folder.path, temporary: true });
-    const pids = [...engines.mongodb.pids(), ...engines.nats.pids()];
-    await engines[Symbol.asyncDispose]();
-    expect(pids.filter((pid) => !isGone(pid))).toStrictEqual([]);
-  });
-
   it.each([
     ['stopped', false],
     ['killed and then stopped', true],
   ])('leave no child process when they are %s, even a stopped one', async (_, dead) => {
-    await using folder = await temporaryFolder();
     await using stopping = new AsyncDisposableStack();
     const mongodb = stopping.use(await startEngine('mongodb', { dataFolder: folder.path }));
     const started = descendantsOf(mongodb.pids());
@@ -157,7 +119,6 @@ describe('engines', () => {
   });
 
   it('end within little more than one stop time-out though all child processes are stopped', async () => {
-    await using folder = await temporaryFolder();
     await using stopping = new AsyncDisposableStack();
     const mongodb = stopping.use(await startEngine('mongodb', { dataFolder: folder.path }));
     const programs = mongodb.pids();
@@ -169,7 +130,6 @@ describe('engines', () => {
   });
 
   it('refuse a second start in the same folder and go on', async () => {
-    await using folder = await temporaryFolder();
     await using nats = await startEngine('nats', { dataFolder: folder.path, temporary: true });
     const [pid] = nats.pids();
     await expect(startEngine('nats', { dataFolder: folder.path })).rejects.toThrow(
@@ -181,7 +141,6 @@ describe('engines', () => {
 
 describe('NATS', () => {
   it('syncs every message before the ack, and accepts a whole push in one message', async () => {
-    await using folder = await temporaryFolder();
     await using nats = await startEngine('nats', { dataFolder: folder.path, temporary: true });
     expect(await jsonOf(`${nats.monitorUrl}/jsz?config=1`)).toMatchObject({ config: { sync_always: true } });
     expect(await jsonOf(`${nats.monitorUrl}/varz`)).toMatchObject({ max_payload: 8 * 1024 * 1024 });
@@ -190,7 +149,6 @@ describe('NATS', () => {
 
 describe('an engine that another process runs', () => {
   it('is used, but never changed or stopped', async () => {
-    await using folder = await temporaryFolder();
     const NATS_URL = inject('engines').nats;
     {
       await using nats = await startEngine('nats', { dataFolder: folder.path, environment: { NATS_URL } });
@@ -205,7 +163,6 @@ describe('an engine that another process runs', () => {
 
 describe('a source of an engine that cannot be used', () => {
   it('is a configured address that does not answer', async () => {
-    await using folder = await temporaryFolder();
     const environment = { NATS_URL: 'nats://127.0.0.1:1' };
     const start = startEngine('nats', { dataFolder: folder.path, environment });
     await expect(start).rejects.toThrow(
@@ -223,7 +180,6 @@ describe('a source of an engine that cannot be used', () => {
     ],
     ['mongodb', 'mongod', 'db version v6.0.1', 'mongod on PATH is 6.0', 'install mongod 7 or newer'],
   ] as const)('is %s on PATH that is too old', async (name, program, printed, why, help) => {
-    await using folder = await temporaryFolder();
     const PATH = await fakeProgram(join(folder.path, 'bin'), program, printed);
     const start = startEngine(name, {
       dataFolder: join(folder.path, 'data'),
@@ -238,7 +194,6 @@ describe('a source of an engine that cannot be used', () => {
 
 describe('a download', () => {
   it('is fetched once, kept in the cache folder, and run from there', async () => {
-    await using folder = await temporaryFolder();
     // Stands in for mongod: the test tries the way from the mirror to a running program.
     const bin = join(folder.path, 'mongodb/bin');
     await mkdir(bin, { recursive: true });

@@ -2,13 +2,13 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
-import { temporaryFolder } from '../support/folder.ts';
+import { beforeEach, expect, it } from 'vitest';
+import { useFolder } from '../support/use-folder.ts';
 
 const command = resolve(import.meta.dirname, '../../dev/release/main.ts');
 const names = { GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_SYSTEM: '/dev/null' };
 const author = ['-c', 'user.name=Somebody', '-c', 'user.email=somebody@example.com'];
-const closing = new Set<AsyncDisposable>();
+const folder = useFolder();
 let root: string;
 
 const git = (...args: string[]): string =>
@@ -41,12 +41,19 @@ const manifest = {
   workspaces: ['shared/*', 'loader'],
   scripts: { generate: 'node -e 0' },
 };
+const lockOf = (version: string) => ({
+  version,
+  packages: {
+    '': { version },
+    'shared/sync': { version, dependencies: { '@integration-sync/runtime': version } },
+    'node_modules/once': { version: '1.0.0' },
+    'services/webhooks/node_modules/once': { version: '1.0.0' },
+  },
+});
 const write = (path: string, text: string): void => writeFileSync(join(root, path), text);
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 
-beforeEach(async () => {
-  const folder = await temporaryFolder();
-  closing.add(folder);
+beforeEach(() => {
   root = folder.path;
   for (const path of ['deploy/helm', 'shared/sync', 'loader', 'python'])
     mkdirSync(join(root, path), { recursive: true });
@@ -54,9 +61,12 @@ beforeEach(async () => {
   write('shared/sync/package.json', JSON.stringify({ name: '@integration-sync/sync', version: '1.0.0' }));
   write(
     'loader/package.json',
-    JSON.stringify({ version: '1.0.0', dependencies: { '@integration-sync/client': '1.0.0' } }),
+    JSON.stringify({
+      version: '1.0.0',
+      dependencies: { '@integration-sync/client': '1.0.0', mongodb: '1.0.0' },
+    }),
   );
-  write('package-lock.json', JSON.stringify({ version: '1.0.0', packages: { '': { version: '1.0.0' } } }));
+  write('package-lock.json', JSON.stringify(lockOf('1.0.0')));
   write('deploy/helm/Chart.yaml', 'version: 1.0.0\nappVersion: 1.0.0\n');
   write('Dockerfile', 'ARG VERSION=1.0.0\n');
   write('python/pyproject.toml', '[project]\nversion = "1.0.0"\n');
@@ -65,23 +75,26 @@ beforeEach(async () => {
   git('add', '--all');
   git('commit', '--quiet', '--message', 'all: begin');
 });
-afterEach(async () => {
-  for (const folder of closing) await folder[Symbol.asyncDispose]();
-  closing.clear();
-});
 
 it('the release command writes the version everywhere, commits, and tags with the notes', () => {
   expect(release('minor')).toMatchObject({ status: 0, stderr: '' });
   expect(git('status', '--porcelain')).toBe('');
   expect(git('log', '-1', '--format=%s')).toBe('release: make 1.1.0');
   expect(git('tag', '--list', '-n5')).toContain('- Something.');
-  for (const path of ['package.json', 'shared/sync/package.json', 'loader/package.json', 'package-lock.json'])
+  for (const path of ['package.json', 'shared/sync/package.json', 'loader/package.json'])
     expect(JSON.parse(read(path)).version).toBe('1.1.0');
-  expect(JSON.parse(read('loader/package.json')).dependencies['@integration-sync/client']).toBe('1.1.0');
+  const { dependencies } = JSON.parse(read('loader/package.json'));
+  expect(dependencies).toEqual({ '@integration-sync/client': '1.1.0', mongodb: '1.0.0' });
+  expect(JSON.parse(read('package-lock.json'))).toEqual(lockOf('1.1.0'));
+  expect(read('CHANGELOG.md')).toMatch(
+    /\n## Unreleased\n\n## 1\.1\.0 – [\d-]{10}\n\n- Something\.\n\n## 1\.0\.0\n/,
+  );
   expect(read('deploy/helm/Chart.yaml')).toBe('version: 1.1.0\nappVersion: 1.1.0\n');
   expect(read('python/pyproject.toml')).toBe('[project]\nversion = "1.1.0"\n');
   expect(read('Dockerfile')).toBe('ARG VERSION=1.1.0\n');
   expect(release('--notes', '1.1.0').stdout).toBe('- Something.\n');
+  expect(release('--notes', '1.0.0').stdout).toBe('The first.\n');
+  expect(release('--notes', '9.9.9').status).not.toBe(0);
 });
 
 it.each<[string, string, () => void]>([

@@ -1,12 +1,12 @@
 // npm start -- --watch: which services are restarted when files change.
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { reloadOnChange } from '../../dev/stack/reload.ts';
-import { folderPrefix } from '../support/folder.ts';
+import { useFolder } from '../support/use-folder.ts';
 
 const services = ['gateway', 'catalog', 'batches', 'webhooks'];
+const folder = useFolder();
 let root: string;
 let restarted: string[];
 let said: string[];
@@ -14,7 +14,7 @@ let reloading: Disposable;
 let refuse: Error | undefined;
 
 beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), folderPrefix));
+  root = folder.path;
   for (const name of services) await mkdir(join(root, 'services', name, 'src/rooms'), { recursive: true });
   await mkdir(join(root, 'shared/sync/src/pushing'), { recursive: true });
   await mkdir(join(root, 'console/src/views'), { recursive: true });
@@ -28,10 +28,7 @@ beforeEach(async () => {
     say: (line) => said.push(line),
   });
 });
-afterEach(async () => {
-  reloading[Symbol.dispose]();
-  await rm(root, { recursive: true, force: true });
-});
+afterEach(() => reloading[Symbol.dispose]());
 
 it('npm start --watch restarts the service whose sources changed, once for several files', async () => {
   const src = join(root, 'services/catalog/src');

@@ -3,13 +3,11 @@
 //   const { mongodb, nats } = inject('engines');      // addresses
 //   const { webhooks } = inject('programs');          // a file for node
 import { existsSync } from 'node:fs';
-import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { removeAbandoned, startEngines, type Engines } from '@integration-sync/dev/engines';
 import type { TestProject } from 'vitest/node';
 import { memoryFolder } from './environment.ts';
-import { folderPrefix } from './folder.ts';
+import { folderPrefix, makeFolder } from './folder.ts';
 import { makePrograms, type Programs } from './programs.ts';
 
 declare module 'vitest' {
@@ -52,9 +50,8 @@ async function start(): Promise<Engines> {
   // A killed run may have left its folder on the disk or in memory (environment.ts).
   for (const parent of new Set([tmpdir(), '/tmp', memoryFolder]))
     if (existsSync(parent)) await removeAbandoned(parent, folderPrefix);
-  const dataFolder = await mkdtemp(join(tmpdir(), folderPrefix));
   return startEngines({
-    dataFolder,
+    dataFolder: await makeFolder(),
     temporary: true,
     say: (line) => void process.stderr.write(`${line}\n`),
   });

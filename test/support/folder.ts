@@ -9,7 +9,10 @@ export interface TemporaryFolder extends AsyncDisposable {
 
 export const folderPrefix = 'integration-sync-test-';
 
+/** Makes a folder that its user removes; what a killed run leaves, the next one removes. */
+export const makeFolder = (): Promise<string> => mkdtemp(join(tmpdir(), folderPrefix));
+
 export async function temporaryFolder(): Promise<TemporaryFolder> {
-  const path = await mkdtemp(join(tmpdir(), folderPrefix));
+  const path = await makeFolder();
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }

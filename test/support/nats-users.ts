@@ -1,13 +1,12 @@
 // A nats-server as deploy/nats configures it, with a password of its own for each user.
 import { randomBytes } from 'node:crypto';
-import { copyFile, mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { startEngine, type Engine } from '@integration-sync/dev/engines';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
-import { folderPrefix } from './folder.ts';
+import { makeFolder } from './folder.ts';
 import { startNatsCluster } from './nats-cluster.ts';
 
 export const services = ['gateway', 'catalog', 'batches', 'webhooks'] as const;
@@ -46,7 +45,7 @@ export async function startNatsWithUsers(
   passwords: ReadonlyMap<User, string> = makePasswords(),
 ): Promise<NatsWithUsers> {
   const engine = await startEngine('nats', {
-    dataFolder: await mkdtemp(join(tmpdir(), folderPrefix)),
+    dataFolder: await makeFolder(),
     temporary: true,
     natsConfig,
     environment: { ...process.env, ...variablesOf(passwords) },

@@ -1,14 +1,12 @@
 // A NATS of one test file's own: for a test that counts streams, serves a subject that others serve too, or
 // takes NATS away. Starts in a tenth of a second.
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startEngine, type Engine } from '@integration-sync/dev/engines';
-import { folderPrefix } from './folder.ts';
+import { makeFolder } from './folder.ts';
 
 export async function startNats(): Promise<Engine> {
-  const dataFolder = await mkdtemp(join(tmpdir(), folderPrefix));
-  return startEngine('nats', { dataFolder, temporary: true });
+  return startEngine('nats', { dataFolder: await makeFolder(), temporary: true });
 }
 
 export interface CopiedNats extends Engine {
@@ -22,7 +20,7 @@ export interface CopiedNats extends Engine {
 
 /** A nats-server whose store is a folder of this machine, and not a volume of a container. */
 export async function startCopiedNats(): Promise<CopiedNats> {
-  const dataFolder = await mkdtemp(join(tmpdir(), folderPrefix));
+  const dataFolder = await makeFolder();
   const nats = await startEngine('nats', { dataFolder, temporary: true, force: 'download' });
   const store = join(dataFolder, 'nats-download', 'jetstream');
   const copied = join(dataFolder, 'copy');
@@ -59,7 +57,7 @@ export interface NatsAs extends Engine {
 
 /** Starts a nats-server with these lines as its configuration, which must not set addresses. */
 export async function startNatsAs(lines: readonly string[]): Promise<NatsAs> {
-  const dataFolder = await mkdtemp(join(tmpdir(), folderPrefix));
+  const dataFolder = await makeFolder();
   const natsConfig = join(dataFolder, 'own.conf');
   const write = (own: readonly string[]): Promise<void> => writeFile(natsConfig, `${own.join('\n')}\n`);
   await write(lines);

@@ -1,6 +1,5 @@
 // The headers of the messages in a stream, as any reader gets them from nats-server.
-import { jetstreamManager } from '@nats-io/jetstream';
-import { connect } from '@nats-io/transport-node';
+import { openNats } from '../upgrade/nats.ts';
 
 /** The headers of each message, oldest first; at most a thousand messages. */
 export async function storedHeaders(
@@ -8,13 +7,8 @@ export async function storedHeaders(
   stream: string,
   subject: string,
 ): Promise<ReadonlyMap<string, string>[]> {
-  const nats = await connect({ servers: url });
-  try {
-    const { direct } = await jetstreamManager(nats);
-    const stored = await direct.getBatch(stream, { seq: 1, batch: 1_000, next_by_subj: subject });
-    const all = await Array.fromAsync(stored);
-    return all.map(({ header }) => new Map(Array.from(header, ([name, [value = '']]) => [name, value])));
-  } finally {
-    await nats.close();
-  }
+  await using nats = await openNats(url);
+  const stored = await nats.manager.direct.getBatch(stream, { seq: 1, batch: 1_000, next_by_subj: subject });
+  const all = await Array.fromAsync(stored);
+  return all.map(({ header }) => new Map(Array.from(header, ([name, [value = '']]) => [name, value])));
 }

@@ -15,8 +15,3 @@ export function countTurns(): { readonly count: number; stop(): void } {
     stop: () => clearImmediate(next),
   };
 }
-
-/** Resolves after `count` turns of the event loop. */
-export async function passTurns(count: number): Promise<void> {
-  for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-}

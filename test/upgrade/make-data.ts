@@ -6,14 +6,13 @@
 // It runs the release on engines of its own, cuts it off in the middle of its work, and writes its folder of `data/` again.
 // It takes two minutes, as webhooks disables an endpoint for its failures only after 73 s. It needs what is
 // in test/support, and no more.
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { eventKinds } from '@integration-sync/contracts';
 import { startEngine } from '@integration-sync/dev/engines';
 import { stages } from '@integration-sync/sync';
 import { eventually } from '../support/eventually.ts';
-import { folderPrefix } from '../support/folder.ts';
+import { makeFolder } from '../support/folder.ts';
 import { openReceiver, type Receiver } from '../support/receiver.ts';
 import { startStoppingService } from '../support/stopping-service.ts';
 import { openWorld, type Caller, type Plural, type World } from '../support/sync.ts';
@@ -349,7 +348,7 @@ async function make(making: Making): Promise<void> {
   }
 }
 
-const dataFolder = await mkdtemp(join(tmpdir(), folderPrefix));
+const dataFolder = await makeFolder();
 await using mongodb = await startEngine('mongodb', { dataFolder, temporary: true, say });
 await using world = await openWorld(mongodb.url);
 await using receiving = await openReceiving();

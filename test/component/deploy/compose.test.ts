@@ -13,7 +13,9 @@ import {
   type ComposeService,
 } from '../../support/compose.ts';
 import { repository } from '../../support/deploy-files.ts';
-import { temporaryFolder } from '../../support/folder.ts';
+import { useFolder } from '../../support/use-folder.ts';
+
+const folder = useFolder();
 
 const single = await readCompose('docker-compose.yml');
 const cluster = await readCompose('compose.cluster.yml');
@@ -149,7 +151,6 @@ describe('the cluster', () => {
   });
 
   it('names only secrets that the script of the cluster makes and services read, and only existing files', async () => {
-    await using folder = await temporaryFolder();
     const secret = (name: string): Promise<string> => readSecret(folder.path, name);
     await makeClusterSecrets(folder.path);
     const before = await secret('auth-jwt-secret');
@@ -174,7 +175,6 @@ describe('the cluster', () => {
   });
 
   it('has a password for each user of deploy/nats/nats.conf', async () => {
-    await using folder = await temporaryFolder();
     await makeClusterSecrets(folder.path);
     const conf = await readFile(join(repository, 'deploy/nats/nats.conf'), 'utf8');
     const needed = [...conf.matchAll(/password: \$(\w+)/g)].map(([, name = '']) => name);

@@ -11,26 +11,7 @@ const spent = (byProcess: Record<string, number>, otherMs = 0): Spent => ({
   otherMs,
 });
 
-it('the benchmark’s table has the costs of a push, in a row for each process', () => {
-  const costs = [
-    { name: 'service', spent: spent({ gateway: 40, 'nats-server': 200 }, 250), count: 10 },
-    { name: 'bare', spent: spent({ 'nats-server': 5 }), count: 5 },
-  ];
-  expect(costTable(costs, { one: 'push' })).toEqual([
-    '',
-    ...tableOf(
-      ['ms of processor time per push', 'service', 'bare'],
-      [
-        ['  gateway', '4.00', ''],
-        ['  nats-server', '20.00', '1.00'],
-        ['  all of them', '24.00', '1.00'],
-        [`other work, of ${processors} processors`, '25 %', '0 %'],
-      ],
-    ),
-  ]);
-});
-
-it('processor time of a foreign process is not in the sum', () => {
+it('the benchmark’s table has a row for each process, and a foreign process is not in the sum', () => {
   const one = spent({ gateway: 3, rival: 5 });
   const costs = [
     { name: 'service', spent: one, count: 1, own: ['gateway'] },

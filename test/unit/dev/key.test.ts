@@ -1,19 +1,14 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { hashOf, parseClients } from '@integration-sync/gateway/operating';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { clientsFileOf, openKey } from '../../../dev/stack/key.ts';
-import { folderPrefix } from '../../support/folder.ts';
+import { useFolder } from '../../support/use-folder.ts';
 
-function ownFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), folderPrefix));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  return folder;
-}
+const temporary = useFolder();
 
 it('the local key of npm start is made once, readable for its user alone, with every scope', () => {
-  const folder = ownFolder();
+  const folder = temporary.path;
   const made = openKey(folder, {});
   expect(made.clientsFile).toBe(clientsFileOf(folder));
   const [client] = parseClients(readFileSync(made.clientsFile));
@@ -25,7 +20,7 @@ it('the local key of npm start is made once, readable for its user alone, with e
 });
 
 it('the local key of npm start is not shown once its client is removed, and is not made again', () => {
-  const folder = ownFolder();
+  const folder = temporary.path;
   const { clientsFile } = openKey(folder, {});
   writeFileSync(clientsFile, '[]');
   expect(openKey(folder, {})).toEqual({ clientsFile, key: undefined });
@@ -33,7 +28,7 @@ it('the local key of npm start is not shown once its client is removed, and is n
 });
 
 it('npm start makes no local key where AUTH_CLIENTS_FILE is set', () => {
-  const folder = ownFolder();
+  const folder = temporary.path;
   const clientsFile = '/elsewhere/clients.json';
   expect(openKey(folder, { AUTH_CLIENTS_FILE: clientsFile })).toEqual({ clientsFile, key: undefined });
 });

@@ -32,49 +32,6 @@ it('npm run storm plans each fault for each process, and stops no process for mo
   ).toBe(true);
 });
 
-it('the profile owners of npm run storm cuts owners off from the engines for up to a minute', () => {
-  const faults = planFaults(openRandom(7), profiles.owners).take(300).toArray();
-  expect(new Set(faults.map(({ target }) => target))).toEqual(
-    new Set(['webhooks', 'webhooks-nats', 'webhooks-mongodb']),
-  );
-  expect(Math.max(...faults.map(({ forMs }) => forMs))).toBeGreaterThan(50_000);
-  expect(planEndpoints(profiles.owners)).toHaveLength(502);
-});
-
-it('the profile brief of npm run storm stops a catalog replica and kills a replica of each service', () => {
-  const faults = [...planFaults(openRandom(1), profiles.brief)].map(
-    ({ kind, target }) => `${kind} ${target}`,
-  );
-  expect(faults).toEqual(
-    expect.arrayContaining([
-      'stop catalog',
-      'kill catalog',
-      'kill batches',
-      'kill webhooks',
-      'kill gateway-2',
-      'kill nats',
-    ]),
-  );
-});
-
-it('the cluster profiles of npm run storm have each fault of a cluster, and stop its servers and services in turn', () => {
-  const script = profiles.cluster.cluster ?? [];
-  const struck = script.map(({ kind, target }) => `${kind} ${target}`);
-  expect(struck.toSorted()).toEqual([
-    'kill all-nodes',
-    'kill deliver-leader',
-    'kill events-leader',
-    'kill meta-leader',
-    'kill two-nodes',
-    'stop deliver-leader',
-    'stop events-leader',
-    'stop meta-leader',
-  ]);
-  const rolled = profiles['cluster-rolls'].cluster?.map(({ kind, target }) => `${kind} ${target}`);
-  expect(rolled).toEqual(['roll services', 'roll nodes']);
-  expect(script.every(({ forMs }) => forMs <= 12_000)).toBe(true);
-});
-
 it('npm run storm takes its options, and refuses others', () => {
   expect(parseStormOptions(['--seed', '9', '--seconds', '60', '--profile', 'late'])).toMatchObject({
     seed: 9,
