@@ -17,7 +17,7 @@ export type Changes = ReadonlyMap<string, FieldValue | undefined>;
 
 export function fieldReader(kind: Kind): FieldReader {
   const names = fieldNames(kind);
-  const { companions } = kind;
+  const companions = Object.entries(kind.companions ?? {});
   const readers = names.map((name) => ({ name, stored: storedForm(kind.schema.properties[name] ?? {}) }));
   return {
     names,
@@ -37,24 +37,13 @@ export function fieldReader(kind: Kind): FieldReader {
         const value = stored(item[name]);
         if (!isSame(before[name], value)) changes.set(name, value);
       }
-      return companions === undefined ? changes : withCompanions(companions, before, changes);
+      for (const [field, needed] of companions) {
+        const isCleared = changes.has(needed) && changes.get(needed) === undefined;
+        if (isCleared && before[field] !== undefined) changes.set(field, undefined);
+      }
+      return changes;
     },
   };
-}
-
-/** The changes, which also clear each field that means nothing without a field that they clear. */
-function withCompanions(
-  companions: Readonly<Record<string, string>>,
-  before: Readonly<Record<string, unknown>>,
-  changes: Changes,
-): Changes {
-  const lonely = Object.entries(companions).filter(
-    ([field, needed]) =>
-      changes.has(needed) && changes.get(needed) === undefined && before[field] !== undefined,
-  );
-  return lonely.length === 0
-    ? changes
-    : new Map([...changes, ...lonely.map(([field]) => [field, undefined] as const)]);
 }
 
 export function withChanges(before: Fields, changes: Changes): Fields {

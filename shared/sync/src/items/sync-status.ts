@@ -26,8 +26,8 @@ export function actionReaders(kind: Kind): Readonly<Record<Action, FieldReader>>
   const names = [...pushed.names, statusField];
   return {
     push: {
+      ...pushed,
       names,
-      readNew: (item) => pushed.readNew(item),
       readChanges(before, item) {
         const changes = pushed.readChanges(before, item);
         return before[statusField] === undefined ? changes : new Map([...changes, [statusField, undefined]]);
