@@ -118,8 +118,8 @@ export const recordService =
       }),
     );
     const { metrics, store, bus, proof } = resources;
-    const openKinds = async (kinds: readonly Kind[]): Promise<Sync> =>
-      starting.use(await openSync({ service, config, kinds, log, resources, now, onStage }));
+    const openKinds = (kinds: readonly Kind[]): Promise<Sync> =>
+      openSync({ service, config, kinds, log, resources, now, onStage }, starting);
     const { sync, pushes, others } = await open({
       store,
       bus,
@@ -153,10 +153,9 @@ type KindHandler = (engine: Engine, of: KindEngine, request: BusRequest) => Prom
 
 type Sync = Awaited<ReturnType<typeof openSync>>;
 
-async function openSync(options: EngineOptions) {
+async function openSync(options: EngineOptions, opening: AsyncDisposableStack) {
   const { service, kinds, log, resources } = options;
   const { store } = resources;
-  await using opening = new AsyncDisposableStack();
   const engine = await openEngine(options, opening);
   const engines = new Map(kinds.map((kind) => [kind.entityType, openKind(kind, store, log, opening)]));
   opening.use(startSweeper(engine, engines));
@@ -176,7 +175,6 @@ async function openSync(options: EngineOptions) {
       const of = engineOf(kind);
       return (request) => handler(engine, of, request);
     };
-  const open = opening.move();
   return {
     pushSemaphore: engine.semaphore,
     push: ofKind(push),
@@ -191,6 +189,5 @@ async function openSync(options: EngineOptions) {
     answerUnannounced: answerUnannounced(engine.journal),
     getRun: (other: RunJournal): BusHandler => getRun([runs, other]),
     listRuns: (other: RunJournal): BusHandler => listRuns([runs, other], cursorKey),
-    [Symbol.asyncDispose]: () => open[Symbol.asyncDispose](),
   };
 }
