@@ -58,7 +58,8 @@ export async function runProcess(name: string, start: Start, options: LifeOption
     return undefined;
   });
   try {
-    const running = await Promise.race([started, graceAfter(end.signal, startMs)]);
+    const tooLate = once(end.signal, 'abort').then(() => wait(startMs, undefined));
+    const running = await Promise.race([started, tooLate]);
     if (!end.signal.aborted) await once(end.signal, 'abort');
     if (running !== undefined) await within(stopMs, running[Symbol.asyncDispose]());
     log.info('stopped');
@@ -89,11 +90,6 @@ function listenForTheEnd(log: Log) {
     stop('uncaught error');
   });
   return end;
-}
-
-async function graceAfter(signal: AbortSignal, graceMs: number): Promise<undefined> {
-  await once(signal, 'abort');
-  await wait(graceMs);
 }
 
 async function within(limitMs: number, release: PromiseLike<void>): Promise<void> {

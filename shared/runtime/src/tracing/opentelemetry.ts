@@ -144,12 +144,7 @@ const isFault = (error: unknown): boolean => !(error instanceof Failure) || code
 // The sampler for OTEL_TRACES_SAMPLER: OpenTelemetry's SDK has the samplers, but does not read the setting.
 
 function samplerOf({ OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: share }: TracingConfig): Sampler {
-  const isParentBased = name.startsWith('parentbased_');
-  const root = rootOf(name.replace('parentbased_', ''), share);
-  return isParentBased ? new ParentBasedSampler({ root }) : root;
-}
-
-function rootOf(name: string, share: number): Sampler {
-  if (name === 'traceidratio') return new TraceIdRatioBasedSampler(share);
-  return name === 'always_off' ? new AlwaysOffSampler() : new AlwaysOnSampler();
+  const always = name.endsWith('always_off') ? new AlwaysOffSampler() : new AlwaysOnSampler();
+  const root = name.endsWith('traceidratio') ? new TraceIdRatioBasedSampler(share) : always;
+  return name.startsWith('parentbased_') ? new ParentBasedSampler({ root }) : root;
 }
