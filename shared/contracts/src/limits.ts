@@ -7,7 +7,6 @@ export const limits = {
   textCharactersMax: 500,
   addressCharactersMax: 1_000,
   unitCharactersMax: 32,
-  /** The greatest length of a number of a due-diligence statement. */
   ddsNumberCharactersMax: 50,
   /** The greatest length of an `externalId`, also in a field that names another record. */
   identifierCharactersMax: 255,
@@ -34,15 +33,12 @@ export const limits = {
   deliveryDeadlineMs: 10_000,
   failuresBeforeDisabling: 10,
   runsKeptDays: 7,
-  /** The greatest length of a client's id in a query for the sync runs of that client. */
   clientCharactersMax: 256,
   /** The longest time between two pushes that an expectation may have: 31 days. */
   expectedHoursMax: 744,
-  /** How many errors of failed items a sync run keeps. */
   runErrorsMax: 100,
   runErrorCharactersMax: 1_000,
   eventsKeptDays: 7,
-  /** How many events a page of the feed may have. */
   feedEventsMax: 500,
   feedEventsDefault: 100,
   /** How many bytes of the log a page of the feed reads at most, even if no event matches its filter. */
@@ -51,7 +47,6 @@ export const limits = {
   /** How many callers of the feed may wait at one replica: in all, and of one integration. */
   feedWaitersMax: 1_000,
   feedWaitersPerIntegrationMax: 50,
-  /** How many kinds of events one webhook may ask for. */
   eventKindsMax: 100,
   urlCharactersMax: 2_048,
   webhookDescriptionCharactersMax: 200,

@@ -9,7 +9,6 @@ export const requestHeaders = {
   client: 'client',
   /** The trace and the parent span of the request, by W3C Trace Context. Events carry this header as well. */
   traceparent: 'traceparent',
-  /** How long the caller waits for the reply. */
   timeoutMs: 'timeout-ms',
   /** When the caller sent the request, by its clock. Such a caller can be asked whether it still waits. */
   sentAtMs: 'sent-at-ms',

@@ -99,7 +99,6 @@ export async function openExpectationStore(store: Pick<Store, 'collection' | 'en
         overdue === undefined ? { $set: others, $unset: { overdue: '' as const } } : { $set: found };
       return isFound(expectations.updateOne(asRead(held), update));
     },
-    /** How many expectations are overdue, by kind. */
     async countOverdue(): Promise<Map<EntityType, number>> {
       const counts = await expectations
         .aggregate<{ _id: EntityType; count: number }>([

@@ -40,7 +40,6 @@ export interface Route {
   names?: 'webhook' | 'delivery' | 'sync run';
   /** Whether the answer can be `conflict`. */
   conflicts?: true;
-  /** Whether the route takes the header `Idempotency-Key`. */
   takesIdempotencyKey?: true;
   /** How long the service may take before the gateway answers 504. */
   timeoutMs: number;

@@ -7,7 +7,6 @@ import { fieldNames, type Fields, type FieldValue, type Item, type Kind } from '
 export interface FieldReader {
   /** The names of fields, in the order of the kind's schema. */
   readonly names: readonly string[];
-  /** The fields of a record that the item creates. */
   readNew(item: Item): Fields;
   /** The fields that the item changes, each with its new value, or undefined if the item clears the field. */
   readChanges(before: Fields, item: Item): Changes;

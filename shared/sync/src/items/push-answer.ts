@@ -54,7 +54,6 @@ export interface Answered {
   drafts: readonly { entry: Draft }[];
 }
 
-/** For a kind with drafts, the answer has them under the kind's `answerKey`. */
 export function answerOf({ drafting }: Kind, { applied, rejected, counts, drafts }: Answered) {
   const { success, errors, records } = answerItems(applied, rejected, 'UPDATED');
   const { created, updated } = counts;

@@ -11,6 +11,7 @@
 // of the record has ended. If the process dies before step 3, recovery takes the three steps (recovery/follow-drafts.ts).
 import { ddsAnnounced } from '@integration-sync/contracts';
 import type { Engine, KindEngine } from '../engine.ts';
+import type { Journal } from '../journal/journal.ts';
 import type { Fields, Item, Kind } from '../kind.ts';
 import {
   writerOf,
@@ -85,12 +86,11 @@ export function draftWrites(
   return writes;
 }
 
-type Engines = Pick<Engine, 'journal'>;
 type Of = Pick<KindEngine, 'kind' | 'records'> & { drafts: Drafts };
 
 /** Resolves with the drafts that this push has made or changed. */
 export async function followRecords(
-  { journal }: Engines,
+  { journal }: Pick<Engine, 'journal'>,
   { kind, records, drafts }: Of,
   writing: Pick<Writing, 'integration' | 'syncId' | 'at' | 'confirm'>,
   followed: readonly Followed[],
@@ -139,7 +139,7 @@ export type OwnDraft = Pick<WrittenDraft, 'entry' | 'made' | 'changed'>;
 
 /** The drafts among those just read that the push has made or changed, as it left them, by the internal ids of their records. */
 export async function writtenBy(
-  journal: Pick<Engines['journal'], 'keptDraftsOf'>,
+  journal: Pick<Journal, 'keptDraftsOf'>,
   syncId: string,
   read: ReadonlyMap<string, StoredDraft>,
 ): Promise<Map<string, OwnDraft>> {
@@ -157,7 +157,7 @@ export async function writtenBy(
 
 /** A draft is the only trace of its last writer: until that push is announced, the draft is left with its entry. */
 async function leaveEvidence(
-  journal: Engines['journal'],
+  journal: Journal,
   syncId: string,
   changes: readonly ChangedDraft[],
 ): Promise<void> {
