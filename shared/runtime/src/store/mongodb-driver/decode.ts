@@ -9,13 +9,9 @@ export function decode(bytes: Uint8Array): Document {
   const buffer = Buffer.isBuffer(bytes)
     ? bytes
     : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return readKnown(buffer) ?? BSON.deserialize(buffer);
-}
-
-function readKnown(buffer: Buffer): Document | undefined {
   const reading: Reading = { buffer, text: buffer.toString('latin1'), at: 0, isKnown: true };
   const document = readDocument(reading);
-  return reading.isKnown ? document : undefined;
+  return reading.isKnown ? document : BSON.deserialize(buffer);
 }
 
 interface Reading {
