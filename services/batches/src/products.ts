@@ -5,10 +5,7 @@ import type { Bus } from '@integration-sync/runtime/bus';
 import { askService, type Reference } from '@integration-sync/sync';
 
 /** The fields of a product that a due-diligence draft shows. */
-export interface ProductOrigin {
-  hsCode: string | null;
-  country: string | null;
-}
+export type ProductOrigin = Omit<ResolvedProducts['products'][number], 'externalId'>;
 
 export type ResolveProductsOf = Reference<ProductOrigin>['find'];
 
