@@ -55,8 +55,7 @@ export function registering(options: RegisterOptions): BusHandler {
     const registered =
       before ??
       (await register(options, request, { id: found.endpointId, body }).catch(async (error: unknown) => {
-        // Only a `conflict` proves that no webhook was stored. After another failure the webhook may exist, and a repeated
-        // request continues the registration.
+        // Only a `conflict` proves that no webhook was stored. After another failure a repeated request continues.
         if (error instanceof Failure && error.code === 'conflict') await registrations.drop(found._id);
         throw error;
       }));

@@ -118,13 +118,11 @@ export class Attempts {
       return undefined;
     }
     const { active, epoch, version } = known.endpoint;
-    // If the endpoint was disabled and enabled during the look-up, the event is missed. A newer version of the endpoint may have
-    // another url, for which the circuit is open.
+    // An endpoint that was disabled and enabled during the look-up misses the event. Another url has an open circuit.
     const isSame = epoch === state.epoch && version <= state.version && queue.state.epoch === state.epoch;
     if (active && isSame && !queue.isEnded && mayBegin())
       return { queue, delivery, event, known, number: delivery.attempts + 1, round: state.round };
-    // The endpoint in MongoDB is newer than the version that the owner has applied. The owner applies the newer version, and
-    // stores the events that a disabling made missed.
+    // The owner applies the newer version of the endpoint, and stores the events that a disabling made missed.
     while (queue.storing !== undefined) await queue.storing;
     if (!(active && isSame) && !queue.isEnded) onRead(queue, known.endpoint);
     queue.wait(delivery, performance.now() + stayOpenMs);

@@ -235,8 +235,7 @@ export class Integrations {
     const { endpoints, retry, log } = this.#options;
     for (const [key, missed] of Object.entries(found.missed ?? {})) {
       const epoch = Number(key);
-      // The stored missed events are older than the deliveries of this replica. A former owner that had not noticed its loss
-      // stored them, or a disabling by this replica whose answer was lost.
+      // A former owner that had not noticed its loss stored older events, or a disabling by this replica whose answer was lost.
       const isOlder = epoch === queue.state.epoch && (missed?.term ?? Infinity) <= queue.claim.term;
       if ((missed !== null && !isOlder) || queue.toldMissed.includes(epoch)) continue;
       queue.toldMissed.push(epoch);

@@ -97,8 +97,7 @@ function encrypt(key: Buffer, integration: string, place: Place): string {
 
 function decrypt(key: Buffer, integration: string, text: string): Place | undefined {
   const bytes = Buffer.from(text, 'base64url');
-  // The bytes are encoded again and compared: Node's decoder skips characters that are not base64url, so different texts could
-  // decode to the same bytes.
+  // Node's decoder skips characters that are not base64url, so different texts could decode to the same bytes.
   if (bytes.length !== saltBytes + tagBytes + contentBytes || bytes.toString('base64url') !== text)
     return undefined;
   const salt = bytes.subarray(0, saltBytes);

@@ -64,8 +64,7 @@ async function hasMessage(
   message: NewestMessage,
   retries = endRetries,
 ): Promise<boolean> {
-  // The end of the stream is asked for before the message: between both answers a restored stream may grow to the sequence of the
-  // message.
+  // The end is asked for first: between both answers a restored stream may grow to the sequence of the message.
   const { lastSequence } = await bus.streamFacts(stream);
   const found = await bus.storedAt(stream, message.sequence);
   if (found !== undefined) return isSameTime(found, message.storedAt);

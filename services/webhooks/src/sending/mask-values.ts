@@ -35,8 +35,7 @@ export function maskValues(received: Buffer, values: readonly string[]): Buffer 
     unescaped(asSent, html),
   ]) {
     for (const secret of secrets) {
-      // The search uses the received text, not the masked bytes: if two values overlap, the second would not be found in masked
-      // bytes.
+      // The search is in the received text: of two values that overlap, the second would not be found in masked bytes.
       for (let at = text.indexOf(secret); at >= 0; at = text.indexOf(secret, at + 1))
         masked.fill('*', from[at], to[at + secret.length - 1]);
     }
