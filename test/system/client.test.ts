@@ -1,5 +1,4 @@
 import { createServer } from 'node:http';
-import { once } from 'node:events';
 import {
   openClient as open,
   verifyWebhook,
@@ -11,6 +10,7 @@ import type { Stack } from '@integration-sync/dev/stack';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { startTestStack } from '../support/stack.ts';
+import { listen } from '../support/servers.ts';
 
 // The client package, against the whole service.
 
@@ -210,37 +210,31 @@ it('the client manages webhooks, and verifies their deliveries', async () => {
       );
       response.writeHead(204).end();
     });
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address() as { port: number };
-  const url = `http://127.0.0.1:${address.port}/`;
-  try {
-    const registered = await acme.webhooks.register({ url, events: ['supplier.created'] });
-    ({ secret } = registered);
-    expect(await acme.webhooks.test(registered.id)).toMatchObject({ delivered: true });
-    await acme.push('suppliers', suppliers(1));
-    await eventually(
-      () => received.length,
-      (count) => count >= 2,
-    );
-    expect(await Promise.all(received)).toMatchObject([
-      { event: 'webhook.test', data: { webhookId: registered.id } },
-      { event: 'supplier.created', data: { externalId: 'S-0' } },
-    ]);
-    const attempts = await eventually(
-      () => Array.fromAsync(acme.webhooks.deliveries(registered.id, { outcome: 'succeeded' })),
-      (all) => all.length === 2,
-    );
-    expect(attempts.map(({ event }) => event)).toEqual(['supplier.created', 'webhook.test']);
-    expect(await acme.webhooks.change(registered.id, { active: false })).toMatchObject({ active: false });
-    expect((await acme.webhooks.rotateSecret(registered.id, { gracePeriodSeconds: 0 })).secret).not.toBe(
-      secret,
-    );
-    expect(await Array.fromAsync(acme.webhooks.list())).toHaveLength(1);
-    await acme.webhooks.remove(registered.id);
-    await expect(acme.webhooks.get(registered.id)).rejects.toMatchObject({ status: 404 });
-  } finally {
-    server.close();
-    server.closeAllConnections();
-  }
+  });
+  await using listening = await listen(server);
+  const url = `${listening.url}/`;
+  const registered = await acme.webhooks.register({ url, events: ['supplier.created'] });
+  ({ secret } = registered);
+  expect(await acme.webhooks.test(registered.id)).toMatchObject({ delivered: true });
+  await acme.push('suppliers', suppliers(1));
+  await eventually(
+    () => received.length,
+    (count) => count >= 2,
+  );
+  expect(await Promise.all(received)).toMatchObject([
+    { event: 'webhook.test', data: { webhookId: registered.id } },
+    { event: 'supplier.created', data: { externalId: 'S-0' } },
+  ]);
+  const attempts = await eventually(
+    () => Array.fromAsync(acme.webhooks.deliveries(registered.id, { outcome: 'succeeded' })),
+    (all) => all.length === 2,
+  );
+  expect(attempts.map(({ event }) => event)).toEqual(['supplier.created', 'webhook.test']);
+  expect(await acme.webhooks.change(registered.id, { active: false })).toMatchObject({ active: false });
+  expect((await acme.webhooks.rotateSecret(registered.id, { gracePeriodSeconds: 0 })).secret).not.toBe(
+    secret,
+  );
+  expect(await Array.fromAsync(acme.webhooks.list())).toHaveLength(1);
+  await acme.webhooks.remove(registered.id);
+  await expect(acme.webhooks.get(registered.id)).rejects.toMatchObject({ status: 404 });
 });

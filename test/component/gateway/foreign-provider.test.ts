@@ -1,7 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Provider } from 'oidc-provider';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { everyScope } from '../../support/access-tokens.ts';
@@ -9,6 +7,7 @@ import { openGateway, openServices, type TestGateway } from '../../support/gatew
 import { startNats } from '../../support/nats.ts';
 import { expectProblem } from '../../support/problems.ts';
 import { unlessBusy } from '../../support/unless-busy.ts';
+import { listen } from '../../support/servers.ts';
 
 // A provider that others wrote issues tokens by client credentials, and the gateway takes them by its settings alone.
 
@@ -35,13 +34,7 @@ afterAll(() => stack.disposeAsync());
 
 async function openProvider(): Promise<string> {
   const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  stack.defer(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const name = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { url: name } = stack.use(await listen(server));
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const provider = new Provider(name, {
     clients: ['erp-job', 'another-job'].map(clientOf),

@@ -1,6 +1,5 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
-import type { AddressInfo } from 'node:net';
 import { Failure } from '@integration-sync/contracts';
 import { openKeySet } from '../../../services/gateway/src/tokens/key-set.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -10,10 +9,11 @@ import { openGateway, openServices, type TestGateway } from '../../support/gatew
 import { openTestLog } from '../../support/log.ts';
 import { startNats } from '../../support/nats.ts';
 import { expectProblem } from '../../support/problems.ts';
+import { listen } from '../../support/servers.ts';
 
 // Tokens whose issuer publishes its keys at an address that works, changes, fails and hangs.
 
-interface Issuer extends Disposable {
+interface Issuer extends AsyncDisposable {
   url: string;
   keys: unknown[];
   /** How the address behaves. */
@@ -32,7 +32,7 @@ async function openIssuer(): Promise<Issuer> {
     else if (issuer.mode === 'lies') response.end('<html>');
     else response.end(JSON.stringify({ keys: issuer.keys }));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const listening = await listen(server);
   const flood = (response: ServerResponse): void => {
     const chunk = Buffer.alloc(64 * 1024, 32);
     const pour = (): void => {
@@ -45,15 +45,12 @@ async function openIssuer(): Promise<Issuer> {
     pour();
   };
   const issuer: Issuer = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/keys`,
+    ...listening,
+    url: `${listening.url}/keys`,
     keys: [],
     mode: 'serves',
     fetches: 0,
     floodedBytes: 0,
-    [Symbol.dispose]() {
-      server.closeAllConnections();
-      server.close();
-    },
   };
   return issuer;
 }
@@ -203,7 +200,7 @@ describe('with the keys of the issuer the gateway', () => {
   });
 
   it('never asks the address that a token names', async () => {
-    using other = await openIssuer();
+    await using other = await openIssuer();
     other.keys = [rotatedKey];
     const forged = signAsymmetric(
       rotated.privateKey,

@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, open, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
@@ -12,6 +11,7 @@ import { expect, it } from 'vitest';
 import { run } from '../../../loader/src/run.ts';
 import { advisedInPage, openInPage } from '../../support/both-platforms.ts';
 import { useFolder } from '../../support/use-folder.ts';
+import { listen } from '../../support/servers.ts';
 
 // Files that cannot be loaded as they are. All of them are looked at before the service is asked for anything: here there is none.
 
@@ -353,14 +353,13 @@ it('a load waits for the rate limit before it reports that the service does not 
     asked += 1;
     const status = method === 'POST' ? 403 : asked % 2 === 1 ? 429 : 200;
     answer.writeHead(status, { 'retry-after': '2' }).end('{"entities":[],"total":0}');
-  }).listen(0, '127.0.0.1');
-  await once(service, 'listening');
-  const url = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
+  });
+  await using listening = await listen(service);
+  const { url } = listening;
   const products = join(folder.path, 'products.csv');
   await writeFile(products, good);
   // The service says twice to wait for 2 s.
   const said = await loadFile('suppliers.csv', good, products, '--url', url, '--patience', '3');
-  service.close();
   expect(said).toMatchObject({ code: 3, err: expect.stringContaining('403: the key lacks the scope') });
 });
 

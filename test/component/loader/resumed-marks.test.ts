@@ -1,7 +1,6 @@
 // The mark up to which prune may look: where the key could not read when the load began, a resumed load takes none, as its mark
 // would be later than rows that were loaded before the interruption.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -9,6 +8,7 @@ import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { run } from '../../../loader/src/run.ts';
 import { useFolder } from '../../support/use-folder.ts';
+import { listen } from '../../support/servers.ts';
 
 const folder = useFolder();
 const answer = (response: ServerResponse, status: number, body: object, headers = {}): void =>
@@ -51,32 +51,23 @@ it('a resumed load saves no start time for prune that is later than the push of 
       })),
     });
   };
-  const server = createServer((request, response) => void handle(request, response));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  const port = typeof address === 'object' ? address?.port : undefined;
+  await using server = await listen(createServer((request, response) => void handle(request, response)));
   const file = join(folder.path, 'suppliers.csv');
   const rows = Array.from({ length: 700 }, (_, n) => `S${n},Name ${n}\n`);
   await writeFile(file, `externalId,name\n${rows.join('')}`);
   const load = (...args: string[]): Promise<number> =>
     run(['load', ...args, '--state', join(folder.path, 'state')], {
-      environment: { INTEGRATION_SYNC_URL: `http://127.0.0.1:${port}`, INTEGRATION_SYNC_KEY: 'a-key' },
+      environment: { INTEGRATION_SYNC_URL: server.url, INTEGRATION_SYNC_KEY: 'a-key' },
       streams: { out: async () => undefined, err: () => undefined, isTerminal: false },
       input: Readable.from([]),
       interrupt: interrupt.signal,
       abort: abort.signal,
     });
-  try {
-    expect(await load(file, '--lanes', '1')).not.toBe(0);
-    mayRead = true;
-    [interrupt, abort] = [new AbortController(), new AbortController()];
-    expect(await load('--resume')).toBe(0);
-    const history = JSON.parse(await readFile(join(folder.path, 'state/history.json'), 'utf8'));
-    expect(history.suppliers.mark).toBeUndefined();
-    expect(pushes).toBeGreaterThan(2);
-  } finally {
-    server.closeAllConnections();
-    server.close();
-  }
+  expect(await load(file, '--lanes', '1')).not.toBe(0);
+  mayRead = true;
+  [interrupt, abort] = [new AbortController(), new AbortController()];
+  expect(await load('--resume')).toBe(0);
+  const history = JSON.parse(await readFile(join(folder.path, 'state/history.json'), 'utf8'));
+  expect(history.suppliers.mark).toBeUndefined();
+  expect(pushes).toBeGreaterThan(2);
 });

@@ -1,5 +1,4 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Failure } from '@integration-sync/contracts';
 import type { BusRequest } from '@integration-sync/runtime/bus';
 import { healthHandlers } from '@integration-sync/runtime/health';
@@ -8,6 +7,7 @@ import { openStore, openStoreProof, type Store } from '@integration-sync/runtime
 import { MongoServerError } from 'mongodb';
 import { afterAll, beforeAll, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { startNats } from '../../support/nats.ts';
+import { listen } from '../../support/servers.ts';
 
 const log = openLog({ service: 'test', level: 'silent' });
 let store: Store;
@@ -59,11 +59,8 @@ const check = (natsMonitorUrl: string | undefined, of = store): Promise<string> 
 
 /** Answers as the monitoring of a nats-server with other settings does. */
 async function withMonitor<T>(config: object, use: (url: string) => Promise<T>): Promise<T> {
-  const server = createServer((_, response) => response.end(JSON.stringify({ config })));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const used = await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  await new Promise((resolve) => server.close(resolve));
-  return used;
+  await using server = await listen(createServer((_, response) => response.end(JSON.stringify({ config }))));
+  return await use(server.url);
 }
 
 it('a service is ready while its nats-server has sync_interval: always', async () => {

@@ -6,6 +6,7 @@ import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { Counter } from 'prom-client';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { listen } from '../../support/servers.ts';
 
 async function open(): Promise<Metrics> {
   const metrics = await openMetrics({ service: 'catalog', port: 0 });
@@ -170,18 +171,14 @@ describe('the metrics of a process', () => {
 
 describe('a port that the process cannot listen on', () => {
   it('is a wrong setting where another process listens on it, and the other process goes on', async () => {
-    const owner = createServer((_request, response) => response.end('mine')).listen(0, '127.0.0.1');
-    onTestFinished(() => void owner.close());
-    await once(owner, 'listening');
-    const address = owner.address();
-    if (address === null || typeof address === 'string') throw new Error('no port');
-    const opening = openMetrics({ service: 'catalog', port: address.port });
+    await using owner = await listen(createServer((_request, response) => response.end('mine')));
+    const opening = openMetrics({ service: 'catalog', port: owner.port });
     await expect(opening).rejects.toThrow(
       new ConfigError([
-        `METRICS_PORT, METRICS_HOST: cannot listen on 127.0.0.1:${address.port} (the port is taken; choose another, or 0 for any free one)`,
+        `METRICS_PORT, METRICS_HOST: cannot listen on 127.0.0.1:${owner.port} (the port is taken; choose another, or 0 for any free one)`,
       ]),
     );
-    expect(await (await fetch(`http://127.0.0.1:${address.port}`)).text()).toBe('mine');
+    expect(await (await fetch(owner.url)).text()).toBe('mine');
   });
 
   it('is a wrong setting where the machine does not have the address', async () => {

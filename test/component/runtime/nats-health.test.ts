@@ -1,11 +1,11 @@
 // What a service says where nats-server's /healthz says 503. The words are those of a nats-server 2.15 with a full disk.
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { watchNatsHealth } from '@integration-sync/runtime/health';
 import { expect, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { openTestLog } from '../../support/log.ts';
 import { startNats } from '../../support/nats.ts';
+import { listen, type Listening } from '../../support/servers.ts';
 
 const full = `JetStream stream '$G > EVENTS' write error: write /data/1.blk: no space left on device`;
 
@@ -52,18 +52,11 @@ it('/readyz notes neither a healthy nats-server nor a nats-server without monito
   expect(text()).toBe('');
 });
 
-async function serveHealth(errorNow: () => string | undefined): Promise<AsyncDisposable & { url: string }> {
+function serveHealth(errorNow: () => string | undefined): Promise<Listening> {
   const server = createServer((_, response) => {
     const error = errorNow();
     response.writeHead(error === undefined ? 200 : 503);
     response.end(JSON.stringify(error === undefined ? { status: 'ok' } : { status: 'unavailable', error }));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
+  return listen(server);
 }

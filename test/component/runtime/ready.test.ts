@@ -1,8 +1,6 @@
 // GET /ready on the port of the metrics: a rollout must stop at a replica that cannot serve, and a replica that has served must
 // stay in service when an engine goes away later.
 import { createServer, type RequestListener } from 'node:http';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { startCatalog } from '@integration-sync/catalog';
 import { CatalogConfig } from '@integration-sync/catalog/config';
 import { findPort } from '../../../dev/process/port.ts';
@@ -14,6 +12,7 @@ import { openGateway, openServices } from '../../support/gateway.ts';
 import { startMongodb } from '../../support/mongodb.ts';
 import { startNatsWithUsers, type NatsWithUsers } from '../../support/nats-users.ts';
 import { runOps } from '../../support/ops.ts';
+import { listen } from '../../support/servers.ts';
 
 let nats: NatsWithUsers;
 let mongodb: Engine;
@@ -132,12 +131,9 @@ describe('the gateway', () => {
     const state: { listener: RequestListener } = {
       listener: (_request, answer) => answer.writeHead(500).end(),
     };
-    const issuer = createServer((request, answer) => state.listener(request, answer)).listen(0, '127.0.0.1');
-    onTestFinished(() => void issuer.close());
-    await once(issuer, 'listening');
-    const { port } = issuer.address() as AddressInfo;
+    await using issuer = await listen(createServer((request, answer) => state.listener(request, answer)));
     const { metricsUrl, url } = await beginGateway(inject('engines').nats, {
-      AUTH_JWKS_URL: `http://127.0.0.1:${port}/`,
+      AUTH_JWKS_URL: `${issuer.url}/`,
     });
     const services = await openServices(inject('engines').nats);
     onTestFinished(() => services[Symbol.asyncDispose]());

@@ -7,6 +7,7 @@ import { awake } from '../../support/awake.ts';
 import { eventually } from '../../support/eventually.ts';
 import { answer, breakKept, hang, openReceiver, type Behaviour } from '../../support/receiver.ts';
 import { openHouse, type AnswerBody, type Client, type House } from '../../support/webhooks.ts';
+import { listen } from '../../support/servers.ts';
 
 let house: House;
 let trusted: Certificate;
@@ -54,23 +55,8 @@ async function attemptAt(url: string, withinMs?: number) {
 
 /** A server below HTTP. */
 async function openSocketServer(onSocket: (socket: Socket) => void) {
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on('error', () => undefined);
-    onSocket(socket);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  const port = address !== null && typeof address === 'object' ? address.port : 0;
-  return {
-    url: `http://127.0.0.1:${port}/`,
-    secureUrl: `https://127.0.0.1:${port}/`,
-    async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
+  const listening = await listen(createServer(onSocket));
+  return { ...listening, url: `${listening.url}/`, secureUrl: `https://127.0.0.1:${listening.port}/` };
 }
 
 const drip: Behaviour = (_hit, response) => {
