@@ -16,8 +16,9 @@ const hourMs = 3_600_000;
 /** The kinds that the release before knows. */
 const kinds = ['supplier', 'product', 'batch'].flatMap((kind) => [`${kind}.created`, `${kind}.updated`]);
 const events = [...kinds, 'dds.created', 'sync.completed'];
-/** Of a replica of the release before: this release has nats-server publish event batches again. */
-const formerNote = /^NATS has EVENT_BATCHES with another republish than this release says/;
+/** This release has nats-server publish event batches again, and remember ids for a shorter time. */
+const formerNote =
+  /^NATS has (EVENTS with another duplicate_window|EVENT_BATCHES with another (duplicate_window|(duplicate_window, )?republish)) than this release says/;
 
 let world: World;
 let system: MixedSystem;
