@@ -2,8 +2,9 @@
 import type { Service } from '@integration-sync/dev/stack';
 import { expect, inject } from 'vitest';
 import { formerPrograms } from '../upgrade/former.ts';
-import { authSecret, bearer } from './access-tokens.ts';
+import { authSecret, token } from './access-tokens.ts';
 import { eventually } from './eventually.ts';
+import { callHttp, type HttpAnswer } from './http.ts';
 import { addressIn, startServiceProcess, type ServiceProcess } from './service-process.ts';
 import { secretKey } from './webhooks.ts';
 
@@ -20,19 +21,6 @@ export interface MixedSystem extends AsyncDisposable {
   call(integration: string, method: string, path: string, body?: unknown): Promise<HttpAnswer>;
   /** What `/readyz` of the gateway says, status and body. */
   readiness(): Promise<HttpAnswer>;
-}
-
-export interface HttpAnswer {
-  status: number;
-  headers: Headers;
-  // What it holds depends on the route, and a test reads the part that it asked for.
-  body: ReturnType<typeof JSON.parse>;
-}
-
-async function ask(url: string, init: RequestInit = {}): Promise<HttpAnswer> {
-  const response = await fetch(url, { ...init, signal: AbortSignal.timeout(40_000) });
-  const text = await response.text();
-  return { status: response.status, headers: response.headers, body: text === '' ? {} : JSON.parse(text) };
 }
 
 /** `settingsOf` gives the settings that differ between services. */
@@ -83,12 +71,13 @@ export async function openMixedSystem(
     },
     replicasOf: (service) => replicas[service],
     call: (integration, method, path, body) =>
-      ask(`${gatewayUrl()}/api/v1/integration${path}`, {
+      callHttp(
+        `${gatewayUrl()}/api/v1/integration${path}`,
+        token({ integration_id: integration }),
         method,
-        headers: { ...bearer({ integration_id: integration }), 'content-type': 'application/json' },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      }),
-    readiness: () => ask(`${gatewayUrl()}/readyz`),
+        body,
+      ),
+    readiness: () => callHttp(`${gatewayUrl()}/readyz`, token()),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
   return system;

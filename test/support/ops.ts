@@ -2,9 +2,9 @@
 // one.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createInterface } from 'node:readline';
 import { inject } from 'vitest';
 import { run } from '../../services/ops/src/run.ts';
+import { readLines } from './lines.ts';
 
 export interface Ended {
   code: number | null;
@@ -27,29 +27,15 @@ export function startOps(args: readonly string[], environment: Readonly<Record<s
   });
   let stdout = '';
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
-  const lines: string[] = [];
-  const watchers = new Set<() => void>();
-  createInterface({ input: child.stderr }).on('line', (line) => {
-    lines.push(line);
-    for (const watch of watchers) watch();
-  });
-  const ended = once(child, 'close').then(([code]) => ({ code, stdout, stderr: lines.join('\n') }));
+  const closed = once(child, 'close');
+  const { lines, said } = readLines(
+    child.stderr,
+    closed.then(() => `the command ended without saying it: ${lines.join('\n')}`),
+  );
+  const ended = closed.then(([code]) => ({ code, stdout, stderr: lines.join('\n') }));
   return {
     ended,
-    async said(words) {
-      const heard = Promise.withResolvers<void>();
-      const watch = (): void => {
-        if (lines.some((line) => line.includes(words))) heard.resolve();
-      };
-      watchers.add(watch);
-      watch();
-      const early = ended.then(({ stderr }) => {
-        throw new Error(`the command ended without saying "${words}": ${stderr}`);
-      });
-      await Promise.race([heard.promise, early]);
-      early.catch(() => undefined);
-      watchers.delete(watch);
-    },
+    said: async (words) => void (await said((line) => line.includes(words))),
     async kill() {
       child.kill('SIGKILL');
       await ended;

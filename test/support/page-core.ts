@@ -1,8 +1,4 @@
 // The loader's core as a page has it: bundled for browsers, over files that are blobs.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { rolldown } from 'rolldown';
 import type { parseMap } from '../../loader/src/core/mapping/map.ts';
 import type { openSource, resolveInputs } from '../../loader/src/core/reading/inputs.ts';
@@ -34,15 +30,11 @@ async function load(): Promise<PageCore> {
       },
     ],
   });
-  const folder = await mkdtemp(join(tmpdir(), 'page-core-'));
-  try {
-    const { output } = await bundled.write({ file: join(folder, 'core.mjs'), format: 'esm', minify: true });
-    const core = (await import(pathToFileURL(join(folder, 'core.mjs')).href)) as Omit<PageCore, 'code'>;
-    return { ...core, code: output[0].code };
-  } finally {
-    await bundled.close();
-    await rm(folder, { recursive: true });
-  }
+  const { output } = await bundled.generate({ format: 'esm', minify: true });
+  await bundled.close();
+  const [{ code }] = output;
+  const url = `data:text/javascript;base64,${Buffer.from(code).toString('base64')}`;
+  return { ...((await import(url)) as Omit<PageCore, 'code'>), code };
 }
 
 let loading: Promise<PageCore> | undefined;

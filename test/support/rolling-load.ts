@@ -1,7 +1,8 @@
 // Callers that push, list and read the feed while replicas are replaced, and what they know in the end: what was pushed, what was
 // refused, and the events that they read.
 import { setTimeout as wait } from 'node:timers/promises';
-import type { HttpAnswer, MixedSystem } from './mixed-system.ts';
+import type { HttpAnswer } from './http.ts';
+import type { MixedSystem } from './mixed-system.ts';
 
 export interface RollingLoad {
   readonly integration: string;

@@ -1,18 +1,15 @@
 // A service as a process of its own, for tests that end it.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createInterface } from 'node:readline';
 import type { Writable } from 'node:stream';
+import { readLines, type Lines } from './lines.ts';
 
-export interface ServiceProcess extends AsyncDisposable {
+/** Its lines are its log. */
+export interface ServiceProcess extends Lines, AsyncDisposable {
   readonly pid: number;
-  /** The lines of its log. */
-  readonly lines: readonly string[];
   readonly input: Writable;
   /** Resolves once the process has ended. */
   readonly ended: Promise<unknown>;
-  /** Resolves with a line for which `is` holds, among those after the first `from`; rejects once the process has ended. */
-  said(is: (line: string) => boolean, from?: number): Promise<string>;
   /** Kills the process by SIGKILL. */
   kill(): Promise<void>;
   /** Sends SIGTERM; resolves with the exit code. */
@@ -30,19 +27,10 @@ export async function startServiceProcess(
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const exited = once(child, 'exit');
-  const lines: string[] = [];
-  const reading = createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
-  const died = exited.then(() =>
-    Promise.reject(new Error(`${program} died before it said what was awaited`)),
+  const { lines, said } = readLines(
+    child.stdout,
+    exited.then(() => `${program} died before it said what was awaited`),
   );
-  died.catch(() => undefined);
-  const said: ServiceProcess['said'] = async (is, from = 0) => {
-    for (;;) {
-      const found = lines.slice(from).find(is);
-      if (found !== undefined) return found;
-      await Promise.race([once(reading, 'line'), died]);
-    }
-  };
   await said(isServing);
   const end = async (signal: NodeJS.Signals): Promise<number | null> => {
     child.kill(signal);

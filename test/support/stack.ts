@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { startStack, type Stack, type StackOptions } from '@integration-sync/dev/stack';
 import { inject } from 'vitest';
 import { temporaryFolder } from './folder.ts';
+import { callHttp, type HttpAnswer } from './http.ts';
 
 export interface TestStackOptions extends Pick<StackOptions, 'replicas' | 'environment'> {
   ownMongodb?: boolean;
@@ -37,9 +38,7 @@ export async function startTestStack({
   return Object.assign(stack, { [Symbol.asyncDispose]: () => release.disposeAsync() });
 }
 
-export interface Answer {
-  status: number;
-  headers: Headers;
+export interface Answer extends HttpAnswer {
   body: Record<string, unknown>;
 }
 
@@ -52,21 +51,10 @@ export interface Client {
 
 /** Paths are below `/api/v1/integration`, or whole, as in the header `Link`. */
 export function openClient(stack: Stack, integration = `test-${randomUUID()}`): Client {
-  const authorization = `Bearer ${stack.token({ integration })}`;
-  const send = async (method: string, path: string, body?: unknown): Promise<Answer> => {
-    const url = path.startsWith('/api/') ? path : `/api/v1/integration${path}`;
-    const response = await fetch(`${stack.gateway}${url}`, {
-      method,
-      headers: { authorization, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(35_000),
-    });
-    const text = await response.text();
-    return {
-      status: response.status,
-      headers: response.headers,
-      body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>),
-    };
+  const token = stack.token({ integration });
+  const send = (method: string, path: string, body?: unknown): Promise<Answer> => {
+    const whole = path.startsWith('/api/') ? path : `/api/v1/integration${path}`;
+    return callHttp(`${stack.gateway}${whole}`, token, method, body);
   };
   return {
     integration,

@@ -8,8 +8,9 @@ import { CatalogConfig } from '@integration-sync/catalog/config';
 import { readConfig } from '@integration-sync/runtime/config';
 import { startWebhooks, type Webhooks } from '@integration-sync/webhooks';
 import { WebhooksConfig } from '@integration-sync/webhooks/config';
-import { bearer } from './access-tokens.ts';
+import { token } from './access-tokens.ts';
 import { openGateway } from './gateway.ts';
+import { callHttp, type HttpAnswer } from './http.ts';
 import { openTestLog } from './log.ts';
 import { runOps } from './ops.ts';
 import { startNatsWithUsers, type NatsWithUsers, type User } from './nats-users.ts';
@@ -26,13 +27,7 @@ export interface SystemWithUsers extends AsyncDisposable {
   refusals(): string[];
   /** The pages of metrics of all replicas of webhooks. */
   webhooksMetrics(): Promise<string>;
-  call(integration: string, method: string, path: string, body?: unknown): Promise<CallAnswer>;
-}
-
-export interface CallAnswer {
-  status: number;
-  // What it holds depends on the route, and a test reads the part that it asked for.
-  body: ReturnType<typeof JSON.parse>;
+  call(integration: string, method: string, path: string, body?: unknown): Promise<HttpAnswer>;
 }
 
 export async function openSystemWithUsers(mongodb: string, natsConf?: string): Promise<SystemWithUsers> {
@@ -73,15 +68,13 @@ export async function openSystemWithUsers(mongodb: string, natsConf?: string): P
       const texts = webhooks.map(async ({ metricsUrl }) => (await fetch(metricsUrl)).text());
       return (await Promise.all(texts)).join('');
     },
-    async call(integration, method, path, body) {
-      const response = await fetch(`${gateway.url}/api/v1/integration${path}`, {
+    call: (integration, method, path, body) =>
+      callHttp(
+        `${gateway.url}/api/v1/integration${path}`,
+        token({ integration_id: integration }),
         method,
-        headers: { ...bearer({ integration_id: integration }), 'content-type': 'application/json' },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      });
-      const text = await response.text();
-      return { status: response.status, body: text === '' ? {} : JSON.parse(text) };
-    },
+        body,
+      ),
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
 }
