@@ -10,6 +10,7 @@ import type { EndpointQueue } from '../../../services/webhooks/src/delivering/en
 import { openEndpointCache } from '../../../services/webhooks/src/endpoints/cache.ts';
 import type { Endpoint } from '../../../services/webhooks/src/endpoints/endpoint.ts';
 import { openVault } from '../../../services/webhooks/src/secrets/vault.ts';
+import type { Outcome } from '../../../services/webhooks/src/sending/attempt-outcome.ts';
 import { batchOf, openEndpoint, queueOf } from '../../support/webhook-parts.ts';
 import { secretKey } from '../../support/webhooks.ts';
 
@@ -19,7 +20,7 @@ const succeeded = { verdict: 'succeeded', responseStatus: 204, error: null } as 
 const gone = { verdict: 'gone', responseStatus: 410, error: 'gone' } as const;
 
 interface Made {
-  outcome?: typeof failed | typeof succeeded | typeof gone;
+  outcome?: Outcome;
   isCircuitClosed?: boolean;
   failures?: number;
   throws?: Error;
@@ -389,8 +390,11 @@ it('an event whose success waits for another change to be stored is not missed b
   expect(missed).toEqual([]);
 });
 
+const restful: Outcome = { ...failed, answer: { retryAfterMs: 60_000, body: '' } };
+
 it.each([
   ['is used up after a failure', failed, 0, [{ sequence: 1, index: 0, attempts: 1 }]],
+  ['keeps Retry-After', restful, 0, [{ sequence: 1, index: 0, attempts: 1, retryAfterMs: 60_000 }]],
   ['is its event’s last after a fourth failure', failed, 3, []],
   ['is its event’s last after a success', succeeded, 0, []],
 ] as const)(
