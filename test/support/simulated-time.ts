@@ -2,11 +2,9 @@
 // nothing else to do. Code that waits a second does not wait in fact, and a measured time is what the code
 // waited, without what the machine had to do meanwhile.
 import { afterEach, beforeEach, vi } from 'vitest';
-
-// `setImmediate` stays real: tests of code that yields count the turns of the event loop.
-const toFake = ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'] as const;
+import { faked } from './faked.ts';
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: [...toFake], fakeNodeBuiltins: true }).setTimerTickMode('nextTimerAsync');
+  vi.useFakeTimers(faked).setTimerTickMode('nextTimerAsync');
 });
 afterEach(() => void vi.useRealTimers());

@@ -6,8 +6,9 @@ import type { JetStreamManager, StreamInfo } from '@nats-io/jetstream';
 import { BSON } from 'mongodb';
 import { filesOf, version, type StoredMessage, type StoredStream } from './data-set.ts';
 
-const files = filesOf(version);
 import { openNats } from './nats.ts';
+
+const files = filesOf(version);
 
 export const writeJson = (path: string, value: unknown): Promise<void> =>
   writeFile(path, `${textOf(value, '')}\n`);

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest';
 import { journalIndexes } from '../../../shared/sync/src/journal/journal.ts';
 import { type Database, openDatabase } from '../../support/interleaving/database.ts';
 import { openPushes, type Pushes } from '../../support/interleaving/pushes.ts';
-import { toFake } from '../../support/interleaving/world.ts';
+import { faked } from '../../support/faked.ts';
 import { batch, expectAgreement, expectChain, numbers } from '../../support/statements.ts';
 
 const numRuns = Number(process.env['INTERLEAVINGS'] ?? 20);
@@ -121,7 +121,7 @@ async function happen(world: Pushes, what: Kind, which: number): Promise<void> {
 
 /** The promise that was broken, if any. */
 async function play({ pushes, steps }: Choices): Promise<string[]> {
-  vi.useFakeTimers({ now: began, toFake: [...toFake], fakeNodeBuiltins: true });
+  vi.useFakeTimers({ now: began, ...faked });
   using _random = vi.spyOn(Math, 'random').mockReturnValue(0.5);
   await using world = await openPushes(database.store);
   try {

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest';
 import { openEndpoints } from '../../../services/webhooks/src/endpoints/endpoint-store.ts';
 import { type Database, openDatabase } from '../../support/interleaving/database.ts';
 import { choices, type Choices, play, type Played } from '../../support/interleaving/play.ts';
-import { toFake } from '../../support/interleaving/world.ts';
+import { faked } from '../../support/faked.ts';
 
 const numRuns = Number(process.env['INTERLEAVINGS'] ?? 25);
 const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => database[Symbol.asyncDispose]());
 
 async function playDrawn(drawn: Choices): Promise<Played> {
-  vi.useFakeTimers({ now: began, toFake: [...toFake], fakeNodeBuiltins: true });
+  vi.useFakeTimers({ now: began, ...faked });
   try {
     return await play(database.store, drawn);
   } finally {

@@ -68,15 +68,6 @@ export interface Stored {
   owner: string | null;
 }
 
-export const toFake = [
-  'setTimeout',
-  'clearTimeout',
-  'setInterval',
-  'clearInterval',
-  'Date',
-  'performance',
-] as const;
-
 const log = openLog({ service: 'test', level: 'silent' });
 const vault = openVault(secretKey);
 const config = {
