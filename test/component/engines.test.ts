@@ -27,14 +27,7 @@ const stream = {
   discard: 'new',
 } as const;
 
-const isGone = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0);
-    return false;
-  } catch {
-    return true;
-  }
-};
+const isGone = (pid: number): boolean => identify(pid) === undefined;
 
 const jsonOf = async (url: string): Promise<unknown> => JSON.parse(await (await fetch(url)).text());
 
@@ -115,7 +108,7 @@ describe('engines', () => {
     await stopping.disposeAsync();
     expect(awake() - stoppedAt).toBeLessThan(6_000);
     // A process that the test has just killed may take some milliseconds to end.
-    await eventually(() => started.every((pid) => identify(pid) === undefined), Boolean, 5_000);
+    await eventually(() => started.every(isGone), Boolean, 5_000);
   });
 
   it('end within little more than one stop time-out though all child processes are stopped', async () => {
