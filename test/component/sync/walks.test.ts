@@ -3,6 +3,8 @@ import type { SentCommand } from '@integration-sync/runtime/store';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { openCursor, sealCursor } from '../../../shared/sync/src/listing/cursor.ts';
+import type { Entry } from '../../../shared/sync/src/journal/journal-entry.ts';
+import { openJournalQuestions } from '../../../shared/sync/src/journal/journal-questions.ts';
 import { openFindPage, type PageQuery } from '../../../shared/sync/src/listing/find-page.ts';
 import type { ListedDocument } from '../../../shared/sync/src/listing/listing-filters.ts';
 import { newSyncId } from '../../../shared/sync/src/ids.ts';
@@ -141,7 +143,8 @@ describe('a walk by cursor', () => {
     expect([answer.total, ...idsOf(answer)]).toEqual([1_500, ...range(10).map((nth) => `s${1_000 + nth}`)]);
     const finds = sent.filter(({ name, command }) => name === 'find' && command['find'] === 'suppliers');
     const counts = sent.filter(({ command: { aggregate } }) => aggregate === 'suppliers');
-    expect(counts).toHaveLength(2);
+    // The matches, while the records that were created since are added up from the runs.
+    expect(counts).toHaveLength(1);
     expect(finds.map(({ command: { filter, hint } }) => ({ filter, hint }))).toMatchObject([
       { filter: { order: { $gt: expect.stringMatching(/^sync_/) } }, hint: 'creation-order' },
     ]);
@@ -166,7 +169,10 @@ describe('a walk by cursor', () => {
     }
   });
 
-  it('under since shows an earlier match where a record is created after the matches were counted', async () => {
+  it.each([
+    ['records were counted', undefined, 3],
+    ['runs were added up', openJournalQuestions, 2],
+  ])('under since shows an earlier match where a record is created while %s', async (_, question, wanted) => {
     const { caller, since } = await listingOf(2_500, 1_500);
     await caller.archive('suppliers', ['s7']);
     const documents = alone.store.collection<ListedDocument>('suppliers');
@@ -185,6 +191,7 @@ describe('a walk by cursor', () => {
     const readAgain = () => watermarks.read(watermarkKey(caller.integration, 'suppliers'));
     const watermark = await readAgain();
     const from = new Date(decodeURIComponent(since.replace('since=', '')));
+    const kind = { integration: caller.integration, entityType: 'supplier' } as const;
     const { found } = await openFindPage(createsAfterFirstCount)({
       integration: caller.integration,
       asked: { page: 1, limit: 10, since: from, nextSince: from } as PageQuery['asked'],
@@ -194,10 +201,33 @@ describe('a walk by cursor', () => {
       projection: { order: 1, externalId: 1 },
       time: 'synced',
       now: Date.now(),
+      createdAfter:
+        question &&
+        ((syncId) => question(alone.store.collection('catalog_journal')).createdAfter(syncId, kind)),
     });
-    expect(counts).toBe(3);
+    expect(counts).toBe(wanted);
     const [first] = await Array.fromAsync(found);
     expect(first).toMatchObject({ externalId: 's7' });
+  });
+
+  it('adds up the runs of one kind after a sync id, unless these are too many', async () => {
+    const caller = alone.caller();
+    const journal = alone.store.collection<Entry>('catalog_journal');
+    const created = async (after: string): Promise<number | undefined> =>
+      openJournalQuestions(journal).createdAfter(after, {
+        integration: caller.integration,
+        entityType: 'supplier',
+      });
+    const { syncId } = await caller.push('suppliers', [supplier('s0')]);
+    await caller.push('suppliers', [supplier('s0', 'M'), supplier('s1')]);
+    await caller.push('products', [{ externalId: 'p', name: 'P' }]);
+    expect([await created(''), await created(syncId)]).toEqual([2, 1]);
+    const entry = await journal.findOne({ _id: syncId });
+    if (entry === null) throw new Error('the push has no entry');
+    await journal.insertMany(
+      range(5_000).map((nth) => Object.assign({}, entry, { _id: `${syncId}-${nth}` })),
+    );
+    expect(await created('')).toBeUndefined();
   });
 
   it('beside pushes shows its matches without another count or sort', async () => {

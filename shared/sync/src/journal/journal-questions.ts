@@ -1,10 +1,13 @@
 // Queries of the journal over several entries. They change no entry.
+import type { EntityType } from '@integration-sync/contracts';
 import type { Filter } from '@integration-sync/runtime/store';
 import type { Entries, Entry } from './journal-entry.ts';
 import { unannounced, unsettled } from './journal-pushes.ts';
 
 /** Limits the count, which must not burden the database after an outage. */
 const backlogMax = 10_000;
+/** Adding up the pushes of half a million records, 500 each, takes a few milliseconds. */
+const addedUpMax = 5_000;
 
 export function openJournalQuestions(entries: Entries) {
   const among = async (syncIds: readonly string[], rule: Filter<Entry>): Promise<Set<string>> => {
@@ -28,6 +31,24 @@ export function openJournalQuestions(entries: Entries) {
       const writing = { _id: { $in: [...syncIds] }, state: 'writing' } as const;
       const found = await entries.find(writing, { projection: { ids: 1 }, promoteBuffers: true }).toArray();
       return new Map(found.flatMap(({ _id, ids }) => (ids === undefined ? [] : [[_id, ids]])));
+    },
+    /** How many records the integration's pushes after this sync id have created; undefined if these are too many pushes. */
+    async createdAfter(
+      syncId: string,
+      { integration, entityType }: Pick<Entry, 'integration' | 'entityType'>,
+    ): Promise<number | undefined> {
+      const found = await entries
+        .aggregate<{ _id: EntityType; pushes: number; created: number }>(
+          [
+            { $match: { integration, _id: { $gt: syncId } } },
+            { $limit: addedUpMax },
+            { $group: { _id: '$entityType', pushes: { $sum: 1 }, created: { $sum: '$created' } } },
+          ],
+          { hint: 'history' },
+        )
+        .toArray();
+      if (found.reduce((sum, { pushes }) => sum + pushes, 0) === addedUpMax) return undefined;
+      return found.find(({ _id }) => _id === entityType)?.created ?? 0;
     },
     /** How many pushes are not announced yet, and since when. */
     async backlog() {

@@ -40,6 +40,8 @@ export interface PageQuery {
   projection: Projection;
   time: TimeAsked;
   now: number;
+  /** How many records the pushes after this sync id have created; undefined if that is not known soon. */
+  createdAfter?: ((syncId: string) => Promise<number | undefined>) | undefined;
 }
 
 export interface PageFound<Document> {
@@ -129,8 +131,8 @@ const fromStart: Begin = { begin: undefined, created: 0 };
 
 /**
  * Every record that was created after the asked time matches. If as many match in all, the matches begin with the first of them,
- * and a walk in order need not read all records before it. Sync runs say how many records they created, which would be cheaper to
- * add up than to count records; but a database that was restored from backups of several moments may have runs without records.
+ * and a walk in order need not read all records before it. Runs are added up sooner than records are counted, but a database that
+ * was restored from backups of several moments may have runs without records: so only a sum that fits is used.
  */
 function openBegins(documents: Collection<ListedDocument>) {
   const begins = openFairCache<Begin>(smallBounds);
@@ -146,10 +148,10 @@ function openBegins(documents: Collection<ListedDocument>) {
     if (known !== undefined) return known;
     // A record may have been created in the millisecond of `from`, and its push may have got a stamp of the same millisecond.
     const begin = syncIdsFrom(new Date(from.getTime() + 1));
-    const created = await documents.countDocuments(
-      { integration, order: { $gt: begin } },
-      { hint: orderIndex.name },
-    );
+    const created =
+      (await query.createdAfter?.(begin)) === total
+        ? total
+        : await documents.countDocuments({ integration, order: { $gt: begin } }, { hint: orderIndex.name });
     // Where a push came since the matches were counted, they are counted again: the push may have created records.
     const isCurrent =
       created < total || (asOf !== undefined && asOf === asOfWatermark(await query.readAgain()));

@@ -62,6 +62,8 @@ export function openListing<Document extends ListedDocument>(
         projection,
         time,
         now: engine.now(),
+        createdAfter:
+          of && ((syncId: string) => engine.journal.createdAfter(syncId, { integration, ...of.kind })),
       };
       const page = await findPage<Document>(query);
       return { walk: begun, stamp: watermark.stamp, ...page };
