@@ -16,6 +16,7 @@ import type { Setting } from './setting.ts';
 const limit = 50;
 const turnsDefault = 40;
 const lanes = 4;
+const countsMatches = /(since|DRAFT).*, first page of/i;
 /** By then the events of a push are stored and read: what follows is the cost of the page. */
 const afterPushMs = 300;
 
@@ -48,7 +49,9 @@ export async function benchListings({ startStack, options, say }: Setting): Prom
     const detail =
       `${costOf(name).toFixed(1)} ms of processor time against ${costOf(base).toFixed(1)}; ` +
       `p50 ${medianMs.toFixed(1)} ms, p99 ${quantile(ms, 0.99).toFixed(1)} ms`;
-    say(reportLine(name, ratio, detail, ['≤', 1.5]));
+    // The first page under a filter counts its matches.
+    if (countsMatches.test(name)) say(reportLine(`${name}, in ms`, costOf(name), detail, ['≤', 150]));
+    else say(reportLine(name, ratio, detail, ['≤', 1.5]));
   }
   if (largest !== undefined) await exportAll(stack, largest, say);
 }

@@ -37,7 +37,7 @@ function ofEvents(settings: StreamSettings) {
     // block for an uncompressed one: "error reading compression reader".
     ...(every.replicas === 1 ? { compression: 's2' as const } : {}),
     maxAgeMs: (settings.EVENTS_KEEP_DAYS ?? limits.eventsKeptDays) * dayMs,
-    // nats-server keeps the ids of up to three windows in memory, some 300 bytes each.
+    // nats-server keeps the ids of up to three windows in memory, some 100 bytes each.
     duplicateWindowMs: 5 * 60 * 1000,
     settings: { ...every.settings, maxAgeMs: fromSetting('EVENTS_KEEP_DAYS', settings) },
   };
