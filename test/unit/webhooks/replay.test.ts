@@ -24,6 +24,44 @@ interface Given {
   underWay?: string[][];
 }
 
+async function* noMessages(): AsyncGenerator<StoredMessage> {
+  yield* [];
+}
+
+it('a replay sends from where an owner says late that the missed events begin, and not from the floor', async () => {
+  const missed = { sequence: 100, index: 0, open: [], stream: 'one', term: 1 };
+  const endedAt = new Date();
+  const disabled = { ...openEndpoint('wh_1'), disablings: [{ epoch: 1, at: endedAt }] };
+  let told: typeof missed | null = null;
+  const begins: unknown[] = [];
+  const candidatesIn = openCandidates({
+    endpoints: {
+      find: async () => ({ ...disabled, missed: { 1: told } }),
+      recordMissed: async () => undefined,
+    },
+    claims: {
+      async floorOf() {
+        told = missed;
+        return 500;
+      },
+    },
+    offsets: { of: async () => new Map() },
+    stream: { facts: { id: 'one', createdAt: 'one', firstSequence: 1, lastSequence: 0 } },
+    log: openLog({ service: 'test', level: 'silent' }),
+    bus: {
+      streamFacts: async () => ({ madeAt: endedAt, firstSequence: 1, lastSequence: 0, lastAt: endedAt }),
+      readStream(_stream, { from }) {
+        begins.push(from);
+        return noMessages();
+      },
+    },
+  });
+  const reading = Array.fromAsync(candidatesIn(disabled as never, { since: endedAt, until: undefined }));
+  await vi.advanceTimersByTimeAsync(10_000);
+  await reading;
+  expect(begins[0]).toEqual({ sequence: 100 });
+});
+
 /** A stream, endless unless a test gives an end, in which one event in a hundred is of a wanted kind. */
 function setUp({ leftMs, events = Infinity, underWay = [] }: Given) {
   const published: string[] = [];

@@ -75,13 +75,17 @@ export function openCandidates({ bus, endpoints, stream, log, ...progress }: Can
 
   /** The events that the endpoint missed when an epoch ended. Undefined if an old release disabled the endpoint. */
   async function missedOf({ _id, integration }: Endpoint, epoch: number): Promise<Missed | undefined> {
+    const told = async () => (await endpoints.find(_id))?.missed?.[epoch];
     for (const endMs = performance.now() + ownerMs; ; await wait(ownerPollMs)) {
-      const missed = (await endpoints.find(_id))?.missed?.[epoch];
+      const missed = await told();
       if (missed !== null) return missed;
       if (performance.now() > endMs) break;
     }
     // No owner has stored the missed events in time.
     const { sequence, index, open } = await storedOffsetOf(progress, { _id, integration, epoch });
+    // An owner that stores them only now removes the offset.
+    const toldLate = await told();
+    if (toldLate) return toldLate;
     const missed = { sequence, index, open, stream: stream.facts.id, term: 0 };
     await endpoints.recordMissed(_id, epoch, missed);
     return missed;
@@ -115,7 +119,7 @@ const isAfter = (at: Date, until: Date | undefined): boolean => until !== undefi
 
 interface ResendOptions {
   endpoint: Pick<Endpoint, '_id' | 'integration'>;
-  /** Identifies the replay or recovery: within ten minutes the stream stores the same events of one sending only once. */
+  /** Identifies the replay or recovery: within five minutes the stream stores the same events of one sending only once. */
   sending: string;
   traceparent?: string | undefined;
   /** Called with the number of stored events; throws to stop the storing of further events. */
