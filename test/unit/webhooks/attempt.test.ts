@@ -392,6 +392,17 @@ it('an event whose success waits for another change to be stored is not missed b
 
 const restful: Outcome = { ...failed, answer: { retryAfterMs: 60_000, body: '' } };
 
+it('an event does not wait for Retry-After of a url that is changed while the outcome is being stored', async () => {
+  const { queue } = await make({
+    outcome: restful,
+    isCircuitClosed: false,
+    beforeStore: (parts) => parts.queue.forgetRetryAfter(),
+  });
+  const { retryAfterMs, dueAt = 0 } = queue.find({ sequence: 1, index: 0 }) ?? {};
+  expect(retryAfterMs).toBe(0);
+  expect(dueAt - performance.now()).toBeLessThanOrEqual(1_000);
+});
+
 it.each([
   ['is used up after a failure', failed, 0, [{ sequence: 1, index: 0, attempts: 1 }]],
   ['keeps Retry-After', restful, 0, [{ sequence: 1, index: 0, attempts: 1, retryAfterMs: 60_000 }]],

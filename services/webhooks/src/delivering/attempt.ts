@@ -118,7 +118,8 @@ export class Attempts {
       return undefined;
     }
     const { active, epoch, version } = known.endpoint;
-    // An endpoint that was disabled and enabled during the look-up misses the event. Another url has an open circuit.
+    // An endpoint that was disabled and enabled during the look-up misses the event. A newer version may have another url, for which
+    // the circuit is open.
     const isSame = epoch === state.epoch && version <= state.version && queue.state.epoch === state.epoch;
     if (active && isSame && !queue.isEnded && mayBegin())
       return { queue, delivery, event, known, number: delivery.attempts + 1, round: state.round };
@@ -161,7 +162,11 @@ export class Attempts {
     // The delivery is updated before MongoDB answers, because meanwhile the endpoint may be disabled or its partition given back.
     // A delivered event must not count as missed or undelivered, and a failed attempt must count as used up.
     delivery.isDelivered = change.verdict === 'succeeded';
-    if (!delivery.isDelivered) Object.assign(delivery, { attempts, dueAt, retryAfterMs });
+    if (!delivery.isDelivered) {
+      delivery.attempts = attempts;
+      delivery.dueAt = dueAt;
+      delivery.retryAfterMs = retryAfterMs;
+    }
     if (retryAfterMs > 0) queue.restsUntil = Math.max(queue.restsUntil, performance.now() + retryAfterMs);
     while (queue.storing !== undefined) await queue.storing;
     let next = step(queue.state, change);
