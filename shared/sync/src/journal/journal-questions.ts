@@ -6,8 +6,8 @@ import { unannounced, unsettled } from './journal-pushes.ts';
 
 /** Limits the count, which must not burden the database after an outage. */
 const backlogMax = 10_000;
-/** Adding up the pushes of half a million records, 500 each, takes a few milliseconds. */
-const addedUpMax = 5_000;
+/** As many pushes, 500 records each, as a load of 750,000 records takes; to add them up takes a few milliseconds. */
+const addedUpMax = 1_500;
 
 export function openJournalQuestions(entries: Entries) {
   const among = async (syncIds: readonly string[], rule: Filter<Entry>): Promise<Set<string>> => {

@@ -131,8 +131,8 @@ const fromStart: Begin = { begin: undefined, created: 0 };
 
 /**
  * Every record that was created after the asked time matches. If as many match in all, the matches begin with the first of them,
- * and a walk in order need not read all records before it. Runs are added up sooner than records are counted, but a database that
- * was restored from backups of several moments may have runs without records: so only a sum that fits is used.
+ * and a walk in order need not read all records before it. Runs are added up sooner than records are counted. That relies on a
+ * database of one moment: one that was restored from backups of several moments may have runs without records.
  */
 function openBegins(documents: Collection<ListedDocument>) {
   const begins = openFairCache<Begin>(smallBounds);
@@ -149,7 +149,7 @@ function openBegins(documents: Collection<ListedDocument>) {
     // A record may have been created in the millisecond of `from`, and its push may have got a stamp of the same millisecond.
     const begin = syncIdsFrom(new Date(from.getTime() + 1));
     const created =
-      (await query.createdAfter?.(begin)) === total
+      (asOf && (await query.createdAfter?.(begin))) === total
         ? total
         : await documents.countDocuments({ integration, order: { $gt: begin } }, { hint: orderIndex.name });
     // Where a push came since the matches were counted, they are counted again: the push may have created records.
