@@ -16,6 +16,9 @@ const hourMs = 3_600_000;
 /** The kinds that the release before knows. */
 const kinds = ['supplier', 'product', 'batch'].flatMap((kind) => [`${kind}.created`, `${kind}.updated`]);
 const events = [...kinds, 'dds.created', 'sync.completed'];
+/** Whether a start changed more of a stream than the window of duplicates, which each release sets. */
+const changedMore = (line: string): boolean =>
+  line.includes('differed and was changed') && !line.includes('"differing":["duplicate_window"]');
 /** This release has nats-server publish event batches again, and remember ids for a shorter time. */
 const formerNote =
   /^NATS has (EVENTS with another duplicate_window|EVENT_BATCHES with another (duplicate_window|(duplicate_window, )?republish)) than this release says/;
@@ -243,8 +246,7 @@ describe('beside the release before', () => {
       },
     ]);
     // Those that have started since found the streams as they want them.
-    for (const { lines } of system.replicasOf('webhooks'))
-      expect(lines.filter((line) => line.includes('differed and was changed'))).toEqual([]);
+    for (const { lines } of system.replicasOf('webhooks')) expect(lines.filter(changedMore)).toEqual([]);
   });
 
   it('listings on subjects that end with the integration are answered once this release serves', async () => {
