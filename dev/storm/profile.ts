@@ -13,7 +13,7 @@ export interface Profile extends FaultRules {
   receivers: 'mixed' | 'steady' | 'many';
   /** The pause between an answer and the caller's next push. */
   pauseMs: Span;
-  /** Callers push some records over and over, many times without a pause, and one pushes new records alone. */
+  /** Callers push some records over and over, many times without a pause, and one pushes only new records. */
   isFlooded: boolean;
   /** Accepted items after which callers push one item at a time. */
   itemsMax: number;
@@ -39,7 +39,7 @@ export interface Profile extends FaultRules {
   };
 }
 
-/** The integration of the caller that pushes new records alone. */
+/** The integration of the one caller that pushes only new records. */
 export const growing = 'storm-growing';
 
 export const integrationsOf = ({ integrations, isFlooded }: Profile): readonly string[] =>

@@ -132,7 +132,7 @@ function faultOfNumbers(
   if (made === undefined) return undefined;
   const told = [made, ...changes];
   if (!told.some(({ entry }) => numbersOf(entry) === shown)) return `no event says that it became ${shown}`;
-  // No number is pushed twice.
+  // The storm pushes each reference number once.
   const numbers = told
     .filter(({ changed = ddsAnnounced }) => changed.includes('referenceNumber'))
     .flatMap(({ entry }) => entry.referenceNumber ?? []);

@@ -54,7 +54,7 @@ function recordsOf(pushes: readonly Push[]): Map<string, RecordHistory> {
   return records;
 }
 
-/** By externalId. Of an acknowledged push its answer says which items were accepted; of any other push, all right items may be. */
+/** By externalId: the items that an answered push accepted by its answer, and all valid items of a push without an answer. */
 function acceptedOf(push: Push, judge: (item: Item) => Verdict) {
   const accepted = push.items.entries().flatMap(([position, item]) => {
     if (!isItem(item) || typeof item['externalId'] !== 'string' || isErased(item['externalId'])) return [];

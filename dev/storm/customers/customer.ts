@@ -64,7 +64,7 @@ export async function openCompany(nth: number, log: Pick<LedgerFile<AskLine>, 'w
           throw new Error(`${by}: ${line.method} ${line.path} was answered ${line.outcome}`);
         }
       },
-      /** Ends early when the storm is over. */
+      /** The pause ends early when the storm is over. */
       async pause(span: Span): Promise<void> {
         await wait(within(random, span), undefined, { signal: stopped }).catch(() => undefined);
       },

@@ -113,7 +113,7 @@ export type SyncRun = Static<typeof SyncRun>;
 /** Between services: a service of release 1.1.0 names no client. */
 const told = { ...run, client: Type.Optional(client) };
 
-/** The error of an item, in the words of the push's answer; kept as long as the run. */
+/** The error of an item, with the text that the answer of the push had. It is stored with the sync run. */
 export const RunError = Type.Object(
   {
     index: Type.Integer({ minimum: 0, description: 'The index of the item in the pushed array' }),

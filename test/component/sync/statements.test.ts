@@ -202,7 +202,7 @@ describe('with two replicas of batches', () => {
     },
   );
 
-  it('a statement is made once, whichever of two pushes comes first', async () => {
+  it('a statement is made once where one push asks for it and another gives its numbers concurrently', async () => {
     const ids = Array.from({ length: 40 }, (_, index) => `o${index}`);
     await caller.push(
       'batches',

@@ -4,12 +4,12 @@ import { isAtLeast, parseVersion } from '../../../dev/engines/versions.ts';
 
 const unforced = { forced: undefined, addressSet: false, remembered: [] };
 
-describe('the order in which sources of an engine are tried', () => {
+describe('the order in which a start tries sources of MongoDB or NATS', () => {
   it('is Docker, PATH, download, build where nothing is known', () => {
     expect(orderSources(unforced)).toStrictEqual(['docker', 'path', 'download', 'build']);
   });
 
-  it('is the address alone where an address is set', () => {
+  it('is the address of the environment alone where one is set', () => {
     expect(orderSources({ ...unforced, addressSet: true, remembered: ['build'] })).toStrictEqual([
       'environment',
     ]);

@@ -132,7 +132,7 @@ it('the queue throws the error of a push, and starts no other push', async () =>
   expect(sent).toHaveLength(2);
 });
 
-it('rows are released in the order of the file, in whatever order answers come', () => {
+it('rows leave the queue in the order of the file, in whatever order answers come', () => {
   const slots = new Slots();
   const all = Array.from({ length: 30_000 }, (_, row) => slot(row, ''));
   const released: number[] = [];

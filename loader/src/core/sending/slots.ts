@@ -17,7 +17,7 @@ export interface Slot {
   status: Status | undefined;
   internalId: string;
   reason: string;
-  /** What an accepted row changes, as the service says. */
+  /** The fields of the record that an accepted row changed, by the answer. */
   changedFields?: readonly string[] | undefined;
   /** The push of the row, while the push waits or is in flight. */
   push?: Push | undefined;

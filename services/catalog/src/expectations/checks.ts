@@ -3,7 +3,8 @@
 //
 //   an expectation, and what a check finds              what the check does
 //   ──────────────────────────────────────────────────  ─────────────────────────────────────────────────────────────
-//   overdue, not announced: its replica died            publishes the event, and stores that it is announced
+//   overdue, not announced: its replica died            publishes the event, which the stream stores once if it was published
+//                                                       in the last five minutes, and stores that it is announced
 //   overdue, announced; a later push                    stores the push: the expectation is not overdue any more
 //   overdue, announced; no push                         nothing; the next check is due after 30 s
 //   the due time is in the future                       stores the last push; the next check is due then, or in six hours

@@ -39,6 +39,7 @@ export const openDrill =
       return judge(check, await send(known, { ...check.sending, attempt: 1, signal }));
     };
     const all = checksOf(endpoint, new Date());
+    // The second delivery has the id of the first, so it is sent once the first is answered.
     for (const round of [all.slice(0, 1), all.slice(1, 2), all.slice(2)]) {
       const carriedOut = await Promise.allSettled(round.map((check) => inTurn(() => carryOut(check))));
       for (const one of carriedOut) {

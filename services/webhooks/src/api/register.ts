@@ -59,7 +59,7 @@ export function registering(options: RegisterOptions): BusHandler {
         if (error instanceof Failure && error.code === 'conflict') await registrations.drop(found._id);
         throw error;
       }));
-    // A webhook that was stored before counts too: the replica that stored it may have died before it replaced the revision.
+    // Also for a webhook that was stored before: the replica that stored it may have died before it replaced the revision.
     await revisions.changed(integration);
     await registrations.finish(found._id);
     return answerOf({ ...registered, url: body.url, events: [...new Set(body.events)], active: true });

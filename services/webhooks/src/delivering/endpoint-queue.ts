@@ -4,8 +4,8 @@
 //   ───────────────  ─────────────────────────────────────────────────────────────────────────────────────────────
 //   closed           the oldest open event that is due, else the next event in the log. Eight events may be open, or
 //                    as many as the endpoint may have in flight
-//   open             the trial, once it is due: the event that failed last, also at a former owner, else the oldest open
-//                    event, else the next event in the log
+//   open             the trial, once it is due, and no other: the event that failed last, also at a former owner, else the
+//                    oldest open event, else the next event in the log
 //
 // An open event is in flight, or waits for its next attempt. The cursor is the point of the next event in the log: events before
 // the cursor are open or finished.

@@ -235,7 +235,7 @@ export class Integrations {
     const { endpoints, retry, log } = this.#options;
     for (const [key, missed] of Object.entries(found.missed ?? {})) {
       const epoch = Number(key);
-      // A former owner that had not noticed its loss stored older events, or a disabling by this replica whose answer was lost.
+      // Older events were stored by a former owner that had not noticed its loss, or by a disabling of ours whose answer was lost.
       const isOlder = epoch === queue.state.epoch && (missed?.term ?? Infinity) <= queue.claim.term;
       if ((missed !== null && !isOlder) || queue.toldMissed.includes(epoch)) continue;
       queue.toldMissed.push(epoch);

@@ -96,14 +96,14 @@ export const subscriberFields = {
 export type Subscriber = Pick<Endpoint, '_id' | keyof typeof subscriberFields>;
 
 export interface Missed extends Offset {
-  /** The creation time of the log to which the sequences belong. */
+  /** The creation time of the stream EVENT_BATCHES to which the sequences belong. */
   stream: string;
   /** The term of the owner that stored the missed events; 0 if another replica did. Absent if an earlier release did. */
   term?: number;
 }
 
 export interface Trial extends OpenEvent {
-  /** The creation time of the log to which the sequence belongs. Absent in a trial that 1.1.0 stored. */
+  /** The creation time of the stream EVENT_BATCHES to which the sequence belongs. Absent in a trial that 1.1.0 stored. */
   stream?: string;
 }
 

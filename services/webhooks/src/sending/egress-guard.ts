@@ -202,7 +202,7 @@ const inWords = (range: string): string => words[range] ?? 'a reserved address';
 
 /**
  * All addresses of a name. The resolver of the operating system is not used: its queries block a few threads and cannot be
- * cancelled, so some dead name servers would delay every delivery. The hosts file is still read.
+ * cancelled, so some dead name servers would delay every delivery. The hosts file is still read. Rejects if the name has none.
  */
 export type Resolve = (name: string) => Promise<readonly string[]>;
 

@@ -148,7 +148,7 @@ function openLeader(connection: Connection, stream: string, { subject, from }: R
   let sequenceWanted: number | undefined;
   let behindSinceMs = 0;
   return {
-    /** Whether the leader has more to read after `readThrough`; resolves when a copy may have caught up. */
+    /** Whether the leader has messages after `readThrough`. If so, it waits first, so that the copy that is read can catch up. */
     async hasMore(readThrough: number): Promise<boolean> {
       const last = await leadersMessage(connection, stream, { last_by_subj: subject });
       if (last === null || last.seq <= readThrough || last.time < since) return false;

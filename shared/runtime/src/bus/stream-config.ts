@@ -132,7 +132,7 @@ export const compareStream = (spec: StreamSpec, config: StreamConfig): StreamCom
 /** Limits that nats-server sets to -1 (no limit) in a stream that was created without them. */
 const limitsOfStream = new Set(['max_consumers', 'max_msgs', 'max_msg_size', 'max_msgs_per_subject']);
 const noLimit = -1;
-/** Settings that operators choose, and those that quantities.ts compares. */
+/** No difference in these is reported here: operators choose the first three, and quantities.ts compares the others. */
 const notCompared = new Set(['placement', 'compression', 'metadata', 'num_replicas', 'max_age', 'max_bytes']);
 
 function foreignSettings(spec: StreamSpec, found: Partial<StreamConfig>): string[] {

@@ -39,7 +39,7 @@ export function startSweeper(engine: Engine, kinds: ReadonlyMap<string, KindEngi
       await closeForgotten(engine).catch((error: unknown) => {
         engine.log.warn(
           { err: error },
-          'watermarks of pushes whose process died could not be closed, trying again later',
+          'pushes whose process died could not be closed in the watermarks, trying again later',
         );
       });
       const pauseMs = well && !engine.announcer.isHindered ? everyMs : againMs;
