@@ -71,6 +71,13 @@ describe('on a single server', () => {
     expect(text.stdout).toContain('Nothing is wrong.');
   });
 
+  test('ops streams gives no number of days to a stream that will be full in more than ten years', async () => {
+    await make({ EVENTS_MAX_BYTES: 100_000_000 });
+    await bus.publishBatch([{ subject: 'events.acme.supplier.created', id: 'one', body: '{}' }]);
+    const { stdout } = await runOps(['streams'], { NATS_URL: url, EVENTS_MAX_BYTES: '100000000' });
+    expect(stdout).toMatch(/^EVENTS .* over 3650 d +\d s +7 d$/m);
+  });
+
   test('ops streams names missing and differing streams, and repairs them with --apply', async () => {
     await make();
     await manager.streams.delete('EVENT_BATCHES');

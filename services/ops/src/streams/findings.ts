@@ -37,8 +37,12 @@ const fullSoon = (filling: Filling): Wrong =>
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-const timeLeft = ({ daysLeft }: Filling): string =>
-  daysLeft === Infinity ? 'never' : spanInWords(daysLeft * dayMs);
+const farAwayDays = 3_650;
+
+function timeLeft({ daysLeft }: Filling): string {
+  if (daysLeft === Infinity) return 'never';
+  return daysLeft > farAwayDays ? `over ${farAwayDays} d` : spanInWords(daysLeft * dayMs);
+}
 
 function* wrongWith(stream: InspectedStream, all: readonly InspectedStream[]): Generator<Wrong> {
   const { name, isExpected, standing, facts, consumers } = stream;
