@@ -38,13 +38,8 @@ export async function listen(server: Server): Promise<Listening> {
   };
 }
 
-export interface EngineProxy extends AsyncDisposable {
-  /** The address of the engine by way of the proxy. */
-  readonly url: string;
-  readonly port: number;
-  /** Ends all connections. */
-  cut(): void;
-}
+/** `url` is the address of the engine by way of the proxy. */
+export type EngineProxy = Omit<Listening, 'keep'>;
 
 /** A proxy before an engine, in which `carry` moves the bytes of each connection. A connection that the engine ends is ended. */
 export async function openEngineProxy(
