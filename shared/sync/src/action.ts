@@ -1,4 +1,4 @@
-// The actions on records. They differ in what becomes of a record's fields (items/sync-status.ts), and in the answer to the caller.
+// What a request can do with records. Each action changes their fields (items/sync-status.ts) and answers in its own way.
 export type Action = 'push' | 'archive' | 'erase';
 
 /** The actions that need existing records. */

@@ -82,7 +82,7 @@ export async function openEngine(options: EngineOptions, opening: AsyncDisposabl
     metrics: measures,
     /** Sync ids of pushes that are known to have finished writing. */
     settledPushes: new LRUCache<string, true>({ max: rememberedMax }),
-    /** Watermark keys of listings whose last push in this process met existing records. */
+    /** Watermark keys of listings. The last push to such a listing in this process named existing records. */
     pushedAgain: new LRUCache<string, true>({ max: rememberedMax }),
     /** Creates EVENTS and EVENT_BATCHES if they are missing, and changes them if they differ from this release. */
     ensureEvents,

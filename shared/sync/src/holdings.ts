@@ -30,7 +30,7 @@ export function openOperating(service: string, listed: readonly string[]) {
     /** A push of the integration that may still write or announce; undefined if there is none. */
     async stillPushing(store: Stored, integration: string, now: Date) {
       const journal = store.collection<Entry>(names.journal);
-      // Writes of a push with a hidden entry (journal.ts) may still arrive, and are counted only with that entry.
+      // A push with a hidden entry (journal.ts) counts as unfinished too, because its writes may still arrive.
       const unfinished = await journal.findOne(
         { due: { $gt: new Date(0) }, $or: [{ integration }, { hiddenFrom: integration }] },
         { hint: 'left-behind' },
@@ -46,7 +46,7 @@ export function openOperating(service: string, listed: readonly string[]) {
         /** An unfinished push, or else the newest push. */
         syncId,
         startedAt,
-        /** When the integration counts as quiet, if no further push begins. */
+        /** From this time on, the begun pushes of the integration neither write nor announce. */
         quietAt: new Date(Math.max(quietAt.getTime(), unfinished?.due?.getTime() ?? 0)),
       };
     },

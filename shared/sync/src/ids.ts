@@ -20,7 +20,7 @@ const randomBytesCount = 10;
 export const newSyncId = (at: Date): string =>
   `${syncIdsFrom(at)}${randomBytes(randomBytesCount).toString('hex')}`;
 
-/** A bound that sorts before the sync ids from that millisecond on, and after all earlier sync ids. */
+/** A text that sorts before the sync ids of the millisecond `at`, and after all earlier sync ids. */
 export const syncIdsFrom = (at: Date): string =>
   `sync_${at.getTime().toString(16).padStart(timeDigits, '0')}`;
 

@@ -17,14 +17,14 @@ export interface Reference<Found> {
   /** The name under which a record's details show the internal id of the named record, and the prefix of such ids. */
   internalId: { name: string; prefix: string };
   notFound: (externalId: string) => string;
-  /** Finds the existing records among `externalIds`, `withContent` or without. Throws a `Failure` if the query fails. */
+  /** Finds the existing records among `externalIds`; `withContent`: with what a draft shows. Throws if the query fails. */
   find(externalIds: readonly string[], asking: Asking, withContent: boolean): Promise<Map<string, Found>>;
 }
 
 /** A draft as the answer of the push, the event and the listing show it. */
 export type Draft = DdsEntry;
 
-/** A key of a draft whose changes are announced. */
+/** A key of a draft: an event announces each change of its value. */
 export type DraftKey = DdsAnnounced;
 
 /** How the engine makes a draft, one for each record, and has it follow the record. */
@@ -39,7 +39,7 @@ export interface Drafting<Found> {
   follows: readonly string[];
   /** Whether a record with these fields has a draft, even if no push asks for drafts. */
   isWanted(fields: Fields): boolean;
-  /** The draft of the record as it stands; `before` is the draft as it was, if there is one. */
+  /** The draft for the present fields of the record; `before` is the stored draft, if there is one. */
   draft(
     record: { internalId: string; externalId: string; fields: Fields },
     found: Found | undefined,

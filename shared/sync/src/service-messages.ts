@@ -10,12 +10,12 @@ export function readQuestion<T extends TSchema>(schema: T, body: Uint8Array): St
   return question;
 }
 
-/** The request for which a service asks another service. */
+/** The request on behalf of which a service asks another service. */
 export type Asking = Pick<BusRequest, 'integration' | 'requestId' | 'traceparent'>;
 
 export interface Question<Answer extends TSchema> {
   subject: RequestSubject;
-  /** The question is either a body or the id of one thing. */
+  /** A question has either a body or an id. */
   body?: object;
   id?: string;
   timeoutMs: number;

@@ -1,4 +1,4 @@
-// The stages of a push, and of the check of an expectation, at which a test may stop the process.
+// The stages at which a test may stop the process: of a push, and of the check whether pushes are overdue.
 export const stages = [
   'before-entry',
   'after-entry',
@@ -10,5 +10,5 @@ export const stages = [
   'after-publish',
 ] as const;
 export type PushStage = (typeof stages)[number];
-/** The last two: a check has stored that a push is overdue, and has published the event. */
+/** At `after-overdue`, a check has stored that a push is overdue; at `after-overdue-event`, it has published the event. */
 export type Stage = PushStage | 'after-overdue' | 'after-overdue-event';

@@ -149,7 +149,7 @@ function openRecovering(watermarks: Collection<Watermark>, now: () => number) {
         },
       },
     );
-    // Meanwhile another replica has closed this push, or a sweeper has opened the push again.
+    // No document matches if meanwhile another replica has closed this push, or a sweeper has opened the push again.
     return matchedCount === 1 || closeDead(key, syncId, records, before);
   };
 

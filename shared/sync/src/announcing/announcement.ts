@@ -42,14 +42,14 @@ interface Alike {
   begin: Begin;
 }
 
-/** Data begins with the id of a record, a statement or a push. */
+/** The beginning of the JSON of `data`, up to its first value: the id of a record, a statement or a push. */
 const dataBegin = /^\{"\w+":"/;
 
 export function makeEvents(announcement: Announcement): EventMessage[] {
   const { syncId, action, integration, entityType, counts, records } = announcement;
   const timestamp = announcement.completedAt.toISOString();
 
-  /** By kind of event, the subject and the beginnings of id and body that hundreds of messages share. */
+  /** By kind of event: the subject, and the beginnings of id and body, which are the same for all records of the push. */
   const alike = new Map<EventKind, Alike>();
   const makeAlike = (event: EventKind, id: string, data: string): Alike => {
     const before: Omit<EventBody, 'data'> = { event, timestamp, integrationId: integration };

@@ -103,7 +103,7 @@ export function openAnnouncer(options: AnnouncerOptions) {
   };
 }
 
-// Updates the journal entries of pushes that were announced, or that could not be: one update for all pushes of 200 ms.
+// Updates the journal entries of announced pushes, and of pushes whose announcement failed: one update for all pushes of 200 ms.
 
 /** How long an update waits for further pushes; if the process dies meanwhile, a sweeper announces a push again. */
 const delayMs = 200;
@@ -156,7 +156,7 @@ const hinderedMs = 15_000;
 function openTries(log: Log, background: Background) {
   let refusedAtMs = -Infinity;
   return {
-    /** Resolves with undefined if the last try failed too, or if it is too late for the first. */
+    /** Resolves with undefined if the last retry failed too, or if `untilMs` has passed before the first try. */
     async patiently<T>(
       { announcement: { syncId }, untilMs }: Waiting,
       work: () => Promise<T>,

@@ -16,7 +16,7 @@ function referencedId(field: string, { item, reasons }: Verdict): string | undef
   return typeof value === 'string' && value !== '' && !reasons.has(field) ? value : undefined;
 }
 
-/** Each of `more` returns further reasons against an item. */
+/** Each function in `more` returns further reasons to reject an item. */
 export function acceptItems<Found>(
   verdicts: readonly Verdict[],
   reference?: { rule: Reference<Found>; found: ReadonlyMap<string, Found> },

@@ -1,4 +1,4 @@
-// Refuses items with a field that means nothing without another field (`companions` of a kind). Clearing both: field-changes.ts. Pure.
+// Rejects items that set a field without the field that must be beside it (`companions` of a kind). Pure.
 import { quote } from '@integration-sync/contracts';
 import type { Item, Kind } from '../kind.ts';
 import type { Reason } from './push-answer.ts';
@@ -8,7 +8,7 @@ export function refuseLonely({ companions = {} }: Pick<Kind, 'companions'>): (it
   return (item) =>
     pairs.flatMap(([field, needed]) => {
       const value = item[field];
-      // A wrong value of either field has a reason of its own.
+      // If one of the two values is wrong, validate.ts gives the reason.
       if (typeof value !== 'string' || value === '' || (item[needed] ?? '') !== '') return [];
       return { field, detail: `${field}: expected none without a ${needed}, got ${quote(value)}` };
     });

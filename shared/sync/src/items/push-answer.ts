@@ -65,7 +65,7 @@ interface AnsweredRecord<Status> extends Omit<PushRecord, 'status'> {
   status: Status;
 }
 
-/** `done` is the status of items of existing records. */
+/** `done` is the status of an accepted item if its record existed before: UPDATED, ARCHIVED or ERASED. */
 export function answerItems<Done extends string>(
   applied: readonly Applied[],
   rejected: readonly Rejected[],

@@ -16,14 +16,14 @@ export interface PushBody {
   /** The items as the caller sent them, not validated yet. */
   items: readonly unknown[];
   drafting: boolean;
-  /** ExternalIds of referenced records that count as existing; empty in a push. */
+  /** ExternalIds of referenced records that a plan treats as existing; empty in a push. */
   assume: readonly string[];
 }
 
 type IsId = (value: unknown) => value is string;
 
 interface EnvelopeOptions {
-  /** Unknown keys are refused too. */
+  /** Whether an unknown key of the body is an error. */
   strict?: boolean;
   /** The errors of the query. */
   ofQuery?: readonly FailureEntry[];
@@ -57,7 +57,7 @@ const pushKeys = ({ plural, drafting }: Kind): string[] => [
 ];
 const planKeys = (kind: Kind): string[] => [...pushKeys(kind), 'assume'];
 
-/** By kind, hides all names that neither an envelope nor an item has. */
+/** By kind, the function that hides unknown keys in the text of a body (json-names.ts). */
 const hiders = new Map<Kind, HideNames>();
 const hiderOf = (kind: Kind): HideNames =>
   hiders.getOrInsertComputed(kind, () =>
@@ -87,7 +87,7 @@ function refuseTooMany(request: string, what: string, count: number): void {
   throw new Failure('too_many_items', detail);
 }
 
-/** `array`: the array that the body must have, for the error. A body that is no object is refused with `errors` too. */
+/** Parses a body. If it is no JSON object, throws the given `errors` and one more, which names the needed `array`. */
 function readObject(
   bytes: Uint8Array,
   { array, hide }: { array: string; hide: HideNames },

@@ -7,7 +7,7 @@
 //   erase      no fields, erased                no fields, erased            stays
 //
 // A record that stays is `unchanged` in the answer, and has no event (records/sort-records.ts). Erasing also removes the externalId
-// (record-writes.ts), and what failed pushes said of the record (pushing/carry-out.ts). Pure.
+// (record-writes.ts), and errors of failed items about the record (pushing/carry-out.ts). Pure.
 import type { Action } from '../action.ts';
 import { fieldReader, type Changes, type FieldReader } from './field-changes.ts';
 import type { Fields, Kind } from '../kind.ts';
@@ -20,7 +20,7 @@ export const isErased = (fields: Fields): boolean => fields[statusField] === 'ER
 /** The status as listings show it. */
 export const statusOf = (fields: Fields): string => String(fields[statusField] ?? 'SYNCED');
 
-/** The reader of each action. All three readers have the same fields, `syncStatus` last. */
+/** By action, the reader of the fields that it changes. All readers have the same fields, with `syncStatus` last. */
 export function actionReaders(kind: Kind): Readonly<Record<Action, FieldReader>> {
   const pushed = fieldReader(kind);
   const names = [...pushed.names, statusField];
@@ -52,7 +52,7 @@ const unchanged: Changes = new Map();
 const erasing = (before: Fields): Changes =>
   new Map([...Object.keys(before).map((name) => [name, undefined] as const), [statusField, 'ERASED']]);
 
-/** The request found the record, and only `ops purge` removes records. */
+/** Throws if the record is gone: the request has found the record before, and only `ops purge` removes records. */
 function refuseNew(): never {
   throw new Error('a record was removed while this request changed its status');
 }

@@ -1,5 +1,5 @@
 // Validates items, with at most one reason for each field, in words for a person. The validator of a kind is compiled once, from
-// the schema from which the documentation is generated too. The words of a missing field: the files of the kinds, in contracts.
+// the schema from which the documentation is generated too. The file of each kind in contracts has the text for a missing field.
 import { formats, hints, quote } from '@integration-sync/contracts';
 import { ownSchemas } from '@integration-sync/runtime/schemas';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
@@ -8,7 +8,7 @@ import { isObject, own } from './push-body.ts';
 import type { Item } from '../kind.ts';
 
 export interface Verdict {
-  /** The pushed item, or an empty object for another value; valid in every field without a reason. */
+  /** The pushed item; an empty object if the value is no object. Each field without an entry in `reasons` is valid. */
   item: Item;
   /** The externalId of the item; empty if the item has no valid one. */
   externalId: string;
@@ -29,7 +29,7 @@ export function compileValidator(schema: TObject): Validator {
   );
 
   return (value) => {
-    // Nearly every item is valid and needs only this check.
+    // One check of the whole item suffices for nearly every item, because it is valid.
     if (isRight(value)) return { item: value, externalId: value.externalId, reasons: none };
     if (!isObject(value)) {
       const reasons = new Map([['', `expected an object, got ${describe(value)}`]]);
@@ -91,7 +91,7 @@ function came(value: unknown, error: ErrorObject | undefined): string {
   return `${describe(wrong)}${where}${length}`;
 }
 
-/** The length in code points, as limits count. An iterator over the code points takes six times as long as this loop. */
+/** The length in code points, as `maxLength` counts. An iterator over the code points takes six times as long as this loop. */
 function lengthOf(text: string): number {
   let length = text.length;
   for (let index = 0; index < text.length; index += 1) {
@@ -103,7 +103,7 @@ function lengthOf(text: string): number {
   return length;
 }
 
-/** What came in place of a right value, in words. */
+/** A wrong value in words, for an error such as "expected an object, got an array". */
 export function describe(value: unknown): string {
   if (typeof value === 'string') return quote(value);
   if (Array.isArray(value)) return 'an array';

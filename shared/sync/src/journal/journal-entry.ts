@@ -36,7 +36,7 @@ export interface Entry extends Counts {
   fields?: readonly string[];
   /** The records that the push's own process counted in the watermarks before it noticed that it had lost the entry. */
   counted?: Counted;
-  /** Writes of the push arrived after another replica had settled the entry; its watermarks are not open again yet. */
+  /** Writes of the push arrived after another replica had settled the entry. The push is not yet open in its watermarks again. */
   reopened?: true;
   /** The entry is settled, but writes of its process may still arrive. */
   watched?: true;
@@ -60,7 +60,7 @@ export function phaseOf({ state, reopened, watched }: Pick<Entry, 'state' | 'reo
 /** By internal id, the fields that a push changed in records that another push overwrote before the entry was settled. */
 export type Evidence = Readonly<Record<string, readonly string[]>>;
 
-/** By internal id of the record, a draft as a push wrote it, and the announced keys that the push changed. */
+/** By internal id of the record: its draft as a push wrote it, and the keys of the draft that the push changed. */
 export type KeptDrafts = Readonly<Record<string, { entry: Draft; changed: readonly DraftKey[] }>>;
 
 export interface Counted {

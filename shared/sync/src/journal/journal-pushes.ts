@@ -3,10 +3,10 @@ import { isFirst, isFound, type Filter } from '@integration-sync/runtime/store';
 import type { Completion, Entries, Entry, Evidence, KeptDrafts } from './journal-entry.ts';
 import { dueAfter, expiryAfter } from './journal-times.ts';
 
-/** Entries whose pushes may have done more than the entry says: being written, or watched. */
+/** Entries whose pushes may have done more than the entry says, because further writes may come. */
 export const unsettled: Filter<Entry> = { $or: [{ state: 'writing' }, { watched: true }] };
 
-/** Entries whose pushes may not be announced yet, or not wholly. */
+/** Entries whose pushes may have events that are not published yet. */
 export const unannounced: Filter<Entry> = {
   $or: [{ state: { $in: ['writing', 'written'] } }, { watched: true }],
 };
@@ -27,7 +27,7 @@ export function openPushJournal(entries: Entries) {
     const { _id, evidence = {}, errors, ...known } = entry;
     const again = { ...known, state: 'writing', owner: '', due: at, reopened: true } as const;
     const left = Object.entries(evidence).map(([id, changed]) => [`evidence.${id}`, changed]);
-    // Sets all fields, because a tombstone may be stored instead; but not `errors`, which erasing may have removed.
+    // Sets all fields, because a tombstone may have replaced the entry; but not `errors`, because an erase may have removed them.
     const $set = { ...again, ...Object.fromEntries(left) };
     const $unset = { watched: '', hiddenFrom: '', expireAt: '' } as const;
     if (await isFound(entries.updateOne({ _id }, { $set, $unset }))) return;

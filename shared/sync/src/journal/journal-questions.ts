@@ -32,7 +32,7 @@ export function openJournalQuestions(entries: Entries) {
       const found = await entries.find(writing, { projection: { ids: 1 }, promoteBuffers: true }).toArray();
       return new Map(found.flatMap(({ _id, ids }) => (ids === undefined ? [] : [[_id, ids]])));
     },
-    /** How many records the integration's pushes after this sync id have created; undefined if these are too many pushes. */
+    /** How many records the integration's pushes after this sync id have created; undefined if there are too many of these. */
     async createdAfter(
       syncId: string,
       { integration, entityType }: Pick<Entry, 'integration' | 'entityType'>,

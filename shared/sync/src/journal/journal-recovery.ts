@@ -4,7 +4,7 @@ import type { Completion, Entries, Entry } from './journal-entry.ts';
 import { untilAnnounced } from './journal-pushes.ts';
 import { dueAfter, dueAgainAfter, expiryAfter, lookAfter } from './journal-times.ts';
 
-/** Takes the id of a push that counts as dead before it had an entry, so that no entry can be inserted. */
+/** Stored under the sync id of a push that died before it had an entry, so that its process can no longer insert the entry. */
 export interface Tombstone {
   _id: string;
   expireAt: Date;

@@ -4,7 +4,7 @@ import { limits } from '@integration-sync/contracts';
 /** How long an entry belongs to its owner; afterwards another replica may take the entry over. */
 export const ownedMs = 15_000;
 
-/** Longer than any operation can be on its way: the driver closes a connection that was silent for a minute, and sends once more. */
+/** Any write arrives sooner: the driver closes a connection after a minute of silence, and sends the write once more. */
 export const watchMs = 150_000;
 
 const keptMs = limits.runsKeptDays * 24 * 60 * 60 * 1_000;

@@ -18,7 +18,7 @@ export interface Cursor {
   until: string | undefined;
   /** The `X-Next-Since` of the first page, which all pages repeat. */
   nextSince: Date | undefined;
-  /** How many entities matched when the walk began. Undefined where counting costs nothing, and in cursors of release 1.1.0. */
+  /** How many entities matched at the first page. Undefined if the watermark has this number, and in cursors of release 1.1.0. */
   total: number | undefined;
   /** How many entities the pages up to this one have shown or skipped. */
   shown: number;

@@ -1,11 +1,11 @@
-// A cache that is bounded in all and for each integration. Where it is full, the integration that holds most gives up its least
-// recently used entry, so that no integration's walks drive out those of the others.
+// A cache with a bound for all entries, and one for the entries of each integration. A full cache drops the least recently used
+// entry of the integration whose entries are the largest in sum, so that no integration fills the cache alone.
 import { LRUCache } from 'lru-cache';
 
 export interface CacheBounds<Value> {
-  /** The size of all entries. */
+  /** The largest size of all entries. */
   max: number;
-  /** The size of the entries of one integration; a larger entry is not kept. */
+  /** The largest size of all entries of one integration. An entry that is larger is not cached. */
   shareMax: number;
   /** At least 1. */
   sizeOf: (value: Value) => number;

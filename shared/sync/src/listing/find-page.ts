@@ -1,15 +1,15 @@
-// Finds the documents of a page. A walk costs the same on each of its pages, however many records are stored or match: a replica
-// remembers for a while the number and the order of the matches. A replica without that memory reads both again.
+// Finds the documents of a page. Each page of a walk (a listing from cursor to cursor) costs the same, however many records are
+// stored or match: a replica remembers the number and the order of the matches for a while. Other replicas read both again.
 //
-//   remembered          of                                   good for
+//   remembered          for each                             used by
 //   ──────────────────  ───────────────────────────────────  ────────────────────────────────────────────────────────────
 //   how many match      a filter, as of a watermark          numbered pages; a cursor carries the number itself
 //   where matches begin a filter, as of a watermark          the first page of a walk, which reads none of the records before
 //   orders of matches   a walk                               all pages of a walk among few matches, which need no sorting then
 //   end of a page       a numbered page, as of a watermark   the next numbered page, which skips nothing then
 //
-// A match that is not among the orders is later than the walk's X-Next-Since, so the next poll shows it. Two walks share their
-// orders only if no push came between their first pages: where one has ended later, both may have the same X-Next-Since.
+// The orders may lack matches that are later than the walk's X-Next-Since, but the next poll shows these. Two walks share their
+// orders only if both also have the same end: a push between their first pages may change the end, but not the X-Next-Since.
 import { limits } from '@integration-sync/contracts';
 import type { Collection, Filter } from '@integration-sync/runtime/store';
 import { syncIdsFrom } from '../ids.ts';
@@ -32,7 +32,7 @@ export type Projection = Readonly<Record<string, 1>>;
 
 export interface PageQuery {
   integration: string;
-  /** The page with the end and the `X-Next-Since` of its walk. */
+  /** The asked page. A page after a cursor has the end and the `X-Next-Since` of the first page. */
   asked: PageAsked & { nextSince: Date };
   watermark: Watermark;
   readAgain: () => Promise<Watermark>;
@@ -40,7 +40,7 @@ export interface PageQuery {
   projection: Projection;
   time: TimeAsked;
   now: number;
-  /** How many records the pushes after this sync id have created; undefined if that is not known soon. */
+  /** How many records the pushes after this sync id have created; undefined if counting takes too long. */
   createdAfter?: ((syncId: string) => Promise<number | undefined>) | undefined;
 }
 
@@ -49,7 +49,7 @@ export interface PageFound<Document> {
   found: AsyncIterable<Document> | Iterable<Document>;
   /** How many documents match; for a page after a cursor, how many matched when its walk began. */
   total: number;
-  /** Whether the matches were counted; the watermark has the number of all documents. */
+  /** Whether `total` was counted. Without filters it comes from the watermark, which has the number of all documents. */
   isCounted: boolean;
 }
 
@@ -123,16 +123,16 @@ function openCount(documents: Collection<ListedDocument>) {
 interface Begin {
   /** The `order` of every match is greater than `begin`. Undefined if matches may have any `order`. */
   begin: string | undefined;
-  /** How many of the matches were created after the asked time. */
+  /** How many of the matches were created after `since` or `changedSince`. */
   created: number;
 }
 
 const fromStart: Begin = { begin: undefined, created: 0 };
 
 /**
- * Every record that was created after the asked time matches. If as many match in all, the matches begin with the first of them,
- * and a walk in order need not read all records before it. Runs are added up sooner than records are counted. That relies on a
- * database of one moment: one that was restored from backups of several moments may have runs without records.
+ * Every record that was created after `since` or `changedSince` matches. If no other record matches, a walk begins at the first
+ * of these. The journal's numbers of created records are added up sooner than records are counted. But in a database that was
+ * restored from backups of several moments, the journal may have pushes whose records are missing.
  */
 function openBegins(documents: Collection<ListedDocument>) {
   const begins = openFairCache<Begin>(smallBounds);
@@ -146,13 +146,13 @@ function openBegins(documents: Collection<ListedDocument>) {
     const key = `${filterKey(query)} ${asOf}`;
     const known = asOf === undefined ? undefined : begins.get(integration, key);
     if (known !== undefined) return known;
-    // A record may have been created in the millisecond of `from`, and its push may have got a stamp of the same millisecond.
+    // A record that was created in the millisecond `from` may also have `from` as its stamp, and then does not match.
     const begin = syncIdsFrom(new Date(from.getTime() + 1));
     const created =
       (asOf && (await query.createdAfter?.(begin))) === total
         ? total
         : await documents.countDocuments({ integration, order: { $gt: begin } }, { hint: orderIndex.name });
-    // Where a push came since the matches were counted, they are counted again: the push may have created records.
+    // If a push came after the matches were counted, they are counted again, because the push may have created records.
     const isCurrent =
       created < total || (asOf !== undefined && asOf === asOfWatermark(await query.readAgain()));
     const matches = isCurrent
@@ -173,7 +173,7 @@ function openOrders(documents: Collection<ListedDocument>) {
     const key = `${filterKey(query)} ${asked.nextSince.getTime()} ${asked.until ?? ''}`;
     const from = asked.after ?? '';
     const known = lists.get(integration, key);
-    // The list may lack matches that are later than `X-Next-Since`, which a numbered page shows too.
+    // The list may lack matches that are later than `X-Next-Since`. A numbered page must also show these.
     const isComplete = asked.after !== undefined || asOfWatermark(watermark) !== undefined;
     if (known !== undefined && known.from <= from && isComplete) return known;
     const found = documents
@@ -191,7 +191,7 @@ function openOrders(documents: Collection<ListedDocument>) {
 }
 
 /**
- * Reads whole records, which may be large, until the page is full. Each part is a query of its own: for a cursor of several
+ * Reads whole records, which may be large, until the page is full. Each part is a separate query: for a cursor of several
  * batches, FerretDB opens and closes a connection to PostgreSQL, which takes longer than the page.
  */
 async function* readInParts<Document extends ListedDocument>(
@@ -236,7 +236,7 @@ async function* readOrders<Document extends ListedDocument>(
 function openEnds() {
   const ends = openFairCache<{ after: string; asOf: string | undefined }>(smallBounds);
   return {
-    /** The end of the page before a numbered page, where no record before it has been added or has begun to match since. */
+    /** The end of the page before a numbered page; undefined if the earlier pages may have got further matches since. */
     before(query: PageQuery): string | undefined {
       const { integration, asked, narrowing, watermark, now } = query;
       const known = skipOf(asked) === 0 ? undefined : ends.get(integration, endKey(query, asked.page));
@@ -260,12 +260,12 @@ function openEnds() {
 }
 
 interface Orders {
-  /** The list has all matches after this order. */
+  /** The list has all matches whose `order` is greater. */
   from: string;
   orders: readonly string[];
 }
 
-/** An integration has room for the orders of two walks of `listedMax` matches. An order takes some 64 bytes. */
+/** The orders of two walks of `listedMax` matches fit into the bound of an integration. An order takes some 64 bytes. */
 const listBounds = { max: 200_000, shareMax: 100_000, ttlMs: 5 * 60_000 };
 const listedMax = 50_000;
 /** How many orders come in one answer of the database: decoding them takes a millisecond. */
@@ -276,11 +276,11 @@ const smallBounds = { max: 20_000, shareMax: 500, ttlMs: 60_000, sizeOf: () => 1
 /** How long after the time in its sync id a push may add records: it may wait, write slowly, and have another clock. */
 const lateMs = 2 * watchMs;
 
-/** No list is made for a page that has all matches, which the database sorts, nor for a listing by ids, which are few. */
+/** No orders are listed if one page has all matches (the database sorts them), or if the caller lists a few ids. */
 const isWorthListing = (total: number, { asked, narrowing }: PageQuery): boolean =>
   narrowing.ids === undefined && total > asked.limit && total <= listedMax;
 
-/** A text that is the same while no push changes the listing; undefined while a push is open. */
+/** A text that stays the same while no push changes the listing; undefined while a push is open. */
 const asOfWatermark = ({ stamp, total, open }: Watermark): string | undefined =>
   isNoneOpen({ open }) ? `${stamp} ${total}` : undefined;
 
@@ -322,9 +322,9 @@ const uncountedMax = ({ open }: Watermark): number => Object.keys(open).length *
 const wholeAtOnceMax = 26;
 
 /**
- * Sorting reads every match; walking in order reads records until it has found the wanted matches, at most these and all records
- * that do not match. The estimate assumes that matches which were created before the asked time are evenly spread, but recently
- * synced records are often at the end. So an estimated walk must be ten times cheaper to be chosen.
+ * `by-time` reads and sorts every match. `in-order` reads records until it has found the wanted matches: at most these and all
+ * records that do not match. The estimate assumes that the matches among the older records are evenly spread, but recently synced
+ * records are often at the end. So `in-order` is chosen only if it is ten times cheaper by the estimate.
  */
 export function choosePlan(matches: number, total: number, wanted: number, created = 0): SincePlan {
   if (matches <= sortedMax) return 'by-time';
@@ -334,7 +334,7 @@ export function choosePlan(matches: number, total: number, wanted: number, creat
 }
 
 const sortedMax = 2_000;
-/** Fewer matches are sorted sooner; among a larger share of the records, a page is found soon. */
+/** The first match is sought only between these bounds: few matches are sorted soon, and among many a page is full soon. */
 const soughtMin = 500;
 const soughtShareMax = 0.75;
 const reserve = 10;

@@ -47,7 +47,7 @@ export interface ListedDocument {
 /** The filters of a listing besides `since`. */
 export interface NarrowingRule {
   read(integration: string): ReadFilters;
-  /** The narrowing that a cursor's or request's filters stand for. */
+  /** The conditions on documents that the filters of a cursor or of a request mean. */
   narrowingOf(filters: Filters): Narrowing;
 }
 
@@ -127,14 +127,14 @@ function readIds(
   return [...new Set(given.map((externalId) => internalIdOf(kind.idPrefix, integration, externalId)))];
 }
 
-/** Refuses `page` beside `details` or `until`: such pages may end early or lose records, so page numbers mean nothing. */
+/** Refuses `page` beside `details` (pages may end early) and `until` (records leave the listing): no number fixes a page. */
 function refuseNumberedPage({ page, cursor }: ListingQuery, errors: FailureEntry[]): void {
   if (page === limits.pageDefault || cursor !== undefined) return;
   const detail = 'page: expected none beside details or until; follow the Link header from the first page';
   errors.push({ pointer: 'page', detail });
 }
 
-/** The time by which a listing finds its records, and so the index that it uses. */
+/** Which time of a record a listing compares. It decides the index that the listing uses. */
 export type TimeAsked =
   | 'synced'
   | 'changed'
@@ -172,7 +172,7 @@ function timesBetween(
   return { lastSyncedAt: after, $or: [{ changedAt: at }, { ...withoutTime, lastSyncedAt: at }] };
 }
 
-/** How a page of matches is found: by the index of times and sorted, or by the index of `order` and filtered. */
+/** `by-time` finds matches by an index of times, and sorts them; `in-order` reads the index of `order`, and filters. */
 export type SincePlan = 'by-time' | 'in-order';
 
 export function indexFor({ ids, status }: Narrowing, plan: SincePlan, time: TimeAsked): string {

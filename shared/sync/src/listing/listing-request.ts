@@ -28,7 +28,7 @@ export interface CursorSeal {
   listing: string;
 }
 
-/** Reads the filters of a listing that are not in `asked`, and adds invalid ones to `errors`. */
+/** Reads the filters of a listing that are not in `asked`. Adds an error to `errors` for each invalid filter. */
 export type ReadFilters = (
   parameters: URLSearchParams,
   errors: FailureEntry[],
@@ -71,7 +71,7 @@ const keptOf = ({ limit, since, filters }: Pick<Cursor, 'limit' | 'since' | 'fil
   ...filters,
 });
 
-/** Throws for a cursor of an integration that `ops purge` has removed: its last stamp, or number of runs, is 0. */
+/** Throws for a cursor if `ops purge` has removed the integration: then `left`, its last stamp or number of runs, is 0. */
 export function refuseCursorOfRemoved({ after }: PageAsked, left: number): void {
   if (after !== undefined && left === 0)
     refuseIfAny([{ pointer: 'cursor', detail: `cursor: ${cursorExpected}` }]);

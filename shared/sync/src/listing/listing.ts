@@ -73,7 +73,7 @@ export function openListing<Document extends ListedDocument>(
     const { entities, last } = await takePage(found, bounds, (document) => showing.entityOf(document));
     const shown = (asked.after === undefined ? skipOf(asked) : asked.shown) + entities.length;
     const answer: Omit<Listing<unknown>, 'entities'> = {
-      // The watermark does not count the records of an open push yet, and records may begin to match during a walk.
+      // The walk may show more than `total`: records of an open push, and records that began to match during the walk.
       total: entities.length === 0 ? total : Math.max(total, shown),
       page: asked.page,
       limit: asked.limit,
@@ -105,9 +105,9 @@ function beginWalk(
   const { since, after, until, nextSince = nextSinceOf(watermark, narrowing) } = asked;
   if (after !== undefined || (since ?? narrowing.changedSince ?? narrowing.until) === undefined)
     return { ...asked, until, nextSince };
-  // A listing by times leaves records created after its first page to the next poll, which shows them anyway. A sync id
-  // begins with the start of its push, which is never later than the push's stamp. So no record up to `nextSince` is
-  // beyond this bound, whatever the replicas' clocks say.
+  // A listing by times ends before the records that are created after its first page: the next poll shows them anyway. A sync id
+  // begins with the start of its push, which is never later than the push's stamp. So every record with a stamp up to `nextSince`
+  // is before the end, whatever the replicas' clocks say.
   const { stamp } = watermark;
   const endMs = (isNoneOpen(watermark) ? stamp : Math.max(now, stamp)) + 1;
   return { ...asked, until: syncIdsFrom(new Date(endMs)), nextSince };
@@ -119,7 +119,7 @@ async function timeAsked(
   integration: string,
 ): Promise<TimeAsked> {
   if (changedSince === undefined) return 'synced';
-  // A listing by ids does not use the index of times.
+  // A listing by ids does not use the index of `changedAt`, so that index may be incomplete.
   const isIndexed = ids === undefined && (await of?.changeTimes.areComplete(integration));
   return isIndexed === true ? 'changed' : 'changed-or-synced';
 }
@@ -128,7 +128,7 @@ async function timeAsked(
 function nextSinceOf(watermark: Watermark, { until }: Narrowing): Date {
   const complete = completeUntil(watermark);
   if (until === undefined || until > complete) return complete;
-  // The form of times has no year before 0, to which an offset can lead.
+  // With an offset such as +01:00, `until` may be before the year 0, which an ISO time cannot express.
   return until < earliest ? earliest : until;
 }
 
@@ -144,7 +144,7 @@ const bytesMaxOf = ({ bus }: Engine): number =>
 
 /**
  * `found` has one document more than `limit` if there is a next page, and is read only as far as needed. Resolves with each
- * entity as JSON, and with the last document if there is a next page. An entity that is larger than `bytesMax` stands alone.
+ * entity as JSON, and with the last document if there is a next page. An entity larger than `bytesMax` is alone on its page.
  */
 async function takePage<Document>(
   found: AsyncIterable<Document> | Iterable<Document>,
@@ -164,15 +164,15 @@ async function takePage<Document>(
   return { entities, last: undefined };
 }
 
-// Listings without current pushes save a round trip. A page is normally read after the watermark, which says up to which time all
-// records can be seen. If two pages in a row had the same watermark, the next page is read in parallel with the watermark:
+// A listing into which no push writes saves a round trip. A page is normally read after the watermark, which says until when
+// all records can be seen. If two pages in a row had the same watermark, the next page is read in parallel with the watermark:
 //
 //   the last two watermarks            the page
 //   ─────────────────────────────────  ────────────────────────────────────────────────────────────────────────
 //   differ, or a push was open in one  is read after the watermark
 //   are the same                       is read in parallel, and once more if the watermark has changed
 //
-// What a watermark says holds for all later reads. Each push changes the watermark before it writes, so an unchanged
+// A watermark stays true for all later reads. Each push changes the watermark before it writes, so an unchanged
 // watermark includes each push that was answered before the page was asked for.
 
 /** Reads a page with the watermark of its listing, as of some moment after the call. */

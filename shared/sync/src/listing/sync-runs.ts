@@ -250,7 +250,7 @@ export async function readNewest(
   const newest = mergeRuns(first);
   if (skip === 0 || newest[0] === undefined) return { runs: newest.slice(0, limit), total };
   if (skip >= total) return { runs: [], total };
-  // Pushes that begin from now on must not shift the ranks.
+  // Pushes that begin during the search must not shift the ranks.
   const upTo = `${newest[0].syncId}~`;
   const skips = await passOver(sources, upTo, skip);
   const found = await Promise.all(
@@ -269,7 +269,7 @@ async function passOver(sources: readonly ReadRuns[], before: string, count: num
         read({ before, skip: (skips[index] ?? 0) + step - 1, limit: 1, counted: false }),
       ),
     );
-    // The source with the newest probe: its next `step` runs, up to the probe, are among the newest `left`.
+    // The next `step` runs of the source with the newest probe are skipped: all are among the newest `left` runs.
     const [winner] = mergeRuns(probes);
     if (winner === undefined) break;
     const index = probes.findIndex(({ runs }) => runs.includes(winner));

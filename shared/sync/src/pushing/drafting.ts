@@ -1,5 +1,5 @@
-// Makes the drafts that records lack, and has drafts follow the fields of their records. The record is the home of these fields, and
-// its draft follows in three steps:
+// Makes the drafts that records lack, and has drafts follow the fields of their records. A draft copies these fields
+// from its record in three steps:
 //
 //   1   the push reads the draft
 //   2   the push writes its record, or finds the record unchanged, so that it knows the fields as of a moment after step 1
@@ -23,7 +23,7 @@ import {
 } from '../records/drafts.ts';
 import type { Writing } from '../records/record-document.ts';
 
-/** A record whose draft a push makes or changes, if needed. */
+/** A record whose draft the push may have to make or change. */
 export interface Followed {
   record: { ordinal: number; internalId: string; externalId: string };
   fields: Fields;
@@ -128,7 +128,7 @@ export async function followRecords(
       const { internalId, ordinal } = record;
       const draft = own.get(internalId);
       if (draft === undefined) return { record, fields: stored.get(internalId)?.fields ?? fields, isChanged };
-      // The answer to this push's own write was lost, or recovery has written for it.
+      // This push has written the draft: the answer to the write was lost, or recovery has written for the push.
       written.push({ ordinal, internalId, ...draft });
       return [];
     });
@@ -144,7 +144,7 @@ export async function writtenBy(
   read: ReadonlyMap<string, StoredDraft>,
 ): Promise<Map<string, OwnDraft>> {
   const written = new Map<string, OwnDraft>();
-  // The entry is read after the drafts: another push leaves a draft with this push's entry before it overwrites the draft.
+  // The entry is read after the drafts: before another push overwrites a draft, it copies the draft to this push's entry.
   const kept = await journal.keptDraftsOf(syncId);
   for (const [id, draft] of read) {
     const made = draft.push === syncId;
@@ -155,7 +155,7 @@ export async function writtenBy(
   return written;
 }
 
-/** A draft is the only trace of its last writer: until that push is announced, the draft is left with its entry. */
+/** Copies each draft to the entry of its last writer, unless that push is announced: nothing else shows what it wrote. */
 async function leaveEvidence(
   journal: Journal,
   syncId: string,

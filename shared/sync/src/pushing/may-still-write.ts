@@ -4,7 +4,7 @@
 //   case                                                     why
 //   ───────────────────────────────────────────────────────  ───────────────────────────────────────────────────────────
 //   the push waited for its turn, or in a socket             the caller may have hung up and the gateway have died
-//   the push has its stamp, and no promise of the caller     a push that the caller sends after giving up gets a later
+//   the push has its stamp, and no promise of the gateway    a push that the caller sends after giving up gets a later
 //   covers that moment                                       stamp
 //   the push is about to overwrite a later push              the later push may be the caller's newer data
 //   the push reads and writes once more                      the push in between may be the caller's newer data
@@ -19,17 +19,17 @@ import type { BusRequest } from '@integration-sync/runtime/bus';
 
 export type Permission = ReturnType<typeof openPermission>;
 
-/** A push came without delay and had its turn immediately if this much is left of the half second that the gateway promised. */
+/** If this much is left of the half second that the gateway promised, the push came without delay and did not wait here. */
 const promptLeftMs = 400;
 const recentMs = 1_000;
-/** How old an answer may be; longer than it may take, so that only a process that was frozen meanwhile asks again. */
+/** How old the gateway's answer may be. The answer comes sooner, so only a process that was frozen meanwhile asks again. */
 const answeredWithinMs = 3_000;
 
 export function openPermission(
   request: Pick<BusRequest, 'waitedForUntilMs' | 'isWaitedFor'>,
   now: () => number = () => performance.now(),
 ) {
-  // A push that is not prompt may have lost its gateway, and then no replica hears that the caller hung up.
+  // While a late push was on its way, its gateway may have died, and then no replica hears that the caller hung up.
   const isPrompt = request.waitedForUntilMs - now() >= promptLeftMs;
   /** When this replica last asked the gateway and heard that the caller still waits. */
   let confirmedAtMs = -Infinity;
@@ -46,13 +46,13 @@ export function openPermission(
   const isPromised = (): boolean => isPrompt && now() <= request.waitedForUntilMs;
 
   return {
-    /** Throws if the caller no longer waits. Asks each time. */
+    /** Throws if the caller no longer waits. Asks the gateway each time. */
     renew,
-    /** Throws if the caller no longer waits; asks unless the caller's promise still holds. */
+    /** Throws if the caller no longer waits. Asks the gateway unless its promise still holds. */
     async renewUnlessPromised(): Promise<void> {
       if (!isPromised()) await renew();
     },
-    /** Throws if the caller no longer waits; asks unless its promise holds or its last confirmation is recent. */
+    /** Throws if the caller no longer waits. Asks the gateway unless its promise holds or its last answer is recent. */
     async confirm(): Promise<void> {
       if (isPromised()) return;
       for (let allowedMs = recentMs; now() - confirmedAtMs > allowedMs; allowedMs = answeredWithinMs) {

@@ -91,7 +91,7 @@ export async function prepareNamed(
   return { records: there, rejected, found: new Map(), drafting: false, stored };
 }
 
-/** An erased record exists for a repeated erase only. */
+/** An erased record counts as existing only if it is erased again. */
 const isThere = (stored: Stored | undefined, action: StatusChange): boolean =>
   stored !== undefined && (action === 'erase' || !isErased(stored.fields));
 

@@ -59,7 +59,7 @@ export function watermarkKeys({ of, integration, drafting }: Pick<Run, 'of' | 'i
   };
 }
 
-/** The entry of an erasing keeps no error that names a supplier: without records, it is stored after such errors are removed. */
+/** An erase keeps no error that names a supplier: if no record was found, its entry is stored after such errors are removed. */
 const keptErrorsOf = ({ action, rejected }: Run): RunError[] =>
   keptErrors(action === 'erase' ? rejected.filter(({ externalId }) => externalId === '') : rejected);
 

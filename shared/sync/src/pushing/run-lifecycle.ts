@@ -25,7 +25,7 @@ export async function beginRun(engine: Engine, run: Run): Promise<Begun> {
   ]);
   // A sweeper has closed the watermarks already, so that listings could miss the push's writes.
   if (!entered) throw takenOver(run, 'None of its records was written');
-  // Asks after the stamp is taken: a push that the caller sends after giving up has a later stamp.
+  // Asks whether the caller still waits. A push that the caller sends after giving up has a later stamp than this push.
   await run.permission.renewUnlessPromised();
   return { records: records.at, drafts: drafts?.at ?? records.at, claims: records.claims };
 }
@@ -37,7 +37,7 @@ const takenOver = (run: Run, what: string): Failure => {
   return new Failure('unavailable', detail, { retryAfterSeconds: 1 });
 };
 
-/** The point of no return: a push whose entry is completed is answered and announced. */
+/** Completes the journal entry. After that the push cannot fail any more: it is answered and announced. */
 export async function completeRun(engine: Engine, run: Run, written: Written): Promise<Announcement> {
   const { completion, announcement } = concludeRun(run, written, new Date(engine.now()));
   if (run.records.length === 0) {

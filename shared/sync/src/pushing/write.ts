@@ -12,7 +12,7 @@ import { openPrecedence, type Precedence } from './precedence.ts';
 import type { Writing } from '../records/record-document.ts';
 import { watermarkKeys, type Run, type Written, type WrittenRecord } from './push-state.ts';
 
-/** So long after its start a push begins no more writes: another replica may take it over after 15 s. */
+/** How long after its start a push may begin writes. After 15 s another replica may take the push over. */
 const writingMsMax = 12_000;
 
 export async function writeRecords(engine: Engine, run: Run): Promise<Written> {
@@ -35,9 +35,9 @@ export async function writeRecords(engine: Engine, run: Run): Promise<Written> {
 }
 
 /**
- * The records of a push are mostly all new or all known, and reading hundreds of absent records costs a fifth of writing them. So
- * unless the listing's last push met known records, a sample tells whether to read all records. A push of few records reads none.
- * Inserting a record that exists after all fails as a duplicate.
+ * The records of a push are mostly all new or all existing, and reading hundreds of absent records costs a fifth of writing them.
+ * So unless the last push to the listing named existing records, a sample tells whether to read all. A push of few records reads
+ * none. Inserting a record that exists after all fails as a duplicate.
  */
 async function readStored(engine: Engine, run: Run): Promise<ReadonlyMap<string, Stored>> {
   const ids = internalIdsOf(run.records);

@@ -75,7 +75,7 @@ export function openChangeTimes(store: Store, collection: string, log: Log) {
         .toArray()
         .catch(() => undefined);
       if (found === undefined) {
-        // An operator may have dropped the index. If MongoDB is away, the query of the listing itself says so.
+        // An operator may have dropped the index. If MongoDB is unreachable, the query of the listing throws.
         isIndexed = false;
         indexing ??= index();
         return false;
@@ -86,7 +86,7 @@ export function openChangeTimes(store: Store, collection: string, log: Log) {
     },
     async [Symbol.asyncDispose](): Promise<void> {
       stopping.abort();
-      // The database finishes an index build by itself.
+      // The build of the index is not awaited: the database finishes it without this process.
       await Promise.all(dating.values());
     },
   };

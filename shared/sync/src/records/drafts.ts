@@ -21,7 +21,7 @@ export interface DraftDocument {
   lastSyncedAt: Date;
   /** The push that wrote the draft last; absent while the draft is as it was made. */
   changedBy?: string;
-  /** The announced keys that `changedBy` changed; may be empty. */
+  /** The keys that the push `changedBy` changed, among those that events announce; may be empty. */
   changed?: readonly DraftKey[];
 }
 

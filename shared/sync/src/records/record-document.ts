@@ -10,13 +10,13 @@ export interface RecordDocument {
   fields: Fields;
   /** The sort key among all records of the kind. Begins with the sync id of the push that created the record. */
   order: string;
-  /** The push that created or last changed the record: two reads with the same push have the same fields. */
+  /** The push that created or last changed the record. While `push` stays the same, so do the fields. */
   push: string;
   /** The fields that `push` changed; absent if it created the record. */
   changed?: readonly string[];
   /** The stamp of the last push of the record, even if that push changed no field. */
   lastSyncedAt: Date;
-  /** The stamp of `push`. Absent in records of an earlier release that are not dated yet (change-times.ts). */
+  /** The stamp of `push`. Absent in records of an earlier release until change-times.ts sets it. */
   changedAt?: Date;
 }
 

@@ -46,7 +46,7 @@ export function openRecordQueues() {
   });
 
   return {
-    /** `turn` is undefined if the push need not wait. Must be disposed of when the push has ended or stops waiting. */
+    /** `turn` is undefined if the push need not wait. The caller disposes of the result when the push ends or stops waiting. */
     join(listing: string, ids: Iterable<string>, isGivenUp: () => boolean) {
       const { promise, resolve: begin } = Promise.withResolvers<void>();
       const member: Member = { listing, ids, isGivenUp, isOver: false, ahead: 0, behind: [], begin };

@@ -43,7 +43,7 @@ export function openRecordWrites(records: Collection<RecordDocument>, byIds: ByI
       return lost.flat();
     },
 
-    /** Returns the records that another push changed before this update, which then had no effect, or after it. */
+    /** Returns the records that another push changed: before this update, which then changed nothing, or after it. */
     async change(known: readonly Known[], writing: Writing): Promise<Known[]> {
       const { integration, syncId } = writing;
       const matched = await inParts(known, writing.parts, (part) =>
@@ -68,7 +68,7 @@ export function openRecordWrites(records: Collection<RecordDocument>, byIds: ByI
             updateEach(part, writing, ({ stored }) => touchOf(stored.push, at)),
           ));
       if (sumOf(matched.flat()) === known.length) return [];
-      // An unchanged record with a later stamp counts as touched.
+      // A record counts as touched if another push has found it unchanged and has given it a later stamp.
       const now = await pushesOf(records, byIds.these(writing.integration, idsOf(known)));
       return known.filter(({ record, stored }) => now.get(record.internalId) !== stored.push);
     },
@@ -117,7 +117,7 @@ async function inParts<One extends Fresh, Result>(
   return Promise.all(starts.map((start) => run(sorted.slice(start, start + size))));
 }
 
-/** A smaller part does not make a write faster. */
+/** The fewest records of a part: smaller parts would not be written faster. */
 const partMin = 100;
 
 function documentOf({ record, folded }: Fresh, { integration, syncId, at }: Writing): RecordDocument {

@@ -1,6 +1,6 @@
 // Looks up records to which other records refer: whether they exist, and their fields. Archived records count as existing.
 //
-//   a final read finds the record   a majority has it   the record
+//   a linearizable read finds it    a majority has it   the record
 //   ─────────────────────────────   ─────────────────   ──────────────────────────────────────────────────────────────────────
 //   yes                             yes                 exists
 //   yes                             not yet             is asked for again: it was just written, or the primary is new and does not
@@ -23,7 +23,7 @@ const rememberedMax = 100_000;
 const majorityMs = 2_000;
 const majorityPollMs = 50;
 
-/** For kinds with erase: short enough that no replica accepts a reference a second after the record was erased. */
+/** How long a record of a kind with erase counts as existing: a second after its erase, no replica accepts a reference to it. */
 export const erasableForMs = 500;
 
 const name = (integration: string, externalId: string): string => `${integration}/${externalId}`;

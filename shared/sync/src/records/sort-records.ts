@@ -28,7 +28,7 @@ export function sortRecords(
   storedById: ReadonlyMap<string, Stored>,
 ): Sorted {
   const sorted: Sorted = { fresh: [], changed: [], unchanged: [] };
-  // Without stored records, which is the usual case, no id is looked up: V8 would hash each.
+  // Without stored records, which is the usual case, no id is looked up, because V8 would compute the hash of each id.
   const isAnyThere = storedById.size > 0;
   for (const record of records) {
     const stored = isAnyThere ? storedById.get(record.internalId) : undefined;

@@ -21,7 +21,7 @@ export async function draftsOf(
   return writtenBy(journal, syncId, await drafts.read(integration, ids));
 }
 
-/** Recovery has no caller that could have given up. */
+/** Recovery completes the push whether its caller still waits or not. */
 const confirm = (): Promise<void> => Promise.resolve();
 
 interface Left {

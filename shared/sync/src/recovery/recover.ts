@@ -49,14 +49,14 @@ async function settleWriting(engine: Engine, of: KindEngine, entry: Entry): Prom
     await openAgain(engine, of, entry);
     if (!(await engine.journal.noteOpened(entry._id, entry.owner))) return undefined;
   }
-  // The watermarks are taken before the records are read: otherwise the push's own process might also count these writes.
+  // From here on only recovery counts the push. Otherwise the push's own process might also count the records that are read here.
   await takeWatermarks(engine, of, entry);
   const outcomes = await followedOutcomes(engine, of, entry);
   const created = outcomes.filter((outcome) => outcome.created).length;
   const drafted = outcomes.filter((outcome) => outcome.drafted).length;
   const updated = outcomes.filter((outcome) => outcome.changed.length > 0).length;
   const at = new Date(engine.now());
-  // The watermarks count before the entry is settled: a replica that repeats this finds them closed.
+  // The watermarks count the push before its entry is settled: a replica that repeats this step finds the push closed.
   if (!(await settleWatermarks(engine, of, entry, { created, drafted }))) {
     // More records are stored than the watermarks have counted.
     await engine.journal.settleAgain(entry, at);
@@ -96,8 +96,8 @@ async function outcomesOf(engine: Engine, of: KindEngine, entry: Entry): Promise
 }
 
 /**
- * The push's process wrote on after its watermarks were closed, when listings had promised no further record with its stamp: its
- * records get a later stamp. `noteOpened` then keeps another replica from opening the watermarks again.
+ * Gives a push that wrote after its watermarks were closed, and its records, a later stamp: listings have promised that no
+ * further record has the earlier stamp. `noteOpened` then keeps another replica from opening the watermarks again.
  */
 async function openAgain(engine: Engine, of: KindEngine, entry: Entry): Promise<void> {
   const keys = watermarkKeys({ ...entry, of });
@@ -147,7 +147,7 @@ async function announcementOf(engine: Engine, of: KindEngine, entry: Entry): Pro
     const externalId = documents.get(internalId)?.externalId;
     const outcome = outcomes[ordinal];
     if (externalId === undefined || outcome === undefined) return [];
-    // The record was erased since, and its event would name no record.
+    // The record was erased after the push, so its event would have no externalId.
     if (externalId === '' && entry.action !== 'erase') return [];
     const draft = drafts.get(internalId);
     return [{ ordinal, internalId, externalId, outcome, ...(draft === undefined ? {} : { draft }) }];

@@ -139,8 +139,8 @@ export async function closeForgotten(engine: Needed): Promise<void> {
 }
 
 /**
- * Whether the push can write no more: a tombstone now keeps its entry from being inserted, or its entry is there and
- * counted. Time alone does not tell, because the clocks of replicas may differ.
+ * Whether the push can write no more: a tombstone now keeps its entry from being inserted, or the watermarks have counted
+ * its entry. Time alone does not tell, because the clocks of replicas may differ.
  */
 async function isOver({ now, journal }: Needed, syncId: string): Promise<boolean> {
   if (await journal.bury(syncId, new Date(now()))) return true;
