@@ -71,7 +71,7 @@ export async function clientTypes(): Promise<string> {
   for (const schema of schemasOf(routes)) typeOf(schema, named);
   const events = eventSchemas().map((schema) => typeOf(schema, named));
   const text = [
-    '// npm run generate writes this file: the shapes of the interface, as its schemas have them.',
+    '// npm run generate writes this file: the types of requests and answers, from the schemas of the API.',
     ...named.values(),
     `export type Event = ${events.join(' | ')};`,
     "export type EventKind = Event['event'];",

@@ -53,7 +53,7 @@ export function pythonTypes(): string {
   for (const schema of schemas) typeOf(schema, 'Answer', named);
   const events = eventSchemas().map((schema) => typeOf(schema, 'Event', named));
   return `${[
-    '"""npm run generate writes this file: the shapes of the interface, as its schemas have them."""',
+    '"""npm run generate writes this file: the types of requests and answers, from the schemas of the API."""',
     'from typing import Any, Literal, NotRequired, TypeAlias, TypedDict',
     ...named.values(),
     `Event: TypeAlias = (\n    ${events.join('\n    | ')}\n)`,

@@ -17,7 +17,7 @@ export type ClientOptions = ExchangeOptions &
   };
 
 export interface Client extends Pushing, Listing {
-  /** The integration, the scopes and the end of the key or token that the client uses. */
+  /** The integration, the scopes and the expiry of the key or token that the client uses. */
   token(signal?: AbortSignal): Promise<TokenAnswer>;
   archive(kind: Kind, externalIds: readonly string[], signal?: AbortSignal): Promise<ArchiveAnswer>;
   expectations: ExpectationsOfPushes;
@@ -27,7 +27,7 @@ export interface Client extends Pushing, Listing {
 export interface TokenAnswer {
   integrationId: string;
   scopes: string[];
-  /** The end of the token or key; null for a key without an end. */
+  /** When the token or key expires; null for a key that does not expire. */
   expiresAt: string | null;
 }
 

@@ -16,7 +16,7 @@ export interface Authorization {
   renew(refused: string): boolean;
 }
 
-/** How long before the end of a token the client fetches a new token. */
+/** How long before a token expires the client fetches a new token. */
 const spareMs = 60_000;
 
 export function openAuthorization(credentials: Credentials, post: Send): Authorization {

@@ -8,7 +8,7 @@ export type FedEvent = Event & { id: string };
 
 export interface PollPage<Entity> {
   entities: Entity[];
-  /** The value for the next poll: `after` of the feed; or `changedSince` of records, which only the last page has. */
+  /** The value for the next poll: `after` of the feed, or `changedSince` of a listing, where only the last page has it. */
   next: string | undefined;
 }
 
@@ -22,8 +22,8 @@ export interface FeedPoll {
   /** How many events a page has at most: 100 by default. */
   limit?: number | undefined;
   /**
-   * How long each call waits for an event, at most 25 s; the iterator then never ends. If absent or 0, it ends after the present
-   * events.
+   * How long each call waits for an event, at most 25 s; the iterator then never ends. If absent or 0, the iterator ends after
+   * the last event that the service has.
    */
   waitSeconds?: number | undefined;
   signal?: AbortSignal | undefined;

@@ -96,7 +96,7 @@ export function openListing(send: Send): Listing {
     for (;;) {
       let reached: string | undefined;
       for await (const page of pages(kind, { changedSince: from, details, signal })) {
-        // The next poll begins at the `nextSince` of the first page, because these pages show every change up to that time.
+        // The next poll begins at the `nextSince` of the first page: the pages of this poll show every change up to that time.
         reached ??= page.nextSince;
         yield { entities: page.entities, next: page.isLast ? reached : undefined };
       }

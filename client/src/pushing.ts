@@ -33,7 +33,7 @@ export interface Pushing {
 }
 
 export function openPushing(send: Send): Pushing {
-  // All calls share these bounds: after a gateway has refused a request as too large, all later requests are smaller.
+  // All calls share the bounds of a request: after a gateway has refused one as too large, all later requests are smaller.
   const bounds: Bounds = { ...boundsAtFirst };
 
   const sendBody = async (

@@ -1,4 +1,4 @@
-// npm run generate writes this file: the shapes of the interface, as its schemas have them.
+// npm run generate writes this file: the types of requests and answers, from the schemas of the API.
 
 export interface Supplier {
   /** Unique identifier in the caller's system; the upsert key */

@@ -34,7 +34,7 @@ export interface ReceivedWebhook {
 }
 
 const algorithm = { name: 'HMAC', hash: 'SHA-256' };
-/** A shorter key is refused; with an empty key, for example, anybody could sign. */
+/** The fewest bytes of a key. With an empty key, for example, anybody could sign. */
 const keyBytesMin = 24;
 const toleranceSecondsDefault = 300;
 

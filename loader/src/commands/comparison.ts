@@ -17,7 +17,7 @@ export interface Findings {
 /** The ids that rows of a kind name. */
 interface Named {
   ids: Set<string>;
-  /** How many of these ids the service already has, which the outcome of the first row of each id says. */
+  /** How many of these ids the service already has, by the outcome of the first row with each id. */
   stored: number;
 }
 

@@ -89,7 +89,7 @@ const itemOf = ({ externalId, details }: Listed): object => ({ externalId, ...de
 
 type Offsets = Partial<Record<Kind, string>>;
 
-/** Prints each changed record at least once: the file `from` gets the times for the next run after the lines were written. */
+/** Prints each changed record at least once: only after the lines, the times for the next run are written to the file `from`. */
 async function follow(
   client: Client,
   wanted: readonly Kind[],

@@ -43,7 +43,7 @@ type Values = ReturnType<typeof readArguments>['values'];
 
 const firstAnswerMsMax = 15_000;
 
-/** The ways to run files. A plan changes nothing; verify is a plan that also finds records that no file has. */
+/** The commands that read files. A plan changes nothing; verify is a plan that also finds records that no file has. */
 export type Way = 'load' | 'plan' | 'verify';
 
 export async function runLoad(
@@ -131,7 +131,7 @@ async function greet(
   const { signal } = silence;
   const waitMs = Math.min(firstAnswerMsMax, Number(patience) * 1_000);
   const timer = setTimeout(() => silence.abort(), waitMs).unref();
-  // The time-out ends with the first answer below 500, because that may be a 429 with a wait for the rate limit.
+  // The first answer below 500 ends the time-out: it may be a 429, after which the client waits for the rate limit.
   void answering.then(() => clearTimeout(timer));
   for (const kind of new Set(state.files.map((file) => file.kind))) {
     try {

@@ -29,7 +29,7 @@ export async function printSample(inputs: readonly Input[], { streams }: Context
   return exitCodes.all;
 }
 
-/** Each column of a file, with the field that its name says or that is likely. */
+/** Each column of a file with its field, which the name of the column says or suggests. */
 async function columnsOf(input: Input) {
   const { kind } = input;
   const { look } = await lookAtTable(input);
@@ -50,8 +50,8 @@ async function columnsOf(input: Input) {
 }
 
 /**
- * The most similar field of a column; undefined if the name ends with a digit, such as NAME2: that is a second column of its
- * kind.
+ * The field whose name is most similar to that of a column. Undefined for a name that ends with a digit, because NAME2, for
+ * example, is a second column beside NAME.
  */
 const similar = (column: string, left: ReadonlySet<string>): string | undefined =>
   /\d$/.test(column) ? undefined : nearest(column, [...left], 1)[0];

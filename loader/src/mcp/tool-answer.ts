@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { Stop } from '../core/exit.ts';
 
-/** One entry of an answer; undefined if a tool has searched for long and found nothing yet. */
+/** One entry of an answer. A tool yields undefined if it has searched for long and has found nothing yet. */
 export type Entry = object | undefined;
 
 export interface Found {

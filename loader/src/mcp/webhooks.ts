@@ -15,7 +15,7 @@ const troubleOf = ({ active, consecutiveFailures }: DetailedWebhook): number =>
 
 export type AnsweredAttempt = DeliveryAttempt & { responseBody: string | null };
 
-/** The failed attempts, newest first. An event has up to four, which one call shows with the answers. */
+/** The failed attempts, newest first. One call to the service returns all attempts for an event and their answers. */
 export async function* lookAtWebhook(
   webhooks: ReadingWebhooks,
   id: string,

@@ -88,7 +88,7 @@ function byLayout(header: readonly string[], rules: ColumnRules, where: string):
   const isWhole = neededOf(rules.kind).every((field) => names.has(plainName(field)));
   if (layout === undefined || isWhole || names.has(plainName('externalId'))) return undefined;
   const key = keyOf(layout, header);
-  // The file must have the first and the last column of the key, whose cells are never empty.
+  // The first and the last column of the key are needed, because no row of this export has an empty cell there.
   if (key.at(0) === undefined || key.at(-1) === undefined) return undefined;
   const named = byName(rules.kind);
   const fieldOf: FieldOf = (column) => named(column) ?? layout.fields.get(plainName(column));

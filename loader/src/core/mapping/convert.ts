@@ -43,7 +43,7 @@ export interface Conversion {
   falseWords: ReadonlySet<string>;
   emptyClears: boolean;
   trim: boolean;
-  /** Whether ids are trimmed: true unless a map says no. An invisible blank would make two records of one. */
+  /** Whether ids are trimmed: true unless a map says no. Otherwise an invisible blank would make a second record. */
   trimIds: boolean;
 }
 

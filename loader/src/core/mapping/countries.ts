@@ -2,8 +2,8 @@
 // A name that two countries have is not accepted.
 
 /**
- * The assigned alpha-3 codes of ISO 3166-1. An alpha-3 code that does not begin with its alpha-2 code has that code, in lower
- * case, before it.
+ * The assigned alpha-3 codes of ISO 3166-1, joined. If an alpha-3 code does not begin with its alpha-2 code, the alpha-2 code is
+ * before it in lower case.
  */
 const codes =
   'adANDaeAREAFGagATGAIAALBamARMaoAGOaqATAARGASMatAUTAUSawABWaxALAAZEbaBIHbbBRBbdBGDBELBFABGRBHRbiBDIbjBENBLMBMUbnBRNBOLb' +

@@ -13,7 +13,7 @@ import { replacing, standsFor } from './values.ts';
 
 export type Item = Record<string, unknown>;
 
-/** The id of a row. It is not a text if the row has no valid id. */
+/** The id of a row; no string if the row has no valid id. */
 export const idIn = (made: Item | Wrong): unknown => (made instanceof Wrong ? made.id : made['externalId']);
 
 /** Converts a row. Returns the item, or the reason why the row cannot be converted. */

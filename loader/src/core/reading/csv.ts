@@ -99,8 +99,8 @@ const candidates = [';', '\t', ',', '|'];
 const linesLookedAt = 50;
 
 /**
- * Finds the delimiter with which a row can be the header; or else the delimiter that gives the most rows of the same width, and
- * wide rows.
+ * Finds the delimiter that splits a row into a valid header; or else the delimiter that splits the most rows into the same number
+ * of cells, and into many cells.
  */
 export function findDelimiter(start: Uint8Array, isHeader: (cells: string[]) => boolean): string {
   const lines = platform

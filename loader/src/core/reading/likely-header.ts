@@ -16,7 +16,7 @@ export function likelyHeader(rows: readonly (readonly string[])[]): number {
   );
 }
 
-/** The most frequent number of cells, of rows with more than one cell. */
+/** The most frequent number of cells in a row. Rows with one cell do not count. */
 export function usualWidth(rows: readonly (readonly string[])[]): number {
   const counts = new Map<number, number>();
   for (const { length } of rows) if (length > 1) counts.set(length, (counts.get(length) ?? 0) + 1);

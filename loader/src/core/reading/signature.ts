@@ -29,7 +29,7 @@ export async function refuseForeign(file: string, format: Format | undefined): P
 }
 
 function isFitting(content: Content, file: string, format: Format | undefined): boolean {
-  // If the name says no format, only a clearly foreign content is refused here: the message of the caller says more.
+  // If the name says no format, text is not refused here: the caller refuses the file with a better message.
   if (format === undefined) return content === 'text' && !/\.xls$/i.test(file);
   if (format === 'xlsx') return content !== 'ods';
   return content === 'text' || (content === 'gzip' && /\.gz$/i.test(file));

@@ -8,7 +8,7 @@ export interface Begun {
   all(): AsyncGenerator<Uint8Array, void, undefined>;
 }
 
-/** Reads the start of a stream. `close` ends the stream after that. */
+/** Reads the first `bytes` of a stream. With `close`, the rest of the stream is not read. */
 export async function firstBytes(
   chunks: AsyncIterable<Uint8Array>,
   bytes: number,

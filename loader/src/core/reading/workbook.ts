@@ -306,7 +306,7 @@ class SheetReader implements XmlEvents {
   }
 }
 
-/** Replaces a non-empty text of a row that the caller only checks. */
+/** Stands for each text in rows after the first `wanted` ones, whose texts the caller does not use. */
 const notWanted = '…';
 
 const dayOr = (day: Date, content: string): Date | Wrong =>

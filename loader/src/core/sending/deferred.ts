@@ -1,5 +1,5 @@
 // Keeps the rows whose reference was not found. They are sent again after all other rows, unless a later row with the same id has
-// replaced them. A rejected row replaces none.
+// replaced them. A rejected row does not replace a deferred row.
 import type { Kind } from '@integration-sync/client';
 import type { Item } from '../mapping/items.ts';
 import { utf8Bytes } from '../bytes.ts';

@@ -39,7 +39,7 @@ export class Lanes {
 
   /**
    * Adapts the count to an answer. `isBusy`: as many pushes as allowed were in flight. If not, the answer does not show whether
-   * more would help.
+   * a greater count would help.
    */
   answered(tookMs: number, isBusy: boolean): void {
     this.#lowestMs = Math.min(this.#lowestMs, tookMs);

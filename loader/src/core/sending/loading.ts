@@ -51,7 +51,7 @@ export interface LoadingOptions {
   progressed?: (file: FileState, rows: number, total: number | undefined) => void;
 }
 
-/** The state is saved with a `reach` that is this number of rows ahead, so that it need not be saved for each push. */
+/** The saved `reach` (the last row that may have been sent) is so many rows ahead, so that not every push saves the state. */
 const reachRows = 20_000;
 const saveEveryMs = 1_000;
 /** If the first rows of a file, up to this number, are all rejected, the load stops: the file is probably the wrong one. */

@@ -38,9 +38,7 @@ export const itemsMax = 500;
 
 export const itemsOf = (slots: readonly Slot[]): Item[] => slots.map(({ item = {} }) => item);
 
-/**
- * How many rows may wait for their outcome: those of 64 pushes in flight, and some that are answered before an earlier push is.
- */
+/** How many rows may be kept: those of 64 pushes in flight, and answered rows after a push that is not answered yet. */
 const underWayMax = 40_000;
 /** The most characters of raw text that all slots may have. */
 const charactersMax = 16 * 1024 * 1024;

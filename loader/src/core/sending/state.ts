@@ -8,7 +8,7 @@ export interface Counts {
   updated: number;
   unchanged: number;
   rejected: number;
-  /** The number of unchanged rows in a resumed load that the load may have sent before the interruption. */
+  /** How many rows of a resumed load were unchanged, probably because the load had sent them before the interruption. */
   sentAgain: number;
 }
 
