@@ -57,7 +57,7 @@ interface PipelineOptions extends Pick<Resources, 'bus' | 'store' | 'metrics' | 
   send: Send;
   /** The id of this replica; random, except in tests. */
   self?: string;
-  /** Aborts the retries of writes of outcomes that wait for MongoDB. */
+  /** Aborts the retried writes of attempts' outcomes, which may wait for MongoDB. */
   signal: AbortSignal;
   log: Log;
   /** Creates the streams that nats-server has lost again. */
@@ -158,7 +158,7 @@ function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop:
   const forgetErased = openErasing(endpoints, attemptLog.forgetAnswers);
   const intake = openTake(options, integrations, metrics);
   const take = async (batches: readonly LoggedBatch[]): Promise<void> => {
-    // Answers are removed before the floor may pass the batches: after a kill, the next owner reads these batches again.
+    // The floor passes a batch with an erasing only after the purge of answers: after a kill, the next owner purges again.
     await retryUntilStop('removing the answers of receivers', () => forgetErased(batches));
     await intake(batches);
   };

@@ -134,7 +134,7 @@ const cursors = (key: string) => openSealer<ReturnType<typeof partsOf>>(`cursor 
 export const sealCursor = (key: string, endpointId: string, start: Start): string =>
   cursors(key).seal(endpointId, partsOf(start));
 
-/** Undefined for a text that webhooks did not issue for this endpoint. */
+/** Reads a cursor. Undefined for a text that webhooks did not issue as a cursor for this endpoint. */
 export function openCursor(key: string, endpointId: string, text: string): Start | undefined {
   const sealed = cursors(key).unseal(endpointId, text);
   if (sealed === undefined) return undefined;

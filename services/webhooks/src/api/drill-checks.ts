@@ -2,7 +2,7 @@
 // valid, and differs from an ordinary delivery only in a way that the service may use at any time. A delivery that the receiver
 // must refuse has one fault.
 //
-//   a delivery whose only difference is          finds a receiver that
+//   what is different in a delivery              the mistake of a receiver that the delivery finds
 //   ───────────────────────────────────────────  ───────────────────────────────────────────────────────────────
 //   the last byte of its signatures              verifies nothing, or compares the beginning of a signature
 //   the secret that signed it                    looks at the form of a signature alone

@@ -3,9 +3,9 @@
 //
 //   what the receiver does                 what the drill does
 //   ─────────────────────────────────────  ──────────────────────────────────────────────────────────
-//   leaves the first two without answer    ends without the other deliveries
-//   takes long                             sends four deliveries at a time, and none after 20 s
-//   sends too much, too slowly, or resets  fails that check, by the bounds of every attempt (sending/)
+//   does not answer the first delivery     does not send the other deliveries
+//   answers slowly                         sends four deliveries at a time, and none after 20 s
+//   resets, or exceeds a bound (sending/)  counts the check of this delivery as failed
 import { type DrillCheck, type DrillResult, Failure, limits } from '@integration-sync/contracts';
 import type { BusHandler } from '@integration-sync/runtime/bus';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
@@ -16,7 +16,7 @@ import type { Attempted, Send } from '../sending/send.ts';
 import { type Check, checksOf } from './drill-checks.ts';
 import { endpointOf, json, refuseDisabled, runIfFree } from './handlers.ts';
 
-/** The bound on concurrent drills, of which each may take 30 s. One integration can have 9, so that others can have some. */
+/** At most 16 drills, of 30 s each, run at a time. One integration can run 9 drills; the rest is for other integrations. */
 const drillLimits = { max: 16, share: { timesFree: 3, kept: 4 } };
 const restMs = 60_000;
 const drillMs = 30_000;

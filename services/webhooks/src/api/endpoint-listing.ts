@@ -41,7 +41,7 @@ export const listingHandlers = (
       endpoints.list(integration, { after, skip, limit: limit + 1 }),
       endpoints.count(integration),
     ]);
-    // An integration that was removed has no revision, so its cursors are not valid.
+    // An operator has removed an integration that has neither webhooks nor a revision: the request's cursor is refused.
     if (after !== undefined && total === 0 && (await revisions.of([integration])).length === 0)
       throw invalidRequest([{ pointer: 'cursor', detail: `cursor: ${cursorExpected}` }]);
     const shown = found.slice(0, limit);
@@ -67,12 +67,12 @@ function readWalk(query: URLSearchParams, key: string, integration: string, erro
 
 type Sealed = [id: string, createdAtMs: number, page: number, limit: number];
 
-/** Names of integrations have no space, so other kinds of cursors have other purposes. */
+/** The purpose that a cursor is sealed for. Cursors of other listings have purposes without a space, and are refused here. */
 const purposeOf = (integration: string): string => `webhooks ${integration}`;
 
 const cursors = (key: string) => openSealer<Sealed>(`cursor ${key}`);
 
-/** Undefined for a text that webhooks did not issue for this integration. */
+/** Reads a cursor. Undefined for a text that webhooks did not issue as a cursor for this integration. */
 function openWalk(key: string, integration: string, text: string): Walk | undefined {
   const sealed = cursors(key).unseal(purposeOf(integration), text);
   if (sealed === undefined) return undefined;

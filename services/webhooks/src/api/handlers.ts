@@ -24,7 +24,7 @@ export function refuseDisabled({ active }: Pick<Endpoint, 'active'>): void {
   if (!active) throw new Failure('conflict', 'The webhook is disabled; enable it first ({"active": true}).');
 }
 
-/** Runs `work` unless the integration has too many under way. `what` is the plural noun for the refusal, such as "tests". */
+/** Runs `work` unless the integration has too many jobs under way. `what` names these jobs in the refusal, such as "tests". */
 export async function runIfFree<T>(
   semaphore: Semaphore,
   integration: string,

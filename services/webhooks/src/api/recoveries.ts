@@ -51,7 +51,7 @@ export function openRecoveries(options: RecoveriesOptions): AsyncDisposable {
   };
 
   const send = async (begun: Endpoint): Promise<void> => {
-    // Only an earlier release kept the step `send` when an endpoint was disabled again.
+    // An endpoint that an earlier release has disabled again may still have the step `send`: the step is removed.
     if (!begun.active) return endpoints.setRecovery(begun, undefined);
     await changed(begun);
     const through = await throughOf(options, begun);
@@ -65,7 +65,7 @@ export function openRecoveries(options: RecoveriesOptions): AsyncDisposable {
       if (hold.held === undefined) throw new Error('another replica sends the missed events');
     };
     const resending = { endpoint: begun, sending: `${_id}-recovery-${epoch}`, goOn };
-    // The owner delivers the events after `through` from the log.
+    // The step sends missed events up to `through`, a sequence of EVENTS. The owner delivers later events from the log.
     const queued = recovery?.replays ? await resend(meantFor(begun, missed, through), resending) : 0;
     const id = `${_id}-enabled-${recovery?.epoch ?? epoch}`;
     const timestamp = new Date().toISOString();
@@ -108,8 +108,8 @@ export function openRecoveries(options: RecoveriesOptions): AsyncDisposable {
 
 /**
  * The last sequence of EVENTS that the step `send` sends: the end of EVENTS once the owner knows that the endpoint is enabled.
- * The owner does not deliver events after `eventsAfter` that it read before it knew this, so the step sends them. A repeated step
- * reads the stored sequence, and so sends the same events.
+ * Until then the owner leaves out even events after `eventsAfter`, so the step sends these events. The sequence is stored, so
+ * that a repeated step sends the same events.
  */
 async function throughOf({ bus, endpoints }: RecoveriesOptions, held: Endpoint): Promise<number> {
   const { recovery } = held;
@@ -119,7 +119,7 @@ async function throughOf({ bus, endpoints }: RecoveriesOptions, held: Endpoint):
   return lastSequence;
 }
 
-/** Reserves the step for this replica while it does the step. `held` is undefined once another replica has the step. */
+/** Keeps the step reserved while this replica does the step. `held` is undefined once another replica has reserved the step. */
 function openHold({ endpoints, log }: RecoveriesOptions, begun: Endpoint) {
   let held: Endpoint | undefined = begun;
   const extend = async (): Promise<void> => {

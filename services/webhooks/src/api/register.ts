@@ -55,11 +55,11 @@ export function registering(options: RegisterOptions): BusHandler {
     const registered =
       before ??
       (await register(options, request, { id: found.endpointId, body }).catch(async (error: unknown) => {
-        // Only a `conflict` proves that no webhook was stored. After another failure a repeated request continues.
+        // Only a `conflict` proves that no webhook was stored. After other errors a repeated request completes the registration.
         if (error instanceof Failure && error.code === 'conflict') await registrations.drop(found._id);
         throw error;
       }));
-    // Also for a webhook that was stored before: the replica that stored it may have died before it replaced the revision.
+    // The webhook may have been stored before, by a replica that died before it replaced the revision.
     await revisions.changed(integration);
     await registrations.finish(found._id);
     return answerOf({ ...registered, url: body.url, events: [...new Set(body.events)], active: true });
@@ -101,7 +101,7 @@ async function register(
     if (first === null) throw goneSince();
     return { ...first, signingSecret: vault.open(first.secret, id) };
   }
-  // Counted again: concurrent registrations may be refused below the limit, but none is kept above it.
+  // Webhooks are counted after the insert too: concurrent registrations may all be refused, but no webhook above the limit stays.
   if ((await endpoints.count(integration)) > endpointsMax) {
     await endpoints.remove(integration, id);
     throw tooMany(endpointsMax);

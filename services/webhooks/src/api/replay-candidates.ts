@@ -20,7 +20,7 @@ import { createdAtOf, type LogStream } from '../log/stream.ts';
 import { isMeantFor, isMissed } from '../matching/match.ts';
 import { storedOffsetOf, type StoredProgress } from './replay-bounds.ts';
 
-/** An event to send; undefined for an event that must not be sent, so that a caller can check its deadline. */
+/** An event to send. Undefined stands for an event that is left out, so that the consumer can check its deadline meanwhile. */
 type Candidate = StreamEvent | undefined;
 
 interface Span {
@@ -81,9 +81,9 @@ export function openCandidates({ bus, endpoints, stream, log, ...progress }: Can
       if (missed !== null) return missed;
       if (performance.now() > endMs) break;
     }
-    // No owner has stored the missed events in time.
+    // No owner has stored the missed events in time: this replica finds and stores them by the offset in MongoDB.
     const { sequence, index, open } = await storedOffsetOf(progress, { _id, integration, epoch });
-    // An owner that stores them only now removes the offset.
+    // An owner that has stored the missed events meanwhile has removed the offset, so its missed events are used.
     const toldLate = await told();
     if (toldLate) return toldLate;
     const missed = { sequence, index, open, stream: stream.facts.id, term: 0 };
@@ -119,7 +119,7 @@ const isAfter = (at: Date, until: Date | undefined): boolean => until !== undefi
 
 interface ResendOptions {
   endpoint: Pick<Endpoint, '_id' | 'integration'>;
-  /** Identifies the replay or recovery: within five minutes the stream stores the same events of one sending only once. */
+  /** The id of the replay or recovery. The stream drops events that are published again with this id within five minutes. */
   sending: string;
   traceparent?: string | undefined;
   /** Called with the number of stored events; throws to stop the storing of further events. */

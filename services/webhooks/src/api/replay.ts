@@ -21,7 +21,7 @@ import { endpointOf, json, refuseDisabled } from './handlers.ts';
 import type { ReplayBounds } from './replay-bounds.ts';
 import { type Candidates, meantFor, openResend } from './replay-candidates.ts';
 
-/** How long before its caller stops waiting a replay that is too long ends with an error. */
+/** A replay that takes too long ends with an error this long before its caller stops waiting. */
 const marginMs = 1_000;
 /** How long a replay waits for the announcement of pushes that were under way when the endpoint was enabled. */
 const announcedMs = 4_000;

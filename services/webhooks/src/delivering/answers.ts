@@ -46,7 +46,7 @@ export type AnswersBus = Pick<Bus, 'publishBatch' | 'lastOf' | 'readStream' | 'p
 export function openAnswers(bus: AnswersBus, replica: string) {
   let waiting: Answered[] = [];
   let made = 0;
-  /** A purge begins after the write that has checked answers against an earlier erasing. */
+  /** Writes and purges run one at a time: a purge also removes the answers of a write that has not seen the erasing. */
   const inTurn = openSemaphore({ max: 1 }).run;
   const nextId = (): string => `${replica}.answers.${(made += 1)}`;
 
@@ -90,7 +90,7 @@ export function openAnswers(bus: AnswersBus, replica: string) {
   };
 }
 
-/** Leaves out answers to events from before the last erasing of a supplier, and the minute after it: clocks differ. */
+/** Keeps answers to events that occurred more than a minute after the last erasing of a supplier: clocks of machines differ. */
 async function ofLaterEvents(
   bus: Pick<Bus, 'lastOf'>,
   answered: readonly Answered[],

@@ -71,7 +71,7 @@ export const openAttemptLog = (bus: AnswersBus, log: Log, replica: string) => {
 
 type Read = Pick<Endpoint, '_id' | 'integration'>;
 
-/** A full attempt log takes ten megabytes until the answer is sent. The second permit is free for another integration. */
+/** Two attempt logs of different integrations are read at a time: a full log takes ten megabytes until the answer is sent. */
 const readLimits = { max: 2, perKeyMax: 1 };
 
 /** A read of an attempt log that waits for its turn. All callers that ask for the same attempt log meanwhile share the read. */

@@ -14,7 +14,7 @@ export const openReport =
     const { verdict, responseStatus, durationMs, error, traceId } = attempted;
     metrics.attempt(verdict, durationMs);
     if (verdict === 'succeeded') metrics.delivered((Date.now() - Date.parse(event.timestamp)) / 1000);
-    // A push of 500 items would log 500 successes for each webhook. The attempt log has them too.
+    // Successes are logged at `debug`: a push of 500 items has 500 for each webhook, which the attempt log has too.
     const level = verdict === 'succeeded' ? 'debug' : 'info';
     log[step?.disable === undefined ? level : 'warn'](
       {

@@ -37,11 +37,11 @@ export interface DeliveryState {
   readonly isActive: boolean;
   readonly isCircuitClosed: boolean;
   readonly failures: number;
-  /** Rises with each failure that counts and each change of the url. No failure from an earlier round counts. Not stored. */
+  /** Rises with each failure that counts and each new url. A failure does not count if the round rose during the attempt. */
   readonly round: number;
   /**
-   * The event of the last failure that counted comes first, and is the trial. An event that was delivered later may remain: a new
-   * owner applies trials to undelivered events alone.
+   * Events whose attempts failed; first the event of the last failure that counted, which is on trial. Delivered events may
+   * remain here, because a new owner ignores them.
    */
   readonly trials: readonly Trial[];
 }

@@ -31,7 +31,7 @@ export interface Delivery extends LogPoint {
   dueAt: number;
   inFlightSince: number | undefined;
   isTrial: boolean;
-  /** The event may still be open, while an earlier change of the endpoint is being stored. */
+  /** Whether the receiver has accepted the event, which stays open while an earlier change of the endpoint is being stored. */
   isDelivered: boolean;
   retryAfterMs?: number | undefined;
 }
@@ -82,7 +82,7 @@ export class EndpointQueue {
   inFlight = 0;
   begun = 0;
   readonly #match: Match;
-  /** Trials at or after the cursor: events that failed after the offset was stored. */
+  /** Failed events (trials) at or after the cursor: they failed after the offset was stored. */
   readonly #triedLater: readonly Delivery[];
   #cursor: LogPoint;
   #open: Delivery[];
@@ -178,7 +178,7 @@ export class EndpointQueue {
     return { ...this.#cursor, epoch: this.state.epoch, open };
   }
 
-  /** The undelivered events of the given offset, or else of the present one. */
+  /** The undelivered events: those of `offset` if given, else those that this queue has now. */
   missed(offset?: Offset): Required<Missed> {
     const undelivered = this.#open.filter(({ isDelivered }) => !isDelivered);
     const { sequence, index, open } = offset ?? this.#offsetOf(undelivered, Date.now(), performance.now());
@@ -238,7 +238,7 @@ export class EndpointQueue {
     if (delivery.dueAt > now) return waitFor(delivery.dueAt, now);
     const event = this.#eventOf(delivery);
     if (event === undefined) return { kind: 'load', sequence: delivery.sequence };
-    // If the floor is older than the offset, the log reader has not reached the event yet.
+    // The log reader began at a floor before the stored offset, and has not reached this event yet.
     if (event === 'end') return { kind: 'nothing' };
     if (event !== 'gone') return { kind: 'deliver', delivery, event };
     this.finish(delivery);
@@ -330,7 +330,7 @@ function withoutRetryAfter(delivery: Delivery): void {
   delivery.retryAfterMs = 0;
 }
 
-/** Such an event is still stored as open if the former owner died before it stored the end. */
+/** Whether no attempt is left. A former owner that died may not have removed such an event from the stored open events. */
 const isGivenUp = ({ attempts }: Pick<OpenEvent, 'attempts'>): boolean => attempts >= attemptDelaysMs.length;
 
 const waitFor = (time: number, now: number): NextStep => ({ kind: 'wait', ms: time - now });

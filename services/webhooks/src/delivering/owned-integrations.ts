@@ -1,13 +1,13 @@
-// The integrations whose event batches this replica delivers, each with a window of the log and a queue for each endpoint. Event
-// batches that are read together cost one look-up of revisions, and unchanged endpoints cost no query. So once a caller has the
-// answer to a change of an endpoint, the change holds for every later event.
+// The integrations whose event batches this replica delivers, each with a window of the log and a queue for each endpoint. For
+// all event batches that are read together the replica looks up revisions once, and then reads changed endpoints alone. So once
+// a caller has the answer to a change of an endpoint, the change holds for every later event.
 //
 //   the endpoint       where its queue begins
 //   ─────────────────  ──────────────────────────────────────────────────────────────────────────
 //   was behind         at its offset
 //   was not behind     at the floor of its partition, with the events after its cutoffs. So it gets again the events that
 //                      the former owner delivered after that floor
-//   is new, or enabled after the last event batch that was read
+//   is new or enabled  after the last event batch that was read
 import { partitionOf } from '@integration-sync/contracts';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Retry } from '@integration-sync/runtime/retry';
@@ -235,7 +235,7 @@ export class Integrations {
     const { endpoints, retry, log } = this.#options;
     for (const [key, missed] of Object.entries(found.missed ?? {})) {
       const epoch = Number(key);
-      // Older events were stored by a former owner that had not noticed its loss, or by a disabling of ours whose answer was lost.
+      // A former owner, or a disabling by this owner whose answer was lost, may have stored outdated missed events.
       const isOlder = epoch === queue.state.epoch && (missed?.term ?? Infinity) <= queue.claim.term;
       if ((missed !== null && !isOlder) || queue.toldMissed.includes(epoch)) continue;
       queue.toldMissed.push(epoch);
@@ -275,7 +275,7 @@ export class Integrations {
   }
 }
 
-/** An integration whose endpoints are not read yet is not idle: an endpoint may be behind. */
+/** Whether no endpoint has undelivered events. False until the endpoints are read, because an endpoint may be behind. */
 const isIdle = ({ queues, revision }: ActiveIntegration): boolean =>
   revision !== undefined &&
   queues.values().every((queue) => queue.inFlight === 0 && queue.firstUndelivered() === Infinity);

@@ -113,7 +113,7 @@ export class Progress implements AsyncDisposable {
   handBack(integrations: readonly ActiveIntegration[]): Promise<void> {
     return this.#inTurn(async () => {
       const now = performance.now();
-      // If giving back the partition fails, the next checks store newer offsets: each of these endpoints counts as behind.
+      // Each of these endpoints then counts as behind: if the partition cannot be released, the next checks store newer offsets.
       for (const { name } of integrations) await this.#saveOne(name, now, () => true);
       for (const { queues } of integrations) for (const queue of queues.values()) this.#busy.delete(queue);
     });
@@ -185,8 +185,8 @@ export class Progress implements AsyncDisposable {
   }
 
   /**
-   * A former owner that froze during a write may store offsets late, and a later owner would begin at them. Only the second check
-   * that finds an offset removes it, because after a claim the queues of the partition are not open yet.
+   * Removes offsets that a former owner stored too late, because it froze: the next owner would begin at them. The second check
+   * that finds an offset removes it, because soon after a claim the queues of the partition are not open yet.
    */
   async #removeLate(): Promise<void> {
     const { active, owned, offsets } = this.#options;

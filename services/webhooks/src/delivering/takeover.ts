@@ -65,7 +65,7 @@ function pause(integrations: readonly ActiveIntegration[], isPaused: boolean): v
 const inFlightOf = ({ queues }: ActiveIntegration): number =>
   queues.values().reduce((sum, { inFlight }) => sum + inFlight, 0);
 
-/** Waits polls instead of a time: a process that lacks processor time first reads the answers that have arrived. */
+/** Counts polls, not time, so that a process without processor time first reads the answers that have arrived. */
 async function ended(integrations: readonly ActiveIntegration[], polls: number): Promise<void> {
   for (let poll = 0; poll < polls && integrations.some((one) => inFlightOf(one) > 0); poll += 1)
     await wait(pollMs);

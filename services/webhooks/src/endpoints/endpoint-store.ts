@@ -40,7 +40,7 @@ export async function openEndpoints(store: Store) {
   };
 }
 
-/** So that most answers are one batch: for a second one, FerretDB keeps a connection to PostgreSQL for the cursor alone. */
+/** Most queries are answered in one batch: for a second batch FerretDB keeps a connection to PostgreSQL for the cursor alone. */
 const batchSize = 1_000;
 
 const asChanged = { returnDocument: 'after' } as const;
@@ -98,7 +98,7 @@ const managing = (collection: Collection<Endpoint>) => ({
     return isFound(collection.updateOne({ _id: id, $or: rested }, { $set: { drilledAt: at } }));
   },
   async remove(integration: string, id: string) {
-    // One of the supported engines skips a document that another operation is changing.
+    // Deletes again while the endpoint exists: a supported engine skips a document that another operation is changing.
     while ((await collection.deleteOne({ _id: id, integration })).deletedCount === 0) {
       if ((await collection.findOne({ _id: id, integration }, { projection: { _id: 1 } })) === null)
         return false;
@@ -123,7 +123,7 @@ const correcting = (collection: Collection<Endpoint>) => ({
       );
     return Math.max(0, ...stored);
   },
-  /** Lowers stored sequences of EVENTS to `end`. Resolves with the integrations of the endpoints that `ahead` matches. */
+  /** Lowers the sequences of EVENTS in endpoints that `ahead` matches to `end`. Resolves with the endpoints' integrations. */
   async lowerSequences(
     end: number,
     ahead: Filter<Endpoint> = {
@@ -158,7 +158,7 @@ const recording = (collection: Collection<Endpoint>) => ({
     const update = { ...more, $set: { ...$set, term: applied.term }, $inc: { ...$inc, version: 1 } };
     return isFound(collection.updateOne(asApplied(applied), update));
   },
-  /** Replaces missed events that a former owner stored before it noticed that it had lost the partition; no later owner's. */
+  /** Stores missed events, and replaces those that an earlier owner has stored, but not those of a later owner. */
   async recordMissed(id: string, epoch: number, missed: Required<Missed>) {
     const field = `missed.${epoch}`;
     const open: Filter<Endpoint>[] = [{ [field]: null }, { [`${field}.term`]: { $lte: missed.term } }];

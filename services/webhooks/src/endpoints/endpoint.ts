@@ -98,7 +98,7 @@ export type Subscriber = Pick<Endpoint, '_id' | keyof typeof subscriberFields>;
 export interface Missed extends Offset {
   /** The creation time of the stream EVENT_BATCHES to which the sequences belong. */
   stream: string;
-  /** The term of the owner that stored the missed events; 0 if another replica did. Absent if an earlier release did. */
+  /** The term of the owner that stored the missed events; 0 if a replica that is not the owner did. Old releases store none. */
   term?: number;
 }
 
@@ -136,7 +136,7 @@ export interface PreviousSecret {
   expiresAt: Date;
 }
 
-/** A caller that gets no answer rotates again, and the secret of the receiver must stay valid. */
+/** How many former secrets stay valid: a caller that gets no answer rotates again, while its receiver has an older secret. */
 export const previousSecretsMax = 3;
 
 /** The context with which the vault encrypts headers, so that encrypted headers cannot be decrypted as a secret. */

@@ -53,7 +53,7 @@ export function openStreamReset({ bus, store, endpoints, revisions, log }: Strea
       if (known !== null) await renew(await endpoints.lowerSequences(0, { createdAt: { $lt: madeAt } }));
       await streams.updateOne({ _id: eventsStream }, { $set: { madeAt } }, { upsert: true });
     },
-    /** Called before a sequence is stored: while EVENTS has the newest message, stored sequences are valid. */
+    /** Notes the newest message before a sequence is stored: as long as EVENTS has this message, stored sequences are valid. */
     async willStore(newest: NewestMessage): Promise<void> {
       const isOlder = { _id: eventsStream, 'newest.sequence': { $not: { $gte: newest.sequence } } };
       await streams.updateOne(isOlder, { $set: { newest } });
@@ -79,7 +79,7 @@ export function openStreamReset({ bus, store, endpoints, revisions, log }: Strea
           { $unset: { newest: 1 } },
         );
       }
-      // The end of EVENTS, which only grows, is read later: a stored sequence beyond it names a lost event.
+      // The end of EVENTS only grows, so it is read after the stored sequences: a sequence beyond the end names a lost event.
       const lastStored = await endpoints.lastSequence();
       const { lastSequence } = await facts();
       if (lastStored > lastSequence) await renew(await endpoints.lowerSequences(lastSequence));

@@ -32,7 +32,7 @@ type FeedBus = Pick<Bus, 'readStream' | 'listen' | 'lastOfEach' | 'maxPayloadByt
 const readLimits = { max: 4, perKeyMax: 1 };
 /** The bound on requests in flight: 250 requests can read pages while the maximum of callers waits. */
 const requestsMax = limits.feedWaitersMax + 250;
-/** How long before its caller stops waiting a request is answered, at the latest. */
+/** Every request is answered at least this long before its caller stops waiting. */
 const marginMs = 5_000;
 const answerBytesMax = 4 * 1024 * 1024;
 /** The bytes of an answer that are kept for everything besides its events. */
@@ -73,7 +73,7 @@ export function openFeed({ bus, stream, keys, mayEncrypt, registry, log }: FeedO
     };
   };
 
-  /** Resolves with a page that has events, or after which the log has more; or with an empty page when the wait is over. */
+  /** Reads pages until a page has events, or the log goes on after the page, or the wait is over: then the page is empty. */
   async function readOrWait(request: BusRequest, asked: Asked, tail: Tail, start: Place): Promise<Page> {
     const { integration } = request;
     const { kinds, limit } = asked;
@@ -106,7 +106,7 @@ export function openFeed({ bus, stream, keys, mayEncrypt, registry, log }: FeedO
 
   return {
     handlers: { [subjects.eventsRead]: answer },
-    /** Most requests of the feed only wait. */
+    /** The bound is large, because most requests of the feed only wait for an event. */
     semaphores: { [subjects.eventsRead]: openSemaphore(largeRequests(requestsMax)) },
     [Symbol.asyncDispose]: () => watch[Symbol.asyncDispose](),
   };

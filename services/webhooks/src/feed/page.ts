@@ -9,7 +9,7 @@ import { bytesOf, type FeedBatch, type FeedEvent } from './feed-batch.ts';
 
 export interface PageAsked {
   from: LogPoint;
-  /** Until it reaches an event after this time, the page leaves events out. */
+  /** The page leaves out all events before the first event that is later than this time. */
   sinceMs: number | null;
   kinds: ReadonlySet<string> | undefined;
   limit: number;

@@ -27,7 +27,7 @@ export interface Place extends LogPoint {
   stream: string;
   /** The newest message of the log when the place was issued. Places of release 1.1.0 do not have it. */
   newest?: NewestMessage | undefined;
-  /** Until a page reaches an event after this time, it leaves events out. In epoch milliseconds. */
+  /** Pages leave out all events before the first event that is later than this time, in epoch milliseconds. */
   sinceMs: number | null;
 }
 

@@ -35,7 +35,7 @@ const chunksBytesMax = 24 * 1024 * 1024;
 /** The bound on the bytes of a chunk, because the read of a chunk delays deliveries of this process. */
 const readBytesMax = 256 * 1024;
 const idleTailsMax = limits.feedWaitersMax;
-/** How long an unused tail is kept. With waits of 25 s and two replicas, seven of eight callers return to it by then. */
+/** How long an unused tail is kept. If callers wait 25 s and choose one of two replicas, seven of eight find their tail again. */
 const idleForMs = 60_000;
 /** How old the known facts of the log may be for use. While callers wait, a check asks for new facts once a second. */
 const factsKnownForMs = 2_000;
@@ -121,7 +121,7 @@ class SharedTail {
   #uses = 0;
   #listeners = 0;
   #listening: Disposable | undefined;
-  /** Whether the window and the announcements since then together cover every batch, so that none is missing. */
+  /** Whether no batch is missing: the window has all batches up to its end, and an announcement comes for each later batch. */
   #isJoined = false;
   #announcements = 0;
   #wakes = 0;
@@ -178,8 +178,8 @@ class SharedTail {
         ending.defer(() => void this.#onWakes.delete(wake));
       },
       /**
-       * Resolves with the facts of the log, once the window has, or can load, every batch up to its end. Announcements end the
-       * wait of a caller at the place `waitsAt`, so its facts may be two seconds old.
+       * Resolves with the facts of the log, once the window has, or can load, every batch up to the log's end. For a caller that
+       * waits at the place `waitsAt` the facts may be two seconds old, because an announcement ends its wait.
        */
       reach: async (waitsAt?: Place): Promise<LogStreamFacts> => this.#factsAt(waitsAt) ?? this.#reach(),
       [Symbol.dispose]: () => ending.dispose(),
@@ -200,7 +200,7 @@ class SharedTail {
     return {
       [Symbol.dispose]: () => {
         this.#listeners -= 1;
-        // The subscription ends if an announced event batch is not found yet, because the batch is not announced again.
+        // Unsubscribes while an announced batch is not found: the batch is not announced again, so the next caller reads the log.
         if (this.#listeners === 0 && this.#isLooking) this.close();
       },
     };
@@ -230,7 +230,7 @@ class SharedTail {
       const isBehind = this.#window.through < lastSequence;
       this.#window.jump(lastSequence);
       this.#isJoined = this.#listening !== undefined;
-      // The announcements of the batches before the jump may be lost, and the check of each second finds only later batches.
+      // Announcements of batches before the new window may be lost, and the check of each second finds only later batches.
       if (isBehind) this.#wakeAll();
       return facts;
     }
@@ -250,10 +250,10 @@ class SharedTail {
     const reading = { subject, from: { sequence: window.through + 1 }, exact: true };
     let found = false;
     for await (const stored of this.#parts.bus.readStream(eventBatchesStream, reading)) {
-      // Without callers, or in a replaced window, the bytes of a further batch would count for ever.
+      // An unused or replaced window gets no batch: the bytes of the batch would count towards the bound on memory for ever.
       if (this.#uses === 0 || window !== this.#window) return found;
       if (stored.sequence <= window.through) continue;
-      // After a reconnect the log may be an older copy, which must first be compared.
+      // After a reconnect the log may be an older copy: its messages do not count as newest before the copy is compared.
       if (this.#isJoined) this.#parts.stream.saw(this.#logId, stored);
       const batch = this.#parts.read(stored);
       if (batch !== undefined) window.add(batch);
@@ -305,7 +305,7 @@ export function watchLostWakes(
   onLost: () => void,
   log: Log,
 ): AsyncDisposable {
-  /** At the last two checks: a replica of the stream may lag, so a check covers the growth since the check before the last. */
+  /** The ends of the log at the last two checks. A replica of the stream may lag, so a check reads from the older end on. */
   let ends: [number, number] = [0, 0];
 
   const check = async (): Promise<void> => {

@@ -67,7 +67,7 @@ export function openKnownRestores(store: Store, log: Log) {
         return;
       }
     },
-    /** The last sequence up to which stored points still name the same events; Infinity without a restore since. */
+    /** Up to which sequence stored points still name the same events; Infinity if the log was not restored since `stored`. */
     validThrough: (stored: NewestMessage | undefined): number => validThrough(all, stored),
     get reported(): number {
       return reported().length;

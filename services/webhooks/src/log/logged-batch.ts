@@ -69,7 +69,7 @@ export function logRefused(log: Log, subject: string, refused: readonly { event:
 }
 
 const kindsMax = 10;
-/** A batch of an erasing begins with `supplier.erased`, after the event's id. */
+/** Where `supplier.erased` is sought: an event batch of an erasing begins with this event. */
 const erasingBytesMax = 1_024;
 /** Measured memory in bytes: of a batch without its message and its decoded events, and of each decoded event. */
 export const bytesBeside = 1_500;
@@ -120,7 +120,7 @@ function aboutEndpoint(event: string, body: Uint8Array): string | undefined {
   return typeof data.webhookId === 'string' ? data.webhookId : undefined;
 }
 
-/** Whether a message with this subject may have an event of a kind: nats-server limits the subjects of each publisher. */
+/** Whether events of a kind may have this subject. nats-server lets each service publish to certain subjects alone. */
 export function mayHold(subject: string): (kind: string) => boolean {
   const [, , ...ofEvent] = subject.split('.');
   return (kind) => kind === ofEvent.join('.');

@@ -73,7 +73,7 @@ export async function openOffsets(store: Store, stream: OffsetsStream) {
     async ofPartitions(partitions: readonly number[]): Promise<OffsetsByIntegration> {
       const wanted = { isBehind: true, partition: { $in: [...partitions] } };
       const found = await collection.find(wanted).toArray();
-      // An owner notes a restore before it stores offsets: the newest stored message of each partition suffices.
+      // To find a restore, the newest message stored for a partition suffices: owners note a restore before they store offsets.
       const byPartition = Map.groupBy(found, ({ partition }) => partition);
       await stream.verify(Array.from(byPartition.values(), newestOf));
       return new Map(found.map((one) => [one._id, read(one)]));

@@ -26,7 +26,7 @@ export interface Restore {
 
 type ComparingBus = Pick<Bus, 'readStream' | 'streamFacts' | 'storedAt'>;
 
-/** Clients round the time of a message to milliseconds in different ways. A restart of nats-server takes longer. */
+/** By how much two times of one message may differ, because clients round differently. A restart of nats-server takes longer. */
 const roundingMs = 5;
 /** A new leader of a stream may answer before it has applied the last messages. */
 const endRetries = 5;
@@ -64,7 +64,7 @@ async function hasMessage(
   message: NewestMessage,
   retries = endRetries,
 ): Promise<boolean> {
-  // The end is asked for first: between both answers a restored stream may grow to the sequence of the message.
+  // Asks for the end before the message, because a restored stream may grow up to the message's sequence between both answers.
   const { lastSequence } = await bus.streamFacts(stream);
   const found = await bus.storedAt(stream, message.sequence);
   if (found !== undefined) return isSameTime(found, message.storedAt);
@@ -74,7 +74,7 @@ async function hasMessage(
   return hasMessage(bus, stream, message, retries - 1);
 }
 
-/** Up to which sequence a stored point still names the same events. `newest` was the newest message when it was stored. */
+/** Up to which sequence a stored point still names the same event. `newest` was the newest message when the point was stored. */
 export function validThrough(restores: readonly Restore[], newest: NewestMessage | undefined): number {
   if (newest === undefined) return Infinity;
   const { sequence, storedAt } = newest;

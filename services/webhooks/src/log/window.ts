@@ -60,7 +60,7 @@ export class Windows<Batch extends WindowBatch = LoggedBatch> {
     return new Window(this, integration, from);
   }
 
-  /** Reads a chunk into the set `of`. The cache removes it from the set when the bound on chunks is reached. */
+  /** Reads a chunk into the set `of`. The cache removes the chunk from the set once all chunks together exceed their bound. */
   async load(of: Set<Chunk<Batch>>, integration: string, from: number, before: number): Promise<void> {
     const { bus, read, readBytesMax = Infinity } = this.#options;
     const batches: Batch[] = [];
@@ -123,7 +123,7 @@ export class Window<Batch extends WindowBatch = LoggedBatch> {
     if (count > 0) this.#drop(count);
   }
 
-  /** The first batch from the sequence on; `end` if the log has none yet; undefined if `load` must read it first. */
+  /** The first batch at or after the sequence; `end` if the log has no such batch yet; undefined if `load` must read it. */
   at(sequence: number): Batch | 'end' | undefined {
     if (sequence > this.#through) return 'end';
     for (let next = sequence; next < this.#from;) {

@@ -5,7 +5,7 @@
 //   active                  after it was registered or enabled           is delivered
 //   disabled or re-enabled  before it was disabled, and the event was    is missed: a recovery sends it, or a replay
 //                           undelivered then                             whose span contains the disabling
-//   disabled or re-enabled  while it was disabled                        a replay whose span contains it sends it
+//   disabled or re-enabled  while it was disabled                        a replay sends it, if its span has the event
 //
 // Most endpoints of an integration subscribe to one of a few sets of kinds of events, and have all their cutoffs before the event
 // batch. Endpoints with the same set share the result of matching the batch.

@@ -25,7 +25,7 @@ export function openDisabledWebhooks(store: Pick<Store, 'collection'>) {
         .project<DisabledWebhook>({ integration: 1, disabledAt: 1, failures: 1, epoch: 1 })
         .sort({ disabledAt: 1, _id: 1 })
         .toArray(),
-    /** Resolves with how many webhooks have not changed since they were found, and so have a recovery step now. */
+    /** Stores a recovery step with each webhook that has not changed since it was found. Resolves with the number of these. */
     async enable(found: readonly DisabledWebhook[], replays: boolean): Promise<number> {
       const limit = openSemaphore(writeLimits).run;
       const counts = await Promise.all(found.map((one) => limit(() => noteOne(endpoints, one, replays))));

@@ -95,7 +95,7 @@ interface SealedAgain {
   previousSecrets: PreviousSecret[];
   headers?: string;
   changed: boolean;
-  /** Why a secret could not be sealed again; undefined if all were. */
+  /** Why a secret could not be sealed again; undefined if all secrets were sealed. */
   reason: string | undefined;
 }
 

@@ -47,7 +47,7 @@ export interface OwnershipChanges {
   onTaken(taken: readonly OwnedPartition[], offsets: OffsetsByIntegration): Promise<void>;
   /** Called before partitions are given back; the resolved function, after they are removed from `owned`. */
   onReleased(released: readonly OwnedPartition[]): Promise<() => void>;
-  /** Another replica has claimed the partitions, or the log is another. Resolves once their reading has stopped. */
+  /** Called when another replica has claimed the partitions, or the log has another id. Resolves once they are no longer read. */
   onLost(lost: readonly OwnedPartition[]): Promise<void>;
 }
 

@@ -5,7 +5,7 @@
 //   others took partitions from the replica  length of the silence
 //   ───────────────────────────────────────  ─────────────────────────────────────────────────────────────────────────
 //   not within 10 min                        2.5 s
-//   within 10 min, while it was alive        20 s: it lacks processor time, and each takeover repeats deliveries
+//   within 10 min, while it was alive        20 s: the replica lacks processor time, and a takeover repeats deliveries
 //
 // A stopping replica broadcasts that it shares no partitions. The process ends after its attempts in flight have ended.
 import { randomUUID } from 'node:crypto';
@@ -17,7 +17,7 @@ const silenceMs = 2_500;
 const silenceMsAfterTakeover = 20_000;
 const rememberedMs = 10 * 60_000;
 const beatMs = 500;
-/** How long after its last own beat a replica begins no further attempt. Other replicas claim its partitions only later. */
+/** A replica that gets no beat of its own for this time begins no attempt. Other replicas claim its partitions only later. */
 const unheardMs = 2_000;
 /** How many of its own beats a replica receives, during the silence of another replica, before it judges that replica dead. */
 const beatsMin = silenceMs / beatMs;
@@ -158,12 +158,12 @@ function openOthers(own: OwnBeats, { onNew, onChange }: Record<'onNew' | 'onChan
 
 const silenceMsOf = (wasTaken: boolean): number => (wasTaken ? silenceMsAfterTakeover : silenceMs);
 
-/** The replica's own beats. Each counts from when it was sent: a process that was frozen finds an old beat in its socket. */
+/** The replica's own beats. Each has the time of its sending, because a frozen process later reads old beats from its socket. */
 class OwnBeats {
   /** How many own beats arrived within 2 s after they were sent. */
   count = 0;
   heardAt = -Infinity;
-  /** Since when own beats arrive without a gap of 2.5 s, as beats of other replicas would. */
+  /** Since when own beats arrive without a gap of 2.5 s. The silence of a replica that sent no beat counts from then. */
   heardSince: Sign = { at: Infinity, ownBeats: 0, wasTaken: false };
   gaps = 0;
 

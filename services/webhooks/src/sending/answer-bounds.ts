@@ -18,7 +18,7 @@ export function boundAnswers(socket: Socket): Socket {
   let bytes = 0;
   let reads = 0;
   socket.read = (size) => {
-    // After the answer was refused, the HTTP client calls `read` once more.
+    // The HTTP client calls `read` once more after an answer that was too long has destroyed the socket.
     if (socket.destroyed) return null;
     const { readableLength } = socket;
     // If no bytes are buffered, `read` gets no size: it then asks the operating system for bytes.

@@ -58,7 +58,7 @@ export class AnswerTooLong extends Error {
 /** The fault of this service or of its proxy that prevented the sending of an attempt, if any. Such an attempt does not count. */
 export function faultOfOurs(error: unknown): Failure | undefined {
   if (!(error instanceof Error)) return undefined;
-  // The name may not have been resolved because this process lacked memory or files.
+  // The guard also refuses a name that could not be resolved: this process may have lacked memory or file descriptors.
   if (error.name === 'TargetRefused') return faultOfOurs(error.cause);
   const why =
     error instanceof ProxyAway

@@ -223,7 +223,7 @@ export function openResolver(resolve: Resolve = resolveName): Resolve {
     if (found !== undefined) return found;
     const addresses = resolve(name);
     recent.set(name, addresses);
-    // The addresses are set again once they are known, so that their lifetime in the cache begins then.
+    // Sets the entry of the cache again once the addresses are known, so that the lifetime of the entry begins then.
     addresses.then(
       () => recent.set(name, addresses),
       () => recent.delete(name),

@@ -6,7 +6,7 @@
 //   before it is open                                 no byte was sent: the next address of the name may be tried
 //   while it is kept open, before a byte of the       the receiver has closed it: the request is sent on another
 //   request is written                                connection
-//   later                                             the attempt fails, because the receiver may have it
+//   later                                             the attempt fails: the receiver may have the request
 //
 // One timer checks the deadlines of all POSTs in flight: a timer for each POST would cost more than the signature of the POST.
 import { openWatch } from '@integration-sync/runtime/watch';

@@ -80,14 +80,14 @@ const options = {
   keepAliveTimeout: 1_000,
   keepAliveTimeoutThreshold: 2_000,
   keepAliveMaxTimeout: 10_000,
-  // The attempt's deadline (post.ts) is the only time-out.
+  // The HTTP client has no time-outs for answers: the deadline of the attempt (post.ts) ends them.
   headersTimeout: 0,
   bodyTimeout: 0,
   maxHeaderSize: 16 * 1024,
   allowH2: false,
 } as const;
 const connectTimeoutMs = 10_000;
-/** Well below the deadline of an attempt, so that an absent proxy does not look like a silent receiver. */
+/** How long connecting to the proxy may take: well below an attempt's deadline, which would mean a silent receiver. */
 const proxyConnectTimeoutMs = 4_000;
 
 /** Each dispatcher connects to one origin at one checked address, directly or through an egress proxy. */
@@ -148,7 +148,7 @@ const servernameOf = ({ host, isLiteral }: Pick<CheckedTarget, 'host' | 'isLiter
 const toProxy: NonNullable<ProxyAgent.Options['clientFactory']> = (origin) => {
   const connect = buildConnector({ timeout: proxyConnectTimeoutMs });
   return new Pool(origin, {
-    // The time-out closes a connection if the proxy does not answer: its attempt has ended long before.
+    // If the proxy does not answer a CONNECT, this time-out closes the connection. The attempt has ended before.
     headersTimeout: connectTimeoutMs,
     connect(asked, callback) {
       connect(asked, (...[error, socket]) => {

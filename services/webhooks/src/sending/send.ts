@@ -42,7 +42,7 @@ interface SendOptions {
 
 /** How long connecting to one address may take if the name has further addresses: they need time before the deadline too. */
 const connectMsMax = 2_500;
-/** A name may resolve to thousands of addresses, even of third parties. */
+/** How many addresses of a name are tried: a name may resolve to thousands, even to addresses of third parties. */
 const addressesTriedMax = 16;
 
 export function openSend(options: SendOptions): Send {
