@@ -51,10 +51,10 @@ export async function forward(
   exchange.upstream = route.subject;
   const begunAt = performance.now();
   const answer = await ask(route, request, reply, options);
-  // A caller of the feed may wait beyond the end of its credential.
+  // While a caller of the event feed waits, its credential may end.
   if (route.subject === subjects.eventsRead && performance.now() - begunAt > authorizedForMs)
     await authorizeAgain(request, reply, options.verify, route);
-  // The gateway refuses unknown parameters also after an answer, because a service of an earlier release does not refuse them.
+  // The gateway refuses unknown query parameters even now: a service of an earlier release has answered in spite of them.
   refuseIfAny(exchange.queryErrors);
   for (const [name, value] of answer.headers) {
     if (name.startsWith(replyHeaders.httpPrefix)) {
@@ -113,7 +113,7 @@ async function ask(
     reservation?.release();
     reserved.shrink(answer.body.length);
     const isCounted = reserved.grow(answer.body.length) === 'granted';
-    // The caller can repeat a GET. Any other answer is sent, even beyond the budget: it says what was stored.
+    // Beyond the budget only the answer to a GET is refused, because a GET can be repeated. Other answers say what was stored.
     if (!isCounted && route.method === 'GET') throw tooManyAnswers();
     return answer;
   } catch (error) {
@@ -129,7 +129,7 @@ async function ask(
 /** The bytes to reserve for an ordinary answer. A page of a listing without details has some 30 KB. */
 const usualAnswerBytes = 32 * 1024;
 
-/** None are reserved while the caller waits for events, because there is no answer yet. */
+/** The bytes to reserve for the answer: 0 if the caller waits for events, because there is no answer yet. */
 function answerBytesOf({ method, subject }: Route, request: RouteRequest): number {
   if (method !== 'GET') return usualAnswerBytes;
   const query = new URLSearchParams(rawQuery(request));

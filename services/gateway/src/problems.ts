@@ -50,7 +50,7 @@ export function failureOf(error: unknown, request: FastifyRequest, log: Log): Fa
       'The path cannot be decoded: it must be percent-encoded UTF-8, each % followed by two hex digits.',
     );
   }
-  // An id in the path that is too long for Fastify is also longer than any id that a service issues.
+  // Fastify refuses an id in the path that is longer than any id that a service issues: nothing has this id.
   if (code === 'FST_ERR_MAX_PARAM_LENGTH') return notFound();
   log.error({ err: error, requestId: request.exchange.requestId }, 'request failed unexpectedly');
   return new Failure('internal', 'Something went wrong on our side; the request id leads us to it.');

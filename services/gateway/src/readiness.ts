@@ -12,7 +12,7 @@ import type { Upstream } from './upstream.ts';
 const servicesBehind: readonly ServiceName[] = ['catalog', 'batches', 'webhooks'];
 const answerWithinMs = 2_000;
 const askAgainMs = 500;
-/** Replicas have their notes in memory. A slower replica is asked again at the next check. */
+/** How long the gateway waits for notes, which replicas have in memory. The next check asks slower replicas again. */
 const notesWithinMs = 150;
 const notesMax = 20;
 /** How long an answer of `/readyz` is repeated without a new check: anybody may call `/readyz` as often as they like. */
@@ -39,7 +39,7 @@ export function openReadiness(
     const asked = askAll(upstream, ownNotes).finally(() => {
       [answer, asking, answeredAt] = [asked, undefined, performance.now()];
     });
-    // While the old answer is still good, no caller awaits this check. Its rejection must not end the process.
+    // No caller may await this check while the old answer is repeated: a rejection of the check must not end the process.
     asked.catch(() => undefined);
     return asked;
   };
@@ -97,7 +97,7 @@ async function askAll(upstream: Upstream, ownNotes: () => readonly string[]) {
   };
 }
 
-/** Adds notes to the fault of a service of which no replica answers: its starting replicas say what they wait for. */
+/** If no replica of a service answers, adds notes of its starting replicas, which say what they wait for. */
 function withNotes({ pointer, detail }: FailureEntry, heard: readonly FailureEntry[]): FailureEntry {
   const notes = heard.filter((note) => note.pointer === pointer).map((note) => note.detail);
   return { pointer, detail: [detail, ...notes].join(' ') };

@@ -38,7 +38,7 @@ export function addRoutes(
   }
 }
 
-/** Every id of a service matches the pattern; no other text gets into a header of a NATS message. */
+/** Adds a pattern to each id of the path: every id that services issue matches, and no other text gets into a NATS header. */
 const pathOf = ({ path }: Pick<Route, 'path'>): string =>
   path.replaceAll(/\{(\w+)\}/g, String.raw`:$1(^[\w-]+$)`);
 

@@ -60,7 +60,7 @@ export async function openUpstream({
     askAll: async (subject: string, forMs: number) => (await bus?.askAll(subject, forMs)) ?? [],
     async [Symbol.asyncDispose](): Promise<void> {
       release.abort();
-      // The entry owes no reply, so that a connection which drops meanwhile is no failure of the stop.
+      // The gateway's entry in the list of services has no requests to answer: a lost connection is no failure of the stop.
       await Promise.resolve(listed?.[Symbol.asyncDispose]()).catch(() => undefined);
       await bus?.[Symbol.asyncDispose]();
     },

@@ -4,7 +4,7 @@
 // to the service. The gateway refuses a request that waits too long with 503, which frees its bytes.
 //
 // Another budget counts the bytes of answers that callers have not read yet. Before the gateway asks a service, it reserves the
-// bytes that the answer may have. A caller that asks for much and reads nothing delays only requests of its integration.
+// bytes that the answer may have. A caller that does not read large answers delays only requests of its integration.
 //
 // nats-server closes the connection of a service for which 64 MB wait. A gateway knows only the bytes that it has sent itself,
 // and bounds these bytes at a third of the 64 MB, so that two gateways stay well below.
@@ -89,7 +89,7 @@ export class BodyReservation {
     this.#leftMs = budgets.patienceMs;
   }
 
-  /** Undefined if the bytes were free; else a promise that resolves once they are, or rejects after a wait. */
+  /** Reserves memory. Undefined if the bytes were free, else a promise that resolves once they are reserved, or rejects. */
   hold(bytes: number): Promise<void> | undefined {
     return this.#grow(this.memory, bytes);
   }

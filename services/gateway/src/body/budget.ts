@@ -31,7 +31,7 @@ interface Share {
 export class Budget {
   readonly #options: BudgetOptions;
   readonly #shares = new Map<string, Share>();
-  /** The shares in which a reservation waits; the first share is the next to get bytes. */
+  /** The integrations (as shares) of which a reservation waits; the first one is the next to get bytes. */
   readonly #turns = new Set<Share>();
   #heldBytes = 0;
 
@@ -127,7 +127,7 @@ export class Budget {
       if (share.waiting.size > 0) this.#turns.add(share);
       granted.push(reservation);
     };
-    // `keptBytes` are kept free for reservations that are alone in their integration, and must still wait.
+    // `keptBytes` stay free for waiting reservations, each the only reservation of its integration.
     let keptBytes = 0;
     for (const share of this.#turns) {
       const reservation = firstOf(share);

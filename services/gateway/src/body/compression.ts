@@ -78,7 +78,7 @@ export function openCompression() {
     if (bytes === 0 || String(reply.getHeader('content-type')).startsWith('image/')) return payload;
     const accept = request.headers['accept-encoding'];
     const isLarge = bytes >= leastBytes;
-    // A small answer has no `Vary`: it depends on `Accept-Encoding` only for callers that refuse plain bytes.
+    // A small answer in plain bytes has no `Vary`: only a caller that refuses plain bytes would get another answer.
     if (isLarge) reply.header('vary', 'Accept-Encoding');
     if (accept === undefined) return payload;
     const { coding = '', isIdentityRefused } = chooseCoding(accept);

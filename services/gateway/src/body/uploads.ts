@@ -104,7 +104,7 @@ class Upload {
     }
   }
 
-  /** Aborts a slow upload if others wait for memory; their integrations hold `leastWaitingBytes` or more. */
+  /** Aborts a slow upload if its integration holds `leastWaitingBytes` or more: the fewest bytes that a waiting one holds. */
   look(leastWaitingBytes: number): void {
     const { wantedBytes, share } = this.#reservation.memory;
     if (wantedBytes > 0 || this.bytes - this.#quickBytes >= leastBytes) {

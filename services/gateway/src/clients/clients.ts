@@ -16,7 +16,7 @@ const checkEveryMs = 5_000;
 /** The wait before a second read: while Kubernetes swaps links or a program moves files, the file may be missing. */
 const againMs = 500;
 const endsSoonMs = 14 * 24 * 60 * 60_000;
-/** How many secrets that end soon `/readyz` names; it only counts the others. */
+/** How many secrets that end soon `/readyz` names. Further such secrets are only counted. */
 const endingNotesMax = 5;
 
 export type Clients = Awaited<ReturnType<typeof openClients>>;
@@ -36,7 +36,7 @@ export async function openClients(options: ClientsOptions) {
   countUses(registry, () => file.credentials.all);
 
   return {
-    /** The caller that a key stands for; a request counts as one use. Throws `TokenRefused`. */
+    /** Returns the caller whose key this is. Counts a use, but not twice for one request. Throws `TokenRefused`. */
     verifyKey(key: string, again?: 'again'): Caller {
       const credential = file.credentials.find(key, now());
       if (again === undefined) credential.uses += 1;

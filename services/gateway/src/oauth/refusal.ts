@@ -11,7 +11,7 @@ export const oauthErrors = [
 export class OAuthRefusal extends Error {
   override readonly name = 'OAuthRefusal';
   readonly error: (typeof oauthErrors)[number];
-  /** The error code in the gateway's log and metrics, which has the status of the answer. */
+  /** The error code in the gateway's log and metrics. The status of this code is the status of the answer. */
   readonly code: ErrorCode;
   readonly headers: Readonly<Record<string, string>>;
 

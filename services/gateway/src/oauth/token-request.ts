@@ -101,7 +101,7 @@ export async function readFormBody({ raw, exchange }: FastifyRequest, reply: Fas
   return await readBytes(raw, exchange);
 }
 
-/** Once a form is too large, the answer reads and drops the bytes that still come (lingering.ts). */
+/** Reads a form up to the bound. The gateway drops the rest of a larger form while it answers (lingering.ts). */
 function readBytes(raw: IncomingMessage, exchange: Exchange): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const form = Buffer.alloc(formBytesMax);

@@ -125,7 +125,7 @@ function describe(name: string, refusal: Refusal, schemas: SchemaCollection): Js
   });
 }
 
-/** It repeats `Problem` with one status and some codes, because code generators cannot merge schemas by `allOf`. */
+/** The schema repeats `Problem` with one status and some codes, because code generators cannot merge schemas by `allOf`. */
 const problemSchema = (name: string, examples: Refusal['examples']): TSchema => ({
   ...Problem,
   title: `${name}Problem`,

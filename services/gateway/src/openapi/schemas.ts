@@ -38,8 +38,8 @@ export function collectSchemas() {
 }
 
 /**
- * Keywords that the document leaves out: those for the messages of the services, and `default`, for which generators
- * make a field required. The description says the default.
+ * Keywords that the document leaves out: those that word the services' error messages, and `default`, because generators
+ * make a field with a default required. The description says the default.
  */
 const internal = new Set(['x-required', 'x-expected', 'default']);
 

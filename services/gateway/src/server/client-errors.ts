@@ -51,7 +51,7 @@ export function openClientErrors(
 ) {
   const answered = new WeakSet<Socket>();
 
-  /** Node itself checks the time of later requests. */
+  /** Gives up if a request is not complete after a second time-out. Node itself checks the time of later requests. */
   const waitOnceMore = (socket: Socket, giveUp: () => void): void => {
     const connection = connections.get(socket);
     const before = connection?.last;

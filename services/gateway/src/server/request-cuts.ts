@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http';
 
 /** Node's parser accepts no line end but CRLF. */
 const emptyLine = Buffer.from('\r\n\r\n');
-/** The length of the shortest head. An empty line within fewer bytes is not its end, but precedes the head, which HTTP allows. */
+/** The length of the shortest head. HTTP allows empty lines before a head: an empty line within fewer bytes ends no head. */
 const headBytesMin = 'GET / HTTP/1.1'.length;
 const noBytes = Buffer.alloc(0);
 

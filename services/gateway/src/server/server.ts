@@ -30,7 +30,7 @@ const stillTimeoutMs = 120_000;
 /** How long a stopping gateway still answers requests on kept-alive connections, with `Connection: close`. */
 const lastRequestsMs = 1_000;
 const arrivals = ['connection', 'request'] as const;
-/** The turns that `afterSockets` waits at most: under full load no turn may be without a new connection or request. */
+/** How many turns of the event loop `afterSockets` waits at most: under full load each turn may bring a request. */
 const turnsMax = 1_000;
 /** How long after the begin of a stop the gateway closes the connections that have not ended by themselves. */
 const closeWithinMs = 9_000;

@@ -19,7 +19,7 @@ export function watchStandstill() {
   watch.unref();
   return {
     get isJustOver(): boolean {
-      // Looks at the clock first, because after a standstill the caller may run before the timer.
+      // Reads the clock here too, because after a standstill the caller may run before the timer.
       look();
       return lookedAt - overAt < justMs;
     },

@@ -134,7 +134,7 @@ function problemsOfAuth(values: AuthValues): string[] {
 
 function problemsOfSecrets({ AUTH_JWT_SECRET: text, AUTH_JWKS_URL }: AuthValues): string[] {
   if (text === undefined) return [];
-  // A gateway with both might accept a token that a caller signs with the public key as the shared secret.
+  // With both settings the gateway might accept a token that a caller signs with a public key as the shared secret.
   if (AUTH_JWKS_URL !== undefined)
     return [
       'expected exactly one of AUTH_JWT_SECRET and AUTH_JWKS_URL, got AUTH_JWT_SECRET and AUTH_JWKS_URL',

@@ -22,7 +22,7 @@ export async function authorize(
   throw new Failure('insufficient_scope', `The access token does not carry the scope ${scope}.`);
 }
 
-/** For a request that has waited: its token may have ended, and its key may be removed or belong to another integration. */
+/** Authorizes a request again after a wait: meanwhile the token may have ended, or the key belong to another integration. */
 export async function authorizeAgain(
   request: FastifyRequest,
   reply: FastifyReply,

@@ -65,7 +65,7 @@ export function openKeySet({ log, clock = () => performance.now(), ...keysOf }: 
   const keySet = createRemoteJWKSet(new URL('url' in keysOf ? keysOf.url : keysOf.issuer), {
     timeoutDuration: 'url' in keysOf ? fetchTimeoutMs : discoveryTimeoutMs,
     [customFetch]: 'url' in keysOf ? fetchBounded : discovering(keysOf.issuer),
-    // `openFetching` can tell a failed fetch from an unknown key, and so decides when to fetch again.
+    // The library fetches nothing again: `openFetching` decides, because it can tell a failed fetch from an unknown key.
     cacheMaxAge: Infinity,
     cooldownDuration: Infinity,
   });
@@ -128,7 +128,7 @@ function openFetching(keySet: RemoteKeySet, log: Log, clock: () => number) {
       fetching = undefined;
     }));
 
-  /** Undefined before the first fetch has ended. */
+  /** Whether the last fetch succeeded; undefined before the first fetch has ended. */
   const isUp = (): boolean | undefined => (fetchedAtMs === failedAtMs ? undefined : fetchedAtMs > failedAtMs);
 
   return {

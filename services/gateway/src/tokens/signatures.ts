@@ -1,5 +1,5 @@
 // Verifies the signature, the issuer and the audience of a token by @fastify/jwt, with the algorithms pinned to one family.
-// The plugin takes one secret, so that each of two secrets has its own instance.
+// The plugin takes one secret, so each of two secrets has an instance of the plugin.
 import jwt from '@fastify/jwt';
 import { Failure } from '@integration-sync/contracts';
 import type { FastifyInstance } from 'fastify';

@@ -7,8 +7,8 @@ import type { FindKey } from './key-set.ts';
 import { openSignatures, type Signed } from './signatures.ts';
 
 /**
- * `again` for a request whose token was verified before. Throws `TokenRefused` for a bad token, and `Failure` if the keys of the
- * issuer cannot be fetched.
+ * Verifies a token; `again` if the token of the same request was verified before. Throws `TokenRefused` for a bad token, and
+ * `Failure` if the keys of the issuer cannot be fetched.
  */
 export type VerifyToken = (token: string, again?: 'again') => Caller | Promise<Caller>;
 
