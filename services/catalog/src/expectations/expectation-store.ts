@@ -24,7 +24,7 @@ export interface Expectation {
 
 export interface Overdue {
   dueAt: Date;
-  /** When a check found that the expectation is overdue; the time of the event, also of a repeated one. */
+  /** When a check found that the expectation is overdue. `sync.overdue` has this time, even if it is published twice. */
   foundAt: Date;
   isAnnounced: boolean;
 }
@@ -36,7 +36,7 @@ export type ExpectationStore = Awaited<ReturnType<typeof openExpectationStore>>;
 export const expectationsCollection = 'catalog_expectations';
 const indexes: readonly NamedIndex[] = [{ name: 'due-checks', key: { checkAt: 1 } }];
 
-/** How long a replica reserves a check for itself: longer than the questions of a check may take. */
+/** How long a replica reserves a check for itself: longer than the reads of a check may take. */
 const heldMs = 20_000;
 
 const idOf = ({ integration, entityType }: Expected): string => `${integration}/${entityType}`;
@@ -82,7 +82,7 @@ export async function openExpectationStore(store: Pick<Store, 'collection' | 'en
         .sort({ checkAt: 1 })
         .limit(countMax)
         .toArray(),
-    /** Reserves a check. Undefined if another replica does it, or the expectation was set again or ended. */
+    /** Reserves a check. Undefined if another replica does the check, or the expectation was set again or ended. */
     async hold(read: Expectation, at: Date): Promise<Expectation | undefined> {
       const checkAt = new Date(at.getTime() + heldMs);
       const held = await expectations.findOneAndUpdate(

@@ -17,7 +17,7 @@ export async function openExpectations(parts: RecordServiceParts, journals: read
     help: 'Expectations whose push has not come by its due time, over all replicas.',
     label: 'kind',
     async read() {
-      // A value that cannot be read is NaN, not 0.
+      // The gauge is NaN if MongoDB cannot be read: 0 would mean that no push is overdue.
       const counts = await expectations.countOverdue().catch(() => undefined);
       return entityTypes.map((kind) => [kind, counts === undefined ? Number.NaN : (counts.get(kind) ?? 0)]);
     },

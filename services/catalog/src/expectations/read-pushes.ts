@@ -11,9 +11,9 @@ export type Pushes = readonly Pick<SyncRun, 'syncId' | 'completedAt'>[];
 
 type Sought = Pick<Expectation, 'integration' | 'entityType' | 'readTo'>;
 
-/** How long before the last check pushes are read again: they may have been under way, or their replica be behind. */
+/** Pushes from this long before the last check are read again: they were under way, or the clock of their replica was behind. */
 const readAgainMs = 5 * 60 * 1_000;
-/** More than the replicas of a service carry out concurrently, because concurrent pushes end in any order. */
+/** How many pushes are read: more than replicas carry out concurrently, because concurrent pushes end in any order. */
 const readMax = 50;
 
 /** The time from which pushes are read for a new expectation. The journal has no earlier pushes. */
