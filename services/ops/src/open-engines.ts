@@ -28,7 +28,7 @@ export function readSettings<Settings extends typeof StreamsConfig>(
   return { config, log, stop };
 }
 
-/** A bus for a request for which the NATS login may lack the permission. Then only the request fails, and the command goes on. */
+/** A bus for requests that the NATS login may not be permitted to send: without permission only the request fails. */
 export const openQuietBus = ({ config }: CommandSettings<StreamsConfig>): Promise<Bus> =>
   openBus({ ...natsOptionsOf(config), name, log: openLog({ service: name, level: 'silent' }) });
 

@@ -1,4 +1,4 @@
-// ops purge-integration removes everything of one integration, from all places of all services.
+// ops purge-integration removes everything of one integration, from the collections and streams of all services.
 import { integrationPattern, isIntegration } from '@integration-sync/contracts';
 import { batchesOperating } from '@integration-sync/batches/operating';
 import { catalogOperating } from '@integration-sync/catalog/operating';

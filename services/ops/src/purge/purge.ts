@@ -1,5 +1,5 @@
-// Removes an integration from all places, pass after pass, until a pass finds nothing: replicas at work write documents and messages
-// again. The erasing of a single supplier is another thing: shared/sync/src/items/sync-status.ts.
+// Removes an integration from all collections and streams, in passes until a pass finds nothing: working replicas write documents
+// and messages again. The erasing of a single supplier is another thing: shared/sync/src/items/sync-status.ts.
 import { setTimeout as wait } from 'node:timers/promises';
 import { batchesOperating } from '@integration-sync/batches/operating';
 import { catalogOperating } from '@integration-sync/catalog/operating';
@@ -46,8 +46,8 @@ async function removeAll(holdings: Holdings, pass: number, output: Output): Prom
   return found;
 }
 
-// The places of all services, in the order of their removal: causes go before effects. Without webhooks and event batches
-// nothing is delivered any more, and without journals nothing is announced.
+// The collections and streams of all services, in the order of removal: causes go before effects. Without webhooks and event
+// batches nothing is delivered any more, and without journals nothing is announced.
 
 export type Holdings = ReturnType<typeof openHoldings>;
 

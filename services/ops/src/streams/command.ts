@@ -32,7 +32,7 @@ Examples:
 
 interface Looked {
   streams: InspectedStream[];
-  /** Empty if it is not known when the streams will be full. */
+  /** When each stream will be full; empty if that is not known. */
   fillings: Filling[];
   wrong: Finding[];
 }
@@ -89,7 +89,7 @@ function show({ streams, fillings, wrong }: Looked, output: Output): void {
   for (const { what, toDo } of wrong) output.say(`WRONG  ${what}\n       ${toDo}`);
 }
 
-// The repairs that a starting service makes, here for all streams (shared/runtime/src/bus/quantities.ts).
+// The command makes the repairs that a starting service makes, but for all streams (shared/runtime/src/bus/quantities.ts).
 
 interface Repaired {
   what: string;

@@ -141,7 +141,7 @@ function* fullness(name: string, { bytes, bytesMax }: InspectedFacts): Generator
     );
 }
 
-/** Other services have only pull consumers of EVENTS, and webhooks reads without consumers. */
+/** Faults of consumers that are not of this system: its readers have pull consumers of EVENTS, and webhooks has none. */
 function* strangers(
   stream: string,
   { name: consumer, strangeness, pushesTo }: InspectedConsumer,
