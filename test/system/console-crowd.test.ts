@@ -38,7 +38,7 @@ const noteWhenThere = `new MutationObserver((_, watcher) => {
   globalThis.thereMs = performance.now();
 }).observe(document, { childList: true, subtree: true })`;
 
-describe.each(browsers)(`the console beside ${records} records in %s`, (chromium) => {
+describe.each(browsers)(`the console with ${records} records in %s`, (chromium) => {
   const stack = new AsyncDisposableStack();
   let system: Stack;
   let browser: Browser;

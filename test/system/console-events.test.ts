@@ -200,7 +200,7 @@ describe.each(browsers)('the events of the console in %s', (chromium) => {
     },
   );
 
-  it('are replaced by a timer where the token lacks the scope of events', { timeout: 120_000 }, async () => {
+  it('are replaced by periodic reloads without the scope of events', { timeout: 120_000 }, async () => {
     const scope = 'integration:syncs:read';
     const { page, requested, settled } = await open('#/runs', { clock: true, scope });
     await page.getByText('No push matches.').waitFor();

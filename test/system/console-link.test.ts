@@ -70,7 +70,7 @@ it.each(browsers)(
 
 // Setup: a page by https of another host, so that it has all that a link needs.
 // What this proves: by a link, a page of another machine cannot be made to call a server on the person's own machine.
-it.each(browsers)('a link opens in %s only from a page of the same machine', async (executablePath) => {
+it.each(browsers)('a link opens no console of another machine, in %s', async (executablePath) => {
   await using system = await startTestStack({ environment: { CONSOLE: 'on' } });
   const elsewhere = 'https://console.example.com';
   await using door = await openDoor({ page: `${elsewhere}/console`, issue: () => 'the-token' });

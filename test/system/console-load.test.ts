@@ -574,7 +574,7 @@ describe.each(browsers)('the view for loading files in %s', (chromium) => {
     await page.context().close();
   });
 
-  it('takes odd names of columns and cells as text, in the page and in what it saves', async () => {
+  it('shows and saves column names and cells with markup or formulas as plain text', async () => {
     const { page, client, complaints, files } = await open();
     const markup = '<img src=x onerror=alert(1)>';
     const command = "=cmd|' /C calc'!A0";

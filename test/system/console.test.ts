@@ -107,7 +107,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
     ['at the gateway', ''],
     ['behind a prefix', '/sync'],
   ])(
-    '%s opens a disabled webhook from the link, and enables the webhook',
+    '%s, leads from the overview to a disabled webhook, and enables the webhook',
     { timeout: 120_000 },
     async (_where, prefix) => {
       await using behind = await openPrefix(system.gateway, prefix);
@@ -312,7 +312,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
     await page.context().close();
   });
 
-  it('shows the kind that the address of Records names, and suppliers by default', async () => {
+  it('shows the kind of records that the address of the page names, and suppliers by default', async () => {
     const { page } = await open({ hash: '#/records' });
     const kind = page.getByRole('combobox', { name: 'Kind', exact: true });
     for (const [query, words] of [
@@ -347,7 +347,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
   });
 
   describe('a token', () => {
-    it('that is malformed is refused in one line, and not sent again', async () => {
+    it('that is malformed is refused with a message, and no view sends the token again', async () => {
       const { page, requested, settled } = await browser.open();
       await page.goto(`${system.gateway}/console#token=nonsense`);
       await page.getByRole('alert').getByText('This token is not valid, or has ended.').waitFor();
@@ -494,7 +494,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
     await page.context().close();
   });
 
-  it('registers a receiver of this machine, names its fields in errors, and shows the secret', async () => {
+  it('registers a receiver on this machine, names wrong fields of the form, and shows the secret', async () => {
     await using receiver = await openReceiver();
     const { page, complaints } = await open({ hash: '#/webhooks' });
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
@@ -599,7 +599,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
     await page.context().close();
   });
 
-  it('lists the answers of a receiver to a drill beside the expected answers', async () => {
+  it('lists the receiver’s answers to the twelve deliveries of a drill beside the expected answers', async () => {
     await using receiver = await openReceiver();
     const { page, client, complaints } = await open();
     const { body } = await client.post('/webhook-events', { url: receiver.url, events: ['sync.completed'] });

@@ -133,7 +133,7 @@ it('the MCP server lists six tools, each marked as read-only', async () => {
   await agent.end();
 });
 
-it('the MCP server answers in less than 20 KB, and pages by its field more show every record once', async () => {
+it('the MCP server answers in less than 20 KB, and the pages that its field more leads to show every record once', async () => {
   const suppliers = Array.from({ length: 130 }, (_one, id) => ({
     externalId: `S-${id}`,
     name: `"Größe" ${id} `.padEnd(400, '"'),

@@ -27,7 +27,7 @@ const caughtUp = (pushedAt = Date.now()): Promise<string> =>
 const fileOf = (countries: readonly string[]): string =>
   ['externalId;name;country', ...countries.map((country, n) => `S-${n};Name ${n};${country}`)].join('\n');
 
-it('prune archives nothing after a load of repaired rejects, which counts as a part of the load before', async () => {
+it('prune counts a load of repaired rejects as a part of the load before', async () => {
   await at.acme.post('/suppliers', { suppliers: [{ externalId: 'S-old', name: 'in no file' }] });
   await caughtUp();
   await at.loader.write('suppliers.csv', fileOf(['DE', 'DE', 'XX', 'XX', 'DE']));
@@ -210,7 +210,7 @@ it('a load that stops after rows were stored ends with exit code 1 and not with 
   expect(end.err).toContain('Rows before this are stored: load --resume goes on.');
 });
 
-it('verify confirms equal records, and names records that differ', async () => {
+it('verify confirms that the records equal the rows of a file, and names records that differ', async () => {
   // An empty cell leaves its field as it is.
   const rows = ['externalId;name;country', 'S-1;One;SE', 'S-2;Two;DE', 'S-1;One;', 'S-3;Three;DE'];
   await at.loader.write('suppliers.csv', rows.join('\n'));

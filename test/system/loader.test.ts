@@ -80,7 +80,7 @@ it('the loader loads the CSV files of a German Excel without a map: suppliers, t
   });
 });
 
-it('the loader writes rejects in the form of their file, and loads the repaired rejects', async () => {
+it('the loader writes rejected rows in the format of the loaded file, and loads these rows after their repair', async () => {
   await at.loader.write(
     'suppliers.csv',
     latin1([
@@ -315,7 +315,7 @@ it('the loader loads an SAP export: a title, tabs, days as 20260331, numbers as 
   });
 });
 
-it('the loader exports records that a plan finds unchanged, and follows changes', async () => {
+it('the loader exports records to a file that a plan finds unchanged, and exports later changes with --follow', async () => {
   const suppliers = Array.from({ length: 250 }, (_, index) => ({
     externalId: `S-${index}`,
     name: `Größe "${index}" 🌲`,

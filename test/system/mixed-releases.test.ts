@@ -207,8 +207,8 @@ async function streamFacts(): Promise<object[]> {
   }
 }
 
-describe('beside the release before', () => {
-  it('owners of both releases continue the retry schedule of failing endpoints that the other release owned', async () => {
+describe('beside replicas of the release before', () => {
+  it('a new owner of either release continues the retry schedule of an endpoint whose former owner had the other release', async () => {
     const forth = await openTurns('forth');
     await untilHit(forth, 2);
     await system.roll('webhooks', 'present');
@@ -249,7 +249,7 @@ describe('beside the release before', () => {
     for (const { lines } of system.replicasOf('webhooks')) expect(lines.filter(changedMore)).toEqual([]);
   });
 
-  it('listings on subjects that end with the integration are answered once this release serves', async () => {
+  it('a listing on a subject whose last token is the integration is answered once a replica of this release runs', async () => {
     const [own, other] = [world.caller(), world.caller()];
     await own.push('suppliers', [{ externalId: 'S', name: 'S' }]);
     const ask = async (noun: string): Promise<unknown> => {
@@ -265,7 +265,7 @@ describe('beside the release before', () => {
     await expect(ask('svc.batches.dds.list')).rejects.toMatchObject({ code: 'unavailable' });
   });
 
-  it('numbers of a statement are kept by pushes that the release before carries out', async () => {
+  it('pushes that a replica of the release before handles keep the reference and verification numbers of a statement', async () => {
     await expectAbsences();
     await system.start('batches', 'present');
     await expectReady();
@@ -299,7 +299,7 @@ describe('beside the release before', () => {
     expect(announced).toHaveLength(9);
   });
 
-  it('a push that is late is announced as overdue once, and no push that a replica of either release accepted in time is', async () => {
+  it('a late push is announced as overdue once, and a push that a replica of either release accepted in time never', async () => {
     await system.start('catalog', 'present');
     for (const { integration, dueAt } of absent)
       await eventually(
@@ -311,7 +311,7 @@ describe('beside the release before', () => {
     await system.stop('catalog', first(system.replicasOf('catalog')));
   });
 
-  it('a roll under load fails no request, and announces and delivers each push once', async () => {
+  it('a rolling update under load fails no request, and each push is announced and delivered once', async () => {
     await system.roll('gateway', 'present');
     await expectReady();
     await load.untilPushed(15);
@@ -323,7 +323,7 @@ describe('beside the release before', () => {
     await expectWhole(load);
   });
 
-  it('a roll back to the release before fails no request, and announces and delivers each push once', async () => {
+  it('a rolling downgrade to the release before fails no request, and each push is announced and delivered once', async () => {
     load = await startLoad();
     await load.untilPushed(15);
     for (const service of ['gateway', 'batches', 'catalog', 'webhooks'] as const) {

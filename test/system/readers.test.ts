@@ -57,7 +57,7 @@ async function connectRaw() {
 const eventsIn = (lines: readonly string[]): string[] =>
   lines.filter((line) => !line.startsWith('record ')).map((line) => line.split(' ')[1] ?? '');
 
-it('the programs that the readers need are installed in CI', () => {
+it('in CI, the documented example readers of events are installed in each language', () => {
   const missing = Object.entries(readers).filter(([, found]) => found.length === 0);
   expect(process.env['CI'] === 'true' ? missing : []).toEqual([]);
 });
@@ -65,7 +65,7 @@ it('the programs that the readers need are installed in CI', () => {
 describe.each(
   Object.entries(readers).flatMap(([language, [command]]) => (command ? [{ language, command }] : [])),
 )('in $language', ({ command }) => {
-  it('a reader reads each event once, resumes at its offset, and replays from a time', async () => {
+  it('the example reader of events reads each event once, resumes at its offset, and replays from a time', async () => {
     const acme = openClient(stack);
     const settings = { INTEGRATION: acme.integration, NAME: `reader-${acme.integration}` };
     const push = (id: string) =>
@@ -103,7 +103,7 @@ describe.each(
     expect(lines.filter((one) => one.startsWith('record '))).toEqual(['record S-4 Name of S-4']);
   });
 
-  it('a reader ends at a version of an event that it does not know, and leaves the event unacknowledged', async () => {
+  it('the example reader of events ends at an unknown version of an event, and leaves the event unacknowledged', async () => {
     const integration = `newer-${randomUUID()}`;
     const settings = { INTEGRATION: integration, NAME: integration };
     await using nats = await connectRaw();

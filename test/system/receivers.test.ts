@@ -128,7 +128,7 @@ for (const { language, needs, prepare } of languages) {
 
 const hasFlask = spawnSync('python3', ['-c', 'import flask']).status === 0;
 
-it.runIf(hasFlask)('a receiver in Flask passes a drill', async () => {
+it.runIf(hasFlask)('a receiver in Flask answers every delivery of a drill as expected', async () => {
   const acme = openClient(stack);
   const port = await findPort();
   const url = `http://127.0.0.1:${port}/`;

@@ -82,7 +82,7 @@ it.each(manifests)('%s has exactly the imported packages as dependencies', async
 });
 
 // Its packages are not installed with the project's, and what a framework loads by itself stands in no import.
-it('the rival products of the benchmark have their imports as dependencies, outside the workspaces', async () => {
+it('the rival products of the benchmark declare the packages that they import, and belong to no workspace', async () => {
   const folder = join(root, 'dev/bench/rivals');
   const { dependencies } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
   const texts = await filesOf(folder);

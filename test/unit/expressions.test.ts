@@ -64,7 +64,7 @@ const expressions = new Map(
 );
 
 describe('every regular expression takes linear time:', () => {
-  it('there are more than a hundred in services, client, loader and console', () => {
+  it('the check reads more than a hundred in services, client, loader and console', () => {
     expect(expressions.size).toBeGreaterThan(100);
   });
 

@@ -2,7 +2,7 @@
 import { orders, timeIn, timeOf } from '../support/times.ts';
 import { expect, it } from 'vitest';
 
-it.each(orders)('$why: $short < $long', ({ short, long, times = 1 }) => {
+it.each(orders)('the time $short is shorter than $long: $why', ({ short, long, times = 1 }) => {
   expect(timeOf(short) * times).toBeLessThan(timeOf(long) + (times === 1 ? 0 : 1));
 });
 

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => house[Symbol.asyncDispose]());
 
-it('a counted failure is one update in MongoDB, without a find and without a broadcast', async () => {
+it('an owner stores a failure that counts by one update in MongoDB, without a find and without a broadcast', async () => {
   const sent: SentCommand[] = [];
   await using _replica = await house.start({ onCommand: (command) => void sent.push(command) });
   const heard: string[] = [];
@@ -90,7 +90,7 @@ async function insertWith(change: Partial<Endpoint> | undefined) {
 
 describe('the owner of an endpoint', () => {
   it.each(isTaken)(
-    'stores its count, and nothing else, where the endpoint is %s: %o %s',
+    'may store failures, circuit and trials, and nothing else, where the endpoint is %s (%o): %s',
     async (_, change, taken) => {
       const { id, applied, before } = await insertWith(change);
       const count = { failures: 3, isCircuitClosed: false, trials };
@@ -104,7 +104,7 @@ describe('the owner of an endpoint', () => {
     },
   );
 
-  it.each(isTaken)('disables the endpoint once where it is %s: %o %s', async (_, change, taken) => {
+  it.each(isTaken)('may disable it once where it is %s (%o): %s', async (_, change, taken) => {
     const { id, applied, before } = await insertWith(change);
     const how = { reason: 'failures', failures: 10, at: new Date(), missed } as const;
     expect(await endpoints.disable(applied, how)).toBe(taken);
@@ -118,10 +118,10 @@ describe('the owner of an endpoint', () => {
 });
 
 it.each([
-  ['of another version', { version: 2 }, false],
-  ['of another epoch', { epoch: 1 }, false],
-  ['that its owner has counted a failure of', { failures: 1, open: false, trials, term }, true],
-] as const)('a caller’s change is applied to an endpoint %s, %o: %s', async (_, change, taken) => {
+  ['with a new version', { version: 2 }, false],
+  ['with a new epoch', { epoch: 1 }, false],
+  ['with a new failure', { failures: 1, open: false, trials, term }, true],
+] as const)('a caller may change an endpoint %s (%o): %s', async (_, change, taken) => {
   const { id, before } = await insertWith({});
   if (before === null) throw new Error('the endpoint is not stored');
   await house.store.collection<Endpoint>('webhook_endpoints').updateOne({ _id: id }, { $set: change });
@@ -129,7 +129,7 @@ it.each([
   expect(after).toEqual(taken ? { ...before, ...change, url: 'https://other.example/' } : null);
 });
 
-it('missed events that an owner has stored are replaced by the same owner or a later owner alone', async () => {
+it('an owner or a later owner, but no earlier owner, may replace the stored start of missed events', async () => {
   const { id } = await insertWith({});
   const store = async (of: number, sequence: number) => {
     await endpoints.recordMissed(id, 0, { ...missed, term: of, sequence });

@@ -112,7 +112,7 @@ async function openProxy() {
   };
 }
 
-it.each(['http', 'https'])('deliveries go over %s by CONNECT to the checked address', async (scheme) => {
+it.each(['http', 'https'])('by CONNECT, deliveries over %s reach the checked IP address', async (scheme) => {
   await using receiver = await openReceiver(answer(204), scheme === 'https' ? { certificate } : {});
   const client = house.newClient();
   const { id } = await client.register(receiver.url.replace('127.0.0.1', 'receiver.test'));

@@ -241,7 +241,7 @@ describe.concurrent('a delivery to a receiver fails', () => {
     },
   );
 
-  it('when it closes early', async () => {
+  it('when it closes the connection before it answers', async () => {
     await using server = await openSocketServer((socket) => socket.once('data', () => socket.end()));
     expect(await attemptAt(server.url)).toMatchObject({
       responseStatus: null,
@@ -259,7 +259,7 @@ describe.concurrent('a delivery to a receiver fails', () => {
     });
   });
 
-  it('when its body breaks off', async () => {
+  it('when the body of its answer breaks off', async () => {
     await using server = await openSocketServer((socket) =>
       socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf')),
     );

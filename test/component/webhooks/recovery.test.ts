@@ -89,7 +89,7 @@ it('a webhook with recover: true whose receiver was away for a night is enabled 
   expect(watching.hits).toHaveLength(1);
 });
 
-it('another replica continues the recovery of a webhook at each step where a replica dies', async () => {
+it('a recovery is completed although its replica died between sending the missed events and storing the end', async () => {
   await using house = await openHouse();
   await house.start();
   await using receiver = await openReceiver(answer(500));
@@ -146,7 +146,7 @@ it.each([
   },
 );
 
-it('a webhook without recover: true, paused by its caller, or disabled by 410 is not enabled', async () => {
+it('no recovery enables a webhook without recover: true, paused by its caller, or disabled by 410', async () => {
   await using house = await openHouse();
   await house.start();
   await using receiver = await openReceiver(answer(500));
@@ -172,7 +172,7 @@ it.each([
   ['the caller enables the webhook', { active: true }, { active: true, step: undefined }],
   ['the caller requests a recovery', { recover: true }, { active: false, step: 'enable' }],
 ])(
-  'a caller’s change is applied after an operator’s concurrent recovery step, where %s',
+  'after a conflict with an operator’s recovery, a caller’s change is applied to the webhook as read again, where %s',
   async (_, wanted, then) => {
     await using house = await openHouse();
     const endpoints = await openEndpoints(house.store);

@@ -49,7 +49,7 @@ it('an Idempotency-Key with another body, or of a deleted or rotated webhook, is
   expect((await acme.ask('register', { key: 'one', body })).body.id).not.toBe(first.id);
 });
 
-it('concurrent registrations with one key make one webhook, which another replica may complete', async () => {
+it('concurrent registrations with one Idempotency-Key make one webhook, and a later one completes an unfinished registration', async () => {
   await using house = await openHouse();
   await house.start();
   await house.start();

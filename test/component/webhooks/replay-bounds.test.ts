@@ -78,7 +78,7 @@ it('a replay that a caller repeats at any replica adds one copy of the events to
   );
 });
 
-it('one of concurrent replays of the same events is accepted, and another only after the delivery', async () => {
+it('of concurrent replays of the same events one is accepted, and the next only after the delivery of these events', async () => {
   await using house = await openHouse();
   await house.start();
   await house.start();
@@ -102,7 +102,7 @@ it('one of concurrent replays of the same events is accepted, and another only a
   }
 });
 
-it('a replay waits while another replica stores a replay, and no longer once that replica must be dead', async () => {
+it('a replay is refused while another replica stores a replay, until the time at which that replica must have ended', async () => {
   await using house = await openHouse();
   await house.start();
   await using receiver = await openReceiver();

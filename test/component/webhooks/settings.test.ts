@@ -114,7 +114,7 @@ it('a url of another origin drops the headers of a webhook, and the answer names
   expect(receiver.hits.at(-1)?.headers).toMatchObject({ authorization: token });
 });
 
-it('wrong settings of a webhook are 400 with all errors', async () => {
+it('wrong settings of a webhook are answered 400 with all errors', async () => {
   await using house = await openHouse();
   await house.start();
   const acme = house.newClient();
@@ -209,7 +209,7 @@ it('only details=true shows the settings of a webhook', async () => {
   expect(first.headers['http-link']).toMatch(/&details=true>; rel="next"$/);
 });
 
-it('ops reseals headers and secrets with a new key, and a start without the key of headers is refused', async () => {
+it('an operator’s command encrypts headers and secrets with a new key, and no replica starts without a key in use', async () => {
   await using house = await openHouse();
   await house.start();
   await using receiver = await openReceiver();

@@ -82,7 +82,7 @@ describe('without a collector', () => {
 });
 
 describe('with a collector', () => {
-  it('each attempt is a span under its push, and a replayed attempt under its request', async () => {
+  it('the span of an attempt is below the span of its push, and after a replay below the span of the replay request', async () => {
     await using collector = await openCollector();
     const replica = await house.start(
       {},

@@ -149,7 +149,7 @@ for (const [limit, windowMs] of [
   [4, 1_000],
   [40, 10_000],
 ] as const) {
-  it(`eight callers use nine tenths of ${limit} requests in ${windowMs} ms`, async () => {
+  it(`eight concurrent callers use nine tenths of a limit of ${limit} requests in ${windowMs} ms`, async () => {
     const service = limited(limit, windowMs);
     const { client, asked } = openAsked(service.respond);
     await client.push('suppliers', [supplier]);

@@ -239,7 +239,7 @@ describe('the list of undelivered events of a webhook', () => {
     expect(found.from).toBeUndefined();
   });
 
-  it('names no time before the oldest attempt that was read', () => {
+  it('has no failure from before the oldest success that was read', () => {
     const failed = [attemptOf('b', 7), attemptOf('a', 3)];
     const found = undeliveredIn(logPage(failed), logPage([succeeded('x', 8), succeeded('y', 5)], true));
     expect(namesOf(found)).toEqual(['b 4']);
@@ -255,7 +255,7 @@ describe('the list of undelivered events of a webhook', () => {
     expect(endOf(one)).toBe(words);
   });
 
-  it('is replayed from the time of its push, which is before its first attempt', () => {
+  it('is replayed from the time of the oldest event’s push, which is before the first attempt', () => {
     const given = [attemptOf(idOf(4, 'created-0'), 9), attemptOf(idOf(3, 'created-0'), 8)];
     expect(replayable(given)).toEqual({
       since: '2026-11-26T02:02:59.999Z',
@@ -276,7 +276,7 @@ describe('the list of undelivered events of a webhook', () => {
     });
   });
 
-  it('is replayed from before the oldest success that was read, where an event was given up', () => {
+  it('is replayed from the push of an event that was given up, also before the oldest success that was read', () => {
     const old = attemptOf(idOf(2, 'created-0'), 3);
     const waited = attemptOf(idOf(1, 'created-0'), 2, { attempt: 2 });
     const delivered = attemptOf(idOf(1, 'created-1'), 4);
@@ -292,7 +292,7 @@ describe('the list of undelivered events of a webhook', () => {
     });
   });
 
-  it('is unknown during a temporary problem, and empty after a lasting one', () => {
+  it('is unknown where the attempt log is answered 503, and empty where it is answered 403', () => {
     const found = undeliveredIn(logPage([attemptOf(idOf(4, 'created-0'), 9)]), logPage([]));
     const [passes, stays] = [new Problem(503, 'busy'), new Problem(403, 'refused')];
     expect(replayableIn(undefined, undefined)).toBeUndefined();

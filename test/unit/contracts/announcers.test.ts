@@ -5,7 +5,7 @@ const announcers = Object.keys(announcedKinds);
 
 const announcersOf = (kind: string): string[] => announcers.filter((one) => mayAnnounce(one, kind));
 
-it('every kind of event has its announcers', () => {
+it('only the expected services may announce each kind of event', () => {
   expect(Object.fromEntries(eventKinds.map((kind) => [kind, announcersOf(kind)]))).toEqual({
     'supplier.created': ['catalog'],
     'supplier.updated': ['catalog'],

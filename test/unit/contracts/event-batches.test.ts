@@ -33,7 +33,7 @@ const textOf = ({ id, body }: { id: string; body: Uint8Array }) => ({
 const bytesOf = (messages: readonly { body: string }[]) =>
   messages.reduce((sum, { body }) => sum + Buffer.byteLength(body), 0);
 
-it('an event batch is one message of all events, with the sequence of the last event', () => {
+it('an event batch is one message with all events of a push, and with the stream sequence of the last event', () => {
   const events = [event(0), event(1), event(2)];
   const messages = packEventBatches(stored(events, acks(3)));
   expect(messages).toEqual([
@@ -86,7 +86,7 @@ it('an event batch stores common prefixes of events once', () => {
   expect(message?.body.length).toBeLessThan(500 * 16 + 4 * common.length);
 });
 
-it('events that are too large for one batch become several batches in order, each with a sequence', () => {
+it('events that are too large for one batch become several batches in order, each with the sequence of its last event', () => {
   const events = Array.from({ length: 100 }, (_, n) => event(n, '\u{20ac}'.repeat(10_000)));
   const messages = packEventBatches(stored(events, acks(100)));
   const sizes = messages.map(({ body }) => Buffer.byteLength(body));
@@ -105,7 +105,7 @@ it('an event that is larger than the usual batch has a batch to itself', () => {
 });
 
 // Setup: a publisher died after the first two of four events; another one publishes all of them again.
-it('duplicate events of the stream and new events go into separate batches', () => {
+it('events that the stream already has and new events go into separate batches', () => {
   const events = [event(0), event(1), event(2), event(3)];
   const before = packEventBatches(stored(events.slice(0, 2), acks(2)));
   const again = packEventBatches(stored(events, [...acks(2, true), ...acks(2)]));

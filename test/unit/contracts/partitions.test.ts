@@ -52,7 +52,7 @@ describe('the subject of an event batch', () => {
     expect(readStoredBatchSubject(subject)).toEqual(read);
   });
 
-  it('has filters for one partition and for one integration', () => {
+  it('can be filtered by partition and by integration', () => {
     expect(partitionFilter(9)).toBe('event-batches.9.*.*');
     expect(storedBatches('acme')).toBe(`event-batches.${partitionOf('acme')}.*.acme`);
   });

@@ -85,7 +85,7 @@ describe('unknown names', () => {
   });
 });
 
-it('no two parameters of a route are so similar that a misspelt one has no nearest name', () => {
+it('a parameter of a route with an added s has this parameter as its nearest name', () => {
   for (const { query = [] } of routes) {
     const known = query.map(({ name }) => name);
     for (const name of known) expect(nearestTo(`${name}s`, known)).toBe(name);

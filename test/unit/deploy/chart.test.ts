@@ -267,7 +267,7 @@ const byIdentity = (objects: readonly KubernetesObject[]): object =>
 const containerOf = (service: string): string =>
   `Deployment acme-integration-sync-${service}.spec.template.spec.containers.${service}`;
 
-it('the chart changes at an upgrade only what the values change', async () => {
+it('an upgrade with changed values changes only the fields of the chart that these values configure', async () => {
   const before = await readRendered('production');
   const after = await readRendered('upgraded');
   expect(differences(byIdentity(before.objects), byIdentity(after.objects))).toEqual([

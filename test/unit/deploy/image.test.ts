@@ -45,7 +45,7 @@ it('the image runs as a numeric user other than root', () => {
   expect(dockerfile.lastIndexOf('\nUSER ')).toBeGreaterThan(dockerfile.lastIndexOf('\nFROM '));
 });
 
-it('the image fills the compile cache under the user and the options of its programs', () => {
+it('the image fills the compile cache with the user and the Node options of its entrypoint', () => {
   const [, entry = ''] = /^ENTRYPOINT (.*)$/m.exec(dockerfile.slice(dockerfile.lastIndexOf('\nFROM '))) ?? [];
   const command = (JSON.parse(entry) as string[]).join(' ');
   const stage = /^FROM application AS compiled$([^]*?)^FROM /m.exec(dockerfile)?.[1] ?? '';

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 
 const folder = new URL('../../../.github/workflows/', import.meta.url);
 
-it('a release signs what it has pushed by its digest, and publishes what npm run pack makes', () => {
+it('a release signs the pushed image and chart by their digests, and publishes the packages of npm run pack', () => {
   const text = readFileSync(new URL('release.yml', folder), 'utf8');
   const published = text.slice(text.indexOf('\n  publish:'));
   expect(published).toMatch(/^ {6}id-token: write$/m);

@@ -11,7 +11,7 @@ const spent = (byProcess: Record<string, number>, otherMs = 0): Spent => ({
   otherMs,
 });
 
-it('the benchmark’s table has a row for each process, and a foreign process is not in the sum', () => {
+it('the benchmark’s table has a row for each process, and the sum of a product leaves out other processes', () => {
   const one = spent({ gateway: 3, rival: 5 });
   const costs = [
     { name: 'service', spent: one, count: 1, own: ['gateway'] },
@@ -32,7 +32,7 @@ it('the benchmark’s table has a row for each process, and a foreign process is
   ]);
 });
 
-it('the costs of several turns of the benchmark are summed by process', () => {
+it('the costs of several rounds of the benchmark are added up for each process', () => {
   const sum = nothingSpent();
   addSpent(sum, spent({ catalog: 1 }, 10));
   addSpent(sum, spent({ catalog: 5, gateway: 4 }, 20));

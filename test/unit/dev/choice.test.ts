@@ -80,7 +80,7 @@ describe('the version of an engine', () => {
     [[3, 0], true],
     [[2, 11], false],
     [[1, 99], false],
-  ] as const)('%j against at least 2.12: %s', (version, enough) => {
+  ] as const)('%j is at least 2.12: %s', (version, enough) => {
     expect(isAtLeast(version, [2, 12])).toBe(enough);
   });
 });

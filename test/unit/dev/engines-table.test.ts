@@ -57,7 +57,7 @@ function settingOf(lastServed: Memory): Setting {
 }
 
 describe('the stated reason for the source of an engine', () => {
-  it('names failed sources, and at later starts that an earlier start found the failure', async () => {
+  it('names failed sources, and says at later starts that an earlier start found the failure', async () => {
     const memory = memoryOf();
     const first = await takeFirstThatServes(rows, settingOf(memory));
     expect(first.reason).toBe('nats-server 2.15.1 (docker: Docker does not answer)');
@@ -67,7 +67,7 @@ describe('the stated reason for the source of an engine', () => {
     }
   });
 
-  it('is the version alone where no source failed before', async () => {
+  it('is only the version of the engine where no source failed before', async () => {
     const setting = settingOf(memoryOf());
     const { reason } = await takeFirstThatServes({ ...rows, docker: serves }, setting);
     expect(reason).toBe('nats-server 2.15.1');

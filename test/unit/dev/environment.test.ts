@@ -21,7 +21,7 @@ it('the environment of tests has no address of engines or a collector, and keeps
   ).toEqual({ NATS_IMAGE: 'nats:2.15', ENGINES: 'path', NODE_COMPILE_CACHE: '/compiled', PATH: '/bin' });
 });
 
-it('the environment of tests has the MongoDB of TEST_MONGODB_URL', () => {
+it('the environment of tests has the value of TEST_MONGODB_URL as MONGODB_URL', () => {
   const lent = { MONGODB_URL: 'mongodb://in-use', TEST_MONGODB_URL: 'mongodb://lent' };
   expect(environmentOfTests(lent)).toMatchObject({ MONGODB_URL: 'mongodb://lent' });
 });
@@ -45,7 +45,7 @@ it('tests do not use /dev/shm where it is missing or read-only', () => {
   expect(folderInMemory('/nowhere')).toBeUndefined();
 });
 
-it('the environment of tests applies to the compile cache of Node', () => {
+it('the environment of tests replaces the variables of the process, also for Node’s own modules', () => {
   const before = { ...process.env };
   useEnvironment({ PATH: before['PATH'], TMPDIR: '/elsewhere' });
   const [folder, names] = [tmpdir(), Object.keys(process.env)];
@@ -55,6 +55,6 @@ it('the environment of tests applies to the compile cache of Node', () => {
   expect({ ...process.env }).toEqual(before);
 });
 
-it('this test run has the environment of tests', () => {
+it('this test run itself has the environment of tests', () => {
   expect(environmentOfTests(process.env)).toEqual({ ...process.env });
 });

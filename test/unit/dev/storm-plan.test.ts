@@ -56,7 +56,7 @@ it.each(breakages)('the deliberate bug $name replaces exactly one line of the co
   expect(() => brokenText(breakage, '')).toThrow('has this line not exactly once');
 });
 
-it('npm run storm with a deliberate bug takes 90 s at most, and has no faults if these would excuse the bug', () => {
+it('npm run storm with a deliberate bug takes 90 s at most, and injects no faults where these would excuse the bug', () => {
   // The start and the check take some 20 s of the two minutes.
   expect(breakages.filter(({ seconds }) => seconds > 90)).toEqual([]);
   const forgiven = breakages.filter(({ found }) => found === 'disabling');

@@ -47,7 +47,7 @@ const past = (writes: Write[], events: SeenEvent[], final: Item): PrivateRecord 
   final: worldOf(final),
 });
 
-it('the model of npm run storm computes the record after an item', () => {
+it('the model of npm run storm computes the record that the items of a push leave', () => {
   const before = worldOf({ name: 'A', code: 'C', country: 'DE' });
   const items = [{ name: 'B', code: null, country: 'se', phone: undefined, email: '', unknown: 1 }];
   expect(applyItems('suppliers', before, items)).toEqual(worldOf({ name: 'B', country: 'SE' }));
@@ -79,13 +79,13 @@ it.each<[string, SeenEvent[], Item]>([
   expect(isExplained(past([one, two, three], events, final))).toBe(false);
 });
 
-it('the model of npm run storm allows late effects only where they are permitted', () => {
+it('the model of npm run storm allows a late effect of a cut-off push only with the option late', () => {
   const late = past([one, two, three], [created('1'), updated('3', 'name'), updated(undefined, 'code', 'name')], { name: 'B', code: 'X' }); // prettier-ignore
   expect(isExplained(late, { late: true })).toBe(true);
   expect(isExplained(late, { untold: true })).toBe(false);
 });
 
-it('the model of npm run storm allows either push to create a record where the first push was cut off', () => {
+it('the model of npm run storm allows a cut-off push or the next push to create the record', () => {
   const first = write('1', 503, { name: 'A' });
   const again = (status: string): Write => write('2', 200, { name: 'A' }, status);
   expect(isExplained(past([first, again('CREATED')], [created('2')], { name: 'A' }))).toBe(true);
@@ -94,7 +94,7 @@ it('the model of npm run storm allows either push to create a record where the f
   expect(isExplained(past([first, again('UPDATED')], [created('2')], { name: 'A' }))).toBe(false);
 });
 
-it('npm run storm accepts either result where a cut-off push met a reference that was being erased', () => {
+it('npm run storm accepts a cut-off push with or without an item whose reference was being erased', () => {
   const begun = { lane: 'a', integration: 'i', drafting: false, wrong: [], gateway: 0, begunAt: '' };
   const items = [
     { externalId: 'p-1', name: 'A' },

@@ -108,7 +108,7 @@ it('a reservation that is released while it waits gets no bytes, and the next re
   expect(large.grow(1)).toBe('refused');
 });
 
-it('the budget reports the bytes that the waiting integration with the fewest bytes holds', () => {
+it('the budget reports the bytes of the waiting integration that holds the fewest bytes', () => {
   const budget = openBudget(90);
   expect(budget.leastWaitingBytes).toBe(Infinity);
   reserveAll(budget, 'a', 4, 20);

@@ -49,7 +49,7 @@ describe('a claim name that begins with a slash', () => {
     expect(read(name)).toEqual(value);
   });
 
-  it('means ~1 by ~01, as in a JSON pointer, and not a slash', () => {
+  it('decodes ~01 to ~1, as a JSON pointer does, and not to a slash', () => {
     expect(claimReader('/a~01b')({ 'a~1b': 'right', 'a/b': 'wrong' })).toBe('right');
   });
 });

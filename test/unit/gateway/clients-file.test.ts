@@ -32,7 +32,7 @@ function problemOf(content: unknown): string {
 }
 
 describe('a valid file of clients', () => {
-  it('has clients with scopes and secrets, with or without an end', () => {
+  it('has clients with scopes and secrets, which may have an expiry time', () => {
     const expiresAt = '2027-01-31T12:00:00+02:00';
     expect(parse(withSecrets({ name, sha256: hash.toUpperCase(), expiresAt }, `sha256:${other}`))).toEqual([
       {
@@ -230,7 +230,7 @@ describe('credentials in a file of clients', () => {
     ).toThrow('its checksum does not match');
   });
 
-  it('keep their count and name over a change of the file, for the same client', () => {
+  it('keep their name and number of uses when the file changes, unless the secret moves to another client', () => {
     const plain = [client({ secrets: [`sha256:${hash}`] })];
     const before = indexClients(parse(plain));
     before.find(secret, nowMs).uses = 7;

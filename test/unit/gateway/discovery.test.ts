@@ -17,6 +17,6 @@ it.each([
     'https://login.example.com:8443/.well-known/oauth-authorization-server/realms/one',
     'https://login.example.com:8443/realms/one/.well-known/openid-configuration',
   ],
-])('the metadata of the issuer %s have these addresses', (issuer, ...addresses) => {
+])('the metadata of issuer %s are at addresses of RFC 8414 and OIDC', (issuer, ...addresses) => {
   expect(metadataAddresses(issuer)).toEqual(addresses);
 });

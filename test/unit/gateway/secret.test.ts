@@ -10,7 +10,7 @@ import {
 // Its checksum is the CRC-32 of all that is before it, in base 62.
 const known = 'isk_Example1_00000000000000000000000000000000000000000014Uwt7O';
 
-it('the secret of a client has letters and digits, contains its name, and is random', () => {
+it('a client’s secret has letters, digits and underscores, contains the name of the secret, and is random', () => {
   const made = Array.from({ length: 200 }, () => makeSecret());
   for (const { secret, name } of made) {
     expect(secret).toMatch(/^isk_[A-Za-z0-9]{8}_[A-Za-z0-9]{49}$/);
@@ -21,7 +21,7 @@ it('the secret of a client has letters and digits, contains its name, and is ran
   expect(new Set(made.map(({ name }) => name)).size).toBe(200);
 });
 
-it('the form and the checksum of a client’s secret are fixed', () => {
+it('a known secret of a client stays valid, as the format and the checksum of secrets never change', () => {
   expect(readSecretName(known)).toBe('Example1');
 });
 

@@ -16,7 +16,7 @@ it('the cache of tokens keeps a verified token until it expires, and for a minut
   expect(memory.find('unknown', 0)).toBeUndefined();
 });
 
-it('the cache of tokens keeps a token that was verified again', () => {
+it('the cache of tokens keeps a token that was verified again for another minute', () => {
   const memory = openTokenMemory<string>();
   memory.remember('token', 'a', { nowMs: 0, expiresMs: far });
   memory.remember('token', 'b', { nowMs: minuteMs, expiresMs: far });

@@ -13,7 +13,7 @@ it('the CRC-32 in a browser equals the CRC-32 of Node.js, for bytes of any lengt
     }
 });
 
-it('a page decodes Latin-1 byte by byte, and windows-1252 as the standard of the web has it', () => {
+it('in a browser, the loader decodes Latin-1 byte by byte, and windows-1252 as the Encoding Standard says', () => {
   const all = Uint8Array.from({ length: 256 }, (_, byte) => byte);
   expect(platform.latin1(all)).toBe(Buffer.from(all).toString('latin1'));
   expect(platform.encodings.decode(all.subarray(0xa0), 'windows-1252')).toBe(

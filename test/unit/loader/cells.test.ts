@@ -141,7 +141,7 @@ describe('numbers', () => {
     expect(readNumber(text, sign)).toBeUndefined();
   });
 
-  it('are read with a decimal sign that fits all values, found by values that only one sign fits', () => {
+  it('show a decimal comma or a decimal point by a value that only one of the two fits', () => {
     expect(findDecimals(['5', '1.250', '12,5', '3.14'])).toEqual({
       comma: '12,5',
       point: '3.14',
@@ -253,7 +253,7 @@ describe('columns', () => {
     );
   });
 
-  it('for one field twice stop the load', () => {
+  it('stop the load where two columns match one field', () => {
     expect(() => bind(['externalId', 'External ID', 'productExternalId', 'batchNumber'])).toThrow(
       'batches.csv: the columns "externalId" and "External ID" are both "externalId". Map one of them to null.',
     );
@@ -277,7 +277,7 @@ describe('columns', () => {
 });
 
 describe('rows', () => {
-  it('have an Excel number in an id column become its digits', () => {
+  it('have Excel numbers in id columns converted to digits, without a fraction and up to 15 digits', () => {
     expect(valueOf('externalId', 4711)).toBe('4711');
     expect(valueOf('externalId', '0004711')).toBe('0004711');
     expect(valueOf('externalId', 4711.5)).toMatch('wrong: externalId: 4711.5 is a number with a fraction');
@@ -311,7 +311,7 @@ describe('rows', () => {
     ]);
   });
 
-  it('have the text in a formula that keeps leading zeros', () => {
+  it('have the text of a formula such as ="00123", which keeps leading zeros', () => {
     expect(valueOf('externalId', '="00123"')).toBe('00123');
     expect(valueOf('batchNumber', '="007"')).toBe('007');
     expect(valueOf('receivedDate', '="2026-03-31"')).toBe('2026-03-31');

@@ -49,7 +49,7 @@ it('bytes that are no character in windows-1252 are reported, as they occur in D
 
 const text = 'Grüße;Öl;Köln\r\nnur ASCII\r\nÄ';
 
-it.each(['windows-1252', 'cp850', 'cp437', 'iso-8859-15', 'utf-8'])('blocks of %s are decoded', (name) => {
+it.each(['windows-1252', 'cp850', 'cp437', 'iso-8859-15', 'utf-8'])('bytes in %s are decoded', (name) => {
   expect(decodeBlock(encode(text, name), name)).toBe(text);
   expect(decodeBlock(Buffer.from('ASCII'), name)).toBe('ASCII');
 });

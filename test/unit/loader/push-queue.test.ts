@@ -167,7 +167,7 @@ async function pushAll(pushes: number, send: (nth: number, repeated: () => void)
   return said;
 }
 
-it('the queue reports the durations of full pushes, and of a repeated push only its refusals', async () => {
+it('the queue reports how long full pushes took, and for a repeated push only how long its refusals took', async () => {
   const said = await pushAll(3, async (nth, repeated) => {
     await pause(70);
     if (nth !== 2) return;

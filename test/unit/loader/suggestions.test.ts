@@ -35,7 +35,7 @@ describe('a suggestion of fields for columns', () => {
     expect(of(['NAME1', 'NAME1', 'Land'])).toEqual([undefined, undefined, 'country']);
   });
 
-  it('becomes a map together with columns named as fields, and is absent for an unlikely header', () => {
+  it('forms a map together with columns that have field names, and is absent for a header without likely columns', () => {
     expect(suggestedColumns(['LIFNR', 'name', 'SPERR', '#row'], [], 'suppliers')).toEqual({
       LIFNR: 'externalId',
       name: 'name',
@@ -45,7 +45,7 @@ describe('a suggestion of fields for columns', () => {
   });
 });
 
-it('the reason of a rejected row names the column of the file, and then keeps the words of the service', () => {
+it('the reason of a rejected row names the column of the file before the message of the service', () => {
   const columns = new Map([
     ['country', 'LAND_KZ'],
     ['name', 'NAME1'],
@@ -101,13 +101,13 @@ describe('rejected rows', () => {
     expect(source.notes).toEqual(['ids have lost their leading zeros, and are loaded as "0000100002"']);
   });
 
-  it('stop the load where an id without leading zeros can be one of two', async () => {
+  it('stop the load where an id without leading zeros fits two ids of the load before', async () => {
     await expect(withRejectedIds(sourceOf(['1', '42']), historyOf('042', '0042'))).rejects.toThrow(
       'suppliers.csv, row 3: "42" has lost its leading zeros, and is "042" or "0042". Repair it in the file.',
     );
   });
 
-  it('are changed, but rows of other files are not', async () => {
+  it('get back no leading zeros where their file is no file of rejects', async () => {
     const plain = sourceOf(['100002'], false);
     expect(await withRejectedIds(plain, historyOf('0000100002'))).toBe(plain);
   });

@@ -32,7 +32,7 @@ describe('the clock of another process', () => {
     expect(at(35_001).read('other', 34_000)).toBeUndefined();
   });
 
-  it('is ignored for a message from the future', () => {
+  it('is not used for a message whose time is in the future', () => {
     const { at } = setUp();
     at(5_000).learn('other', 4_000, 5_000);
     expect(at(6_000).read('other', 5_001)).toBeUndefined();

@@ -156,7 +156,7 @@ describe('a wrong setting is reported', () => {
   });
 });
 
-describe('a rule between settings', () => {
+describe('a rule that one of two settings is needed', () => {
   const schema = Type.Object(
     {
       SECRET: Type.Optional(Type.String({ secret: true })),
@@ -175,11 +175,11 @@ describe('a rule between settings', () => {
     },
   );
 
-  it('has a message of its own where none of these settings has a value', () => {
+  it('is reported where neither setting has a value', () => {
     expect(problemsWith(schema, {})).toBe('expected SECRET or KEYS_PORT, got none of them');
   });
 
-  it('keeps the separate line about a wrong value of one of these settings', () => {
+  it('is not reported where one setting has a wrong value, which has its own message', () => {
     expect(problemsWith(schema, { KEYS_PORT: 'x' })).toBe('KEYS_PORT: expected an integer, got "x"');
   });
 });

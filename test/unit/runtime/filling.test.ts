@@ -20,7 +20,7 @@ describe('the time until a stream is full', () => {
     ['does not grow', 60, 100, 0, Infinity],
     ['shrinks', 60, 100, -5, Infinity],
     ['has no limit', 60, Infinity, 20, Infinity],
-  ])('of a stream that %s', (_, bytes, bytesMax, perDay, days) => {
+  ])('is computed for a stream that %s', (_, bytes, bytesMax, perDay, days) => {
     const fillings = fillingsOf({ streams: [level('EVENTS', bytes, bytesMax, perDay)], account: none });
     expect(fillings).toEqual([{ stream: 'EVENTS', daysLeft: days, limit: 'EVENTS_MAX_BYTES' }]);
   });

@@ -62,7 +62,7 @@ describe('an error stays in the memory of its process', () => {
     expect(urgentLines()).not.toContain('hunter2');
   });
 
-  it('in the order of the lines, also where people read the log', () => {
+  it('in order with the warnings around it, also where the log is formatted for people', () => {
     const { log } = openRecorded({ service: 'read', pretty: true });
     log.warn('first');
     log.error('second');

@@ -66,7 +66,7 @@ it('a stream that matches the settings, or has no settings, counts as unchanged'
   });
 });
 
-it('a change of a stream has the old and the new quantity, each in its unit', () => {
+it('a reported change of a stream has the found and the wanted quantity, each in its unit', () => {
   expect(compareQuantities({ maxAgeMs: 8_000, bytesMax: 0 }, found).changes).toEqual([
     { quantity: 'maxAgeMs', wanted: 8_000, found: 7_000 },
     { quantity: 'bytesMax', wanted: Infinity, found: 1_000 },

@@ -159,7 +159,7 @@ describe('with a bounded queue', () => {
     expect(await heavy.seen()).toBe('no a');
   });
 
-  it('a semaphore refuses a job that has waited too long, but not the first job of a key while turns go on', async () => {
+  it('a semaphore refuses a job that has waited too long, except the first job of a key while jobs still get permits', async () => {
     const semaphore = openSemaphore({ max: 1, queue });
     const arrivals = openArrivals(semaphore);
     arrivals.come('aaa');
@@ -279,7 +279,7 @@ describe('with a bounded queue', () => {
   });
 });
 
-it('a semaphore admits one job at a time, and several jobs once a job has waited long', async () => {
+it('a semaphore with aloneForMs runs one job at a time, and more jobs concurrently once they have waited so long', async () => {
   vi.useFakeTimers();
   using _ = { [Symbol.dispose]: () => void vi.useRealTimers() };
   const limit = openSemaphore({ max: 3, aloneForMs: 100 }).run;
@@ -303,7 +303,7 @@ it('a semaphore admits one job at a time, and several jobs once a job has waited
   expect(most).toBe(3);
 });
 
-it('a semaphore gives keys their turns in order, however many permits one key needs', async () => {
+it('a semaphore gives keys their turns in order, however many jobs one key has', async () => {
   const limit = openSemaphore({ max: 1 }).run;
   const begun: string[] = [];
   const work = (name: string) => async (): Promise<void> => {

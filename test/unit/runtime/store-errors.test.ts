@@ -164,7 +164,7 @@ describe('the failure that a caller gets', () => {
     },
   );
 
-  it('is the thrown failure, where the error is a failure already', () => {
+  it('is the thrown error itself where the error is a Failure already', () => {
     const failure = new Failure('invalid_request', 'no');
     expect(storeFailure(failure)).toBe(failure);
   });

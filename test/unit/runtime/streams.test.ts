@@ -75,7 +75,7 @@ it.each([
   ],
   ['4 s ahead', 4_000, []],
   ['4 s behind', -4_000, []],
-])('a clock of NATS that is %s is noted beyond 5 s', async (_what, apartMs, notes) => {
+])('a clock of NATS that is %s is noted if it differs by more than 5 s', async (_what, apartMs, notes) => {
   const { parts, connection } = openNats();
   const { info } = parts;
   parts.info = async () => ({

@@ -115,7 +115,7 @@ describe('the events of a push', () => {
     );
   });
 
-  it('have a changed draft with its changed fields, and no draft without an announced change', () => {
+  it('have dds.updated with the changed fields for a changed draft, and no event for an unchanged draft', () => {
     const of = (changed: readonly ('status' | 'referenceNumber')[]) =>
       makeEvents({
         ...announcement,

@@ -61,7 +61,7 @@ it('the announcer publishes all events, marks announced pushes, and completes wh
   expect(marked.flat().toSorted()).toEqual(ids.toSorted());
 });
 
-it('the announcer marks pushes together that were announced during the update before', async () => {
+it('the announcer marks all pushes in one update that were announced during the previous update in MongoDB', async () => {
   const { announcer, marked } = setUp(
     async () => {},
     () => new Promise((resolve) => setTimeout(resolve, 5)),
@@ -100,7 +100,7 @@ it('the announcer accepts a bounded number of records while NATS does not answer
   expect(published.length).toBeLessThan(100);
 });
 
-it('the announcer accepts half a minute of 50 small pushes a second, and no unbounded number', async () => {
+it('the announcer accepts 1,500 to 2,500 small pushes while NATS does not answer, and no more', async () => {
   const bus = Promise.withResolvers<void>();
   const { announcer, published } = setUp(() => bus.promise);
   for (let index = 0; index < 5_000; index += 1) announcer.announce(of(`s${index}`));
@@ -110,7 +110,7 @@ it('the announcer accepts half a minute of 50 small pushes a second, and no unbo
   expect(published.length).toBeLessThan(2_500);
 });
 
-it('the announcer repeats for some seconds while a cluster has no leader', async () => {
+it('the announcer retries for some seconds while a NATS cluster has no leader', async () => {
   const beganMs = performance.now();
   const { announcer, published, marked } = setUp(() =>
     performance.now() - beganMs < 6_000 ? away() : Promise.resolve(),
@@ -138,7 +138,7 @@ it('the announcer publishes each event once while EVENT_BATCHES has no leader', 
   await announcer[Symbol.asyncDispose]();
 });
 
-it('the announcer leaves a push to the sweepers before another replica may take it over', async () => {
+it('the announcer stops publishing a push within 10 s, before another replica’s sweeper may take the push over', async () => {
   const triedAtMs: number[] = [];
   const { announcer, published, left } = setUp(() => {
     triedAtMs.push(performance.now());

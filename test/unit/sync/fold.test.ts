@@ -39,7 +39,7 @@ describe('a new record', () => {
     });
   });
 
-  it('has the sent values, except for upper case countries and negative zero', () => {
+  it('has the sent values, but countries in upper case and 0 for negative zero', () => {
     expect(fold(undefined, { name: ' n ', country: 'se' }).fields).toEqual({ name: ' n ', country: 'SE' });
     expect(products.readNew({ name: 'n', country: 'deu', hsCode: '44.07 10' })).toEqual({
       name: 'n',
@@ -52,7 +52,7 @@ describe('a new record', () => {
     });
   });
 
-  it('is created with all of its items, and counts as created alone', () => {
+  it('has the last values of all its items in a push, and counts as created and not as changed', () => {
     expect(fold(undefined, { name: 'a' }, { name: 'b', code: 'c' }, { name: 'b' })).toEqual({
       fields: { name: 'b', code: 'c' },
       changed: [],
@@ -111,7 +111,7 @@ describe('an existing record', () => {
   });
 });
 
-it('the folded record equals a map into which the items are written in order', () => {
+it('a record after the items of a push equals a map into which the items are written in order', () => {
   const value = fc.constantFrom('a', 'b', '', null, undefined);
   const item = fc.record({
     name: fc.constantFrom('a', 'b'),

@@ -10,6 +10,6 @@ it.each([
   ['settled', { state: 'written', watched: true }],
   ['watched', { state: 'announced', watched: true }],
   ['announced', { state: 'announced' }],
-] as const)('a journal entry is %s by its stored fields', (phase, stored) => {
+] as const)('the phase of a journal entry is %s where its stored fields are %j', (phase, stored) => {
   expect(phaseOf(stored)).toBe(phase);
 });

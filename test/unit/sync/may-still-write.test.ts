@@ -44,8 +44,8 @@ function setUp({
 
 const refused = expect.stringContaining('no longer waits');
 
-describe('the permission to write', () => {
-  it('needs no question to the caller before the deadline of the caller', async () => {
+describe('before a write, a replica asks whether the caller of the push still waits,', () => {
+  it('but not before the time until which the caller promised to wait', async () => {
     const { at, askedAtMs } = setUp({ givesUpAtMs: 510 });
     expect(await at(90, (permission) => permission.confirm())).toBe('yes');
     expect(await at(500, (permission) => permission.renewUnlessPromised())).toBe('yes');
@@ -54,18 +54,18 @@ describe('the permission to write', () => {
     expect(askedAtMs).toEqual([520]);
   });
 
-  it('needs a question before the deadline of the caller once the caller says that it no longer waits', async () => {
+  it('also before the promised time once the caller says that it no longer waits', async () => {
     const { at } = setUp({ givesUpAtMs: 200, saysSoAtMs: 201 });
     expect(await at(200, (permission) => permission.renewUnlessPromised())).toBe('yes');
     expect(await at(201, (permission) => permission.renewUnlessPromised())).toEqual(refused);
   });
 
-  it('needs a question before the deadline of the caller where the push waited before it began', async () => {
+  it('also before the promised time where the push waited before it began', async () => {
     const { at } = setUp({ beganAtMs: 101, givesUpAtMs: 50 });
     expect(await at(101, (permission) => permission.confirm())).toEqual(refused);
   });
 
-  it('needs no question while the last confirmation by the caller is recent, and a question later', async () => {
+  it('but not within a second after the last confirmation by the caller', async () => {
     const { at, askedAtMs } = setUp({ givesUpAtMs: 2_000 });
     expect(await at(950, (permission) => permission.confirm())).toBe('yes');
     expect(await at(1_900, (permission) => permission.confirm())).toBe('yes');
@@ -73,31 +73,31 @@ describe('the permission to write', () => {
     expect(askedAtMs).toEqual([950, 2_100]);
   });
 
-  it('is not extended by an earlier confirmation', async () => {
+  it('on renewUnlessPromised() after the promised time, although the last confirmation is recent', async () => {
     const { at, askedAtMs } = setUp({ givesUpAtMs: 950 });
     expect(await at(900, (permission) => permission.confirm())).toBe('yes');
     expect(await at(960, (permission) => permission.renewUnlessPromised())).toEqual(refused);
     expect(askedAtMs).toEqual([900, 960]);
   });
 
-  it('does not follow from a confirmation that is old when the replica reads it', async () => {
+  it('and asks again where the confirmation is old when the replica reads it', async () => {
     const { at, askedAtMs } = setUp({ givesUpAtMs: 5_000, tripMs: [10_000] });
     expect(await at(4_000, (permission) => permission.confirm())).toEqual(refused);
     expect(askedAtMs).toEqual([4_000, 14_000]);
   });
 
-  it('follows from a confirmation that arrives slowly', async () => {
+  it('and writes although the confirmation takes two seconds', async () => {
     const { at, askedAtMs } = setUp({ tripMs: [2_000] });
     expect(await at(4_000, (permission) => permission.confirm())).toBe('yes');
     expect(askedAtMs).toEqual([4_000]);
   });
 
-  it('needs a question to the caller at each renewal', async () => {
+  it('on renew(), also before the promised time', async () => {
     const { at } = setUp({ givesUpAtMs: 5 });
     expect(await at(10, (permission) => permission.renew())).toEqual(refused);
   });
 
-  it('needs no question to a caller that cannot answer questions', async () => {
+  it('but not where the caller cannot answer questions', async () => {
     const { at, askedAtMs } = setUp({ promisedUntilMs: Infinity, givesUpAtMs: 0 });
     expect(await at(9_000, (permission) => permission.confirm())).toBe('yes');
     expect(await at(9_000, (permission) => permission.renew())).toBe('yes');

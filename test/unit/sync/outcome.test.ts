@@ -74,7 +74,7 @@ describe('the outcome of a dead push is found from documents', () => {
     expect(told(found)).toEqual(outcome);
   });
 
-  it('for a record that a later push has changed, by the trace that the later push left', () => {
+  it('for a record that a later push has changed, from the evidence that the later push stored', () => {
     expect(told(trace({ changed: ['name'] }), { id: ['code'] })).toEqual({ ...untouched, changed: ['code'] });
     expect(told(trace({ changed: ['name'] }), { another: ['code'] })).toEqual(untouched);
   });
@@ -100,7 +100,7 @@ describe('a second check of what a push did to a record', () => {
     ['nothing', 'a statement', untouched, drafted],
     ['nothing', 'a change', untouched, changed],
     ['a creation', 'a statement beside it', created, { ...created, drafted: true }],
-  ])('that finds %s and then %s has found more', (_before, _now, earlier, later) => {
+  ])('finds more where the first check found %s and the second finds %s', (_before, _now, earlier, later) => {
     expect(isMore(later, earlier)).toBe(true);
     expect(isMore(earlier, later)).toBe(false);
   });
@@ -110,7 +110,7 @@ describe('a second check of what a push did to a record', () => {
     ['a creation', created],
     ['a statement', drafted],
     ['a change', changed],
-  ])('that finds %s again has found no more', (_what, outcome) => {
+  ])('finds no more where both checks find %s', (_what, outcome) => {
     expect(isMore(outcome, outcome)).toBe(false);
   });
 });

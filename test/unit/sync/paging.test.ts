@@ -180,7 +180,7 @@ describe('the requested page', () => {
     expect(refusal('page=0', headers).errors).toMatchObject([...errors, { pointer: 'page' }]);
   });
 
-  it('keeps its filters, which may be repeated', () => {
+  it('keeps the filters of its cursor, and may repeat them in the query', () => {
     const narrowed = { ...cursor, filters: { colour: 'red' } };
     const kept = sealCursor(key, listing, narrowed);
     expect(ask('colour=red')).toMatchObject({ filters: { colour: 'red' } });
@@ -191,7 +191,7 @@ describe('the requested page', () => {
   it.each([
     [{ colour: 'red' }, 'colour=blue'],
     [{}, 'colour=red'],
-  ])('cannot have a cursor of %j beside %s', (filters, query) => {
+  ])('cannot have a cursor with the filters %j beside the query %s', (filters, query) => {
     const kept = sealCursor(key, listing, { ...cursor, filters });
     expect(refusal(`cursor=${kept}&${query}`)).toMatchObject({
       code: 'invalid_request',
@@ -229,7 +229,7 @@ describe('the requested page', () => {
   });
 });
 
-describe('the plan for a page under since', () => {
+describe('the plan to find a page of a listing with since', () => {
   it.each([
     [0, 1_000_000, 51, 'by-time'],
     [2_000, 1_000_000, 51, 'by-time'],
@@ -241,7 +241,7 @@ describe('the plan for a page under since', () => {
     [5_000, 1_000_000, 51, 'by-time'],
     [5_000, 0, 51, 'in-order'],
   ] as const)(
-    'for %i matching records of %i, of which %i are wanted, is %s',
+    'where %i of %i records match and %i matches are needed is %s',
     (matches, total, wanted, plan) => {
       expect(choosePlan(matches, total, wanted)).toBe(plan);
     },
@@ -252,7 +252,7 @@ describe('the plan for a page under since', () => {
     [100_000, 700_000, 51, 'by-time', 99_999],
     [100_000, 700_000, 51, 'in-order', 50_000],
   ] as const)(
-    'for %i matching records of %i, of which %i are wanted, is %s, where %i matching records are new',
+    'where %i of %i records match and %i matches are needed is %s if %i matches were created since',
     (...asked) => {
       const [matches, total, wanted, plan, created] = asked;
       expect(choosePlan(matches, total, wanted, created)).toBe(plan);

@@ -34,7 +34,7 @@ function openListing() {
 const after = 'ask, watermark, page';
 const beside = 'ask, page, watermark';
 
-it('a page is read after the watermark until two watermarks were equal, and later concurrently with the watermark', async () => {
+it('a listing reads the watermark and then the page, and both concurrently once two watermarks were equal', async () => {
   const listing = openListing();
   expect(await listing.list()).toEqual({ page: '100 3', steps: after });
   expect(await listing.list()).toEqual({ page: '100 3', steps: after });
@@ -48,7 +48,7 @@ it.each([
   ['a push is open that has the stamp of the one before', { open: { sync_1: 100 } }],
   ['a push was opened', { stamp: 101, open: { sync_1: 101 } }],
   ['recovery has counted records', { total: 4 }],
-])('a page that was read concurrently is read again where %s', async (_what, changes) => {
+])('a page that was read concurrently with the watermark is read again where %s', async (_what, changes) => {
   const listing = openListing();
   for (let page = 0; page < 3; page += 1) await listing.list();
   const { stamp, total } = listing.store(changes);

@@ -54,7 +54,7 @@ it('a reference that only the primary has waits for the majority', async () => {
   expect(await lookup.existing('acme', ['S-1'])).toEqual(new Set(['S-1']));
 });
 
-it('a reference that is erased at the majority and restored at the primary waits for the majority', async () => {
+it('a reference that is restored at the primary, but still erased at the majority, waits for the majority', async () => {
   const { lookup } = lookUp(['S-1'], (turns) => (turns < 3 ? [`${erased}S-1`] : ['S-1']));
   expect(await lookup.existing('acme', ['S-1'])).toEqual(new Set(['S-1']));
 });

@@ -170,7 +170,7 @@ describe('an identifier', () => {
     ]);
   });
 
-  it('stays usable beside other wrong fields', () => {
+  it('is returned although other fields are missing or wrong', () => {
     expect(validate.supplier({ externalId: 'S-1' })).toMatchObject({ externalId: 'S-1' });
   });
 });

@@ -221,7 +221,7 @@ it('the tenth failure disables the endpoint, and stores from which event on the 
   expect(event).toBeDefined();
 });
 
-it('an event whose endpoint was disabled and enabled during the look-up is not sent', async () => {
+it('an event whose endpoint was disabled and enabled while the owner looked the endpoint up is not sent', async () => {
   const { reported, queue } = await make({
     lookUp({ queue: of, stored }) {
       // The look-up had begun before.
@@ -251,7 +251,7 @@ it('an owner that missed a change of the url opens the circuit before it sends t
   expect([event?.attempts, queue.inFlight]).toEqual([0, 0]);
 });
 
-it('a failure from before an enabling is not counted after it', async () => {
+it('a failure of an attempt from before the endpoint was enabled is not counted', async () => {
   const { asked, stored, queue, reported } = await make({
     failures: 4,
     beforeStore: (parts) => change(parts, { epoch: 1, failures: 0, open: false }),

@@ -73,7 +73,7 @@ describe('a cursor of the attempt log', () => {
   const cursor: Start = { before: 4, page: 2, limit: 2, sinceMs: 1_000, outcome: 'failed', event: null };
   const sealed = sealCursor('key', 'wh_1', cursor);
 
-  it('keeps its content', () => {
+  it('opens to the content that was sealed', () => {
     expect(openCursor('key', 'wh_1', sealed)).toEqual(cursor);
   });
   it.each([

@@ -39,7 +39,7 @@ function setUp(answers: Record<string, string[] | Failure | object>) {
   return { asked, draw: () => draw(asking) };
 }
 
-it('the cutoff has the unannounced pushes, and then reads the end of the stream', async () => {
+it('the cutoff asks the services for unannounced pushes before it reads the end of the stream EVENTS', async () => {
   const { asked, draw } = setUp({
     [subjects.catalogRunsUnannounced]: ['sync_a', 'sync_b'],
     [subjects.batchesRunsUnannounced]: ['sync_c'],
@@ -68,6 +68,6 @@ it.each([
   ['sync_01a1ff6631b927db23daa3d2bae5c19c-completed', 'sync_01a1ff6631b927db23daa3d2bae5c19c'],
   ['wh_1-disabled-3', 'wh_1-disabled-3'],
   ['event-17', 'event-17'],
-])('the event %s is of the push or change %s', (eventId, origin) => {
+])('the event %s originates from the push or the change %s', (eventId, origin) => {
   expect(originOf(eventId)).toBe(origin);
 });

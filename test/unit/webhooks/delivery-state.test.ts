@@ -201,7 +201,7 @@ describe('an attempt at an endpoint', () => {
   );
 });
 
-it('a disabling raises the version and the epoch as its update in MongoDB does, and drops the trials', () => {
+it('a disabling raises version and epoch in memory as its update in MongoDB does, and removes the trials', () => {
   const { tried } = changeOf(open, 'failed');
   const { state } = step({ ...with9, trials: [tried] }, changeOf(open, 'failed', 2));
   expect(state).toMatchObject({ version: open.version + 1, epoch: open.epoch + 1, trials: [] });
@@ -223,7 +223,7 @@ describe('the stored trials of an endpoint', () => {
     expect(trialsAfter([first, second], third, earlier)).toEqual([first, third, second]);
   });
 
-  it('belong to one incarnation of the log', () => {
+  it('lose trials of a former log once the log was created again', () => {
     expect(trialsAfter([{ ...first, stream: 'the log before' }, second], third)).toEqual([third, second]);
   });
 

@@ -146,7 +146,7 @@ describe('an offset', () => {
     expect(beginNext(queue)).toBe('wait 30000');
   });
 
-  it('is completed by the attempts in the trials of the endpoint document', () => {
+  it('is completed by the stored trials of the endpoint, which have attempts and due times of events', () => {
     const trial = { stream: 'one', sequence: 5, index: 1, attempts: 2, dueAtMs: 5_000 };
     const { queue } = queueOf({ ...failing, trials: [trial] }, [batchOf(5, 2)], { from: 5 });
     expect([beginNext(queue), inFlight(queue, 5, 0).attempts]).toEqual(['5-0', 0]);
@@ -164,7 +164,7 @@ it('attempts of the former owner after its last stored offset count', () => {
   expect([beginNext(queue), inFlight(queue, 3).attempts]).toEqual(['wait 20000', 3]);
 });
 
-it('the attempts in an offset count where the offset is newer than the trials', () => {
+it('the number of attempts in an offset counts where it is higher than in the stored trials of the endpoint', () => {
   const open = [{ sequence: 3, index: 0, attempts: 3, dueAtMs: 20_000 }];
   const trials = [{ stream: 'one', sequence: 3, index: 0, attempts: 1, dueAtMs: 0 }];
   const { queue } = queueOf({ ...failing, trials }, [batchOf(3)], {
@@ -176,7 +176,7 @@ it('the attempts in an offset count where the offset is newer than the trials', 
 describe('an event that another replica gave up', () => {
   const trial = { stream: 'one', sequence: 5, index: 0, attempts: 4, dueAtMs: 0 };
 
-  it('is not tried a fifth time where it is open', () => {
+  it('is not tried a fifth time where the offset has it as an open event', () => {
     const open = [{ ...trial, attempts: 3 }];
     const from = { sequence: 5, index: 1, epoch: 0, open };
     const { queue } = queueOf({ ...failing, trials: [trial] }, [batchOf(5, 2)], { from });
@@ -195,7 +195,7 @@ describe('an event that another replica gave up', () => {
   });
 });
 
-it('a queue keeps open events beyond the read messages until the reader reaches them', () => {
+it('a queue keeps an open event of its offset until the event’s batch is read', () => {
   const open = [{ sequence: 3, index: 1, attempts: 0, dueAtMs: 0 }];
   const { queue, window } = queueOf(closed, [], { from: { sequence: 4, index: 0, epoch: 0, open } });
   expect([beginNext(queue), queue.firstUndelivered()]).toEqual(['nothing', 3]);
@@ -287,7 +287,7 @@ describe('where the receiver answers with Retry-After', () => {
     expect([beginNext(queue, 1_000), beginNext(queue, 60_000)]).toEqual(['wait 59000', '1-0']);
   });
 
-  it('Retry-After is kept by the next owner, and no clock lengthens it', () => {
+  it('the next owner waits until Retry-After ends, and a wrong clock does not lengthen the wait', () => {
     expect([waitAfterHandBack(120_000), waitAfterHandBack(0)]).toEqual(['wait 120000', 'wait 10500']);
   });
 

@@ -100,7 +100,7 @@ describe('the body of a failed answer', () => {
     expect(cut).toMatch(/^-{1000}\W*\*{10,}$/);
   });
 
-  it('terminates where a header value equals its own mask', () => {
+  it('is masked without an endless loop where a header value contains the mask', () => {
     const headers = ['X-Masked', 'Bearer ********', 'X-Token', 'sesame-4711'];
     expect(textOfBody(Buffer.from('no "Bearer ********" nor sesame-4711'), headers)).toBe(
       'no "***************" nor ***********',

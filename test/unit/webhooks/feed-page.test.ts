@@ -65,7 +65,7 @@ async function read(batches: readonly FeedBatch[], asked: Partial<PageAsked> = {
   return { ids: events.map((text) => /"id":"([^"]*)"/.exec(text)?.[1]), ...page };
 }
 
-it('a page of the feed ends after the events that were read, and its next page begins after the known log', async () => {
+it('a page of the feed has the known events, and its next page begins after the known end of the log', async () => {
   const batches = [batchOf(3, 2), batchOf(5, 1)];
   expect(await read(batches)).toEqual({
     ids: ['3-0', '3-1', '5-0'],

@@ -221,7 +221,7 @@ it('the feed keeps no events in memory that are read after the last caller has l
   expect(replica.tails.bytes()).toBe(0);
 });
 
-it('the feed shows every event batch of a log that was created again while its former end was read', async () => {
+it('the feed shows every event batch of a log that was created again during a read of the former log’s end', async () => {
   const replica = openReplica();
   using tail = replica.tails.use('acme');
   tail.listen();

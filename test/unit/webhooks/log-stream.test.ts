@@ -62,7 +62,7 @@ function setUp() {
   };
 }
 
-it('a restore is noticed although the log has grown beyond its former end', async () => {
+it('a restored log is noticed although it has grown beyond its former end', async () => {
   const { stream, restore } = setUp();
   const { id } = await stream.look();
   const { newest } = stream;
@@ -73,7 +73,7 @@ it('a restore is noticed although the log has grown beyond its former end', asyn
   expect(stream.restores.validThrough(stream.newest)).toBe(Infinity);
 });
 
-it('a restore is noticed while the request to nats-server waits for a connection', async () => {
+it('a restored log is noticed while the request to nats-server waits for a connection', async () => {
   const { stream, restore, whenAsked } = setUp();
   const { id } = await stream.look();
   whenAsked(() => {
@@ -84,7 +84,7 @@ it('a restore is noticed while the request to nats-server waits for a connection
   expect(stream.facts.id).toBe(`${id}#1`);
 });
 
-it('a restore is noticed while the log grows beyond its former end', async () => {
+it('a restored log is noticed while it grows beyond its former end', async () => {
   const { stream, growAfter, shorten, whenAsked } = setUp();
   const { id } = await stream.look();
   shorten(90);
@@ -106,7 +106,7 @@ it('a log that grows, or is reached after a reconnect, does not count as restore
   expect(await stream.has({ sequence: 96, storedAt: atMs(95, -60_000) })).toBe(false);
 });
 
-it('a message that only another replica knew counts as lost, although this replica saw no restore', async () => {
+it('a message that only another replica knew before a restore counts as lost, although this replica noticed no restore', async () => {
   const { stream, reconnect, growAfter } = setUp();
   await stream.look();
   // The copy has all that this replica knew. The other replica knew messages behind it.

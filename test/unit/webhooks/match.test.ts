@@ -74,7 +74,7 @@ it('matching runs once for endpoints with the same kinds', () => {
   expect(kinds.mock.calls.length).toBeLessThan(5);
 });
 
-it('matching checks each event where an endpoint was registered, enabled or changed meanwhile', () => {
+it('matching compares each event with the cutoff where an endpoint was registered, enabled or changed meanwhile', () => {
   const events = [event(1), event(2), event(3)];
   const underWay = ['o2'];
   const subscribers = [

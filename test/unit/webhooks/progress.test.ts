@@ -83,7 +83,7 @@ it('the offset of an endpoint is stored once one event is undelivered for 300 ms
   expect([saved[0]?.open, progress.behind]).toMatchObject([[{ sequence: 1, index: 0, attempts: 0 }], 1]);
 });
 
-it('a used attempt is stored in the offset at the next check, also if it ends while the offset is being stored', async () => {
+it('after an attempt the offset is stored at the next check, and again if an attempt ends during the write', async () => {
   let isFirst = true;
   const { queue, progress, saved } = setUp((storing, of) => {
     if (isFirst) storing.storeSoon(of);
@@ -114,7 +114,7 @@ it('no offset is stored after the offset for the next owner, also if an earlier 
   expect(saved).toMatchObject([{ open: [{ sequence: 1, index: 0, attempts: 0 }] }]);
 });
 
-it('the offset at which an endpoint began is kept when the offset of another endpoint is stored first', async () => {
+it('a write of the offset of one endpoint also keeps the offset of an endpoint that has not caught up', async () => {
   const { queue, integration, progress, saved } = setUp();
   await using _progress = progress;
   const { queue: other } = queueOf(openEndpoint('wh_2'), [batchOf(1, 2)]);
@@ -127,7 +127,7 @@ it('the offset at which an endpoint began is kept when the offset of another end
   expect(saved).toMatchObject([{ open: [{ sequence: 1, index: 0 }] }]);
 });
 
-it('an integration stays in memory until the stored offset of its endpoint is removed', async () => {
+it('an integration whose endpoint has caught up stays in memory until the stored offset is removed', async () => {
   const followed: boolean[] = [];
   const { queue, integration, progress, saved } = setUp(
     (one) => void followed.push(one.follows(integration)),

@@ -101,7 +101,7 @@ it('the reader returns the floors of released partitions, and goes on with other
   expect([begun, taken, first.through, second.through]).toEqual([[1, 6], [5, 6], 5, 6]);
 });
 
-it('the reader does not count a batch whose handling failed', async () => {
+it('the reader moves no floor past a batch whose handling failed', async () => {
   const { reader, write } = setUp(async ([sequence = 0]) => {
     if (sequence > 5) throw new Error('the process stops');
   });
@@ -141,7 +141,7 @@ it('the reader moves the floors of idle partitions to the end of the log', async
   expect([checked.taken, checked.first.through]).toEqual([[5], 90]);
 });
 
-it('the reader misses no batch that the replica of its consumer has later than the leader', async () => {
+it('the reader misses no batch that the server of its consumer gets later than the leader of the stream', async () => {
   await using checked = await checkedAfter({ log: 6, partitions: 6 });
   expect(checked.first.through).toBe(5);
   await checked.write(6, 1);

@@ -65,7 +65,7 @@ async function send({ readMs = 0, heldTimes = Infinity, active = true }: Sending
   return { sent: sent.join(' '), ended, holds, steps };
 }
 
-it('a recovery sends events from before the owner knew of the enabling, and leaves later ones to the owner', async () => {
+it('a recovery sends the events from before the owner knew of the enabling, and the owner sends later events', async () => {
   const { sent, ended, steps } = await send({});
   expect([10, 11, 12].map((sequence) => sent.includes(`${sequence}-0`))).toEqual([true, true, false]);
   expect([steps.slice(0, 2), ended]).toEqual([
@@ -74,7 +74,7 @@ it('a recovery sends events from before the owner knew of the enabling, and leav
   ]);
 });
 
-it('a replica keeps its recovery however long it sends', async () => {
+it('a replica keeps the recovery of an endpoint for as long as it sends missed events', async () => {
   const { holds, ended } = await send({ readMs: 60_000 });
   expect(holds).toBeGreaterThan(10);
   expect(ended.at(-1)).toBe('ended');

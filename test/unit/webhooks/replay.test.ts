@@ -28,7 +28,7 @@ async function* noMessages(): AsyncGenerator<StoredMessage> {
   yield* [];
 }
 
-it('a replay sends from where an owner says late that the missed events begin, and not from the floor', async () => {
+it('a replay begins at the start of missed events that an owner stores late, and not at the higher floor', async () => {
   const missed = { sequence: 100, index: 0, open: [], stream: 'one', term: 1 };
   const endedAt = new Date();
   const disabled = { ...openEndpoint('wh_1'), disablings: [{ epoch: 1, at: endedAt }] };

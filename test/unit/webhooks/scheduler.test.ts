@@ -82,7 +82,7 @@ it('the scheduler begins no delivery while this replica is not sure of its owner
   await expect.poll(() => begun).toEqual(['a']);
 });
 
-it('the scheduler waits at its end for deliveries in flight, and begins no other delivery', async () => {
+it('a scheduler that closes waits for deliveries in flight, and begins no other delivery', async () => {
   const { scheduler, begun, add, end } = setUp(10);
   add('a', 'acme', 1);
   await turn();

@@ -61,7 +61,7 @@ it('the window keeps the newest 2 MiB', () => {
   expect([1, 20, 21, 30].map((from) => sequenceOf(window.at(from)))).toEqual([undefined, undefined, 21, 30]);
 });
 
-it('the window reads older batches from the log, once for all readers, up to those in memory', async () => {
+it('the window reads batches that are no longer in memory from the log, once for all readers', async () => {
   const { window, asked } = logOf([3, 7, 20, 25]);
   for (const sequence of [3, 7, 20, 25]) window.add(batchOf(sequence));
   window.clear();
@@ -125,7 +125,7 @@ it('the window keeps all batches of a read with a byte limit, and continues afte
   expect(asked).toEqual([1, 3, 5, 12]);
 });
 
-it('a chunk that was loaded while its reader waited for its turn is not read again', async () => {
+it('a chunk that the window has loaded already for another reader is not read again', async () => {
   const { window, asked } = logOf([1]);
   window.jump(10);
   await window.load(1);

@@ -33,7 +33,7 @@ it.each([
   expect(credsAuthenticator(asCredentials(text))('nonce')).toMatchObject({ jwt: 'token' });
 });
 
-it('the NATS client writes each message by itself; if not, remove frames.ts', () => {
+it('the NATS client writes each message separately; if not, remove frames.ts', () => {
   const sent: unknown[] = [];
   const protocol = { publish: (...message: unknown[]) => void sent.push(message) };
   const nats = Object.assign(Object.create(NatsConnectionImpl.prototype) as NatsConnectionImpl, {
