@@ -457,6 +457,21 @@ describe('the errors of failed items in runs', () => {
   );
 });
 
+it('records that are larger than 16 MB together are planned, archived and erased like others', async () => {
+  const caller = world.caller();
+  const certifications = Array.from({ length: 100 }, () => '🌲'.repeat(500));
+  const externalIds = Array.from({ length: 92 }, (_, index) => `s${index}`);
+  const large = externalIds.map((externalId) => supplier(externalId, { certifications }));
+  for (let at = 0; at < large.length; at += 23) await caller.push('suppliers', large.slice(at, at + 23));
+  const planned = await caller.plan(
+    'suppliers',
+    externalIds.map((externalId) => supplier(externalId)),
+  );
+  expect(planned).toMatchObject({ created: 0, updated: 92, unchanged: 92 });
+  expect(await caller.archive('suppliers', externalIds)).toMatchObject({ archived: 92, errors: [] });
+  expect(await caller.erase(externalIds)).toMatchObject({ erased: 92, errors: [] });
+});
+
 it('an archived record is listed as the OpenAPI document describes', async () => {
   const caller = world.caller();
   await caller.push('suppliers', [supplier('a'), supplier('b'), supplier('c')]);

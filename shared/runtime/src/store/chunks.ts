@@ -17,7 +17,7 @@ export async function writeInChunks<T extends Document, One>(
   return bulk.execute();
 }
 
-/** Reads all documents of a `raw` cursor, which must fit into the database's first answer. */
+/** Reads all documents of a `raw` cursor, which come in several batches if they are larger than 16 MB together. */
 export async function readInChunks<Found>(
   cursor: FindCursor<unknown>,
   read: (document: Document) => Found,
@@ -30,7 +30,7 @@ export async function readInChunks<Found>(
         throw new TypeError('the cursor must return raw documents, not decoded documents');
       found.push(read(decode(bytes)));
     }
-    if (cursor.bufferedCount() === 0) return found;
+    if (cursor.bufferedCount() === 0 && !(await cursor.hasNext())) return found;
     await nextTurn();
   }
 }

@@ -20,7 +20,8 @@ export function openRecords(store: Store, collection: string) {
         records.find(these(integration, internalIds), {
           projection: { fields: 1, push: 1, changed: 1, lastSyncedAt: 1 },
           raw: true,
-          ...allOfThem(internalIds.length),
+          // Hundreds of whole records may be larger than a single batch, which has 16 MB at most.
+          batchSize: internalIds.length + 1,
         }),
         ({ _id, fields, push, changed, lastSyncedAt }): [string, Stored] => [
           _id,
