@@ -2,7 +2,7 @@
 // of its kinds. The subject of an event batch names the service but no kinds, so the service webhooks checks the kinds of the
 // events in the batch.
 
-/** The kinds by announcing service; `*` stands for any action. */
+/** The kinds of events that each service announces; `*` stands for any action. */
 export const announcedKinds = {
   catalog: ['supplier.*', 'product.*', 'sync.completed', 'sync.overdue'],
   batches: ['batch.*', 'dds.*', 'sync.completed'],

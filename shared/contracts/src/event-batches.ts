@@ -9,7 +9,7 @@
 //   5   sync_…- {"event":…,"syncId":"               prefix 1
 //   6  1 completed sync_…",…}}
 //
-// A beginning that many events have in common is in a batch only once, because each byte must be written, synced, sent and read.
+// A prefix that many events have in common is in a batch only once, because each byte must be written, synced, sent and read.
 //
 // A publisher stores the events in EVENTS first, and then their batch in the log. If the publisher dies between both, another
 // replica publishes both again. EVENTS drops duplicates by their ids, and answers with the sequences of the first messages, which
@@ -26,7 +26,7 @@ export interface BatchedEvent {
   id: string;
   /** JSON, in one line. */
   body: string;
-  /** The beginning of the id and of the body. All events with the same beginning share one object. */
+  /** How `id` and `body` begin. All events that begin alike refer to one `Begin` object. */
   begin?: Begin | undefined;
 }
 
@@ -59,13 +59,13 @@ export interface EventBatch {
 /** An event in three parts. */
 export interface EventLine {
   id: string;
-  /** The beginning of the body. All events with the same beginning share one object. */
+  /** `begin.body` is how the event's body begins. All events that begin alike refer to one `Begin` object. */
   begin: Readonly<Begin>;
-  /** The rest of the body, after its beginning. */
+  /** The event's body after `begin.body`. */
   rest: string;
 }
 
-/** The bound of one batch: a character has three bytes at most, so a batch is far below `max_payload` of NATS. */
+/** How many characters one event batch may have: at three bytes each at most, they stay far below `max_payload` of NATS. */
 const charactersMax = 192 * 1024;
 
 /** The method of the bus (NATS) that this file needs. */
@@ -126,7 +126,7 @@ export function packEventBatches({ announcer, integration, events, acks }: Packi
 
 const nameOf = ({ id, body }: Begin): string => `${id} ${body}`;
 
-/** Packs events for a replay to one endpoint. The batch ids begin with `sending`, so that each replay makes new batches. */
+/** Packs events that a replay sends to one endpoint. Message ids begin with `sending`, so no other replay has the same ids. */
 export function packAddressedBatches(
   to: { endpointId: string; integration: string; sending: string },
   events: readonly BatchedEvent[],
@@ -134,7 +134,7 @@ export function packAddressedBatches(
   const subject = eventBatchesSubject('replay', to.integration);
   const begins = Map.groupBy(events.map(beginOf), nameOf);
   const lines = events.map(({ id, body }): Line => {
-    // A beginning is separated only if two events have it: for one event it would make the batch longer.
+    // A prefix gets a line only if two events begin with it: for one event, the line would make the batch longer.
     const [begin, another] = begins.get(nameOf(beginOf({ id, body }))) ?? [];
     return { id, body, begin: another && begin, ack: noAck };
   });

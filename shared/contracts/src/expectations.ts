@@ -49,7 +49,7 @@ export const SetExpectations = Type.Partial(
 );
 export type SetExpectations = Static<typeof SetExpectations>;
 
-/** An expectation in the form that answers have. */
+/** An expectation, as the API shows it to a caller. */
 export interface ShownExpectation {
   everyHours: number;
   lastPushAt: string | null;

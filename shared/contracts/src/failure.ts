@@ -36,6 +36,6 @@ export function refuseIfAny(errors: readonly FailureEntry[]): void {
   throw new Failure('invalid_request', errors.map(inOneLine).join(' '), { errors: [...errors] });
 }
 
-/** A detail without a full stop gets a semicolon, unless it is the last in the joined message. */
+/** The errors are joined into one message: a `detail` without a full stop gets a semicolon, unless it is the last. */
 const inOneLine = ({ detail }: FailureEntry, index: number, { length }: readonly FailureEntry[]): string =>
   detail.endsWith('.') || index === length - 1 ? detail : `${detail};`;

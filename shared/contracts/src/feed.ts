@@ -39,7 +39,7 @@ export const EventPage = Type.Object(
 );
 export type EventPage = Static<typeof EventPage>;
 
-/** Adds each fault to `errors`. `kinds` is undefined if the caller asks for all kinds. */
+/** Adds each problem of the query to `errors`. `kinds` is undefined if the caller asks for all kinds of events. */
 export function readFeedQuery(query: QueryParameters, errors: FailureEntry[]) {
   // `after` is read as text, because only the service webhooks can decrypt it.
   const after = readOnce(query, 'after', errors);

@@ -12,12 +12,12 @@ const { textCharactersMax, textsMax } = limits;
 const controls = '\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff';
 const nul = '\\u0000\\ud800-\\udfff';
 
-/** The pattern of a text without these characters. The text may be empty. */
+/** The regular expression of a text that has none of the `excluded` characters. The text may be empty. */
 const without = (excluded: string): string => `^[^${excluded}]*$`;
 /**
- * The pattern of a text without these characters that is not blank: white space, a character that is no white space, then any
- * characters. Each character can match in only one way, so matching takes linear time. The pattern has no look-ahead, which some
- * tools do not support.
+ * The regular expression of a text that has none of the `excluded` characters and is not blank: white space, one character that
+ * is no white space, then any characters. Each character can match in only one way, so matching takes linear time. The expression
+ * has no look-ahead, which some tools do not support.
  */
 const notBlankWithout = (excluded: string): string => `^[^\\S${excluded}]*[^\\s${excluded}][^${excluded}]*$`;
 
@@ -145,7 +145,7 @@ export const optionalAmount = (description: string) =>
     nullable('number', { minimum: 0, description, 'x-expected': 'a finite number of 0 or more' }),
   );
 
-/** In upper or lower case, but only of ASCII letters: some other letters have an ASCII letter as upper case. */
+/** Codes match in upper and lower case. Other than ASCII letters are refused, as `toUpperCase` turns some into ASCII letters. */
 const isAssigned = (text: string, codes: ReadonlySet<string>): boolean =>
   /^[A-Za-z]+$/.test(text) && codes.has(text.toUpperCase());
 

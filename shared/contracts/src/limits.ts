@@ -28,7 +28,7 @@ export const limits = {
    * parser most of its time and memory.
    */
   bodyStructureMax: 205_000,
-  /** The same for a body without items: a webhook, a replay, expectations. */
+  /** How many opening brackets, commas and colons a body without items, such as a webhook, may have outside of texts. */
   otherBodyStructureMax: 10_000,
   deliveryDeadlineMs: 10_000,
   failuresBeforeDisabling: 10,

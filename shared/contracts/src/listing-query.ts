@@ -11,7 +11,7 @@ export interface QueryParameters {
   getAll(name: string): string[];
 }
 
-/** Reads no other parameter. For a wrong value it adds an entry to `errors` and returns the default. */
+/** Reads the parameters that every listing has. For a wrong value, it adds an entry to `errors` and returns the default. */
 export function readListingQuery(query: QueryParameters, errors: FailureEntry[]) {
   const page = readNumber(query, 'page', { fallback: limits.pageDefault }, errors);
   const limit = Math.min(
@@ -26,7 +26,7 @@ export function readListingQuery(query: QueryParameters, errors: FailureEntry[])
 
 export const cursorExpected = 'expected a cursor from the Link header of this listing';
 
-/** The values of parameters by their names; a time in milliseconds. */
+/** The values in a cursor, by the names of their parameters; a time in milliseconds. */
 type Kept = Readonly<Record<string, string | number | null | undefined>>;
 
 /**

@@ -10,7 +10,7 @@ export const requestHeaders = {
   /** The trace and the parent span of the request, by W3C Trace Context. Events carry this header as well. */
   traceparent: 'traceparent',
   timeoutMs: 'timeout-ms',
-  /** When the caller sent the request, by its clock. Such a caller can be asked whether it still waits. */
+  /** When the caller sent the request, by its clock. A caller with this header also answers whether it still waits. */
   sentAtMs: 'sent-at-ms',
   /**
    * How long after the sending the caller certainly waits for the reply. If it stops waiting earlier, it immediately sends a
@@ -19,8 +19,8 @@ export const requestHeaders = {
   promisedMs: 'promised-ms',
   /**
    * The reply subject that the caller has chosen: between two accounts nats-server replaces the reply subject of the message.
-   * From this subject, `callerSubject` makes the subject for signs of life to the caller. A caller of an earlier release does not
-   * send this header.
+   * `callerSubject` derives from this header the subject on which a replica tells the caller that it still works on the request.
+   * A caller of an earlier release does not send this header.
    */
   caller: 'caller',
   /** The raw query string, without its question mark. */
@@ -42,17 +42,17 @@ export const strictHandling = 'strict';
 export const isStrict = ({ headers }: { headers: ReadonlyMap<string, string> }): boolean =>
   headers.get(requestHeaders.handling) === strictHandling;
 
-/** The value of `queryErrors`. A header takes no character beyond ASCII. */
+/** Encodes errors in ASCII, for the header `queryErrors` of a NATS message. */
 export const encodeErrors = (errors: readonly FailureEntry[]): string =>
   encodeURIComponent(JSON.stringify(errors));
 
-/** The errors that the gateway found in the query. A handler adds its own to them, and refuses the request for all. */
+/** The errors that the gateway found in the query. A handler adds the errors that it finds, and refuses with all of them. */
 export function queryErrorsOf({ headers }: { headers: ReadonlyMap<string, string> }): FailureEntry[] {
   const errors = headers.get(requestHeaders.queryErrors);
   return errors === undefined ? [] : JSON.parse(decodeURIComponent(errors));
 }
 
-/** The version of the schema of an event. A replica of release 1.1.0 does not send this header: version 1. */
+/** The version of the schema of an event. An event without this header (release 1.1.0) has version 1. */
 export const eventVersionHeader = 'Event-Version';
 /** The version of the schema of events. Within a version, kinds and fields are added, but none is removed. */
 export const eventVersion = '1';
@@ -62,7 +62,7 @@ export const replyHeaders = {
   status: 'status',
   /** An error code. The body of a reply with this header is a `Failure` as JSON. */
   failure: 'failure',
-  /** The same failure for clients of the micro protocol: its detail in one line, and its HTTP status. */
+  /** For clients of the NATS micro protocol: the `detail` of the failure in one line, and its HTTP status. */
   serviceError: 'Nats-Service-Error',
   serviceErrorCode: 'Nats-Service-Error-Code',
   /** `http-link` becomes the HTTP header `Link`. */
@@ -71,5 +71,5 @@ export const replyHeaders = {
   logPrefix: 'log-',
 } as const;
 
-/** The header of a sign of life (runtime/bus): how long no further sign follows, because the request waits for an event. */
+/** In this header a replica tells the caller how long it will be silent, while the request waits for an event (runtime/bus). */
 export const silentMsHeader = 'silent-ms';

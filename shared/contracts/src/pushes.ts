@@ -1,5 +1,5 @@
-// The answers to a push and to its plan, and the run: the entry of a push in the history. The bodies, and `assume` of a
-// plan: routes/records.ts (their schemas), items/push-body.ts of shared/sync (their checks).
+// The answers to a push and to a plan (what a push would do), and the run: the entry of a push in the history. The bodies of
+// the requests have their schemas in routes/records.ts and their checks in items/push-body.ts of shared/sync.
 import { Type, type Static } from 'typebox';
 import { DdsEntry } from './batches.ts';
 import { nullable, oneOf } from './fields.ts';
@@ -110,7 +110,7 @@ const client = nullable('string', {
 export const SyncRun = Type.Object({ ...run, client }, { title: 'SyncRun' });
 export type SyncRun = Static<typeof SyncRun>;
 
-/** Between services: a service of release 1.1.0 names no client. */
+/** A run, as one service sends it to another: a service of release 1.1.0 sends no `client`. */
 const told = { ...run, client: Type.Optional(client) };
 
 /** The error of an item, with the text that the answer of the push had. It is stored with the sync run. */

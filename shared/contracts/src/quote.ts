@@ -1,5 +1,5 @@
 const charactersMax = 40;
-/** The cut of a text with many escapes, each of up to six characters: the answer to a push may quote ten thousand texts. */
+/** How many characters are quoted of a text with many escapes of up to six characters: an answer may quote 10,000 texts. */
 const escapedMax = 13;
 
 /** A caller's text, fit for a message: quoted, escaped, and cut after 40 characters, or after 13 if escapes double its length. */

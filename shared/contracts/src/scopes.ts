@@ -3,7 +3,7 @@
 export const scopes = {
   suppliersWrite: 'integration:suppliers:write',
   suppliersRead: 'integration:suppliers:read',
-  /** A scope of its own, as the erasing of personal data cannot be undone. */
+  /** Erasing has a separate scope, because erased personal data cannot be restored. */
   suppliersErase: 'integration:suppliers:erase',
   productsWrite: 'integration:products:write',
   productsRead: 'integration:products:read',

@@ -1,4 +1,4 @@
-// The streams that several services publish to or read. The first service that starts creates them, if it may.
+// The streams that several services publish to or read. The first service that starts creates them, if its login may do so.
 import { limits } from './limits.ts';
 import { partitionTransform, storedBatchesRepublished } from './partitions.ts';
 import { eventBatchesFilter, eventBatchesStream, eventsFilter, eventsStream } from './subjects.ts';
@@ -12,13 +12,13 @@ export interface StreamSettings {
   EVENTS_MAX_BYTES?: number;
 }
 
-/** The setting that a number of a stream comes from, and whether it is set. */
+/** The name of a setting that decides a number in the configuration of a stream, and whether the setting is set. */
 const fromSetting = <Name extends string>(
   name: Name,
   settings: Readonly<Partial<Record<Name, unknown>>>,
 ) => ({ name, isSet: settings[name] !== undefined });
 
-/** What every stream takes from the settings. */
+/** The part of the configuration that every stream takes from the settings. */
 export const ofEveryStream = (settings: StreamSettings) => ({
   replicas: settings.STREAM_REPLICAS ?? 1,
   mayShrink: settings.STREAMS_MAY_SHRINK ?? false,
@@ -37,7 +37,7 @@ function ofEvents(settings: StreamSettings) {
     // block for an uncompressed one: "error reading compression reader".
     ...(every.replicas === 1 ? { compression: 's2' as const } : {}),
     maxAgeMs: (settings.EVENTS_KEEP_DAYS ?? limits.eventsKeptDays) * dayMs,
-    // nats-server keeps the ids of up to three windows in memory, some 100 bytes each.
+    // nats-server keeps the message ids of up to three duplicate windows in memory, at some 100 bytes an id.
     duplicateWindowMs: 5 * 60 * 1000,
     settings: { ...every.settings, maxAgeMs: fromSetting('EVENTS_KEEP_DAYS', settings) },
   };
@@ -57,7 +57,7 @@ export function eventsStreamSpec(settings: StreamSettings) {
   };
 }
 
-/** The log that webhooks reads. Every reader keeps its own offset, so a batch stays for as long as its events. */
+/** The stream EVENT_BATCHES, which webhooks reads. It keeps an event batch as long as EVENTS keeps the events of the batch. */
 export const eventBatchesStreamSpec = (settings: StreamSettings) => ({
   ...ofEvents(settings),
   name: eventBatchesStream,

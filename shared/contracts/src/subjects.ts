@@ -51,8 +51,8 @@ export const subjects = {
 export type RequestSubject = (typeof subjects)[keyof typeof subjects];
 
 /**
- * The subjects that are served on `<subject>.<integration>` as well, for another service inside. The integration in the subject
- * wins over the header, so that an import of NATS holds an account to one integration.
+ * These subjects are also served as `<subject>.<integration>`, for other systems on the same NATS. The integration in the subject
+ * wins over the header, so a NATS account that imports such a subject can only read this integration.
  */
 export const pinnableSubjects: readonly RequestSubject[] = [
   subjects.suppliersList,
@@ -66,7 +66,7 @@ export const pinnedSubject = (subject: string, integration: string): string => `
 /** On this subject catalog, batches and webhooks answer whether they are ready. */
 export const healthSubject = (service: string): string => `svc.${service}.health.check`;
 
-/** The body is the reply subject of a request for whose reply its caller no longer waits. Every replica gets it. */
+/** On this subject a caller tells every replica that it no longer waits for a reply. The body is the reply subject. */
 export const givenUpSubject = (service: string): string => `svc.${service}.given-up`;
 
 /**
@@ -78,9 +78,9 @@ export const answerNowSubject = (service: string): string => `svc.${service}.ans
 const callerReply = /^_INBOX_([a-z][a-z0-9-]{0,31})\.([A-Za-z0-9]{1,64})\.(\d{1,15})$/;
 
 /**
- * On this subject the caller of a request hears signs of life, and questions whether it still waits, apart from the reply: an
- * import of NATS passes one reply on, and no more. `reply` is the reply subject as the caller chose it; undefined if no process of
- * this system chose it.
+ * On this subject a replica tells a caller that it still works on the request, or asks whether the caller still waits. The reply
+ * subject cannot serve for this: between accounts, NATS passes on only one message to it. `reply` is the reply subject that the
+ * caller chose; the result is undefined if no process of this system chose it.
  */
 export function callerSubject(reply: string): string | undefined {
   const [, service, process, request] = callerReply.exec(reply) ?? [];
@@ -104,7 +104,7 @@ export const eventBatchesStream = 'EVENT_BATCHES';
 export const eventBatchesNoun = 'event-batches';
 export const eventBatchesFilter = `${eventBatchesNoun}.*.*`;
 
-/** The publisher of an event batch; `replay`: webhooks publishes events that one endpoint gets again. */
+/** The publisher of an event batch: a service, or `replay` for events that webhooks publishes again for one endpoint. */
 export type BatchAnnouncer = Announcer | 'replay';
 
 export const eventBatchesSubject = (announcer: BatchAnnouncer, integration: string): string =>

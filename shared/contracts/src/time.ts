@@ -3,7 +3,7 @@
 const form =
   /^(?<day>\d{4}-\d{2}-\d{2})(?:[Tt](?<clock>(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?)(?<zone>[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d))?$/;
 
-/** The instant meant by `text`, a bare day being its first millisecond in UTC; undefined for a text that means no instant. */
+/** The instant that `text` names; a day without a time names its first millisecond in UTC. Undefined for any other text. */
 export function parseInstant(text: string): Date | undefined {
   const parts = form.exec(text)?.groups;
   if (parts?.['day'] === undefined) return undefined;

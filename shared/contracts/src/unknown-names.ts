@@ -3,10 +3,10 @@
 import { quote } from './quote.ts';
 import type { FailureEntry } from './failure.ts';
 
-/** Bounds for errors: a body may have a million keys, and a key a million characters. */
+/** Bounds for errors about unknown names: a body may have a million keys, and a key a million characters. */
 export const unknownNamedMax = 10;
 const pointerCharactersMax = 100;
-/** The bound for a key with many escapes, each of up to six characters. */
+/** How many characters of a key remain that has many escapes, each of up to six characters. */
 const pointerEscapedMax = 33;
 const comparedCharactersMax = 40;
 
@@ -21,7 +21,7 @@ export function unknownAmong(names: Iterable<string>, known: ReadonlySet<string>
   return unknown;
 }
 
-/** A key as a part of a JSON Pointer (RFC 6901), cut short. */
+/** A key as a part of a JSON Pointer (RFC 6901). A long key is truncated. */
 export function pointerPart(key: string): string {
   const first = key.slice(0, pointerCharactersMax);
   const isLong = JSON.stringify(first).length > 2 * pointerCharactersMax + '""'.length;
@@ -54,7 +54,7 @@ export const unknownKeys = (body: object, known: ReadonlySet<string>): FailureEn
 export const nearestTo = (name: string, known: Iterable<string>): string | undefined =>
   nearestWithin(name, known, Infinity);
 
-/** The nearest known name, if at most so many characters differ. */
+/** The nearest known name; undefined if each known name differs in more than `max` characters. */
 export function nearestWithin(name: string, known: Iterable<string>, max: number): string | undefined {
   const compared = name.slice(0, comparedCharactersMax).toLowerCase();
   let nearest: string | undefined;

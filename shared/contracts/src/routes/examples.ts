@@ -70,7 +70,7 @@ export const ddsExample: DdsEntry = {
   missing: ['referenceNumber'],
 };
 
-/** The statement once its batch has the numbers. */
+/** The statement `ddsExample` after a push of its batch with the missing numbers. */
 export const referencedExample: DdsEntry = {
   ...ddsExample,
   status: 'REFERENCED',
@@ -104,7 +104,7 @@ export const expectationsExample: Expectations = {
   batches: null,
 };
 
-/** The push that the headers of answers and the deliveries name. */
+/** The sync id in the example headers of answers and of deliveries. */
 export const announcedSyncIdExample = 'sync_019d42e3f4c59a1b7c3d5e6f708192a3';
 
 const registered = {

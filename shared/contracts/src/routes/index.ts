@@ -20,7 +20,7 @@ export const routes: readonly Route[] = [
 
 const statuses = new Map<string, number>(routes.map(({ subject, answer }) => [subject, answer.status]));
 
-/** The HTTP status of an answer on a subject. A question between services has no route, and is answered 200. */
+/** The HTTP status of a successful answer: that of the route with this subject, or 200 for a request between services. */
 export const statusOfAnswer = (subject: string): number => statuses.get(subject) ?? 200;
 
 /** The JSON pointer to an operation in `/openapi.json`, which the gateway serves. */

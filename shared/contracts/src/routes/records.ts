@@ -68,7 +68,7 @@ function bodyProperties({ plural, item }: RecordKind): TProperties {
   return { [plural]: items, ...(plural === 'batches' ? { autoCreateDDS: Type.Optional(flag) } : {}) };
 }
 
-/** The answer to a push or a status change of the example. */
+/** The example of an answer to a push, or to a change of status, of one record. */
 const answerExample = (counts: object, { item, internalId }: RecordExample, status: string) => ({
   success: true,
   ...counts,
@@ -76,13 +76,13 @@ const answerExample = (counts: object, { item, internalId }: RecordExample, stat
   records: [{ externalId: item.externalId, internalId, status }],
 });
 
-/** The answer to a push of the example, with which the answer to a plan begins. */
+/** The example of an answer to a push. The example of an answer to a plan has further fields. */
 const pushedExample = ({ plural, example }: RecordKind) => ({
   ...answerExample({ created: 1, updated: 0 }, example, 'CREATED'),
   ...(plural === 'batches' ? { ddsCreated: [] } : {}),
 });
 
-/** The common part of the routes that write or plan. */
+/** What the routes that push, plan, archive and erase have in common. */
 const writing = ({ plural, tag }: RecordKind, verb: 'push' | 'plan' | 'archive' | 'erase') =>
   ({
     method: 'POST',
@@ -131,7 +131,7 @@ function planRoute(kind: RecordKind): Route {
     description:
       'Takes the body of the push and answers what the push would answer now, and what would become of each item. ' +
       'Nothing is written, counted or announced.',
-    // A plan changes nothing, so it asks no more than a listing.
+    // A plan changes nothing, so a token with the scope for listings may also plan.
     scope: scopes[`${kind.plural}Read` as const],
     orScope: scopes[`${kind.plural}Write` as const],
     subject: subjects[`${kind.plural}Plan` as const],

@@ -22,13 +22,13 @@ export interface Route {
   summary: string;
   description?: string;
   scope: Scope;
-  /** A token with this scope instead may use the route, too. */
+  /** A token that has this scope instead of `scope` may use the route as well. */
   orScope?: Scope;
   subject: RequestSubject;
   /** The JSON body that the route takes. Without `body`, the gateway reads no body. */
   body?: { schema: TObject; example: unknown; optional?: true };
   query?: readonly QueryParameter[];
-  /** Whether the body holds items, of which there can be too many. */
+  /** Whether the body holds items; a body with too many items is refused with 413. */
   takesItems?: true;
   answer: {
     status: 200 | 201 | 202 | 204;
@@ -54,9 +54,9 @@ export type AnswerHeader = 'X-Sync-Id' | 'X-Next-Since' | 'Link' | 'Location' | 
 export const pushTimeoutMs = 30_000;
 export const listTimeoutMs = 10_000;
 export const manageTimeoutMs = 10_000;
-/** Longer than the feed waits for an event, which is 25 s at most. */
+/** The time-out of the event feed, which waits for an event for up to 25 s. */
 export const feedTimeoutMs = 35_000;
-/** Longer than a receiver has to answer a test delivery, which is 10 s. */
+/** The time-out of a test delivery, which its receiver must answer within 10 s. */
 export const testTimeoutMs = 15_000;
-/** Longer than a drill, which is 30 s at most. */
+/** The time-out of a drill: right and forged test deliveries, which take up to 30 s. */
 export const drillTimeoutMs = 35_000;
