@@ -21,7 +21,7 @@ export interface BusRequest {
   subject: string;
   headers: Headers;
   body: Uint8Array;
-  /** When this process took the request, by `performance.now()`. */
+  /** When this process received the request, by `performance.now()`. */
   arrivedAtMs: number;
   /** Until when the caller waits for the answer, by `performance.now()`. */
   deadline: number;
@@ -29,7 +29,7 @@ export interface BusRequest {
   readonly isGivenUp: boolean;
   /** Until when the caller promised to wait, by `performance.now()`; in the past if the caller has given up. */
   readonly waitedForUntilMs: number;
-  /** Asks the caller. A caller that gave up may have sent a newer request, which this request must not undo. */
+  /** Asks the caller whether it still waits. A caller that gave up may have sent a newer request: this one must not undo it. */
   isWaitedFor: () => Promise<boolean>;
   /** Begins a wait of this request for an event, for `forMs` at most (waits.ts). A request has one wait at a time. */
   wait: (forMs: number) => Wait;
@@ -55,17 +55,17 @@ export type BusHandler = (request: BusRequest) => Promise<BusReply>;
 /** Bytes of the server's `max_payload` that are kept for a reply's headers. */
 const headerBytesMax = 64 * 1024;
 const defaultTimeoutMs = 30_000;
-/** How many characters remain of the text of a failure that is too large for a message. */
+/** How many characters remain of the text of a failure that does not fit into a NATS message. */
 const firstWordsMax = 1_000;
 
-/** A request that this replica has taken and not yet answered. */
+/** A request that this replica has received and not yet answered. */
 export interface RequestInHand {
   readonly message: Msg;
   isGivenUp: boolean;
 }
 
 export interface Answering {
-  /** The subject as the service declares it; that of a request may have an integration at its end. */
+  /** The subject as the service declares it. The subject of a request may also end with the name of an integration. */
   served: string;
   handler: BusHandler;
   semaphore: Semaphore;
@@ -105,7 +105,7 @@ export async function answer(
       waitedMs = performance.now() - startedAt;
     }
     try {
-      // `within` makes the handler's operations on the database children of the span.
+      // Within the span, the handler's operations on the database become children of the span.
       reply = await (span === undefined ? handler(request) : span.within(() => handler(request)));
     } finally {
       semaphore.release(request.integration);
@@ -139,7 +139,7 @@ function headersOf(message: Msg, pinned: string | undefined): Headers {
   return pinned === undefined ? headers : new Map([...headers, [requestHeaders.integration, pinned]]);
 }
 
-/** Every request but a health check is of one integration. */
+/** Throws a `Failure` unless the request names exactly one integration. */
 function checkIntegration(message: Msg, pinned: string | undefined): void {
   const named = pinned === undefined ? (message.headers?.values(requestHeaders.integration) ?? []) : [pinned];
   if (named.length === 1 && named.every(isIntegration)) return;
@@ -206,7 +206,7 @@ function replyParts(connection: Connection, subject: string, reply: BusReply): P
   const { status = statusOfAnswer(subject), body = '' } = reply;
   const bytes = Buffer.byteLength(body);
   const bytesMax = bodyBytesMax(connection);
-  // The NATS client would throw for a larger reply, and the caller would wait in vain.
+  // For a reply beyond `max_payload` the NATS client would throw, and the caller would wait in vain.
   if (bytes > bytesMax)
     throw new Error(`the reply to ${subject} has ${bytes} bytes; one NATS message may carry ${bytesMax}`);
   const headers = {
@@ -220,7 +220,6 @@ function replyParts(connection: Connection, subject: string, reply: BusReply): P
 const prefixed = <T>(prefix: string, fields: Readonly<Record<string, T>> = {}): Record<string, T> =>
   Object.fromEntries(Object.entries(fields).map(([name, value]) => [prefix + name, value]));
 
-/** A failure whose text does not fit into a NATS message is cut to its first characters. */
 function failureParts(connection: Connection, failure: Failure): Parts {
   const parts = writeFailure(failure);
   if (Buffer.byteLength(parts.body) <= bodyBytesMax(connection)) return parts;

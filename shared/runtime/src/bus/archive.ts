@@ -20,7 +20,7 @@ export interface ReadOptions {
   max?: number;
   /** The read ends with the server's answer that brings the bodies to this size; they may be up to twice as large. */
   bytesMax?: number;
-  /** Whether the read waits for its copy until the copy has the last message that the stream's leader has. */
+  /** Whether the read waits until the copy from which it reads has the last message of the stream's leader. */
   exact?: boolean;
 }
 
@@ -28,7 +28,7 @@ export type Archive = ReturnType<typeof openArchive>;
 
 /**
  * nats-server disconnects a client for which more than 64 MB are pending (`max_pending`). So a read asks for a bounded chunk at a
- * time, and a semaphore bounds the chunks of unlimited reads; reads with a `max` need no turn.
+ * time, and a semaphore bounds how many chunks are pending. Only reads with a `max` do not wait for the semaphore.
  */
 const chunkMessages = 500;
 const chunkBytesMax = 2 * 1024 * 1024;
@@ -79,7 +79,7 @@ export function openArchive(connection: Connection) {
     async lastOf(stream: string, subject: string): Promise<Uint8Array | undefined> {
       return (await leadersMessage(connection, stream, { last_by_subj: subject }))?.data;
     },
-    /** Whether the stream's leader has a message of the subject with a higher sequence. */
+    /** Whether the stream's leader has a message of the subject after the given sequence. */
     async hasAfter(stream: string, subject: string, sequence: number) {
       const asked = { seq: sequence + 1, next_by_subj: subject };
       return (await leadersMessage(connection, stream, asked)) !== null;
@@ -129,7 +129,7 @@ async function* readStream(
   }
 }
 
-/** The message that the stream's leader has; null if it has none. */
+/** The message that `asked` selects, from the stream's leader; null if the leader has none. */
 async function leadersMessage(
   connection: Connection,
   stream: string,
@@ -148,7 +148,7 @@ function openLeader(connection: Connection, stream: string, { subject, from }: R
   let sequenceWanted: number | undefined;
   let behindSinceMs = 0;
   return {
-    /** Whether the leader has messages after `readThrough`. If so, it waits first, so that the copy that is read can catch up. */
+    /** Whether the leader has messages after `readThrough`. Before it says yes, it waits for the copy to catch up. */
     async hasMore(readThrough: number): Promise<boolean> {
       const last = await leadersMessage(connection, stream, { last_by_subj: subject });
       if (last === null || last.seq <= readThrough || last.time < since) return false;

@@ -10,13 +10,12 @@ export interface Broadcast {
 }
 
 export const openBroadcasts = (connection: Connection) => ({
-  /** Publishes to every listener at most once. Does nothing once the bus is being closed. */
+  /** Publishes to every listener at most once. Does nothing once the bus closes: some work of the process ends later. */
   broadcast(
     subject: string,
     body: Uint8Array | string,
     headers: Readonly<Record<string, string>> = {},
   ): void {
-    // Work that ends after the bus of its process may still want to broadcast.
     if (connection.nats.isDraining() || connection.nats.isClosed()) return;
     connection.nats.publish(subject, body, { headers: writeHeaders(headers) });
   },

@@ -1,5 +1,5 @@
-// Who sent a request, and whether a replica may answer. An answer goes where the message says, with the rights of the replica: a
-// caller must not have it sent to a subject that is no inbox.
+// Who sent a request, and whether a replica may answer. The replica publishes its answer with its own rights, so the subject for
+// the reply must be an inbox.
 import { callerSubject, requestHeaders } from '@integration-sync/contracts';
 import type { Msg } from '@nats-io/nats-core';
 
@@ -10,12 +10,12 @@ export function callerOf({ reply = '', headers }: Msg) {
   return signs === undefined ? { reply, signs: reply } : { reply: named, signs };
 }
 
-/** The inbox of a login (`_INBOX_catalog.…`), the NATS client's own, or what nats-server makes of either between two accounts. */
+/** An inbox of a service (`_INBOX_catalog.…`) or of another client (`_INBOX.…`), or `_R_.…` for either between accounts. */
 const inbox = /^(_INBOX(_[A-Za-z0-9-]+)?|_R_)\../;
-/** nats-server adds this header to what one account imports from another. */
+/** nats-server adds this header to requests that one account imports from another. */
 const ofImport = 'nats-request-info';
 
-/** Whether the message is a question of a client: what JetStream delivers has another reply subject, or headers of its own. */
+/** Whether a client asks for an answer. A message that JetStream delivers has another reply subject, or headers of JetStream. */
 export const isQuestion = ({ reply = '', headers }: Msg): boolean =>
   inbox.test(reply) && (headers?.keys() ?? []).every((name) => isOfClient(name.toLowerCase()));
 

@@ -34,7 +34,7 @@ export async function connectPatiently({ name, inboxPrefix, log, signal, ...opti
       name,
       inboxPrefix,
       maxReconnectAttempts: -1,
-      // A server may refuse a valid login for a while.
+      // A server may refuse a valid login for a while, so the client tries again.
       ignoreAuthErrorAbort: true,
       reconnectTimeWait: retryMs,
       reconnectJitter: retryMs,
@@ -53,7 +53,7 @@ export async function connectPatiently({ name, inboxPrefix, log, signal, ...opti
   try {
     const nats = await retry(connect, {
       mayRetry(error) {
-        // The client reports a time-out also where the server closed the connection; `onTrouble` had the real reason.
+        // The client reports a time-out also if the server closed the connection. Then `onTrouble` has noted the real reason.
         if (!(isTold && error instanceof TimeoutError)) waits.because(error);
         return true;
       },

@@ -23,7 +23,7 @@ export interface ConnectionOptions extends NatsOptions {
   tracing?: Tracing | undefined;
   /** Aborts the wait for the first connection. */
   signal?: AbortSignal | undefined;
-  /** Called when nats-server refuses this process a subject; without it, a log line says so. */
+  /** Called when nats-server refuses this process a subject. Without this function, the refusal is logged. */
   onForbidden?: ((forbidden: Forbidden) => void) | undefined;
 }
 

@@ -78,7 +78,7 @@ export class Disconnected extends Failure {
 // Services without responders. All replicas of a service may be reconnecting at one moment, so a request without responders is
 // sent again for up to 500 ms. Once a service has been away for longer, its callers get the failure immediately.
 
-/** If no request found the service absent for this long, the next such request begins a new absence. */
+/** After this time without a failed request, the next request without responders is again retried for 500 ms. */
 const forgottenMs = 5_000;
 
 export function openAbsences(now: () => number = () => performance.now()) {

@@ -118,7 +118,7 @@ async function ifAllowed<T>(connection: Connection, work: () => Promise<T>): Pro
   try {
     return await work();
   } catch (error) {
-    // JetStream has answered before, so this account does not import the subject of a request without an answer.
+    // JetStream has answered before, so "no responders" means that the account of this login does not import the subject.
     const unheard = unheardSubject(error);
     if (unheard !== undefined) connection.lacks(unheard);
     if ((unheard === undefined && !isForbidden(error)) || connection.endsWhereForbidden) throw error;

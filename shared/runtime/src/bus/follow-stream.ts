@@ -7,7 +7,7 @@
 //   no message comes for 1 s      the reader asks where the stream ends: the last messages may be lost, and a stream of an
 //                                 earlier release is not republished
 //
-// A login needs no permission to make consumers: a consumer that pushes delivers with the rights of nats-server.
+// So a login needs no permission to create consumers, with which it could make nats-server publish to any subject.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Msg } from '@nats-io/nats-core';
 import type { Archive } from './archive.ts';
@@ -20,7 +20,7 @@ export interface FollowOptions {
   subject: string;
   /** Whether the reader wants messages of this subject. */
   isMeant: (subject: string) => boolean;
-  /** The first sequence that the reader lacks, asked for whenever the reader begins. */
+  /** The first sequence that the reader lacks; called at the start, and again after an error or a reconnect. */
   from: () => Promise<number>;
   /** How many messages may wait for `onMessage`. */
   ahead: number;
@@ -31,12 +31,12 @@ export interface FollowOptions {
 }
 
 export interface Reading extends AsyncDisposable {
-  /** For how long reading has failed; 0 while a message is being taken, and for a stream without new messages. */
+  /** For how long reading has failed; 0 after each success, even if the stream has no new messages. */
   readonly failingForMs: number;
 }
 
 const quietMs = 1_000;
-/** Each server that has just become the stream's leader may lack the last messages for a moment. Else the last messages were removed. */
+/** A new leader of the stream may lack the last messages for a moment. After so many reads they count as removed. */
 const endLooksMax = 5;
 const endLookMs = 200;
 const aheadBytesMax = 8 * 1024 * 1024;
@@ -65,7 +65,7 @@ export function follow(
     /** Passes the stored messages from the sequence `next` on to the reader. */
     const catchUp = async (): Promise<void> => {
       const { madeAt, lastSequence } = await archive.streamFacts(stream);
-      // The question may have waited for a connection, and the stream may have been restored meanwhile: `from` must look again.
+      // While the connection was down, the stream may have been restored from a backup: `from` must be called again.
       if (live.isCut) return;
       madeAtMs ??= madeAt.getTime();
       if (madeAt.getTime() !== madeAtMs || lastSequence < next - 1)
@@ -102,7 +102,7 @@ export function follow(
       } catch (error) {
         if (stop.signal.aborted) return;
         failing.note(error);
-        // Not a race with `stopped`: each race would stay in memory until the reader stops.
+        // The signal ends this wait: a `Promise.race` with `stopped` would stay in memory until the reader stops.
         await wait(againMs, undefined, { signal: stop.signal }).catch(() => undefined);
         // The next round of the loop reads the stream from `from` on.
         if (isRefusedWith(error, codes.streamNotFound))

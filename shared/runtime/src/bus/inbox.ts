@@ -20,7 +20,7 @@ import {
 import { confirm, openCallers } from './still-waiting.ts';
 
 export interface Question {
-  /** A function makes headers with the reply subject, by which a service tells signs of life apart from the reply. */
+  /** A function gets the reply subject, to put it into a header; undefined if the process cannot hear signs of life elsewhere. */
   headers: MsgHdrs | ((reply: string | undefined) => MsgHdrs);
   body: Uint8Array | string | undefined;
   timeoutMs: number;
@@ -68,7 +68,7 @@ export function openInbox(nats: NatsConnection, prefix: string) {
   };
 
   const onMessage = (answer: Msg, number: string): void => handOn(answer, waiting.get(address + number));
-  /** nats-server refuses the subscription; the next request subscribes again. */
+  /** Subscribes to replies. If nats-server refuses, all waiting requests fail, and the next request subscribes again. */
   const listen = (): Subscription =>
     subscribe(nats, address, onMessage, (error) => {
       listening = undefined;
@@ -76,7 +76,7 @@ export function openInbox(nats: NatsConnection, prefix: string) {
     });
   const signs = openSigns(nats, address, onMessage);
 
-  // The inbox counts ticks and reads no clock: a time in which this process was frozen counts as one silence.
+  // The inbox counts ticks and reads no clock: a time in which this process was frozen counts as one second of silence.
   const watch = setInterval(() => {
     for (const one of waiting.values()) {
       one.silences += 1;
@@ -155,7 +155,7 @@ const subscribe = (
     },
   });
 
-/** Hears signs of life on a subject of their own, if the permissions in NATS allow it: those of earlier releases do not. */
+/** Subscribes to signs of life on a separate subject, if NATS permits: the permissions of earlier releases do not allow it. */
 function openSigns(nats: NatsConnection, address: string, onMessage: OnMessage) {
   const signsAddress = callerSubject(`${address}0`)?.slice(0, -1);
   let hearing: Subscription | 'refused' | undefined;

@@ -4,7 +4,7 @@
 //   requests to this process     it unsubscribes and answers the requests it has; other replicas take new ones (serve.ts)
 //   requests from this process   new requests wait for a moment, until the earlier ones are answered
 //
-// If requests are open all the time, the client moves all the same. A client of a single server stays.
+// If requests are open all the time, the client moves nevertheless. A client of a single server stays.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Log } from '../log.ts';
@@ -29,7 +29,7 @@ interface LameDuckOptions {
 /** A random delay, so that the replicas of a service do not leave a server together. nats-server waits for 10 s by default. */
 const spreadMs = 2_000;
 const leaveWithinMs = 4_000;
-/** For how long new requests wait: callers do not notice the short waits, and prefer the long one to a failure. */
+/** For how long each try makes new requests wait. Callers do not notice 250 ms; even 2 s are better for them than a failure. */
 const quietTriesMs = [250, 250, 250, 2_000];
 const betweenTriesMs = 250;
 

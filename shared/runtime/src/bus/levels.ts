@@ -83,7 +83,7 @@ async function sequenceSince(
     for await (const { sequence } of readStream(config.name, options)) return sequence;
     return last + 1;
   } catch {
-    // A process whose login may not read the stream takes its messages as stored evenly.
+    // A login that may not read the stream gets an estimate, as if messages had been stored evenly over time.
     return first + Math.round(((last + 1 - first) * (sinceMs - firstMs)) / (nowMs - firstMs));
   }
 }

@@ -36,7 +36,7 @@ const mendings: Readonly<Record<number, string>> = {
   10_122: `${ofAccount('disk_max_stream_bytes')}${orFewerBytes}`,
 };
 
-/** Refusals whose code stands for several causes, by their message. */
+/** Settings for refusals whose code has several causes: the message of nats-server tells the cause. */
 const mendingsByWords: readonly (readonly [RegExp, string])[] = [
   [/duplicates window can not be larger/, 'raise `duplicate_window` of nats-server’s limits to 5m'],
   [/maximum bytes exceeded/, 'the stream is full: raise EVENTS_MAX_BYTES, or lower EVENTS_KEEP_DAYS'],
@@ -46,7 +46,7 @@ const mendingsByWords: readonly (readonly [RegExp, string])[] = [
 export const mendingOf = ({ code, message }: Refusal): string | undefined =>
   mendings[code] ?? mendingsByWords.find(([words]) => words.test(message))?.[1];
 
-/** Whether nats-server lacks a server of the cluster that is away, to place the copies of a stream. */
+/** Whether nats-server cannot place the copies of a stream because a server of the cluster is away. */
 export const needsAbsentServer = ({ code, message }: Refusal): boolean =>
   code === codes.noPlacement && message.includes('peer offline');
 
@@ -65,7 +65,7 @@ export const unheardSubject = (error: unknown): string | undefined =>
 export const isRefusedWith = (error: unknown, code: number): boolean =>
   error instanceof JetStreamApiError && error.code === code;
 
-/** Resolves with undefined if nats-server refuses the work with this code. */
+/** Resolves with undefined if nats-server refuses `work` with the error code `code`. */
 export async function unlessRefused<T>(work: Promise<T>, code: number): Promise<T | undefined> {
   try {
     return await work;

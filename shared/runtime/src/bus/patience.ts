@@ -16,7 +16,7 @@ export type Asked = Pick<Connection, 'whileConnected' | 'connected' | 'log'> & {
   stream: Pick<Connection['stream'], 'apiPrefix'>;
 };
 
-/** Repeats `work`, which only asks NATS, until it succeeds. `what` names the subject of the work in log lines. */
+/** Repeats `work`, which only asks NATS, until it succeeds. `what` says in log lines what the work is about. */
 export function patiently<T>(connection: Asked, what: string, work: () => Promise<T>): Promise<T> {
   let saidAtMs = 0;
   return retry(() => connection.whileConnected(work), {

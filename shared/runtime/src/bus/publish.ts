@@ -22,7 +22,7 @@ export interface Published {
 
 /** How long a publish waits for its ack: the stream's leader may be frozen. */
 const ackTimeoutMs = 3_000;
-/** nats-server opens a file store for each atomic batch, which takes as long as some 15 messages. */
+/** nats-server opens a file store for each atomic batch, which takes as long as 15 messages: fewer are published singly. */
 const atomicMin = 16;
 /** nats-server's limit for one atomic batch. */
 const batchMessagesMax = 1_000;
@@ -106,7 +106,7 @@ async function publishAtomically(
   });
 }
 
-/** nats-server stores the id with each message, and forgets it once the batch is committed or 10 s old: 48 random bits serve. */
+/** nats-server forgets the id once the batch is committed or 10 s old, so 48 random bits are unique enough. */
 const newBatchId = (): string => randomBytes(6).toString('base64url');
 
 const idLine = ({ id }: OutgoingMessage): string => `Nats-Msg-Id: ${id}\r\n`;

@@ -17,7 +17,7 @@ export interface SettingOfQuantity {
 }
 
 export interface Quantities extends Partial<Record<Quantity, number>> {
-  /** The setting that each quantity comes from. A quantity without a setting counts as set. */
+  /** The setting behind each quantity. A quantity that has none is applied as if its setting were set. */
   settings?: Partial<Record<Quantity, SettingOfQuantity>>;
   mayShrink?: boolean;
 }

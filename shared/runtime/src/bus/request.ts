@@ -26,11 +26,11 @@ export interface Reply {
 }
 
 /**
- * The promise of a caller: for this long after sending, the request never fails on its side, and if the HTTP client hangs up the
- * caller tells the replicas. During that time a replica need not ask whether the caller still waits.
+ * For this long after sending, a caller promises to wait: `sendRequest` does not fail, and if the HTTP client hangs up, it tells
+ * the replicas. During this time a replica need not ask whether the caller still waits.
  */
 const waitedForMs = 500;
-/** Replicas that lost their server are back after a few such pauses. */
+/** The pause before a request without responders is sent again. After a few pauses the replicas are connected again. */
 const againMs = 50;
 
 /** Throws the `Failure` that the service answered with, or a `Failure` that says why no answer came. */
@@ -78,7 +78,7 @@ async function ask(connection: Connection, subject: string, options: RequestOpti
       }
       if (error instanceof Disconnected && options.repeatable === true) continue;
       const failure = failureOfRequest(error, subject);
-      // A replica may have the request, so the request fails only when the time that the caller promised is over.
+      // A replica may have the request, and relies on the promise to wait, so the request fails only after `waitedForMs`.
       if (!(error instanceof NoRespondersError)) await waitUntil(sentAtMs + waitedForMs);
       throw failure;
     }
@@ -93,7 +93,7 @@ async function askOnce({ inbox }: Connection, subject: string, options: RequestO
       writeHeaders({
         ...headers,
         [requestHeaders.caller]: reply,
-        // A duration, not a moment: clocks of different machines differ.
+        // The header has a duration, not a moment, because the clocks of machines differ.
         [requestHeaders.timeoutMs]: String(Math.ceil(timeoutMs)),
         [requestHeaders.sentAtMs]: String(performance.now()),
         [requestHeaders.promisedMs]: String(waitedForMs),

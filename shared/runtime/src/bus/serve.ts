@@ -118,7 +118,7 @@ export async function serve(
   return unlessRefused(serving, refused);
 }
 
-/** `isOld`: the request was there at the last sign of life. */
+/** `isOld`: the replica already had the request when it last sent signs of life. A newer request gets none yet. */
 type Taken = RequestInHand & { isOld: boolean };
 
 function tellLiving(taken: Iterable<Taken>, waits: Waits): void {
@@ -132,7 +132,7 @@ function tellLiving(taken: Iterable<Taken>, waits: Waits): void {
 const subscribedFor = (subject: string): string[] =>
   pinnableSubjects.some((one) => one === subject) ? [subject, pinnedSubject(subject, '*')] : [subject];
 
-/** A login to which nats-server refuses a subject is a wrong setting: only replicas that may take requests go on. */
+/** Ends the start if nats-server refused a subscription: the login in NATS_URL is wrong, and requests would not arrive. */
 async function unlessRefused(serving: AsyncDisposable, refused: readonly string[]): Promise<AsyncDisposable> {
   if (refused.length === 0) return serving;
   await serving[Symbol.asyncDispose]();

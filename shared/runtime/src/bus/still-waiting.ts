@@ -45,7 +45,7 @@ export function openCallers(askBack: (subject: string, withinMs: number) => Prom
   };
 }
 
-/** The part of a reply subject that names the process: the last token names the request. */
+/** The reply subject without its last token: the last token names the request, the tokens before it the process. */
 const processOf = (reply: string): string => reply.slice(0, reply.lastIndexOf('.'));
 
 const numberIn = (text = ''): number | undefined => (/^\d+(\.\d+)?$/.test(text) ? Number(text) : undefined);
@@ -54,7 +54,7 @@ const numberIn = (text = ''): number | undefined => (/^\d+(\.\d+)?$/.test(text) 
 // value from the answer to a question, and from then on knows the maximum age of the other process's messages.
 
 interface Learnt {
-  /** The difference of two clocks: a time of the other process plus this gives a time of this process. */
+  /** The difference of two clocks: a time of the other process plus `offsetMs` gives a time of this process. */
   offsetMs: number;
   atMs: number;
 }

@@ -1,9 +1,9 @@
-// Consumers and streams that read the streams of this system and are not of it. A consumer that pushes, and a stream that copies,
-// publish what they read with the rights of nats-server. Pure.
+// Consumers and streams that read the streams of this system but do not belong to this system. A push consumer, and a stream that
+// copies messages, publish them with the rights of nats-server. Pure.
 import { eventsStream } from '@integration-sync/contracts';
 import type { ConsumerInfo, StreamConfig } from '@nats-io/jetstream';
 
-/** Replicas of releases up to 1.1.0 read the log with consumers of such names, which go with their readers. */
+/** Replicas of releases up to 1.1.0 read the log with consumers of such names. nats-server removes each after its reader ends. */
 const formerReader = /^follow-[0-9a-f-]{36}$/;
 
 /** Why a consumer does not belong to this system: other services may only read EVENTS, each by a pull consumer. */

@@ -76,7 +76,7 @@ export const consumerConfig = (spec: ConsumerSpec): Partial<ConsumerConfig> => (
   ...beginOf(spec.deliver),
 });
 
-/** What of a consumer's configuration nats-server changes. It never moves where the consumer began. */
+/** The part of a consumer's configuration that can be changed. nats-server never changes where an existing consumer begins. */
 export const changeableOf = (spec: ConsumerSpec): Partial<ConsumerConfig> => ({
   durable_name: spec.name,
   description: spec.description,
@@ -132,7 +132,7 @@ export const compareStream = (spec: StreamSpec, config: StreamConfig): StreamCom
 /** Limits that nats-server sets to -1 (no limit) in a stream that was created without them. */
 const limitsOfStream = new Set(['max_consumers', 'max_msgs', 'max_msg_size', 'max_msgs_per_subject']);
 const noLimit = -1;
-/** No difference in these is reported here: operators choose the first three, and quantities.ts compares the others. */
+/** Settings that this file does not compare: operators choose the first three, and quantities.ts compares the others. */
 const notCompared = new Set(['placement', 'compression', 'metadata', 'num_replicas', 'max_age', 'max_bytes']);
 
 function foreignSettings(spec: StreamSpec, found: Partial<StreamConfig>): string[] {
@@ -154,7 +154,7 @@ const ourTokens = new Set(['svc', 'webhooks', 'events', 'event-batches', 'attemp
 
 export const nothingDiffers: StreamComparison = { differing: [], foreign: [], changes: [], left: [] };
 
-/** A stream of another system over such subjects would store requests and replies of the services. A mirror has no subjects. */
+/** A stream of another system over our subjects would store requests and replies of the services. A mirror has no subjects. */
 export const compareForeign = ({ subjects = [] }: Partial<StreamConfig>): StreamComparison => ({
   ...nothingDiffers,
   foreign: subjects.filter((subject) => {

@@ -20,7 +20,7 @@ interface Watched {
 }
 
 const everyMs = 5_000;
-/** A refusal that lasts is noted again within this time. */
+/** How long the note about a refusal stays. A refusal that lasts comes again within this time. */
 const refusalKeptMs = 30_000;
 
 export function openStreamWatch(connection: Connection) {
@@ -67,7 +67,7 @@ export function openStreamWatch(connection: Connection) {
       saw(spec, info);
     } catch (error) {
       connection.log.debug({ err: error, stream: spec.name }, 'a stream could not be inspected');
-      // Only the leader answers for a stream. The error says nothing without a NATS connection, or if `saw` ran meanwhile.
+      // Only a stream's leader answers, so an error on a working connection means that the stream has no leader.
       if (connection.connected && watched.get(spec.name)?.found === found)
         watched.set(spec.name, { spec, found: { ...found, standing: 'leaderless' }, madeAt });
       if (isRefusedWith(error, codes.streamNotFound)) missing.add(spec.name);
@@ -90,7 +90,7 @@ export function openStreamWatch(connection: Connection) {
       missing.add(name);
       sayWhatIsNew();
     },
-    /** The note lasts for 30 s after the last call. */
+    /** Notes that nats-server refused a change of `what`. The note lasts for 30 s after the last call. */
     refused(what: string, refusal: Refusal): void {
       const mending = mendingOf(refusal) ?? 'the log says why';
       const note = `NATS refuses a ${what.split(' ')[0]}: ${mending}.`;
@@ -185,7 +185,7 @@ function differencesIn(all: readonly FoundStream[]): string[] {
 
 // A stream of another system over `svc.>` would store requests, and a stream over an inbox would store replies.
 
-/** A login that may not list streams pauses after so many refusals, because nats-server logs each of them. */
+/** A login that may not list streams pauses after each third refusal, because nats-server logs each refusal. */
 const failuresMax = 3;
 const pauseMs = 5 * 60_000;
 

@@ -16,8 +16,8 @@ export type Wait = ReturnType<Waits['begin']>;
 export type Waits = ReturnType<typeof openWaits>;
 
 /**
- * Waits that are over within this time end together, so that their callers also send their next requests together. A request that
- * wakes each process alone costs three times as much as one of several.
+ * Waits that are over within the same half second end together, so their callers also send their next requests together. If each
+ * request wakes the processes by itself, it costs three times as much.
  */
 const endsEveryMs = 500;
 
@@ -56,7 +56,7 @@ export function openWaits(tell: Tell) {
         get isOver(): boolean {
           return isOver;
         },
-        /** Resolves after a `wake` that came since the last `woken`, and when the wait is over. */
+        /** Resolves when `wake` is called, or was called since the last `woken`, or when the wait is over. */
         async woken(): Promise<void> {
           if (!isWoken) await (next ??= Promise.withResolvers()).promise;
           isWoken = isOver;
@@ -99,7 +99,7 @@ function openEnds() {
 
   return {
     join(end: () => void, forMs: number): { untilEndMs: number; leave: () => void } {
-      // Replicas whose clocks agree end their waits together.
+      // The end is rounded by the clock of the machine, so that replicas with equal clocks end their waits together.
       const nowMs = performance.timeOrigin + performance.now();
       const endMs = Math.ceil((nowMs + forMs) / endsEveryMs) * endsEveryMs;
       const untilEndMs = endMs - nowMs;

@@ -27,7 +27,7 @@ export function publishFrames(nats: NatsConnection, frames: readonly Frame[], pa
     const headers = `NATS/1.0\r\n${headerLines}\r\n`;
     const headerBytes = Buffer.byteLength(headers);
     const bytes = headerBytes + Buffer.byteLength(body);
-    // nats-server closes the connection for a larger message.
+    // For a message beyond `max_payload`, nats-server closes the connection.
     if (bytes > payloadBytesMax)
       throw new RangeError(`a message has ${bytes} bytes, and nats-server takes ${payloadBytesMax}`);
     protocol.outMsgs += 1;
