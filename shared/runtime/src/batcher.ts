@@ -2,7 +2,7 @@
 // many questions than for one. No caller gets the answer to a query that began before that caller asked.
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** Decides when `work` begins: always after the `Limit` has returned, so that further callers can join the query. */
+/** Delays `work`, which is a query, at least until this function has returned: further callers can join the query until then. */
 type Limit = <T>(work: () => Promise<T>) => Promise<T>;
 
 const whenTheLoopTurns: Limit = async (work) => {
@@ -11,13 +11,13 @@ const whenTheLoopTurns: Limit = async (work) => {
 };
 
 export interface OneByOneOptions {
-  /** How long a question waits at most for the answer to the question before, which may never come. */
+  /** How long a query waits at most for the end of the previous query, which may never end. */
   patienceMs?: number;
-  /** A delay before each question, in which further callers can join the question. */
+  /** A delay before each query, in which further callers can join the query. */
   pause?: () => Promise<unknown>;
 }
 
-/** Lets one question run at a time. Callers that come while a question runs share the next question. */
+/** Lets one query run at a time. Callers that come while a query runs share the next query. */
 export function oneByOne({ patienceMs, pause }: OneByOneOptions = {}): Limit {
   let before: Promise<void> | undefined;
   const longEnough = (): Promise<void>[] =>
@@ -49,7 +49,7 @@ export function openBatcher<One, Answer extends object | number | null>(
   const begin = (): Batch => {
     const all: One[] = [];
     const answers = limit(() => {
-      // A later caller may know of a change that these answers miss, so later questions go into the next batch.
+      // A later caller may know of a change that this query misses, so later questions go into the next query.
       if (open === batch) open = undefined;
       return askAll(all);
     });
@@ -68,7 +68,7 @@ export function openBatcher<One, Answer extends object | number | null>(
   };
 }
 
-/** Callers that ask for the outcome of `work` before a run of it begins share that run. */
+/** Callers that come before a run of `work` begins share the run and its outcome. */
 export function shareWork<T>(work: () => Promise<T>): () => Promise<T> {
   const ask = openBatcher<undefined, { outcome: T }>(
     async (all) => {

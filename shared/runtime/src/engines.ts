@@ -1,6 +1,6 @@
-// Which engines a process needs, whether each is up, and whether the process has served. `GET /ready` on the port of the metrics
-// is 503 until the process has served once, and 200 from then on: a rollout must stop at a replica that cannot serve, but an
-// engine that goes away later must take no replica out of service. The gauges show that engine as down.
+// Which engines (as MongoDB) a process needs, whether each is up, and whether the process was ever ready to serve. Until then
+// `GET /ready` on the port of the metrics is 503, later always 200. So a rollout stops at a replica that cannot serve, but an
+// engine that goes away later takes no replica out of service. The gauges show this engine as down.
 import type { Registry } from 'prom-client';
 import { gaugeByLabel, gaugesOf } from './gauges.ts';
 
@@ -37,7 +37,7 @@ export function openEngineWatch(registry: Registry) {
     hasServed ? 1 : 0,
   );
   return {
-    /** Names the engines, before the process asks the first of them. `awaited` says in words why else the start waits. */
+    /** Names the engines, before the process asks the first engine. `awaited` says in words for what else the start waits. */
     needs(named: Engines, awaited?: typeof step): void {
       engines = named;
       step = awaited;

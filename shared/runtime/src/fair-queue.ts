@@ -1,6 +1,6 @@
 // A fair queue, in which jobs wait for their turn in a line for each key. Limits bound the waiting jobs of each key and of all
-// keys, by count and by bytes. In a full queue, a job of a key with less replaces the latest job of the key with most. How many
-// jobs of a key may run at a time: semaphore.ts. How many requests wait, and for how long: bus/serve.ts.
+// keys, by count and by bytes. If the queue is full, a new job replaces the latest job of the key with the most waiting jobs or
+// bytes, if its own key has fewer. How many jobs of a key run at a time: semaphore.ts. How long requests wait: bus/serve.ts.
 //
 // A job that had its turn and then found that it must wait for another job stands first in its line, and is passed over until it is
 // ready.
@@ -96,8 +96,8 @@ export function openFairQueue(limits: QueueLimits) {
       };
     },
     /**
-     * Gives a turn to the key with the lowest rank up to `rankMax`; among equal keys, to the key whose last turn is the longest
-     * ago. A job that has waited for less than `waitedMsMin` gets no turn.
+     * Gives a turn to the key with the lowest rank (the number of its permits) up to `rankMax`. Among equal keys, the key whose
+     * last turn is the longest ago gets it. A job that has waited for less than `waitedMsMin` gets no turn.
      */
     giveTurn(rankOf: (key: string) => number, rankMax: number, waitedMsMin: number): string | undefined {
       const line = lowestOf(lines.values(), waitedMsMin, rankOf, rankMax);
@@ -124,7 +124,7 @@ export function openFairQueue(limits: QueueLimits) {
 const shareOf = ({ countMax, bytesMax }: QueueLimits, count: number, bytes: number): number =>
   Math.max(count / countMax, bytes / bytesMax);
 
-/** The line with the largest share above `share`; undefined if no line has more. */
+/** The line that takes the largest part of the queue; undefined if no line takes more than the part `share`. */
 function lineOver(lines: Iterable<Line>, limits: QueueLimits, share: number): Line | undefined {
   let most: Line | undefined;
   let mostShare = share;
@@ -158,7 +158,7 @@ function isDue({ waiting }: Line, begunBy: number): boolean {
   return first !== undefined && first.since <= begunBy;
 }
 
-/** The first line with a ready job among the lines with the lowest rank. */
+/** Of the lines with a ready job that has waited long enough, the first with the lowest rank, which is `rankMax` at most. */
 function lowestOf(
   lines: Iterable<Line>,
   waitedMsMin: number,

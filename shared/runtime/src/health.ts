@@ -1,5 +1,5 @@
-// Readiness of one service: whether MongoDB answers and lets the service work, and whether nats-server writes messages to its disk before it acknowledges
-// them. The gateway asks over NATS, so a service that answers is connected to NATS.
+// Readiness of one service: whether MongoDB answers and allows reads and writes, and whether nats-server syncs a message to disk
+// before the ack. The gateway asks over NATS, so a service that answers is connected to NATS.
 import { setTimeout as wait } from 'node:timers/promises';
 import { Failure, healthSubject, notesSubject, type ServiceName } from '@integration-sync/contracts';
 import type { Registry } from 'prom-client';
@@ -59,7 +59,7 @@ function openDurability(monitorUrl: string | undefined): () => Promise<void> {
     if (monitorUrl === undefined) return;
     if (checkedAt !== undefined && performance.now() - checkedAt < durabilityKeptMs) return;
     const facts = await askMonitor(monitorUrl, patienceMs).catch((error: unknown) => {
-      // The last answer was good. One server of several may be down, or only its monitoring: services stay ready.
+      // After a good answer services stay ready: only one server of a cluster, or only its monitoring, may be down.
       if (checkedAt !== undefined) return undefined;
       // Every caller sees the detail, and the address of NATS is not public.
       throw new Failure('unavailable', 'The monitoring of NATS does not answer.', {
@@ -129,7 +129,7 @@ async function causeOf(url: URL, signal: AbortSignal): Promise<string | undefine
 // The metrics of streams, and the notes on streams that the gateway shows in /readyz. A note does not make a service unready, as
 // pushes and listings work without streams.
 
-/** Answers the gateway's question for notes: sentences, and the identity of the database. A replica that has neither stays silent. */
+/** Answers the gateway's question for notes and for the identity of the database. A replica that has neither stays silent. */
 export const tellNotes = (
   service: ServiceName,
   bus: Pick<Bus, 'answerAll'>,

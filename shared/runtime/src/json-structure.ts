@@ -5,7 +5,7 @@ import { jsonSigns } from './json-signs.ts';
 
 const { bodyDepthMax } = limits;
 
-// Copied into constants of this file, because a loop over bytes reads imported constants more slowly.
+// These constants are copies, because a loop over bytes reads imported constants more slowly.
 const { quote, backslash, comma, colon, brace, bracket, braceEnd, bracketEnd } = jsonSigns;
 
 /** Counts the keys of a text. Throws a `Failure` for a text beyond the limits. */
@@ -17,7 +17,7 @@ export function checkStructure(bytes: Uint8Array, structureMax: number): number 
   for (let at = 0; at < length; at += 1) {
     const byte = bytes[at];
     if (byte === quote) {
-      // Inlined, because a function for the loop over a string doubles the time.
+      // This loop over a string is inlined: a function for it would double the time.
       for (at += 1; at < length && bytes[at] !== quote; at += 1) if (bytes[at] === backslash) at += 1;
     } else if (byte === comma) {
       structure += 1;

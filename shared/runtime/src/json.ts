@@ -5,7 +5,7 @@ import type { HideNames } from './json-names.ts';
 import { checkStructure } from './json-structure.ts';
 
 const byteOrderMark = '\uFEFF';
-/** Items with fewer keys in all are parsed as they are: the time for their names is short in any order. */
+/** In a body with fewer keys no key is hidden (json-names.ts): the body is parsed fast with any keys. */
 const keysMin = 25 * limits.itemsPerPushMax;
 
 /** Parses a body without items, which is small. */
@@ -49,7 +49,7 @@ const textOf = (bytes: Uint8Array): string =>
 
 const tooEarly = (words: string): string => (/end of JSON input/.test(words) ? ': it ends too early' : '');
 
-/** The line and column of a byte. The bytes before a hidden name are as many as the caller's, unlike the characters. */
+/** The line and column of a byte in the caller's body. Hiding keys keeps the number of bytes, but not of characters. */
 function whereIn(given: Uint8Array, at: number): string {
   const before = textOf(given.subarray(0, at)).replace(byteOrderMark, '');
   const line = before.split('\n').length;

@@ -27,7 +27,7 @@ export type Start = (stopping: AbortSignal, misspelt: readonly string[]) => Prom
 export interface LifeOptions {
   /** The settings of the process: a variable that is nearly one of them is named in a warning. */
   settings?: TObject;
-  /** Whether a start that fails with this error begins again: an engine answered first, and then no more. */
+  /** Whether a start that fails with this error begins again, because an engine stopped answering during the start. */
   beginsAgainAfter?: (error: unknown) => boolean;
   /** How long the release may take. */
   stopMs?: number;

@@ -2,9 +2,9 @@
 // push are checked, encoded and announced. So long work runs in chunks, and each turn of the event loop runs one chunk of
 // whichever push. The process handles network input between chunks. Short work never yields.
 
-/** Work on so many items takes a millisecond or two at most. */
+/** The chunk size: work on one chunk takes a millisecond or two at most. */
 export const chunkItems = 125;
-/** The chunk size while short requests come. Smaller chunks make a push a twentieth slower: each waits for a turn. */
+/** The chunk size while short requests come. A push then takes 5% longer: each chunk waits for a turn of the event loop. */
 const chunkItemsBesideShortWork = 40;
 /** How long chunks stay small after the last short request. */
 const smallForMs = 100;
@@ -26,11 +26,11 @@ export function giveWay(items: number): Promise<void> | undefined {
   return items > chunkItems ? nextTurn() : undefined;
 }
 
-/** A body of so many bytes is parsed in a turn of its own: the largest takes tens of milliseconds. */
+/** A body of this size or more is parsed in a separate turn of the event loop: the largest takes tens of milliseconds. */
 const largeBodyBytes = 128 * 1024;
 let bodiesWaiting = 0;
 
-/** Yields before a large body is parsed. A smaller body waits for earlier ones only, as bodies are read in the order in which they came. */
+/** Yields before a large body is parsed. A small body only waits for earlier bodies: bodies are parsed in order of arrival. */
 export function turnToRead(bytes: number): Promise<void> | undefined {
   if (bytes < largeBodyBytes && bodiesWaiting === 0) return undefined;
   bodiesWaiting += 1;

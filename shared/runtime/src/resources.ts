@@ -50,7 +50,7 @@ export async function openResources(options: ResourcesOptions) {
   metrics.engines.needs(
     {
       mongodb: () => reached.store?.connected === true && reached.proof?.isRefused !== true,
-      // The service asks NATS once MongoDB has answered.
+      // The service connects to NATS only after MongoDB has answered.
       nats: () => (reached.store === undefined ? undefined : reached.bus?.connected === true),
     },
     () => reached.store?.indexesAwaited(),

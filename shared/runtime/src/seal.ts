@@ -1,4 +1,4 @@
-// Seals text with an HMAC for one purpose: a caller can return the text, but neither make nor change the text, nor use it otherwise.
+// Seals text with an HMAC for one purpose: a caller can return the text, but not make, change or use it for another purpose.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 const sealBytes = 16;

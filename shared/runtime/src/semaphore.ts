@@ -77,7 +77,7 @@ export class Semaphore {
     return Math.max(this.#options.max - this.#held, 0);
   }
 
-  /** How many permits a key that holds some may hold now. */
+  /** Below how many permits a key that already holds some may get another permit now, by the option `share`. */
   get share(): number {
     const { share } = this.#options;
     return share === undefined ? Infinity : Math.max(this.free - (share.kept ?? 0), 0) * share.timesFree;
@@ -127,7 +127,7 @@ export class Semaphore {
     this.#giveTurns();
   }
 
-  /** Releases the permit, and acquires one again after `until`. A job that is refused here must still call `release`. */
+  /** Releases the permit, and acquires one again after `until`. If the queue refuses the job, it must still call `release`. */
   async releaseUntil(key: string, bytes: number, until: Promise<void>): Promise<void> {
     const held = this.#queue.holdBack(key, bytes);
     this.#beginWatch();

@@ -1,13 +1,13 @@
-// The newest warnings and the newest errors of this process, for `GET /log` on the port of the metrics: in a rotated log, a flood of
-// ordinary lines drops errors. Warnings and errors have separate limits.
+// The newest warnings and errors of this process, for `GET /log` on the port of the metrics: in a rotated log, a flood of other
+// lines drops errors.
 
-/** The newest lines of one level. */
+/** The limit of each level (warn, error, fatal). */
 const bytesMax = 256 * 1_024;
 
 interface Kept {
   /** How each line of the level begins. */
   head: string;
-  /** Each line with its number among all kept lines. */
+  /** Each line with a number, by which the lines of all levels are sorted. */
   lines: { number: number; line: string }[];
   bytes: number;
 }

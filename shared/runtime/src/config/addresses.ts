@@ -50,7 +50,7 @@ function parseNatsServer(text: string) {
   }
 }
 
-/** A user without a password is a token. */
+/** In an address such as `nats://abc@host`, a user without a password is a token. */
 function credentialsOf({ username, password }: URL): Credentials | undefined {
   const [user, pass] = [decodeURIComponent(username), decodeURIComponent(password)];
   if (pass !== '') return { user, pass };

@@ -77,10 +77,10 @@ function problemOf(name: string, rule: Rule, { environment, paths }: Given): str
   return `${name}: expected ${expectation(rule)}, ${got}`;
 }
 
-/** A rule between settings stands in the schema as `anyOf`, with the required settings of each alternative. */
+/** `anyOf` in the schema has the alternatives of a rule between settings, each with its required settings. */
 function problemBetween(schema: TObject & Rule, { environment, problems }: Given): string[] {
   const concerned = (schema.anyOf ?? []).flatMap((way) => way.required ?? []);
-  // A setting whose file cannot be read has a problem of its own.
+  // A setting whose file cannot be read is already reported.
   if (concerned.some((name) => problems.has(name))) return [];
   const given = [...new Set(concerned)].filter((name) => isSet(environment[name]));
   const got = given.join(' and ') || 'none of them';

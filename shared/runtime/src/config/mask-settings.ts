@@ -21,7 +21,7 @@ function maskValue(rule: Rule | undefined, value: unknown): unknown {
   return shown.includes(undefined) ? hidden : shown.join();
 }
 
-/** Undefined if an `@` is left besides that of the login that `redactUrl` hid: a password may stand before it. */
+/** The address without login and query. Undefined if it has a further `@`: the text before this `@` may be a password. */
 function maskAddress(address: string): string | undefined {
   const shown = redactUrl(address).replace(/[?#][^]*$/, '?…');
   return !address.includes('@') || /^[^@]*:\/\/\*\*\*@[^@]*$/.test(shown) ? shown : undefined;

@@ -3,9 +3,9 @@ import { nearestWithin } from '@integration-sync/contracts';
 import type { TObject } from 'typebox';
 import { listSettings, type Environment } from './explain.ts';
 
-/** Letters that may be missing, too many, wrong or swapped: RATE_LIMIT_REQUEST, MONGODB_URI. */
+/** How many letters may be missing, added, wrong or swapped, as in RATE_LIMIT_REQUEST and MONGODB_URI. */
 const mistakesMax = 2;
-/** In a shorter name, two wrong letters may make another word. */
+/** Shorter variables are not compared: a name that differs from a setting in two of six letters is often another word. */
 const charactersMin = 7;
 
 /** A sentence for each misspelt variable, without its value. */

@@ -139,7 +139,7 @@ const refusedCodes = new Set([
   18, // AuthenticationFailed: the password was changed, or the login removed
 ]);
 
-/** A query names an index that an operator dropped; the next start of a replica makes it. */
+/** A query names an index that an operator dropped; the next start of a replica creates the index again. */
 const indexMissing =
   /hint provided does not correspond to an existing index|index specified by index hint is not found/i;
 
@@ -155,7 +155,7 @@ const awayErrors = [
   MongoServerClosedError,
   MongoTopologyClosedError,
   MongoClientClosedError,
-  // No code here opens a session, so the driver has ended an implicit session as it closed its connections.
+  // This project opens no session: the driver ended its implicit session when it closed its connections.
   MongoExpiredSessionError,
   // Thrown when an operation exceeds a `timeoutMS` in MONGODB_URL.
   MongoOperationTimeoutError,

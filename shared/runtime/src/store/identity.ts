@@ -4,7 +4,7 @@ import type { Db } from 'mongodb';
 import type { Log } from '../log.ts';
 import { openPeriodicCheck } from '../periodic-check.ts';
 
-/** A service that starts with an empty database makes its collections only after this file first asks for the id. */
+/** The id is asked for repeatedly: with an empty database, a service creates its collections only after the first question. */
 const everyMs = 1_000;
 const keptMs = 10_000;
 

@@ -35,7 +35,7 @@ export interface StoreOptions {
   poolSize?: number;
   /** Aborts the wait for the first answer of the database. */
   signal?: AbortSignal | undefined;
-  /** Makes a span for each operation within a span. */
+  /** Makes a child span for each database operation that runs within a span. */
   tracing?: Tracing | undefined;
   /** Called for every command of an operation. Without it, the driver does not monitor commands. */
   onCommand?: ((command: SentCommand) => void) | undefined;
@@ -97,7 +97,7 @@ export async function openStore({
     }),
   );
   // Lost connections show in three ways: a failed operation clears the driver's pool; the driver closes a dead idle connection
-  // when it next needs it; or, if the server is back before the next heartbeat, only the watcher makes a new connection.
+  // when it next needs it; or, if the server is back before the next heartbeat, only the watchdog's client connects again.
   client.on('connectionPoolCleared', () => watchdog.connectionsEnded());
   client.on('connectionClosed', ({ reason }) => {
     if (reason === 'error') watchdog.connectionsEnded();
@@ -118,7 +118,7 @@ export async function openStore({
     },
     /** Whether a mongos gave the first answer; a filter with the shard key then reaches one shard only. */
     isSharded,
-    /** Options of a read after which an absent document counts as absent for ever. */
+    /** Options of a linearizable read: a document that it does not find did not exist when the read began. */
     finalRead: isReplicated ? linearizable : {},
     collection: <T extends Document>(collection: string) => database.collection<T>(collection),
     ensureIndexes: builds.ensure,
@@ -131,7 +131,7 @@ export async function openStore({
 /** The socket time-out, after which the driver sends an operation once more: it may arrive two time-outs after its begin. */
 const operationMsMax = 60_000;
 
-/** Without `maxTimeMS`, a primary that was replaced unknowingly keeps the read for ever. Only a replica set has this read concern. */
+/** Without `maxTimeMS`, a primary that does not know of its successor never answers. Only a replica set has `linearizable`. */
 const linearizable = { readConcern: 'linearizable', maxTimeMS: 2_000 } as const;
 
 function topologyOf({ msg, setName }: Document) {

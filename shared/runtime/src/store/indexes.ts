@@ -15,7 +15,7 @@ const sayEveryMs = 3_000;
 
 /** Without `commitQuorum`, a member that is down would keep a new release from starting. Only a replica set has this option. */
 const ofMajority = { commitQuorum: 'majority' } as const;
-/** A build takes as long as its collection is large: the driver's socket time-out would begin it again and again. */
+/** Building an index of a large collection outlasts the driver's socket time-out, after which the driver would begin again. */
 const unbounded = { socketTimeoutMS: 0 };
 
 export function openIndexBuilds({ database, isReplicated, log }: IndexBuildsOptions) {

@@ -61,7 +61,7 @@ export function startTracing({ service, config, log }: TracingOptions, url: stri
     },
     get current() {
       const span = storage.getStore();
-      // Background work that outlives its span, such as announcing, does not belong to the span.
+      // Background work that outlives its span, such as publishing events, does not belong to the span.
       return span?.isOver === false ? span : undefined;
     },
     async [Symbol.asyncDispose]() {

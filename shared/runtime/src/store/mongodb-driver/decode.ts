@@ -100,7 +100,7 @@ function readValue(reading: Reading, type: number): unknown {
   }
 }
 
-/** Many times as fast as `readInt32LE` of Buffer. */
+/** Reads an integer many times as fast as `readInt32LE` of Buffer. */
 const int32At = (buffer: Buffer, at: number): number =>
   (buffer[at] ?? 0) |
   ((buffer[at + 1] ?? 0) << 8) |

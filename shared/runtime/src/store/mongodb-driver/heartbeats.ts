@@ -6,7 +6,7 @@
 import type { MongoClient } from 'mongodb';
 
 const tickMs = 1_000;
-/** Connecting and the heartbeat take the driver two seconds each at most, and one second more if the server is slow. */
+/** A heartbeat that still ends takes five seconds at most: two to connect, two for the answer, one more on a slow server. */
 const ticksMax = 6;
 
 /** `renew` closes the client's connections; the next request opens new ones. */

@@ -16,10 +16,10 @@ export interface OperationsOptions {
   log: Log;
 }
 
-/** More than two of the driver's socket time-outs (store/index.ts), with the way to a server between them. */
+/** 140 s: longer than two socket time-outs of the driver (store/index.ts) with the search for a server between them. */
 const operationTicksMax = 1_400;
 const ticksAfterEnd = 15;
-/** For so many ticks after a lost connection, the driver may find further lost connections. */
+/** For how many ticks after a lost connection the driver may still find other lost connections. */
 const suspectTicksMax = 3;
 
 export function openOperations({ onLost, log }: OperationsOptions) {
