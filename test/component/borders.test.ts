@@ -192,7 +192,7 @@ it.each(mayNot)('%s may not import %s', (file, specifier, message) => {
   expect(refusalOf(file, specifier)?.help).toContain(message);
 });
 
-it('each refusal of the linter names an allowed import that exists', async () => {
+it('each linter message that refuses an import names an existing import that is allowed', async () => {
   const refusals = found.filter(({ code }) => code === 'eslint(no-restricted-imports)');
   const helps = new Set(refusals.map(({ help = '' }) => help));
   expect(helps.size).toBeGreaterThan(mayNot.length / 2);
@@ -220,7 +220,7 @@ it.each(may)('%s may import %s', (file, specifier) => {
 });
 
 it.each(ofCommonBorders)(
-  'of the packages and folders that are forbidden everywhere else, %s may import only %j',
+  '%s may import, of the packages and folders with restricted use, only %j',
   (file, open) => {
     const refused = Object.entries(common).filter(([, one]) => refusalOf(file, one) !== undefined);
     expect(refused.map(([border]) => border)).toEqual(
@@ -229,7 +229,7 @@ it.each(ofCommonBorders)(
   },
 );
 
-it.each(ofRooms)('of the other folders of $house, $room may import only $open', (one) => {
+it.each(ofRooms)('in $house, the folder $room may import only $open of the other folders', (one) => {
   const refusals = one.others.map(({ specifier }) => refusalOf(one.file, specifier));
   const refused = one.others.filter((_, n) => refusals[n] !== undefined);
   expect(refused.map(({ other }) => other)).toEqual(

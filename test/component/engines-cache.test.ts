@@ -29,7 +29,7 @@ async function openCache(say: (line: string) => void = () => undefined) {
 
 const write = ({ folder }: Maker): Promise<void> => writeFile(join(folder, 'program'), 'whole');
 
-it('a cached build is made by one of two concurrent processes', async () => {
+it('one of two concurrent processes makes a cached build, and the other waits for the build', async () => {
   const lines: string[] = [];
   await using opened = await openCache((line) => lines.push(line));
   let atOnce = 0;
@@ -102,7 +102,7 @@ it('an aborted build does not wait for its running step', async () => {
   expect(await opened.things()).toStrictEqual([]);
 });
 
-it('a build ends the command of a killed build before it begins', async () => {
+it('a build begins with ending the command that a killed build left running', async () => {
   await using opened = await openCache();
   const orphan = spawn('sleep', ['60'], { stdio: 'ignore' });
   openLedger(join(opened.folder, 'engine-1.making.json')).enter('building it', orphan.pid ?? 0);

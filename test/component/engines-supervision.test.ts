@@ -74,7 +74,7 @@ describe('a process that is kept running', () => {
     expect(identify(silent.pids[0] ?? 0)).toBeUndefined();
   });
 
-  it('is not restarted once it is stopped, at any moment', async () => {
+  it('is not restarted after a stop, whenever the stop comes', async () => {
     const { spec, pids } = recorded('echo ready; sleep 0.02; exit 3');
     const child = await startChild(spec);
     await eventually(
@@ -122,7 +122,7 @@ describe('a process that has a signal for stopping immediately', () => {
     expect(child.pid()).toBeUndefined();
   });
 
-  it('runs its callback after a stop, whether the process was alive or dead', async () => {
+  it('calls afterStop once when it is stopped, also if it was dead before', async () => {
     for (const dead of [false, true]) {
       let cleared = 0;
       const { spec } = recorded('echo ready; exec sleep 60', {
@@ -140,7 +140,7 @@ describe('a process that has a signal for stopping immediately', () => {
 });
 
 describe('a lock', () => {
-  it('has one holder, who is named', async () => {
+  it('has one holder, whose pid the lock shows', async () => {
     const path = join(folder.path, 'lock');
     const lock = takeLock(path);
     expect(takeLock(path)).toBeUndefined();

@@ -76,7 +76,7 @@ describe('engines', () => {
     await eventually(() => started.every(isGone), Boolean);
   });
 
-  it('are gone with their data when they were temporary, and keep it otherwise', async () => {
+  it('keep their data over a restart, unless they are temporary', async () => {
     const dataFolder = join(folder.path, 'data');
     const readBack = async (options: { temporary?: boolean; fresh?: boolean }): Promise<number> => {
       await using nats = await startEngine('nats', { dataFolder, ...options });
@@ -95,7 +95,7 @@ describe('engines', () => {
   it.each([
     ['stopped', false],
     ['killed and then stopped', true],
-  ])('leave no child process when they are %s, even a stopped one', async (_, dead) => {
+  ])('leave no child process when they are %s, not even one that got SIGSTOP', async (_, dead) => {
     await using stopping = new AsyncDisposableStack();
     const mongodb = stopping.use(await startEngine('mongodb', { dataFolder: folder.path }));
     const started = descendantsOf(mongodb.pids());
@@ -111,7 +111,7 @@ describe('engines', () => {
     await eventually(() => started.every(isGone), Boolean, 5_000);
   });
 
-  it('end within little more than one stop time-out though all child processes are stopped', async () => {
+  it('end within little more than one stop time-out although all of their processes got SIGSTOP', async () => {
     await using stopping = new AsyncDisposableStack();
     const mongodb = stopping.use(await startEngine('mongodb', { dataFolder: folder.path }));
     const programs = mongodb.pids();
@@ -122,7 +122,7 @@ describe('engines', () => {
     expect(programs.filter((pid) => !isGone(pid))).toStrictEqual([]);
   });
 
-  it('refuse a second start in the same folder and go on', async () => {
+  it('keep running when a second start in their folder is refused', async () => {
     await using nats = await startEngine('nats', { dataFolder: folder.path, temporary: true });
     const [pid] = nats.pids();
     await expect(startEngine('nats', { dataFolder: folder.path })).rejects.toThrow(
@@ -154,8 +154,8 @@ describe('an engine that another process runs', () => {
   });
 });
 
-describe('a source of an engine that cannot be used', () => {
-  it('is a configured address that does not answer', async () => {
+describe('an engine does not start', () => {
+  it('where nothing answers at the configured address', async () => {
     const environment = { NATS_URL: 'nats://127.0.0.1:1' };
     const start = startEngine('nats', { dataFolder: folder.path, environment });
     await expect(start).rejects.toThrow(
@@ -172,7 +172,7 @@ describe('a source of an engine that cannot be used', () => {
       'install nats-server 2.12 or newer',
     ],
     ['mongodb', 'mongod', 'db version v6.0.1', 'mongod on PATH is 6.0', 'install mongod 7 or newer'],
-  ] as const)('is %s on PATH that is too old', async (name, program, printed, why, help) => {
+  ] as const)('where %s on PATH is too old', async (name, program, printed, why, help) => {
     const PATH = await fakeProgram(join(folder.path, 'bin'), program, printed);
     const start = startEngine(name, {
       dataFolder: join(folder.path, 'data'),

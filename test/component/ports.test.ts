@@ -6,7 +6,7 @@ const firstOfWorker = Number(process.env['LOCAL_PORTS']?.split('-')[0]);
 
 afterEach(() => vi.unstubAllEnvs());
 
-it('a test run finds free ports of its own, each once, before any process listens there', async () => {
+it('a test run gets different ports from its own range, before a process listens on any of them', async () => {
   const last = firstOfWorker + 39;
   vi.stubEnv('LOCAL_PORTS', `${firstOfWorker}-${last}`);
   const ports = await Promise.all(Array.from({ length: 25 }, () => findPort()));

@@ -49,7 +49,7 @@ it('npm start --watch restarts no service for a file that is no source', async (
   expect(restarted).toEqual(['batches']);
 });
 
-it('npm start --watch restarts a service that failed to start at the next change', async () => {
+it('npm start --watch starts a service again at the next change after its start failed', async () => {
   refuse = new Error('it ended before it was ready');
   await writeFile(join(root, 'services/webhooks/src/a.ts'), '');
   await expect.poll(() => said.at(-1)).toBe('webhooks does not start: it ended before it was ready');

@@ -277,7 +277,7 @@ describe('after an upgrade from the release before', () => {
     expect(since).toEqual(plurals.map(() => 'sync.completed'));
   });
 
-  it('finds no further change at the second check of interrupted pushes', async () => {
+  it('announces nothing more when interrupted pushes are checked for the second time', async () => {
     const integrations = [...new Set(known.cut.map(({ integration }) => integration))];
     const countEvents = async (): Promise<number[]> =>
       Promise.all(integrations.map(async (name) => (await world.caller(name).events()).length));

@@ -80,13 +80,13 @@ describe('a nats-server with a certificate of a private authority', () => {
 
 // A test that fails here says which part of shared/runtime/src/bus/nats-client/transport.ts may go.
 describe('the NATS client by itself', () => {
-  it('checks localhost in the certificate of an IP; if not, remove startTLS of transport.ts', async () => {
+  it('expects the name localhost in the certificate of an IP; once it expects the IP, remove startTLS of transport.ts', async () => {
     const { byIp } = await startTls(await ours.issue('IP:127.0.0.1'));
     const connecting = connect({ servers: byIp, tls: { ca: ours.cert }, maxReconnectAttempts: 0 });
     await expect(connecting).rejects.toThrow(/Host: localhost\. is not/);
   });
 
-  it('does not say that the server wants a certificate; if it does, remove onTrouble of transport.ts', async () => {
+  it('does not report that a server requires a client certificate; once it reports that, remove onTrouble of transport.ts', async () => {
     const { byName } = await startTls(await ours.issue('DNS:localhost'), ours);
     const connecting = connect({ servers: byName, tls: { ca: ours.cert }, timeout: 2_000 });
     await expect(connecting).rejects.not.toThrow(/certificate/i);

@@ -323,7 +323,7 @@ it(
   },
 );
 
-it('a read with the option exact ends on an empty stream, and where all messages are before its start', async () => {
+it('a read with the option exact ends without a message where no message of its subject is stored from its start on', async () => {
   await using bus = await openTestBus(cluster.url, 'reading');
   await openCopied(bus, 'OLD');
   const read = (subject: string, from: { time: Date } | { sequence: number }) =>

@@ -75,7 +75,7 @@ it.each<[string, string[], RegExp]>([
   },
 );
 
-it('the error of a consumer beyond the limit of its account names the limit until the consumer is created', async () => {
+it('a consumer beyond max_consumers causes an error that names the limit, and a note until the consumer is created', async () => {
   await using nats = await withAccount('max_file: 1GB', 'max_consumers: 1');
   await using bus = await openTestBus(nats.url);
   await bus.ensureStream(events());

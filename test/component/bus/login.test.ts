@@ -11,7 +11,7 @@ const at = (url: string, credentials: string): string => url.replace('//', `//${
 it.each([
   ['me:hunter2', 'user: me, password: hunter2'],
   ['t0ken', 'token: t0ken'],
-])('the client logs in with %s from the address of the server', async (credentials, wanted) => {
+])('the client logs in with the credentials %s in the address of the server', async (credentials, wanted) => {
   await using server = await startNatsAs([`authorization { ${wanted} }`]);
   await using bus = await openBus({ url: at(server.url, credentials), name: 'test', log: openTestLog().log });
   expect(bus.connected).toBe(true);

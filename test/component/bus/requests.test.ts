@@ -95,7 +95,7 @@ it('a request and its reply keep their headers', async () => {
   });
 });
 
-it('a failure of a service reaches the caller as data', async () => {
+it('the failure of a handler reaches the caller with its code, detail, errors and Retry-After', async () => {
   await using _ = await serve(answering, {
     'svc.catalog.fail.ask': async () => {
       throw new Failure('too_many_items', 'At most 500.', {
@@ -263,7 +263,7 @@ it('a replica learns whether the caller of a request still waits', async () => {
   ]);
 });
 
-it('a replica knows the age of a request once the same caller has answered an earlier question of the replica', async () => {
+it('a replica knows the age of a request once its caller has told the replica that it waits for an earlier request', async () => {
   const leftMs: number[] = [];
   await using _ = await serve(answering, {
     'svc.catalog.dated.ask': async (request) => {
@@ -323,7 +323,7 @@ it('a replica learns which request a caller no longer waits for', async () => {
   await other;
 });
 
-it('a request fails after a lost connection, but not before its replica has to ask whether the caller still waits', async () => {
+it('a request on a lost connection fails only after 500 ms, when its replica has to ask whether the caller still waits', async () => {
   await using own = await startNats();
   await using bus = await openTestBus(own.url);
   await using replica = await connectTo(own.url);
@@ -458,7 +458,7 @@ const chunkThen: BusHandler = async () => ({ body: String(nextChunkItems()) });
 const chunkDuring = async (subject: string): Promise<number> =>
   Number(text((await asking.request(subject, { timeoutMs: 10_000 })).body));
 
-it('long work yields more often while a request is served that has no semaphore shared with other subjects', async () => {
+it('long work yields to the event loop more often during a request whose subject has no shared semaphore', async () => {
   const handlers = { 'svc.catalog.long.ask': chunkThen, 'svc.catalog.short.ask': chunkThen };
   await using _ = await serve(answering, handlers, 2, { 'svc.catalog.long.ask': openSemaphore({ max: 2 }) });
   await expect.poll(nextChunkItems).toBe(chunkItems);
@@ -661,7 +661,7 @@ describe('a request that waits for something', () => {
       () => 'failed',
     );
 
-  it('may wait longer without interim replies than a request that is served', async () => {
+  it('causes one interim reply when its wait begins, and none in the next 8 s', async () => {
     const { begun, served } = await openWaiting();
     await using _ = served;
     await using stranger = await connectRaw();
@@ -701,7 +701,7 @@ describe('a request that waits for something', () => {
     expect(await other).toBe('woken');
   });
 
-  it('is answered when the calling process requests all of its answers immediately, and not for another process', async () => {
+  it('is answered once its calling process calls answerNow(), while requests of other processes wait on', async () => {
     const { begun, served } = await openWaiting();
     await using _ = served;
     await using third = await openTestBus(nats.url, 'third');
@@ -733,7 +733,7 @@ describe('a listing with an integration at the end of its subject', () => {
     body: JSON.stringify([integration, headers.get('integration'), named, subject === named]),
   });
 
-  it('is of that integration, whatever the header names, and counts under the subject of the listing', async () => {
+  it('takes the integration from its subject and not from a header, and counts in the statistics of the listing', async () => {
     await using _ = await serve(answering, { [subject]: listing, 'svc.catalog.suppliers.push': listing });
     await using stranger = await connectRaw();
     for (const headed of ['other', 'acme', 'a.b', '*', ''])
@@ -761,7 +761,7 @@ describe('a listing with an integration at the end of its subject', () => {
     ]);
   });
 
-  it('is refused where the end names no integration; a subject without a listing takes no such end', async () => {
+  it('is refused if the integration is invalid; a push with an integration at the end of its subject has no responders', async () => {
     await using _ = await serve(answering, { [subject]: listing, 'svc.catalog.suppliers.push': listing });
     const ask = (end: string, of = subject) =>
       failureOf(asking.request(`${of}.${end}`, { headers: { integration: 'acme' }, timeoutMs: 5_000 }));

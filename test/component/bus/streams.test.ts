@@ -55,7 +55,7 @@ async function read(
   return found;
 }
 
-it('a reader goes on where large messages end a pull early', { timeout: 60_000 }, async () => {
+it('a reader gets all messages although large messages end a pull early', { timeout: 60_000 }, async () => {
   await bus.ensureStream(spec('LARGE'));
   const body = new Uint8Array(500_000);
   for (let index = 0; index < 150; index += 1)
@@ -147,7 +147,7 @@ it.each([1, 2, 15, 16, 501])(
   },
 );
 
-it('a batch returns the sequence of each of its messages beside other publishers, at any size', async () => {
+it('the publish of a batch returns the sequence of each message, also of 1,201 messages beside other publishers', async () => {
   await bus.ensureStream(spec('PLACES'));
   await bus.publishBatch(messages('PLACES', 3, 'first'));
   const several = ['one', 'two', 'three'].map((name) => messages('PLACES', 1_201, name));
@@ -420,7 +420,7 @@ describe('a reader that follows a stream', () => {
     expect(following.failingForMs).toBe(0);
   });
 
-  it('reads a stream that was deleted and created again, from the offset that the reader then returns', async () => {
+  it('continues with a stream that was deleted and created again, at the offset that the function from() then returns', async () => {
     await bus.ensureStream(spec('AGAIN'));
     await bus.publishBatch(bodies('AGAIN', 5, 'before'));
     let [next, made] = [1, 1];
@@ -448,7 +448,7 @@ describe('a reader that follows a stream', () => {
     await expect.poll(() => reading.failingForMs).toBe(0);
   });
 
-  it('ends immediately while its stream cannot be created again', async () => {
+  it('can be closed while it waits for the creation of its stream', async () => {
     const asked = Promise.withResolvers<void>();
     const following = openFollower(bus, 'NEVER', {
       filters: ['NEVER.>'],
@@ -485,7 +485,7 @@ it('a purge of one subject leaves the messages of other subjects', async () => {
   expect(await read('PURGE', 'PURGE.>')).toEqual(['id-0', 'id-2', 'id-4', 'id-6', 'id-8']);
 });
 
-it('an event batch is stored under the computed partition', async () => {
+it('an event batch is stored under the partition of its integration', async () => {
   await bus.ensureStream(eventBatchesStreamSpec({}));
   const names = ['acme', 'beta', 'gamma', 'delta', '7', '__proto__', 'a-b', 'A'.repeat(64)];
   const integrations = [...names, ...Array.from({ length: 200 }, (_, n) => `customer_${n}`)];

@@ -19,7 +19,7 @@ import { temporaryFolder } from '../../support/folder.ts';
 import { listen } from '../../support/servers.ts';
 
 it.each(renderings)(
-  'test/chart/rendered is the output of helm, or without helm has the hash of the present chart: %s',
+  'test/chart/rendered/%s.yaml is the output of helm; without helm, its first line has the hash of the present chart',
   async (name) => {
     const kept = await readFile(renderedFile(name), 'utf8');
     const rendered = (await render(name)) ?? kept.replace(/^.*/, await firstLineOf(name));

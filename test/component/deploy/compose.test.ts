@@ -64,7 +64,7 @@ describe.each([
     expect(ops).toMatchObject({ restart: 'no', read_only: true, cap_drop: ['ALL'] });
   });
 
-  it('gets the settings of webhooks except the settings of deliveries, and reaches the same engines', () => {
+  it('gets the settings of webhooks except WEBHOOK_EGRESS_ALLOW, and reaches MongoDB and NATS by the same networks', () => {
     expect(namesOf(ops).toSorted()).toEqual(
       namesOf(webhooks)
         .filter((name) => name !== 'WEBHOOK_EGRESS_ALLOW')
@@ -132,7 +132,7 @@ describe('the cluster', () => {
       });
   });
 
-  it.each(['nats-1', 'nats-2', 'nats-3'])('ends %s in order, so that no request fails', (name) => {
+  it.each(['nats-1', 'nats-2', 'nats-3'])('stops %s by lame duck mode, so that no request fails', (name) => {
     expect(cluster.services[name]).toMatchObject({ stop_signal: 'SIGUSR2', stop_grace_period: '30s' });
   });
 

@@ -141,7 +141,7 @@ describe('what the gateway asks a service', () => {
     }
   });
 
-  it('the request has the traceparent of the caller; without it, and without a collector, it has none', async () => {
+  it('without a collector, the request has the traceparent of the caller, and no traceparent if this is malformed', async () => {
     inner.use(await openServices(natsUrl));
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
     const before = gateway.lines.filter(({ msg }) => msg === 'request').length;
@@ -250,7 +250,7 @@ describe('what the gateway makes of an answer', () => {
     ]);
   });
 
-  it('an answer 204 has neither a body nor the headers of one', async () => {
+  it('an answer 204 has no body, no Content-Type and no Content-Length', async () => {
     await answering(async () => ({ status: 204 }));
     const answer = await list();
     expect(answer.status).toBe(204);

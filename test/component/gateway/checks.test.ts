@@ -201,7 +201,7 @@ describe('paths', () => {
   });
 
   it.each(['limit=%', 'since=%zz', 'cursor=%ff'])(
-    'the query %s cannot be decoded and is 400, after the token',
+    'the query %s cannot be decoded and is 400, after the token is checked',
     async (query) => {
       const known = await fetch(`${gateway.url}${suppliers}?${query}`, { headers: bearer() });
       await expectProblem(known, { status: 400, code: 'invalid_request' });

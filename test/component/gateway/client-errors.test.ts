@@ -183,7 +183,7 @@ describe('connections', () => {
     expect((await exchangeRaw(gateway.port, health)).status).toBe(200);
   });
 
-  it('without a byte stay open, and the next connection is served', async () => {
+  it('on which the client sends nothing stay open, and the next connection is served', async () => {
     using silent = await openRaw(gateway.port);
     expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
     expect(silent.socket.destroyed).toBe(false);

@@ -52,7 +52,7 @@ beforeAll(async () => {
 afterAll(() => stack.disposeAsync());
 
 describe('/llms.txt', () => {
-  it('links every route and page by its place in the OpenAPI document, suppliers first, and needs no token', async () => {
+  it('links to every route and page in the OpenAPI document, first to POST of suppliers, and needs no token', async () => {
     const answer = await fetch(`${gateway.url}/llms.txt`);
     expect(answer.headers.get('content-type')).toBe('text/plain; charset=utf-8');
     const text = await answer.text();
@@ -175,7 +175,7 @@ describe('/openapi.json', () => {
     expect([...used].toSorted()).toEqual(there.toSorted());
   });
 
-  it('has no example of an id or a cursor, because its page would send the example', () => {
+  it('has no example of a request id, because the page /docs would send the example', () => {
     expect(description.components['parameters']?.['RequestId']).not.toHaveProperty('example');
   });
 
@@ -194,7 +194,7 @@ describe('/openapi.json', () => {
   });
 });
 
-describe('a client that a generator makes of the document', () => {
+describe('a client that is generated from the OpenAPI document', () => {
   // Inside the project, so that it finds the packages it imports, and out of sight.
   const folder = join(root, '.local', `generated-client-${process.pid}`);
   beforeAll(async () => {

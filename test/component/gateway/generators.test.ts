@@ -42,7 +42,7 @@ it('the generators of OpenAPI clients are installed in CI', () => {
 });
 
 it.each(generators.python)(
-  'a client in Python that %s generates has all errors',
+  'a client in Python that %s generates has a class for each error',
   { timeout: 60_000 },
   async (program) => {
     await using folder = await folderIn('python');

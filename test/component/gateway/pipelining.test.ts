@@ -89,7 +89,7 @@ function readIds(connection: RawConnection, count: number): { ids: number[]; all
 }
 
 describe('pipelined requests', () => {
-  it('are answered in order, 32 at a time, beside another client', async () => {
+  it('are answered in order and at most 32 at a time, while another client is served', async () => {
     const count = 4_000;
     using connection = await openRaw(gateway.port);
     using neighbour = await openRaw(gateway.port);

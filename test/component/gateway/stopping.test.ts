@@ -181,7 +181,7 @@ it('a stopping gateway closes idle connections soon', async () => {
 });
 
 it(
-  'a stopping gateway closes the connection of an unfinished request before its deadline',
+  'a stopping gateway closes the connection of a request that never ends, and stops within 12 s',
   { timeout: 20_000 },
   async () => {
     using stalled = await openRaw(gateway.port);

@@ -266,7 +266,7 @@ describe('a token', () => {
   });
 });
 
-describe('a token loses the scopes that its client loses', () => {
+describe('a token that a client fetched', () => {
   const { secret, entry } = testSecret();
   const spare = testSecret();
   const form = { ...grant, client_id: 'own', client_secret: secret };
@@ -277,7 +277,7 @@ describe('a token loses the scopes that its client loses', () => {
     ['its secret has ended', [clientEntry('own', [{ ...entry, expiresAt: '2026-01-01T00:00:00Z' }])], 401],
     ['its client is removed', [], 401],
     ['its client has another scope', [clientEntry('own', [entry], { scope: writeScope })], 403],
-  ])('where %s', async (_name, after, status) => {
+  ])('is refused where %s', async (_name, after, status) => {
     await using own = await clientsFile([clientEntry('own', [entry])]);
     await using here = await open({ AUTH_CLIENTS_FILE: own.path });
     const { access_token: token } = await fetchToken(form, {}, here);
@@ -297,13 +297,13 @@ describe('a token loses the scopes that its client loses', () => {
     ['names its secret as null', { secret_id: null }],
     ['names another client', { client_id: 'rival' }],
     ['names no client', { client_id: undefined }],
-  ])('a forged token is refused that %s', async (_name, changed) => {
+  ])('is refused where it is forged and %s', async (_name, changed) => {
     const [, claims = {}] = partsOf((await fetchToken(inForm())).access_token);
     expect((await list(signHs256(claims))).status).toBe(200);
     expect((await list(signHs256({ ...claims, ...changed }))).status).toBe(401);
   });
 
-  it('a token with a forged integration or scope is refused', async () => {
+  it('allows only the integration and the scopes of its client, although a forged token names others', async () => {
     const [, claims = {}] = partsOf((await fetchToken(inForm())).access_token);
     const forged = signHs256({ ...claims, integration_id: 'rival', scope: 'integration:webhooks:read' });
     expect((await list(forged)).status).toBe(403);
@@ -434,14 +434,14 @@ describe('refusals of the token endpoint', () => {
   });
 
   it.each(['client_id=erp', `client_secret=${erp.secret}`, 'grant_type=client_credentials', 'x'])(
-    'a query in the URL, as %s',
+    'a query in the URL is refused, as %s',
     async (query) => {
       const answer = await ask(inForm(), {}, gateway, `/oauth/token?${query}`);
       await expectRefusal(answer, 400, 'invalid_request');
     },
   );
 
-  it('two Authorization headers, also when both are right', async () => {
+  it('two Authorization headers are refused, also when both are right', async () => {
     const body = 'grant_type=client_credentials';
     const header = `authorization: ${basic('erp', erp.secret)['authorization']}\r\n`;
     const send = (headers: string) =>

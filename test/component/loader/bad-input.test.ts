@@ -388,7 +388,7 @@ it('a resumed load names a missing file', async () => {
   });
 });
 
-it('load --sample prints a map of an unknown header', async () => {
+it('load --sample suggests a map from the columns of an unknown header to fields', async () => {
   const said = await loadFile(
     'suppliers.csv',
     Buffer.from('Lieferantenliste;;;\r\nExtern_ID;Name 1;Länd;E-Mail\r\n1;Müller;DE;\r\n', 'latin1'),

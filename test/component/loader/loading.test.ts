@@ -158,7 +158,7 @@ it('a load rejects rows whose reference is still missing at the end', async () =
   expect(await rejected()).toMatchObject([{ name: 'oak', '#row': 1, '#reason': 'no such supplier' }]);
 });
 
-it('a load does not repeat a row with a missing reference after a later row of its id', async () => {
+it('a load does not repeat a row with a missing reference if a later row with the same id was accepted', async () => {
   const sent: string[][] = [];
   const rows = [
     row(1, 'P-1', 'early'),
@@ -176,7 +176,7 @@ it('a load does not repeat a row with a missing reference after a later row of i
   ]);
 });
 
-it('a load repeats a row with a missing reference where the later row of its id was rejected', async () => {
+it('a load repeats a row with a missing reference if the later row with the same id was rejected', async () => {
   const sent: string[][] = [];
   const rows = [
     row(1, 'P-1', 'early'),
@@ -221,7 +221,7 @@ it('a resumed load sends rows that the interrupted load deferred for a missing r
   expect(saved.files[0]?.counts).toMatchObject({ created: 2, rejected: 0 });
 });
 
-it('a load goes on although many rows have one id', async () => {
+it('a load sends all rows in their order although nearly all have the same id', async () => {
   const sent: string[][] = [];
   const rows = Array.from({ length: 30_000 }, (_, index) =>
     row(index + 1, index === 600 ? 'P-rare' : 'P-same', `n${index}`),
@@ -236,7 +236,7 @@ it('a load goes on although many rows have one id', async () => {
   );
 });
 
-it('a load sends full pushes where the service takes few concurrent pushes', async () => {
+it('a load fills every push but the last with 500 rows, also where the service handles one push at a time', async () => {
   const sent: string[][] = [];
   const answer = answering(sent, () => false);
   const state = stateOf();
@@ -367,7 +367,7 @@ it('a resumed load ignores a row in the file of deferred rows that its saved sta
   expect(await rejected()).toEqual([]);
 });
 
-it('a load that ends before it saves its final state is in the history for prune, and can be resumed', async () => {
+it('a load that ends before it saves its final state is in the history that prune reads, and can be resumed', async () => {
   const rows = [row(1, 'P-1', 'oak'), row(2, 'P-2', 'pine')];
   const sent: string[][] = [];
   const lacking = answering(sent, (name, call) => name === 'oak' && call === 1);

@@ -21,7 +21,7 @@ it('the loader for browsers has no code of Node.js and no tables of encodings, a
 const encodings = ['utf-8', 'windows-1252', 'iso-8859-15', 'utf-16le', 'utf-16be', 'iso-8859-1', 'shift_jis'];
 
 it.each(encodings)(
-  'the loader for browsers reads %s as the command line loader does, and writes rejects in that encoding',
+  'the loader for browsers reads a file in %s as the command line loader does, and writes rejects in the same encoding',
   async (encoding) => {
     const path = join(folder.path, 'suppliers.csv');
     const name = encoding === 'shift_jis' ? '木材 株式会社' : 'Sägewerk "Müller"';

@@ -65,7 +65,7 @@ it.each([
   expect(source.make(rows.at(-1)?.raw)).toEqual(item);
 });
 
-it('an item of a JSON array with the character U+FFFD is read the same from the file and from its stored row', async () => {
+it('an item of a JSON array with the character U+FFFD is equal when it is parsed again from its stored row', async () => {
   const path = join(folder.path, 'suppliers.json');
   const supplier = { externalId: 'S-1', name: 'caf\ufffd' };
   await writeFile(path, JSON.stringify([supplier]));

@@ -122,7 +122,7 @@ it('the Singer target writes rejected records of a tap that sends no STATE after
   await target[Symbol.asyncDispose]();
 });
 
-it('the Singer target repeats a record whose reference came later, before it prints a later STATE', async () => {
+it('the Singer target repeats a record whose reference arrives after the record, before it prints a later STATE', async () => {
   const sent: string[] = [];
   const { target, states, take } = openTarget(async (kind, items) => {
     sent.push(`${kind} ${items.length}`);
@@ -178,7 +178,7 @@ it('the Singer target repeats a record with a late reference after ACTIVATE_VERS
   expect(archived).toEqual(['products', 'gone']);
 });
 
-it('the Singer target repeats a record with a late reference where a later record of its id was rejected', async () => {
+it('the Singer target repeats a record with a late reference where a later record with the same id was rejected', async () => {
   const sent: unknown[][] = [];
   const { target, take } = openTarget(async (_kind, items) => {
     const names = items.map(({ name }) => name);

@@ -195,7 +195,7 @@ describe('the log lines about the start and end of a process', () => {
     expect(life.logged()).toStrictEqual([]);
   });
 
-  it('are written in spite of a wrong LOG_LEVEL, which only the check of the settings reports', async () => {
+  it('are written although LOG_LEVEL has an unknown value', async () => {
     const life = begin('serves', { LOG_LEVEL: 'loud' });
     await life.says('started');
     life.send('SIGTERM');

@@ -53,7 +53,7 @@ it.each([
   ['webhooks', '$JS.API.STREAM.INFO.EVENT_BATCHES', 2],
   ['webhooks', 'SUB svc.webhooks.endpoints.register', 1],
 ] as const)(
-  '%s waits for a nats-server that dies at %s (%i), and then serves',
+  '%s waits for a nats-server that dies at the message %s (occurrence %i), and then serves',
   async (service, says, times) => {
     await using proxy = await openKillingProxy(world.nats, { says, times });
     const { log, text } = openTestLog();

@@ -210,7 +210,7 @@ describe('an open MongoDB store', () => {
 });
 
 describe('a duplicate document', () => {
-  it('is named by its index in an unordered write, and the others are written', async () => {
+  it('is named by its index in an unordered write, and the other documents are written', async () => {
     const collection = farms();
     await collection.insertMany([
       { _id: 'b', name: 'first' },

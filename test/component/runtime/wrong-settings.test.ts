@@ -252,7 +252,7 @@ describe('a new replica beside old replicas that serve', () => {
     30_000,
   );
 
-  it('whose settings are wrong makes no request to the old replicas fail', async () => {
+  it('with wrong settings causes no failed request at the old replicas', async () => {
     ended.abort();
     expect(await failed).toEqual([]);
   });

@@ -125,7 +125,7 @@ it(
 );
 
 it(
-  'a push that was unannounced at an erasing announces nothing of the erased supplier',
+  'recovery announces no event of a supplier that was erased between the push and the recovery',
   { timeout: 60_000 },
   async () => {
     const caller = world.caller();

@@ -383,7 +383,7 @@ describe('the errors of failed items in runs', () => {
     });
   });
 
-  it('are removed for products whose errors are cut within the name of the erased supplier', async () => {
+  it('are removed for products also where an error is cut off within the id of the erased supplier', async () => {
     const caller = world.caller();
     const long = 'x'.repeat(501);
     const wrong = { name: long, category: long, country: long, hsCode: long, unit: long, code: long };

@@ -225,7 +225,7 @@ describe('a record that a dead process changed', () => {
   });
 
   it(
-    'is announced together with its draft, which another replica makes if the process died before',
+    'is announced with its drafted statement, which another replica drafts if the dead process has not',
     { timeout: 90_000 },
     async () => {
       const caller = world.caller();

@@ -130,7 +130,7 @@ it('an archiving, an empty push and a push of failed items count as pushes, for 
   expect(await overdueOf(caller)).toEqual([]);
 });
 
-it('a push at the last second is not overdue, while another integration without a push is', async () => {
+it('an integration that pushes in the last second is not overdue, and an integration without a push is overdue', async () => {
   const callers = Array.from({ length: 12 }, () => world.caller());
   const neighbour = world.caller();
   const dueAts = await Promise.all(
@@ -247,7 +247,7 @@ describe('a replica that is killed', { timeout: 60_000 }, () => {
   });
 });
 
-it('a push whose time is a day ahead counts as having come at the check that first reads the push', async () => {
+it('a push with a time in the future counts as made when the check for overdue pushes first reads it', async () => {
   await using alone = await openWorld(inject('engines').mongodb);
   const caller = alone.caller();
   const early = await alone.startCatalog({ now: () => Date.now() + 24 * hourMs });

@@ -125,7 +125,7 @@ const errorsOf = async (_id: string) =>
 const ofSuppliers = { integration: 'acme', entityType: 'supplier' } as const;
 
 describe('the errors of failed items in the journal', () => {
-  it('are removed also from an entry that no history shows', async () => {
+  it('are removed also from an entry that the history does not show', async () => {
     const syncId = newSyncId(at(0));
     await journal.insert({ ...entry(syncId), errors: [error('a'), error('b')] });
     await journal.hide(entry(syncId), at(0));
@@ -166,7 +166,7 @@ const dueInMs = async (_id: string, ageMs: number): Promise<number> => {
 };
 
 describe('an entry whose recovery failed', () => {
-  it('is due again after a second, and later for an older entry', async () => {
+  it('is tried again after a second, and an older entry after a longer time', async () => {
     expect(await dueInMs(newSyncId(at(0)), 15_000)).toBe(1_000);
     expect(await dueInMs(newSyncId(at(0)), 60_000)).toBeGreaterThan(3_000);
     expect(await dueInMs(newSyncId(at(0)), 60_000)).toBeLessThan(4_000);

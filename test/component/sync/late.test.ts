@@ -130,7 +130,7 @@ describe('a write that reaches MongoDB long after the death of its sender', () =
   // of the late records.
   // What this proves: a survivor announces and counts what came late beside the first half, the overwritten
   // record too.
-  it('is found although a part of the push was announced', { timeout: 60_000 }, async () => {
+  it('is counted although recovery had announced another part of the push', { timeout: 60_000 }, async () => {
     const caller = world.caller();
     const clock = openClock();
     await using proxy = await openMongodbProxy(inject('engines').mongodb);

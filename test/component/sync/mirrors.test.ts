@@ -234,7 +234,7 @@ const undated = (caller: Caller): Promise<number> =>
     .countDocuments({ integration: caller.integration, changedAt: { $exists: false } });
 
 describe('records of an earlier release', () => {
-  it('count as changed when they were last synchronised, and are polled from their beginning without a gap', async () => {
+  it('count as changed at their last push, and a poll from the beginning misses none of them', async () => {
     const [caller, bystander] = [world.caller(), world.caller()];
     for (const from of range(3)) {
       await caller.push(

@@ -355,7 +355,7 @@ describe('a product', () => {
     expect(answer).toMatchObject({ created: 4, updated: 0 });
   });
 
-  it('a push may change, keep or clear the supplier of a product', async () => {
+  it('keeps, changes or loses its supplier as a later push says', async () => {
     const caller = world.caller();
     await caller.push('suppliers', [supplier('s1'), supplier('s2')]);
     await caller.push('products', [product('p', 's1')]);

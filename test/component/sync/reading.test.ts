@@ -103,7 +103,7 @@ describe('details', () => {
     expect(await caller.list('suppliers', 'details=false')).toEqual(plain);
   });
 
-  it('pushed back change nothing', { timeout: 120_000 }, async () => {
+  it('change nothing when they are pushed back', { timeout: 120_000 }, async () => {
     const caller = world.caller();
     const values = {
       name: string({ unit: 'grapheme-ascii', minLength: 1, maxLength: 40 }).filter((name) => /\S/.test(name)),

@@ -222,7 +222,7 @@ describe('an index build that waits for a member that is down', () => {
   );
 });
 
-describe('a primary that was replaced without knowing', () => {
+describe('a MongoDB primary that does not know that it was replaced', () => {
   // Timeline: the replica reaches the former primary alone, which lacks the newest supplier, and asks it for the supplier of a
   // product. Then the replica reaches the new primary, too.
   // What this proves: that no supplier was found counts only once a primary has confirmed that it is the primary.

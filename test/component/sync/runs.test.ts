@@ -159,7 +159,7 @@ describe('a filtered history', () => {
     );
   });
 
-  it('keeps its filters by a cursor; a caller may repeat them, but not change them', async () => {
+  it('has a cursor that keeps the filters; a caller may repeat these filters, but not change them', async () => {
     const since = all[11]?.startedAt ?? '';
     const { next } = await caller.runs(`since=${since}&entityType=batch&failed=true&limit=1`);
     const again = `${next}&entityType=batch&failed=true&since=${since}&limit=1`;

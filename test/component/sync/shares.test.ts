@@ -77,7 +77,7 @@ it('a replica carries out waiting pushes in turns over integrations, and answers
   expect(answered).toEqual(['first', 'g1', 'g2', 'm', 'o', 'g3', 'h']);
 });
 
-it('a replica keeps a permit for an integration without a running push', async () => {
+it('a replica keeps a permit to push free for an integration that has no running push', async () => {
   const released = Promise.withResolvers<void>();
   await using catalog = await startHolding([released.promise, released.promise], 2);
   using _end = ending(released);
@@ -92,7 +92,7 @@ it('a replica keeps a permit for an integration without a running push', async (
   await Promise.all(pushes);
 });
 
-it('pushes that wait for another push release their permits to other pushes', async () => {
+it('pushes that wait for a push of the same record give their permits to pushes of other records', async () => {
   const released = Promise.withResolvers<void>();
   await using _catalog = await startHolding([released.promise], 2);
   using _end = ending(released);

@@ -37,7 +37,7 @@ describe('with one replica of batches', () => {
     await world.startBatches();
   });
 
-  it('a batch with a number has a statement, which follows as numbers come, change and go', async () => {
+  it('a batch with a DDS reference number has a statement, which follows each change of the number', async () => {
     const { ddsCreated } = await caller.push('batches', [batch('a', numbers('R1', 'V1')), batch('b')]);
     // The answer lists what autoCreateDDS made.
     expect(ddsCreated).toEqual([]);
@@ -81,7 +81,7 @@ describe('with one replica of batches', () => {
     ]);
   });
 
-  it('a plan shows the effect of a push with numbers, and details return the numbers', async () => {
+  it('a plan shows the effect of a push with DDS numbers, and details return these numbers', async () => {
     const planned = await caller.plan('batches', [batch('a', numbers('R1'))], { autoCreateDDS: true });
     expect(planned.ddsCreated).toMatchObject([{ status: 'REFERENCED', referenceNumber: 'R1', missing: [] }]);
     expect((await caller.dds()).entities).toEqual([]);
@@ -202,7 +202,7 @@ describe('with two replicas of batches', () => {
     },
   );
 
-  it('a statement is made once where one push asks for it and another gives its numbers concurrently', async () => {
+  it('a batch gets one statement where one push asks for a draft and another push concurrently has the DDS number', async () => {
     const ids = Array.from({ length: 40 }, (_, index) => `o${index}`);
     await caller.push(
       'batches',

@@ -88,7 +88,7 @@ describe('a walk by cursor', () => {
     ['since', []],
     // Whether records of an earlier release have a time of change.
     ['changedSince', ['find last-changed']],
-  ])('under %s counts and sorts its matches once', async (name, besides) => {
+  ])('with the parameter %s counts and sorts its matches once', async (name, besides) => {
     const { caller, since } = await listingOf(60, 30);
     const query = since.replace('since', name);
     // The index of changes is made for the first listing that asks for changes.
@@ -137,7 +137,7 @@ describe('a walk by cursor', () => {
     expect(commands.filter((command) => command !== count)).toEqual([`find skip 14 status-order`]);
   });
 
-  it('under since reads no record before the first match where all matches were created later', async () => {
+  it('with since reads no record that was created before since, where no such record matches', async () => {
     const { caller, since } = await listingOf(2_500, 1_500);
     const { answer } = await watch(() => caller.list('suppliers', `limit=10&${since}`));
     expect([answer.total, ...idsOf(answer)]).toEqual([1_500, ...range(10).map((nth) => `s${1_000 + nth}`)]);
@@ -153,7 +153,7 @@ describe('a walk by cursor', () => {
     expect([later.total, idsOf(later)[0]]).toEqual([1_501, 's7']);
   });
 
-  it('of whole records reads each page by queries that need no second batch', async () => {
+  it('of whole records reads each page by queries that send no getMore', async () => {
     const { caller } = await listingOf(120, 0);
     for (let next: string | undefined = 'details=true&limit=100', from = 0; next !== undefined; from += 100) {
       const asked: string = next;
@@ -170,9 +170,9 @@ describe('a walk by cursor', () => {
   });
 
   it.each([
-    ['records were counted', undefined, 3],
-    ['runs were added up', openJournalQuestions, 2],
-  ])('under since shows an earlier match where a record is created while %s', async (_, question, wanted) => {
+    ['records are counted', undefined, 3],
+    ['runs are added up', openJournalQuestions, 2],
+  ])('with since has the first match although a record is created while %s', async (_, question, wanted) => {
     const { caller, since } = await listingOf(2_500, 1_500);
     await caller.archive('suppliers', ['s7']);
     const documents = alone.store.collection<ListedDocument>('suppliers');
@@ -210,7 +210,7 @@ describe('a walk by cursor', () => {
     expect(first).toMatchObject({ externalId: 's7' });
   });
 
-  it('adds up the runs of one kind after a sync id, unless these are too many', async () => {
+  it('adds up the created records of all runs of one kind after a sync id, unless the runs are too many', async () => {
     const caller = alone.caller();
     const journal = alone.store.collection<Entry>('catalog_journal');
     const created = async (after: string): Promise<number | undefined> =>
@@ -339,7 +339,7 @@ describe('numbered pages', () => {
     expect(await commandsOf(() => caller.list('suppliers', 'limit=10&page=3'))).toEqual([]);
   });
 
-  it('under since are counted and sorted once, and again after a push', async () => {
+  it('with since are counted and sorted once, and again after a push', async () => {
     const { caller, since } = await listingOf(60, 30);
     await caller.list('suppliers', `limit=10&${since}`);
     for (const page of [2, 3, 1])
@@ -358,7 +358,7 @@ describe('numbered pages', () => {
     ).toEqual([count, byTime, inOrder]);
   });
 
-  it('under since among many matches continue at the end of the page before, unless records were pushed meanwhile', async () => {
+  it('with since and many matches begin at the end of the page before, unless records were pushed meanwhile', async () => {
     const { caller, since } = await listingOf(9_000, 8_500);
     await caller.list('suppliers', `limit=10&${since}`);
     const second = () => caller.list('suppliers', `limit=10&page=2&${since}`);
@@ -471,7 +471,7 @@ async function readBeside(sequence: Steps, limit: number): Promise<void> {
 }
 
 it(
-  'total counts the present matches for a numbered page, and the matches at its beginning for a walk by cursor',
+  'total is the number of present matches for a numbered page, and of matches at the beginning of a walk by cursor',
   { timeout: 120_000 },
   async () => {
     await fc.assert(fc.asyncProperty(steps, fc.integer({ min: 1, max: 4 }), readBeside), {

@@ -19,7 +19,7 @@ const hourMs = 60 * 60 * 1_000;
 const hoursAgo = (hours: number): string => newSyncId(new Date(Date.now() - hours * hourMs));
 
 describe('a running push', () => {
-  it('counts its own records when it closes', async () => {
+  it('adds its new records to the total when it closes', async () => {
     const key = watermarkKey('closes', 'suppliers');
     const syncId = hoursAgo(0);
     await watermarks.open(key, syncId);
@@ -28,7 +28,7 @@ describe('a running push', () => {
     expect(await watermarks.read(key)).toMatchObject({ total: 3, open: {} });
   });
 
-  it('does not count its records once a recovery has counted some; the recovery counts them all later', async () => {
+  it('does not add its new records to the total once a recovery has added some; the recovery adds all of them later', async () => {
     const key = watermarkKey('leaves', 'suppliers');
     const syncId = hoursAgo(0);
     await watermarks.open(key, syncId);
@@ -71,8 +71,8 @@ describe('concurrent listings', () => {
   });
 });
 
-describe('a push that recovery has taken', () => {
-  it('does not count its records, and recovery counts the existing ones', async () => {
+describe('a push that recovery has taken over', () => {
+  it('does not add its new records to the total, and recovery adds the existing records', async () => {
     const key = watermarkKey('taken', 'suppliers');
     const [syncId, other] = [hoursAgo(0), hoursAgo(0)];
     await watermarks.open(key, syncId);
@@ -129,7 +129,7 @@ describe('a push that recovery completes twice', () => {
   });
 });
 
-it('a closed push has a flag that says whether all of its records were counted', async () => {
+it('a recovery that closes a push learns whether an earlier close counted fewer records', async () => {
   const key = watermarkKey('says', 'suppliers');
   const [settled, closed] = [hoursAgo(0), hoursAgo(0)];
   await watermarks.open(key, settled);
@@ -143,7 +143,7 @@ it('a closed push has a flag that says whether all of its records were counted',
   expect(await watermarks.read(key)).toMatchObject({ total: 3, open: {} });
 });
 
-it('the counts of a push are removed after a day, and not before', async () => {
+it('a watermark keeps the number of records that a push created for a day', async () => {
   const key = watermarkKey('forgets', 'suppliers');
   const [old, young, newest] = [hoursAgo(25), hoursAgo(23), hoursAgo(0)];
   for (const syncId of [old, young, newest]) {

@@ -63,7 +63,7 @@ it('GET of a delivery shows the beginning of each answer, and the listing of del
   });
 });
 
-it('a replay refuses ids of unknown events, of tests, and of events of another integration', async () => {
+it('a replay refuses ids of unknown events, of test deliveries, and of events of another integration', async () => {
   await using house = await openHouse();
   await house.start();
   await using receiver = await openReceiver(answer(204));
@@ -100,7 +100,7 @@ it('a replay refuses ids of unknown events, of tests, and of events of another i
   await receiver.received(2, { where: ({ headers }) => headers['webhook-id'] === own });
 });
 
-it('a replay sends an event immediately after its delivery, before the attempt log has it', async () => {
+it('a replay sends an event that was just delivered, although the attempt log may not have the delivery yet', async () => {
   await using house = await openHouse();
   await house.start();
   await using receiver = await openReceiver();

@@ -374,7 +374,7 @@ describe.concurrent('a drill of a receiver', { timeout: 60_000 }, () => {
     );
   });
 
-  it('that leaves forged deliveries without an answer ends within 30 s, and names the unsent ones', async () => {
+  it('that leaves forged deliveries without an answer ends within 30 s, and names the unsent deliveries', async () => {
     const began = performance.now();
     const { body } = await drill(
       (secret) => (hit, response, request) => {

@@ -77,7 +77,7 @@ describe('what the feed shows', () => {
     expect(idsOf(await feedOf(client)({ after: begun.next }))).toEqual(ids);
   });
 
-  it('may end a page within a push, and goes on there', async () => {
+  it('may split the events of a push over several pages, without a gap or a duplicate', async () => {
     const client = house.newClient();
     const begun = await feedOf(client)();
     const ids = [...(await client.announce(7)), ...(await client.announce(4))];
@@ -96,7 +96,7 @@ describe('what the feed shows', () => {
     expect([page.events.length, page.more]).toEqual([500, true]);
   });
 
-  it('reads events of kinds that the caller excludes once, as the next page begins after them', async () => {
+  it('begins the next page after events of kinds that the caller excludes, and does not read these events again', async () => {
     const client = house.newClient();
     const ask = feedOf(client);
     const begun = await ask();
@@ -234,7 +234,7 @@ describe('a feed call that waits', () => {
   });
 
   // Setup: one replica, so that each poll finds what the one before left behind.
-  it('returns an event that occurred between two calls immediately', async () => {
+  it('immediately returns an event that occurred between two calls', async () => {
     await using own = await openHouse();
     const replica = await own.start();
     const client = own.newClient();

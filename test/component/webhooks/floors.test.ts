@@ -103,12 +103,12 @@ describe('after a restore of the log from a copy with 890 messages', () => {
   const restores = [{ through: 890, before: new Date(newest.storedAt.getTime() + 1) }];
   const restored = streamWith(restores, { id: 'log#1' });
 
-  it('a new owner reads from the end of the copy where the floor was stored before the restore', async () => {
+  it('a new owner reads from the end of the copy, not from a higher floor that was stored before the restore', async () => {
     const [claim] = await new Claims(store, 'a', restored).take([0], isDead);
     expect(claim?.floor).toBe(890);
   });
 
-  it('a new owner reads from the floor where release 1.1.0 stored the floor, or where it was stored after the restore', async () => {
+  it('a new owner reads from a floor that release 1.1.0 stored, or that was stored after the restore', async () => {
     const replicas = store.collection<{ _id: string }>('webhook_replicas');
     await replicas.updateOne({ _id: 'dead' }, { $set: { 'floors.0': [1, 900] } });
     const partitions = store.collection<{ _id: number }>('webhook_partitions');
@@ -129,7 +129,7 @@ describe('after a restore of the log from a copy with 890 messages', () => {
     expect(await offsets.ofPartitions([0])).toEqual(new Map());
   });
 
-  it('an endpoint with an offset after the copy begins at the end of the copy, with its open events of the copy', async () => {
+  it('an endpoint with an offset after the end of the copy begins there, and keeps its open events that the copy has', async () => {
     const open = [880, 895].map((sequence) => ({ sequence, index: 0, attempts: 1, dueAtMs: 0 }));
     const offset = { sequence: 900, index: 3, epoch: 0, open };
     const before = await openOffsets(store, stream);

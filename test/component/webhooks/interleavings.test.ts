@@ -48,7 +48,7 @@ it(
 it.each([
   ['is stored', 'in order'],
   ['is stored and its answer is lost', 'answers lost'],
-] as const)('an event that is delivered while a disabling %s is not missed', async (_how, after) => {
+] as const)('an event is not missed if it is delivered while a disabling %s', async (_how, after) => {
   const { broken } = await playDrawn({
     inFlightMax: undefined,
     calm: false,
@@ -65,7 +65,7 @@ it.each([
 });
 
 it(
-  'the simulation makes the same history from the same choices, however long MongoDB takes',
+  'two simulations of owners and a caller with the same choices have the same history, however long MongoDB takes',
   { timeout: 3_600_000 },
   () =>
     assert(

@@ -8,7 +8,7 @@ import { answer, hang, openReceiver, type Hit } from '../../support/receiver.ts'
 import { openHouse } from '../../support/webhooks.ts';
 
 it(
-  'events that the log dropped before their delivery are logged, and the endpoint goes on',
+  'events that the log dropped before their delivery are logged, and the endpoint gets later events',
   { timeout: 60_000 },
   async () => {
     await using house = await openHouse();

@@ -222,7 +222,7 @@ describe('a list of more than one page', () => {
     );
   });
 
-  it('refuses a cursor of another integration, and other filters beside a cursor', async () => {
+  it('refuses a cursor of another integration, and a page or another limit beside a cursor', async () => {
     const another = house.newClient();
     for (let n = 0; n < 3; n += 1) await another.register(url);
     const { headers } = await another.ask('list', { query: 'limit=2' });

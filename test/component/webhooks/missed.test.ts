@@ -50,7 +50,7 @@ describe.concurrent('a disabled endpoint', { timeout: 90_000 }, () => {
     expect(idsOf(receiver.hits.slice(21))).toEqual(new Set(missed));
   });
 
-  it('gets the events that were open at its disabling, although these are older than the disabling', async () => {
+  it('gets by a replay since its disabling also the older events that were open at that time', async () => {
     await using receiver = await openReceiver();
     const client = house.newClient();
     const id = await openEndpoint(client, receiver);
@@ -77,7 +77,7 @@ describe.concurrent('a disabled endpoint', { timeout: 90_000 }, () => {
     expect(idsOf(receiver.hits.slice(before))).toEqual(new Set(open));
   });
 
-  it('gets the open events only by a replay that includes the time of the disabling, as many as were counted', async () => {
+  it('gets its open events only by a replay that includes the time of the disabling, and queued counts these events', async () => {
     await using receiver = await openReceiver();
     const client = house.newClient();
     const id = await openEndpoint(client, receiver);
