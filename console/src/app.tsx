@@ -135,7 +135,7 @@ const titleOf = ({ view, ids }: Route): string =>
 /** Asks `GET /token` once for the integration and scopes of the token, and again after failures that may pass. */
 function useDescription(): void {
   const { token, described, ended } = useStore(session);
-  // A layout effect runs before the browser paints: all views wait for the answer.
+  // A layout effect sends the request before the browser paints, because all views wait for its answer.
   useLayoutEffect(() => {
     if (token === undefined || described !== undefined || ended !== undefined) return undefined;
     const asking = new AbortController();

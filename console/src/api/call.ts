@@ -10,7 +10,7 @@ export interface Answer<T> {
   date: string | null;
 }
 
-/** Throws a `Problem`, or the reason of the signal. */
+/** Throws a `Problem` if the request fails, and the abort reason of the signal if the signal aborts it. */
 export async function call<T>(request: Request, signal?: AbortSignal): Promise<Answer<T>> {
   const { token, ended } = session.get();
   const response = await send(request, ended === undefined ? token : undefined, signal);

@@ -10,7 +10,7 @@ export const piecesOf = (integration: string, log?: string): IDBKeyRange => {
 /** Forgets the loads of one integration: the loads of other integrations in this browser stay. */
 export function forgetLoads(integration: string): void {
   const opening = indexedDB.open(database);
-  // Where this browser has no such database, there is nothing to forget, and none is made.
+  // `upgradeneeded` comes only if this browser has no such database: the abort keeps `open` from creating it.
   opening.addEventListener('upgradeneeded', () => opening.transaction?.abort());
   opening.addEventListener('success', () => {
     const transaction = opening.result.transaction(stores, 'readwrite');

@@ -1,11 +1,11 @@
-// Requests as values: the page makes both its own fetch and the curl command that it shows of the same value. Pure.
+// Requests as plain values. The page fetches with such a value, and also shows it as a curl command. Pure.
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export interface Request {
   readonly method: Method;
-  /** Relative to the page's address, so that the prefix of a proxy stays before the path. */
+  /** The path is relative to the page's address, so a path prefix that a proxy adds to the page also precedes it. */
   readonly path: string;
   readonly body?: unknown;
 }

@@ -13,7 +13,7 @@ export interface Session {
   ended: string | undefined;
   /** How far the gateway's clock is ahead of the browser's. */
   aheadMs: number;
-  /** The token of a link that was followed in a signed-in tab: the person decides about it. */
+  /** The token of a link that was followed in a tab with another token. The page asks the person which token to use. */
   offered: string | undefined;
 }
 
@@ -46,7 +46,7 @@ export function declineOffer(): void {
   session.set({ ...session.get(), offered: undefined });
 }
 
-/** Also forgets the loads of the integration: the next person may have another one. */
+/** Also forgets the loads of the integration, because the next person may belong to another integration. */
 export function signOut(): void {
   const { described } = session.get();
   sessionStorage.removeItem(place);
@@ -54,7 +54,7 @@ export function signOut(): void {
   if (described !== undefined) forgetLoads(described.integrationId);
 }
 
-/** Keeps the token until the person gives another one: without a token the page would show nothing more. */
+/** Notes why the gateway refuses the token. The token stays, because a page without a token shows only the sign-in. */
 export function endSession(token: string, why: string): void {
   const now = session.get();
   if (now.token === token && now.ended === undefined) session.set({ ...now, ended: why });

@@ -21,7 +21,7 @@ export const shown = createStore<Shown>(nothing);
 let worker: Worker | undefined;
 let integration: string | undefined;
 
-/** The last command, and what had the focus when it came. */
+/** The last command to the worker, and the element that had the focus at that moment. */
 let asked: { command: Command; focused: Element | null } | undefined;
 
 export const lastAsked = (): typeof asked => asked;
@@ -33,7 +33,7 @@ export function tell(command: Command): void {
   worker?.postMessage(command);
 }
 
-/** A correction is shown before the worker reads the file again, so that the next correction begins with it. */
+/** Shows a correction before the worker has read the file again, so that a further correction keeps the first one. */
 export function correct(entry: Entry, to: Pick<Entry, 'kind' | 'rules'> & Partial<Entry>): void {
   const { id } = entry;
   const { kind, rules } = to;
@@ -45,7 +45,7 @@ export function correct(entry: Entry, to: Pick<Entry, 'kind' | 'rules'> & Partia
   tell({ do: 'change', id, kind, rules, corrections });
 }
 
-/** Ends the work of the session before, and begins that of the present session. */
+/** Starts a worker for the present session, and ends the worker of an earlier session of another integration. */
 export function openDesk(): void {
   follow(session.get());
   isFollowing ||= follows();
@@ -65,7 +65,7 @@ export const isUnderWay = (run: Run | undefined): boolean =>
   run?.isPlan === false && (run.state === 'under way' || run.state === 'stopping');
 
 function follow({ token, described }: Session): void {
-  // A new token goes on with a load, unless it is of another integration.
+  // A new token of the same integration keeps the worker and its load; without such a token the worker ends.
   if (token === undefined || (described !== undefined && described.integrationId !== integration)) close();
   if (token === undefined || described === undefined) return;
   const access: Access = { token, integration: described.integrationId };
@@ -94,7 +94,7 @@ function hear(answer: Answer): void {
   if ('shown' in answer) {
     const now = shown.get();
     const { entries = now.entries, corrections = 0, ...others } = answer.shown;
-    // The worker is about to read entries again that lack the last corrections.
+    // Entries without the newest corrections are not shown: the worker is about to read them again.
     shown.set({ ...now, ...others, entries: corrections < now.corrections ? now.entries : entries });
   } else if ('saved' in answer) saveFile(answer.name, answer.saved);
   else endSession(answer.ended, 'This token is not valid, or has ended.');
@@ -111,7 +111,7 @@ interface Policies {
 
 let address: string | undefined;
 
-/** The page names the file of the worker, and its policy allows no other script to become one. */
+/** The address of the worker script, from the HTML page. The trusted-types policy `loader` allows no other address. */
 function addressOfWorker(): string {
   const named = document.querySelector<HTMLLinkElement>('#loader')?.href ?? '';
   // Not every browser has trusted types.

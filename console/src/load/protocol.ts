@@ -12,7 +12,7 @@ export interface Column {
   isSuggested: boolean;
   /** The first five values that are not empty. */
   values: readonly string[];
-  /** The part of the first rows in which the column is not empty, from 0 to 1. */
+  /** The fraction of the first rows, from 0 to 1, in which the column is not empty. */
   filled: number;
 }
 
@@ -21,7 +21,7 @@ export interface Entry {
   id: string;
   file: string;
   sheet: string | undefined;
-  /** An entry without a kind is not loaded. */
+  /** The kind of the records; an entry whose kind is unknown is not loaded. */
   kind: Kind | undefined;
   rules: Rules;
   encoding: string | undefined;
@@ -68,7 +68,7 @@ export interface Run {
   reasons: readonly Reasons[];
   /** Why the run has stopped. */
   problem: string | undefined;
-  /** What the run waits for: the service, or another token. */
+  /** What the run waits for, in words: an answer of the service, or another token. */
   waiting: string | undefined;
 }
 
@@ -85,7 +85,7 @@ export interface Loaded {
 
 export interface Gone {
   found: readonly { kind: Kind; count: number; total: number; ids: readonly string[] }[];
-  /** Why the records are not archived. */
+  /** Why the worker has refused to archive these records, in words. */
   problem: string | undefined;
   isArchived: boolean;
 }
@@ -103,7 +103,7 @@ export interface Shown {
   kept: Kept | undefined;
   /** Another tab loads files of this integration. */
   isElsewhere: boolean;
-  /** By kind, the last load that has finished. */
+  /** For each kind of records, the last load that has finished. */
   loaded: readonly Loaded[];
   gone: Gone | undefined;
 }

@@ -14,9 +14,9 @@ export interface ActionProps<T> {
   shown?: Request;
   scope: string;
   kind?: 'plain' | 'main' | 'danger';
-  /** The words that the page shows for an answer. */
+  /** The text that the page shows for an answer. */
   said: (body: T) => string;
-  /** Whether an answer counts as success, for an answer of 200 that can tell of a failure; always, unless given. */
+  /** Whether an answer of 200 is a success, where its body may tell of a failure. By default, each is a success. */
   isGood?: (body: T) => boolean;
   /** The page's labels by the names of fields: error messages show the labels. */
   fields?: Readonly<Record<string, string>>;
@@ -53,7 +53,7 @@ export function Action<T>({
   const timer = useRef<number | undefined>(undefined);
   const key = JSON.stringify(request);
   useEffect(() => {
-    // A changed request makes the outcome stale. A disabled button has done all there was to do: its outcome stays.
+    // The outcome of an earlier request is removed. It stays beside a disabled button, which sends no further request.
     if (!disabled) setOutcome(undefined);
   }, [key]);
   useEffect(() => () => window.clearTimeout(timer.current), []);

@@ -14,7 +14,7 @@ export interface Feed {
   events: readonly FeedEvent[];
   /** How many events came in each second of the last minute, by epoch second. */
   perSecond: ReadonlyMap<number, number>;
-  /** Epoch milliseconds since which events are missing, because the log no longer had those after the page's place. */
+  /** Epoch milliseconds since which events are missing, because the log dropped them before the page read them. */
   missingSince: number | undefined;
   problem: Problem | undefined;
   /** Whether the feed has been read at all. */
@@ -37,7 +37,7 @@ const begunBeforeMs = 60_000;
 const betweenMs = 250;
 const withoutLocksMs = 5_000;
 const newsMs = 10_000;
-/** The least delay of `news`: an attempt is logged soon after its event. Chance is added, so that pages ask apart. */
+/** `news` waits at least this long after an event, until its attempt is logged. A random part spreads the requests. */
 const soonMs = 500;
 
 const nothing: Feed = {
@@ -76,7 +76,7 @@ function spread(tell: () => void): void {
 
 /** A counter that rises with new events: what the views show may be out of date, so they load again. */
 export const news = createStore(0, spread);
-/** Whether the feed works, so that `news` tells of events. */
+/** Whether the feed works, so that `news` rises with new events. */
 export const isToldNews = (): boolean => feed.get().isHeard && feed.get().problem === undefined;
 export const isNewsFresh = (): boolean => performance.now() < newsAtMs + newsMs;
 export const isFeedOn = ({ described, ended }: Session): boolean =>
@@ -143,7 +143,7 @@ export function followFeed(integration: string): () => void {
   const lead = async (wait: number, signal: AbortSignal): Promise<void> => {
     isLeading = true;
     try {
-      // A token may end shortly before the page calls the returned function.
+      // An expired token ends the polls, before the page aborts the signal.
       while (!signal.aborted && isFeedOn(session.get())) {
         const pauseMs = await askOnce(wait, signal);
         await pause(wait === 0 ? Math.max(pauseMs, withoutLocksMs) : pauseMs, signal);

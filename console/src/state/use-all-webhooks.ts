@@ -1,5 +1,4 @@
-// Reads all webhooks of an integration, a page every 2 s: a thousand are ten pages, and a view opens with five requests
-// at most.
+// Reads all webhooks of an integration, one page every 2 s, so that a view sends few requests when it opens.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { get } from '../api/request.ts';
 import type { Listing, Webhook } from '../api/shapes.ts';

@@ -29,7 +29,7 @@ export function timeIn(id: string): number | undefined {
   return digits === undefined ? undefined : Number.parseInt(digits, 16);
 }
 
-/** A moment before the first push of these events, because `since` is exclusive; undefined if none is of a push. */
+/** 1 ms before the earliest push of these events, because `since` is exclusive; undefined if no push made any of them. */
 export function timeBefore(eventIds: readonly string[]): string | undefined {
   const times = eventIds.map(timeIn).filter((time) => time !== undefined);
   return times.length === 0 ? undefined : new Date(Math.min(...times) - 1).toISOString();

@@ -13,7 +13,7 @@ export function groupByReason<E extends { error: string }>(errors: readonly E[])
   );
 }
 
-/** A message with “…” in place of its quoted values. A column of a file before its field is no value: `"LAND_KZ" (country): `. */
+/** A message with “…” for its quoted values. The quoted column before a field stays, as in `"LAND_KZ" (country): `. */
 export const reasonOf = (error: string): string =>
   error.replaceAll(
     /("(?:[^"\\]|\\.)*" \(\w+\): )|"(?:[^"\\]|\\.)*(?:"|\\?$)/gs,

@@ -35,7 +35,7 @@ const utc = /^(?<day>\d{4}-\d\d-\d\d) (?<clock>\d\d:\d\d:\d\d)(?:\.\d+)? UTC$/;
 /** Turns a time as the page prints it into one that the API accepts. Returns any other text as it is. */
 export function instantOf(text: string, now = new Date()): string {
   const printed = text.trim();
-  // If the text has both forms, the second one, in UTC, is exact.
+  // A time that the page prints may have two parts, local time and UTC: the second part, UTC, is exact.
   const { day: utcDay, clock: utcClock } = utc.exec(printed.split(' · ').at(-1) ?? '')?.groups ?? {};
   if (utcDay !== undefined && utcClock !== undefined) return `${utcDay}T${utcClock}Z`;
   const { date, month, hours, minutes, seconds = 0 } = local.exec(printed)?.groups ?? {};

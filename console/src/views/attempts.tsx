@@ -29,7 +29,7 @@ interface AttemptsProps {
   id: string;
   log: Log;
   kinds: readonly string[];
-  /** Changes after a click such as "Send a test", so that the table loads again and shows its attempt. */
+  /** A number that changes after a click such as "Send a test", so that the table loads again and shows the attempt. */
   turn: number;
 }
 

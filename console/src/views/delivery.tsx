@@ -92,7 +92,7 @@ function Attempt(attempt: Entity['attempts'][number]) {
   );
 }
 
-/** Every body is JSON: parsed here, it is shown indented. */
+/** Parses the body, which is JSON, so that the page shows it indented. */
 function pretty(body: string): unknown {
   try {
     return JSON.parse(body);

@@ -23,7 +23,7 @@ const entityTypes = { suppliers: 'supplier', products: 'product', batches: 'batc
 export const overdueIn = (all: Expectations | undefined): Kind[] =>
   kinds.filter((kind) => all?.[kind]?.isOverdue === true);
 
-/** A card for each overdue push, within what needs a hand. */
+/** A card for each overdue push, below "Needs a hand" in the overview. */
 export const OverdueCards = ({ of }: { of: Loaded<Expectations> }) =>
   overdueIn(of.answer?.body).map((kind) => {
     const expected = of.answer?.body[kind];

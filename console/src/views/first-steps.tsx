@@ -23,7 +23,7 @@ export function FirstSteps({ runs, webhooks, onDone }: FirstStepsProps) {
   const { events } = useStore(feed);
   const pushes = runs.answer?.body;
   const all = webhooks.answer?.body.entities ?? [];
-  // A person whose first webhook was disabled may have registered another one: an active one is shown.
+  // Shows an active webhook, if any, because a person may register another one after the first was disabled.
   const webhook = all.findLast(({ active }) => active) ?? all.at(-1);
   const sent = useLoad<Listing<DeliveryAttempt>>(
     webhook === undefined

@@ -29,7 +29,7 @@ import { webhooksRead, webhooksWrite } from './webhooks.tsx';
 const pushesShown = 100;
 const failedShown = 5;
 const firstPushes = 20;
-/** One request reads this many webhooks. Only if there are more, the page says how many it has read. */
+/** One request reads this many webhooks. If the integration has more, the page says how many it has read. */
 const fewWebhooks = 100;
 const lately = 24 * 3_600_000;
 
@@ -44,7 +44,7 @@ export function Overview() {
   );
   const since = Date.now() - lately;
   const last = runs.answer?.body;
-  // Only where the last pushes do not reach back a day, the failed ones of that day are asked for.
+  // If all of the last 100 pushes began within a day, another request reads the failed pushes of that day.
   const isShort =
     last !== undefined && last.total > last.entities.length && startOf(last.entities.at(-1)) > since;
   const more = useLoad<Listing<SyncRun>>(
@@ -58,7 +58,7 @@ export function Overview() {
   const noExpectations = useLacks(expectationsRead);
   const expected = useLoad<Expectations>(noExpectations ? undefined : get('/expectations'), true);
   const { isDone } = useStore(steps);
-  // An integration with more pushes needs no first steps any more.
+  // Only an integration with few pushes is new, and is shown the first steps.
   const isNew = !noWebhooks && !isDone && (runs.answer?.body.total ?? Infinity) <= firstPushes;
   const reload = (): void => {
     for (const one of [runs, more, webhooks, expected]) one.reload();
@@ -155,7 +155,7 @@ function BrokenWebhook({ webhook, onDone }: { webhook: Webhook; onDone: () => vo
             request={patch(`/webhook-events/${id}`, { active: true })}
             said={() => 'Enabled.'}
             onDone={() => {
-              // The webhook's own view proposes a replay of what the webhook missed.
+              // The view of this webhook proposes a replay of the events that the webhook missed.
               location.assign(link);
               onDone();
             }}

@@ -36,7 +36,7 @@ const settingsOf = ({ url, events, details }: Webhook): Settings => ({
 
 export function Change({ path, webhook, onDone }: StepProps & { webhook: Webhook }) {
   const before = settingsOf(webhook);
-  // Only what the person has entered, so that it stays when the page loads a webhook that another caller has changed meanwhile.
+  // Only the settings that the person has entered: they stay when the page loads another caller's changes of the webhook.
   const [entered, setEntered] = useState<Partial<Settings>>({});
   const settings = { ...before, ...entered };
   const begin = (): void => setEntered({});

@@ -97,7 +97,7 @@ function ReplayForm({ path, since, kinds, onDone }: ReplayProps) {
   );
 }
 
-/** Keeps the first result, because a replay delivers these events while the dialog is open. Undefined before the first result. */
+/** The given-up events when the dialog opened: a replay delivers them while it is open. Undefined before they are read. */
 function useGivenUp({ answer, problem }: LoadedUndelivered): Replayable | undefined {
   const [givenUp, setGivenUp] = useState<Replayable>();
   useEffect(() => {

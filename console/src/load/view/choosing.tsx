@@ -45,7 +45,7 @@ export function Choosing({ isBusy }: { isBusy: boolean }) {
             disabled={isBusy}
             onChange={({ currentTarget }) => {
               choose([...(currentTarget.files ?? [])]);
-              // So that a person can choose the same file again, once it is repaired.
+              // Without this reset, the browser would not report that a person chooses the same file again.
               currentTarget.value = '';
             }}
           />
@@ -62,7 +62,7 @@ export function Choosing({ isBusy }: { isBusy: boolean }) {
   );
 }
 
-/** A map as `--map` takes it. */
+/** Reads and saves a map: a JSON file that says which column is which field, as for the loader's option `--map`. */
 function Map({ isBusy }: { isBusy: boolean }) {
   const { entries } = useStore(shown);
   const map = useId();

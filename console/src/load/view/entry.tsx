@@ -1,4 +1,4 @@
-// A file or a sheet: what the loader understands of it, each part of which a person may correct.
+// Shows what the loader understands of a file or a sheet. A person may correct each part.
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 import { isKind, kinds, neededOf, wordsOf } from 'integration-sync/kinds';
@@ -71,7 +71,7 @@ export function EntryCard({ entry, isBusy }: EntryProps) {
   );
 }
 
-/** Leaves out the rules that are undefined. */
+/** Corrects the rules of an entry; a rule with the value undefined is removed. */
 function change(
   entry: Entry,
   rules: { [Name in keyof Rules]: Rules[Name] | undefined },

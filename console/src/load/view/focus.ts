@@ -1,16 +1,16 @@
-// Where the focus goes after a command: the control of the command was off meanwhile, or is gone, and has lost the focus.
+// Moves the focus after a command, because its control loses the focus while it is disabled or when it is removed.
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { lastAsked } from '../desk.ts';
 
 const headings = (): HTMLElement[] => [...document.querySelectorAll<HTMLElement>('h2[data-file]')];
 
-/** Shows the heading at the top of the window, with what is below it. */
+/** Focuses the heading, and scrolls it to the top of the window. */
 function goTo(heading: HTMLElement | null | undefined): void {
   heading?.focus({ preventScroll: true });
   heading?.scrollIntoView();
 }
 
-/** The focus goes to the result as a run begins, to the first file that was read, or back to the control. */
+/** When a run begins or ends, its result gets the focus; when files were read, the first of them; else the former control. */
 export function useFocus(isBusy: boolean, isRunning: boolean): void {
   const before = useRef({ isBusy, isRunning });
   useLayoutEffect(() => {

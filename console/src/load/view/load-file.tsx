@@ -16,7 +16,7 @@ import { NotInFile } from './gone.tsx';
 export function LoadFile() {
   const { entries, refused, busy, run, kept, isElsewhere } = useStore(shown);
   useEffect(openDesk, []);
-  // Controls stay on while files are read: a control that is off would lose the focus of a person who corrects.
+  // The fields of an entry stay enabled while files are read: a disabled field would lose the focus of a person.
   const isRunning = run?.state === 'under way' || run?.state === 'stopping';
   const isBusy = busy !== undefined || isRunning;
   useFocus(isBusy, isRunning);

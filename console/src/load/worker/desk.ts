@@ -49,7 +49,7 @@ export class Desk {
   #kept: Kept | undefined;
   #history: History = {};
   #isElsewhere = false;
-  /** The files of the interrupted load that were chosen again, by their names in that load. */
+  /** The files of the interrupted load that a person has chosen again, by their names in that load. */
   #again = new Map<string, File>();
   #pruning: Pruning | undefined;
   #refused: string[] = [];
@@ -207,7 +207,7 @@ export class Desk {
     this.#showKept();
   }
 
-  /** Gives ids of rejected rows their leading zeros again. */
+  /** Restores leading zeros that a spreadsheet has removed from the ids of rejected rows. */
   readonly #mend = (source: Source): Promise<Source> => withRejectedIds(source, this.#history);
 
   /** Rejected rows of the last load are read by the rules of the file that they come from. */
@@ -235,7 +235,7 @@ export class Desk {
     const before = this.#held[at];
     if (before === undefined) return;
     this.#show({ busy: `Reading ${before.entry.file} …` });
-    // Refuses rules that no map may have, in the words for a map; the page then shows the entry as it was before.
+    // Throws, as for a wrong map, if no map may have these rules; the page then shows the entry as it was before.
     parseMap({ [id]: rules }, 'of this page');
     const input = { ...before.input, kind: kind ?? before.input.kind, rules };
     this.#held[at] = await hold(input, kind, this.#mend, before);

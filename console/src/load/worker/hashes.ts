@@ -7,7 +7,7 @@ export class Hashes {
   of(file: File): Promise<string> {
     const known = this.#known.get(file);
     if (known !== undefined) return known;
-    // A page without https has no digests: a file of the same size and time is taken for the same.
+    // Browsers compute no digests for a page without https: there, size and time of the last change identify a file.
     const hashing = hashOf(file.name, file).then(
       (hash) => hash ?? `${file.size} bytes of ${file.lastModified}`,
     );

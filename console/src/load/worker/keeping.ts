@@ -5,7 +5,7 @@ import { database, piecesOf, stores } from '../../api/kept-loads.ts';
 
 export interface Kept {
   state: LoadState;
-  /** How many pieces of logs were stored. */
+  /** The number of pieces (see `Piece`) that are stored. */
   pieces: number;
 }
 
@@ -74,7 +74,7 @@ export class Keeping implements Disposable {
     return pieces;
   }
 
-  /** Stores state, pieces and history in one transaction. */
+  /** Stores the state of the load, new pieces of its logs, and the history if given, in one transaction. */
   async keep({ state, pieces }: Kept, grown: readonly Piece[], history?: History): Promise<void> {
     const transaction = this.#database.transaction(stores, 'readwrite');
     const done = written(transaction);

@@ -26,22 +26,22 @@ import {
 import type { Column, Entry } from '../protocol.ts';
 import { rejectsNameOf } from './outputs.ts';
 
-/** An entry with the source that reads its rows; an entry without a source cannot be loaded. */
+/** A chosen file or sheet, with the source that reads its rows; it cannot be loaded without a source. */
 export interface Held {
   entry: Entry;
   input: Input;
   source: Source | undefined;
-  /** The columns that an unknown header suggests: the page shows them, so that a person may change them. */
+  /** What the loader supposes the columns of an unknown header to be; a person may change it on the page. */
   suggested?: Rules['columns'];
 }
 
-/** Changes a source of rejected rows, so that their ids have their leading zeros again. */
+/** Restores leading zeros that a spreadsheet has removed from the ids in a file of rejected rows. */
 export type Mend = (source: Source) => Promise<Source>;
 
 const valuesShown = 5;
 const charactersShown = 60;
 
-/** The id of a file, or of a sheet of a file, as a map names it. */
+/** The id of a file or of a sheet, `PATH` or `PATH#SHEET`: the key of its rules in a map. */
 export const idOf = ({ path, sheet }: Pick<Input, 'path' | 'sheet'>): string =>
   sheet === undefined ? path : `${path}#${sheet}`;
 
@@ -53,7 +53,7 @@ export async function holdFile(file: string, map: LoadMap, rules: Rules, mend: M
     inputs = await resolveInputs({ files: [file], map, rules });
   } catch (error) {
     problem = messageOf(error);
-    // If only the kind of the file is unknown, any kind serves to look at the file.
+    // Without a kind, `resolveInputs` throws. Any kind serves to find the sheets; `holdUnknown` then finds the right kind.
     const [any = 'suppliers'] = kinds;
     inputs = await resolveInputs({ files: [file], map, rules: { ...rules, kind: any } });
   }
@@ -69,8 +69,8 @@ export async function holdFile(file: string, map: LoadMap, rules: Rules, mend: M
 }
 
 /**
- * The ids of the files from which the rejected rows among `held` come, which would have these rows rejected again. A file
- * that was chosen together with its rejected rows is not one of them. Notes of the rejected rows say so.
+ * The ids of chosen files whose rejected rows are in `held`: loaded as well, these files would have the rows rejected again.
+ * A file that was chosen together with its rejected rows stays. Adds a note about each left-out file.
  */
 export function originalsOf(
   held: readonly Held[],
@@ -92,7 +92,7 @@ export function originalsOf(
   });
 }
 
-/** If the name of the entry says no kind: the kind whose needed columns are all there, or likely. */
+/** Reads an entry whose name tells no kind, as the kind whose needed columns its header has or suggests. */
 async function holdUnknown(input: Input, problem: string | undefined, mend: Mend): Promise<Held> {
   const { kind: _kind, ...rules } = input.rules;
   const likely: Held[] = [];
@@ -109,7 +109,7 @@ async function holdUnknown(input: Input, problem: string | undefined, mend: Mend
   return { ...held, source: undefined, entry: { ...held.entry, problem } };
 }
 
-/** Reads an entry, with the columns that its header suggests if neither the map nor a load knows them. */
+/** Reads an entry. If neither a rule nor the loader knows its columns, its header suggests them. */
 export async function hold(given: Input, kind: Kind | undefined, mend: Mend, before?: Held): Promise<Held> {
   let look: TableLook | undefined;
   let source: Source | undefined;
@@ -161,7 +161,7 @@ function suggestionFor({ header, sample }: TableLook, { kind, rules, format }: I
   return isKnown ? undefined : suggestedColumns(header, sample, kind);
 }
 
-/** Of JSON all keys are sent, unless a map names columns. */
+/** The columns that a load does not send. Of JSON it sends all keys, unless a map names columns. */
 const unusedOf = ({ header }: TableLook, { kind, rules, format }: Input): string[] =>
   rules.columns === undefined && !['csv', 'xlsx'].includes(format) ? [] : leftOut(header, { ...rules, kind });
 
@@ -196,6 +196,6 @@ export async function mapIn(file: File): Promise<LoadMap> {
   return readMap(text, file.name);
 }
 
-/** The map that `--map` takes. */
+/** The entries' kinds and rules as a map, for the loader's option `--map`. */
 export const mapOf = (entries: readonly Entry[]): object =>
   Object.fromEntries(entries.map(({ id, kind, rules }) => [id, { ...(kind && { kind }), ...rules }]));

@@ -1,4 +1,4 @@
-// What a load writes in a page: logs that IndexedDB keeps together with how far the load is (keeping.ts).
+// The outputs of a load in a browser: logs, which IndexedDB stores together with the state of the load (keeping.ts).
 import {
   DeferredRows,
   joined,
@@ -21,7 +21,7 @@ import type { Keeping, Piece } from './keeping.ts';
 const rowsShown = 20;
 const reasonsShown = 50;
 
-/** Why rows were rejected, by count. */
+/** Counts rejected rows by file and by reason. */
 export class ReasonCounts {
   readonly #counts = new Map<string, Reasons & { rows: string[] }>();
 
@@ -99,14 +99,14 @@ interface Opening {
 
 export class KeptOutputs implements LoadOutputs {
   readonly deferred: DeferredRows;
-  /** A log is no file, which the state would have to name before its first row. */
+  /** Rejected rows go into a log in IndexedDB, so there is no new file that the state has to name. */
   readonly hasNewRejects = false;
   readonly #opening: Opening;
   readonly #rejectedIds: Map<string, string[]>;
   #kept: number;
-  /** By log, the bytes to append, in their order. */
+  /** For each log, the bytes that `flush` appends, in order. */
   #pending = new Map<string, Uint8Array[]>();
-  /** Each row has a result: the results are encoded together. */
+  /** One line for each row; `flush` encodes all of them together. */
   #results: string[] = [];
   #flushed: Piece[] = [];
 
@@ -123,7 +123,7 @@ export class KeptOutputs implements LoadOutputs {
     if (opening.state.results?.bytes === 0) this.#results.push(resultsHead);
   }
 
-  /** `kept` is how many pieces an interrupted load has left; a new load has none. */
+  /** `kept`: how many pieces of logs an interrupted load has stored; 0 for a new load. */
   static async open(opening: Opening, kept: number): Promise<KeptOutputs> {
     const entries: DeferredEntry[] = [];
     const ids = new Map<string, string[]>();
@@ -172,7 +172,7 @@ export class KeptOutputs implements LoadOutputs {
     else pending.push(bytes);
   }
 
-  /** The next `keep` stores all outputs until now, together with this state. */
+  /** Returns the state. The next `keep` stores it together with all outputs until now. */
   async flush(): Promise<LoadState> {
     const { results } = this.#opening.state;
     if (this.#results.length > 0) {

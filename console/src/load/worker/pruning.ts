@@ -36,7 +36,7 @@ export class Pruning {
     return this.#shown(undefined, false);
   }
 
-  /** `most` is the part in percent that may go. */
+  /** Archives the found records, unless they are more than `most` percent of the records of their kind. */
   async archive(most: number): Promise<Gone> {
     for (const { kind, ids, total } of this.#found)
       if (tooMany(ids.length, total, most)) return this.#shown(refusal(kind, ids.length, total, most), false);

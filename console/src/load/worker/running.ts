@@ -1,4 +1,4 @@
-// One check or load: the loader's own order of sending, with what the page shows of it.
+// Runs one check or one load of files, in the order of the loader, and tells the page of the progress.
 import {
   Loading,
   messageOf,

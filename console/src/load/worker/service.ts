@@ -71,7 +71,7 @@ export class Service {
         this.#options.onWaiting(
           `The service answers ${answer.status}. The load asks again for five minutes.`,
         );
-      // Other requests may still be answered although the token of this request was refused.
+      // Late answers to earlier requests do not end the wait for another token while the present token is refused.
       else if (!this.#refused.has(this.#access.token)) this.#options.onWaiting(undefined);
       return answer;
     } catch (error) {
