@@ -2,7 +2,7 @@
 // than a thousand modules for a service: a start from one file costs a third of the processor time. Image and tests run
 // such files.
 //
-//   node dev/bundle.ts FOLDER   what the image runs: programs/, and services/NAME/src/main.ts, which lead to them
+//   node dev/bundle.ts FOLDER   what the image runs: programs/, and services/NAME/src/main.ts, which import them
 import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { rolldown } from 'rolldown';
@@ -33,7 +33,6 @@ export async function bundle({
     cwd: root,
     input: { ...sources },
     platform: 'node',
-    // Fields that packages define for each other stay.
     logLevel: 'silent',
   });
   const { output } = await bundled.write({

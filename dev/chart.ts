@@ -30,9 +30,7 @@ export const renderings = Object.keys(valuesOf).filter(isRendering);
 
 export const renderedFile = (name: Rendering): string => join(root, 'test/chart/rendered', `${name}.yaml`);
 
-/**
- * The first line of a rendered file: a hash of the chart and the values, by which tests see that the file is current.
- */
+/** The first line of a rendered file: it has a hash of the chart and the values, by which a test finds an outdated file. */
 export async function firstLineOf(name: Rendering): Promise<string> {
   const files = await Array.fromAsync(glob('deploy/helm/**/*.{yaml,tpl,txt,json,js}', { cwd: root }));
   const hash = createHash('sha256');
@@ -156,7 +154,7 @@ interface Row {
 function rowsOf(map: YAMLMap<Node, Node>, above: string): Row[] {
   return map.items.flatMap((pair: Pair<Node, Node>, index) => {
     const { key, value } = pair;
-    // The comment above the first key of a map is kept by the map itself.
+    // The YAML parser attaches the comment above the first key of a map to the map, and not to the key.
     const comment = (index === 0 ? map.commentBefore : undefined) ?? key.commentBefore ?? '';
     const what = comment
       .split('\n\n')

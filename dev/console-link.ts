@@ -30,7 +30,9 @@ async function printLink(): Promise<void> {
     throw new Error('There is no local stack yet: run "npm start" first, or set GATEWAY_URL.');
   }
   if (!ofThisMachine.test(new URL(gateway).hostname)) {
-    throw new Error('A console of another machine follows no link: paste what "npm run token" prints there.');
+    throw new Error(
+      'A console on another machine opens no link: sign in there with a token from "npm run token".',
+    );
   }
   const who = { integration: values.integration, ttlSeconds: parseTtl(values.ttl) };
   // A wrong or missing secret is reported now, and not when the link is opened.

@@ -30,7 +30,7 @@ export async function buildConsole(): Promise<void> {
 }
 
 interface Made {
-  /** The name of the script in the source of index.html. */
+  /** The name by which the source of index.html refers to this file. */
   source: string;
   name: string;
   bytes: string | Buffer;
@@ -38,7 +38,7 @@ interface Made {
 
 interface Script {
   input: string;
-  /** What index.html calls the entry, and a part that the page fetches later. */
+  /** The names in the source of index.html: of the bundled entry, and of a part that the page fetches later. */
   entry: string;
   part?: string;
 }

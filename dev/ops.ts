@@ -16,7 +16,7 @@ if (facts === undefined && !NATS_URL && !MONGODB_URL && !needsNone) {
   process.stderr.write('There is no local stack: run "npm start" first, or set NATS_URL and MONGODB_URL.\n');
   process.exitCode = 1;
 } else {
-  // webhooks has all settings that a command reads, but the file of clients.
+  // The settings of webhooks are all that a command reads, except for the file of clients.
   const ofStack = { ...facts?.settings.webhooks, ...process.env };
   const { status } = spawnSync(
     process.execPath,

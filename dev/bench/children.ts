@@ -47,7 +47,7 @@ export async function startChild(
   };
 }
 
-/** Starts the webhooks service. Its log is discarded: writing it to a file would cost as little. */
+/** Starts the webhooks service. Its log is discarded; writing it to a file would hardly change the figures. */
 export function startService(environment: Readonly<Record<string, string>>): Process {
   const child = forkProgram(mainOf('webhooks'), [], environment);
   return { pid: pidOf(child), [Symbol.asyncDispose]: () => end(child) };
@@ -61,7 +61,7 @@ function forkProgram(
   const child = fork(path, args, {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     env: { ...process.env, ...environment },
-    // The same options of Node as for a service, so that both are comparable.
+    // The same Node options as for a service of the stack, so that the figures are comparable.
     execArgv: [...nodeFlags],
   });
   follow(child);

@@ -1,4 +1,4 @@
-// How much a caller that reads the feed without pause delays the deliveries of another integration, in turns with none.
+// How much a caller that reads the feed without pause delays deliveries of another integration: turns with and without it.
 import { setTimeout as wait } from 'node:timers/promises';
 import { publishWithBatch } from '@integration-sync/contracts';
 import { openBus, type Bus } from '@integration-sync/runtime/bus';

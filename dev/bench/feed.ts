@@ -65,7 +65,7 @@ async function measureLatency(stack: Stack, seconds: number, say: (line: string)
   say(`  ${warm.length} pushes of ${itemsPerPush}, ${refused} refused, shown after ${inMs(lags)}`);
 }
 
-/** One waiting caller for each of 500 integrations, while no caller pushes; beside no waiting caller. */
+/** The cost of one waiting caller for each of 500 integrations, compared with none, while no caller pushes. */
 async function measureWaiting(stack: Stack, seconds: number, say: (line: string) => void): Promise<void> {
   const without = await idleShare(stack, seconds);
   const over = new AbortController();

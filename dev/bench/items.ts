@@ -24,7 +24,7 @@ export const makeItems = (prefix: string, count = itemsPerPush) =>
 export const pushBody = (items: readonly object[]): Buffer =>
   Buffer.from(JSON.stringify({ suppliers: items }));
 
-/** Events as catalog announces them. `more` is in the data of each. */
+/** Events as the catalog service publishes them. The data of each has the fields of `more`, too. */
 export const makeEvents = (integration: string, count: number, more: object = {}) =>
   Array.from({ length: count }, (_, n) => ({
     subject: `events.${integration}.supplier.created`,

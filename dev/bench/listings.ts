@@ -17,7 +17,7 @@ const limit = 50;
 const turnsDefault = 40;
 const lanes = 4;
 const countsMatches = /(since|DRAFT).*, first page of/i;
-/** By then the events of a push are stored and read: what follows is the cost of the page. */
+/** After this time, the events of a push are stored and read, so that only the page is measured. */
 const afterPushMs = 300;
 
 export async function benchListings({ startStack, options, say }: Setting): Promise<void> {
@@ -92,11 +92,11 @@ async function exportAll(stack: Stack, client: Client, say: (line: string) => vo
 
 interface Filled {
   path: string;
-  /** What a walk is narrowed by, and how many entities it then has. */
+  /** Each walk through the listing: its name, its filter, and how many entities match. */
   walks: readonly (readonly [name: string, query: string, count: number])[];
   /** One entity by its id. */
   one: string;
-  /** A push that changes one record, without which a replica remembers how many records match. */
+  /** Pushes a change of one record, so that a replica has to count the matching records again. */
   touch: () => Promise<unknown>;
 }
 
@@ -134,7 +134,7 @@ async function fillRecords(client: Client, size: number, say: (line: string) => 
 const sinceThen = ([name, time, count]: readonly [string, string, number]) =>
   ['since', 'changedSince'].map((by) => [`${by} ${name}, `, `${by}=${time}`, count] as const);
 
-/** Batches with a statement each, of which half have a number: both listings. */
+/** Pushes batches with one statement each, half of them with a reference number; returns both listings. */
 async function fillBatches(client: Client, size: number, say: (line: string) => void): Promise<Filled[]> {
   const pushes = Math.ceil(Math.min(size, statementsMax) / itemsPerPush);
   await client.post(`${basePath}/products`, bodyOf({ products: [{ externalId: 'P', name: 'P' }] }));

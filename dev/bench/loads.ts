@@ -1,7 +1,6 @@
-// `integration-sync load` on files of three kinds, in turns with a bare script that reads them by csv-parse and keeps
-// as many pushes in flight: first against a stand-in that answers immediately, where the loader's own work takes the time,
-// then against one that is 50 ms away, beside the best fixed number of pushes in flight, and last on the whole service, into new
-// integrations.
+// Compares `integration-sync load`, on files of three kinds, with a bare script that reads them by csv-parse. First both push to
+// a stand-in that answers immediately, so that their own work takes the time. Then both push to a stand-in that answers after
+// 50 ms, where the script tries several numbers of pushes in flight. Last both push to the whole service, into new integrations.
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -52,7 +51,7 @@ async function benchAlone({ options, say }: Setting, loader: string): Promise<vo
   say(reportLine('items/s × a bare script, where answers come at once', rate, detail, ['≥', 0.9]));
 }
 
-/** Measures loads against the stand-in, with a distance between. */
+/** Measures loads against the stand-in, which answers after 50 ms. */
 async function benchFar({ options, say }: Setting, loader: string): Promise<void> {
   const rows = options.rows ?? rowsDefault.far;
   await using files = await filesOf(rows);
@@ -90,7 +89,7 @@ const msOf = ({ tookMs }: Took): number => tookMs;
 
 type Way = () => Promise<Took>;
 
-/** Another way begins each turn, because work that one leaves to the database slows the next one. */
+/** Each turn begins with another way of loading, because work that one leaves to the database slows the next. */
 async function inTurns(ways: readonly Way[], turns: number): Promise<Took[][]> {
   const all = ways.map(() => new Array<Took>());
   for (let turn = 0; turn < turns; turn += 1) {

@@ -91,10 +91,10 @@ export async function inLanes(
 /** The time on a clock that all processes of a machine share, finer than a millisecond. */
 export const uptimeMs = (): number => Number(process.hrtime.bigint()) / 1e6;
 
-/** A figure must not be above or below it. */
+/** The limit of a figure: it must be at most, or at least, this number. */
 type Bound = readonly ['≤' | '≥', number];
 
-/** One line of a report: the figure, whether it is as wanted, and how it was computed. */
+/** One line of a report: the figure, whether it is within its limit, and how it was computed. */
 export function reportLine(what: string, figure: number, detail: string, [sign, wanted]: Bound): string {
   const verdict = (sign === '≤' ? figure <= wanted : figure >= wanted) ? 'ok  ' : 'MISS';
   return `${figure.toFixed(2).padStart(7)}  ${verdict}  ${what}  (${detail}; wanted ${sign} ${wanted})`;

@@ -8,9 +8,9 @@ export interface Comparison extends CostUnit {
   /** The number of pushes or deliveries in a turn. */
   count: number;
   turns: number;
-  /** The names of the service among the contenders. Each rate is compared with theirs. */
+  /** Those contenders that are the service itself. Every rate is compared with their rates. */
   ours: readonly [string, ...string[]];
-  /** By other contender, how many times its rate the first of `ours` must reach at least. */
+  /** By the name of a contender: at least how many times its rate the first of `ours` must reach. */
   wanted?: Readonly<Record<string, number>>;
   /** The processes of a contender. */
   own: (name: string) => readonly string[];

@@ -16,10 +16,7 @@ const rivalsFolder = join(import.meta.dirname, 'rivals');
 /** The folder of the compiled rivals. */
 const builtFolder = join(rivalsFolder, '.local');
 
-/**
- * They are in a folder of their own, outside of the workspaces. NestJS needs decorators, which Node does not strip, so tsc
- * compiles them.
- */
+/** Installs the rivals outside of the workspaces. tsc compiles them: NestJS needs decorators, which Node does not strip. */
 export async function installRivals(say: (line: string) => void): Promise<void> {
   say('installing and compiling Fastify and NestJS in dev/bench/rivals');
   const install = ['install', '--no-save', '--prefer-offline', '--no-audit', '--no-fund'];
@@ -36,7 +33,7 @@ export interface Rival {
 
 interface RivalSpec {
   name: string;
-  /** Its programs by the name of their process; callers send requests to the last one. */
+  /** The programs of the rival, by the names of their processes. Callers send requests to the last program. */
   programs: readonly (readonly [process: string, file: string])[];
 }
 

@@ -18,12 +18,12 @@ const pushesPerLane = 3;
 const ours = 'service';
 const inserts = 'insertMany';
 
-/** How many times each contender's rate of pushes of new suppliers the service must reach. */
+/** By contender: at least how many times its rate of pushes of new suppliers the service must reach. */
 const wanted: Readonly<Record<string, number>> = { NestJS: 5, [inserts]: 0.85 };
 
 export async function benchRivals({ startStack, options, say }: Setting): Promise<void> {
   const { turns = turnsDefault, warm = warmDefault } = options;
-  // Before the engines start, so that a failed installation is reported early.
+  // The rivals are installed before the engines start, so that a failed installation is reported early.
   await installRivals(say);
   const stack = await startStack();
   await using ending = new AsyncDisposableStack();

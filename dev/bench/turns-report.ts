@@ -6,7 +6,7 @@ import { tableOf, type Row } from './table.ts';
 
 export interface Load {
   what: string;
-  /** The words for one request, and for several. */
+  /** The noun for one request, such as `push`, and its plural. */
   one: string;
   several: string;
   lanes: number;

@@ -184,7 +184,7 @@ export const rowOfNode = {
   says: 'The metrics of prom-client.',
 };
 
-/** What the rows say of the metrics in expressions of Prometheus. They have no metrics of prom-client. */
+/** The descriptions of the metrics that Prometheus expressions name, except for metrics of prom-client. */
 export function describeExpressions(expressions: readonly string[]): string {
   const words = new Set(expressions.flatMap((expression) => expression.match(/\w+/g) ?? []));
   const isNamed = ({ metrics }: MetricRow): boolean =>

@@ -61,7 +61,7 @@ function routeList(): string {
   return list(entries);
 }
 
-/** A list for each kind. Fields that take the same have one entry; the document says of all texts what none may have. */
+/** A list of fields for each kind of record. Fields with the same rule share an entry; a rule for all texts is left out. */
 function fieldLists(kinds: Readonly<Record<string, TObject>>): string {
   const lists = Object.entries(kinds).map(([plural, { properties }]) => {
     const fields = Object.entries<TSchema & { 'x-expected'?: string; 'x-required'?: string }>(properties);
@@ -81,7 +81,7 @@ function fieldLists(kinds: Readonly<Record<string, TObject>>): string {
   return lists.join('\n\n');
 }
 
-/** The codes of a status have one entry: their names say what they are. */
+/** A list of the HTTP statuses, each with its error codes. */
 function codeList(): string {
   const byStatus = Map.groupBy(Object.entries(codes), ([, { status }]) => status);
   return list(

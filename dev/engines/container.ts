@@ -146,8 +146,7 @@ class KeptContainer {
         await wait(pauseMs);
         await this.#restart();
       } catch {
-        // Docker itself may be away for a while; the engine asks again until Docker answers or the engine is
-        // stopped.
+        // Docker itself may be away for a while; this loop asks again until Docker answers or the engine stops.
         await wait(dockerAwayMs);
       }
     }
@@ -160,7 +159,7 @@ class KeptContainer {
   /** Whether the container runs; also notes its pid. */
   async look(): Promise<boolean> {
     const { State: state } = await this.#container.inspect();
-    // On other systems Docker runs in a machine of its own, whose pids mean nothing here.
+    // On other systems Docker runs in a virtual machine, whose pids mean nothing here.
     const pid = state.Running && process.platform === 'linux' ? state.Pid : undefined;
     if (pid !== this.#pid) {
       this.#pid = pid;

@@ -120,15 +120,15 @@ function isAbandoned(label: string | undefined): boolean {
 }
 
 /**
- * The volume's name is in the data folder: a person who removes the folder gets a new volume, and the old one
- * goes.
+ * The data folder has a file with the name of its volume. If a person removes the folder, the next start creates a new
+ * volume and removes the old one.
  */
 export async function openVolume({ dataFolder }: RowContext, client: Client): Promise<string> {
   const { dockerode } = client.container;
   const note = join(dataFolder, 'volume');
   const digest = createHash('sha256').update(dataFolder).digest('hex').slice(0, 12);
   const volume = readText(note)?.trim() || `integration-sync-${digest}-${randomUUID().slice(0, 8)}`;
-  // The note comes first: a start takes a volume without a note for abandoned.
+  // The name is written before the volume is created: a start removes volumes that no data folder names.
   writeWhole(note, `${volume}\n`);
   await dockerode.createVolume({
     Name: volume,

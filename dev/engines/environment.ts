@@ -37,7 +37,7 @@ export async function useGiven(name: EngineName, url: string): Promise<RunningEn
   };
 }
 
-/** The hosts of an address; none for `mongodb+srv`, whose hosts DNS gives: then only the services check them. */
+/** The hosts of an address. Empty for `mongodb+srv`, whose hosts only DNS knows: then the start does not check them. */
 function hostsOf(url: string, portDefault: number): { host: string; port: number }[] {
   if (url.startsWith('mongodb+srv:')) return [];
   const [, authority = ''] = /^[a-z+]+:\/\/([^/?]*)/i.exec(url) ?? [];

@@ -35,7 +35,7 @@ export function openMemory(folder: string): Memory {
       try {
         writeJson(path, { ...read(), [name]: served });
       } catch {
-        // Without the note, the next start tries the sources again.
+        // Without this hint, the next start tries all sources in their usual order.
       }
     },
   };

@@ -25,7 +25,7 @@ export const mongodbRows: Rows = {
     const folder = await makeOnce(context, {
       name: `mongod-${pins.mongod}`,
       make: async ({ folder: draft, step }) => {
-        // The library runs in a process of its own: it prints, reads its settings from the environment, and cannot be stopped.
+        // mongodb-memory-server prints, reads the environment, and cannot be stopped, so it runs in a process of its own.
         const fetcher = join(import.meta.dirname, 'fetch-mongod.ts');
         await step(`downloading mongod ${pins.mongod}`, process.execPath, [fetcher, pins.mongod, draft], {
           help: 'install mongod 7 or newer, or Docker',

@@ -28,13 +28,13 @@ const settings: Record<string, string> = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
   max_connections: '200',
-  // Durable: the defaults, written out because an acknowledged push is promised to survive the power.
+  // The defaults, written out because an acknowledged push must survive a power failure.
   fsync: 'on',
   synchronous_commit: 'on',
   full_page_writes: 'on',
-  // Larger than the defaults, which are for a machine of 1 GB: a load of a million records writes much.
+  // The default is meant for a machine of 1 GB, and is too small for a load of a million records.
   shared_buffers: '512MB',
-  // In the data folder: a killed server would leave segments in /dev/shm.
+  // Shared memory is in the data folder, because a killed server would leave segments in /dev/shm.
   dynamic_shared_memory_type: 'mmap',
   max_wal_size: '4GB',
   checkpoint_timeout: '15min',
@@ -59,7 +59,7 @@ const settingArguments = Object.entries(settings).flatMap(([name, value]) => ['-
 
 const instead = 'run as root on Debian, or install Docker, or install mongod 7 or newer';
 
-/** Fails before a build of minutes that could not succeed. */
+/** Fails immediately where a build, which takes minutes, could not succeed. */
 export async function checkPostgresql({ cache }: RowContext): Promise<void> {
   if (process.platform !== 'linux') throw new NotServed('it needs Debian Linux', instead);
   if (process.getuid?.() !== 0) throw new NotServed('it needs root', instead);

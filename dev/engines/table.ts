@@ -48,9 +48,9 @@ export async function takeFirstThatServes(rows: Rows, setting: Setting): Promise
 
 interface Choice {
   source: Source;
-  /** Why the sources before this one do not serve. */
+  /** Why the sources before the chosen source do not serve. */
   refused: string;
-  /** Whether this start tried those sources, and not an earlier start. */
+  /** Whether this start has tried the sources before the chosen source; else an earlier start has. */
   isTried: boolean;
 }
 
@@ -60,7 +60,7 @@ const diskFull = /ENOSPC|no space left/i;
 function settleOn({ source, refused, isTried }: Choice, running: RunningEngine, setting: Setting): Engine {
   const { name, forced, lastServed, madeData, cache } = setting;
   const reason = reasonOf(source, { forced, refused, isTried, description: running.description });
-  // A source that serves with a given configuration or by force may not serve without.
+  // Not noted: a source that ENGINES forced, or that serves with a given NATS configuration but perhaps not without it.
   const isUsual = forced === undefined && setting.natsConfig === undefined;
   if (isUsual && source !== 'environment') lastServed.note(name, { source, refused });
   if (source !== 'environment') madeData.note(name, { source, refused, ...portOf(running) });
@@ -87,7 +87,7 @@ function startFrom(source: Source, rows: Rows, setting: Setting): Promise<Runnin
 }
 
 /**
- * Why earlier sources were refused in this start; or in an earlier start, if this start began with the source that served then.
+ * Why sources before this one were refused: in this start or, if it began with the source of an earlier start, in that start.
  */
 function refusalsBefore(source: Source, refusals: readonly Refusal[], remembered: string): string {
   return refusals.length > 0

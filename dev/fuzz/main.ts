@@ -1,6 +1,6 @@
 // npm run fuzz [-- --seed 7 --examples 50 --only odd|schemathesis|pipelining]: odd requests against a whole stack of its
-// own, in a temporary folder. The stack may answer none with 5xx, hang at none, and give no answer that the description
-// does not have; its memory stays flat. Pipelined requests may cost their sender's neighbour nothing. Exit code 1 otherwise.
+// own, in a temporary folder. The stack must answer each without 5xx and as the OpenAPI document describes; its memory must
+// stay flat. Pipelined requests must not slow the pushes of another integration. Exit code 1 otherwise.
 import { parseArgs } from 'node:util';
 import { temporaryFolder } from '../bench/temporary.ts';
 import { startStack, type Stack } from '../stack/index.ts';
@@ -19,7 +19,7 @@ const { values } = parseArgs({
 const seed = Number(values.seed);
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** After a first volley, which brings the gateway to its usual size, its memory goes up and down, but grows by no more. */
+/** The first volley brings the gateway's memory to its usual size. Further volleys may let it grow by this much. */
 const growthMbMax = 48;
 const furtherVolleys = 3;
 

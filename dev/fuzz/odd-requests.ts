@@ -1,4 +1,4 @@
-// Sends each route with each oddity, one at a time: whatever a request is, its answer must be one that the description has.
+// Sends requests to each route, each with one oddity. The answer must be one that the OpenAPI document describes.
 // Schemathesis sends other methods, and tests of the gateway odd paths.
 import { routes, type Route } from '@integration-sync/contracts';
 import type { Stack } from '../stack/index.ts';
@@ -89,7 +89,7 @@ function usualRequest(route: Route, { token, webhookId }: Ingredients): Omit<Odd
 const valueInJson = /(?<=":)(?:"[^"]*"|[\d.]+|true|false|null)/g;
 const nameInJson = /"\w+"(?=:)/g;
 
-/** The body with an odd value or name in the place of one of its own, in turns, and without its end. */
+/** Copies of the body: each with one value or name replaced by an odd one; then one cut short, one too long, and one empty. */
 function* oddBodies(body: string): Generator<string, void, undefined> {
   const values = [...oddJson, ...oddTexts.map((text) => JSON.stringify(text))];
   for (const [places, odd] of [

@@ -167,8 +167,8 @@ class SupervisedChild implements Child {
       await this.#spec.beforeStart?.();
       if (this.#isWanted()) await this.#spawn();
     } catch (error) {
-      // The caller handles a first start that fails. A later failed start counts as a death: by the exit of its process, or here
-      // if there was no process.
+      // The caller handles a failed first start. A later failed start counts as a death: when its process exits, or here, if no
+      // process was spawned.
       const isFirst = this.#upSince === 0;
       const wanted = this.#isWanted();
       if (isFirst) this.#state = 'stopped';
@@ -179,7 +179,7 @@ class SupervisedChild implements Child {
     }
   }
 
-  /** A method, because hold() and stop() may change the state during an await. */
+  /** Reads the state anew after an await, during which hold() or stop() may have changed it. */
   #isWanted(): boolean {
     return this.#state === 'starting';
   }

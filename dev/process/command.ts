@@ -13,7 +13,7 @@ export interface CommandOptions {
   onLine?: (line: string) => void;
 }
 
-/** `missing`: whether there is no such program; otherwise the program failed. */
+/** `missing`: true if this machine has no such program, false if the program failed. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
   readonly missing: boolean;

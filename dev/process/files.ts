@@ -20,7 +20,7 @@ export function writeJson(path: string, value: unknown, mode?: number): void {
   writeWhole(path, `${JSON.stringify(value, null, 2)}\n`, mode);
 }
 
-/** Undefined if the file is missing or is not JSON: both mean the same to a reader. */
+/** Undefined if the file is missing or is not JSON. */
 export function readJson(path: string): unknown {
   const text = readText(path);
   if (text === undefined) return undefined;
@@ -31,7 +31,7 @@ export function readJson(path: string): unknown {
   }
 }
 
-/** Undefined also if the file has another form. */
+/** Like `readJson`, but also undefined if the value does not match the schema. */
 export function readJsonAs<T extends TSchema>(path: string, form: T): Static<T> | undefined {
   const value = readJson(path);
   return Check(form, value) ? value : undefined;

@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 
 export interface ProcessIdentity {
   pid: number;
-  /** Only compared with itself. Null where the system does not tell; then no starter ends the process by its pid. */
+  /** A text to compare only. Null where the system does not tell; then a later start does not end the process by its pid. */
   begunAt: string | null;
 }
 
@@ -64,7 +64,7 @@ function identifyByProc(pid: number): ProcessIdentity | undefined {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const [state, beganAtTick] = [fields[0], fields[19]];
   if (state === 'Z' || state === 'X' || beganAtTick === undefined) return undefined;
-  // Ticks count from the machine's start, so the start belongs to the identity.
+  // Ticks count from the boot of the machine, so the identity also has the id of the boot.
   return { pid, begunAt: `${readText('/proc/sys/kernel/random/boot_id')?.trim()}:${beganAtTick}` };
 }
 

@@ -32,7 +32,7 @@ export async function isPortFree(port: number, host = loopback): Promise<boolean
  * these, so that processes which start engines beside each other do not take ports of each other's dead engines.
  */
 export async function findPort(wished?: number): Promise<number> {
-  // An error at the wished port need not occur at other ports.
+  // An error at the wished port, such as a missing permission, need not occur at other ports.
   if (wished !== undefined && (await isPortFree(wished).catch(() => false))) return wished;
   const among = process.env['LOCAL_PORTS'] ?? allPorts;
   const [lowest = 0, highest = 0] = among.split('-').map(Number);

@@ -10,11 +10,11 @@ export interface Proxy extends AsyncDisposable {
 
 export interface ProxyOptions {
   port?: number;
-  /** The round trip between both sides: bytes arrive half of it later, each way. */
+  /** The simulated round-trip time: the proxy delays bytes in each direction by half of it. */
   roundTripMs?: number;
 }
 
-/** A server that is gone refuses immediately; the proxy itself may be slow on a busy machine. */
+/** Long enough for a slow proxy on a busy machine; a server that is gone refuses a connection immediately. */
 const connectWithinMs = 5_000;
 
 /** Each connection goes to the next server in turn, or to another server if that server refuses it. */

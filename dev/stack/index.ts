@@ -142,7 +142,7 @@ async function untilReady(
       waitUntilReady(gateway, { withinMs, signal, onWait: note }),
     );
   } catch (error) {
-    // The reason of the abort is a service that died, or the abort of the caller.
+    // Throws the reason of an abort instead: a service died, or the caller aborted the start.
     signal.throwIfAborted();
     throw new StartFailure(`The stack does not become ready: ${messageOf(error)}`);
   }

@@ -5,7 +5,7 @@ import type { Environment } from '../engines/environment.ts';
 import type { LocalKey } from './key.ts';
 import type { Secrets } from './secrets.ts';
 
-/** In the order of stopping: the gateway first, so that it asks no service that is stopping. */
+/** The services in the order in which they stop: the gateway first, so that it sends requests to no stopping service. */
 export const serviceNames = ['gateway', 'catalog', 'batches', 'webhooks'] as const;
 export type Service = (typeof serviceNames)[number];
 
@@ -16,8 +16,8 @@ export type Replicas = Partial<Record<(typeof replicatedServices)[number], numbe
 export const repositoryFolder = resolve(import.meta.dirname, '../..');
 
 /**
- * How Node runs a service, here as in the image (Dockerfile): its young generation may grow larger than by itself, so that
- * what a push makes is garbage before it is copied.
+ * The options of Node for a service, as in the image (Dockerfile). With a larger young generation, most objects of a push are
+ * garbage before V8 would copy them.
  */
 export const nodeFlags = ['--max-semi-space-size=32'];
 
@@ -52,7 +52,7 @@ export function settingsOf(
     METRICS_PORT: '0',
     // Node keeps what it has compiled: a service that died is back in half the time.
     NODE_COMPILE_CACHE: environment['NODE_COMPILE_CACHE'] || join(cacheFolder(environment), 'compiled'),
-    // glibc gives the memory of a large body back at once, as in the image.
+    // glibc returns the memory of a large body to the system immediately, as in the image.
     MALLOC_MMAP_THRESHOLD_: '1000000',
   };
   if (natsMonitor !== undefined) all['NATS_MONITOR_URL'] = natsMonitor;
@@ -71,7 +71,7 @@ export function settingsOf(
     webhooks: {
       ...stored,
       WEBHOOK_SECRET_KEY: webhookSecretKey,
-      // Receivers under development run on this machine.
+      // Receivers under development run on this machine; without this setting, webhooks refuses loopback addresses.
       WEBHOOK_EGRESS_ALLOW: environment['WEBHOOK_EGRESS_ALLOW'] ?? '127.0.0.0/8,::1/128',
     },
   };

@@ -49,7 +49,7 @@ export function openCaller({ gateways, authSecret }: StormPlan, integration: str
       };
       const signal = AbortSignal.timeout(hangUpAfterMs ?? silentAfterMs);
       const asking = request(url, { method, agent: false, headers, signal });
-      // An error after the head of the answer also fails the reading of its body.
+      // An error that comes later than the head of the answer is thrown by `readText` below, so this listener does nothing.
       asking.on('error', () => undefined);
       try {
         const responded: Promise<IncomingMessage[]> = once(asking, 'response');
@@ -72,6 +72,6 @@ export function openCaller({ gateways, authSecret }: StormPlan, integration: str
 export const nextOf = ({ headers }: Answer): string | undefined =>
   /^<([^>]+)>; rel="next"$/.exec(String(headers['link'] ?? ''))?.[1];
 
-/** What goes into the ledger of a page of a listing. */
+/** The part of a page of a listing that the ledger keeps. */
 export const sightingsOf = (entities: readonly ListingEntity[]): Sighting[] =>
   entities.map((one) => [one.externalId, one.name, one.internalId, one.lastSyncedAt]);

@@ -11,7 +11,7 @@ interface Message {
   payload: object;
 }
 
-/** Opens what validates one part of a message; undefined where the description has no such message. */
+/** Returns a function that finds the validator of one part of a message; undefined if the description lacks the message. */
 export function openValidators(components: object) {
   const ajv = new Ajv2020({ strict: false, logger: false });
   formats.default(ajv);
@@ -43,10 +43,10 @@ export function openDescribed() {
       return faultOf(inPascalCase(body.event), { headers: { 'Nats-Msg-Id': id }, payload: body });
     },
     faultOfDelivery(kind: string, headers: IncomingHttpHeaders, body: string): string | undefined {
-      // A test is no event, nor is a drill.
+      // Test deliveries and drills carry no event.
       if (kind === testKind || 'x-webhook-drill' in headers) return undefined;
       const name = `${inPascalCase(kind)}Delivery`;
-      // Node has the names in lower case.
+      // Node has the names of headers in lower case.
       const named = Object.keys(components.messages[name]?.headers.properties ?? {}).flatMap((header) => {
         const value = headers[header.toLowerCase()];
         return value === undefined ? [] : [[header, value]];

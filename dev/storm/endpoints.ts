@@ -18,7 +18,7 @@ export interface EndpointPlan {
   settings?: { inFlightMax?: number; recover?: boolean };
 }
 
-/** By behaviour, the kinds of events to which an endpoint subscribes, unless to all, and further settings. */
+/** By the behaviour of a receiver: the kinds of events of its endpoint, unless it gets all, and further settings. */
 const wishes: Partial<Record<Behaviour, Pick<EndpointPlan, 'events' | 'settings'>>> = {
   slow: { events: ['sync.completed'] },
   dead: { events: ['supplier.created', 'dds.created'] },
@@ -43,7 +43,7 @@ export function planEndpoints({ integrations, receivers }: Of): EndpointPlan[] {
   );
 }
 
-/** The endpoints of the nth integration. Of a dozen, most keep up; 40 integrations have 500 in all. */
+/** The receivers of the nth integration. `many`: a dozen, most of them `steady`; 40 integrations have 500 in all. */
 const behavioursOf: Record<Profile['receivers'], (nth: number) => Behaviour[]> = {
   steady: () => ['steady'],
   mixed: (nth) => (nth % 2 === 0 ? ['steady', 'dead'] : ['flaky', 'slow', 'hostile']),
@@ -54,7 +54,7 @@ const behavioursOf: Record<Profile['receivers'], (nth: number) => Behaviour[]> =
 };
 
 export interface Reaction {
-  /** 0: the receiver breaks the connection instead. */
+  /** The HTTP status; 0 if the receiver breaks the connection without an answer. */
   status: number;
   afterMs: number;
 }

@@ -2,9 +2,9 @@
 import type { Random } from '../fuzz/random.ts';
 
 /**
- * How often each process is drawn in a usual storm and in one of owners: replicas more often than engines, as in production. `database`
- * is FerretDB or mongod; `postgresql` is the database under FerretDB. `webhooks-nats` and `webhooks-mongodb` are the proxies between
- * one replica of webhooks and its engines (`way.ts`): if a proxy is frozen, that replica is partitioned.
+ * How often each process is drawn, in a usual storm and in one with `owners`: replicas more often than engines, as in production.
+ * `database` is FerretDB or mongod; `postgresql` is the database under FerretDB. `webhooks-nats` and `webhooks-mongodb` are the
+ * proxies between one replica of webhooks and its engines (`way.ts`): if a proxy is frozen, that replica is partitioned.
  */
 const draws = [
   ['catalog', 5, 0],
@@ -47,7 +47,7 @@ export interface FaultRules {
   stopMs: Span;
   /** The faults in a fixed order, in place of drawn ones. */
   script?: readonly PlannedFault[];
-  /** On a cluster of three nats-servers, with a proxy before the gateways: what goes wrong, over and over. */
+  /** The faults of a cluster of three nats-servers with a proxy before the gateways, repeated for ever. */
   cluster?: readonly ClusterFault[];
   /** Replicas of webhooks beside the first one, each with ways of its own to the engines; faults strike webhooks alone. */
   owners?: number;
@@ -70,7 +70,7 @@ export function* planFaults(random: Random, rules: FaultRules): Generator<Planne
   }
 }
 
-/** Nodes by the stream that they lead, EVENTS, EVENT_BATCHES or that of the cluster itself; several nodes; or what is rolled. */
+/** The leader of EVENTS, of EVENT_BATCHES or of the meta group; several nodes; or, for a rolling restart, nodes or services. */
 export type ClusterTarget =
   'events-leader' | 'deliver-leader' | 'meta-leader' | 'two-nodes' | 'all-nodes' | 'nodes' | 'services';
 

@@ -135,7 +135,7 @@ function drawReference(random: Random, plural: Plural, ownIds: OwnIdsByKind): st
 /** So few ids that concurrent pushes often name the same records. */
 const sharedIds = 24;
 
-/** Pushes some of the ids that all lanes of this letter share. */
+/** Pushes some of the ids that begin with this letter; several lanes push them. */
 async function pushShared({ pusher, random, isFull }: LaneOptions, letter: string): Promise<EndedLine> {
   const plural = random.pick(plurals);
   const name = pusher.nextName();
@@ -163,7 +163,7 @@ export const runFloodLane: Lane = async (options) => {
   }
 };
 
-/** Two pushes that one poll shows have more records than a listing sorts: the listing walks in order from the first of them. */
+/** The items of each push. A poll that shows two pushes has over 500 matches: the listing walks in order from the first match. */
 const grownAtOnce = 300;
 
 export const runGrowingLane: Lane = async (options) => {

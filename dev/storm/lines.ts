@@ -29,7 +29,7 @@ export interface BegunLine extends Listed {
   lane: string;
   items: readonly unknown[];
   drafting: boolean;
-  /** Absent for a push. The items of an archiving or erasing have the fields that the records hold already, and a status. */
+  /** Absent for a push. An item of an archiving or erasing has the fields that its record has already, and a status. */
   action?: 'archive' | 'erase' | undefined;
   /** The positions of items that are wrong on purpose, and how the reason against each begins. */
   wrong: readonly (readonly [position: number, reason: string])[];
@@ -128,10 +128,10 @@ export interface AskLine {
 export interface FaultLine {
   target: Target | ClusterFault['target'];
   kind: FaultKind | ClusterFault['kind'];
-  /** The struck process, the first of several; 0 if all were struck in turn. */
+  /** The pid of the struck process, or of the first of several; 0 for a rolling restart. */
   pid: number;
   atMs: number;
-  /** When a stopped process went on, a killed one was struck, or a rolling restart ended. */
+  /** When the fault ended: a stopped process went on, a killed process may start again, or a rolling restart was done. */
   untilMs: number;
   /** When the cluster was whole again. */
   wholeMs?: number;
@@ -166,7 +166,7 @@ export interface EventLine {
 
 const none = <Line>(): Line[] => [];
 
-/** A ledger without a line, which names all files of a ledger. */
+/** A ledger without lines. Its keys are the names of all files of a ledger. */
 export const noLines = () => ({
   begun: none<BegunLine>(),
   ended: none<EndedLine>(),
@@ -199,7 +199,7 @@ export const noLines = () => ({
 export type Lines = ReturnType<typeof noLines>;
 export type LedgerName = keyof Lines;
 
-/** The lines, and what the profile of the storm allows. */
+/** All lines of a storm, and the limits that its profile sets. */
 export interface Ledger extends Lines, Pick<Profile, 'within' | 'floor'> {
   seconds: number;
 }

@@ -39,7 +39,7 @@ export function readChosen(folder: string): Chosen {
 
 export function readPlan(folder: string): StormPlan & { rules: Profile } {
   const plan = readChosen(folder);
-  if (!isPlan(plan)) throw new RangeError(`the storm of ${folder} ended before it had begun`);
+  if (!isPlan(plan)) throw new RangeError(`the storm of ${folder} ended before its stack was ready`);
   return { ...plan, rules: profiles[plan.profile] };
 }
 

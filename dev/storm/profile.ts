@@ -66,7 +66,7 @@ const usual: Profile = {
   stopMs: [1_000, 20_000],
   within: { pushesMs: 8_000, eventsMs: 5_000, deliveriesMs: 10_000 },
   waitsForLateWrites: false,
-  // A tenth of the usual figures, and less.
+  // At most a tenth of what a storm usually reaches.
   floor: { pushes: 0.1, acknowledgedItems: 20, events: 20, deliveries: 20 },
 };
 

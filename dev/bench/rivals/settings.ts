@@ -10,7 +10,7 @@ export const settings = {
   nats: setting('RIVAL_NATS'),
   mongodb: setting('RIVAL_MONGODB'),
   database: setting('RIVAL_DATABASE'),
-  /** The name of its collection, of its stream, and at the beginning of its subjects. */
+  /** The name of the rival's collection and of its stream, and the first token of its subjects. */
   name: setting('RIVAL_NAME'),
   secret: setting('RIVAL_SECRET'),
 };

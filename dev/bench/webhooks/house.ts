@@ -25,7 +25,7 @@ export interface House extends AsyncDisposable {
   readonly receiver: string;
   /** The engines, the receiver and the replicas that were started. */
   processes(): Processes;
-  /** Starts a replica; the replica stops with the house, unless it is stopped before. */
+  /** Starts a replica, which stops at the end of the benchmark unless it is stopped before. */
   startReplica(settings?: Record<string, string>): Promise<Process>;
   /** Registers an endpoint. */
   register(url: string, integration?: string): Promise<void>;

@@ -1,4 +1,4 @@
-// The headers of a delivery of both signatures, for what webhooks is compared with.
+// The headers of a delivery with both signatures, for the contenders with which the webhooks service is compared.
 import { createHmac } from 'node:crypto';
 
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=';

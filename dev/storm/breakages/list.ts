@@ -202,7 +202,7 @@ services/webhooks/src/endpoints/endpoint-store.ts
 +{ $set: { drilledAt: at, failures: 1 } }
 `;
 
-/** The classes that a storm names only where it waits for the last deliveries. */
+/** The classes of violations that a storm finds only if it waits for the last deliveries. */
 const ofLastDeliveries = new Set(['delivery-missing', 'change']);
 
 export const breakages: readonly Breakage[] = texts.trim().split('\n\n').map(readBreakage);

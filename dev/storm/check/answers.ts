@@ -83,7 +83,7 @@ export const checkReferences: Check = ({ pushes }, report) => {
   }
 };
 
-/** The ledger notes a fault this long before the fault strikes at most. */
+/** A fault strikes at most this long after the ledger has noted it. */
 const noteMs = 50;
 /** A gateway that got its signal to end may still take a connection for a moment. */
 const endingMs = 1_000;

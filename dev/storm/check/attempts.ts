@@ -39,7 +39,7 @@ interface Of {
   tell: (found: ViolationClass, what: string) => void;
 }
 
-/** A replica that is killed takes the entries of its last moment with it, of attempts that began up to so long before. */
+/** A killed replica may lose the log entries of attempts that began up to this long before the kill. */
 const lostBeforeMs = 30_000;
 const lostAfterMs = 1_000;
 /** Within how long an entry is written: webhooks writes several at a time. */
@@ -77,8 +77,8 @@ export const hasTimedOut = ({ status, begunMs, endedMs }: Entry): boolean =>
   status === null && endedMs - begunMs >= limits.deliveryDeadlineMs - sameMs;
 
 /**
- * Checks that each delivery has an entry with the status that its receiver sent, and no shorter duration. Of two deliveries within
- * milliseconds, either entry may belong to either, and each belongs to one.
+ * Checks that each delivery has a log entry with the status that its receiver sent, and no shorter duration. Deliveries of an
+ * event within milliseconds of each other may swap their entries, but no entry counts for two deliveries.
  */
 function checkSaid({ log, hits, isStruck, tell }: Of): void {
   const unused = Map.groupBy(log.newest, ({ event }) => event);
@@ -96,7 +96,7 @@ function checkSaid({ log, hits, isStruck, tell }: Of): void {
     const late = ofEvent.find((entry) => entry.status === null && isLate(entry));
     const own = near.find(isOfHit) ?? late;
     if (own !== undefined) ofEvent.splice(ofEvent.indexOf(own), 1);
-    // If the entry was lost with its replica, no entry is near in time.
+    // No entry near in time: the entry of this delivery was lost with its replica.
     const [said] = near;
     if (own !== undefined || said === undefined || status === 0) continue;
     if (isStruck(begunMs - lostAfterMs, atMs + writtenWithinMs)) continue;
@@ -120,7 +120,7 @@ function checkTries({ log: { newest, failed }, isStruck, tell }: Of): void {
       if (isPromised && !isStruck(begunMs, endedMs + lateMsMax) && !isAbout(waitMs, delayMs))
         tell('schedule', `after attempt ${attempt} of ${event} the next was to come in ${seconds(waitMs)}`);
       if (attempt > attemptDelaysMs.length) tell('schedule', `attempt ${attempt} of ${event}`);
-      // A killed replica loses its newest log entries, so an entry of the previous attempt that began later is of a replay.
+      // Only previous attempts that began earlier count: a later one is of a replay, after a killed replica lost entries.
       const before = tries.filter((other) => other.attempt === attempt - 1 && other.begunMs < begunMs);
       const dueMs = Math.min(...before.map((other) => other.endedMs)) + (attemptDelaysMs[attempt - 1] ?? 0);
       const isHeld = before.some((other) => isStruck(other.begunMs, other.endedMs));

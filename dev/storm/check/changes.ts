@@ -1,5 +1,5 @@
-// Endpoints that their customers changed: each event that surely occurred between two changes is delivered as the endpoint was
-// then. An event is surely after a change if its push began after the answer, and before a change if it was on the stream.
+// Checks endpoints that customers change: an event that surely occurred between two changes is delivered by the settings of that
+// time. An event is surely after a change if its push began after the change's answer, and before one if it was on the stream.
 import type { RegisteredWebhook, Webhook } from '@integration-sync/contracts';
 import type { AskLine, DeliveryLine } from '../lines.ts';
 import { isTaken, nameOf, syncIdOf, type Check } from './facts.ts';
@@ -103,10 +103,10 @@ function statesOf(asks: readonly AskLine[]): State[] {
   return states;
 }
 
-/** An attempt that a fault cut off may have failed so long before. */
+/** A fault this long before a request may have made an attempt fail, so that the endpoint counts a failure. */
 const failedBeforeMs = 60_000;
 
-/** A drill, whose deliveries its receiver refuses, counts for no endpoint, and is on no stream and in no attempt log. */
+/** Receivers refuse the deliveries of drills. These failures must not count, and drills must be on no stream and in no log. */
 export const checkDrills: Check = ({ asks, deliveries, eventById, isDeliveryStruck }, report) => {
   const ids = new Set(deliveries.filter(({ drill }) => drill).map(({ event }) => event));
   for (const id of ids) if (eventById.has(id)) report('drill', `${id} of a drill is on the stream`);

@@ -1,6 +1,6 @@
-// Due-diligence statements: one for each batch that an acknowledged push with autoCreateDDS accepted, or that has a reference number,
-// and never a second one; in one answer where there was an answer, and announced once, both the same. The listing differs where a later
-// push has filled in a field or changed a number: its numbers are the batch's, and each change of them is announced once.
+// Checks due-diligence statements. A batch has exactly one if an acknowledged push with autoCreateDDS accepted it, or if it has a
+// reference number. The push's answer, if any, and one event show the same statement. A later push may have filled in a field or
+// changed a number in the listing: there, the numbers are those of the batch, and each change of a number is announced once.
 import { ddsAnnounced, type DdsAnnounced, type DdsEntry } from '@integration-sync/contracts';
 import type { Item } from '../lines.ts';
 import { syncIdOf, type Check, type Facts, type RecordEvent } from './facts.ts';
@@ -11,7 +11,7 @@ import { isAnswered, isUncertain, keyOf } from './push.ts';
 interface Told {
   source: 'answered' | 'kept' | 'announced' | 'changes';
   integration: string;
-  /** The sync id of the push that the statement comes from; empty for `kept`, the listing. */
+  /** The sync id of the push whose answer or event shows the statement; empty for the listing (`kept`). */
   by: string;
   entry: DdsEntry;
   /** Of an announced change. */
@@ -74,7 +74,7 @@ function faultOf(
   if (asked.length > 0 && kept.length === 0) return 'no statement, though one was asked for and acknowledged';
   if (answered.length > 0 && kept.length === 0) return 'an answer names a statement that is not listed';
   if (kept.length > 0 && asked.length === 0 && !cutOff) return 'a statement that no caller asked for';
-  // An answer names only what its push asked for.
+  // Only the answer to a push with autoCreateDDS names a statement.
   const isNamed = asked.length > 0 && asked.every(({ push }) => push.drafting);
   if (isNamed && answered.length === 0 && !cutOff) return 'no answer says who drafted it';
   if (announced.length < kept.length && !isPending) return 'the statement was not announced';
@@ -148,7 +148,7 @@ const numbersOf = ({ status, referenceNumber, verificationNumber }: DdsEntry): s
 
 const isNumber = (field: string): boolean => field.startsWith('dds');
 
-/** A push that changed a number of its own batch announced the statement, too. */
+/** Finds a push that changed a number of its batch, but did not announce the change of the statement. */
 function unannounced(
   record: RecordHistory | undefined,
   events: readonly RecordEvent[],

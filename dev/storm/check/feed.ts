@@ -5,7 +5,7 @@ import { syncIdOf, type Check, type Facts } from './facts.ts';
 
 /** A nats-server that was started anew has forgotten ids: events from about that time may come twice, and so out of order. */
 const doubtMs = 15_000;
-/** An event is surely readable so long after it was stored; the clocks of both are compared by the times of pushes. */
+/** A reader of the feed surely gets an event that was stored this long before. */
 const readableMs = 1_000;
 
 const idsOf = (pages: readonly AskLine[]): string[] =>

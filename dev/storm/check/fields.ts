@@ -6,7 +6,7 @@ import type { Item, Plural } from '../lines.ts';
 /** The fields of a record that exists. */
 export type World = ReadonlyMap<string, string>;
 
-/** The fields of an item, with its key. */
+/** The names of the fields of an item, `externalId` included. */
 export const fieldNames: Readonly<Record<Plural, readonly string[]>> = {
   suppliers: Object.keys(Supplier.properties),
   products: Object.keys(Product.properties),

@@ -1,6 +1,6 @@
-// Which values of a record may be seen when. A push takes effect somewhere between its beginning and its answer, so an acknowledged
-// push that was answered before a read began hides, for ever, each push that had ended before it began. A cut-off push whose value was
-// seen in a read has taken effect just as surely.
+// Says which values of a record a read may show. A push takes effect between its beginning and its answer. So a read that begins
+// after the answer to push B must not show push A, if A had ended before B began. A cut-off push has surely taken effect once a
+// read has shown its value.
 import { shownName } from './fields.ts';
 import type { RecordHistory, Write } from './history.ts';
 
@@ -21,14 +21,14 @@ interface Finding {
 
 interface Proof {
   begunMs: number;
-  /** When the push has surely taken effect. */
+  /** The time from which on the push has surely taken effect. */
   knownMs: number;
   id: string;
 }
 
 /**
- * `reads`: all reads of the record, which show when cut-off pushes had taken effect. The returned function finds nothing if a read of
- * that time may show the value.
+ * `reads`: all reads of the record, which prove that cut-off pushes had taken effect. The returned function says what is wrong
+ * with the value of a read; undefined if nothing is wrong.
  */
 export function openOrder({ plural, writes }: RecordHistory, reads: readonly Seen[]) {
   const byName = Map.groupBy(writes, ({ items }) => shownName(plural, items));
@@ -43,7 +43,7 @@ export function openOrder({ plural, writes }: RecordHistory, reads: readonly See
     const lastEndedMs = Math.max(...shown.map(({ push }) => push.endedMs));
     const isCertain = shown.every(({ acknowledged }) => acknowledged);
     const ack = newerThan(acks, lastEndedMs, seen.begunMs);
-    // Another cut-off push may still replace a cut-off push: the service promises nothing of either.
+    // The service promises no order of two cut-off pushes, so a newer cut-off push need not hide an older one.
     const newer = ack ?? (isCertain ? newerThan(sightings, lastEndedMs, seen.begunMs) : undefined);
     return (
       newer && {
@@ -67,7 +67,7 @@ function proofsOf(byName: ReadonlyMap<string, readonly Write[]>, reads: readonly
   return proofs.toSorted((one, other) => one.begunMs - other.begunMs);
 }
 
-/** A push that began after `endedMs` and was known to have taken effect before the read began; `proofs` by their beginning. */
+/** Finds a push that began after `endedMs` and had surely taken effect before the read began. `proofs`: sorted by `begunMs`. */
 const newerThan = (proofs: readonly Proof[], endedMs: number, readBegunMs: number): Proof | undefined =>
   proofs
     .slice(proofs.findLastIndex(({ begunMs }) => begunMs <= endedMs) + 1)

@@ -4,7 +4,7 @@ import { erasedPrefix } from '../own-ids.ts';
 
 export interface Push extends Omit<BegunLine, 'push' | 'wrong'>, Omit<EndedLine, 'push'> {
   id: string;
-  /** By position of an item that is wrong on purpose, the beginning of the expected reason. */
+  /** The positions of items that are wrong on purpose, each with the beginning of the expected reason. */
   wrong: ReadonlyMap<number, string>;
 }
 

@@ -46,7 +46,7 @@ export function checkPolls(record: RecordHistory, { seenBy, polls }: Facts, repo
       (one) =>
         (one.poll ?? 0) <= poll.poll &&
         one.endedMs > push.begunMs &&
-        // The value must not be one that this push had replaced.
+        // A value that this push had replaced does not count.
         judge({ ...one, begunMs: push.endedMs + tick })?.class !== 'stale',
     );
     if (isShown) continue;

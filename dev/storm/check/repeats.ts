@@ -13,7 +13,7 @@ const causedWithinMs = 20_000;
  */
 const doubtMs = 15_000;
 
-/** The share is not checked in a shorter storm, as one fault may make a tenth of all deliveries repeats. */
+/** The share of repeats is not checked in a shorter storm, where one fault may make a tenth of all deliveries repeats. */
 const judgedFromSeconds = 100;
 const shareMax = 0.03;
 /**
@@ -58,8 +58,8 @@ export const checkRepeats: Check = (facts, report) => {
 };
 
 /**
- * Whether owners could not store their progress at that time, and an owner was lost before it could. All deliveries of this owner since
- * then come again, however many there are.
+ * Whether a fault kept owners from storing their progress at a time, and an owner was lost meanwhile. Then any number of this
+ * owner's deliveries since that time may be repeated.
  */
 function openUnstored(faults: readonly FaultLine[]): (atMs: number) => boolean {
   const losses = faults.filter(({ target }) => ofOwner.has(target));

@@ -2,7 +2,7 @@
 // only a node that names itself as leader is believed.
 import type { Node } from '../plan.ts';
 
-/** The cluster itself, and the streams on the way of an event. */
+/** The assets with a leader: the meta group of the cluster, and the two streams that each event passes. */
 export const assets = ['meta', 'EVENTS', 'EVENT_BATCHES'] as const;
 export type Asset = (typeof assets)[number];
 
@@ -13,7 +13,7 @@ interface JetStreamFacts {
 
 export type Leaders = ReadonlyMap<Asset, string>;
 
-/** `isComplete`: every running node has answered, so that a stream without a leader here has none. */
+/** `isComplete`: every running node has answered, so a stream that `leaders` lacks has no leader. */
 export async function findLeaders(nodes: readonly Node[]) {
   const found = await Promise.all(nodes.filter(({ pid }) => pid !== undefined).map(ledBy));
   const leaders: Leaders = new Map(found.flatMap((led) => led ?? []));

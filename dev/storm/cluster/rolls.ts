@@ -10,7 +10,7 @@ import { pidsOf } from '../strike.ts';
 import { until } from '../until.ts';
 import { areWhole } from './nodes.ts';
 
-/** A node waits for its clients to leave, webhooks for a receiver that answers late. */
+/** A restart takes long: a node waits until its clients have left, webhooks until a slow receiver has answered. */
 const backLooks = { looksMax: 900, everyMs: 100 };
 const replicasOfEach = 2;
 const pingMs = 300;

@@ -54,8 +54,8 @@ async function strike({ target, kind, forMs }: ClusterFault, options: StrikesOpt
     if (kind === 'stop') signalAll('SIGCONT');
   }
   const untilMs = clockMs();
-  // Also if the storm ends meanwhile: these leaders also tell whether late events are excused. If the starter is gone, so is the
-  // cluster.
+  // This loop goes on after the end of the storm, because the leaders that it notes excuse late events. It ends if the process
+  // that runs the cluster is gone.
   await until(async () => {
     const nodes = readLive(folder).nodes;
     await watch.look(nodes);

@@ -16,7 +16,7 @@ const pauseMs = [50, 600] as const;
 const pollEveryMs = [300, 1_500] as const;
 const triesMax = 20;
 
-/** Reads on until the storm is over and the feed has no more events. `since`: from then on, else from now on. */
+/** Reads the feed, from `since` or else from now on, until the storm is over and the feed has no more events. */
 export async function readFeed(customer: Customer, kinds: readonly string[], since?: string): Promise<void> {
   const filter = kinds.length === 0 ? '' : `&events=${kinds.join(',')}`;
   let begin = since === undefined ? '' : `&since=${since}`;
@@ -67,7 +67,7 @@ const keepPage = ({ entities }: Listing<ListingEntity>, next: string | undefined
 
 /**
  * Polls a listing by the last X-Next-Since, and now and then looks at a page from its beginning. After a failed page the next poll begins
- * at the same `since`. The last poll begins after the storm, and shows every record that no other has shown.
+ * at the same `since`. The last poll begins after the storm, and shows every record that no earlier poll has shown.
  */
 export async function poll(customer: Customer, plural: Plural, pages: LedgerFile<PageLine>): Promise<void> {
   const { by: reader, integration, random, stopped } = customer;

@@ -1,6 +1,6 @@
-// An endpoint with `recover: true` that is disabled, misses events, and recovers, over and over: a 410 disables it, then ten failures
-// in a row, which take 73 s, and so on. If the storm ends before the tenth, its customer disables it. The storm lets no time pass but
-// for the recovery: in MongoDB it makes the test delivery due.
+// An endpoint with `recover: true` that is disabled, misses events, and recovers, over and over. A 410 disables it, and in the
+// next round ten failures in a row, which take 73 s. If the storm ends before the tenth failure, its customer disables it. To
+// save the recovery minutes of waiting, this file makes its test delivery due in MongoDB.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Webhook } from '@integration-sync/contracts';
 import type { Store } from '@integration-sync/runtime/store';
@@ -47,7 +47,7 @@ export async function letRecover(customer: Customer, of: Recovering): Promise<vo
   const disable = async () =>
     stopped.aborted && (await customer.ask({ method: 'PATCH', path, body: { active: false } }, keepAll));
   const disabled = { _id: endpoint, active: false };
-  // MongoDB may be away; the next check asks again. Only failures begin a recovery by themselves.
+  // MongoDB may be away; the next check asks again. A customer's disabling begins no recovery, so the first update does.
   const makeDue = async (): Promise<void> => {
     const dueAt = new Date();
     const begun = { recovery: { step: 'test', replays: true, dueAt } };
@@ -62,8 +62,7 @@ export async function letRecover(customer: Customer, of: Recovering): Promise<vo
     await untilActive(false, disable);
     replays.write({ endpoint, atMs: clockMs() });
     await wait(within(random, spanMs));
-    // Without the storm, the test delivery comes 5 minutes later, when the events of every push from before it have long been
-    // published.
+    // In production, the test delivery comes after 5 minutes, when the events of all earlier pushes have long been published.
     const before = await unannouncedIn(store);
     await until(async () => !(await unannouncedIn(store)).some((id) => before.includes(id)), looks);
     receiving.behaviour = 'recovering';

@@ -139,7 +139,7 @@ async function collectStored(): Promise<void> {
     for await (const { _id: syncId, ids } of store
       .collection<JournalDocument>(name)
       .find({ due: { $exists: true } })) {
-      // The hashes of `ids`, 16 bytes each, by which internal ids end.
+      // `ids` has 16 bytes for each record: the hash at the end of its internal id.
       const hashes = Buffer.from(ids?.buffer ?? []).toString('hex').match(/.{32}/g); // prettier-ignore
       pending.write({ syncId, hashes: hashes ?? [] });
     }

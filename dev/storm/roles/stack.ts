@@ -124,7 +124,7 @@ async function start(): Promise<void> {
   writePlan(folder, { ...chosen, ...facts });
 }
 
-/** What a service runs: its source file, or of `STORM_PROGRAMS`, JSON by service, the file for node; tests bundle each service. */
+/** The main file of a service: its source, or the bundle that STORM_PROGRAMS (JSON by service) names for a test. */
 function programOf(service: Service): string {
   const programs: Partial<Record<Service, string>> = JSON.parse(process.env['STORM_PROGRAMS'] || '{}');
   return programs[service] ?? mainOf(service);
@@ -164,7 +164,7 @@ takeRole(
 /** Engines of the storm's own: it does not touch those of a system in use. */
 const ofSystems = /^(?:MONGODB_URL|MONGODB_DATABASE|NATS_URL|NATS_MONITOR_URL|AUTH_JWKS_URL)$/;
 
-/** All receivers share one process: with more deliveries in flight, a backlog of minutes times out at receivers that are well. */
+/** All receivers share one process: more deliveries in flight, as after a long backlog, would time out at healthy receivers. */
 const inFlightMax = 192;
 
 const environmentOfStorm = (): Record<string, string | undefined> => ({
