@@ -67,7 +67,7 @@ export const attemptsHandlers = (
   },
 });
 
-/** Where a page of attempts begins, and the filters. A cursor contains all filters of the first request. */
+/** Where a page of attempts begins, and its filters. A cursor contains all filters of the first request. */
 export interface Start {
   /** The page begins with the newest entry before this ordinal; if undefined, `page` says where the page begins. */
   before: number | undefined;
@@ -155,7 +155,7 @@ export const openFindSent =
   (attemptLog: Pick<AttemptLog, 'readOf'>, bus: Pick<Bus, 'readStream'>, log: Log) =>
   async (endpoint: Endpoint, eventIds: readonly string[], until: number): Promise<Map<string, SentEvent>> => {
     const entries = await attemptLog.readOf(endpoint, new Set(eventIds), until);
-    /** The batches by sequence, each read once: it often has several of the wanted events. */
+    /** The batches by sequence. Each batch is read once, because it often has several of the wanted events. */
     const batches = new Map<number, Promise<readonly StreamEvent[]>>();
     const eventsAt = async (sequence: number): Promise<readonly StreamEvent[]> => {
       const subject = storedBatches(endpoint.integration);
@@ -169,7 +169,7 @@ export const openFindSent =
       const point = attempts.findLast((attempt) => attempt.point !== undefined)?.point;
       const batch = point && (await batches.getOrInsertComputed(point.sequence, eventsAt));
       const event = point && batch?.[point.index];
-      // The event is used only if its id matches: a log that was created again has another event at this point.
+      // Only an event with the same id is used: a log that was created again has another event at this point.
       found.set(eventId, { attempts, event: event?.eventId === eventId ? event : undefined });
     }
     return found;

@@ -19,7 +19,7 @@ export const droppedHeaders = (
 
 interface ChangeFacts {
   settings: SettingsChange;
-  /** The cutoff of the change: the new kinds of events apply to events after it. */
+  /** The cutoff of the change: the new kinds of events apply to events after the cutoff. */
   cutoff: Cutoff;
   now: Date;
 }

@@ -126,7 +126,7 @@ function rotating({ endpoints, vault, changed }: EndpointsOptions): BusHandler {
   };
 }
 
-/** No secret ends before its announced time, unless the caller asks for it. */
+/** Refuses a rotation: no former secret ends before its announced time, unless the caller asks for an earlier end. */
 function tooManySecrets(serving: readonly PreviousSecret[]): Failure {
   const next = new Date(Math.min(...serving.map(({ expiresAt }) => expiresAt.getTime())));
   return new Failure(

@@ -124,7 +124,7 @@ interface ResendOptions {
   traceparent?: string | undefined;
   /** Called with the number of stored events; throws to stop the storing of further events. */
   goOn: (stored: number) => void;
-  /** Called with a number of bytes before batches of that size are stored; rejects to prevent this. */
+  /** Called with a number of bytes before batches of that size are stored. Rejects to prevent that the batches are stored. */
   admit?: (bytes: number, stored: number) => Promise<void>;
 }
 

@@ -159,7 +159,7 @@ export class Attempts {
   /** Decides and stores the outcome of an ended attempt. Undefined if the endpoint is deleted. */
   async #record(ended: EndedAttempt): Promise<Step | undefined> {
     const { queue, delivery, change, number: attempts, dueAt, retryAfterMs } = ended;
-    // The delivery is updated before MongoDB answers, because meanwhile the endpoint may be disabled or its partition given back.
+    // The delivery is updated before MongoDB answers, because meanwhile the endpoint may be disabled or its partition released.
     // A delivered event must not count as missed or undelivered, and a failed attempt must count as used up.
     delivery.isDelivered = change.verdict === 'succeeded';
     if (!delivery.isDelivered) {

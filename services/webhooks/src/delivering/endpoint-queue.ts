@@ -51,7 +51,7 @@ export interface QueueOptions {
   claim: Pick<Claim, 'stream' | 'term' | 'silentAt'>;
   window: Window;
   match: Match;
-  /** Its signal aborts the attempts in flight when the partition is given back or lost. */
+  /** Returns the signal that aborts the attempts in flight when the partition is released or lost. */
   cutOff: () => AbortSignal;
   /** The sequence, or the stored offset, at which the queue begins. */
   from: number | StoredOffset;
@@ -72,7 +72,7 @@ export class EndpointQueue {
   storing: Promise<void> | undefined;
   /** Epochs for which this replica has stored, or is storing, the missed events. */
   readonly toldMissed: number[] = [];
-  /** True while the partition is being given back: no attempt begins. */
+  /** True while the partition is being released: no attempt begins. */
   isPaused = false;
   /** Until when, by `performance.now()`, no attempt begins, because the receiver sent `Retry-After`. */
   restsUntil = 0;
@@ -186,7 +186,7 @@ export class EndpointQueue {
     return { sequence, index, open, stream, term };
   }
 
-  /** Attempts in flight count towards the in-flight limit until they end. */
+  /** Begins anew at this sequence. Attempts in flight still count towards the in-flight limit until they end. */
   reset(sequence: number): void {
     this.#open = [];
     this.restsUntil = 0;

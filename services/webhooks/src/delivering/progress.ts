@@ -6,7 +6,7 @@
 //   has the same undelivered event for 300 ms   its offset; the floor of its partition passes the event
 //   has a failure that does not count           its offset, with the next check
 //   is behind                                   its offset again, after 64 deliveries or 2 s
-//   is busy when its partition is given back    its offset, for the next owner
+//   is busy when its partition is released      its offset, for the next owner
 //   has caught up                               nothing: its offset is removed
 //   has an offset that a former owner wrote     nothing: its offset is removed within a minute
 //   after losing the partition

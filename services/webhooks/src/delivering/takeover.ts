@@ -1,9 +1,9 @@
-// What a replica does when it takes partitions, gives them back, or loses them to another replica.
+// What a replica does when it claims partitions, releases them, or loses them to another replica.
 //
 //   partitions are   what this replica does
 //   ───────────────  ──────────────────────────────────────────────────────────────────────────────────────────────────
-//   taken            opens the queues of endpoints that are behind, at their offsets; reads from the floors on
-//   given back       stops reading, begins no attempt, waits 500 ms for attempts in flight, cuts the others off, and stores the
+//   claimed          opens the queues of endpoints that are behind, at their offsets; reads from the floors on
+//   released         stops reading, begins no attempt, waits 500 ms for attempts in flight, cuts the others off, and stores the
 //                    offsets. An attempt that is cut off is not used up: the new owner makes it again, and a receiver
 //                    that is slower than 500 ms may get the event twice
 //   lost             cuts attempts in flight off, and forgets the partitions
@@ -14,7 +14,7 @@ import type { ActiveIntegration, Integrations } from './owned-integrations.ts';
 import type { Progress } from './progress.ts';
 
 const pollMs = 10;
-/** A replica that gives partitions back waits 500 ms for attempts in flight: in a longer wait few more attempts would end. */
+/** A replica that releases partitions waits 500 ms for attempts in flight: in a longer wait few more attempts would end. */
 const pollsForAnswers = 50;
 /** After the cut-off a replica does not wait until MongoDB has stored the outcomes, which may take longer. */
 const pollsForCutOff = 15;

@@ -31,7 +31,7 @@ export interface FeedEvent extends EventHead {
   body: string;
 }
 
-/** Undefined if the message is no event batch. */
+/** Reads an event batch. Undefined if the message is no event batch. */
 export function readFeedBatch(stored: StoredMessage, log: Log): FeedBatch | undefined {
   const subject = readStoredBatchSubject(stored.subject);
   const batch = readEventBatch(stored.body);

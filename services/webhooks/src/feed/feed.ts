@@ -1,5 +1,5 @@
-// The event feed: a caller asks for events after a place, and gets a page, or waits for an event. place.ts says where a caller
-// without a place begins.
+// The event feed: a caller asks for events after a place (an encrypted offset), and gets a page, or waits for an event. place.ts
+// says where a caller without a place begins.
 import {
   Failure,
   limits,

@@ -23,7 +23,7 @@ export interface LoggedBatch {
   events(): readonly StreamEvent[];
 }
 
-/** Undefined if the message is no event batch. */
+/** Reads an event batch. Undefined if the message is no event batch. */
 export function readBatch(stored: FollowedMessage, log: Log): LoggedBatch | undefined {
   const subject = readStoredBatchSubject(stored.subject);
   const batch = readEventBatch(stored.body);
@@ -69,7 +69,7 @@ export function logRefused(log: Log, subject: string, refused: readonly { event:
 }
 
 const kindsMax = 10;
-/** Where `supplier.erased` is sought: an event batch of an erasing begins with this event. */
+/** How many bytes of a batch are searched for `supplier.erased`: the batch of an erasing begins with this event. */
 const erasingBytesMax = 1_024;
 /** Measured memory in bytes: of a batch without its message and its decoded events, and of each decoded event. */
 export const bytesBeside = 1_500;
@@ -96,11 +96,11 @@ export interface StreamEvent extends EventFacts {
 
 type StoredEvent = Pick<StoredMessage, 'id' | 'sequence' | 'body' | 'traceparent'>;
 
-/** Undefined if the bytes are no event. */
+/** Reads a message of EVENTS. Undefined if the bytes are no event. */
 export function readStreamEvent({ id, sequence, body, traceparent }: StoredEvent): StreamEvent | undefined {
   const head = readEventHead(body);
   if (head === undefined) return undefined;
-  // The message of an event may have no `Nats-Msg-Id`.
+  // The sequence makes the id if the message of the event has no `Nats-Msg-Id`.
   const eventId = id === '' ? `event-${sequence}` : id;
   return {
     ...head,
@@ -140,12 +140,12 @@ export const originOf = (eventId: string): string => ofPush.exec(eventId)?.[1] ?
 const usualHead = /^\{"event":"([\w.]+)","timestamp":"([\w.:+-]+)",/;
 export const usualHeadBytesMax = 128;
 
-/** Undefined if the bytes are no event. */
+/** Reads the head of an event. Undefined if the bytes are no event. */
 function readEventHead(body: Uint8Array): EventHead | undefined {
   return readUsualHead(textOf(body, 0, usualHeadBytesMax)) ?? readEvent(body);
 }
 
-/** Undefined unless the body has the usual beginning. */
+/** Reads the head of an event without parsing JSON. Undefined unless the body has the usual beginning. */
 export function readUsualHead(text: string): EventHead | undefined {
   const [, event, timestamp] = usualHead.exec(text) ?? [];
   return event === undefined || timestamp === undefined ? undefined : { event, timestamp };

@@ -55,7 +55,7 @@ export class LogStream {
     return this.#newest;
   }
 
-  /** Notes that a message was read from the log with this id: it may be the newest message. */
+  /** Notes a message that was read from the log of this id, because the message may be the newest. */
   saw(id: string, { sequence, storedAt }: NewestMessage): void {
     if (id === this.#facts.id && sequence > this.#newest.sequence) this.#newest = { sequence, storedAt };
   }

@@ -3,8 +3,8 @@
 //   a partition is                          what this replica does
 //   ──────────────────────────────────────  ───────────────────────────────────────────────────────────────────────
 //   assigned to this replica, and free      claims the partition
-//   assigned to this replica, not free      waits until the owner gives the partition back, or is silent for 2.5 s or more
-//   its own, assigned to another replica    stops deliveries, stores offsets, gives the partition back
+//   assigned to this replica, not free      waits until the owner releases the partition, or is silent for 2.5 s or more
+//   its own, assigned to another replica    stops deliveries, stores offsets, releases the partition
 //   its own, but its broadcasts are lost    begins no attempt and stores nothing until MongoDB confirms its claims
 //   its own for 10 s                        asks MongoDB: broadcasts to another replica may be lost that this replica hears
 import { hash } from 'node:crypto';
@@ -45,7 +45,7 @@ export class OwnedPartitions extends Map<number, OwnedPartition> {
 export interface OwnershipChanges {
   /** Called when this replica has claimed partitions. `offsets` are the stored offsets of their endpoints. */
   onTaken(taken: readonly OwnedPartition[], offsets: OffsetsByIntegration): Promise<void>;
-  /** Called before partitions are given back; the resolved function, after they are removed from `owned`. */
+  /** Called before partitions are released. The function that it resolves with is called once they are removed from `owned`. */
   onReleased(released: readonly OwnedPartition[]): Promise<() => void>;
   /** Called when another replica has claimed the partitions, or the log has another id. Resolves once they are no longer read. */
   onLost(lost: readonly OwnedPartition[]): Promise<void>;
@@ -70,7 +70,7 @@ const givenBackSubject = 'webhooks.partitions.given-back';
 
 export class Ownership implements AsyncDisposable {
   readonly #options: OwnershipOptions;
-  /** Claims of partitions that have left the memory of this replica, but that MongoDB does not yet have as given back. */
+  /** Claims of partitions that this replica no longer owns, but whose release MongoDB has not stored yet. */
   #released: Claim[] = [];
   #isEnding = false;
   #failingSince: number | undefined;
@@ -143,7 +143,7 @@ export class Ownership implements AsyncDisposable {
     this.#verifiedAt = now;
   }
 
-  /** Waits until the reading has ended: after a later claim, a late message would make this replica skip earlier messages. */
+  /** Waits until the partitions are no longer read: a late message after a new claim would make the replica skip messages. */
   async #lose(lost: readonly OwnedPartition[]): Promise<void> {
     if (lost.length === 0) return;
     for (const { partition } of lost) this.#options.owned.delete(partition);

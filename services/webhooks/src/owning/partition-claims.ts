@@ -3,7 +3,7 @@
 //   a document for each  written by                         content
 //   ───────────────────  ─────────────────────────────────  ──────────────────────────────────────────────────────
 //   partition            a replica that claims the          the owner, the term and a floor; a claim is an update
-//                        partition or gives it back         on the condition that the term is unchanged
+//                        partition or releases it           on the condition that the term is unchanged
 //   replica              the replica, five times a second   the floors of its partitions, with their terms
 //
 // Each event up to the floor of a partition is delivered, missed, given up, or in the offset of an endpoint that is behind
@@ -21,7 +21,7 @@ export interface Claim {
   floor: number;
   /** The id of the log to which the floor belongs. */
   stream: string;
-  /** When the partition was claimed from an owner that did not give it back, and may have attempts in flight. */
+  /** When the partition was claimed from an owner that had not released it, and so may have attempts in flight. */
   silentAt?: number | undefined;
 }
 
@@ -30,17 +30,17 @@ export type SavedFloor = Pick<Claim, 'partition' | 'term' | 'floor' | 'stream'>;
 interface StoredClaim {
   /** The partition. */
   _id: number;
-  /** Null once the partition is given back. */
+  /** The id of the owner; null once the partition is released. */
   owner: string | null;
   term: number;
   floor: number;
   /** The creation time of the log. */
   stream: string;
-  /** Absent if release 1.1.0 made the claim. */
+  /** The newest message of the log that the claiming replica knew. Absent if release 1.1.0 made the claim. */
   newest?: NewestMessage;
 }
 
-/** By partition, with the newest message of the log that the owner knew. Release 1.1.0 stores no message. */
+/** Floors by partition, with the newest message of the log that the owner knew. Release 1.1.0 stores no message. */
 type Floors = Record<string, [term: number, floor: number, newest?: NewestMessage]>;
 
 interface StoredFloors {
@@ -95,7 +95,7 @@ export class Claims {
         return this.#takeOne({ partition, floor, stream: id }, one);
       }),
     );
-    // Deletes the floors of replicas that ended long ago, except those from which other replicas have yet to take partitions.
+    // Deletes the floors of replicas that ended long ago, except replicas whose partitions are not claimed by others yet.
     const owners = (await this.#claims.distinct('owner')).filter((owner) => owner !== null);
     await this.#replicas.deleteMany({
       _id: { $nin: owners },
@@ -125,7 +125,7 @@ export class Claims {
   }
 
   async saveFloors(held: readonly SavedFloor[]): Promise<void> {
-    // `$set` keeps the floors of partitions that are being given back. The stored term tells whether a floor is still valid.
+    // `$set` keeps the floors of partitions that are being released. The stored term tells whether a floor is still valid.
     const { facts, newest } = this.#stream;
     const ofThisLog = held.filter(({ stream }) => stream === facts.id);
     const floors = Object.fromEntries(

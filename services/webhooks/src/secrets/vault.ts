@@ -24,7 +24,7 @@ export function openVault(keys: string) {
 
   return {
     keyIds: [...byId.keys()],
-    /** In the order of `keyIds`. Fingerprints distinguish different keys with the same id, but reveal no key. */
+    /** Fingerprints of the keys, in the order of `keyIds`. They differ for different keys with the same id, and reveal no key. */
     fingerprints: Array.from(byId, ([id, key]) => ({ id, fingerprint: fingerprintOf(key) })),
     seal(secret: string, endpointId: string): string {
       const iv = randomBytes(ivBytes);

@@ -19,7 +19,7 @@ interface ConnectionSet {
   readonly dispatcher: Dispatcher;
   /** The origin of the requests on these connections. */
   readonly origin: string;
-  /** Whether the last connection to the address could not be made. Set by send.ts. */
+  /** Whether the last attempt to connect to the address failed. Set by send.ts. */
   isDown: boolean;
 }
 
