@@ -3,7 +3,6 @@ import { Product, ResolveProducts, type ResolvedProducts } from '@integration-sy
 import type { BusHandler } from '@integration-sync/runtime/bus';
 import { readQuestion, type Fields, type Kind, type Lookup } from '@integration-sync/sync';
 
-/** A product may refer to an existing supplier. */
 export const productsKind = (suppliers: Lookup): Kind => ({
   entityType: 'product',
   plural: 'products',

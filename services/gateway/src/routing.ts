@@ -1,4 +1,4 @@
-// From the table of routes to the server: one Fastify route per row, and 405 for every other method of a path.
+// Makes a Fastify route of each row of the route table, and answers every other method of a path with 405.
 import { METHODS } from 'node:http';
 import { Failure, routes, type Route } from '@integration-sync/contracts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';

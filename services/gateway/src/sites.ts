@@ -59,7 +59,7 @@ export const addConsole = (app: FastifyInstance, from = '@integration-sync/conso
       'content-security-policy': `${policy}; require-trusted-types-for 'script'; trusted-types loader`,
       'cross-origin-opener-policy': 'same-origin',
     },
-    // The name of a file has the hash of its content.
+    // The name of a file has the hash of its content, so a browser may keep the file for ever.
     cacheControl: 'public, max-age=31536000, immutable',
   });
 

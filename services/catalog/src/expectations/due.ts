@@ -20,13 +20,13 @@ export function dueAtOf({ everyHours, setAt, pushedAt }: Timing): Date {
   return new Date(from + everyHours * hourMs);
 }
 
-/** When the next check of an expectation is due that is not overdue. */
+/** When the next check is due of an expectation that is not overdue. */
 export const nextCheckAt = (timing: Timing, at: Date): Date =>
   new Date(Math.min(dueAtOf(timing).getTime() + graceMs, at.getTime() + checkEveryMs));
 
 type Run = Pick<SyncRun, 'syncId' | 'completedAt'>;
 
-/** What a check learns from the pushes of a kind that it has read. */
+/** What a check learns from the pushes that it has read. */
 export interface Seen extends Pick<Expectation, 'pushedAt' | 'ahead'> {
   /** Whether these pushes include a push that no earlier check has seen. */
   isNewer: boolean;

@@ -73,7 +73,7 @@ class Connection {
     });
   }
 
-  /** Drops the bytes that still come. */
+  /** From now on, the bytes that still come from the client are dropped. */
   leave(): void {
     this.#isLeft = true;
   }

@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** Node drops a body of this size, which a client may have sent together with the headers. */
+/** Up to this size Node itself drops an unread body, which the client may have sent together with the headers. */
 const droppedBytesMax = 64 * 1024;
 const drainedBytesMax = 16 * 1024 * 1024;
 const drainMs = 3_000;

@@ -13,7 +13,7 @@ import { numberInWords, type Output } from '../output.ts';
 
 export type Purged = Awaited<ReturnType<typeof purge>>;
 
-/** An attempt to deliver takes 10 s at most, and its entry in the attempt log is stored within a second. */
+/** The wait between two passes: an attempt takes 10 s at most, and is in the attempt log within another second. */
 const betweenPassesMs = 15_000;
 const passesMax = 4;
 
