@@ -27,6 +27,7 @@ export default defineConfig({
     // The second is what .ci/run counts.
     reporters: ['default', ['json', { outputFile: '.local/test-report.json' }]],
     sequence: { sequencer: LongestFirst },
+    taskTitleValueFormatTruncate: 200,
     projects: [
       {
         test: {

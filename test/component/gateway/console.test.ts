@@ -177,10 +177,10 @@ describe('/token', () => {
   });
 
   it.each([
-    ['none', undefined, 'Bearer'],
-    ['nonsense', 'nonsense', 'Bearer error="invalid_token"'],
-    ['one that has ended', token({ exp: 1 }), 'Bearer error="invalid_token"'],
-    ['one that others signed', signHs256({}, {}, 'x'.repeat(40)), 'Bearer error="invalid_token"'],
+    ['no token', undefined, 'Bearer'],
+    ['other text', 'nonsense', 'Bearer error="invalid_token"'],
+    ['an expired token', token({ exp: 1 }), 'Bearer error="invalid_token"'],
+    ['a token of another key', signHs256({}, {}, 'x'.repeat(40)), 'Bearer error="invalid_token"'],
   ])('refuses %s', async (_what, key, challenge) => {
     await expectProblem(await ask(key), {
       status: 401,

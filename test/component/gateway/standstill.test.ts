@@ -51,9 +51,9 @@ it.each([
 );
 
 it.each([
-  { what: 'nothing of it', sent: '' },
+  { what: 'the connection', sent: '' },
   { what: 'a part of its headers', sent: head.slice(0, 50) },
-  { what: 'no body', sent: head },
+  { what: 'all of its headers', sent: head },
 ])('a request of which only $what arrives is answered 408 after a full time-out', async ({ sent }) => {
   using connection = await openRaw(gateway.port);
   await wait(100);

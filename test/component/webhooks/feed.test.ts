@@ -176,9 +176,9 @@ describe('what the feed refuses', () => {
     ['a parameter twice', 'limit=5&limit=5', ['limit']],
     ['an unknown kind', 'events=supplier.created,supplier.eaten', ['events']],
     ['no kind', 'events=', ['events']],
-    ['a day that there is not', 'since=2026-02-30', ['since']],
+    ['a day that does not exist', 'since=2026-02-30', ['since']],
     [
-      'all of it',
+      'wrong values of every parameter',
       'after=x&since=y&limit=-1&wait=x&events=z',
       ['since', 'since', 'events', 'limit', 'wait', 'after'],
     ],

@@ -120,8 +120,8 @@ describe('an error of the store is sorted', () => {
 
   it.each<[string, unknown]>([
     ['one document that exists already', server(11_000, 'E11000 duplicate key error')],
-    ['one whose value has the words of a full disk', server(11_000, 'E11000 dup key: "no space left"')],
-    ['several of them', bulk([duplicate(0), duplicate(7)])],
+    ['a document with the words of a full disk', server(11_000, 'E11000 dup key: "no space left"')],
+    ['several documents that exist already', bulk([duplicate(0), duplicate(7)])],
   ])('%s: duplicate', (_name, error) => {
     expect(sortStoreError(error)).toBe('duplicate');
   });
@@ -132,8 +132,8 @@ describe('an error of the store is sorted', () => {
     ['duplicates among other failures', bulk([duplicate(0), invalid(1)])],
     ['other failures among interruptions', bulk([interrupted(0), invalid(1)])],
     ['a wrong argument', new MongoInvalidArgumentError('Document must be an object')],
-    ['an error of our own', new TypeError('x is not a function')],
-    ['what is no error at all', 'E11000'],
+    ['an error of this service', new TypeError('x is not a function')],
+    ['a thrown string', 'E11000'],
     ['nothing', undefined],
   ])('%s: bug', (_name, error) => {
     expect(sortStoreError(error)).toBe('bug');

@@ -60,17 +60,17 @@ describe('the outcome of a dead push is found from documents', () => {
     })[0];
 
   it.each([
-    ['a document that is not there', undefined, untouched],
-    ['one that another push created', trace({}), untouched],
-    ['one that another push changed', trace({ changed: ['name'] }), untouched],
-    ['one that it created', trace({ order: orderOf(mine, 3), push: mine }), { ...untouched, created: true }],
+    ['a record without a document', undefined, untouched],
+    ['a record that another push created', trace({}), untouched],
+    ['a record that another push changed', trace({ changed: ['name'] }), untouched],
+    ['a created record', trace({ order: orderOf(mine, 3), push: mine }), { ...untouched, created: true }],
     [
-      'one that it created and another push has changed since',
+      'a record that the dead push created and another push has changed since',
       trace({ order: orderOf(mine, 3), changed: ['name'] }),
       { ...untouched, created: true },
     ],
-    ['one that it changed', trace({ push: mine, changed: ['code'] }), { ...untouched, changed: ['code'] }],
-  ])('%s', (_what, found, outcome) => {
+    ['a changed record', trace({ push: mine, changed: ['code'] }), { ...untouched, changed: ['code'] }],
+  ])('for %s', (_what, found, outcome) => {
     expect(told(found)).toEqual(outcome);
   });
 

@@ -80,7 +80,7 @@ describe('a cursor of the attempt log', () => {
     ['of another endpoint', 'wh_2', sealed],
     ['that was changed', 'wh_1', `${sealed.slice(0, -1)}${sealed.endsWith('A') ? 'B' : 'A'}`],
     ['with something after it', 'wh_1', `${sealed}=`],
-    ['that is none', 'wh_1', 'abc'],
+    ['of other text', 'wh_1', 'abc'],
     ['that is empty', 'wh_1', ''],
   ])('%s is refused', (_name, endpointId, text) => {
     expect(openCursor('key', endpointId, text)).toBeUndefined();

@@ -102,9 +102,9 @@ describe('an attempt at an endpoint', () => {
       4,
       undefined,
     ],
-    ['the tenth in a row', with9, changeOf(open, 'failed', 2), 'missed', 'now', false, 10, 'failures'],
+    ['the tenth failure', with9, changeOf(open, 'failed', 2), 'missed', 'now', false, 10, 'failures'],
     [
-      'the tenth, an event’s fourth',
+      'the tenth failure in a row, the fourth of its event',
       with9,
       changeOf(open, 'failed', 4),
       'given up',
@@ -136,7 +136,7 @@ describe('an attempt at an endpoint', () => {
       undefined,
     ],
     [
-      'a fourth that does not count',
+      'a fourth failure that does not count',
       closed,
       changeOf(open, 'failed', 4, earlier),
       'given up',
@@ -146,7 +146,7 @@ describe('an attempt at an endpoint', () => {
       undefined,
     ],
     [
-      'one that would be the tenth',
+      'a tenth failure in a row that does not count',
       with9,
       changeOf(open, 'failed', 2, earlier),
       'again',
@@ -175,7 +175,7 @@ describe('an attempt at an endpoint', () => {
       9,
       undefined,
     ],
-  ] as const)('%s', (_name, state, change, event, store, isCircuitClosed, failures, disable) => {
+  ] as const)('%s has its effect', (_, state, change, event, store, isCircuitClosed, failures, disable) => {
     const next = step(state, change);
     expect(next).toMatchObject({
       event,

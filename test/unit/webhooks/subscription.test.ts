@@ -41,13 +41,13 @@ const changedKinds = {
 };
 
 it.each([
-  ['an endpoint that subscribes to it', subscriber(), event(), true],
-  ['none that does not subscribe to its kind', subscriber({ events: ['sync.completed'] }), event(), false],
-  ['the kinds of its time', subscriber(changedKinds), event({ sequence: 30 }), true],
-  ['no kinds of an earlier time', subscriber(changedKinds), event({ sequence: 20 }), false],
-  ['no kinds of a later time', subscriber(changedKinds), event({ sequence: 31 }), false],
+  ['an endpoint that subscribes to its kind', subscriber(), event(), true],
+  ['no endpoint without its kind', subscriber({ events: ['sync.completed'] }), event(), false],
+  ['an endpoint with its kind at that time', subscriber(changedKinds), event({ sequence: 30 }), true],
+  ['no endpoint with its kind only later', subscriber(changedKinds), event({ sequence: 20 }), false],
+  ['no endpoint with its kind only before', subscriber(changedKinds), event({ sequence: 31 }), false],
   [
-    'the kinds of its time, though it comes after the change',
+    'an endpoint that subscribed to its kind when its push began, though the event came after the change',
     subscriber({
       events: ['sync.completed'],
       earlierEvents: [{ through: 5, underWay: ['sync_0', 'sync_1'], events: ['supplier.created'] }],
@@ -56,39 +56,39 @@ it.each([
     true,
   ],
   [
-    'none registered after it, though it comes afterwards',
+    'no endpoint that was registered during its push, though the event came afterwards',
     subscriber({ eventsUnderWay: ['sync_1'] }),
     event(),
     false,
   ],
-  ['those registered while another was under way', subscriber({ eventsUnderWay: ['sync_2'] }), event(), true],
-  ['none registered after it', subscriber(), event({ sequence: 10, timestamp: at(99) }), false],
+  ['an endpoint registered during another push', subscriber({ eventsUnderWay: ['sync_2'] }), event(), true],
+  ['no endpoint registered after the event', subscriber(), event({ sequence: 10, timestamp: at(99) }), false],
   [
-    'one that was enabled before it',
+    'an endpoint that was enabled before the event',
     subscriber(enabledAgain),
     event({ sequence: 51, timestamp: at(400) }),
     true,
   ],
   [
-    'none that was disabled then, though enabled again',
+    'no endpoint that was disabled at the event, and enabled afterwards',
     subscriber(enabledAgain),
     event({ sequence: 50, timestamp: at(350) }),
     false,
   ],
   [
-    'none that was disabled then, though it comes when enabled again',
+    'no endpoint that was disabled during its push, though the event came after the enabling',
     subscriber({ ...enabledAgain, eventsUnderWay: ['sync_1'] }),
     event({ sequence: 51, timestamp: at(350) }),
     false,
   ],
   [
-    'others, where it says that an endpoint was disabled',
+    'other endpoints where the event is webhook.disabled of one endpoint',
     subscriber(),
     event({ event: 'webhook.disabled', aboutEndpoint: 'wh_2' }),
     true,
   ],
   [
-    'not the disabled one itself',
+    'no endpoint whose own webhook.disabled the event is',
     subscriber(),
     event({ event: 'webhook.disabled', aboutEndpoint: 'wh_1' }),
     false,
@@ -98,10 +98,10 @@ it.each([
 });
 
 it.each([
-  ['that occurred before the moment', subscriber(enabledAgain), event({ timestamp: at(300) }), true],
-  ['not that occurred after it', subscriber(enabledAgain), event({ timestamp: at(301) }), false],
-  ['not from before it was registered', subscriber(enabledAgain), event({ timestamp: at(99) }), false],
-  ['not of other kinds', subscriber({ ...enabledAgain, events: ['dds.created'] }), event(), false],
-] as const)('an endpoint misses by a disabling an event %s', (_name, endpoint, occurred, missed) => {
+  ['an event from before the disabling', subscriber(enabledAgain), event({ timestamp: at(300) }), true],
+  ['no event from after the disabling', subscriber(enabledAgain), event({ timestamp: at(301) }), false],
+  ['no event from before the registration', subscriber(enabledAgain), event({ timestamp: at(99) }), false],
+  ['no event of other kinds', subscriber({ ...enabledAgain, events: ['dds.created'] }), event(), false],
+] as const)('a disabling makes an endpoint miss %s', (_name, endpoint, occurred, missed) => {
   expect(isMissed(endpoint, occurred, new Date(at(300)))).toBe(missed);
 });
