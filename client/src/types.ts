@@ -386,7 +386,7 @@ export interface NamedRecords {
 export interface ArchiveAnswer {
   /** True when no id failed */
   success: boolean;
-  /** How many of these records are archived now, including those that were before */
+  /** How many of these records are archived now, including records that were archived before */
   archived: number;
   errors: PushError[];
   /** One entry for each id, in the order of `externalIds` */
@@ -402,7 +402,7 @@ export interface ArchiveAnswer {
 export interface EraseAnswer {
   /** True when no id failed */
   success: boolean;
-  /** How many of these records are erased now, including those that were before */
+  /** How many of these records are erased now, including records that were erased before */
   erased: number;
   errors: PushError[];
   /** One entry for each id, in the order of `externalIds` */
@@ -770,7 +770,7 @@ export interface EventDelivery {
 export interface ReplayEvents {
   /** Events after this time; a day, or a date-time with Z or an offset. Required unless `eventIds` is given */
   since?: string | undefined;
-  /** Events up to this time; all after `since` if absent */
+  /** Events up to this time; if absent, up to the newest */
   until?: string | undefined;
   /** The kinds of events to deliver */
   events?:

@@ -29,7 +29,7 @@ const answerOf = <Count extends TProperties, Status extends string>(count: Count
 const counted = (what: string) =>
   Type.Integer({
     minimum: 0,
-    description: `How many of these records are ${what} now, including those that were before`,
+    description: `How many of these records are ${what} now, including records that were ${what} before`,
   });
 
 export const ArchiveAnswer = Type.Object(answerOf({ archived: counted('archived') }, 'ARCHIVED'), {

@@ -92,7 +92,7 @@ export const ReplayEvents = Type.Object(
           'Events after this time; a day, or a date-time with Z or an offset. Required unless `eventIds` is given',
       }),
     ),
-    until: Type.Optional(Type.String({ description: 'Events up to this time; all after `since` if absent' })),
+    until: Type.Optional(Type.String({ description: 'Events up to this time; if absent, up to the newest' })),
     events: Type.Optional(events),
     eventIds: Type.Optional(
       Type.Array(Type.String({ maxLength: limits.eventIdCharactersMax }), {

@@ -12,13 +12,13 @@ export interface LastPushes {
 }
 
 export type LastRun = Pick<Entry, 'entityType' | 'created' | 'updated' | 'failed' | 'startedAt'> & {
-  /** The client that pushed; null for a token of no client. */
+  /** The client that pushed; null if the token of the push belongs to no client. */
   client: string | null;
 };
 
 type Stored = Pick<Store, 'collection'>;
 
-/** By integration. `listed`: the listings whose last writes the result has. */
+/** The last pushes by integration. `listed` are the listings whose last writes the result contains. */
 export async function readLastPushes(
   store: Stored,
   service: string,

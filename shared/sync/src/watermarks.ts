@@ -8,7 +8,7 @@
 // replicas say. The update that closes a push also counts its records, so each push is counted once. `counted` has how many
 // records of a push recovery has counted, because recovery may open and close a push a second time.
 //
-// A push that lost records to another push notes in `claims` since when it waits. Each push reads `claims` when it
+// A push whose records another push has changed first notes in `claims` since when it waits. Each push reads `claims` when it
 // opens the watermark, and lets older claims go first (precedence.ts).
 import { oneByOne, openBatcher } from '@integration-sync/runtime/batcher';
 import { isFirst, isFound, type Collection, type Store } from '@integration-sync/runtime/store';
@@ -27,7 +27,7 @@ export interface Watermark {
   claims?: Claims;
 }
 
-/** By sync id of an open push that lost records to another, since when it waits: epoch milliseconds, by the clock of `stamp`. */
+/** By sync id of an open push with a claim, since when the push waits: epoch milliseconds, by the clock of `stamp`. */
 export type Claims = Readonly<Record<string, number>>;
 
 /** What a push gets as it opens a watermark. */
@@ -40,7 +40,7 @@ export interface Opened {
 export type Watermarks = ReturnType<typeof openWatermarks>;
 
 const readMax = 100;
-/** How long a read waits for the query before; longer than a query usually takes. */
+/** How long a read waits for the previous query, before it begins its own; longer than a query usually takes. */
 const readPatienceMs = 10;
 
 /** Neither `integration` nor `listed` can hold a slash. */

@@ -14,8 +14,8 @@ interface Of {
 }
 
 /**
- * The fields to which replacements without a field apply. They do not apply to all fields: the name of a supplier may be the code
- * of a country.
+ * The fields to which replacements apply for which a map names no field. Others are excluded, because the name of a supplier, for
+ * example, may be the code of a country.
  */
 const coded: ReadonlySet<string> = new Set(['country', 'unit', 'category']);
 

@@ -1,5 +1,5 @@
 // The last load of each kind, for prune: its mark (`X-Next-Since` before the load), and whether it has finished. A load of
-// rejected rows has only a part of the rows. So it counts as part of the load before, and keeps that mark.
+// rejected rows has only a part of the rows. So it counts as part of the previous load, and keeps the mark of that load.
 import { platform } from '#platform';
 import type { Kind } from '@integration-sync/client';
 import { Stop } from '../exit.ts';

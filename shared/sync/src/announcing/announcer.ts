@@ -23,10 +23,10 @@ export interface AnnouncerOptions extends PublishOptions {
   now: Clock;
 }
 
-/** Pushes announced at a time for each stream: parallel publishing hides the latency of the disk. */
+/** How many pushes are announced at a time for each stream: parallel publishing hides the latency of the disk. */
 const atOnce = { max: 4 };
 const pushesMax = 2_000;
-/** The limit of records of all waiting pushes, which bounds the memory of the announcer. */
+/** How many records all waiting pushes may have together, which bounds the memory of the announcer. */
 const recordsMax = 32_000;
 
 interface Waiting {

@@ -31,7 +31,7 @@ interface EnvelopeOptions {
   isId?: IsId;
 }
 
-/** Throws invalid_request with all errors of the query and of the envelope. */
+/** Throws invalid_request with all errors of the query, and of the body besides its items. */
 export function readPush(
   kind: Kind,
   bytes: Uint8Array,

@@ -16,7 +16,7 @@ export function openErasingJournal(entries: Entries) {
       );
     },
     /**
-     * Removes the errors that contain one of these texts, or are cut within it, from all entries of the integration: an error of a
+     * Removes the errors that contain one of these texts, or end within one, from all entries of the integration: an error of a
      * product names the supplier that it refers to. Reads all entries with errors, as no index has their texts.
      */
     async forgetErrorsWith(integration: string, texts: readonly string[]): Promise<void> {

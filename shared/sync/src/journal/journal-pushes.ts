@@ -1,4 +1,4 @@
-// The updates of a journal entry by the process of its push, and the evidence that other pushes leave with the entry.
+// The updates of a journal entry: by the process of its push, and by other pushes that overwrite what the push has written.
 import { isFirst, isFound, type Filter } from '@integration-sync/runtime/store';
 import type { Completion, Entries, Entry, Evidence, KeptDrafts } from './journal-entry.ts';
 import { dueAfter, expiryAfter } from './journal-times.ts';
@@ -67,7 +67,7 @@ export function openPushJournal(entries: Entries) {
       const found = await entries.findOne({ _id: syncId }, { projection: { evidence: 1 } });
       return found?.evidence ?? {};
     },
-    /** Leaves drafts with the entry of the push that wrote them, unless the push is announced. */
+    /** Copies drafts to the entry of the push that wrote them, unless the push is announced. */
     async keepDrafts(syncId: string, draftById: ReadonlyMap<string, KeptDrafts[string]>): Promise<void> {
       const drafts = [...draftById].map(([id, draft]) => [`drafts.${id}`, draft]);
       await entries.updateOne({ _id: syncId, ...unannounced }, { $set: Object.fromEntries(drafts) });

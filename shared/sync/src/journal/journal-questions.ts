@@ -19,14 +19,14 @@ export function openJournalQuestions(entries: Entries) {
   };
 
   return {
-    /** The pushes among these that may have done more than their entries say. */
+    /** Which of these pushes may have done more than their entries say. */
     unsettledAmong: (syncIds: readonly string[]) => among(syncIds, unsettled),
-    /** The pushes among these that may not be announced yet. */
+    /** Which of these pushes may have events that are not published yet. */
     unannouncedAmong: (syncIds: readonly string[]) => among(syncIds, unannounced),
-    /** The pushes among these whose records the watermarks may not have counted yet. */
+    /** Which of these pushes may have records that the watermarks have not counted yet. */
     pendingAmong: (syncIds: readonly string[]) =>
       among(syncIds, { due: { $exists: true }, watched: { $exists: false } }),
-    /** By sync id, the packed internal ids of the records of those pushes that still write. */
+    /** By sync id, the packed internal ids of the records of each push that still writes. */
     async idsOf(syncIds: readonly string[]): Promise<Map<string, Uint8Array>> {
       const writing = { _id: { $in: [...syncIds] }, state: 'writing' } as const;
       const found = await entries.find(writing, { projection: { ids: 1 }, promoteBuffers: true }).toArray();

@@ -27,7 +27,7 @@ export function openRecoveryJournal(entries: Entries, tombstones: Collection<Tom
         .sort({ due: 1 })
         .limit(countMax)
         .toArray(),
-    /** The entries among these that are due. */
+    /** Which of these entries are due. */
     leftBehindAmong: (syncIds: readonly string[], at: Date) =>
       entries.find<LeftBehind>({ _id: { $in: [...syncIds] }, due: { $lte: at } }, onlyDue).toArray(),
     /** Takes the entry over, unless another replica has done so. */

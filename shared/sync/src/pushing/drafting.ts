@@ -119,7 +119,6 @@ export async function followRecords(
     open = open.filter(({ record }) => lost.has(record.ordinal));
     const ids = open.map(({ record }) => record.internalId);
     before = await drafts.read(integration, ids);
-    // The records are read after the drafts.
     const [own, stored] = await Promise.all([
       writtenBy(journal, syncId, before),
       records.read(integration, ids),

@@ -1,6 +1,6 @@
 // Decides which of two concurrent pushes of the same records, in different replicas, goes first: the push that has waited
-// longest. A push that lost records to another push notes a claim in the watermark of the listing. A push that sees a claim on
-// its records also claims, and waits for older claims.
+// longest. A push whose records another push has changed first notes a claim in the watermark of the listing. A push that sees a
+// claim on its records also claims, and waits for older claims.
 //
 //   the push sees, as it opens           the push
 //   no claim                             writes immediately, without a further query
@@ -41,7 +41,7 @@ export function openPrecedence(
   const key = watermarkKey(integration, of.kind.plural);
   let claims = seen;
   let hasClaim = false;
-  /** By sync id, whether that push has a record of this push. */
+  /** By sync id of another push, whether both pushes name a same record. */
   const isRivalById = new Map<string, boolean>([[syncId, false]]);
   const seenAtById = new Map<string, number>();
 

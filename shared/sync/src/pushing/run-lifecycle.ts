@@ -23,7 +23,7 @@ export async function beginRun(engine: Engine, run: Run): Promise<Begun> {
     keys.drafts === undefined ? undefined : engine.watermarks.open(keys.drafts, run.syncId),
     engine.journal.insert(entryOf(engine, run)),
   ]);
-  // A sweeper has closed the watermarks already, so that listings could miss the push's writes.
+  // A tombstone exists: a sweeper has closed the watermarks already, so that listings could miss the push's writes.
   if (!entered) throw takenOver(run, 'None of its records was written');
   // Asks whether the caller still waits. A push that the caller sends after giving up has a later stamp than this push.
   await run.permission.renewUnlessPromised();

@@ -43,7 +43,7 @@ async function lookAgain(engine: Engine, of: KindEngine, entry: Entry): Promise<
   await (more ? engine.journal.settleAgain(entry, at) : engine.journal.finish(entry, at));
 }
 
-/** Undefined if the push has nothing to announce, or if another replica has taken the entry over. */
+/** Returns the settled entry; undefined if the push has nothing to announce, or if another replica has taken the entry over. */
 async function settleWriting(engine: Engine, of: KindEngine, entry: Entry): Promise<Entry | undefined> {
   if (phaseOf(entry) === 'reopened') {
     await openAgain(engine, of, entry);
