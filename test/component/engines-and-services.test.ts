@@ -44,7 +44,7 @@ const secretOf = async (): Promise<string | undefined> => {
   return stack.authSecret;
 };
 
-describe('a stack', () => {
+describe('the local stack of engines and services', () => {
   it('writes its addresses for scripts, and its secrets readable for its owner alone', async () => {
     await using stack = await start({ replicas: { catalog: 2 } });
     const facts = await readFacts();

@@ -32,7 +32,7 @@ function openStranger(): ChildProcess & Disposable {
 }
 
 describe('after the starter was killed', () => {
-  it('the next start ends the engine of the killed starter, and takes over its folder', async () => {
+  it('the next start ends the nats-server of the killed starter, and takes over the folder', async () => {
     const orphan = await startAndKill(folder.path);
     expect(identify(orphan)).toBeDefined();
     const lines: string[] = [];
@@ -46,7 +46,7 @@ describe('after the starter was killed', () => {
     expect(lines).toContainEqual(expect.stringMatching(/^ended what a killed start left behind: nats/));
   });
 
-  it('the next test run removes a temporary folder and its engine', async () => {
+  it('the next test run ends the nats-server in a temporary folder, and removes the folder', async () => {
     const orphan = await startAndKill(folder.path);
     await removeAbandoned(dirname(folder.path), basename(folder.path));
     await expect(access(folder.path)).rejects.toThrow('ENOENT');
@@ -76,8 +76,8 @@ describe('after the starter was killed', () => {
   });
 });
 
-describe('a file that lists started processes', () => {
-  it('ends the listed processes, and no other', async () => {
+describe('a start with a file that lists the processes of a killed start', () => {
+  it('ends the listed processes, and no other process', async () => {
     using ours = openStranger();
     using stranger = openStranger();
     const path = join(folder.path, 'ledger.json');
@@ -104,7 +104,7 @@ describe('a file that lists started processes', () => {
     '"text"',
     '[{"pid":1}]',
     '[{"pid":"1","begunAt":"x","name":"x","stopSignal":"SIGKILL"}]',
-  ])('with the content %j names no process', async (text) => {
+  ])('ends no process if the content is %j', async (text) => {
     const path = join(folder.path, 'ledger.json');
     await writeFile(path, text);
     expect(await endLeftovers(path)).toStrictEqual([]);

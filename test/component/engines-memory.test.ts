@@ -9,14 +9,14 @@ import { useFolder } from '../support/use-folder.ts';
 const folder = useFolder();
 const served = { source: 'path', refused: 'docker: Docker does not answer', port: 4_222 } as const;
 
-it('a start remembers for each engine the source of its last working program', async () => {
+it('a start remembers where it last got nats-server and mongod: PATH, Docker or a download', async () => {
   openMemory(folder.path).note('nats', served);
   const memory = openMemory(folder.path);
   expect(memory.recall('nats')).toEqual(served);
   expect(memory.recall('mongodb')).toBeUndefined();
 });
 
-it('a start replaces the file of remembered engine sources if it is not JSON', async () => {
+it('a start replaces the file that remembers where it got nats-server and mongod, if the file is not JSON', async () => {
   await writeFile(join(folder.path, 'served.json'), '{"nats":');
   const memory = openMemory(folder.path);
   expect(memory.recall('nats')).toBeUndefined();
@@ -24,7 +24,7 @@ it('a start replaces the file of remembered engine sources if it is not JSON', a
   expect(memory.recall('nats')).toEqual(served);
 });
 
-it('a start succeeds although it can neither read nor write the file of remembered engine sources', async () => {
+it('a start succeeds although the file that remembers where it got nats-server and mongod is unusable', async () => {
   await mkdir(join(folder.path, 'served.json'));
   const memory = openMemory(folder.path);
   expect(memory.recall('nats')).toBeUndefined();

@@ -39,7 +39,7 @@ const fakeProgram = async (bin: string, name: string, printed: string): Promise<
   return `${bin}${delimiter}/usr/bin${delimiter}/bin`;
 };
 
-describe('engines', () => {
+describe('the engines MongoDB and NATS', () => {
   it('keep acknowledged writes when they are killed, and come back at the same address', async () => {
     await using engines = await startEngines({ dataFolder: folder.path, temporary: true });
     await using store = await openStore({ url: engines.mongodb.url, database: 'kept', log });
@@ -140,7 +140,7 @@ describe('NATS', () => {
   });
 });
 
-describe('an engine that another process runs', () => {
+describe('a nats-server that another process runs', () => {
   it('is used, but never changed or stopped', async () => {
     const NATS_URL = inject('engines').nats;
     {
@@ -154,7 +154,7 @@ describe('an engine that another process runs', () => {
   });
 });
 
-describe('an engine does not start', () => {
+describe('nats-server or mongod does not start', () => {
   it('where nothing answers at the configured address', async () => {
     const environment = { NATS_URL: 'nats://127.0.0.1:1' };
     const start = startEngine('nats', { dataFolder: folder.path, environment });
@@ -185,7 +185,7 @@ describe('an engine does not start', () => {
   });
 });
 
-describe('a download', () => {
+describe('a download of mongod', () => {
   it('is fetched once, kept in the cache folder, and run from there', async () => {
     // Stands in for mongod: the test tries the way from the mirror to a running program.
     const bin = join(folder.path, 'mongodb/bin');

@@ -110,7 +110,7 @@ it(
   },
 );
 
-it('a start creates a stream, keeps it as it is, and updates it when its definition changes', async () => {
+it('a start creates a missing stream, leaves an existing stream unchanged, and updates a stream to a changed definition', async () => {
   await bus.ensureStream(spec('MADE'));
   await bus.publishBatch([{ subject: 'MADE.x', id: '1', body: 'kept' }]);
   await bus.ensureStream(spec('MADE'));

@@ -455,7 +455,7 @@ describe('three gateways that share a file of clients', () => {
   );
 });
 
-it('a stopping gateway does not wait for a missing file of clients, and logs nothing of it', async () => {
+it('a stopping gateway does not wait for a missing file of clients, and does not log that the file is missing', async () => {
   await using file = await clientsFile([clientEntry('erp', [testSecret().entry])]);
   const { log, text } = openTestLog();
   const clients = await openClients({

@@ -347,7 +347,7 @@ it('the command line loader explains a missing key, address, command or file', a
   expect(await without(url, 'load')).toMatchObject({ code: 3, err: expect.stringContaining('Which files?') });
 });
 
-it('a load waits for the rate limit before it reports that the service does not answer', async () => {
+it('a load does not count its waits for a rate limit toward --patience', async () => {
   let asked = 0;
   const service = createServer(({ method }, answer) => {
     asked += 1;

@@ -167,7 +167,7 @@ describe('an archived record', () => {
     ]);
   });
 
-  it('is restored by a push of its id, also of the same fields', async () => {
+  it('is restored by a push of its id, also with unchanged fields', async () => {
     const caller = world.caller();
     const first = await caller.push('suppliers', [supplier('a'), supplier('b')]);
     await caller.archive('suppliers', ['a', 'b']);

@@ -402,7 +402,7 @@ async function beginHeld(stage: Stage, answering: () => Promise<unknown>) {
 const runs = Number(process.env['SYNC_MIRROR_RUNS'] ?? 25);
 
 it(
-  'a listing of changes keeps a mirror complete beside concurrent pushes, wherever the mirror stops polling',
+  'a mirror that polls a listing of changes is complete beside concurrent pushes, wherever it pauses',
   { timeout: 120_000 + runs * 4_000 },
   async () => {
     await fc.assert(

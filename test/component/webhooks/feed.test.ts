@@ -153,7 +153,7 @@ describe('what the feed shows', () => {
     expect(idsOf(await ask({ since: '2020-01-01' }))).toHaveLength(4);
   });
 
-  it('keeps a since in the future in its cursor', async () => {
+  it('has cursors that keep a parameter since in the future', async () => {
     const client = house.newClient();
     const ask = feedOf(client);
     const ahead = Date.now() + 3_600_000;

@@ -197,7 +197,7 @@ describe('reading webhooks', () => {
 });
 
 describe('a list of more than one page', () => {
-  it('leads by cursors through all webhooks once and in order', async () => {
+  it('has a cursor to its next page, so that a caller reads each webhook once and in order', async () => {
     const another = house.newClient();
     const ids = [];
     for (let n = 0; n < 7; n += 1) ids.push((await another.register(url)).id);
