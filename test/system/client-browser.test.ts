@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type * as clientPackage from '@integration-sync/client';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Stack } from '@integration-sync/dev/stack';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { browsers, openBrowser, type OpenedPage } from '../support/browser.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { installPackages } from '@integration-sync/dev/pack';
@@ -21,16 +22,15 @@ describe.each(browsers)('the client in %s', (chromium) => {
   afterAll(() => stack.disposeAsync());
 
   let gateway: string;
+  let system: Stack;
   let token: string;
   let http: Http;
   let page: OpenedPage;
 
   beforeAll(async () => {
     const folder = stack.use(await temporaryFolder());
-    const system = stack.use(await startTestStack());
-    http = openHttp(system);
+    system = stack.use(await startTestStack());
     gateway = system.gateway;
-    token = system.token({ integration: http.integration });
     page = await stack.use(await openBrowser(chromium)).open();
     const place = await installPackages(folder.path, ['client']);
     const packed = join(place, 'node_modules/@integration-sync/client/dist');
@@ -40,6 +40,10 @@ describe.each(browsers)('the client in %s', (chromium) => {
       else await route.fulfill({ path: join(packed, pathname.slice('/page/'.length)) });
     });
     await page.page.goto(`${gateway}/page/`);
+  });
+  beforeEach(() => {
+    http = openHttp(system);
+    token = system.token({ integration: http.integration });
   });
 
   it('pushes suppliers, reports a misspelt field, and lists suppliers', async () => {

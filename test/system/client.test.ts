@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import {
   openClient as open,
@@ -21,17 +22,18 @@ beforeAll(async () => {
 });
 afterAll(() => stack[Symbol.asyncDispose]());
 
-const clientOf = (integration: string): Client =>
-  open({ baseUrl: stack.gateway, token: stack.token({ integration }) });
-
-const scoped = (scope: string): Client =>
-  open({ baseUrl: stack.gateway, token: stack.token({ integration: 'client-expectations', scope }) });
+const openFor = (integration: string, scope?: string): Client =>
+  open({
+    baseUrl: stack.gateway,
+    token: stack.token(scope === undefined ? { integration } : { integration, scope }),
+  });
+const openNew = (): Client => openFor(`client-${randomUUID()}`);
 
 const suppliers = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ externalId: `S-${index}`, name: `Supplier ${index}` }));
 
 it('the client pushes, plans and lists more records than one request may have', async () => {
-  const acme = clientOf('client-push');
+  const acme = openNew();
   const items = suppliers(1_100);
   expect(await acme.plan('suppliers', items)).toMatchObject({ success: true, created: 1_100, syncIds: [] });
   const pushed = await acme.push('suppliers', items);
@@ -49,7 +51,7 @@ it('the client pushes, plans and lists more records than one request may have', 
 });
 
 it('the client reports a misspelt field with the index of its item among all pushed items', async () => {
-  const acme = clientOf('client-strict');
+  const acme = openNew();
   const items = suppliers(600);
   const misspelt = { ...items[550], contry: 'SE' } as (typeof items)[number];
   items[550] = misspelt;
@@ -61,7 +63,8 @@ it('the client reports a misspelt field with the index of its item among all pus
 });
 
 it('the client sets and reads expectations, and names the scope that a token lacks', async () => {
-  const acme = clientOf('client-expectations');
+  const integration = `client-${randomUUID()}`;
+  const acme = openFor(integration);
   const { syncIds } = await acme.push('products', [{ externalId: 'P', name: 'Oak' }]);
   const set = await acme.expectations.set({ products: { everyHours: 26 }, suppliers: { everyHours: 1 } });
   const { completedAt } = await acme.run(syncIds[0] ?? '');
@@ -74,8 +77,8 @@ it('the client sets and reads expectations, and names the scope that a token lac
     errors: [{ pointer: '/suppliers/everyHours' }, { pointer: '/products/everyHours' }],
   });
   const [reader, writer] = [
-    scoped('integration:expectations:read'),
-    scoped('integration:expectations:write'),
+    openFor(integration, 'integration:expectations:read'),
+    openFor(integration, 'integration:expectations:write'),
   ];
   await expect(reader.expectations.set({ products: null })).rejects.toMatchObject({
     status: 403,
@@ -90,7 +93,7 @@ it('the client sets and reads expectations, and names the scope that a token lac
 });
 
 it('the client polls changed records page by page, and archives records', async () => {
-  const acme = clientOf('client-poll');
+  const acme = openNew();
   await acme.push('suppliers', suppliers(250));
   const walk = async (changedSince?: string) => {
     const pages = await Array.fromAsync(acme.poll('suppliers', { changedSince }));
@@ -113,7 +116,7 @@ it('the client polls changed records page by page, and archives records', async 
 });
 
 it('the client polls until its caller aborts the loop', async () => {
-  const acme = clientOf('client-follow');
+  const acme = openNew();
   const abort = new AbortController();
   const seen: string[] = [];
   const following = (async () => {
@@ -136,7 +139,7 @@ it('the client polls until its caller aborts the loop', async () => {
 });
 
 it('the client reads the feed from a time or a cursor, by kinds of events, to its end', async () => {
-  const acme = clientOf('client-feed');
+  const acme = openNew();
   const since = new Date(Date.now() - 60_000).toISOString();
   await acme.push('suppliers', suppliers(3));
   await acme.push('products', [{ externalId: 'P-1', name: 'One' }]);
@@ -164,7 +167,7 @@ it('the client reads the feed from a time or a cursor, by kinds of events, to it
 });
 
 it('the client waits for events until its caller aborts the loop', async () => {
-  const acme = clientOf('client-feed-waiting');
+  const acme = openNew();
   const abort = new AbortController();
   const begun = Promise.withResolvers<void>();
   const seen: string[] = [];
@@ -200,7 +203,7 @@ it('the client logs in with a key, or with a client id and a secret', async () =
 });
 
 it('the client manages webhooks, and verifies their deliveries', async () => {
-  const acme = clientOf('client-webhooks');
+  const acme = openNew();
   const received: Promise<Event | object>[] = [];
   let secret = '';
   const server = createServer((request, response) => {

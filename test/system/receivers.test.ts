@@ -143,9 +143,10 @@ it.runIf(hasFlask)('a receiver in Flask answers every delivery of a drill as exp
 });
 
 it('the receiver of npm run receive verifies both signatures of a delivery, and gets retries', async () => {
+  const acme = openClient(stack);
   const child = spawn(
     process.execPath,
-    [resolve('dev/receive.ts'), '--integration', 'receive-test', '--fail', '1', '--host', '127.0.0.2'],
+    [resolve('dev/receive.ts'), '--integration', acme.integration, '--fail', '1', '--host', '127.0.0.2'],
     {
       env: { ...process.env, GATEWAY_URL: stack.gateway, AUTH_JWT_SECRET: stack.authSecret },
     },
@@ -153,8 +154,8 @@ it('the receiver of npm run receive verifies both signatures of a delivery, and 
   let printed = '';
   child.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
   const [ready] = (await once(child.stderr, 'data')) as [Buffer];
-  expect(ready.toString()).toMatch(/^wh_\w+ is registered for receive-test at http:\/\/127\.0\.0\.2:\d+\//);
-  const acme = openClient(stack, 'receive-test');
+  expect(ready.toString()).toMatch(/^wh_\w+ is registered for \S+ at http:\/\/127\.0\.0\.2:\d+\//);
+  expect(ready.toString()).toContain(` is registered for ${acme.integration} at `);
   await acme.post('/suppliers', { suppliers: [{ externalId: 'S-1', name: 'One' }] });
   const lines = await eventually(
     () => printed.split('\n').slice(0, -1),

@@ -1,4 +1,5 @@
 // One trace from a caller to the receivers of what it pushed, through real processes, as a collector has it.
+import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Stack } from '@integration-sync/dev/stack';
@@ -28,7 +29,6 @@ afterAll(async () => {
   await collector[Symbol.asyncDispose]();
 });
 
-const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
 const callerSpan = '00f067aa0ba902b7';
 
 const spansOf = (id: string): SeenSpan[] => collector.spans.filter((span) => span.traceId === id);
@@ -43,6 +43,7 @@ async function linesOf(service: string, msg: string): Promise<Record<string, unk
 // Setup: a product, and a receiver of batches. Timeline: a caller with a trace of its own pushes two batches.
 // What this proves: every step up to the receiver is a span of the caller's trace, under the step from which it comes.
 it('one trace spans a push from its caller to the receiver of its events', async () => {
+  const traceId = randomBytes(16).toString('hex');
   const acme = openClient(stack);
   await using receiver = await openReceiver();
   await acme.post('/webhook-events', { url: receiver.url, events: ['batch.created'] });
