@@ -15,7 +15,7 @@ has been opened.
 GATEWAY_URL names another gateway than that of the running stack, AUTH_JWT_SECRET its secret.
 `;
 
-/** The pages that follow a link (console/src/here.ts). */
+/** The hosts whose console follows a link, as in console/src/here.ts. */
 const ofThisMachine = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
 async function printLink(): Promise<void> {

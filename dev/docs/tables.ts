@@ -131,7 +131,7 @@ interface Rule {
   annotations: { summary: string; description: string };
 }
 
-/** The lists of alerts by severity. An alert of each service has one entry. */
+/** The lists of alerts by severity. An alert that the rules have for each service has only one entry. */
 function alertLists(): string {
   const text = readFileSync(new URL('../../deploy/prometheus/rules.yaml', import.meta.url), 'utf8');
   const { groups }: { groups: { rules: Rule[] }[] } = parse(text);

@@ -1,4 +1,3 @@
-// Processes and all that they started.
 import { execFileSync } from 'node:child_process';
 
 export function withDescendants(pids: readonly number[]): number[] {

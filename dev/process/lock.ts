@@ -8,7 +8,7 @@ import { Type } from 'typebox';
 import { readJsonAs, writeJson } from './files.ts';
 import { messageOf } from './words.ts';
 
-/** Held until it is disposed of, or until the process ends. */
+/** A lock is held until it is disposed of, or until the process ends. */
 export type Lock = Disposable;
 
 /** The lock file cannot be opened: no permission, no room, no such disk. */

@@ -60,7 +60,7 @@ export const chartWithVersion = (text: string, version: string): string =>
 export const wheelWithVersion = (text: string, version: string): string =>
   text.replace(/^version = .*$/m, `version = "${version}"`);
 
-/** The default of the image's build argument. */
+/** Sets the default of VERSION, the build argument of the image, in the Dockerfile. */
 export const imageWithVersion = (text: string, version: string): string =>
   text.replace(/^ARG VERSION=.*$/m, `ARG VERSION=${version}`);
 

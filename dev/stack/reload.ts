@@ -12,7 +12,7 @@ export interface ReloadOptions {
   say: (line: string) => void;
 }
 
-/** An editor writes a file in several steps, and a checkout writes many files. */
+/** Changes within this time cause one restart: an editor writes a file in several steps, a checkout writes many files. */
 const quietMs = 200;
 
 export function reloadOnChange({ root, restart, say }: ReloadOptions): Disposable {

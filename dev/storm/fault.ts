@@ -49,7 +49,7 @@ export interface FaultRules {
   script?: readonly PlannedFault[];
   /** The faults of a cluster of three nats-servers with a proxy before the gateways, repeated for ever. */
   cluster?: readonly ClusterFault[];
-  /** Replicas of webhooks beside the first one, each with ways of its own to the engines; faults strike webhooks alone. */
+  /** Further replicas of webhooks, each with proxies of its own before the engines. Then faults strike webhooks alone. */
   owners?: number;
 }
 

@@ -42,7 +42,7 @@ export interface Reasons {
   place: string;
   reason: string;
   count: number;
-  /** The first rejected rows: the number of each, and its value in place of the expected one. */
+  /** The first rejected rows with this reason: row number and, if the reason says it, the wrong value. */
   rows: readonly string[];
 }
 

@@ -17,7 +17,7 @@ export interface Feed {
   /** Epoch milliseconds since which events are missing, because the log dropped them before the page read them. */
   missingSince: number | undefined;
   problem: Problem | undefined;
-  /** Whether the feed has been read at all. */
+  /** Whether at least one page of the feed has been read. */
   isHeard: boolean;
 }
 
@@ -50,7 +50,7 @@ const nothing: Feed = {
 
 let shownAtMs = -Infinity;
 
-/** Tells components four times a second at most, in an animation frame, which a hidden tab does not get. */
+/** Draws the feed again four times a second at most, in animation frames: a hidden tab gets none. */
 function show(tell: () => void): void {
   const inMs = Math.max(0, shownAtMs + betweenMs - performance.now());
   const draw = (): void => {

@@ -20,7 +20,7 @@ export interface LogPage {
 export interface Undelivered {
   /** The newest attempt of each event that was never delivered, newest first. */
   attempts: DeliveryAttempt[];
-  /** From when on both pages have all attempts; undefined if they have the whole log. */
+  /** The pages of failed and of successful attempts are complete from this time on; undefined if they are the whole log. */
   from: string | undefined;
   /** The events that were given up, also before `from`: a replay that sends a delivered event again does no harm. */
   givenUp: DeliveryAttempt[];

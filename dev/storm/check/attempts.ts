@@ -42,7 +42,7 @@ interface Of {
 /** A killed replica may lose the log entries of attempts that began up to this long before the kill. */
 const lostBeforeMs = 30_000;
 const lostAfterMs = 1_000;
-/** Within how long an entry is written: webhooks writes several at a time. */
+/** How soon the log has the entry of an attempt: webhooks writes several entries at a time. */
 const writtenWithinMs = 5_000;
 /** The log is sorted by the ends of attempts, and an attempt takes 10 s at most. */
 const attemptMsMax = 12_000;
@@ -69,7 +69,7 @@ function checkKept({ log: { readMs, total, newest }, hits, isStruck, tell }: Of)
   }
 }
 
-/** Dates have whole milliseconds, and an attempt begins at its sender. */
+/** Tolerance: dates have whole milliseconds, and an attempt begins at its sender before the receiver gets the request. */
 export const sameMs = 10;
 
 /** Whether the attempt ended by its deadline, without an answer. */

@@ -4,7 +4,7 @@ import { isItem } from './fields.ts';
 import { isAcknowledged, isErased, isUncertain, keyOf, privatePrefix, pushOf, type Push } from './push.ts';
 import { openReferences, type Verdict } from './references.ts';
 
-/** What one push did, or may have done, to one record. Of two writes of a push at most one took effect. */
+/** What one push may have done to one record. If an item's fate is unknown, the push has two writes: at most one took effect. */
 export interface Write {
   push: Push;
   acknowledged: boolean;

@@ -5,7 +5,6 @@ import type { DeliveryAttempt, Listing, RegisteredWebhook, Webhook } from '@inte
 import type { Receiving } from '../receiver.ts';
 import { keepAll, type Customer } from './customer.ts';
 
-/** The receiver, by its address and its paths. */
 export interface Hooks {
   address: string;
   receiving: Map<string, Receiving>;

@@ -317,7 +317,7 @@ export class Desk {
     const course = await this.#runKept(state, this.#sources(), 0);
     const isUntouched = state.files.every(({ counts }) => counts.unchanged === 0);
     if (state.phase !== 'finished' && !course.hasStored && isUntouched) {
-      // No row is stored, so there is no load to go on with.
+      // The service has stored no row, so an interrupted load of these files need not be resumed.
       await keeping.forget();
       for (const file of state.files) file.rejects = undefined;
     }

@@ -45,7 +45,7 @@ const charactersShown = 60;
 export const idOf = ({ path, sheet }: Pick<Input, 'path' | 'sheet'>): string =>
   sheet === undefined ? path : `${path}#${sheet}`;
 
-/** The sheets of a file that are loaded, and its other visible sheets, without a kind. */
+/** Reads a chosen file: the sheets that a load sends, and the other visible sheets, whose kind is perhaps unknown. */
 export async function holdFile(file: string, map: LoadMap, rules: Rules, mend: Mend): Promise<Held[]> {
   let inputs: Input[];
   let problem: string | undefined;

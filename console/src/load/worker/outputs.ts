@@ -32,7 +32,7 @@ export class ReasonCounts {
     const which = got === undefined ? `${row}` : `${row} (${got})`;
     if (known === undefined) this.#counts.set(key, { place, reason, count: 1, rows: [which] });
     else {
-      // The reason of one row is shown in its own words, that of several rows without their values.
+      // The reason of a single row is shown in full; a reason of several rows is shown without the values of the rows.
       if (known.count === 1 && known.reason !== reason) known.reason = reasonOf(reason);
       known.count += 1;
       if (known.rows.length < rowsShown) known.rows.push(which);

@@ -3,7 +3,7 @@ import { checked, find, kinds, refusal, tooMany, type Found, type History } from
 import type { Access, Gone, Loaded } from '../protocol.ts';
 import type { Service } from './service.ts';
 
-/** By kind, the last load, if it has finished. */
+/** The kinds of records whose last load has finished, each with the files of that load. */
 export const loadedIn = (history: History): Loaded[] =>
   kinds.flatMap((kind) => {
     const { finishedAt, files = [] } = history[kind] ?? {};

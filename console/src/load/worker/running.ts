@@ -18,7 +18,7 @@ import type { Service } from './service.ts';
 
 /** The most pushes in flight: a browser has six connections to a host, unless a proxy speaks HTTP/2. */
 const inFlightMax = 8;
-/** The span of which the page shows the rate of rows. */
+/** The page shows how many rows a second the run handled within this last span. */
 const rateMs = 10_000;
 
 export interface Running {
