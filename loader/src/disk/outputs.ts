@@ -80,7 +80,7 @@ export class Outputs implements LoadOutputs, AsyncDisposable {
     for (const [file, output] of this.#rejects) file.rejects ??= { path: await output.open(), bytes: 0 };
   }
 
-  /** Writes all pending rows. Resolves with the state at the time of the call, which counts no row that is not written. */
+  /** Writes all pending rows. Resolves with the state at the time of the call: all rows that it counts are now written. */
   async flush(): Promise<LoadState> {
     const state = structuredClone(this.#state);
     if (state.results !== undefined) state.results.bytes = this.#results?.bytes ?? 0;
@@ -113,7 +113,7 @@ async function openDeferred(
   const deferredLog = Output.at(path, bytes);
   const entries: DeferredEntry[] = [];
   if (bytes !== undefined && bytes > 0) {
-    // Later bytes are not read: the resumed load sends their rows again, and the last line may be incomplete.
+    // Rows after `bytes` are not read: the resumed load sends them again, and the last line may be incomplete.
     const input = createReadStream(path, { end: bytes - 1 });
     for await (const line of createInterface({ input })) entries.push(JSON.parse(line));
   }

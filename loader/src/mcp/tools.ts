@@ -181,7 +181,7 @@ export const listEvents: Tool<{ since?: string; after?: string; kinds?: EventKin
       for await (const page of client.poll('events', { since, after, events })) {
         yield* page.entities;
         reached = page.next;
-        // A page may be without matching entries, and many further pages may follow, so the caller can stop here.
+        // After each page the caller can stop, because this page and many further pages may have no matching entries.
         yield undefined;
       }
     }

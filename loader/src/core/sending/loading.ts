@@ -27,7 +27,7 @@ export interface LoadOutputs {
   openRejects(): Promise<void>;
   result(file: FileState, slot: Pick<Slot, 'row' | 'id' | 'internalId' | 'status'>): void;
   reject(file: FileState, form: RejectsForm, slot: Pick<Slot, 'row' | 'raw' | 'id'>, reason: string): void;
-  /** Writes all pending rows. Resolves with the state at the time of the call, which counts no row that is not written. */
+  /** Writes all pending rows. Resolves with the state at the time of the call: all rows that it counts are now written. */
   flush(): Promise<LoadState>;
 }
 
@@ -51,7 +51,7 @@ export interface LoadingOptions {
   progressed?: (file: FileState, rows: number, total: number | undefined) => void;
 }
 
-/** The saved `reach` (the last row that may have been sent) is so many rows ahead, so that not every push saves the state. */
+/** The saved `reach` (the last row that may have been sent) is this number of rows ahead: so not every push saves the state. */
 const reachRows = 20_000;
 const saveEveryMs = 1_000;
 /** If the first rows of a file, up to this number, are all rejected, the load stops: the file is probably the wrong one. */

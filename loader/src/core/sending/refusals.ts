@@ -42,7 +42,7 @@ export async function markOf(client: Client, kind: Kind, signal?: AbortSignal): 
   }
 }
 
-/** The message of a page for an error, even if the error is a bug. */
+/** The message that the console shows for an error, even if the error is a bug. */
 export function inWords(error: unknown): string {
   try {
     return stopOf(error).message;

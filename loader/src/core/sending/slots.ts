@@ -1,5 +1,5 @@
-// Keeps the rows that wait for their outcome. Answers come in any order, but rows are released in the order of the file. So one
-// row number says how far a load is, and rejected rows keep their order.
+// Keeps the rows that wait for their outcome. Answers come in any order, but outcomes are passed on in the order of the file. So
+// one row number says how far a load is, and rejected rows keep their order.
 import type { PushOutcome } from '@integration-sync/client';
 import { Wrong } from '../mapping/convert.ts';
 import { idIn, type Item } from '../mapping/items.ts';
@@ -44,7 +44,7 @@ const underWayMax = 40_000;
 const charactersMax = 16 * 1024 * 1024;
 
 export class Slots {
-  /** The entries before `#head` are undefined: their rows are released. */
+  /** The entries before `#head` are undefined: the outcomes of their rows are passed on. */
   #slots: (Slot | undefined)[] = [];
   #head = 0;
   #characters = 0;
@@ -62,7 +62,7 @@ export class Slots {
     this.#characters += lengthOf(slot);
   }
 
-  /** Releases the oldest rows, up to the first row without a status. */
+  /** Removes the oldest rows, up to the first row without a status, and passes each to `letGo`. */
   release(letGo: (slot: Slot) => void): void {
     for (let slot = this.#slots[this.#head]; slot?.status !== undefined; slot = this.#slots[this.#head]) {
       this.#slots[this.#head] = undefined;

@@ -76,7 +76,7 @@ export function makeEvents(announcement: Announcement): EventMessage[] {
     if (created) return message(`${entityType}.created`, `created-${ordinal}`, named);
     if (changed.length === 0) return [];
     if (action === 'archive') return message(`${entityType}.archived`, `archived-${ordinal}`, named);
-    // An erased record is named by its internal id alone.
+    // The event of an erase has only the internal id of the record, because the externalId is erased too.
     if (action === 'erase')
       return message('supplier.erased', `erased-${ordinal}`, { externalId: '', internalId });
     return message(`${entityType}.updated`, `updated-${ordinal}`, { ...named, changedFields: [...changed] });

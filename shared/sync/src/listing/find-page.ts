@@ -8,8 +8,8 @@
 //   orders of matches   a walk                               all pages of a walk among few matches, which need no sorting then
 //   end of a page       a numbered page, as of a watermark   the next numbered page, which skips nothing then
 //
-// The orders may lack matches that are later than the walk's X-Next-Since, but the next poll shows these. Two walks share their
-// orders only if both also have the same end: a push between their first pages may change the end, but not the X-Next-Since.
+// The listed `order` values may lack matches later than the walk's X-Next-Since, but the next poll shows these. Two walks share
+// a list only if both also have the same end: a push between their first pages may change the end, but not the X-Next-Since.
 import { limits } from '@integration-sync/contracts';
 import type { Collection, Filter } from '@integration-sync/runtime/store';
 import { syncIdsFrom } from '../ids.ts';
@@ -213,7 +213,7 @@ async function* readInParts<Document extends ListedDocument>(
   }
 }
 
-/** Reads the documents with these orders as far as they are asked for, and without those that no longer match. */
+/** Reads the documents with these `order` values as far as they are asked for. Skips documents that no longer match. */
 async function* readOrders<Document extends ListedDocument>(
   documents: Collection<ListedDocument>,
   { projection }: PageQuery,
@@ -265,10 +265,10 @@ interface Orders {
   orders: readonly string[];
 }
 
-/** The orders of two walks of `listedMax` matches fit into the bound of an integration. An order takes some 64 bytes. */
+/** The `order` values of two walks of `listedMax` matches fit into the bound of an integration. One takes some 64 bytes. */
 const listBounds = { max: 200_000, shareMax: 100_000, ttlMs: 5 * 60_000 };
 const listedMax = 50_000;
-/** How many orders come in one answer of the database: decoding them takes a millisecond. */
+/** How many `order` values come in one answer of the database: decoding them takes a millisecond. */
 const ordersAtOnceMax = 2_000;
 /** How many records are looked up at a time where records of a list no longer match. */
 const rereadMax = 500;
@@ -276,7 +276,7 @@ const smallBounds = { max: 20_000, shareMax: 500, ttlMs: 60_000, sizeOf: () => 1
 /** How long after the time in its sync id a push may add records: it may wait, write slowly, and have another clock. */
 const lateMs = 2 * watchMs;
 
-/** No orders are listed if one page has all matches (the database sorts them), or if the caller lists a few ids. */
+/** No `order` values are listed if one page has all matches (the database sorts them), or if the caller lists a few ids. */
 const isWorthListing = (total: number, { asked, narrowing }: PageQuery): boolean =>
   narrowing.ids === undefined && total > asked.limit && total <= listedMax;
 
@@ -299,7 +299,7 @@ const inOrderOf = ({ status }: Narrowing) => (status === undefined ? orderIndex.
 
 const endKey = (query: PageQuery, page: number): string => `${filterKey(query)} ${query.asked.limit} ${page}`;
 
-/** How many of the sorted orders are equal to this order or before it. */
+/** How many of the sorted `orders` are at most `after`. */
 function indexAfter(orders: readonly string[], after: string): number {
   let [low, high] = [0, orders.length];
   while (low < high) {

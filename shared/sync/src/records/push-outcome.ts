@@ -74,7 +74,7 @@ export function examine(
   return ids.map((id) => {
     const trace = documents.get(id);
     const created = trace !== undefined && isCreatedBy(trace.order, syncId);
-    // The record names the fields that its last push changed; once another push has overwritten it, the evidence names them.
+    // The record names the fields that its last push changed; once another push has overwritten it, `evidence` names them.
     const changed = trace?.push === syncId ? trace.changed : evidence[id];
     return { created, changed: created ? [] : (changed ?? []), drafted: drafts.has(id) };
   });

@@ -89,7 +89,7 @@ async function outcomesOf(engine: Engine, of: KindEngine, entry: Entry): Promise
     of.records.trace(entry.integration, ids),
     draftsOf(engine, of, entry, ids),
   ]);
-  // Read after the records: another push leaves evidence with this entry before it overwrites a record of this push.
+  // Read after the records: before another push overwrites a record of this push, it leaves evidence with this entry.
   const evidence = await engine.journal.evidenceOf(entry._id);
   const made = { has: (id: string) => drafts.get(id)?.made === true };
   return examine(entry._id, ids, { documents, evidence, drafts: made });
@@ -131,7 +131,7 @@ async function settleWatermarks(
   return (await engine.watermarks.closeDead(keys.drafts, entry._id, now.drafted, drafted)) && ofRecords;
 }
 
-/** The records that the push's own process has counted. */
+/** How many records the push's own process has counted in the watermarks. */
 const countedOf = ({ counted = { created: 0, drafted: 0 } }: Entry): Counted => counted;
 
 async function announcementOf(engine: Engine, of: KindEngine, entry: Entry): Promise<Announcement> {
