@@ -20,7 +20,7 @@ afterAll(() => stack[Symbol.asyncDispose]());
 
 const line = (message: object): string => `${JSON.stringify(message)}\n`;
 
-it('the Singer target sends buffered records after a pause, and archives records that a new version lacks', async () => {
+it('the Singer target sends buffered records after a pause, and archives records that a new version of the table lacks', async () => {
   await using folder = await temporaryFolder();
   const acme = openClient(stack);
   await acme.post('/suppliers', {

@@ -338,7 +338,7 @@ describe('rows', () => {
     expect(quantityOf('1.250', ';', '5')).toEqual({ quantity: 1250 });
   });
 
-  it('have values replaced by a map, in one field or in all fields of codes', () => {
+  it('have values replaced as a map says, in one field or in all fields with codes', () => {
     const values = { D: 'DE', Stk: 'PCE', name: { D: 'Dee' } };
     const of = (column: string, cell: string) => valueOf(column, cell, { values }, 'suppliers');
     expect([of('country', 'D'), of('country', ' D '), of('name', 'D'), of('address', 'D')]).toEqual([
@@ -419,7 +419,7 @@ describe('rows', () => {
     );
   });
 
-  it('of JSON files are unchanged, or mapped', () => {
+  it('of JSON files keep their fields without a map, and get the fields that a map says', () => {
     expect(itemsOfObjects('batches', {})({ externalId: 'B', contry: 1, '#row': 4, '#reason': '' })).toEqual({
       externalId: 'B',
       contry: 1,

@@ -113,7 +113,7 @@ it('the loader sends fewer concurrent pushes while a service 50 ms away slows do
 
 const manyFewMany = (push: number): number => (push < 1_000 ? Infinity : push < 2_000 ? 4 : 64);
 
-it('the loader halves its concurrent pushes after refusals, once a round, and later adds one at a time', () => {
+it('the loader halves its concurrent pushes once for refusals of the same round, and later adds one at a time', () => {
   const lanes = new Lanes(mostLanes);
   const { counts, refused } = run(
     { distanceMs: 50, workers: 64, workMs: () => 10, takes: manyFewMany },

@@ -120,7 +120,7 @@ describe('with a bounded queue', () => {
     expect(semaphore).toMatchObject({ held: 3, waiting: 1 });
   });
 
-  it('a semaphore bounds the share of each key, by count and by bytes', async () => {
+  it('a semaphore bounds the waiting jobs of each key, by count and by bytes', async () => {
     const semaphore = openSemaphore({ max: 1, queue });
     const arrivals = openArrivals(semaphore);
     arrivals.come('a');

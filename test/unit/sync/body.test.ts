@@ -54,7 +54,7 @@ describe('a push body', () => {
     expect(readPush(suppliers, bytes('{"suppliers":[]}')).items).toEqual([]);
   });
 
-  it('may begin with a byte order mark, and be a view into something larger', () => {
+  it('may begin with a byte order mark, and be a view of a larger buffer', () => {
     const body = bytes('xx\uFEFF{"suppliers":[]}').subarray(2);
     expect(readPush(suppliers, body).items).toEqual([]);
   });
@@ -96,7 +96,7 @@ describe('a body that is not JSON', () => {
     expect(refusal).toMatchObject({ code: 'invalid_json', detail: 'The body is not valid UTF-8.' });
   });
 
-  it('is refused without a quotation', () => {
+  it('is refused by an error that does not quote the body', () => {
     expect(refusalOf(suppliers, bytes('{"secret":"hunter2"')).detail).toBe(
       'The body is not valid JSON (line 1, column 20).',
     );

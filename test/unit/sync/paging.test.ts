@@ -107,7 +107,7 @@ describe('a cursor of a listing', () => {
     ['4', { changedSince: '2026-03-31T00:00:00.000Z', until: '2026-04-01T00:00:00.000Z' }],
     ['5', { status: 'DRAFT' }],
     ['5', { client: 'erp', failed: 'true' }],
-  ])('begins with %s, so that a release without %j refuses it', (version, filters) => {
+  ])('begins with %s, so that a release without the filters %j refuses the cursor', (version, filters) => {
     const sealed = sealCursor(key, listing, { ...cursor, filters });
     const content = unseal(key, listing, sealed) ?? '';
     expect(content).toMatch(new RegExp(`^${version}\\W`));

@@ -36,7 +36,7 @@ it('few attempt logs are read concurrently, and each request is served', async (
   expect(seen).toMatchObject({ readings: 50, most: 2 });
 });
 
-it('an integration without a running read of attempt logs does not wait for others', async () => {
+it('an integration without a running read of attempt logs does not wait for other integrations', async () => {
   const { bus, seen } = openBus();
   await using log = openAttemptLog(bus, openLog({ service: 'test', level: 'silent' }), 'replica');
   const until = performance.now() + 10_000;

@@ -245,7 +245,7 @@ describe('a newer version of an endpoint', () => {
     expect(step(state, changeOf(with9, 'failed'))).toMatchObject({ event: 'missed', store: 'no' });
   });
 
-  it('changes no other state, and an older version changes nothing', () => {
+  it('changes only the version where url and epoch are the same, and an older version changes nothing', () => {
     const busy = { ...closed, failures: 2, round: 4 };
     expect(applied(busy, { ...found, version: 2 })).toEqual({ ...busy, version: 2 });
     expect(applied(busy, found)).toBe(busy);

@@ -183,7 +183,7 @@ describe('an event that another replica gave up', () => {
     expect(beginNext(queue, 60_000)).toBe('5-1');
   });
 
-  it('is not tried a fifth time where no offset has it yet', () => {
+  it('is not tried a fifth time where no offset has the event yet', () => {
     const { queue } = queueOf({ ...failing, trials: [trial] }, [batchOf(5, 2)], { from: 5 });
     expect(beginNext(queue)).toBe('5-1');
   });

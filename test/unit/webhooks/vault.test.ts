@@ -4,7 +4,7 @@ import { openVault } from '../../../services/webhooks/src/secrets/vault.ts';
 const key = (byte: number): string => Buffer.alloc(32, byte).toString('base64');
 const secret = 'whsec_nothing-of-this-may-show';
 
-it('the vault decrypts the texts that it encrypts, and these show nothing of the secret', () => {
+it('the vault decrypts the texts that it encrypts, and the encrypted texts show nothing of the secret', () => {
   const vault = openVault(`a:${key(1)}`);
   const sealed = vault.seal(secret, 'wh_1');
   expect(vault.open(sealed, 'wh_1')).toBe(secret);

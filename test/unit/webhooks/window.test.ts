@@ -39,7 +39,7 @@ function logOf(sequences: readonly number[], bytes?: number) {
   return { window, asked };
 }
 
-it('the window finds the first event batch from a sequence on, and its end', () => {
+it('the window finds the first event batch at or after a sequence, or its own end', () => {
   const window = windowOf();
   expect(window.at(1)).toBe('end');
   for (const sequence of [3, 7, 20]) window.add(batchOf(sequence));
@@ -90,7 +90,7 @@ it('the window skips batches that the log no longer has', async () => {
   expect([1, 3, 8].map((from) => sequenceOf(window.at(from)))).toEqual([7, 7, 'end']);
 });
 
-it('the window keeps all batches of a read with a byte limit, and continues after them', async () => {
+it('the window keeps all batches of a read, also beyond its byte limit, and continues after these batches', async () => {
   const log = [1, 2, 3, 4, 9, 11].map((sequence) => stored(sequence, 1_000));
   const asked: number[] = [];
   // Each question brings two messages, until there are bytes enough.

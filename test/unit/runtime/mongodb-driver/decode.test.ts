@@ -52,7 +52,7 @@ describe('the BSON decoder', () => {
     expect(decode(bytes)).toStrictEqual(expected);
   });
 
-  it('reads a document amid others', () => {
+  it('reads a document that is a part of a larger buffer', () => {
     const several = Buffer.concat([serialize({ other: 'x' }), serialize(record), serialize({ other: 'y' })]);
     const start = serialize({ other: 'x' }).length;
     expect(decode(several.subarray(start, start + serialize(record).length))).toStrictEqual(record);
