@@ -26,7 +26,7 @@ import type { Endpoints } from '../endpoints/endpoint-store.ts';
 import { readBatch, type StreamEvent } from '../log/logged-batch.ts';
 import { endpointIdOf, endpointOf, json } from './handlers.ts';
 
-/** How long after its begin an attempt is listed at the latest: the listing has only ended attempts, ordered by their begin. */
+/** An attempt is listed at most this long after its begin. Attempts are listed once they have ended, ordered by their begin. */
 const settlingMs = 12_000;
 
 export const attemptsHandlers = (

@@ -49,7 +49,7 @@ export function changeOf(endpoint: Endpoint, wanted: ChangeWebhook, { settings, 
     $set: {
       url,
       events: kinds,
-      // A new url begins with an open circuit: one event at a time is tried.
+      // An endpoint with a new url has an open circuit at first: one event at a time is tried.
       ...(moves ? { open: false, movedAt: now } : {}),
       ...(starts ? { ...enabled, eventsAfter: cutoff.through, eventsUnderWay: cutoff.underWay } : {}),
       ...stopped?.$set,

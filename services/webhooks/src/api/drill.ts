@@ -99,7 +99,7 @@ const notSent = ({ name, expected }: Check, why: string): DrillCheck => ({
   advice: `Not sent: ${why}.`,
 });
 
-/** Another drill of the endpoint may have begun since the endpoint was read. */
+/** Refuses a drill within a minute of another drill, which may have begun after the endpoint was read. */
 function tooSoon({ drilledAt }: Endpoint, at: Date): Failure {
   const restsMs = (drilledAt ?? at).getTime() + restMs - at.getTime();
   return new Failure('rate_limited', 'A webhook is drilled once a minute at most.', {

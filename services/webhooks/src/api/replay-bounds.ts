@@ -30,7 +30,7 @@ interface ReplayBoundsOptions extends StoredProgress {
   log: Log;
 }
 
-/** How long after the deadline of its request a replay may still wait for the answer to its last write. */
+/** For this time after the deadline of its request, a replay may still wait for the answer to its last write. */
 const lastWriteMs = 15_000;
 /** The waits before stored offsets and floors are read again, because they are stored some time after deliveries. */
 const storedWithinMs = [150, 300, 600] as const;

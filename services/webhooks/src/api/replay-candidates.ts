@@ -105,7 +105,7 @@ export function openCandidates({ bus, endpoints, stream, log, ...progress }: Can
   }
 }
 
-/** The candidates that the endpoint subscribes to, up to the sequence `through` in EVENTS. */
+/** Of the candidate events, those that the endpoint subscribes to, up to the sequence `through` in EVENTS. */
 export async function* meantFor(
   endpoint: Endpoint,
   candidates: AsyncIterable<Candidate>,

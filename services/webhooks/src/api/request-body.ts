@@ -84,7 +84,7 @@ function entryOf({ instancePath, keyword, params, data, schema, parentSchema }: 
   const field = pointer.slice(1);
   if (missing !== undefined) return { pointer, detail: `${field} is required` };
   const expected = String(parentSchema?.['x-expected'] ?? expectation(keyword, schema));
-  // No error message may contain the value of a write-only field, as no answer does.
+  // An error message, like any other answer, must not contain the value of a write-only field.
   const got = parentSchema?.['writeOnly'] === true ? '' : `, got ${describe(data)}`;
   return { pointer, detail: `${field}: expected ${expected}${got}` };
 }

@@ -147,7 +147,7 @@ export interface StoredAttempt extends DeliveryAttempt {
 
 const flushMs = 100;
 const messagesPerBatch = 500;
-/** When more entries wait, after a long outage of NATS, new entries are dropped. */
+/** How many entries may wait to be stored. When more wait, after a long outage of NATS, new entries are dropped. */
 const waitingMax = 20_000;
 const linesEveryFailures = 50;
 

@@ -29,7 +29,7 @@ interface PendingAttempt {
   delivery: Delivery;
   event: StreamEvent;
   known: KnownEndpoint;
-  /** 1 for an event's first attempt. */
+  /** The number of the attempt: 1 for the first attempt at an event. */
   number: number;
   round: number;
 }
@@ -51,7 +51,7 @@ interface AttemptsOptions {
   storeSoon: (queue: EndpointQueue) => void;
   announce: () => void;
   metrics: Pick<WebhookMetrics, 'disabledBy'>;
-  /** False while another replica may have claimed the partitions of this replica. */
+  /** Whether an attempt may begin: not while another replica may have claimed the partitions of this replica. */
   mayBegin: () => boolean;
   retry: Retry;
   log: Log;
@@ -192,7 +192,7 @@ export class Attempts {
     return undefined;
   }
 
-  /** False if the endpoint in MongoDB has changed; the owner has then read and applied the change. */
+  /** Stores a delivery state. False if the endpoint in MongoDB has changed: the owner has then read and applied that change. */
   async #store(queue: EndpointQueue, { state, disable }: Step): Promise<boolean> {
     const { endpoints, onRead, metrics, announce } = this.#options;
     const read = { _id: queue.id, ...queue.state, term: queue.claim.term };

@@ -42,7 +42,7 @@ type NextStep =
   | { kind: 'load'; sequence: number }
   | { kind: 'nothing' };
 
-/** How long after its begin an attempt has ended for certain. */
+/** Every attempt has ended this long after its begin. */
 const deadlineMs = limits.deliveryDeadlineMs + 500;
 
 export interface QueueOptions {

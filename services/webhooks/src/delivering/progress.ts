@@ -37,7 +37,7 @@ interface Busy {
   since: number;
   /** When the endpoint became behind, when its offset was last stored, and how many deliveries had begun by then. */
   behind: { since: number; savedAt: number; begun: number } | undefined;
-  /** The number of failures that do not count and that no stored offset includes yet. */
+  /** How many failures no stored offset includes yet, of those that do not count towards disabling the endpoint. */
   soon: number;
   hasDropped: boolean;
 }

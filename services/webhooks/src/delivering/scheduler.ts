@@ -12,7 +12,7 @@ import type { Delivery, EndpointQueue } from './endpoint-queue.ts';
 
 interface SchedulerOptions {
   inFlightMax: number;
-  /** False while another replica may have claimed the partitions of this replica. */
+  /** Whether a delivery may begin: not while another replica may have claimed the partitions of this replica. */
   mayBegin: () => boolean;
   now?: () => number;
 }

@@ -207,7 +207,7 @@ interface Disabling {
   reason: DisabledReason;
   failures: number;
   at: Date;
-  /** Null if the owner stores the missed events later. */
+  /** The missed events; null if the owner stores them later. */
   missed: Missed | null;
 }
 

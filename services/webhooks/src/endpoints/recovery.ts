@@ -53,7 +53,7 @@ export const recovering = (collection: Collection<Endpoint>) => ({
     const update = next === undefined ? { $unset: { recovery: 1 as const } } : { $set: { recovery: next } };
     await collection.updateOne(sameRecovery(held), update);
   },
-  /** Null if the endpoint has changed since it was read. */
+  /** Enables the endpoint. Resolves with null if the endpoint has changed since it was read. */
   enable: (held: Endpoint, eventsAfter: number): Promise<Endpoint | null> =>
     collection.findOneAndUpdate(
       { ...sameRecovery(held), version: held.version, active: false },

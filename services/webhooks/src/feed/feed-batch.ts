@@ -63,7 +63,7 @@ function readEvents(
     const head = headOf(line) ?? readEvent(bytesOf(body));
     if (head === undefined) continue;
     const { event, timestamp } = head;
-    // The id is empty if the message of the event had no `Nats-Msg-Id`.
+    // A sequence makes the id if the message of the event had no `Nats-Msg-Id`.
     const eventId = line.id === '' ? `event-${batch.eventsThrough}` : line.id;
     if (isHeld.getOrInsertComputed(event, holds)) held.push({ eventId, event, timestamp, body });
     else refused.push(head);

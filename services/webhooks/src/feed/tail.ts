@@ -206,7 +206,7 @@ class SharedTail {
     };
   }
 
-  /** The known facts suffice if the place is the end of the log, and the tail receives each later announcement. */
+  /** The last known facts, which suffice if the place is the end of the log, and the tail gets each later announcement. */
   #factsAt(place: Place | undefined): LogStreamFacts | undefined {
     const { known } = this.#parts.facts;
     if (place === undefined || known === undefined || !this.#isJoined || this.#isLooking) return undefined;

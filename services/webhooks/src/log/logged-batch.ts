@@ -100,7 +100,7 @@ type StoredEvent = Pick<StoredMessage, 'id' | 'sequence' | 'body' | 'traceparent
 export function readStreamEvent({ id, sequence, body, traceparent }: StoredEvent): StreamEvent | undefined {
   const head = readEventHead(body);
   if (head === undefined) return undefined;
-  // The sequence makes the id if the message of the event has no `Nats-Msg-Id`.
+  // The sequence makes the id if the message of the event had no `Nats-Msg-Id`.
   const eventId = id === '' ? `event-${sequence}` : id;
   return {
     ...head,

@@ -61,7 +61,7 @@ export async function openOffsets(store: Store, stream: OffsetsStream) {
   await store.ensureIndexes(offsetsCollection, [{ name: 'behind', key: { isBehind: 1, partition: 1 } }]);
   const collection = store.collection<StoredOffsets>(offsetsCollection);
 
-  /** Leaves out offsets of a former log. An offset beyond the end of an older copy moves to that end. */
+  /** Leaves out offsets of a former log. If the log was restored, an offset beyond the end of the copy moves to that end. */
   const read = (found: StoredOffsets): ReadonlyMap<string, StoredOffset> => {
     const { createdAt, lastSequence } = stream.facts;
     const through = Math.min(lastSequence, stream.restores.validThrough(found.newest));

@@ -20,7 +20,7 @@ export interface NewestMessage {
 export interface Restore {
   /** The last sequence that the restored stream has in common with the stream before the restore. */
   through: number;
-  /** The messages that the copy lacks were stored before this time, and the messages since the restore after this time. */
+  /** Messages that the restored copy lacks were stored before this time, and messages since the restore after this time. */
   before: Date;
 }
 
@@ -28,14 +28,14 @@ type ComparingBus = Pick<Bus, 'readStream' | 'streamFacts' | 'storedAt'>;
 
 /** By how much two times of one message may differ, because clients round differently. A restart of nats-server takes longer. */
 const roundingMs = 5;
-/** A new leader of a stream may answer before it has applied the last messages. */
+/** How often the end of a stream is asked for again: a new leader may answer before it has applied the last messages. */
 const endRetries = 5;
 const endRetryMs = 200;
 
 export const isSameTime = (one: Date, other: Date): boolean =>
   Math.abs(one.getTime() - other.getTime()) <= roundingMs;
 
-/** Undefined if the stream has the message, or had it and removed it. `subject` matches all messages of the stream. */
+/** Finds a restore. Undefined if the stream has or had the message. `subject` matches all messages of the stream. */
 export async function findRestore(
   bus: ComparingBus,
   stream: string,

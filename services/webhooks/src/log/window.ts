@@ -2,7 +2,7 @@
 // batches for endpoints that are behind. All readers of these batches (endpoint queues, or pages of the feed) share them, and
 // each reader has only an offset.
 //
-//   an offset           where its batch is read
+//   the offset is       where the batch at the offset is read
 //   ──────────────────  ──────────────────────────────────────────────────────────────
 //   in the window       the window in memory
 //   before the window   a chunk: in memory if a reader has loaded it, else by direct get from the stream
@@ -18,7 +18,7 @@ interface WindowBatch {
 
 interface WindowsOptions<Batch> {
   bus: Pick<Bus, 'readStream'>;
-  /** Undefined if the message is no event batch. */
+  /** Reads a message of the log. Undefined if the message is no event batch. */
   read: (stored: StoredMessage) => Batch | undefined;
   chunksBytesMax?: number;
   /** A chunk ends after this many bytes of messages, even if it takes less memory than `chunkBytesMax`. */

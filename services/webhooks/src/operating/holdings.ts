@@ -49,7 +49,7 @@ export function openWebhooksHoldings(store: Store, bus: Using, integration: stri
 
   const ofCallers = documentHolding(store, endpointsCollection, { integration });
   return {
-    /** In the order of their removal: once the endpoints are removed, no replica stores further documents for them. */
+    /** The documents in the order of removal: once the endpoints are removed, no replica stores further documents for them. */
     documents: [
       {
         ...ofCallers,

@@ -73,7 +73,7 @@ type SealedParts = Pick<Endpoint, '_id' | 'secret' | 'previousSecrets' | 'header
 const inUseOf = (endpoint: Endpoint) =>
   secretsOf({ ...endpoint, previousSecrets: servingSecrets(endpoint, Date.now()) });
 
-/** True also if the vault lacks the key, because `checkKeys` reports a missing key separately. */
+/** Whether the vault can open a secret. True also without the key, because `checkKeys` reports a missing key separately. */
 function opens(vault: Vault, { sealed, boundTo }: ReturnType<typeof secretsOf>[number]): boolean {
   try {
     vault.open(sealed, boundTo);

@@ -34,7 +34,7 @@ interface StoredClaim {
   owner: string | null;
   term: number;
   floor: number;
-  /** The creation time of the log. */
+  /** The creation time of the log for which the partition was claimed. */
   stream: string;
   /** The newest message of the log that the claiming replica knew. Absent if release 1.1.0 made the claim. */
   newest?: NewestMessage;

@@ -2,7 +2,7 @@
 // it shares partitions, and whether others took partitions from it while it was alive. A replica counts as dead after a silence
 // in which the judging replica has received five of its own beats. So a frozen or disconnected replica judges no other replica.
 //
-//   others took partitions from the replica  length of the silence
+//   others took partitions from the replica  after which silence the replica counts as dead
 //   ───────────────────────────────────────  ─────────────────────────────────────────────────────────────────────────
 //   not within 10 min                        2.5 s
 //   within 10 min, while it was alive        20 s: the replica lacks processor time, and a takeover repeats deliveries
@@ -24,7 +24,7 @@ const beatsMin = silenceMs / beatMs;
 const aliveSubject = 'webhooks.replica.alive';
 const goneSubject = 'webhooks.replica.gone';
 const sharesHeader = 'shares';
-/** The replica reads encrypted places of the feed (feed/place.ts). Release 1.1.0 does not send this header. */
+/** A replica that sends this header reads encrypted places of the feed (feed/place.ts). Release 1.1.0 does not send it. */
 const opensHeader = 'opens';
 /** When the beat was sent, by `performance.now()` of the sender. */
 const sentHeader = 'sent';

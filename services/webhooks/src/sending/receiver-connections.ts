@@ -87,7 +87,7 @@ const options = {
   allowH2: false,
 } as const;
 const connectTimeoutMs = 10_000;
-/** How long connecting to the proxy may take: well below an attempt's deadline, which would mean a silent receiver. */
+/** How long connecting to the proxy may take: well below an attempt's deadline, when the receiver would count as silent. */
 const proxyConnectTimeoutMs = 4_000;
 
 /** Each dispatcher connects to one origin at one checked address, directly or through an egress proxy. */
