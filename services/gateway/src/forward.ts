@@ -26,7 +26,7 @@ export interface ForwardOptions {
   /** The budget of the body bytes that the gateway has sent to the service and that are not answered yet. */
   road: Budget;
   answers: Budget;
-  /** The prefix that callers see before the paths of the API. */
+  /** The prefix that callers see before the paths of the API, and that a proxy takes off. */
   publicBasePath: string;
   verify: VerifyToken;
 }

@@ -1,4 +1,4 @@
-// ops reseal encrypts signing secrets again with the newest key, so that older keys may go from WEBHOOK_SECRET_KEY.
+// ops reseal encrypts signing secrets again with the newest key, so that older keys can be removed from WEBHOOK_SECRET_KEY.
 import {
   askKeys,
   openReseal,

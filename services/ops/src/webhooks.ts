@@ -72,7 +72,7 @@ export const webhooksCommand = defineCommand({
   },
 });
 
-/** Resolves with the number of webhooks that are left: 0, or more after `stillMs` without progress. */
+/** Resolves with the number of webhooks whose recovery is not complete: 0, or more after `stillMs` without progress. */
 async function waitFor(
   webhooks: DisabledWebhooks,
   found: readonly DisabledWebhook[],

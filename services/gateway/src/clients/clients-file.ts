@@ -112,7 +112,7 @@ function readSecret(value: unknown, where: string): StoredSecret {
   return { name, sha256: digits.toLowerCase(), endsAtMs };
 }
 
-/** Epoch milliseconds; undefined for a text that is no time, such as 30 February, and for a day without a time. */
+/** Reads a time as epoch milliseconds. Undefined for a text that is no time, such as 30 February, or a day without a time. */
 export const readInstant = (value: unknown): number | undefined =>
   isText(value, /t/i) ? parseInstant(value)?.getTime() : undefined;
 

@@ -13,7 +13,7 @@ import { collectSchemas } from './schemas.ts';
 import { oauth2Scheme } from './token-endpoint.ts';
 
 export interface DescriptionOptions extends Partial<GatewayPagesOptions> {
-  /** The prefix that callers see before the paths of the document. */
+  /** The prefix that callers see before the paths of the document, and that a proxy takes off. */
   publicBasePath?: string;
 }
 

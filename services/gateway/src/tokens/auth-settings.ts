@@ -81,7 +81,7 @@ export const authSettings = {
   ),
 };
 
-/** The gateway needs one of these settings to start; `problemsOfAuth` checks the rules between settings. */
+/** The gateway needs at least one of these settings to start. `problemsOfAuth` checks the rules between the settings. */
 export const someAuth = {
   anyOf: ['AUTH_JWT_SECRET', 'AUTH_JWKS_URL', 'AUTH_ISSUER', 'AUTH_CLIENTS_FILE'].map((name) => ({
     required: [name],
@@ -109,7 +109,7 @@ export const secretsOf = (text: string): string[] => text.split(',');
 
 export const signingSecretOf = (text: string): string => secretsOf(text)[0] ?? text;
 
-/** White space around the comma is refused, because it would become part of a secret. */
+/** White space around the comma between two secrets is refused, because it would become part of a secret. */
 const mayStandBesideComma = (secret: string): boolean =>
   isLong(secret) && !isPem(secret) && secret.trim() === secret;
 

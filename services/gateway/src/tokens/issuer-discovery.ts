@@ -39,7 +39,7 @@ export async function findKeysAddress(
   throw new Error(`the issuer does not say where its keys are; ${misses.join(', ')}`);
 }
 
-/** Undefined without `jwks_uri`, which RFC 8414 does not require. */
+/** The address of the keys; undefined if the metadata lack `jwks_uri`, which RFC 8414 does not require. */
 function readKeysAddress(metadata: object, issuer: string, address: string): string | undefined {
   const named = ownOf(metadata, 'issuer');
   if (named !== issuer) {

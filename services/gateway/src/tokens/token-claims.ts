@@ -13,7 +13,7 @@ type Claims = Readonly<Record<string, unknown>>;
 export interface Caller {
   integration: string;
   scopes: ReadonlySet<string>;
-  /** The client and the name of its key; absent unless the caller has a key, or a token that was fetched with a key. */
+  /** The client and the name of the client's key; absent if the caller has neither a key nor a token fetched with a key. */
   client?: string;
   key?: string | undefined;
   /** The end of the key in epoch milliseconds; Infinity for a key without an end. */
@@ -173,5 +173,5 @@ export function checkKind(header: Claims, claims: Claims): void {
   if (other !== undefined) throw new TokenRefused(`no access token: the token has the claim ${other}`);
 }
 
-/** By RFC 7515 §4.1.9 `application/` may be left out, and the case of letters does not matter. */
+/** By RFC 7515 §4.1.9 `typ` may leave out `application/`, and the case of letters does not matter. */
 const mediaTypeOf = (typ: string): string => typ.toLowerCase().replace(/^application\//, '');

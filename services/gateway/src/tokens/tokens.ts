@@ -64,7 +64,7 @@ export function openTokenMemory<T>(charactersMax = generationCharactersMax) {
     find(token: string, nowMs: number): T | undefined {
       const remembered = young.get(token) ?? old.get(token);
       const leftMs = (remembered?.untilMs ?? nowMs) - nowMs;
-      // If more than a minute is left, the clock was set back, and the token is verified again.
+      // A remembered token with more than a minute left is verified again, because the clock was set back.
       return leftMs > 0 && leftMs <= rememberedMs ? remembered?.value : undefined;
     },
     remember(token: string, value: T, { nowMs, expiresMs }: { nowMs: number; expiresMs: number }): void {
