@@ -41,7 +41,7 @@ const ofRequests: readonly MetricRow[] = [
   },
   {
     metrics: [gauge('gateway_answer_bytes'), gauge('gateway_answers_waiting')],
-    says: 'Bytes of answers that callers have not read, and requests that wait for these callers.',
+    says: 'Bytes of answers that callers have not read, and requests that wait until callers have read more.',
   },
 ];
 
@@ -91,7 +91,7 @@ const ofWebhooks: readonly MetricRow[] = [
   },
   {
     metrics: [counter('webhook_lost_total')],
-    says: 'Endpoints for which the log dropped undelivered events. An error line names each endpoint, whose caller reads the [listings](integrating.md#reading-records-back).',
+    says: 'Endpoints for which the log dropped undelivered events. An error line names each endpoint: its caller then reads the [listings](integrating.md#reading-records-back).',
   },
   {
     metrics: [gauge('webhook_log_restored')],

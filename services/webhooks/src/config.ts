@@ -64,7 +64,7 @@ export const WebhooksConfig = Type.Object({
   }),
   WEBHOOK_TRACEPARENT: Type.Boolean({
     description:
-      'Whether a delivery carries `traceparent`: for receivers of your own, as its sampling flag decides for theirs.',
+      'Whether a delivery carries `traceparent`, whose sampling flag then decides for traces of receivers as well.',
     default: false,
   }),
   PLATFORM_NAME: Type.String({

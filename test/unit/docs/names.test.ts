@@ -71,7 +71,7 @@ const headsOf = (text: string, head: RegExp): string[] =>
 it.each([
   ['the log lines of', 'monitoring', '## Log lines', '\n## ', /^- (`.+?`): [A-Z`]/gm, 15],
   ['the entries of', 'night', '# The night', '\n\n\n', /^- \*\*(.+?)\*\*/gm, 8],
-  ['the notes of', 'operating', '### Streams', 'Of the disk', /^- (`.+?`): /gm, 5],
+  ['the notes of', 'operating', '### Streams', 'Disk space', /^- (`.+?`): /gm, 5],
 ])('%s docs/%s.md are texts of the code', async (_what, name, from, to, head, atLeast) => {
   const quotes = quotesOf(headsOf(between(await page(name), from, to), head));
   expect(quotes.length).toBeGreaterThan(atLeast);

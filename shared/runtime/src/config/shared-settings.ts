@@ -12,7 +12,7 @@ export const baseSettings = {
     Type.String({
       description:
         'Address of the monitoring of nats-server. If NATS_MONITOR_URL is set, a service is not ready while nats-server acknowledges ' +
-        'messages before they are on its disk, and webhooks counts the limit of nats-server for when streams will be full.',
+        'messages before they are on its disk, and webhooks heeds limits of nats-server to compute when streams will be full.',
       check: isHttpAddress,
       expected: 'an address such as http://127.0.0.1:8222, without user and password',
     }),
@@ -30,8 +30,8 @@ export const baseSettings = {
     Type.Integer({
       description:
         'For how many days the streams EVENTS and EVENT_BATCHES keep an event. Unset: new streams keep an event for ' +
-        '7 days, existing streams keep their limit. Fewer days need STREAMS_MAY_SHRINK. Readers, replays and the feed reach back so far, and ' +
-        'each day takes its share of the disk.',
+        '7 days, existing streams keep their limit. Fewer days need STREAMS_MAY_SHRINK. Readers, replays and the feed go back as many days, ' +
+        'and each day takes disk space.',
       minimum: 1,
       maximum: 3_650,
     }),
