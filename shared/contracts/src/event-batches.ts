@@ -89,7 +89,7 @@ export interface StoredEvents extends Publishing {
   acks: readonly PublishAck[];
 }
 
-/** Stores each event for other services, and then their batch for webhooks. */
+/** Stores each event in EVENTS, for other services, and then the batch of the events in the log, for webhooks. */
 export async function publishWithBatch(bus: EventPublisher, publishing: Publishing): Promise<void> {
   await storeEventBatch(bus, await storeEvents(bus, publishing));
 }

@@ -80,5 +80,5 @@ export const Expectations = Type.Object(
 );
 export type Expectations = Static<typeof Expectations>;
 
-/** The fields of the event `sync.overdue` beside `entityType`. */
+/** The fields of the event `sync.overdue`, except `entityType`. */
 export const overdueFields = { everyHours, lastPushAt, dueAt };

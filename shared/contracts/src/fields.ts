@@ -145,11 +145,11 @@ export const optionalAmount = (description: string) =>
     nullable('number', { minimum: 0, description, 'x-expected': 'a finite number of 0 or more' }),
   );
 
-/** Codes match in upper and lower case. Other than ASCII letters are refused, as `toUpperCase` turns some into ASCII letters. */
+/** Codes match in upper and lower case. Letters beyond ASCII are refused: `toUpperCase` makes ASCII letters of some of them. */
 const isAssigned = (text: string, codes: ReadonlySet<string>): boolean =>
   /^[A-Za-z]+$/.test(text) && codes.has(text.toUpperCase());
 
-/** Checks the formats above that JSON Schema does not define. An empty text is always valid, because it clears the field. */
+/** Checks the formats that JSON Schema does not define. An empty text is always valid, because it clears the field. */
 export const formats: Readonly<Record<string, (text: string) => boolean>> = {
   country: (text) => text === '' || isAssigned(text, alpha2Codes),
   origin: (text) => text === '' || isAssigned(text, alpha2Codes) || isAssigned(text, alpha3Codes),
@@ -161,7 +161,7 @@ export const formats: Readonly<Record<string, (text: string) => boolean>> = {
 
 const meantCountry = (text: string): string | undefined => meantCodes.get(text.toUpperCase());
 
-/** The value that the message about a wrong text proposes, by the format that refuses the text. */
+/** By format: the valid value that the error message proposes for a wrong text, if one is known. */
 export const hints: Readonly<Record<string, (text: string) => string | undefined>> = {
   country: meantCountry,
   origin: meantCountry,

@@ -23,12 +23,12 @@ export const limits = {
   /** How deep arrays and objects in a body may be nested. A certification needs 4: body, array, item, array. */
   bodyDepthMax: 8,
   /**
-   * How many opening brackets, commas and colons a body with items may have outside of texts: 410 for each of 500 items. An item of
-   * 200 short fields has 402, an item with all fields and a hundred certifications some 130. These characters cost a
+   * How many opening brackets, commas and colons a body with items may have outside of strings: 410 for each of 500 items. An
+   * item of 200 short fields has 402, an item with all fields and a hundred certifications some 130. These characters cost a
    * parser most of its time and memory.
    */
   bodyStructureMax: 205_000,
-  /** How many opening brackets, commas and colons a body without items, such as a webhook, may have outside of texts. */
+  /** How many opening brackets, commas and colons a body without items, such as a webhook, may have outside of strings. */
   otherBodyStructureMax: 10_000,
   deliveryDeadlineMs: 10_000,
   failuresBeforeDisabling: 10,
@@ -61,7 +61,7 @@ export const limits = {
   replayedBytesPerDayMax: 256 * 1024 * 1024,
   /** The longest wait that a receiver can ask for with `Retry-After`. */
   retryAfterMsMax: 5 * 60 * 1_000,
-  /** How many bytes of a receiver's failed answer the attempt log keeps. */
+  /** How many bytes of the receiver's answer to a failed attempt the attempt log keeps. */
   responseBodyBytesMax: 1_024,
   idempotencyKeyCharactersMax: 255,
   idempotencyKeyKeptMs: 24 * 60 * 60 * 1_000,

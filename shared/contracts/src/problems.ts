@@ -1,6 +1,6 @@
 // The body of every error answer: RFC 9457, with a stable code.
 // `refuseIfAny` (failure.ts) puts several errors into one answer; for a push, items/push-body.ts of shared/sync
-// collects those of the query and of the envelope.
+// collects the errors of the query and of the body around the items.
 import { Type, type Static } from 'typebox';
 import { codes, type ErrorCode } from './error-codes.ts';
 import type { Failure } from './failure.ts';

@@ -141,7 +141,7 @@ export const RunsFilter = Type.Object({
   /** Only pushes that began after this time. */
   since: Type.Optional(Type.String()),
   entityType: Type.Optional(oneOf(entityTypes)),
-  /** Only pushes of which an item failed. */
+  /** Only pushes in which at least one item failed. */
   failed: Type.Optional(Type.Literal(true)),
   /** Only pushes of this client. */
   client: Type.Optional(Type.String()),

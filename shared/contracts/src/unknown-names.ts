@@ -6,7 +6,7 @@ import type { FailureEntry } from './failure.ts';
 /** Bounds for errors about unknown names: a body may have a million keys, and a key a million characters. */
 export const unknownNamedMax = 10;
 const pointerCharactersMax = 100;
-/** How many characters of a key remain that has many escapes, each of up to six characters. */
+/** How many characters remain of a key with many escapes, each of up to six characters. */
 const pointerEscapedMax = 33;
 const comparedCharactersMax = 40;
 

@@ -36,9 +36,9 @@ export interface Route {
     example?: unknown;
     headers?: readonly AnswerHeader[];
   };
-  /** Whether the answer can be `not_found`, because the path names one thing. */
+  /** What the path names. If it does not exist, the route answers 404 (`not_found`). */
   names?: 'webhook' | 'delivery' | 'sync run';
-  /** Whether the answer can be `conflict`. */
+  /** Whether the route can answer 409 (`conflict`). */
   conflicts?: true;
   takesIdempotencyKey?: true;
   /** How long the service may take before the gateway answers 504. */
