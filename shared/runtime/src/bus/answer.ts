@@ -133,7 +133,7 @@ export async function answer(
   return { subject, outcome, seconds };
 }
 
-/** The integration `pinned` in the subject wins, as permissions and imports of NATS see the subject alone. */
+/** The integration `pinned` in the subject wins over the header: permissions and imports of NATS see the subject alone. */
 function headersOf(message: Msg, pinned: string | undefined): Headers {
   const headers = readHeaders(message.headers);
   return pinned === undefined ? headers : new Map([...headers, [requestHeaders.integration, pinned]]);
@@ -172,7 +172,7 @@ function readRequest(
   const { message } = inHand;
   const integration = headers.get(requestHeaders.integration) ?? '';
   const requestId = headers.get(requestHeaders.requestId) ?? '';
-  // A caller that is not of this system sends no `sentAtMs` and cannot be asked: it counts as waiting.
+  // A caller of another system sends no `sentAtMs` and cannot be asked, so the replica assumes that this caller waits.
   const promisedUntilMs = headers.has(requestHeaders.sentAtMs)
     ? (connection.inbox.callers.sentAtMs(message) ?? -Infinity) +
       Number(headers.get(requestHeaders.promisedMs) ?? 0)

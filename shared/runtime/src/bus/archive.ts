@@ -142,7 +142,7 @@ async function leadersMessage(
   }
 }
 
-/** Asks the stream's leader how far a read from copies must come. */
+/** Asks the stream's leader up to which sequence a read from copies must come. */
 function openLeader(connection: Connection, stream: string, { subject, from }: ReadOptions) {
   const since = 'time' in from ? from.time : new Date(0);
   let sequenceWanted: number | undefined;

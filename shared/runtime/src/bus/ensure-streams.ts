@@ -1,6 +1,6 @@
-// Ensures streams and consumers at start: creates missing ones, and changes existing ones that differ from this release where NATS
-// allows that. An existing stream loses no messages by that (quantities.ts). A login without the permission waits for a missing
-// stream and leaves a stream that differs: operators create and change them (`ops streams --apply`).
+// Ensures streams and consumers at start: creates missing ones, and changes existing ones that differ from this release as far as
+// NATS allows. Without STREAMS_MAY_SHRINK, no change removes messages (quantities.ts). A process whose login lacks the permission
+// waits for a missing stream, and keeps a stream that differs: operators create and change streams (`ops streams --apply`).
 import { JetStreamApiError, type StreamConfig } from '@nats-io/jetstream';
 import type { Connection } from './connection.ts';
 import { findStream, inspectStreams } from './inspect.ts';
@@ -66,9 +66,9 @@ async function findConsumer({ manager, whileConnected }: Connection, stream: str
   const filterSubjects = filtersOf(config);
   return {
     filterSubjects,
-    /** The sequence of the event after the last one that a reader got. */
+    /** The sequence after that of the last event that a reader of the consumer received. */
     next: delivered.stream_seq + 1,
-    /** How many messages no reader has got. */
+    /** How many messages of the stream no reader of the consumer has received. */
     pending,
     beganAt: (spec: ConsumerSpec) => beganAt(spec, config),
     /** The names of the settings that `ensureConsumer` would change. */

@@ -36,7 +36,7 @@ export interface Reading extends AsyncDisposable {
 }
 
 const quietMs = 1_000;
-/** A new leader of the stream may lack the last messages for a moment. After so many reads they count as removed. */
+/** A new leader of the stream may lack the last messages for a moment. After five reads without them they count as removed. */
 const endLooksMax = 5;
 const endLookMs = 200;
 const aheadBytesMax = 8 * 1024 * 1024;
@@ -159,7 +159,7 @@ function openLive(connection: Connection, { subject, ahead }: FollowOptions, sig
       wake(true);
     }),
   );
-  // Messages that came while the connection was down are lost, and a refused subscription may be allowed now.
+  // After a reconnect the reader begins again: it may have lost messages, and a refused subscription may be allowed now.
   const cut = (): void => {
     isCut = true;
     wake(false);

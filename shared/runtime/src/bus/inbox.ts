@@ -109,7 +109,7 @@ export function openInbox(nats: NatsConnection, prefix: string) {
     }
   };
 
-  /** Tells replicas to end their announced waits and to reply immediately. */
+  /** Tells the replicas in which requests of this process wait for events to reply immediately. */
   const answerNow = (): void => {
     const silent = waiting.values().filter(({ silences }) => silences < 0);
     for (const service of new Set(silent.map(({ subject }) => serviceOf(subject))))

@@ -26,7 +26,7 @@ interface LameDuckOptions {
   log: Log;
 }
 
-/** A random delay, so that the replicas of a service do not leave a server together. nats-server waits for 10 s by default. */
+/** A random delay, so that replicas do not leave a server together. By default, nats-server keeps connections for 10 s more. */
 const spreadMs = 2_000;
 const leaveWithinMs = 4_000;
 /** For how long each try makes new requests wait. Callers do not notice 250 ms; even 2 s are better for them than a failure. */

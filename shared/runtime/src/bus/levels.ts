@@ -68,7 +68,7 @@ async function levelOf(info: StreamInfo, readStream: ReadStream, nowMs: number):
   };
 }
 
-/** The first sequence that was stored at that time or later. */
+/** The sequence of the first message that was stored at `sinceMs` or later. */
 async function sequenceSince(
   { config, state }: StreamInfo,
   readStream: ReadStream,

@@ -1,4 +1,4 @@
-// Publishes messages to JetStream: a few singly, side by side, or many as an atomic batch. Every message carries a `Nats-Msg-Id`,
+// Publishes messages to JetStream: a few singly, but concurrently, or many as an atomic batch. Every message has a `Nats-Msg-Id`,
 // so that publishing again after a time-out stores no duplicate.
 import { randomBytes } from 'node:crypto';
 import { Failure } from '@integration-sync/contracts';

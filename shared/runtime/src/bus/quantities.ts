@@ -29,7 +29,7 @@ export interface QuantityChange {
   found: number;
 }
 
-/** A difference that is not applied: the stream keeps what it has. */
+/** A difference that is not applied: the stream keeps the value that it has. */
 export interface Difference extends QuantityChange {
   setting: SettingOfQuantity | undefined;
 }

@@ -128,7 +128,7 @@ function tellLiving(taken: Iterable<Taken>, waits: Waits): void {
   }
 }
 
-/** The subject, and for a listing also the subject with an integration at its end. */
+/** The subjects to subscribe to: `subject`, and for a listing also `subject` with any integration at its end. */
 const subscribedFor = (subject: string): string[] =>
   pinnableSubjects.some((one) => one === subject) ? [subject, pinnedSubject(subject, '*')] : [subject];
 

@@ -11,7 +11,7 @@ const clockHeader = 'clock-ms';
 /** A caller that does not answer within this time counts as no longer waiting. */
 const confirmedWithinMs = 2_500;
 
-/** The caller's part: answers a sign of life that asks for an answer (`reply`). */
+/** The caller's part: answers a replica that asks, by a message with a reply subject, whether the caller still waits. */
 export function confirm(question: Msg, isWaiting: boolean): void {
   if (!isQuestion(question)) return;
   const headers = isWaiting ? natsHeaders() : natsHeaders(givenUpStatus, 'Given up');
@@ -19,7 +19,7 @@ export function confirm(question: Msg, isWaiting: boolean): void {
   question.respond(undefined, { headers });
 }
 
-/** The replica's part. `askBack` sends a sign of life that asks for an answer, and resolves with that answer. */
+/** The replica's part. `askBack` asks a caller whether it still waits, and resolves with the answer. */
 export function openCallers(askBack: (subject: string, withinMs: number) => Promise<Msg>) {
   const clocks = openClocks();
   return {

@@ -135,7 +135,7 @@ function describeClock(info: StreamInfo, ownMs: number): string[] {
   ];
 }
 
-/** A single server names no cluster. */
+/** Whether a cluster has only one copy of the stream. Only servers of a cluster name a cluster. */
 const isAlone = ({ facts }: FoundStream): boolean => facts?.replicas === 1 && facts.cluster !== undefined;
 
 const namesOf = (streams: readonly FoundStream[], isMeant: (stream: FoundStream) => boolean): string[] =>

@@ -112,7 +112,7 @@ function openEnds() {
 
 export type Tell = ReturnType<typeof tellInHand>;
 
-/** Sends a sign of life, but only to a caller of this system (`timeoutMs`): any other takes the first message for the reply. */
+/** Tells a caller of this system (`timeoutMs`) that work goes on. Another caller would take this message for the reply. */
 export const tellInHand =
   (nats: Pick<NatsConnection, 'publish'>) =>
   (message: Msg, silentMs?: number): void => {

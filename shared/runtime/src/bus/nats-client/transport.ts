@@ -39,7 +39,7 @@ function inWords(error: Error, hasCertificate: boolean): Error {
   return untrustedCodes.has(code) ? new CertificateRefused(untrusted, { cause: error }) : error;
 }
 
-/** The message by which nats-server refuses a login, most of which the client hides. */
+/** The protocol line by which nats-server refuses a login. The client hides most of these lines. */
 const refusal = /^-ERR '([^']+)'/;
 
 type Address = Parameters<NodeTransport['connect']>[0];
