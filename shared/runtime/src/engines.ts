@@ -45,7 +45,7 @@ export function openEngineWatch(registry: Registry) {
     served: (): void => {
       hasServed = true;
     },
-    /** What the process waits for, in words; undefined once it has served. */
+    /** What the process waits for, in words; undefined once it was ready to serve. */
     waitsFor(): string | undefined {
       if (hasServed) return undefined;
       const away = states().filter(([, isUp]) => isUp === false);

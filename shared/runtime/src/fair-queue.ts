@@ -2,14 +2,14 @@
 // keys, by count and by bytes. If the queue is full, a new job replaces the latest job of the key with the most waiting jobs or
 // bytes, if its own key has fewer. How many jobs of a key run at a time: semaphore.ts. How long requests wait: bus/serve.ts.
 //
-// A job that had its turn and then found that it must wait for another job stands first in its line, and is passed over until it is
-// ready.
+// A job may find in its turn that it must wait for another job. It then goes back to the head of its line, and gets no turn until
+// it is ready.
 import { Failure } from '@integration-sync/contracts';
 
 export interface QueueLimits {
   countMax: number;
   bytesMax: number;
-  /** The part of `countMax` and of `bytesMax` that one key may take. */
+  /** The part of `countMax` and of `bytesMax` that the waiting jobs of one key may take. */
   shareMax: number;
   patienceMs: number;
   /** How long a job may wait for another job of its key. */

@@ -11,11 +11,11 @@ export interface Filling {
   stream: string;
   /** The days until the stream is full; Infinity if the stream does not grow, or nothing limits it. */
   daysLeft: number;
-  /** The setting that will be reached first. */
+  /** The name of the limit that the stream will reach first. */
   limit: string;
 }
 
-/** How many days before a stream is full a note, an alert and `ops streams` say so. */
+/** A note, an alert and `ops streams` warn if a stream will be full within so many days. */
 export const warnDays = 2;
 
 export function fillingsOf({ streams, account }: Levels, server?: Level): Filling[] {

@@ -99,7 +99,7 @@ export function watchNatsHealth(monitorUrl: string | undefined, log: Log, pollMs
   const checks = openPeriodicCheck(check, { what: 'nats-server', everyMs: pollMs, log });
 
   return {
-    /** A public sentence while nats-server is not healthy; the log has the cause. */
+    /** A sentence that every caller may read, while nats-server is not healthy; the log has the cause. */
     notes: () => (cause === undefined ? [] : [`NATS is not healthy; ${remedyOf(cause)}.`]),
     [Symbol.asyncDispose]() {
       stopping.abort();

@@ -3,7 +3,7 @@ import type { Bus } from './bus/index.ts';
 import type { Filter, Store } from './store/index.ts';
 
 export interface Holding {
-  /** The name of the collection or stream, after `MongoDB` or `NATS`. */
+  /** `MongoDB` or `NATS`, and the name of the collection or stream. */
   location: string;
   count: () => Promise<number>;
   /** Resolves with the number of removed documents or messages. May be interrupted and repeated. */

@@ -1,7 +1,7 @@
-// Finds keys that stand twice in one object of a JSON text. A parser keeps the last value of such a key and reports nothing.
+// Finds duplicate keys in one object of a JSON text. A parser keeps the last value of such a key and reports nothing.
 import { pointerPart } from '@integration-sync/contracts';
 
-/** A text of JSON, or one character of its structure. */
+/** A JSON string, or one bracket, comma or colon. */
 const token = /"(?:[^"\\]|\\.)*(?:"|\\?$)|[{}[\],:]/gs;
 
 /** A container of the JSON text; an array has no keys. */
@@ -12,7 +12,7 @@ interface Container {
   at: string | number;
 }
 
-/** JSON Pointers of the keys that stand twice, in their order. The text must be valid JSON. */
+/** JSON Pointers of the duplicate keys, in their order. The text must be valid JSON. */
 export function repeatedKeys(text: string): string[] {
   const repeated = new Set<string>();
   const containers: Container[] = [];

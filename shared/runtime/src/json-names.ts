@@ -5,7 +5,7 @@ import { randomInt } from 'node:crypto';
 import { limits, unknownNamedMax } from '@integration-sync/contracts';
 import { jsonSigns } from './json-signs.ts';
 
-/** How many unknown names a text keeps: as many as the answer to a push may name. */
+/** How many unknown keys of a body stay: as many as the answer to a push may name. */
 const unknownKeptMax = (limits.itemsPerPushMax + 1) * unknownNamedMax;
 
 /** A secret of the process, so that no caller can find names with the hash of a known name. */
@@ -38,7 +38,7 @@ export function nameHider(known: Iterable<string>): HideNames {
       if (byte < blank) return true;
       hash = hashed(hash, byte);
     }
-    // An unknown name with the hash of a known one stays, which does no harm.
+    // An unknown key with the hash of a known key stays, which does no harm.
     return isKnown[hash >>> 16] === 1;
   };
 
@@ -72,7 +72,7 @@ export function nameHider(known: Iterable<string>): HideNames {
           bytes.fill(blank, textAt + 2, textEnd + 1);
         }
       } else if (byte !== colon && byte !== comma) continue;
-      // A text is a key only directly before a colon.
+      // A string is a key only directly before a colon.
       textAt = -1;
     }
     return bytes;

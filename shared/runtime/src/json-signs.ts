@@ -1,4 +1,4 @@
-/** The bytes of a JSON text that have a meaning outside of its texts, and those that end or escape a text. */
+/** The bytes that make the structure of JSON outside of its strings, and those that end or escape a string. */
 export const jsonSigns = {
   quote: 0x22,
   backslash: 0x5c,

@@ -29,7 +29,7 @@ export interface LifeOptions {
   settings?: TObject;
   /** Whether a start that fails with this error begins again, because an engine stopped answering during the start. */
   beginsAgainAfter?: (error: unknown) => boolean;
-  /** How long the release may take. */
+  /** How long a stopping process may take to release its resources. */
   stopMs?: number;
   /** How long the start may go on once the process is told to stop. A process that starts serves no caller yet. */
   startMs?: number;

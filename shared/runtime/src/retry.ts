@@ -25,7 +25,7 @@ export async function retry<T>(work: () => Promise<T>, { mayRetry, pause }: Retr
 export type Retry = <T>(what: string, work: () => Promise<T>) => Promise<T>;
 
 const retryMs = 500;
-/** After the first try, one try of so many is logged: while MongoDB or NATS is away, each delivery retries twice a second. */
+/** Only the first and each twentieth try are logged: while MongoDB or NATS is away, each delivery retries twice a second. */
 const triesPerLine = 20;
 
 /** Retries until the signal aborts: deliveries that happened must be stored in the end. */

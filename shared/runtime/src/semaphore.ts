@@ -15,9 +15,9 @@
 //   each holds up to                 921         482   100   33
 //   free                             103         60    24    34
 //
-//   the queue is full                the job is refused
-//   waited for `patienceMs`          the job is refused; the first job of a key only if no key got a turn for that long: while
-//                                    turns go on, its turn will come
+//   the queue is full                a new job is refused
+//   a job waited for `patienceMs`    the job is refused; but the first job of a key stays, if any key got a turn within
+//                                    `patienceMs`: the turn of this job will come
 //
 // A running job may find that it must wait for another job of its key. The job then releases its permit, and has its next turn
 // before jobs that had none yet. The queue refuses the job after `heldBackPatienceMs`, or after `patienceMs` if no job of its key
@@ -77,7 +77,7 @@ export class Semaphore {
     return Math.max(this.#options.max - this.#held, 0);
   }
 
-  /** Below how many permits a key that already holds some may get another permit now, by the option `share`. */
+  /** A key that holds permits may get another one now if it holds fewer than this, by the option `share`. */
   get share(): number {
     const { share } = this.#options;
     return share === undefined ? Infinity : Math.max(this.free - (share.kept ?? 0), 0) * share.timesFree;

@@ -77,7 +77,7 @@ function problemOf(name: string, rule: Rule, { environment, paths }: Given): str
   return `${name}: expected ${expectation(rule)}, ${got}`;
 }
 
-/** `anyOf` in the schema has the alternatives of a rule between settings, each with its required settings. */
+/** The problem if the given settings fit no alternative of `anyOf`, by which the schema says which settings go together. */
 function problemBetween(schema: TObject & Rule, { environment, problems }: Given): string[] {
   const concerned = (schema.anyOf ?? []).flatMap((way) => way.required ?? []);
   // A setting whose file cannot be read is already reported.

@@ -1,4 +1,4 @@
-// Variables whose names are nearly those of settings: a process ignores them, so a misspelt limit would be missing without a sign.
+// Variables whose names are nearly those of settings: a process ignores them, so a misspelt limit would be missing unnoticed.
 import { nearestWithin } from '@integration-sync/contracts';
 import type { TObject } from 'typebox';
 import { listSettings, type Environment } from './explain.ts';

@@ -3,7 +3,7 @@ import { AbstractCursor, AggregationCursor, Collection, UnorderedBulkOperation }
 import { spanning, type Tracing } from '../tracing/index.ts';
 import type { Watchdog } from './watchdog.ts';
 
-/** A proxy of a driver object. In the driver, async methods reach the server, and other methods only build objects that will. */
+/** A proxy of a driver object. In the driver, only async methods reach the server, and other methods build further objects. */
 export function guarded<T extends object>(target: T, operate: Operate): T {
   const proxy: T = new Proxy(target, {
     get(_target, key) {

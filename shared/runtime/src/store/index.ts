@@ -142,7 +142,7 @@ function topologyOf({ msg, setName }: Document) {
 /** Options that override those in MONGODB_URL. */
 const optionsOf = (url: string, maxPoolSize: number): MongoClientOptions => ({
   appName: 'integration-sync',
-  // An option wins over the address only under the same name, and the driver also knows `journal` as `j`.
+  // An option overrides MONGODB_URL only under the same name, and the driver also knows `journal` as `j`.
   w: 'majority',
   journal: true,
   ...(optionsIn(url).has('j') ? { j: true } : {}),
