@@ -89,7 +89,7 @@ const itemOf = ({ externalId, details }: Listed): object => ({ externalId, ...de
 
 type Offsets = Partial<Record<Kind, string>>;
 
-/** Prints each changed record at least once: only after the lines, the times for the next run are written to the file `from`. */
+/** Prints each changed record at least once: the times for the next run are written to the file `from` after all lines. */
 async function follow(
   client: Client,
   wanted: readonly Kind[],

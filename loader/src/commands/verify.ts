@@ -1,4 +1,4 @@
-// integration-sync verify: whether the service has what the files have, and nothing else.
+// integration-sync verify: whether the service has the records of the files, and no others.
 import type { Command } from '../command.ts';
 import { runLoad } from './loads.ts';
 

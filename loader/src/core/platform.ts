@@ -1,5 +1,5 @@
 // What the core needs of the machine that it runs on: the bytes of files, unpacking, and encodings. The command has Node.js
-// (platform/node.ts), a page has a browser (platform/browser.ts); `#platform` in package.json chooses.
+// (platform/node.ts), the console has a browser (platform/browser.ts); `#platform` in package.json chooses.
 
 /** Decodes and encodes text in an encoding that is given by its name. */
 export interface Encodings {
@@ -17,7 +17,7 @@ export interface OpenedFile extends AsyncDisposable {
   read(position: number, length: number): Promise<Uint8Array>;
 }
 
-/** What a message advises a person to do: the command names its options, and a page names its controls. */
+/** What a message advises a person to do: the command names its options, and the console names its controls. */
 export interface Advice {
   kind: string;
   column: string;

@@ -14,7 +14,7 @@ export type Fields = Readonly<Record<string, FieldValue>>;
 /** A field that names an existing record of another kind. */
 export interface Reference<Found> {
   field: string;
-  /** The name under which a record's details show the internal id of the named record, and the prefix of such ids. */
+  /** How the details of a record show the internal id of the named record: the key, and the prefix of the id. */
   internalId: { name: string; prefix: string };
   notFound: (externalId: string) => string;
   /** Finds the existing records among `externalIds`; `withContent`: with what a draft shows. Throws if the query fails. */
@@ -51,7 +51,7 @@ export interface Drafting<Found> {
 
 export interface Kind<Found = unknown> {
   entityType: EntityType;
-  /** The array in a push body, the collection in the database and the last part of the listing's path. */
+  /** The name of the array in a push body, of the collection in the database, and of the listing: the last part of its path. */
   plural: string;
   /** The prefix of internal ids: `sup` makes `sup_3f1c…`. */
   idPrefix: string;

@@ -182,7 +182,7 @@ async function openSync(options: EngineOptions, opening: AsyncDisposableStack) {
     changeStatus: (kind: Kind, action: StatusChange): BusHandler => ofKind(changeStatus(action))(kind),
     list: (kind: Kind): BusHandler => openListing(listing, recordListing(engineOf(kind))),
     listDrafts: (kind: Kind): BusHandler => openListing(listing, draftListing(engineOf(kind))),
-    /** The pushes in the journal of this service; `other` is that of the other service. */
+    /** Reads the pushes in the journal of this service; `other` reads those in the journal of the other service. */
     runs,
     answerRuns: answerRuns(runs),
     answerRun: answerRun(runs),

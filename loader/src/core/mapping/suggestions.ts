@@ -13,7 +13,7 @@ const supplier =
   'lifnr lieferanten# kreditoren# kreditor(enkonto)? vendor(account|#) supplier# lieferant supplier vendor';
 const product = 'matnr material# artikel# item# product# material';
 
-/** The headers of each field in systems, in plain form. Headers that fit better come first. `#` stands for a number. */
+/** The headers that such systems give each field, in plain form. Headers that fit better come first. `#` stands for a number. */
 const headersOf: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
   suppliers: {
     externalId: `${supplier} geschäftspartner partner n[or]`,

@@ -63,8 +63,8 @@ async function inputsOf(file: string, wanted: Wanted): Promise<Input[]> {
 }
 
 /**
- * The sheets that a map names or whose names begin with a kind. Without such a sheet, the first visible sheet, whose kind the
- * file name says.
+ * The sheets that a map names or whose names begin with a kind. If there is no such sheet: the first visible sheet.
+ * The file name says its kind.
  */
 async function inputsOfSheets(path: string, name: string, { map, rules: options }: Wanted): Promise<Input[]> {
   const sheets = await sheetsOf(path);

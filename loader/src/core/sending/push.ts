@@ -32,7 +32,7 @@ export const pushItems =
       ...(kind === 'batches' && autoCreateDDS ? { autoCreateDDS } : {}),
     });
 
-/** A text of its own memory. */
+/** A copy of the text, which keeps no larger text in memory. */
 const flat = (text: string): string => platform.utf8(utf8Bytes(text));
 
 /** The ids that the rows of a plan would store, by kind. */

@@ -34,7 +34,7 @@ export interface Entry extends Counts {
   /** What the push did to each of its records (records/push-outcome.ts); `fields` names the bits of changed fields. */
   outcomes?: Uint8Array;
   fields?: readonly string[];
-  /** The records that the push's own process counted in the watermarks before it noticed that it had lost the entry. */
+  /** How many records the push's own process counted in the watermarks before it noticed that the entry has another owner. */
   counted?: Counted;
   /** Writes of the push arrived after another replica had settled the entry. The push is not yet open in its watermarks again. */
   reopened?: true;

@@ -4,7 +4,7 @@ import type { Filter } from '@integration-sync/runtime/store';
 import type { Entries, Entry } from './journal-entry.ts';
 import { unannounced, unsettled } from './journal-pushes.ts';
 
-/** Limits the count, which must not burden the database after an outage. */
+/** How many entries are counted at most, because counting must not burden the database after an outage. */
 const backlogMax = 10_000;
 /** MongoDB adds up this many pushes in a few milliseconds. A load of 750,000 records has as many, with 500 records each. */
 const addedUpMax = 1_500;
@@ -32,7 +32,7 @@ export function openJournalQuestions(entries: Entries) {
       const found = await entries.find(writing, { projection: { ids: 1 }, promoteBuffers: true }).toArray();
       return new Map(found.flatMap(({ _id, ids }) => (ids === undefined ? [] : [[_id, ids]])));
     },
-    /** How many records the integration's pushes after this sync id have created; undefined if there are too many of these. */
+    /** How many records the integration's pushes after this sync id have created; undefined if there are too many such pushes. */
     async createdAfter(
       syncId: string,
       { integration, entityType }: Pick<Entry, 'integration' | 'entityType'>,

@@ -270,7 +270,7 @@ const listBounds = { max: 200_000, shareMax: 100_000, ttlMs: 5 * 60_000 };
 const listedMax = 50_000;
 /** How many `order` values come in one answer of the database: decoding them takes a millisecond. */
 const ordersAtOnceMax = 2_000;
-/** How many records are looked up at a time where records of a list no longer match. */
+/** The most records of one query, if many records of a list no longer match. */
 const rereadMax = 500;
 const smallBounds = { max: 20_000, shareMax: 500, ttlMs: 60_000, sizeOf: () => 1 };
 /** How long after the time in its sync id a push may add records: it may wait, write slowly, and have another clock. */
@@ -294,7 +294,7 @@ const filterKey = ({
 }: PageQuery): string =>
   `${[since, changedSince, until].map((time) => time?.getTime()).join()} ${ids?.join() ?? ''} ${status ?? ''}`;
 
-/** The creation order of the documents, by the keys of the index that finds them. */
+/** The keys of the index that finds the documents in creation order. */
 const inOrderOf = ({ status }: Narrowing) => (status === undefined ? orderIndex.key : statusIndex.key);
 
 const endKey = (query: PageQuery, page: number): string => `${filterKey(query)} ${query.asked.limit} ${page}`;

@@ -1,6 +1,6 @@
-// Reads the parameters of a listing besides `since`, and makes the MongoDB filter of all of them, `since` included. Records have
-// `externalId`, `until`, `changedSince` and `details`, drafts `batchExternalId` and `status`. A cursor keeps these parameters, with
-// the ids of documents in place of externalIds, because a hundred externalIds may be longer than a URL. Pure.
+// Reads the parameters of a listing besides `since`, and makes the MongoDB filter of all of them, `since` included. A listing of
+// records takes `externalId`, `until`, `changedSince` and `details`; a listing of drafts takes `batchExternalId` and `status`. A
+// cursor keeps these parameters, with document ids for externalIds: a hundred externalIds may be longer than a URL. Pure.
 import {
   ddsStatuses,
   limits,
@@ -127,7 +127,7 @@ function readIds(
   return [...new Set(given.map((externalId) => internalIdOf(kind.idPrefix, integration, externalId)))];
 }
 
-/** Refuses `page` beside `details` (pages may end early) and `until` (records leave the listing): no number fixes a page. */
+/** Refuses `page` beside `details` (pages may end early) and `until` (records leave the listing): page numbers mean nothing. */
 function refuseNumberedPage({ page, cursor }: ListingQuery, errors: FailureEntry[]): void {
   if (page === limits.pageDefault || cursor !== undefined) return;
   const detail = 'page: expected none beside details or until; follow the Link header from the first page';

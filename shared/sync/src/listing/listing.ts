@@ -50,8 +50,8 @@ export function openListing<Document extends ListedDocument>(
     const { showing, projection } = (narrowing.details === true && inFull) || byName;
     const { walk, found, total, isCounted, stamp } = await readWithWatermark(listing, async (watermark) => {
       const begun = beginWalk(asked, watermark, narrowing, engine.now());
-      // Checked after the watermark was read: until then a replica of an earlier release may store a record without
-      // `changedAt`, which the index of `changedAt` lacks.
+      // The index is checked after the watermark was read: until then a replica of an earlier release may store a record
+      // without `changedAt`, which the index of `changedAt` lacks.
       const time = await timeAsked(narrowing, of, integration);
       const query = {
         integration,

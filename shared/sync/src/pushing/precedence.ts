@@ -41,7 +41,7 @@ export function openPrecedence(
   const key = watermarkKey(integration, of.kind.plural);
   let claims = seen;
   let hasClaim = false;
-  /** By sync id of another push, whether both pushes name a same record. */
+  /** By sync id of another push, whether that push names a record of this push. */
   const isRivalById = new Map<string, boolean>([[syncId, false]]);
   const seenAtById = new Map<string, number>();
 
