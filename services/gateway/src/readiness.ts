@@ -18,7 +18,7 @@ const notesMax = 20;
 /** How long an answer of `/readyz` is repeated without a new check: anybody may call `/readyz` as often as they like. */
 const answerRememberedMs = 1_000;
 /**
- * The share of the time that an answer is repeated after which a call begins a new check, but still gets the old answer.
+ * After this share of the time in which an answer is repeated, a call begins a new check, but still gets the old answer.
  * Otherwise thousands of pipelined requests could wait for one check, and would all be answered in one turn of the event loop.
  */
 const renewedAfterShare = 0.5;

@@ -44,7 +44,7 @@ export async function openOpsBus({ config, log, stop }: CommandSettings<StreamsC
 function lackOf({ operation, subject }: Forbidden, { NATS_URL, NATS_USER }: StreamsConfig): string {
   const user = parseNatsServers(NATS_URL)?.user ?? NATS_USER;
   const whom = user === undefined ? 'this login' : `the login "${user}"`;
-  // Each run of a command has an inbox of its own. The message names the prefix of all these inboxes, as permissions do.
+  // Each run of a command has an inbox of its own. The error names the prefix of all these inboxes, as permissions do.
   const words = subject.replace(/^_INBOX_ops\..*/, '_INBOX_ops.>');
   const toDo =
     user === name

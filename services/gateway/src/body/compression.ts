@@ -68,7 +68,7 @@ function weightsIn(accept: string): Map<string, number> {
 }
 
 export function openCompression() {
-  /** The compressed pages of the gateway, by page and coding. The key works because a page is the same buffer in each answer. */
+  /** The compressed pages of the gateway, by the buffer of the page and by coding. A page is the same buffer in each answer. */
   const pages = new WeakMap<Buffer, Map<string, Promise<Buffer>>>();
 
   return <T>(request: FastifyRequest, reply: FastifyReply, payload: T): T | Promise<Buffer> => {

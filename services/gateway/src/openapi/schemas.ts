@@ -1,4 +1,4 @@
-// Turns the schemas that the services check with into schemas of the document. A schema with a title stands once under
+// Turns the schemas that the services check with into schemas of the document. A schema with a title is once under
 // `components`, and the document refers to the schema by its name.
 import type { TSchema } from 'typebox';
 import { inPascalCase, plain, reference, type Json, type JsonObject } from './model.ts';

@@ -64,7 +64,7 @@ export function openClientErrors(
   };
 
   const answerTo = (socket: Socket, code: string): void => {
-    // An error of the same connection was answered before: Node reports another error for bytes that come after the answer.
+    // Only the first error of a connection is answered: Node reports another error for bytes that come after the answer.
     if (answered.has(socket)) return;
     answered.add(socket);
     const connection = connections.get(socket);

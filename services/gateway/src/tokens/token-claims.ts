@@ -66,7 +66,7 @@ function readTime(claims: Claims, name: string): number | undefined {
   throw new TokenRefused(`${name} is not a number`);
 }
 
-// The integration and the scopes of a token stand in claims whose names are settings. If AUTH_INTEGRATIONS lists
+// The integration and the scopes of a token are in claims whose names are settings. If AUTH_INTEGRATIONS lists
 // clients of the issuer, the integration is that of the client that fetched the token.
 
 /** The claims that may name the client of a token; the first present one counts. Okta uses `cid`, version 1 of Entra `appid`. */

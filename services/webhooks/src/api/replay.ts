@@ -27,7 +27,7 @@ const marginMs = 1_000;
 const announcedMs = 4_000;
 const announcedPollMs = 100;
 const retryAfterSeconds = 5;
-/** How long after its end an attempt is in the attempt log for certain, even if the NATS connection of the owner is slow. */
+/** An attempt is in the attempt log this long after its end for certain, even if the NATS connection of the owner is slow. */
 const unloggedMs = 1_000;
 
 interface ReplayOptions {

@@ -61,7 +61,7 @@ interface AttemptsOptions {
 const stayOpenMs = 1_000;
 const troubleMs = 500;
 const troubleMsMax = 5_000;
-/** Of the attempts at an endpoint that cannot be sent, one of 20 is logged: an outage of the egress proxy may take long. */
+/** If attempts at an endpoint cannot be sent, one of 20 is logged, because an outage of the egress proxy may take long. */
 const linesEveryTroubles = 20;
 /** How long a note of `/readyz` tells why an attempt could not be sent. */
 const reportedForMs = 30_000;
