@@ -5,7 +5,7 @@ import { instant, nullableInstant } from './fields.ts';
 import { limits } from './limits.ts';
 import type { EntityType } from './pushes.ts';
 
-/** The kinds of records, by the plural that is the key of an expectation. */
+/** The kinds of records by their plurals, which are the keys of expectations. */
 export const expectedKinds = {
   suppliers: 'supplier',
   products: 'product',

@@ -1,6 +1,6 @@
-// Which engines (as MongoDB) a process needs, whether each is up, and whether the process was ever ready to serve. Until then
-// `GET /ready` on the port of the metrics is 503, later always 200. So a rollout stops at a replica that cannot serve, but an
-// engine that goes away later takes no replica out of service. The gauges show this engine as down.
+// Which engines a process needs (MongoDB, NATS, the issuer), whether each is up, and whether the process was ever ready. Until
+// then, `GET /ready` on the port of the metrics is 503, later always 200. So a rollout stops at a replica that cannot serve, but
+// an engine that goes away later takes no replica out of service. The gauges show this engine as down.
 import type { Registry } from 'prom-client';
 import { gaugeByLabel, gaugesOf } from './gauges.ts';
 

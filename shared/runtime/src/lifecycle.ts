@@ -25,7 +25,7 @@ import { retry } from './retry.ts';
 export type Start = (stopping: AbortSignal, misspelt: readonly string[]) => Promise<AsyncDisposable>;
 
 export interface LifeOptions {
-  /** The settings of the process: a variable that is nearly one of them is named in a warning. */
+  /** The settings of the process: a warning names each variable whose name is nearly that of a setting. */
   settings?: TObject;
   /** Whether a start that fails with this error begins again, because an engine stopped answering during the start. */
   beginsAgainAfter?: (error: unknown) => boolean;

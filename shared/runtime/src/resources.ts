@@ -95,7 +95,7 @@ export async function openResources(options: ResourcesOptions) {
     metrics,
     store,
     bus,
-    /** Notes that the process has served once, if MongoDB allows its reads and writes. */
+    /** Notes that the process is ready to serve. Rejects if MongoDB does not allow its reads and writes. */
     served: async (): Promise<void> => {
       await proof.prove();
       metrics.engines.served();

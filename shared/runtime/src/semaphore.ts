@@ -1,7 +1,7 @@
 // A semaphore: a bounded number of jobs runs at a time, and further jobs wait in a fair queue (fair-queue.ts).
 //
-// A job runs for a key, which is an integration. A free permit goes to the waiting key that holds least, among equal keys in turns,
-// and within a key in the order of arrival. So a key with many jobs does not delay other keys.
+// A job runs for a key, which is an integration. A free permit goes to the waiting key that holds the fewest permits, among equal
+// keys in turns, and within a key in the order of arrival. So a key with many jobs does not delay other keys.
 //
 //   a key may hold one more          while fewer than `max` permits are held in all, and
 //   with `perKeyMax`                 while the key holds fewer than `perKeyMax`

@@ -19,7 +19,7 @@ export function openConnectivity(isClosed: () => boolean) {
     waiting?.resolve();
     waiting = undefined;
   };
-  /** Makes new work wait though NATS is connected, for `forMs` at most. */
+  /** Makes new work wait for `forMs` at most, although NATS is connected. */
   const hold = (forMs: number): void => {
     clearTimeout(patience);
     waiting ??= Promise.withResolvers();

@@ -20,7 +20,7 @@ import {
 import { confirm, openCallers } from './still-waiting.ts';
 
 export interface Question {
-  /** A function gets the reply subject, to put it into a header; undefined if the process cannot hear signs of life elsewhere. */
+  /** A function that makes headers gets the reply subject, or undefined if signs of life must come on the reply subject. */
   headers: MsgHdrs | ((reply: string | undefined) => MsgHdrs);
   body: Uint8Array | string | undefined;
   timeoutMs: number;

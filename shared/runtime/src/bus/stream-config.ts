@@ -46,7 +46,7 @@ export interface ConsumerSpec {
   ackPendingMax: number;
   /** Where a new consumer begins; an existing consumer keeps its offset. */
   deliver: ConsumerBegin;
-  /** After this time without a reader, nats-server removes the consumer; never, unless given. */
+  /** After this time without a reader, nats-server removes the consumer. If left out, the consumer stays. */
   inactiveMs?: number | undefined;
 }
 

@@ -160,7 +160,7 @@ function standingOf({ found, madeAt }: Watched) {
     stream: found.name,
     /** The number of copies that the stream is configured to have. */
     replicas,
-    /** Copies that have all messages of the stream. */
+    /** How many copies have all messages of the stream. */
     current: ofLeader + followers.filter(({ current, offline }) => current && !offline).length,
     hasLeader: !isLeaderless(found),
     madeAt,

@@ -80,7 +80,7 @@ export function startWatchdog({ ask, passing, onLost, log }: WatchdogOptions) {
     firstAnswer: first.promise,
     /** The driver ended its connections: running operations end soon, or never. */
     connectionsEnded(): void {
-      // Without `connected` no new operation can get a closing connection: the database is away, or never answered.
+      // If `connected` is false, no new operation can get a closing connection: the database is away, or never answered.
       operations.connectionsEnded(connected);
     },
     /** Runs the operation; rejects with `DatabaseAway` as soon as the database is away. */
