@@ -105,7 +105,7 @@ export class Outputs implements LoadOutputs, AsyncDisposable {
   }
 }
 
-/** Opens the log of deferred rows. With `bytes`, reads the rows that an interrupted load deferred, from this number of bytes. */
+/** Opens the log of deferred rows. With `bytes`, reads its first `bytes`: the rows that an interrupted load deferred. */
 async function openDeferred(
   path: string,
   bytes: number | undefined,

@@ -11,7 +11,7 @@ const noFollow = 'O_NOFOLLOW' in constants ? constants.O_NOFOLLOW : 0;
 const ownerOnly = 0o600;
 
 const flagsOf = {
-  /** Made, or made empty. */
+  /** Creates the file, or empties an existing file. */
   empty: O_RDWR | O_CREAT | O_TRUNC,
   /** Creates the file; throws EEXIST if the file exists. */
   fresh: O_RDWR | O_CREAT | O_EXCL,

@@ -35,7 +35,7 @@ export function openSyncMetrics(registry: Registry, { semaphore, journal, now }:
   const gauge = gaugesOf(registry);
   gauge('sync_pushes_inside', 'Pushes that are being carried out.', () => semaphore.held);
   gauge('sync_pushes_waiting', 'Pushes that wait for their turn.', () => semaphore.waiting);
-  /** Prometheus reads two gauges of the backlog in a scrape, which share one query. */
+  /** One query for both gauges of the backlog, because Prometheus reads both in one scrape. */
   const readBacklog = shareWork(() => journal.backlog());
   gauge(
     'sync_pushes_unannounced',

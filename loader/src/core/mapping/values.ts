@@ -14,7 +14,7 @@ interface Of {
 }
 
 /**
- * The fields to which replacements apply for which a map names no field. Others are excluded, because the name of a supplier, for
+ * If a map names no field for a replacement, it applies to these fields. Others are excluded, because the name of a supplier, for
  * example, may be the code of a country.
  */
 const coded: ReadonlySet<string> = new Set(['country', 'unit', 'category']);

@@ -96,7 +96,7 @@ export class ByteWatch {
       const byte = bytes[index] ?? 0;
       if (byte < 0x80) continue;
       const length = lengthOf(byte);
-      // This quick check spares most others: in other encodings, few bytes are followed by a continuation byte of UTF-8.
+      // This check avoids most calls of `isUtf8`: in other encodings, few bytes are followed by a continuation byte of UTF-8.
       const goesOn = length > 0 && ((bytes[index + 1] ?? 0) & 0xc0) === 0x80;
       const isCharacter = goesOn && (isGood || platform.isUtf8(bytes.subarray(index, index + length)));
       if (isCharacter && index + length <= bytes.length) {
