@@ -6,6 +6,7 @@ import * as fc from 'fast-check';
 import { Errors } from 'typebox/value';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { internalIdOf } from '../../../shared/sync/src/ids.ts';
+import type { Entry } from '../../../shared/sync/src/journal/journal-entry.ts';
 import { text as bytesToText } from '../../support/bus.ts';
 import { item, Model, storedBy, toldTo } from '../../support/sync-model.ts';
 import { openTestLog } from '../../support/log.ts';
@@ -419,6 +420,38 @@ describe('the errors of failed items in runs', () => {
       errorsOmitted: 2,
     });
     expect((await bystander.run(other.syncId)).errors).toHaveLength(1);
+  });
+
+  it('are searched without a delay for other requests, also where hundreds of suppliers are erased beside many errors', async () => {
+    const caller = world.caller();
+    const externalIds = Array.from({ length: 500 }, (_, index) => `S-${index}`);
+    await caller.push(
+      'suppliers',
+      externalIds.map((externalId) => supplier(externalId)),
+    );
+    const products = externalIds.map((_, index) => ({
+      externalId: `P-${index}`,
+      name: 'P',
+      supplierExternalId: `T-${index}`,
+    }));
+    const { syncId } = await caller.push('products', products);
+    const entries = world.store.collection<Entry>('catalog_journal');
+    const entry = await entries.findOne({ _id: syncId }, { projection: { due: 0, ids: 0 } });
+    const copies = Array.from({ length: 600 }, (_, index) => ({ ...entry, _id: `${syncId}-${index}` }));
+    await entries.insertMany(copies as Entry[]);
+    let longestMs = 0;
+    const erased = new AbortController();
+    const listing = async (): Promise<void> => {
+      while (!erased.signal.aborted) {
+        const begin = performance.now();
+        await caller.list('suppliers', 'limit=1');
+        longestMs = Math.max(longestMs, performance.now() - begin);
+      }
+    };
+    const erasing = caller.erase(externalIds).finally(() => erased.abort());
+    await listing();
+    expect(await erasing).toMatchObject({ erased: 500 });
+    expect(longestMs).toBeLessThan(1_000);
   });
 
   // Setup: the catalog that erases takes no other request any more, so that the push comes to another one: in one catalog it
