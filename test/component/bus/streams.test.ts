@@ -7,9 +7,9 @@ import {
 } from '@integration-sync/contracts';
 import type { Engine } from '@integration-sync/dev/engines';
 import type { Bus, StreamSpec } from '@integration-sync/runtime/bus';
-import { jetstreamManager } from '@nats-io/jetstream';
-import { connect } from '@nats-io/transport-node';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { openFollower, openTestBus, text, type Follower } from '../../support/bus.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startNats } from '../../support/nats.ts';
@@ -17,12 +17,20 @@ import { storedHeaders } from '../../support/stored-headers.ts';
 
 let nats: Engine;
 let bus: Bus;
+let raw: NatsConnection;
+let manager: JetStreamManager;
 
 beforeAll(async () => {
   nats = await startNats();
   bus = await openTestBus(nats.url);
+  raw = await connect({ servers: nats.url });
+  manager = await jetstreamManager(raw);
+});
+afterEach(async () => {
+  for await (const { config } of manager.streams.list()) await manager.streams.delete(config.name);
 });
 afterAll(async () => {
+  await raw.close();
   await bus[Symbol.asyncDispose]();
   await nats[Symbol.asyncDispose]();
 });
@@ -396,9 +404,7 @@ describe('a reader that follows a stream', () => {
     await bus.publishBatch(bodies('PLAIN', 5, 'after'));
     await seesAll(following, 10);
     expect(performance.now()).toBeLessThan(untilMs);
-    const raw = await connect({ servers: nats.url });
-    expect(await (await jetstreamManager(raw)).consumers.list('PLAIN').next()).toEqual([]);
-    await raw.close();
+    expect(await manager.consumers.list('PLAIN').next()).toEqual([]);
   });
 
   it('goes on after a missing stream was created late, and logs for how long it was missing', async () => {
@@ -440,7 +446,7 @@ describe('a reader that follows a stream', () => {
       },
     });
     await expect.poll(() => seen.length).toBe(5);
-    await deleteStream('AGAIN');
+    await manager.streams.delete('AGAIN');
     await expect.poll(() => made, { timeout: 10_000 }).toBe(2);
     await bus.publishBatch(bodies('AGAIN', 2, 'after'));
     await expect.poll(() => seen.slice(5), { timeout: 10_000 }).toEqual(['after-0', 'after-1']);
@@ -464,17 +470,11 @@ describe('a reader that follows a stream', () => {
   });
 });
 
-async function deleteStream(name: string): Promise<void> {
-  const raw = await connect({ servers: nats.url });
-  await (await jetstreamManager(raw)).streams.delete(name);
-  await raw.close();
-}
-
 it('the number of messages of a missing stream is undefined', async () => {
   await bus.ensureStream(spec('FORMER'));
   await bus.publishBatch(messages('FORMER', 3));
   expect(await bus.messagesIn('FORMER')).toBe(3);
-  await deleteStream('FORMER');
+  await manager.streams.delete('FORMER');
   expect(await bus.messagesIn('FORMER')).toBeUndefined();
 });
 
