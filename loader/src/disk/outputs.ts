@@ -1,7 +1,6 @@
 // The files that a load writes: rejected rows of each input file, results of all rows, deferred rows and rejected ids.
-import { createReadStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { utf8Bytes } from '../core/bytes.ts';
 import type { RejectsForm } from '../core/reading/source.ts';
 import { DeferredRows, type DeferredEntry } from '../core/sending/deferred.ts';
@@ -114,8 +113,8 @@ async function openDeferred(
   const entries: DeferredEntry[] = [];
   if (bytes !== undefined && bytes > 0) {
     // Rows after `bytes` are not read: the resumed load sends them again, and the last line may be incomplete.
-    const input = createReadStream(path, { end: bytes - 1 });
-    for await (const line of createInterface({ input })) entries.push(JSON.parse(line));
+    const kept = (await readFile(path)).subarray(0, bytes).toString();
+    for (const line of kept.split('\n')) if (line !== '') entries.push(JSON.parse(line));
   }
   return { deferred: new DeferredRows(deferredLog, entries), deferredLog };
 }
