@@ -1,6 +1,5 @@
 #!/usr/bin/env node
 // The process: arguments, signals, streams and the exit code.
-import { once } from 'node:events';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 import { exitCodes, systemCodeOf } from './core/exit.ts';
 import { run } from './run.ts';
@@ -28,18 +27,23 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     else interrupt.abort(new Error('interrupted'));
   });
 }
+let isLastText = false;
 process.stdout.on('error', (error) => {
   // An error of the output is ignored if its reader has closed the pipe, as `head` does.
+  if (systemCodeOf(error) === 'EPIPE' && isLastText) return;
   if (systemCodeOf(error) === 'EPIPE') process.exit(exitCodes.all);
   process.stderr.write(`The output cannot be written: ${error.message}\n`);
   process.exit(exitCodes.unfinished);
 });
+// A load goes on if nobody reads its messages.
+process.stderr.on('error', () => undefined);
 
 process.exitCode = await run(process.argv.slice(2), {
   environment: process.env,
   streams: {
-    async out(text) {
-      if (!process.stdout.write(text)) await once(process.stdout, 'drain');
+    async out(text, isLast = false) {
+      isLastText = isLast;
+      await new Promise<void>((done) => process.stdout.write(text, () => done()));
     },
     err: (text) => void process.stderr.write(text),
     isTerminal: process.stderr.isTTY,

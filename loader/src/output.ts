@@ -1,7 +1,8 @@
 // The output of a command: results on standard output, messages and a line of progress on standard error.
 
 export interface Streams {
-  out(text: string): void | Promise<void>;
+  /** If nobody reads the output, the command ends with code 0, unless it ends by itself after this text (`isLast`). */
+  out(text: string, isLast?: boolean): void | Promise<void>;
   err(text: string): void;
   /** Whether standard error is a terminal. */
   isTerminal: boolean;

@@ -225,6 +225,7 @@ async function carryOut(how: CarryingOut): Promise<ExitCode> {
     values.json
       ? `${JSON.stringify({ ...summary, ...findings }, undefined, 2)}\n`
       : words + (findings === undefined ? '' : findingsInWords(findings)),
+    true,
   );
   if (stopped !== undefined) throw stopped;
   const isWhole = summary.total.rejected === 0 && (findings?.differences ?? 0) === 0;

@@ -1,7 +1,7 @@
 // The file with the state of a load. It is replaced as a whole, so that a killed process leaves either the old or the new state.
 import { mkdir, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { systemCodeOf } from '../core/exit.ts';
+import { Stop, systemCodeOf } from '../core/exit.ts';
 import { openOwn } from './own-files.ts';
 
 export const stateFile = 'load.json';
@@ -23,10 +23,13 @@ export async function writeJson(folder: string, name: string, value: unknown): P
 }
 
 export async function readJson<Value>(folder: string, name: string): Promise<Value | undefined> {
+  const path = join(folder, name);
   try {
-    return JSON.parse(await readFile(join(folder, name), 'utf8'));
+    return JSON.parse(await readFile(path, 'utf8'));
   } catch (error) {
     if (systemCodeOf(error) === 'ENOENT') return undefined;
+    if (error instanceof SyntaxError)
+      throw new Stop(`${path} is broken (${error.message}): delete it, and begin anew.`);
     throw error;
   }
 }

@@ -363,13 +363,49 @@ it('a load does not count its waits for a rate limit toward --patience', async (
   expect(said).toMatchObject({ code: 3, err: expect.stringContaining('403: the key lacks the scope') });
 });
 
+const main = resolve(import.meta.dirname, '../../../loader/src/main.ts');
+
 it('a load ends with exit code 1 where the disk is full', async () => {
   await using full = await open('/dev/full', 'w');
-  const main = resolve(import.meta.dirname, '../../../loader/src/main.ts');
   const child = spawn(process.execPath, [main, '--help'], { stdio: ['ignore', full.fd, 'pipe'] });
   if (child.stderr === null) throw new Error('the command has no standard error');
   const [err, [code]] = await Promise.all([readText(child.stderr), once(child, 'close')]);
   expect([code, err]).toEqual([1, 'The output cannot be written: ENOSPC: no space left on device, write\n']);
+});
+
+it.each([['stdout'], ['stderr']] as const)(
+  'a load ends as it would if somebody read its %s',
+  async (closed) => {
+    const path = join(folder.path, 'suppliers.csv');
+    await writeFile(path, `${good}S-2;Two;Three\n`);
+    await using listening = await listen(
+      createServer(
+        (_asked, answer) => void answer.end('{"entities":[],"total":0,"details":[],"records":[]}'),
+      ),
+    );
+    const args = ['plan', path, '--state', join(folder.path, 'state'), '--url', listening.url];
+    const child = spawn(process.execPath, [main, ...args], { env: { INTEGRATION_SYNC_KEY: 'isk_key' } });
+    child[closed].destroy();
+    const [[code], out, err] = await Promise.all([
+      once(child, 'close'),
+      closed === 'stdout' ? '' : readText(child.stdout),
+      closed === 'stderr' ? '' : readText(child.stderr),
+    ]);
+    expect([code, out + err]).toEqual([
+      2,
+      expect.stringContaining(closed === 'stdout' ? '2 rows' : '2 rejected'),
+    ]);
+  },
+);
+
+it('a load names a file of its state that is broken', async () => {
+  const state = join(folder.path, 'state');
+  await mkdir(state);
+  await writeFile(join(state, 'history.json'), '{');
+  expect(await loadFile('suppliers.csv', good)).toMatchObject({
+    code: 3,
+    err: expect.stringContaining('history.json is broken'),
+  });
 });
 
 it('a resumed load names a missing file', async () => {
