@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { JetStreamApiError } from '@nats-io/jetstream';
-import { TimeoutError } from '@nats-io/transport-node';
+import { PermissionViolationError, TimeoutError } from '@nats-io/transport-node';
 import { openLog } from '@integration-sync/runtime/log';
 import { expect, it } from 'vitest';
 import type { Connection } from '../../../shared/runtime/src/bus/connection.ts';
@@ -64,6 +64,17 @@ it('a stream that was deleted is noted as missing, until it is there again', asy
   parts.info = info;
   await wait(6_000);
   expect(streams.streamNotes()).toEqual([]);
+});
+
+it('a stream that the login may no longer inspect is not noted as without a leader', async () => {
+  const { parts, connection } = openNats();
+  await using streams = openStreams(connection);
+  await streams.ensureStream(spec);
+  parts.info = () =>
+    Promise.reject(new PermissionViolationError('refused', 'publish', '$JS.API.STREAM.INFO.EVENTS'));
+  await wait(6_000);
+  expect(streams.streamNotes()).toEqual([]);
+  expect(streams.streamStandings()).toMatchObject([{ hasLeader: true }]);
 });
 
 it.each([

@@ -148,7 +148,7 @@ function openLeader(connection: Connection, stream: string, { subject, from }: R
   let sequenceWanted: number | undefined;
   let behindSinceMs = 0;
   return {
-    /** Whether the leader has messages after `readThrough`. Before it returns true, it waits for the copy to catch up. */
+    /** Whether the leader has messages after `readThrough`; if so, first waits until the copy that is read has them too. */
     async hasMore(readThrough: number): Promise<boolean> {
       const last = await leadersMessage(connection, stream, { last_by_subj: subject });
       if (last === null || last.seq <= readThrough || last.time < since) return false;

@@ -91,7 +91,7 @@ async function askJetStream<T>(connection: Connection, ask: () => Promise<T>): P
 }
 
 /** Whether JetStream gave no answer on a working connection. A refusal with 503 counts as no answer. */
-const isSilence = ({ connected }: Connection, error: unknown): boolean =>
+export const isSilence = ({ connected }: Connection, error: unknown): boolean =>
   connected && !isForbidden(error) && !(error instanceof JetStreamApiError && error.status !== 503);
 
 async function lookFor(connection: Connection, name: string): Promise<StreamInfo | 'missing' | 'leaderless'> {

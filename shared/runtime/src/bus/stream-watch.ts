@@ -3,7 +3,7 @@
 import type { StreamInfo } from '@nats-io/jetstream';
 import { openPeriodicCheck } from '../periodic-check.ts';
 import type { Connection } from './connection.ts';
-import { describeStream, type FoundStream } from './inspect.ts';
+import { describeStream, isSilence, type FoundStream } from './inspect.ts';
 import { quantityInWords } from './quantities.ts';
 import { codes, isRefusedWith, mendingOf, type Refusal } from './nats-refusals.ts';
 import type { StreamSpec } from './stream-config.ts';
@@ -67,10 +67,11 @@ export function openStreamWatch(connection: Connection) {
       saw(spec, info);
     } catch (error) {
       connection.log.debug({ err: error, stream: spec.name }, 'a stream could not be inspected');
-      // Only a stream's leader answers, so an error on a working connection means that the stream has no leader.
-      if (connection.connected && watched.get(spec.name)?.found === found)
+      const isMissing = isRefusedWith(error, codes.streamNotFound);
+      if (isMissing) missing.add(spec.name);
+      // Only a stream's leader answers, so silence means that the stream has no leader. `saw` may have run meanwhile.
+      if ((isMissing || isSilence(connection, error)) && watched.get(spec.name)?.found === found)
         watched.set(spec.name, { spec, found: { ...found, standing: 'leaderless' }, madeAt });
-      if (isRefusedWith(error, codes.streamNotFound)) missing.add(spec.name);
       sayWhatIsNew();
     }
   };

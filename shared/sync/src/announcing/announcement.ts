@@ -31,7 +31,7 @@ export interface AnnouncedRecord {
   internalId: string;
   externalId: string;
   outcome: Outcome;
-  /** The draft of the record, if the push made or changed it. */
+  /** The draft of the record; absent if the push did not write the draft. */
   draft?: Pick<WrittenDraft, 'entry' | 'made' | 'changed'>;
 }
 

@@ -29,7 +29,7 @@ export interface Entry extends Counts {
   /** The errors of the first failed items; absent if no item failed. */
   errors?: readonly RunError[];
   evidence?: Evidence;
-  /** Drafts of this push that another push overwrote before this push was announced. */
+  /** Drafts that this push wrote and another push overwrote before this push was announced. */
   drafts?: KeptDrafts;
   /** What the push did to each of its records (records/push-outcome.ts); `fields` names the bits of changed fields. */
   outcomes?: Uint8Array;

@@ -143,7 +143,7 @@ export const answerRun =
     return { body: JSON.stringify(found), logFields: {} };
   };
 
-/** As many sync ids as webhooks can store in an endpoint. Only an outage of NATS leaves more pushes unannounced. */
+/** At most so many sync ids fit into the document of an endpoint. Only an outage of NATS leaves more pushes unannounced. */
 const unannouncedMax = 500;
 
 /** For webhooks: the pushes in phase `written`, which are answered, and whose events may not be published yet. */
