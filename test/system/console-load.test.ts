@@ -486,7 +486,7 @@ describe.each(browsers)('the view for loading files in %s', (chromium) => {
 
   // Setup: two tabs of one integration, of which the first loads, and its pushes wait at a proxy.
   // What this proves: the second tab says that the first one loads, and neither of them loses what the other has loaded.
-  it('loads in one tab at a time, and other tabs say that a load is running', async () => {
+  it('sends a file from one tab at a time, and other tabs say that a load is running', async () => {
     const client = openClient(system);
     const held = Promise.withResolvers<undefined>();
     await using behind = await openPrefix(system.gateway, '', (asked) =>

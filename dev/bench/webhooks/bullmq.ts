@@ -1,4 +1,4 @@
-// Deliveries by BullMQ, to compare with: a queue in Redis, a worker that makes both signatures and posts, four attempts
+// Deliveries by BullMQ, to compare with: a queue in Redis, a worker that computes both signatures and sends the request, four attempts
 // on the schedule of webhooks, the last 1,000 completed jobs kept as a log.
 import { Worker, type Job } from 'bullmq';
 import { Pool } from 'undici';

@@ -105,7 +105,7 @@ function isLater(now: DdsEntry, made: DdsEntry): boolean {
   return textOf({ ...made, ...Object.fromEntries(later), missing }) === textOf(now);
 }
 
-/** Quantity and unit are those of the push that made the draft, if an answer named that push. */
+/** Quantity and unit of a draft are those of the push that made it, if the answer to a push named that push. */
 function faultOfContent({ writes }: RecordHistory, told: Told | undefined): string | undefined {
   const last = writes.find(({ push }) => push.syncId !== undefined && push.syncId === told?.by)?.items.at(-1);
   if (last === undefined || told === undefined) return undefined;

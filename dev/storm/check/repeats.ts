@@ -72,7 +72,7 @@ function openUnstored(faults: readonly FaultLine[]): (atMs: number) => boolean {
 
 interface Repeat extends DeliveryLine {
   firstMs: number;
-  /** The deliveries of the event that the receiver took before, oldest first. */
+  /** The earlier deliveries of the event that the receiver answered 2xx, oldest first. */
   earlier: readonly DeliveryLine[];
 }
 

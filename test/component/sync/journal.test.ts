@@ -77,7 +77,7 @@ describe('the tombstone of a push', () => {
   });
 });
 
-describe('a watermark that a push opened half a minute ago', () => {
+describe('the mark of an open push in a watermark, half a minute later,', () => {
   const now = Date.now;
   const openedLongAgo = async (syncId: string) => {
     const key = watermarkKey(syncId, 'suppliers');

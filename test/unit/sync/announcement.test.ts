@@ -252,7 +252,7 @@ describe('the answer to a push', () => {
     });
   });
 
-  it('is a success without errors, also without items', () => {
+  it('has success: true if no item failed, also for a push without items', () => {
     expect(answerItems([], [], 'UPDATED')).toEqual({ success: true, errors: [], records: [] });
   });
 

@@ -149,7 +149,7 @@ export class EndpointQueue {
     if (isTrial && this.#open.includes(delivery)) this.#try(delivery);
   }
 
-  /** Ends an attempt that was not sent, or whose event is missed: no attempt is used up. */
+  /** Ends an attempt that was not sent, or whose event the endpoint misses; it does not count as an attempt. */
   wait(delivery: Delivery, dueAt: number): void {
     this.#land(delivery);
     delivery.dueAt = dueAt;
