@@ -115,7 +115,7 @@ async function openParts(options: PipelineOptions, starting: AsyncDisposableStac
     claims: new Claims(store, replicas.self, stream),
     offsets,
     cache,
-    attemptLog: starting.use(openAttemptLog(bus, log, replicas.self)),
+    attemptLog: starting.use(openAttemptLog(bus, endpoints, log, replicas.self)),
     disabledEvents: starting.use(openDisabledEvents(endpoints, revisions, bus, log)),
     metrics: openMetrics(options.metrics.registry),
   };

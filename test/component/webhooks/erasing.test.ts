@@ -96,6 +96,24 @@ it('after an erasing, answers to earlier events are not stored, and answers to l
   expect(await stored(house, id)).not.toContain(person);
 });
 
+it('an answer that comes after its webhook was deleted is not stored', async () => {
+  const asked: Parameters<Behaviour>[] = [];
+  await using receiver = await openReceiver((...hit) => void asked.push(hit));
+  const client = house.newClient();
+  const [{ id }, bystander] = [await client.register(receiver.url), await client.register(receiver.url)];
+  await client.announce();
+  const testing = client.ask('test', { id });
+  await receiver.received(3);
+  await client.ask('remove', { id });
+  for (const hit of asked) namesPerson(...hit);
+  await testing;
+  await eventually(
+    () => stored(house, bystander.id),
+    (text) => text.includes(person),
+  );
+  expect(await stored(house, id)).not.toContain(person);
+});
+
 // Timeline: an owner looks up the endpoints whose answers it has to purge, and is killed before the database answers.
 it(
   'the answers of receivers are removed although the replica that began the removal is killed',

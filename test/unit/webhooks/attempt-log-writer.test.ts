@@ -34,7 +34,12 @@ test('the attempt log is written within its interval, repeated after a failure, 
     purge: async () => 0,
     async *readStream() {},
   };
-  await using writer = openAttemptLogWriter(bus, log, 'replica', openAnswers(bus, 'replica'));
+  await using writer = openAttemptLogWriter(
+    bus,
+    log,
+    'replica',
+    openAnswers(bus, { findAll: async () => [] }, 'replica'),
+  );
   expect(vi.getTimerCount()).toBe(0);
   writer.append('wh_1', entry);
   writer.append('wh_1', { ...entry, attempt: 2 });

@@ -4,6 +4,8 @@ import { openLog } from '@integration-sync/runtime/log';
 import { expect, it } from 'vitest';
 import { openAttemptLog } from '../../../services/webhooks/src/delivering/attempt-log.ts';
 
+const silent = openLog({ service: 'test', level: 'silent' });
+const endpoints = { findAll: async () => [] };
 const endpoint = (_id: string, integration = 'acme') => ({ _id, integration });
 
 function openBus() {
@@ -27,7 +29,7 @@ function openBus() {
 
 it('few attempt logs are read concurrently, and each request is served', async () => {
   const { bus, seen } = openBus();
-  await using log = openAttemptLog(bus, openLog({ service: 'test', level: 'silent' }), 'replica');
+  await using log = openAttemptLog(bus, endpoints, silent, 'replica');
   const until = performance.now() + 10_000;
   const all = await Promise.all(
     Array.from({ length: 50 }, (_, n) => log.read(endpoint(`wh_${n}`, `acme-${n % 5}`), until)),
@@ -38,7 +40,7 @@ it('few attempt logs are read concurrently, and each request is served', async (
 
 it('an integration without a running read of attempt logs does not wait for other integrations', async () => {
   const { bus, seen } = openBus();
-  await using log = openAttemptLog(bus, openLog({ service: 'test', level: 'silent' }), 'replica');
+  await using log = openAttemptLog(bus, endpoints, silent, 'replica');
   const until = performance.now() + 10_000;
   const busy = Promise.all(Array.from({ length: 20 }, (_, n) => log.read(endpoint(`wh_${n}`), until)));
   await log.read(endpoint('wh_other', 'other'), until);
@@ -49,7 +51,7 @@ it('an integration without a running read of attempt logs does not wait for othe
 
 it('an attempt log is read once for all requests that wait for the read, and again for later requests', async () => {
   const { bus, seen } = openBus();
-  await using log = openAttemptLog(bus, openLog({ service: 'test', level: 'silent' }), 'replica');
+  await using log = openAttemptLog(bus, endpoints, silent, 'replica');
   const soon = performance.now() + 10_000;
   const first = log.read(endpoint('wh_1'), soon);
   await expect.poll(() => seen.readings).toBe(1);
@@ -63,7 +65,7 @@ it('an attempt log is read once for all requests that wait for the read, and aga
 
 it('no attempt log is read for a caller that stopped waiting', async () => {
   const { bus, seen } = openBus();
-  await using log = openAttemptLog(bus, openLog({ service: 'test', level: 'silent' }), 'replica');
+  await using log = openAttemptLog(bus, endpoints, silent, 'replica');
   await expect(log.read(endpoint('wh_1'), performance.now() - 1)).rejects.toMatchObject({ code: 'timeout' });
   expect(seen.readings).toBe(0);
 });

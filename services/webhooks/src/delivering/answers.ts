@@ -8,6 +8,7 @@
 //                                                    the owner is killed, the next owner purges it again
 //   a later answer, after a retry or a replay        it is not stored: EVENTS keeps `supplier.erased` as long as the event
 //   an answer that this replica is storing           it is stored before the purge begins
+//   an answer to a deleted endpoint's attempt        it is not stored, because a purge asks for present endpoints alone
 import { eventsStream, eventSubject } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
@@ -43,7 +44,9 @@ const purgesAtOnce = 16;
 
 export type AnswersBus = Pick<Bus, 'publishBatch' | 'lastOf' | 'readStream' | 'purge'>;
 
-export function openAnswers(bus: AnswersBus, replica: string) {
+type Present = Pick<Endpoints, 'findAll'>;
+
+export function openAnswers(bus: AnswersBus, endpoints: Present, replica: string) {
   let waiting: Answered[] = [];
   let made = 0;
   /** Writes and purges run one at a time: a purge also removes the answers of a write that has not seen the erasing. */
@@ -62,7 +65,8 @@ export function openAnswers(bus: AnswersBus, replica: string) {
       inTurn(async () => {
         while (waiting.length > 0) {
           const some = waiting.slice(0, answersPerWrite);
-          const messages = inMessages(byEndpoint(await ofLaterEvents(bus, some)), answersSubject, nextId);
+          const kept = await ofPresent(endpoints, await ofLaterEvents(bus, some));
+          const messages = inMessages(byEndpoint(kept), answersSubject, nextId);
           if (messages.length > 0) await bus.publishBatch(messages);
           waiting = waiting.slice(some.length);
         }
@@ -103,6 +107,12 @@ async function ofLaterEvents(
     const erasedMs = erased.get(endpoint.integration) ?? Number.NaN;
     return Number.isNaN(erasedMs) || Date.parse(occurredAt) > erasedMs + clockSkewMs;
   });
+}
+
+async function ofPresent(endpoints: Present, answered: readonly Answered[]): Promise<readonly Answered[]> {
+  const found = await endpoints.findAll([...new Set(answered.map(({ endpoint }) => endpoint._id))]);
+  const present = new Set(found.map(({ _id }) => _id));
+  return answered.filter(({ endpoint }) => present.has(endpoint._id));
 }
 
 /** When a supplier of the integration was last erased; NaN if EVENTS has no such event. */

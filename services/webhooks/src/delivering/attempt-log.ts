@@ -7,6 +7,7 @@ import type { Log } from '@integration-sync/runtime/log';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import { openWatch } from '@integration-sync/runtime/watch';
 import type { Endpoint } from '../endpoints/endpoint.ts';
+import type { Endpoints } from '../endpoints/endpoint-store.ts';
 import type { StreamEvent } from '../log/logged-batch.ts';
 import type { LogPoint } from '../log/offsets.ts';
 import type { Attempted } from '../sending/send.ts';
@@ -53,8 +54,13 @@ function answerOf({ endpoint, event, number, attempted }: ReportedAttempt): Answ
 type Answers = ReturnType<typeof openAnswers>;
 export type AttemptLog = ReturnType<typeof openAttemptLog>;
 
-export const openAttemptLog = (bus: AnswersBus, log: Log, replica: string) => {
-  const answers = openAnswers(bus, replica);
+export const openAttemptLog = (
+  bus: AnswersBus,
+  endpoints: Pick<Endpoints, 'findAll'>,
+  log: Log,
+  replica: string,
+) => {
+  const answers = openAnswers(bus, endpoints, replica);
   const writer = openAttemptLogWriter(bus, log, replica, answers);
   return {
     append: (ended: ReportedAttempt): void =>

@@ -101,7 +101,7 @@ export class Integrations {
         return this.#lookUp([name]);
       }
       const [found] = await this.#options.endpoints.findAll([endpointId]);
-      if (found === undefined) this.#close(integration, queue);
+      if (found === undefined) this.onRead(queue, null);
       else this.#update(integration, queue, found);
     });
   }
@@ -148,8 +148,7 @@ export class Integrations {
       integration.readAt = now;
       const all = subscribers.get(name) ?? [];
       const ids = new Set(all.map(({ _id }) => _id));
-      for (const queue of integration.queues.values())
-        if (!ids.has(queue.id)) this.#close(integration, queue);
+      for (const queue of integration.queues.values()) if (!ids.has(queue.id)) this.onRead(queue, null);
       for (const one of all) {
         const queue = integration.queues.get(one._id);
         if (queue === undefined) this.#open(integration, one);
