@@ -1,5 +1,6 @@
 // Masks the values of an endpoint's secret headers in answers of its receiver. An answer may repeat the request, unchanged or
 // escaped for JSON, a URL, HTML, or JSON within JSON.
+import { limits } from '@integration-sync/contracts';
 
 /** The shortest value that is masked. Shorter header values are no secrets, and occur in any text. */
 const secretCharactersMin = 6;
@@ -18,12 +19,12 @@ const json = /\\(?:u00(?<hex>[0-7][\da-f])|(?<name>t)|(?<itself>["\\/]))/gi;
 const percent = /%(?<hex>[2-7][\da-f]|09)|(?<space>\+)/gi;
 const html = /&(?:(?<name>quot|amp|lt|gt|apos)|#x0{0,2}(?<hex>[\da-f]{1,2})|#0{0,2}(?<decimal>\d{1,3}));/gi;
 
-/** Masks these values, and the single words of these values, in an answer, with one `*` for each byte. */
+/** Masks these values, and their single words, where they begin in the shown bytes of an answer, with one `*` for each byte. */
 export function maskValues(received: Buffer, values: readonly string[]): Buffer {
   const masked = Buffer.from(received);
   const words = values.flatMap((value) => value.split(/[ \t]+/));
-  const secrets = values.concat(words).filter(({ length }) => length >= secretCharactersMin);
-  if (secrets.length === 0) return masked;
+  const secrets = new Set(values.concat(words).filter(({ length }) => length >= secretCharactersMin));
+  if (secrets.size === 0) return masked;
   const bytes = Array.from(received, (_, at) => at);
   const asSent = { text: received.toString('latin1'), from: bytes, to: bytes.map((at) => at + 1) };
   const asJson = unescaped(asSent, json);
@@ -36,8 +37,11 @@ export function maskValues(received: Buffer, values: readonly string[]): Buffer 
   ]) {
     for (const secret of secrets) {
       // The search is in the received text: of two values that overlap, the second would not be found in masked bytes.
-      for (let at = text.indexOf(secret); at >= 0; at = text.indexOf(secret, at + 1))
+      for (let at = text.indexOf(secret); at >= 0; at = text.indexOf(secret, at + 1)) {
+        // Each search takes time, and a receiver may repeat a value at every byte.
+        if ((from[at] ?? 0) >= limits.responseBodyBytesMax) break;
         masked.fill('*', from[at], to[at + secret.length - 1]);
+      }
     }
   }
   return masked;
