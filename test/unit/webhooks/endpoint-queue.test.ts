@@ -291,6 +291,17 @@ describe('where the receiver answers with Retry-After', () => {
     expect([waitAfterHandBack(120_000), waitAfterHandBack(0)]).toEqual(['wait 120000', 'wait 10500']);
   });
 
+  it('the next owner waits too if the answer was to an event that is given up, or was to another event than the trial', () => {
+    const resting = [
+      [{ sequence: 1, index: 0, attempts: 4, dueAtMs: 300_000, retryAfterMs: 300_000 }],
+      [
+        { sequence: 1, index: 0, attempts: 1, dueAtMs: 1_000 },
+        { sequence: 1, index: 1, attempts: 3, dueAtMs: 30_000, retryAfterMs: 20_000 },
+      ],
+    ].map((trials) => queueOf({ ...closed, open: false, trials }, [batchOf(1, 3)]).queue);
+    expect(resting.map((queue) => beginNext(queue, 0))).toEqual(['wait 300000', 'wait 20000']);
+  });
+
   it('the wait ends when the url changes, also at the next owner, and a failed event still waits for its own retry', () => {
     const { queue } = queueOf(closed, [batchOf(1, 1)]);
     beginNext(queue);

@@ -109,6 +109,7 @@ export class EndpointQueue {
       (one) => trials.find((trial) => isSame(trial, one) && trial.attempts > one.attempts) ?? one,
     );
     const read = (one: OpenEvent): Delivery => opened(one, subscriber, nowMs, now);
+    this.restsUntil = Math.max(0, ...newest.concat(trials).map((one) => restOf(read(one))));
     this.#open = newest.filter((one) => !isGivenUp(one)).map(read);
     this.#triedLater = trials.filter((trial) => !isBefore(trial, this.#cursor)).map(read);
     const [first] = trials;
@@ -322,6 +323,11 @@ function opened(
   const failedAtMs = dueAtMs - delayAfter(attempts, retryAfterMs);
   if (movedAt !== undefined && movedAt.getTime() >= failedAtMs) withoutRetryAfter(delivery);
   return delivery;
+}
+
+/** Until when the receiver has asked for no attempt with its answer to this event, by `performance.now()`. */
+function restOf({ attempts, dueAt, retryAfterMs = 0 }: Delivery): number {
+  return retryAfterMs === 0 ? 0 : dueAt - delayAfter(attempts, retryAfterMs) + retryAfterMs;
 }
 
 function withoutRetryAfter(delivery: Delivery): void {
