@@ -138,16 +138,17 @@ function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop:
 
   const scheduler = new Scheduler({ inFlightMax: config.WEBHOOK_IN_FLIGHT_MAX, mayBegin });
   const progress = new Progress({ active, owned, claims, offsets, stream, onDropped, log });
+  const wake = (queue: EndpointQueue): void => {
+    progress.touch(queue);
+    scheduler.wake(queue);
+  };
   const integrations = new Integrations({
     active,
     owned,
     revisions,
     endpoints,
     windows: new Windows({ bus, read: (stored) => readBatch(stored, log) }),
-    wake(queue) {
-      progress.touch(queue);
-      scheduler.wake(queue);
-    },
+    wake,
     isFollowed: (integration) => progress.follows(integration),
     onBehind: (queue) => progress.touchBehind(queue),
     // Beyond this bound the least recently used endpoint queues are removed from memory, except queues with an undelivered event.
@@ -182,7 +183,7 @@ function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop:
     deliver: (queue, delivery, event) => attempts.make(queue, delivery, event),
     load: openLoad(scheduler, retryUntilStop, log),
   });
-  const takeover = openTakeover(integrations, progress, reader, log);
+  const takeover = openTakeover(integrations, progress, reader, wake, log);
   const { lostToOthers } = metrics;
   const owning = { bus, replicas, claims, offsets, owned, stream, lostToOthers, log };
   const ownership = new Ownership({ ...owning, changes: takeover });

@@ -10,6 +10,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { LogReader } from '../log/log-reader.ts';
 import type { OwnershipChanges } from '../owning/ownership.ts';
+import type { EndpointQueue } from './endpoint-queue.ts';
 import type { ActiveIntegration, Integrations } from './owned-integrations.ts';
 import type { Progress } from './progress.ts';
 
@@ -23,6 +24,7 @@ export const openTakeover = (
   integrations: Pick<Integrations, 'begin' | 'ofPartitions' | 'end'>,
   progress: Pick<Progress, 'handBack'>,
   reader: Pick<LogReader, 'add' | 'remove'>,
+  wake: (queue: EndpointQueue) => void,
   log: { info: (fields: object, text: string) => void },
 ): OwnershipChanges => ({
   async onTaken(taken, offsets) {
@@ -48,6 +50,8 @@ export const openTakeover = (
     } catch (error) {
       for (const one of given) one.attempts = new AbortController();
       pause(given, false);
+      // The scheduler has passed over the paused queues.
+      for (const { queues } of given) for (const queue of queues.values()) wake(queue);
       await reader.add(released);
       throw error;
     }
