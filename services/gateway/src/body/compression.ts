@@ -86,7 +86,9 @@ export function openCompression() {
     if (compress === undefined || (!isLarge && !isIdentityRefused)) return payload;
     reply.header('content-encoding', coding).header('vary', 'Accept-Encoding').removeHeader('content-length');
     const plain = isText ? Buffer.from(payload) : payload;
-    if (request.exchange.upstream !== undefined) return compress(plain, false);
+    const { upstream, code } = request.exchange;
+    // Callers without a token cause refusals, and each refusal is another buffer: it is compressed at the cheapest level.
+    if (isText || upstream !== undefined || code !== undefined) return compress(plain, false);
     return pages
       .getOrInsertComputed(plain, () => new Map())
       .getOrInsertComputed(coding, () => compress(plain, true));
