@@ -1,8 +1,8 @@
 // Opens NATS and MongoDB for one command, which gives up after 10 s: a person waits for it.
 import { setTimeout as wait } from 'node:timers/promises';
 import { openBus, type Bus, type Forbidden } from '@integration-sync/runtime/bus';
-import { natsOptionsOf, parseNatsServers, readConfig } from '@integration-sync/runtime/config';
-import { openLog, redactUrl, type Log } from '@integration-sync/runtime/log';
+import { maskAddresses, natsOptionsOf, parseNatsServers, readConfig } from '@integration-sync/runtime/config';
+import { openLog, type Log } from '@integration-sync/runtime/log';
 import { openStore, type Store } from '@integration-sync/runtime/store';
 import type { Static } from 'typebox';
 import { Refusal, type Caller } from './command.ts';
@@ -37,7 +37,7 @@ export async function openOpsBus({ config, log, stop }: CommandSettings<StreamsC
   const onForbidden = (forbidden: Forbidden): void => stop(new Refusal(lackOf(forbidden, config)));
   return withinPatience(
     openBus({ ...natsOptionsOf(config), name, log, onForbidden }),
-    `NATS_URL: NATS does not let this command in at ${redactUrl(config.NATS_URL)}`,
+    `NATS_URL: NATS does not let this command in at ${maskAddresses(config.NATS_URL)}`,
   );
 }
 
@@ -60,7 +60,7 @@ export async function openOpsStore({ config, log }: CommandSettings<PurgeConfig>
   const { MONGODB_URL: url, MONGODB_DATABASE: database } = config;
   return withinPatience(
     openStore({ url, database, log }),
-    `MONGODB_URL: MongoDB does not answer at ${redactUrl(url)}`,
+    `MONGODB_URL: MongoDB does not answer at ${maskAddresses(url)}`,
   );
 }
 

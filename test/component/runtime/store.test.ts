@@ -121,6 +121,15 @@ describe('an open MongoDB store', () => {
     expect(quiet.text()).not.toContain('are ignored');
   });
 
+  it('logs its address without the options, one of which may be a password', async () => {
+    const separator = url.includes('?') ? '&' : url.endsWith('/') ? '?' : '/?';
+    const told = openTestLog();
+    const address = `${url}${separator}tlsCertificateKeyFilePassword=hunter2`;
+    await using _store = await openStore({ url: address, database, log: told.log });
+    expect(told.text()).toContain('MongoDB answers pings');
+    expect(told.text()).not.toContain('hunter2');
+  });
+
   it('reads its own writes by every kind of read', async () => {
     const collection = farms();
     const all = [

@@ -36,6 +36,12 @@ const parent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 const step = (tracing: Tracing, from: string | undefined, name = 'step') =>
   tracing.begin({ name, kind: 'server', parent: from });
 
+it('the log names the collector without the query of its address, which may be a key', async () => {
+  const address = `${collector.url}/v1/traces?key=hunter2`;
+  await using _tracing = await open({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: address });
+  expect([said('/v1/traces'), said('hunter2')]).toEqual([1, 0]);
+});
+
 it('the collector gets every span with its parent, kind and attributes', async () => {
   await using tracing = await open();
   const first = tracing.begin({ name: 'first', kind: 'server', parent, attributes: { a: 1, b: undefined } });

@@ -13,7 +13,7 @@ import { readFiles } from './files.ts';
 export { isHttpAddress, parseNatsServers, type NatsServers } from './addresses.ts';
 export { fileReasons } from './files.ts';
 export { listSettings, type Environment, type Setting } from './explain.ts';
-export { maskSettings } from './mask-settings.ts';
+export { maskAddresses, maskSettings } from './mask-settings.ts';
 export { nearNames } from './near-names.ts';
 export { natsOptionsOf, natsSettings, type NatsLogin, type NatsOptions, type NatsTls } from './nats.ts';
 export { baseSettings, storeSettings } from './shared-settings.ts';

@@ -17,7 +17,12 @@ function maskValue(rule: Rule | undefined, value: unknown): unknown {
   if (rule === undefined || rule.secret === true) return hidden;
   if (typeof value !== 'string') return value;
   if (!value.includes('://')) return value.includes('@') ? hidden : value;
-  const shown = value.split(/,(?=\w+:\/\/)/).map(maskAddress);
+  return maskAddresses(value);
+}
+
+/** One or several addresses without logins and queries. A query may hold secrets too, such as `tlsCertificateKeyFilePassword`. */
+export function maskAddresses(text: string): string {
+  const shown = text.split(/,(?=\w+:\/\/)/).map(maskAddress);
   return shown.includes(undefined) ? hidden : shown.join();
 }
 

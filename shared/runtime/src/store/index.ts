@@ -2,8 +2,8 @@
 import { addAbortListener } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import { MongoClient, type Document, type MongoClientOptions } from 'mongodb';
-import { ConfigError } from '../config/index.ts';
-import { redactUrl, type Log } from '../log.ts';
+import { ConfigError, maskAddresses } from '../config/index.ts';
+import type { Log } from '../log.ts';
 import type { Tracing } from '../tracing/index.ts';
 import { checkAddress, optionsIn, overriddenIn } from './address.ts';
 import { isStoreAway } from './database-errors.ts';
@@ -93,7 +93,7 @@ export async function openStore({
         connectionsLost = 0;
         renew(client);
       },
-      log: log.child({ mongodb: redactUrl(url) }),
+      log: log.child({ mongodb: maskAddresses(url) }),
     }),
   );
   // Lost connections show in three ways: a failed operation clears the driver's pool; the driver closes a dead idle connection

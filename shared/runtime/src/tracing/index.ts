@@ -1,6 +1,6 @@
 // Traces of requests, up to the receivers of their events. If a setting names a collector, OpenTelemetry's SDK makes and sends the
 // spans. Otherwise no module of the SDK is loaded, and services only pass on a caller's `traceparent`.
-import type { TracingConfig } from '../config/index.ts';
+import { maskAddresses, type TracingConfig } from '../config/index.ts';
 import type { TracingOptions } from './opentelemetry.ts';
 import type { Tracing } from './span.ts';
 
@@ -13,7 +13,7 @@ export async function openTracing(options: TracingOptions): Promise<Tracing | un
   if (url === undefined || options.config.OTEL_SDK_DISABLED) return undefined;
   const { startTracing } = await import('./opentelemetry.ts');
   const tracing = startTracing(options, url);
-  options.log.info({ collector: url }, 'tracing');
+  options.log.info({ collector: maskAddresses(url) }, 'tracing');
   return tracing;
 }
 
