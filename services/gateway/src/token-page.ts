@@ -15,14 +15,15 @@ export function addTokenPage(app: FastifyInstance, verify: VerifyToken): void {
   });
 }
 
-function describe({ integration, scopes, keyEndsAtMs }: Caller, authorization: string) {
+function describe({ integration, scopes, keyEndsAtMs = Infinity }: Caller, authorization: string) {
   // `authenticate` has accepted the text: it is an access token with three parts and a number as `exp`, or a key with one part.
   const [, payload] = authorization.split('.');
-  const endsAtMs = payload === undefined ? keyEndsAtMs : expiryOf(payload);
+  // A token ends with the key that fetched the token, whose end may have changed since.
+  const endsAtMs = payload === undefined ? keyEndsAtMs : Math.min(expiryOf(payload), keyEndsAtMs);
   return {
     integrationId: integration,
     scopes: [...scopes],
-    expiresAt: Number.isFinite(endsAtMs) ? new Date(Number(endsAtMs)).toISOString() : null,
+    expiresAt: Number.isFinite(endsAtMs) ? new Date(endsAtMs).toISOString() : null,
   };
 }
 

@@ -291,6 +291,17 @@ describe('a token that a client fetched', () => {
     expect((await list(bystander, here)).status).toBe(200);
   });
 
+  it('ends by GET /token when its secret ends, also where the end was set later', async () => {
+    await using own = await clientsFile([clientEntry('own', [entry])]);
+    await using here = await open({ AUTH_CLIENTS_FILE: own.path });
+    const { access_token: token } = await fetchToken(form, {}, here);
+    const expiresAt = new Date(Date.now() + 600_000).toISOString();
+    await own.replace([clientEntry('own', [{ ...entry, expiresAt }])]);
+    const headers = { authorization: `Bearer ${token}` };
+    const described = async (): Promise<unknown> => (await fetch(`${here.url}/token`, { headers })).json();
+    await expect.poll(described, { timeout: 10_000 }).toMatchObject({ expiresAt });
+  });
+
   it.each<[string, Record<string, unknown>]>([
     ['names another secret', { secret_id: 'AAAAAAAAAAAAAAAA' }],
     ['names its secret as a number', { secret_id: 7 }],
