@@ -24,6 +24,10 @@ export function checkBodyHeaders(request: FastifyRequest, reply: FastifyReply, b
   if (Number(headers['content-length'] ?? 0) > bytesMax) throw tooLarge(bytesMax);
 }
 
+/** Whether the client waits for 100 Continue before it sends the body. HTTP/1.0 has no informational answers. */
+export const waitsForContinue = ({ headers, httpVersion }: IncomingMessage): boolean =>
+  httpVersion === '1.1' && /^100-continue$/i.test(headers.expect ?? '');
+
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 

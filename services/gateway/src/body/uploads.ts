@@ -9,7 +9,7 @@ import { Failure } from '@integration-sync/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { BodyReservation, type BodyBudgets } from './body-budgets.ts';
 import { BodyBuffer } from './body-buffer.ts';
-import { tooLarge } from './body-headers.ts';
+import { tooLarge, waitsForContinue } from './body-headers.ts';
 import { StatusFailure } from '../problems.ts';
 
 /** Up to this size a body of known length reserves only the bytes that have come; after that its whole length. */
@@ -90,7 +90,7 @@ class Upload {
     if (raw.destroyed) onCut();
     try {
       // A client that sent `Expect: 100-continue` waits. The gateway answers 100 once memory is free for the whole body.
-      if (/^100-continue$/i.test(raw.headers.expect ?? '')) {
+      if (waitsForContinue(raw)) {
         await Promise.race([this.#reservation.hold(this.#declaredBytes ?? this.#bytesMax), promise]);
         reply.raw.writeContinue();
       }

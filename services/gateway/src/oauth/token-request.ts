@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { isOfType } from '../body/body-headers.ts';
+import { isOfType, waitsForContinue } from '../body/body-headers.ts';
 import type { Exchange } from '../server/exchange.ts';
 import { OAuthRefusal, invalidClient, invalidRequest } from './refusal.ts';
 
@@ -97,7 +97,7 @@ export async function readFormBody({ raw, exchange }: FastifyRequest, reply: Fas
   const coding = headers['content-encoding'] ?? 'identity';
   if (coding.toLowerCase() !== 'identity') throw invalidRequest('Send the form without Content-Encoding.');
   if (Number(headers['content-length'] ?? 0) > formBytesMax) throw tooLarge();
-  if (/^100-continue$/i.test(headers.expect ?? '')) reply.raw.writeContinue();
+  if (waitsForContinue(raw)) reply.raw.writeContinue();
   return await readBytes(raw, exchange);
 }
 
