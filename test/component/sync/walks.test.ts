@@ -137,6 +137,29 @@ describe('a walk by cursor', () => {
     expect(commands.filter((command) => command !== count)).toEqual([`find skip 14 status-order`]);
   });
 
+  it('by status with since has statements from before since, although as many were made since', async () => {
+    const caller = alone.caller();
+    await caller.push('products', [{ externalId: 'p', name: 'P' }]);
+    const push = async (from: number, to: number, ddsReferenceNumber?: string): Promise<void> => {
+      for (let at = from; at < to; at += 300) {
+        const lots = range(300).map((nth) => ({
+          externalId: `b${at + nth}`,
+          productExternalId: 'p',
+          batchNumber: 'B',
+          ddsReferenceNumber,
+        }));
+        await caller.push('batches', lots, { autoCreateDDS: true });
+      }
+    };
+    await push(0, 600);
+    const { nextSince = '' } = await caller.dds();
+    await push(0, 600, 'R');
+    await push(600, 1_200);
+    const { total, entities } = await caller.dds(`status=REFERENCED&since=${nextSince}&limit=10`);
+    const ids = entities.map(({ batchExternalId }) => batchExternalId);
+    expect([total, ids]).toEqual([600, range(10).map((nth) => `b${nth}`)]);
+  });
+
   it('with since reads no record that was created before since, where no such record matches', async () => {
     const { caller, since } = await listingOf(2_500, 1_500);
     const { answer } = await watch(() => caller.list('suppliers', `limit=10&${since}`));

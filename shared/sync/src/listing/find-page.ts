@@ -138,9 +138,9 @@ function openBegins(documents: Collection<ListedDocument>) {
   const begins = openFairCache<Begin>(smallBounds);
   return async (query: PageQuery, matching: Filter<ListedDocument>, total: number): Promise<Begin> => {
     const { integration, asked, narrowing, time } = query;
-    const { ids, until, changedSince } = narrowing;
+    const { ids, until, changedSince, status } = narrowing;
     const from = changedSince ?? asked.since;
-    const isBounded = from === undefined || (until ?? ids ?? asked.after) !== undefined;
+    const isBounded = from === undefined || (until ?? ids ?? status ?? asked.after) !== undefined;
     if (isBounded || total <= soughtMin || total > query.watermark.total * soughtShareMax) return fromStart;
     const asOf = asOfWatermark(query.watermark);
     const key = `${filterKey(query)} ${asOf}`;
