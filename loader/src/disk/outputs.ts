@@ -113,6 +113,7 @@ async function openDeferred(
   const entries: DeferredEntry[] = [];
   if (bytes !== undefined && bytes > 0) {
     // Rows after `bytes` are not read: the resumed load sends them again, and the last line may be incomplete.
+    await deferredLog.open();
     const kept = (await readFile(path)).subarray(0, bytes).toString();
     for (const line of kept.split('\n')) if (line !== '') entries.push(JSON.parse(line));
   }

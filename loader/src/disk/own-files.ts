@@ -15,8 +15,8 @@ const flagsOf = {
   empty: O_RDWR | O_CREAT | O_TRUNC,
   /** Creates the file; throws EEXIST if the file exists. */
   fresh: O_RDWR | O_CREAT | O_EXCL,
-  /** Opens an existing file; throws ENOENT if the file does not exist. */
-  grown: O_RDWR,
+  /** Opens a file with its content; creates the file if it does not exist. */
+  grown: O_RDWR | O_CREAT,
 } as const;
 
 export async function openOwn(path: string, how: keyof typeof flagsOf): Promise<FileHandle> {

@@ -1,7 +1,7 @@
 // A file that grows by whole rows. A resumed load truncates it to the length in the state, so no row is in it twice.
 import { mkdir, open, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { systemCodeOf } from '../core/exit.ts';
+import { Stop, systemCodeOf } from '../core/exit.ts';
 import { makeOwnFolder, openOwn } from './own-files.ts';
 
 interface Opened {
@@ -20,13 +20,16 @@ export class Output implements AsyncDisposable {
     this.#bytes = bytes;
   }
 
-  /** The file at `path`, truncated to `bytes`. Without `bytes` the file is created or emptied. */
+  /** The file at `path`, truncated to `bytes`, which it must have. Without `bytes` the file is created or emptied. */
   static at(path: string, bytes?: number): Output {
     return new Output(async () => {
       await mkdir(dirname(path), { recursive: true });
       const file = await openOwn(path, bytes === undefined ? 'empty' : 'grown');
-      if (bytes !== undefined) await file.truncate(bytes);
-      return { path, file };
+      const isShorter = (await file.stat()).size < (bytes ?? 0);
+      if (bytes !== undefined && !isShorter) await file.truncate(bytes);
+      if (!isShorter) return { path, file };
+      await file.close();
+      throw new Stop(`${path} is gone, or shorter than the load left it: load anew, without --resume.`);
     }, bytes ?? 0);
   }
 

@@ -1,4 +1,4 @@
-import { appendFile, mkdir, readdir, readFile, rmdir } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PushOutcome } from '@integration-sync/client';
 import { expect, it } from 'vitest';
@@ -87,7 +87,7 @@ function answering(sent: string[][], lacks: (name: string, call: number) => bool
 }
 
 async function load(rows: Row[], send: Send): Promise<LoadState> {
-  const state = stateOf();
+  const state = { ...stateOf(), results: { path: join(folder.path, 'results.csv'), bytes: 0 } };
   await using outputs = await Outputs.open(state, join(folder.path, 'state'), false);
   const interrupt = new AbortController().signal;
   await new Loading({
@@ -367,6 +367,33 @@ it('a resumed load ignores a row in the file of deferred rows that its saved sta
   expect(left.files[0]?.counts).toMatchObject({ created: 600, rejected: 0 });
   expect(await rejected()).toEqual([]);
 });
+
+it.each([
+  ['results.csv', undefined],
+  ['rejects/products.ndjson', ''],
+  ['state/deferred.ndjson', '{"kind":"prod'],
+])(
+  'a resumed load sends nothing if %s is gone or shorter than its saved state says',
+  async (name, content) => {
+    const rows = Array.from({ length: 600 }, (_, index) => row(index + 1, `P-${index + 1}`, `n${index + 1}`));
+    rows[1] = { ...row(2, 'P-2', 'n2'), made: new Wrong('no') };
+    const begun: string[][] = [];
+    const lacking = answering(begun, (text) => text === 'n1');
+    const left = await loadUntil(() => begun.length === 1, rows, lacking);
+    const path = join(folder.path, name);
+    if (content === undefined) await rm(path);
+    else await writeFile(path, content);
+    const sent: string[][] = [];
+    await expect(
+      resume(
+        left,
+        rows,
+        answering(sent, () => false),
+      ),
+    ).rejects.toThrow(`${path} is gone, or shorter`);
+    expect(sent).toEqual([]);
+  },
+);
 
 it('a load that ends before it saves its final state is in the history that prune reads, and can be resumed', async () => {
   const rows = [row(1, 'P-1', 'oak'), row(2, 'P-2', 'pine')];

@@ -83,6 +83,8 @@ export class Loading {
 
   async run(): Promise<void> {
     const { state, sources } = this.#options;
+    // If the files of a resumed load are not as the state says, the load ends before it sends a row.
+    await this.#save();
     if (state.phase === 'loading') {
       for (const [index, source] of sources.entries()) await this.#sendFile(index, source);
       state.phase = 'retrying';
