@@ -529,6 +529,52 @@ describe.each(browsers)('the view for loading files in %s', (chromium) => {
     await first.page.context().close();
   });
 
+  // Setup: a load that is stopped after two pushes. Timeline: another file of the same name is chosen, in this tab or in a second
+  // tab, which begins its own load. What this proves: rows of one file never complete the load of the other.
+  it.each(['this tab', 'another tab'])(
+    'goes on with no other file of the same name, chosen in %s',
+    async (tab) => {
+      const client = openClient(system);
+      let pushes = 0;
+      let held = Promise.withResolvers<undefined>();
+      await using behind = await openPrefix(system.gateway, '', (asked) =>
+        isPush(asked) && (pushes += 1) > 2 ? held.promise : undefined,
+      );
+      const loadAndStop = async ({ page }: Opened): Promise<void> => {
+        pushes = 0;
+        await press(button(page, 'Load'));
+        await expect.poll(() => pushes).toBeGreaterThan(2);
+        await press(button(page, 'Stop'));
+        held.resolve(undefined);
+        await page.getByText(/^Stopped after/).waitFor();
+        held = Promise.withResolvers<undefined>();
+      };
+      const first = await open({ client, at: behind.url });
+      const file = numbered(6_000);
+      await first.files.setInputFiles([file]);
+      await loadAndStop(first);
+      const other = csv(file.name, file.buffer.toString().replaceAll('Name', 'Other'));
+      const begun = first.page.getByText(
+        'suppliers.csv is not what it was when the load began: Load begins anew.',
+      );
+      if (tab === 'this tab') {
+        await first.files.setInputFiles([other]);
+        await begun.waitFor();
+      } else {
+        const second = await open({ client, at: behind.url, beside: first.page });
+        await second.files.setInputFiles([other]);
+        await loadAndStop(second);
+      }
+      pushes = -100;
+      await press(button(first.page, 'Go on'));
+      if (tab === 'this tab') await first.page.getByText(/^Loaded: 6,000 of 6,000 rows in/).waitFor();
+      else await first.page.getByText('Choose its files again, and it goes on where it was:').waitFor();
+      const { body } = await client.get('/suppliers?externalId=S-5999');
+      expect(body['entities']).toMatchObject(tab === 'this tab' ? [{ name: 'Name 5999' }] : []);
+      await first.page.context().close();
+    },
+  );
+
   it('takes forty dropped files, and says of a folder that its files are to be dropped', async () => {
     await using folder = await temporaryFolder();
     const exports = join(folder.path, 'exports');

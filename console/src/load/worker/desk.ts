@@ -157,8 +157,12 @@ export class Desk {
 
   async #readKept(): Promise<void> {
     const { keeping } = this.#on;
-    this.#kept = await keeping.kept();
-    this.#history = await keeping.history();
+    [this.#kept, this.#history] = await Promise.all([keeping.kept(), keeping.history()]);
+    // Another tab may have begun a load of another file with the same name.
+    for (const { path, hash } of this.#kept?.state.files ?? []) {
+      const file = this.#again.get(path);
+      if (file !== undefined && (await this.#hashes.of(file)) !== hash) this.#again.delete(path);
+    }
     this.#showKept();
   }
 
@@ -305,13 +309,13 @@ export class Desk {
     const { keeping, service } = this.#on;
     this.#show({ busy: 'Beginning …' });
     const state = await this.#newState(autoCreateDDS, false);
-    const asking = new AbortController();
-    const client = service.client(asking.signal);
+    const client = service.client(new AbortController().signal);
     for (const kind of new Set(state.files.map((file) => file.kind))) {
       const mark = await markOf(client, kind);
       if (mark !== undefined) state.marks[kind] = mark;
     }
     await keeping.forget();
+    this.#again = new Map(this.#files);
     noteLoad(this.#history, state, undefined, new Map());
     await keeping.keep({ state, pieces: 0 }, [], this.#history);
     const course = await this.#runKept(state, this.#sources(), 0);
@@ -342,10 +346,6 @@ export class Desk {
   async #runKept(state: LoadState, sources: readonly Source[], pieces: number): Promise<Course> {
     const reasons = new ReasonCounts();
     const outputs = await KeptOutputs.open({ keeping: this.#on.keeping, state, reasons }, pieces);
-    for (const file of state.files) {
-      const chosen = this.#files.get(file.path) ?? this.#again.get(file.path);
-      if (chosen !== undefined) this.#again.set(file.path, chosen);
-    }
     return this.#run({ isPlan: false, state, sources, outputs, reasons, keep: outputs.keep.bind(outputs) });
   }
 
@@ -383,8 +383,8 @@ export class Desk {
 
   async #save(what: 'results' | 'rejects' | 'map', file: string): Promise<void> {
     if (what === 'map') {
-      const map = JSON.stringify(mapOf(this.#held.map(({ entry }) => entry)), undefined, 2);
-      this.#post({ saved: new Blob([`${map}\n`]), name: 'map.json' });
+      const map = mapOf(this.#held.map(({ entry }) => entry));
+      this.#post({ saved: new Blob([JSON.stringify(map, undefined, 2), '\n']), name: 'map.json' });
       return;
     }
     const files = (await this.#on.keeping.kept())?.state.files ?? [];
