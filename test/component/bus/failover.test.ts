@@ -1,5 +1,6 @@
 // A cluster of three nats-servers, of which one dies or is about to end: what services that are connected to it, or read what
 // it leads, notice of that.
+import { randomUUID } from 'node:crypto';
 import { setImmediate as immediate, setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
 import { openBus, type Bus, type BusHandler, type StreamSpec } from '@integration-sync/runtime/bus';
@@ -216,16 +217,16 @@ it('a client stays with a server in lame duck mode while there is no other serve
   expect([bus.connected, missed]).toEqual([true, 0]);
 });
 
-const stream: StreamSpec = {
-  name: 'MOVING',
+const specOf = (name: string): StreamSpec => ({
+  name,
   description: 'test',
-  subjects: ['MOVING.>'],
+  subjects: [`${name}.>`],
   retention: 'limits',
   discard: 'new',
   atomicBatches: true,
   replicas: 3,
   settings: {},
-};
+});
 
 /** Each node knows of itself whether it leads. */
 async function leaderOf(what: (facts: JetStreamFacts) => string | undefined): Promise<string | undefined> {
@@ -250,10 +251,10 @@ interface JetStreamFacts {
   account_details?: { stream_detail?: (Led & { consumer_detail?: Led[] })[] }[];
 }
 
-const leaderOfStream = () =>
+const leaderOfStream = (stream: string) =>
   leaderOf((facts) => {
     const streams = facts.account_details?.flatMap(({ stream_detail: details = [] }) => details) ?? [];
-    return streams.find(({ name }) => name === stream.name)?.cluster?.leader;
+    return streams.find(({ name }) => name === stream)?.cluster?.leader;
   });
 
 it(
@@ -261,16 +262,17 @@ it(
   { timeout: 120_000 },
   async () => {
     await using making = await openTestBus(cluster.url, 'making');
-    await making.ensureStream(stream);
-    const leader = await eventually(leaderOfStream, Boolean, 30_000);
+    const stream = `MOVING-${randomUUID()}`;
+    await making.ensureStream(specOf(stream));
+    const leader = await eventually(() => leaderOfStream(stream), Boolean, 30_000);
     // Its own connection stays: by that it notices nothing.
     const other = cluster.nodes.find(({ name }) => name !== leader)?.name ?? '';
     await using bus = await openOn(other, 'reading');
-    await using following = openFollower(bus, stream.name, { filters: stream.subjects });
+    await using following = openFollower(bus, stream, { filters: [`${stream}.>`] });
     const publishOn = async (id: string): Promise<void> => {
       await eventually(
         () =>
-          making.publishBatch([{ subject: 'MOVING.x', id, body: id }]).then(
+          making.publishBatch([{ subject: `${stream}.x`, id, body: id }]).then(
             () => true,
             () => false,
           ),
@@ -281,7 +283,11 @@ it(
     await publishOn('before');
     await eventually(() => following.seen.includes('before'), Boolean);
     await using _dead = await kill(leader ?? '');
-    await eventually(leaderOfStream, (name) => name !== undefined, 30_000);
+    await eventually(
+      () => leaderOfStream(stream),
+      (name) => name !== undefined,
+      30_000,
+    );
     await publishOn('after');
     const publishedAt = awake();
     await eventually(() => following.seen.includes('after'), Boolean, 20_000);
@@ -291,8 +297,9 @@ it(
 );
 
 /** A stream that was just made takes its first message when its servers have told each other. */
-async function openCopied(bus: Bus, name: string): Promise<void> {
-  await bus.ensureStream({ ...stream, name, subjects: [`${name}.>`] });
+async function openCopied(bus: Bus): Promise<string> {
+  const name = `COPIED-${randomUUID()}`;
+  await bus.ensureStream(specOf(name));
   const read = () => Array.fromAsync(bus.readStream(name, { subject: `${name}.>`, from: { sequence: 1 } }));
   await eventually(
     () =>
@@ -303,6 +310,7 @@ async function openCopied(bus: Bus, name: string): Promise<void> {
     (count) => count === 1,
     30_000,
   );
+  return name;
 }
 
 it(
@@ -310,13 +318,13 @@ it(
   { timeout: 60_000 },
   async () => {
     await using bus = await openTestBus(cluster.url, 'reading');
-    await openCopied(bus, 'EXACT');
+    const stream = await openCopied(bus);
     const missed: number[] = [];
     for (let nth = 2; nth <= 150; nth += 1) {
-      await bus.publishBatch([{ subject: `EXACT.a.${nth % 3}`, id: `id-${nth}`, body: 'x' }]);
-      const subject = nth % 2 === 0 ? 'EXACT.a.>' : `EXACT.a.${nth % 3}`;
+      await bus.publishBatch([{ subject: `${stream}.a.${nth % 3}`, id: `id-${nth}`, body: 'x' }]);
+      const subject = nth % 2 === 0 ? `${stream}.a.>` : `${stream}.a.${nth % 3}`;
       const from = nth % 5 === 0 ? { time: new Date(0) } : { sequence: Math.max(1, nth - 10) };
-      const read = await Array.fromAsync(bus.readStream('EXACT', { subject, from, exact: true }));
+      const read = await Array.fromAsync(bus.readStream(stream, { subject, from, exact: true }));
       if (read.at(-1)?.sequence !== nth) missed.push(nth);
     }
     expect(missed).toEqual([]);
@@ -325,10 +333,10 @@ it(
 
 it('a read with the option exact ends without a message where no message of its subject is stored from its start on', async () => {
   await using bus = await openTestBus(cluster.url, 'reading');
-  await openCopied(bus, 'OLD');
+  const stream = await openCopied(bus);
   const read = (subject: string, from: { time: Date } | { sequence: number }) =>
-    Array.fromAsync(bus.readStream('OLD', { subject, from, exact: true }));
-  expect(await read('OLD.>', { time: new Date(Date.now() + 60_000) })).toEqual([]);
-  expect(await read('OLD.>', { sequence: 2 })).toEqual([]);
-  expect(await read('OLD.y', { sequence: 1 })).toEqual([]);
+    Array.fromAsync(bus.readStream(stream, { subject, from, exact: true }));
+  expect(await read(`${stream}.>`, { time: new Date(Date.now() + 60_000) })).toEqual([]);
+  expect(await read(`${stream}.>`, { sequence: 2 })).toEqual([]);
+  expect(await read(`${stream}.y`, { sequence: 1 })).toEqual([]);
 });

@@ -1,7 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { Failure } from '@integration-sync/contracts';
 import type { Engine } from '@integration-sync/dev/engines';
 import type { StreamSpec } from '@integration-sync/runtime/bus';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { awake } from '../../support/awake.ts';
 import { openFollower, openTestBus, text } from '../../support/bus.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -14,6 +15,8 @@ let nats: Engine;
 beforeAll(async () => {
   nats = await startNats();
 });
+// A failed test may have left it dead.
+afterEach(() => nats.resume());
 afterAll(async () => {
   await nats[Symbol.asyncDispose]();
 });
@@ -63,20 +66,24 @@ it('waiting requests fail immediately when nats-server is gone, and later reques
       },
     },
   });
+  using ending = new DisposableStack();
+  ending.defer(() => released.resolve());
+  const tried = randomUUID();
+  const subject = `events.${tried}.a`;
   const stream: StreamSpec = {
-    name: 'EVENTS',
+    name: `EVENTS-${tried}`,
     description: 'test',
-    subjects: ['events.>'],
+    subjects: [`events.${tried}.>`],
     retention: 'limits',
     discard: 'new',
     atomicBatches: true,
   };
   await asking.ensureStream(stream);
-  await using following = openFollower(asking, 'EVENTS', {
-    filters: ['events.>'],
+  await using following = openFollower(asking, stream.name, {
+    filters: stream.subjects,
     ensure: () => asking.ensureStream(stream),
   });
-  await asking.publishBatch([{ subject: 'events.a', id: 'before', body: 'before' }]);
+  await asking.publishBatch([{ subject, id: 'before', body: 'before' }]);
   await eventually(
     () => following.seen.length,
     (count) => count === 1,
@@ -92,9 +99,7 @@ it('waiting requests fail immediately when nats-server is gone, and later reques
   expect(asking.connected).toBe(false);
   const failing = async (): Promise<void> => {
     expect(await codeOf(asking.request('svc.catalog.slow.ask', { timeoutMs: 20_000 }))).toBe('unavailable');
-    expect(await codeOf(asking.publishBatch([{ subject: 'events.a', id: 'lost', body: 'lost' }]))).toBe(
-      'unavailable',
-    );
+    expect(await codeOf(asking.publishBatch([{ subject, id: 'lost', body: 'lost' }]))).toBe('unavailable');
   };
   expect(await fastestMs(5, failing)).toBeLessThan(200);
 
@@ -107,7 +112,7 @@ it('waiting requests fail immediately when nats-server is gone, and later reques
   );
   expect(reply).toBe('done');
   await eventually(
-    () => codeOf(asking.publishBatch([{ subject: 'events.a', id: 'after', body: 'after' }])),
+    () => codeOf(asking.publishBatch([{ subject, id: 'after', body: 'after' }])),
     (code) => code === 'ok',
   );
   await eventually(() => following.seen.includes('after'), Boolean);
@@ -139,9 +144,8 @@ it('a connection closes without an error while nats-server goes away', async () 
     await using server = await startNats();
     const bus = await openTestBus(server.url);
     server.hold();
-    const closing = bus[Symbol.asyncDispose]();
-    await server.kill();
-    await expect(closing).resolves.toBeUndefined();
+    const [closed] = await Promise.all([bus[Symbol.asyncDispose](), server.kill()]);
+    expect(closed).toBeUndefined();
   }
 });
 
@@ -150,12 +154,12 @@ it('a connection waits for a nats-server that does not run yet', async () => {
   await nats.kill();
   const opening = openTestBus(nats.url, 'early');
   const early = await Promise.race([
-    opening,
+    opening.then(() => 'open'),
     new Promise((resolve) => setTimeout(() => resolve('waiting'), 500)),
   ]);
-  expect(early).toBe('waiting');
   await nats.resume();
   await using bus = await opening;
+  expect(early).toBe('waiting');
   expect(bus.connected).toBe(true);
 });
 

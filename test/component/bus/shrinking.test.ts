@@ -1,5 +1,6 @@
 // What replicas with other settings do to streams that exist: on a cluster of three nats-servers, as a single
 // server keeps no copies.
+import { randomUUID } from 'node:crypto';
 import { eventsStreamSpec, Failure } from '@integration-sync/contracts';
 import { openBus, type Bus } from '@integration-sync/runtime/bus';
 import type { Engine } from '@integration-sync/dev/engines';
@@ -107,13 +108,14 @@ describe('a replica whose settings have', () => {
   });
 
   it('more copies, days and bytes than the stream raises the stream', async () => {
-    await bus.ensureStream(spec('MORE', less));
+    const more = `MORE-${randomUUID()}`;
+    await bus.ensureStream(spec(more, less));
     // Streams with one copy are named together.
-    const isAlone = /has one copy of [^;]*\bMORE\b[^;]*; STREAM_REPLICAS=3 makes three/;
+    const isAlone = new RegExp(`has one copy of [^;]*${more}[^;]*; STREAM_REPLICAS=3 makes three`);
     expect(bus.streamNotes().join()).toMatch(isAlone);
     await using other = await openTestBus(cluster.url);
-    await other.ensureStream(spec('MORE', { ...three, EVENTS_MAX_BYTES: 0 }));
-    expect(await quantitiesOf('MORE')).toEqual({ copies: 3, days: 7, bytes: -1 });
+    await other.ensureStream(spec(more, { ...three, EVENTS_MAX_BYTES: 0 }));
+    expect(await quantitiesOf(more)).toEqual({ copies: 3, days: 7, bytes: -1 });
     // The first one asks again every few seconds.
     await eventually(
       () => bus.streamNotes(),
@@ -152,20 +154,21 @@ it('a replica notes that a stream has no leader while the server of its only cop
     .map((server) => server.url)
     .join();
   await using watching = await openTestBus(url);
-  const subjects = ['ALONE.>'];
+  const alone = `ALONE-${randomUUID()}`;
+  const subjects = [`${alone}.>`];
   const placement = { cluster: '', tags: ['n3'] };
-  await bus.patiently('stream ALONE', () =>
-    manager.streams.add({ name: 'ALONE', subjects, num_replicas: 1, placement }),
+  await bus.patiently(`stream ${alone}`, () =>
+    manager.streams.add({ name: alone, subjects, num_replicas: 1, placement }),
   );
-  await watching.ensureStream({ ...spec('ALONE', {}), retention: 'limits' });
+  await watching.ensureStream({ ...spec(alone, {}), retention: 'limits' });
   const isLed = () => watching.streamStandings()[0]?.hasLeader;
   expect(isLed()).toBe(true);
   {
     await using _away = await away(cluster.servers.slice(2));
     await eventually(isLed, (led) => led === false, 30_000);
-    expect(watching.streamNotes()).toContain('NATS has no leader for ALONE.');
+    expect(watching.streamNotes()).toContain(`NATS has no leader for ${alone}.`);
     // So a handler answers 503 that asks the stream.
-    const error: unknown = await watching.streamFacts('ALONE').catch((reason: unknown) => reason);
+    const error: unknown = await watching.streamFacts(alone).catch((reason: unknown) => reason);
     expect(error instanceof Failure ? error : failureOfStream(error)).toMatchObject({ code: 'unavailable' });
   }
   await eventually(isLed, (led) => led === true, 30_000);

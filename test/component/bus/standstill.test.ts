@@ -56,6 +56,7 @@ it('a replica under SIGSTOP gets no requests after 4 s, and gets requests again 
   await using frozen = await startAnswering();
   const both = [steady.pid, frozen.pid].toSorted((one, other) => one - other);
   expect(await whoAnswers()).toEqual(both);
+  const cids = new Set(await open());
   {
     const frozenAtMs = Date.now();
     using _standing = await freeze([frozen.pid]);
@@ -64,7 +65,7 @@ it('a replica under SIGSTOP gets no requests after 4 s, and gets requests again 
       error instanceof Failure ? error.code : error,
     );
     const dropped = await eventually(
-      () => connections('closed'),
+      async () => (await connections('closed')).filter(({ cid }) => cids.has(cid)),
       (closed) => closed.length > 0,
     );
     expect(Date.parse(dropped[0]?.stop ?? '') - frozenAtMs).toBeLessThan(droppedWithinMs);
