@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { jetstream } from '@nats-io/jetstream';
 import { headers, type Msg } from '@nats-io/transport-node';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, expect, inject, it, onTestFailed } from 'vitest';
 import { accountOf } from '../../services/ops/src/reader-account.ts';
 import { narrowedConf, type NarrowedConf } from '../support/narrowed-reader.ts';
+import { deleteConsumer } from '../support/nats-users.ts';
 import { runOps } from '../support/ops.ts';
 import { openSystemWithUsers, type SystemWithUsers } from '../support/users-system.ts';
 
@@ -29,6 +30,7 @@ afterAll(async () => {
 });
 
 it('a reader of one integration reads its events by its consumer, and its records by an import', async () => {
+  onTestFailed(() => deleteConsumer(system.nats, 'billing'));
   const ops = { NATS_URL: system.nats.urlOf('ops') };
   const made = await runOps(['reader', 'billing', '--integration', mine, '--from-start', '--apply'], ops);
   expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining(accountOf('billing', mine)) });

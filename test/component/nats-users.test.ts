@@ -12,11 +12,11 @@ import { openLog } from '@integration-sync/runtime/log';
 import { startWebhooks } from '@integration-sync/webhooks';
 import { WebhooksConfig } from '@integration-sync/webhooks/config';
 import { headers } from '@nats-io/transport-node';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFailed } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { runOps } from '../support/ops.ts';
 import { answer, openReceiver } from '../support/receiver.ts';
-import { startNatsWithUsers, type User } from '../support/nats-users.ts';
+import { deleteConsumer, startNatsWithUsers, type User } from '../support/nats-users.ts';
 import { openGateway } from '../support/gateway.ts';
 import { openSystemWithUsers, type SystemWithUsers } from '../support/users-system.ts';
 
@@ -123,6 +123,7 @@ describe('with the permissions of deploy/nats', () => {
   it('a service of another team can read events by a consumer that an operator creates', async () => {
     const three = `three-${randomUUID()}`;
     await using reader = await system.nats.connectAs('reader');
+    onTestFailed(() => deleteConsumer(system.nats, 'reader'));
     const live = reader.nats.subscribe(`events.${three}.>`, { max: 2 });
     const ops = { NATS_URL: system.nats.urlOf('ops') };
     expect((await runOps(['reader', 'reader'], ops)).code).toBe(3);

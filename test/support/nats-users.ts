@@ -5,6 +5,7 @@ import { basename, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { startEngine, type Engine } from '@integration-sync/dev/engines';
+import { jetstreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { makeFolder } from './folder.ts';
 import { startNatsCluster } from './nats-cluster.ts';
@@ -81,6 +82,12 @@ export async function bringTo(natsConfig: string, conf: string, { servers }: Log
   reload();
   await wait(1_000);
   reload();
+}
+
+/** Deletes a consumer of EVENTS. */
+export async function deleteConsumer(logins: Logins, name: string): Promise<void> {
+  await using ops = await logins.connectAs('ops');
+  await (await jetstreamManager(ops.nats)).consumers.delete('EVENTS', name);
 }
 
 const variablesOf = (passwords: ReadonlyMap<User, string>): Record<string, string> =>
