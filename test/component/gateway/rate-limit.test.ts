@@ -35,8 +35,9 @@ it('no integration has a limit unless an operator sets one', async () => {
 });
 
 it('each integration has its own rate limit, with its remaining requests and Retry-After', async () => {
+  const [acme, bystander] = [randomUUID(), randomUUID()];
   for (const left of ['2', '1', '0']) {
-    const answer = await list(limited, 'acme');
+    const answer = await list(limited, acme);
     expect({ status: answer.status, left: answer.headers.get('ratelimit-remaining') }).toEqual({
       status: 200,
       left,
@@ -44,7 +45,7 @@ it('each integration has its own rate limit, with its remaining requests and Ret
     expect(answer.headers.get('ratelimit-limit')).toBe('3');
     expect(Number(answer.headers.get('ratelimit-reset'))).toBeGreaterThan(0);
   }
-  const refused = await list(limited, 'acme');
+  const refused = await list(limited, acme);
   const seconds = Number(refused.headers.get('retry-after'));
   expect(seconds).toBeGreaterThanOrEqual(1);
   expect(seconds).toBeLessThanOrEqual(5);
@@ -53,18 +54,19 @@ it('each integration has its own rate limit, with its remaining requests and Ret
     code: 'rate_limited',
     headers: { 'ratelimit-remaining': '0' },
   });
-  expect((await list(limited, 'bystander')).status).toBe(200);
+  expect((await list(limited, bystander)).status).toBe(200);
   await expect
-    .poll(async () => (await list(limited, 'acme')).status, { timeout: 15_000, interval: 250 })
+    .poll(async () => (await list(limited, acme)).status, { timeout: 15_000, interval: 250 })
     .toBe(200);
 });
 
 it('requests with a bad token and requests for the gateway’s own pages count toward no rate limit', async () => {
+  const unscoped = randomUUID();
   for (let count = 0; count < 5; count += 1) {
-    expect((await list(limited, 'unscoped', 'integration:products:read')).status).toBe(403);
+    expect((await list(limited, unscoped, 'integration:products:read')).status).toBe(403);
     expect((await fetch(`${limited.url}/healthz`)).status).toBe(200);
   }
-  expect((await list(limited, 'unscoped')).status).toBe(200);
+  expect((await list(limited, unscoped)).status).toBe(200);
 });
 
 it('the gateway counts the requests of each of many integrations', async () => {

@@ -4,6 +4,7 @@ import { Failure, healthSubject } from '@integration-sync/contracts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { bearer } from '../../support/access-tokens.ts';
 import { awake } from '../../support/awake.ts';
+import { eventually } from '../../support/eventually.ts';
 import { openGateway, openServices, type TestGateway } from '../../support/gateway.ts';
 import { startNats } from '../../support/nats.ts';
 import { expectProblem } from '../../support/problems.ts';
@@ -84,7 +85,7 @@ describe('with all services available the gateway', () => {
     const remembering = stack.use(await openGateway(nats.url, {}, { readinessRememberedMs: 600_000 }));
     const probe = () => fetch(`${remembering.url}/readyz`);
     await expectAway(await probe());
-    const asked = await countChecks();
+    const asked = await countChecks(undefined, [gateway, remembering]);
     await expectAway(await probe());
     expect(asked()).toBe(0);
     expect((await ready()).status).toBe(200);
@@ -102,8 +103,11 @@ async function* ages(sinceMs: number): AsyncGenerator<number> {
   for await (const _ of setInterval(10)) yield performance.now() - sinceMs;
 }
 
-/** Starts the services and counts how often catalog is asked for its health. */
-async function countChecks(before = async (): Promise<void> => undefined): Promise<() => number> {
+/** Starts the services. Counts how often the gateways ask catalog for its health once they have heard a service. */
+async function countChecks(
+  before = async (): Promise<void> => undefined,
+  gateways = [gateway],
+): Promise<() => number> {
   let asked = 0;
   const check = async () => {
     asked += 1;
@@ -111,6 +115,12 @@ async function countChecks(before = async (): Promise<void> => undefined): Promi
     return { body: '{}' };
   };
   stack.use(await openServices(nats.url, { [healthSubject('catalog')]: check }));
+  for (const { metricsUrl } of gateways)
+    await eventually(
+      async () => (await fetch(new URL('/ready', metricsUrl))).status,
+      (status) => status === 200,
+    );
+  asked = 0;
   return () => asked;
 }
 

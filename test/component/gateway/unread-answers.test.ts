@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { subjects } from '@integration-sync/contracts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { bearer, token } from '../../support/access-tokens.ts';
@@ -41,10 +42,12 @@ beforeAll(async () => {
 });
 afterAll(() => stack.disposeAsync());
 
-const ask = (connection: RawConnection, asking = path): void =>
+const ask = (connection: RawConnection, integration: string, asking = path): void => {
+  const bearing = token({ integration_id: integration });
   connection.send(
-    `GET ${asking} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token()}\r\n\r\n`.repeat(pipelined),
+    `GET ${asking} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${bearing}\r\n\r\n`.repeat(pipelined),
   );
+};
 
 async function answerBytes(): Promise<number> {
   const text = await (await fetch(gateway.metricsUrl)).text();
@@ -54,16 +57,17 @@ async function answerBytes(): Promise<number> {
 const askedBy = (integration: string): number => asked.filter((one) => one === integration).length;
 
 it('the gateway keeps a bounded number of bytes of unread answers, and releases them', async () => {
+  const acme = randomUUID();
   using open = new DisposableStack();
   const connections = await Promise.all(Array.from({ length: 6 }, () => openRaw(gateway.port)));
   for (const connection of connections) open.use(connection);
   for (const connection of connections) {
     connection.socket.pause();
-    ask(connection);
+    ask(connection, acme);
   }
   // A page may have 4 MiB, so that many are asked for at first; each has one, so that more follow.
   await eventually(
-    async () => askedBy('acme'),
+    async () => askedBy(acme),
     (count) => count > 32,
   );
   const before = awake();
@@ -80,12 +84,12 @@ it('the gateway keeps a bounded number of bytes of unread answers, and releases 
     const another = open.use(await openRaw(gateway.port));
     connections.push(another);
     another.socket.pause();
-    ask(another);
+    ask(another, acme);
     return bytes;
   }, isFull);
-  expect(askedBy('acme')).toBeLessThan(100);
+  expect(askedBy(acme)).toBeLessThan(100);
   expect(await answerBytes()).toBeLessThan(64 * mebibyte);
-  const refused = await fetch(`${gateway.url}${path}`, { headers: bearer() });
+  const refused = await fetch(`${gateway.url}${path}`, { headers: bearer({ integration_id: acme }) });
   await expectProblem(refused, { status: 503, code: 'unavailable' });
   expect(refused.headers.get('retry-after')).toBe('2');
   for (const { socket } of connections) socket.destroy();
@@ -94,7 +98,7 @@ it('the gateway keeps a bounded number of bytes of unread answers, and releases 
 
 it('the gateway answers all concurrent requests of a caller that reads its answers', async () => {
   using connection = await openRaw(gateway.port);
-  ask(connection);
+  ask(connection, randomUUID());
   for (let n = 0; n < pipelined; n += 1) expect((await connection.answer()).status).toBe(200);
   await eventually(answerBytes, (bytes) => bytes === 0);
 });
@@ -103,6 +107,7 @@ it('the gateway answers all concurrent requests of a caller that reads its answe
 const statuses = (): unknown[] => gateway.lines.filter(isOfFeed).map(({ status }) => status);
 
 it('the gateway bounds unread answers of feed calls, and refuses further requests of their caller', async () => {
+  const acme = randomUUID();
   using open = new DisposableStack();
   const before = statuses().length;
   const connections: RawConnection[] = [];
@@ -111,7 +116,7 @@ it('the gateway bounds unread answers of feed calls, and refuses further request
     connections.push(connection);
     connection.socket.pause();
     feedAsked = 0;
-    ask(connection, feedPath);
+    ask(connection, acme, feedPath);
     await eventually(
       async () => feedAsked,
       (all) => all >= pipelined,
