@@ -1,5 +1,6 @@
 // The journal where two replicas meet in it: a push that is late with its entry, and the replica that takes
 // it for dead.
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { openWatermarks, watermarkKey } from '../../../shared/sync/src/watermarks.ts';
 import { openOperating } from '../../../shared/sync/src/holdings.ts';
@@ -230,12 +231,13 @@ describe('an integration that an operator wants to remove', () => {
   });
 
   it('counts as pushing while its only push is hidden from the history', async () => {
-    await world.store.ensureIndexes('only_journal', journalIndexes);
-    const left = openJournal(world.store, 'only_journal');
+    const service = randomUUID();
+    await world.store.ensureIndexes(`${service}_journal`, journalIndexes);
+    const left = openJournal(world.store, `${service}_journal`);
     const syncId = newSyncId(at(0));
     await left.insert(entry(syncId));
     await left.hide(entry(syncId), at(0));
-    expect(await openOperating('only', []).stillPushing(world.store, 'acme', at(0))).toMatchObject({
+    expect(await openOperating(service, []).stillPushing(world.store, 'acme', at(0))).toMatchObject({
       syncId,
     });
   });

@@ -3,7 +3,7 @@
 import type { ListingEntity, RecordDetails } from '@integration-sync/contracts';
 import type { Stage } from '@integration-sync/sync';
 import * as fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { listedNow, Mirror } from '../../support/mirror.ts';
 import { openWorld, pushPatiently, type Caller, type World } from '../../support/sync.ts';
@@ -53,6 +53,11 @@ async function changesIndexed(plural: string): Promise<unknown> {
 
 describe('the index of changes', () => {
   const asked = { integration: 1, changedAt: 1 };
+  beforeEach(async () => {
+    for (const plural of ['products', 'batches'])
+      if ((await changesIndexed(plural)) !== undefined)
+        await world.store.collection(plural).dropIndex('last-changed');
+  });
 
   it('is created for the first listing with changedSince', async () => {
     const caller = world.caller();

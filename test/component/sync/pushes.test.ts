@@ -1,5 +1,6 @@
 // Pushes of suppliers and products as catalog answers them, and what they leave: records, events, history.
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFailed } from 'vitest';
+import { watermarkKey } from '../../../shared/sync/src/watermarks.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openWorld, type Caller, type SeenEvent, type World } from '../../support/sync.ts';
 
@@ -222,6 +223,12 @@ describe('a push', () => {
     'accepts %s as the name of an integration',
     async (name) => {
       const caller = world.caller(name);
+      onTestFailed(async () => {
+        await world.store.database.collection('suppliers').deleteMany({ integration: name });
+        await world.store
+          .collection<{ _id: string }>('catalog_heads')
+          .deleteOne({ _id: watermarkKey(name, 'suppliers') });
+      });
       const answer = await caller.push('suppliers', [
         supplier('__proto__'),
         supplier('constructor'),

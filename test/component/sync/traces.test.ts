@@ -1,4 +1,5 @@
 // The trace of a push, from the request to the stream, and through the death of its process.
+import { randomUUID } from 'node:crypto';
 import { eventBatchesStream, eventsStream, storedBatches } from '@integration-sync/contracts';
 import type { StoredMessage } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
@@ -50,15 +51,16 @@ it('without a collector, the events of a push carry the traceparent of its calle
     destination: { write: (line: string) => void lines.push(line) },
   });
   await using _catalog = await world.startCatalog({ log });
-  await push('traced', traceparent);
-  await push('untraced');
-  const traced = await allOf('traced');
-  const untraced = await allOf('untraced');
+  const [told, untold] = [randomUUID(), randomUUID()];
+  await push(told, traceparent);
+  await push(untold);
+  const traced = await allOf(told);
+  const untraced = await allOf(untold);
   expect(traced.map((message) => message.traceparent)).toEqual([traceparent, traceparent, traceparent]);
   expect(untraced.map((message) => message.traceparent)).toEqual([undefined, undefined, undefined]);
   const headers = [
-    ...(await storedHeaders(world.nats.url, eventsStream, 'events.untraced.>')),
-    ...(await storedHeaders(world.nats.url, eventBatchesStream, storedBatches('untraced'))),
+    ...(await storedHeaders(world.nats.url, eventsStream, `events.${untold}.>`)),
+    ...(await storedHeaders(world.nats.url, eventBatchesStream, storedBatches(untold))),
   ];
   expect(headers.map((one) => [one.has('Nats-Msg-Id'), one.has('traceparent')])).toEqual(
     headers.map(() => [true, false]),
@@ -69,7 +71,8 @@ it('without a collector, the events of a push carry the traceparent of its calle
       Buffer.from(bytes)
         .toString()
         .replaceAll(/sync_[\da-f]+|sup_[\da-f]+|\d{4}-[\d-]+T[\d:.]+Z|^\d+ \d+$/gm, '…')
-        .replaceAll(/untraced|traced/g, '…'),
+        .replaceAll(told, '…')
+        .replaceAll(untold, '…'),
     ),
   );
   expect(shapes[0]).toEqual(shapes[1]);
@@ -78,27 +81,28 @@ it('without a collector, the events of a push carry the traceparent of its calle
     .filter(({ msg }) => msg === 'request')
     .map((line) => [line['integration'], line['traceId']]);
   expect(traceIds).toEqual([
-    ['traced', id],
-    ['untraced', undefined],
+    [told, id],
+    [untold, undefined],
   ]);
 });
 
 it('events that another replica announces for a dead process have the trace of their push', async () => {
   await using service = await startStoppingService('catalog', 'before-answer', world.environment);
-  const answer = push('orphan', traceparent).catch(() => undefined);
+  const integration = randomUUID();
+  const answer = push(integration, traceparent).catch(() => undefined);
   await service.reached();
   await service.kill();
   await answer;
   const journal = world.store.collection<{ _id: string; integration: string; traceparent?: string }>(
     'catalog_journal',
   );
-  expect(await journal.findOne({ integration: 'orphan' })).toMatchObject({ state: 'written', traceparent });
+  expect(await journal.findOne({ integration })).toMatchObject({ state: 'written', traceparent });
   await using _other = await world.startCatalog();
-  const messages = await allOf('orphan', settledWithinMs);
+  const messages = await allOf(integration, settledWithinMs);
   expect(messages.map((message) => message.traceparent)).toEqual([traceparent, traceparent, traceparent]);
   // The history needs it no more.
   await eventually(
-    () => journal.findOne({ integration: 'orphan' }),
+    () => journal.findOne({ integration }),
     (entry) => entry !== null && !('traceparent' in entry),
   );
 });

@@ -1,6 +1,7 @@
 // The watermark of a listing, called as pushes and their recovery call it.
 import { openLog } from '@integration-sync/runtime/log';
 import { openStore } from '@integration-sync/runtime/store';
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { watermarkKey, openWatermarks, type Watermarks } from '../../../shared/sync/src/watermarks.ts';
 import { newSyncId } from '../../../shared/sync/src/ids.ts';
@@ -15,12 +16,13 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
+const newKey = (): string => watermarkKey(randomUUID(), 'suppliers');
 const hourMs = 60 * 60 * 1_000;
 const hoursAgo = (hours: number): string => newSyncId(new Date(Date.now() - hours * hourMs));
 
 describe('a running push', () => {
   it('adds its new records to the total when it closes', async () => {
-    const key = watermarkKey('closes', 'suppliers');
+    const key = newKey();
     const syncId = hoursAgo(0);
     await watermarks.open(key, syncId);
     expect(await watermarks.close(key, syncId, 3)).toBe(true);
@@ -29,7 +31,7 @@ describe('a running push', () => {
   });
 
   it('does not add its new records to the total once a recovery has added some; the recovery adds all of them later', async () => {
-    const key = watermarkKey('leaves', 'suppliers');
+    const key = newKey();
     const syncId = hoursAgo(0);
     await watermarks.open(key, syncId);
     await watermarks.closeDead(key, syncId, 1, 0);
@@ -50,8 +52,8 @@ describe('concurrent listings', () => {
       onCommand: ({ name, command }) => void (name === 'find' && finds.push(command['filter'])),
     });
     const asked = openWatermarks(store, 'heads', Date.now);
-    const [one, other, none] = ['one', 'other', 'none'].map((name) => watermarkKey(name, 'suppliers'));
-    for (const [key = '', added = 0] of [
+    const [one, other, none] = [newKey(), newKey(), newKey()];
+    for (const [key, added] of [
       [one, 1],
       [other, 2],
     ] as const) {
@@ -59,7 +61,7 @@ describe('concurrent listings', () => {
       await asked.open(key, syncId);
       await asked.close(key, syncId, added);
     }
-    const all = [one, other, none, one].map((key = '') => asked.read(key));
+    const all = [one, other, none, one].map((key) => asked.read(key));
     const totals = (await Promise.all(all)).map(({ _id, total }) => [_id, total]);
     expect(totals).toEqual([
       [one, 1],
@@ -73,7 +75,7 @@ describe('concurrent listings', () => {
 
 describe('a push that recovery has taken over', () => {
   it('does not add its new records to the total, and recovery adds the existing records', async () => {
-    const key = watermarkKey('taken', 'suppliers');
+    const key = newKey();
     const [syncId, other] = [hoursAgo(0), hoursAgo(0)];
     await watermarks.open(key, syncId);
     await watermarks.open(key, other);
@@ -86,7 +88,7 @@ describe('a push that recovery has taken over', () => {
   });
 
   it('stays unchanged where it was closed before', async () => {
-    const key = watermarkKey('closed', 'suppliers');
+    const key = newKey();
     const syncId = hoursAgo(0);
     await watermarks.open(key, syncId);
     await watermarks.close(key, syncId, 3);
@@ -100,8 +102,8 @@ describe('a push that recovery saw open', () => {
   it.each([
     ['is forgotten', 0],
     ['stays when it was opened again since', 1],
-  ])('%s', async (what, sinceMs) => {
-    const key = watermarkKey('seen', what);
+  ])('%s', async (_what, sinceMs) => {
+    const key = newKey();
     const syncId = hoursAgo(0);
     await watermarks.open(key, syncId);
     const { open } = await watermarks.read(key);
@@ -115,7 +117,7 @@ describe('a push that recovery completes twice', () => {
     ['today', 1],
     ['more than a day after it began', 25],
   ])('%s is counted with the records that exist at the second completion', async (_when, hours) => {
-    const key = watermarkKey(`hours-${hours}`, 'suppliers');
+    const key = newKey();
     const syncId = hoursAgo(hours);
     for (const records of [2, 5]) {
       await watermarks.open(key, syncId);
@@ -130,7 +132,7 @@ describe('a push that recovery completes twice', () => {
 });
 
 it('a recovery that closes a push learns whether an earlier close counted fewer records', async () => {
-  const key = watermarkKey('says', 'suppliers');
+  const key = newKey();
   const [settled, closed] = [hoursAgo(0), hoursAgo(0)];
   await watermarks.open(key, settled);
   await watermarks.open(key, closed);
@@ -144,7 +146,7 @@ it('a recovery that closes a push learns whether an earlier close counted fewer 
 });
 
 it('a watermark keeps the number of records that a push created for a day', async () => {
-  const key = watermarkKey('forgets', 'suppliers');
+  const key = newKey();
   const [old, young, newest] = [hoursAgo(25), hoursAgo(23), hoursAgo(0)];
   for (const syncId of [old, young, newest]) {
     await watermarks.open(key, syncId);

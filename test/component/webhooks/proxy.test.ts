@@ -1,5 +1,6 @@
 // Deliveries through an egress proxy: the proxy gets the checked address, never a name, and sees nothing
 // inside a TLS connection. A proxy does not make refused addresses reachable.
+import { randomUUID } from 'node:crypto';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -187,7 +188,7 @@ it('deliveries try the next address of a name where the proxy cannot connect to 
 it('deliveries to a refused address send the proxy no request', async () => {
   await using receiver = await openReceiver();
   const client = house.newClient();
-  const { id } = await client.register(receiver.url.replace('127.0.0.1', 'moving.test'));
+  const { id } = await client.register(receiver.url.replace('127.0.0.1', `${randomUUID()}.test`));
   const before = proxy.asked.length;
   addresses = ['10.0.0.1'];
   try {

@@ -1,4 +1,5 @@
 // The trace of an event on its way through webhooks: to which log lines, spans and receivers it comes.
+import { randomUUID } from 'node:crypto';
 import { eventBatchesStreamSpec, eventsStreamSpec, publishWithBatch } from '@integration-sync/contracts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { branchesOf, openCollector } from '../../support/collector.ts';
@@ -17,8 +18,9 @@ beforeAll(async () => {
 });
 afterAll(() => house[Symbol.asyncDispose]());
 
-/** As catalog announces it. */
-async function announce(integration: string, id: string, traceparent?: string): Promise<void> {
+/** As catalog announces it. Resolves with the id of the event. */
+async function announce(integration: string, traceparent?: string): Promise<string> {
+  const id = randomUUID();
   const body = JSON.stringify({
     event: 'supplier.created',
     timestamp: new Date().toISOString(),
@@ -27,6 +29,7 @@ async function announce(integration: string, id: string, traceparent?: string): 
   });
   const event = { subject: `events.${integration}.supplier.created`, id, body };
   await publishWithBatch(house.bus, { announcer: 'catalog', integration, events: [event], traceparent });
+  return id;
 }
 
 const attemptsOf = (eventId: string): Record<string, unknown>[] =>
@@ -43,12 +46,12 @@ describe('without a collector', () => {
     );
     const client = house.newClient();
     await client.register(receiver.url);
-    await announce(client.integration, 'traced', trace(1));
+    const traced = await announce(client.integration, trace(1));
     await receiver.received(2);
-    await announce(client.integration, 'untraced');
+    const untraced = await announce(client.integration);
     await receiver.received(3);
     const first = await eventually(
-      () => attemptsOf('traced'),
+      () => attemptsOf(traced),
       (lines) => lines.length === 2,
     );
     expect(first.map((line) => [line['outcome'], line['traceId']])).toEqual([
@@ -56,7 +59,7 @@ describe('without a collector', () => {
       ['succeeded', traceId(1)],
     ]);
     const [other] = await eventually(
-      () => attemptsOf('untraced'),
+      () => attemptsOf(untraced),
       (lines) => lines.length === 1,
     );
     expect(other).not.toHaveProperty('traceId');
@@ -68,14 +71,14 @@ describe('without a collector', () => {
     await using receiver = await openReceiver();
     const client = house.newClient();
     await client.register(receiver.url);
-    await announce(client.integration, 'with', trace(2));
-    await announce(client.integration, 'without');
+    const traced = await announce(client.integration, trace(2));
+    const untraced = await announce(client.integration);
     const hits = await receiver.received(2);
     const told = hits.map(({ headers }) => [headers['webhook-id'], headers['traceparent']] as const);
     expect(new Map(told)).toEqual(
       new Map([
-        ['with', trace(2)],
-        ['without', undefined],
+        [traced, trace(2)],
+        [untraced, undefined],
       ]),
     );
   });
@@ -84,7 +87,7 @@ describe('without a collector', () => {
 describe('with a collector', () => {
   it('the span of an attempt is below the span of its push, and after a replay below the span of the replay request', async () => {
     await using collector = await openCollector();
-    const replica = await house.start(
+    await using replica = await house.start(
       {},
       { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' },
     );
@@ -93,7 +96,7 @@ describe('with a collector', () => {
     const { id } = await client.register(receiver.url);
     const began = new Date(Date.now() - 1_000).toISOString();
     // Of three pushes that are fanned out in one go.
-    await Promise.all([1, 2, 3].map((n) => announce(client.integration, `event-${n}`, trace(n))));
+    const ids = await Promise.all([1, 2, 3].map((n) => announce(client.integration, trace(n))));
     await receiver.received(3);
     const reply = await house.bus.request('svc.webhooks.endpoints.replay', {
       headers: { integration: client.integration, 'request-id': 'r', id, traceparent: trace(4) },
@@ -110,7 +113,7 @@ describe('with a collector', () => {
         `webhooks: fan out < ${'b'.repeat(15)}${n}`,
       ]);
       expect(spans.find(({ name }) => name === 'deliver')?.attributes).toMatchObject({
-        'sync.eventId': `event-${n}`,
+        'sync.eventId': ids[n - 1],
         'sync.endpoint': id,
         'http.response.status_code': 204,
       });
