@@ -7,7 +7,8 @@ const firstOfWorker = Number(process.env['LOCAL_PORTS']?.split('-')[0]);
 afterEach(() => vi.unstubAllEnvs());
 
 it('a test run gets different ports from its own range, before a process listens on any of them', async () => {
-  const last = firstOfWorker + 39;
+  // Each of two tries takes 25.
+  const last = firstOfWorker + 79;
   vi.stubEnv('LOCAL_PORTS', `${firstOfWorker}-${last}`);
   const ports = await Promise.all(Array.from({ length: 25 }, () => findPort()));
   expect(new Set(ports).size).toBe(25);

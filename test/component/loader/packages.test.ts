@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -58,8 +58,10 @@ it.each([process.execPath, ...nodes])('the client and the loader run under %s', 
 
 it('the declarations of the client reject a wrong field, a wrong kind and a wrong use of an event', async () => {
   for (const name of ['@types/node', 'undici-types']) {
-    await mkdir(dirname(join(place, 'node_modules', name)), { recursive: true });
-    await symlink(join(root, 'node_modules', name), join(place, 'node_modules', name));
+    const link = join(place, 'node_modules', name);
+    await mkdir(dirname(link), { recursive: true });
+    await rm(link, { force: true });
+    await symlink(join(root, 'node_modules', name), link);
   }
   await writeFile(
     join(place, 'use.mts'),

@@ -52,6 +52,7 @@ it('ops integrations lists pushes, failures, overdue pushes and webhooks of each
   if (!well || !failing || !late || !webhooked || !quiet) throw new Error('there are five');
   const supplier = { externalId: 's', name: 'N' };
   const before = new Date(Date.now() - 1).toISOString();
+  const [allBefore, problemsBefore] = [await lines(), await lines('--problems')];
   await well.push('suppliers', [supplier]);
   await well.push('products', [{ externalId: 'p', name: 'N' }]);
   await well.push('batches', [{ externalId: 'b', productExternalId: 'p', batchNumber: 'B' }]);
@@ -125,14 +126,16 @@ it('ops integrations lists pushes, failures, overdue pushes and webhooks of each
   const problems = await lines('--problems');
   expect(problems.code).toBe(3);
   expect(problems.lines.map(({ integration }) => integration)).toEqual(
-    [failing, late, webhooked].map(({ integration }) => integration).toSorted(),
+    [...problemsBefore.lines, failing, late, webhooked].map(({ integration }) => integration).toSorted(),
   );
   const { stdout } = await ops('--problems');
   expect(stdout).toMatch(
     new RegExp(`^${failing.integration} +\\d+ s +– +– +25 % +nightly +– +0 / 0 / 0$`, 'm'),
   );
   expect(stdout).toMatch(new RegExp(`^${late.integration} +– +– +– +– +– +batch 3 h +0 / 0 / 0$`, 'm'));
-  expect(stdout).toContain('3 of 4 integrations have a problem.');
+  expect(stdout).toContain(
+    `${problemsBefore.lines.length + 3} of ${allBefore.lines.length + 4} integrations have a problem.`,
+  );
 });
 
 const count = Number(process.env['INTEGRATIONS'] ?? 50);

@@ -1,6 +1,7 @@
 import { ConfigError } from '@integration-sync/runtime/config';
 import { openLog } from '@integration-sync/runtime/log';
 import { openMetrics, type Metrics } from '@integration-sync/runtime/metrics';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
@@ -101,7 +102,8 @@ describe('the metrics of a process', () => {
 
   it('are served beside /log, which has warnings and errors', async () => {
     const metrics = await open();
-    const log = openLog({ service: 'beside', level: 'info', pretty: false, destination: { write() {} } });
+    const service = randomUUID();
+    const log = openLog({ service, level: 'info', pretty: false, destination: { write() {} } });
     log.info('ordinary');
     log.error('an engine is away');
     const answer = await fetch(new URL('/log', metrics.url));
@@ -110,7 +112,7 @@ describe('the metrics of a process', () => {
       .split('\n')
       .map((line) => JSON.parse(line));
     expect(answer.status).toBe(200);
-    expect(lines.filter(({ service }) => service === 'beside')).toEqual([
+    expect(lines.filter((line) => line.service === service)).toEqual([
       expect.objectContaining({ level: 'error', msg: 'an engine is away' }),
     ]);
   });
