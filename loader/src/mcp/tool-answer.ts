@@ -104,14 +104,16 @@ export class Answers {
 
   async #answer(found: OpenFound): Promise<string> {
     const head = fitted(found.head ?? {}, answerBytesMax / 2);
-    let bytesLeft = answerBytesMax - frameBytesMax - bytesOf(head);
+    const bytesMax = answerBytesMax - frameBytesMax - bytesOf(head);
+    let bytesLeft = bytesMax;
     const until = Date.now() + lookingMsMax;
     const entries: object[] = [];
     for (;;) {
       const entry = found.held ?? (await next(found.entries));
       found.held = undefined;
       if (entry === done) return marked({ ...head, entries, ...found.tail?.() });
-      const whole = entry && fitted(entry, answerBytesMax - frameBytesMax - bytesOf(head));
+      // A comma counts for each entry. An entry that did not fit into an answer of its own would be held forever.
+      const whole = entry && fitted(entry, bytesMax - 1);
       bytesLeft -= whole === undefined ? 0 : bytesOf(whole) + 1;
       if (whole !== undefined && bytesLeft >= 0) entries.push(whole);
       if (bytesLeft >= 0 && Date.now() < until) continue;
