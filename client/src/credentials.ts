@@ -21,10 +21,16 @@ const spareMs = 60_000;
 
 export function openAuthorization(credentials: Credentials, post: Send): Authorization {
   if ('clientId' in credentials) return openTokens(credentials, post);
-  if ('key' in credentials) return { value: async () => `Bearer ${credentials.key}`, renew: () => false };
-  const { token } = credentials;
-  if (typeof token === 'string') return { value: async () => `Bearer ${token}`, renew: () => false };
-  return { value: async () => `Bearer ${await token()}`, renew: () => true };
+  const token = 'key' in credentials ? credentials.key : credentials.token;
+  if (typeof token !== 'string') return { value: async () => bearer(await token()), renew: () => true };
+  const value = bearer(token);
+  return { value: async () => value, renew: () => false };
+}
+
+/** Refuses a token that is none by RFC 6750: `fetch` would refuse it too, with a message that shows it. */
+function bearer(token: string): string {
+  if (/^[\w~+/.=-]+$/.test(token.trim())) return `Bearer ${token.trim()}`;
+  throw new TypeError('the key or token has characters that none may have: is it whole?');
 }
 
 function openTokens(client: { clientId: string; clientSecret: string }, post: Send): Authorization {

@@ -31,9 +31,12 @@ export async function connect(
   const url = values.url ?? environment['INTEGRATION_SYNC_URL'];
   if (!url)
     throw new Stop('Where is the service? Set INTEGRATION_SYNC_URL, or say --url https://sync.example.com');
-  if (!URL.canParse(url)) throw new Stop(`"${url}" is no URL such as https://sync.example.com`);
+  if (!/^https?:/i.test(url) || !URL.canParse(url))
+    throw new Stop(`"${url}" is no URL such as https://sync.example.com`);
   const key = await readKey(environment, values['key-file']);
   const clientId = environment['INTEGRATION_SYNC_CLIENT_ID'];
+  if (!clientId && !/^[\w~+/.=-]+$/.test(key))
+    throw new Stop('The key has characters that none may have. Is it whole? Copy it once more.');
   const credentials = clientId ? { clientId, clientSecret: key } : { key };
   let resolve: (() => void) | undefined;
   const answering = new Promise<void>((done) => (resolve = done));

@@ -120,6 +120,9 @@ class Connections(unittest.TestCase):
         for given in wrong:
             with self.subTest(given=given), self.assertRaisesRegex(TypeError, "expected one of"):
                 Client("https://sync.example.com", **given)
+        for wrong_key in ("isk_a\nb", "isk_a\u2019", ""):
+            with self.subTest(key=wrong_key), self.assertRaisesRegex(ValueError, "^the key or token has characters"):
+                next(Client("https://sync.example.com", key=wrong_key).pages("suppliers"))
 
     def test_the_proxy_of_the_environment_is_used(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as server:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Callable
 from threading import Lock
 from typing import Protocol
@@ -32,7 +33,11 @@ class Given:
         self._token = token
 
     def value(self) -> str:
-        return f"Bearer {self._token if isinstance(self._token, str) else self._token()}"
+        token = (self._token if isinstance(self._token, str) else self._token()).strip()
+        # By RFC 6750. The message of the standard library would show the token.
+        if not re.fullmatch(r"[\w~+/.=-]+", token, re.ASCII):
+            raise ValueError("the key or token has characters that none may have: is it whole?")
+        return f"Bearer {token}"
 
     def renew(self, refused: str) -> bool:
         return not isinstance(self._token, str)

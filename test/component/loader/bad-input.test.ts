@@ -345,6 +345,16 @@ it('the command line loader explains a missing key, address, command or file', a
     err: expect.stringContaining('Usage: integration-sync COMMAND'),
   });
   expect(await without(url, 'load')).toMatchObject({ code: 3, err: expect.stringContaining('Which files?') });
+  expect(await without({ INTEGRATION_SYNC_URL: 'localhost:8080' })).toMatchObject({
+    code: 3,
+    err: '"localhost:8080" is no URL such as https://sync.example.com\n',
+  });
+  for (const key of ['isk_a\nb', 'isk_a’'])
+    expect(await without({ ...url, INTEGRATION_SYNC_KEY: key })).toEqual({
+      code: 3,
+      err: 'The key has characters that none may have. Is it whole? Copy it once more.\n',
+      out: '',
+    });
 });
 
 it('a load does not count its waits for a rate limit toward --patience', async () => {

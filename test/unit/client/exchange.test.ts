@@ -95,6 +95,20 @@ it('the client repeats a registration with the same Idempotency-Key', async () =
     });
 });
 
+it('the client refuses a key or token that no header can carry, and does not show it', async () => {
+  const words = 'the key or token has characters that none may have: is it whole?';
+  for (const wrong of ['isk_a\nb', 'isk_a’', '']) {
+    expect(() => openAsked(() => json({}), { key: wrong })).toThrow(new TypeError(words));
+    const fetched = vi.fn<typeof fetch>();
+    const client = openClient({ baseUrl: 'http://service.test', token: async () => wrong, fetch: fetched });
+    await expect(client.token()).rejects.toThrow(new TypeError(words));
+    expect(fetched).not.toHaveBeenCalled();
+  }
+  const { client, asked } = openAsked(() => json({}), { key: 'isk_a.b~c+/-_=\n' });
+  await client.token();
+  expect(asked[0]?.headers.get('authorization')).toBe('Bearer isk_a.b~c+/-_=');
+});
+
 it('a call ends immediately when its signal is aborted', async () => {
   const { client, asked } = openAsked(() => problem(503, 'unavailable', { 'retry-after': '60' }));
   const abort = new AbortController();
