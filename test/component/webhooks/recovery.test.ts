@@ -146,6 +146,29 @@ it.each([
   },
 );
 
+it('an operator’s recovery of a webhook with recover: true sends all events since its first disabling', async () => {
+  await using house = await openHouse();
+  await house.start();
+  await using receiver = await openReceiver(answer(500));
+  const acme = house.newClient();
+  const events = ['supplier.created'];
+  const { id } = (await acme.ask('register', { body: { url: receiver.url, events, recover: true } })).body;
+  const missed = [await failOnceMore(house, acme, id), ...(await acme.announce(3))];
+  const { disabledAt } = await stored(house, id);
+  // As if its first recovery had been sending these events when the receiver failed again.
+  const now = new Date();
+  await house.store
+    .collection<Stored>('webhook_endpoints')
+    .updateOne({ _id: id }, { $set: { disabledAt: now, 'recovery.since': disabledAt } });
+  receiver.behave(answer(204));
+  const operator = openDisabledWebhooks(house.store);
+  const found = await operator.find(now, acme.integration);
+  expect(await operator.enable(found, false)).toBe(1);
+  await expect.poll(() => operator.countLeft(found)).toBe(0);
+  // The attempt that failed was the first.
+  expect(idsOf((await receiver.received(5)).slice(1))).toEqual(new Set(missed));
+});
+
 it('no recovery enables a webhook without recover: true, paused by its caller, or disabled by 410', async () => {
   await using house = await openHouse();
   await house.start();

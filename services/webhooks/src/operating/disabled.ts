@@ -5,7 +5,9 @@ import type { Collection, Filter, Store } from '@integration-sync/runtime/store'
 import type { Endpoint, Recovery } from '../endpoints/endpoint.ts';
 import { endpointsCollection } from '../endpoints/endpoint-store.ts';
 
-export type DisabledWebhook = Pick<Endpoint, '_id' | 'integration' | 'disabledAt' | 'failures' | 'epoch'>;
+export type DisabledWebhook = Pick<Endpoint, '_id' | keyof typeof fields>;
+
+const fields = { integration: 1, disabledAt: 1, failures: 1, epoch: 1, recover: 1, recovery: 1 } as const;
 
 export type DisabledWebhooks = ReturnType<typeof openDisabledWebhooks>;
 
@@ -22,10 +24,13 @@ export function openDisabledWebhooks(store: Pick<Store, 'collection'>) {
           disabledReason: 'failures',
           ...(integration === undefined ? {} : { integration }),
         })
-        .project<DisabledWebhook>({ integration: 1, disabledAt: 1, failures: 1, epoch: 1 })
+        .project<DisabledWebhook>(fields)
         .sort({ disabledAt: 1, _id: 1 })
         .toArray(),
-    /** Stores a recovery step with each webhook that has not changed since it was found. Resolves with the number of these. */
+    /**
+     * Stores a recovery step with each webhook that has not changed since it was found. Resolves with the number of these.
+     * Webhooks with `recover` get their missed events in any case, as by a recovery of their own.
+     */
     async enable(found: readonly DisabledWebhook[], replays: boolean): Promise<number> {
       const limit = openSemaphore(writeLimits).run;
       const counts = await Promise.all(found.map((one) => limit(() => noteOne(endpoints, one, replays))));
@@ -40,10 +45,11 @@ export function openDisabledWebhooks(store: Pick<Store, 'collection'>) {
 
 async function noteOne(
   endpoints: Collection<Endpoint>,
-  { _id, epoch, disabledAt }: DisabledWebhook,
+  { _id, epoch, disabledAt, recover = false, recovery: before }: DisabledWebhook,
   replays: boolean,
 ): Promise<number> {
-  const recovery: Recovery = { step: 'enable', dueAt: new Date(), replays, since: disabledAt ?? new Date() };
+  const since = before?.since ?? disabledAt ?? new Date();
+  const recovery: Recovery = { step: 'enable', dueAt: new Date(), replays: replays || recover, since };
   const asFound: Filter<Endpoint> = { _id, epoch, active: false, disabledReason: 'failures' };
   return (await endpoints.updateOne(asFound, { $set: { recovery } })).matchedCount;
 }
