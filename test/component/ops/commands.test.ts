@@ -2,10 +2,12 @@
 import { randomUUID } from 'node:crypto';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { symlink } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { cp, readFile, symlink } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { parseClients } from '@integration-sync/gateway/operating';
 import { expect, inject, test } from 'vitest';
+import { openKey } from '../../../dev/stack/key.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { runOps, startOps } from '../../support/ops.ts';
 import { startNats } from '../../support/nats.ts';
@@ -110,4 +112,16 @@ test('npm run ops names what it needs where no stack runs', async () => {
     cwd: root,
   });
   expect(stdout).toContain('Usage: ops COMMAND');
+});
+
+test('npm run client adds a client before the first npm start, which shows its own key', async () => {
+  await using folder = await temporaryFolder();
+  for (const name of ['node_modules', 'services']) await symlink(join(root, name), join(folder.path, name));
+  await cp(join(root, 'dev'), join(folder.path, 'dev'), { recursive: true });
+  const add = ['dev/ops.ts', 'client', 'add', 'erp', '--integration', 'acme'];
+  const { stdout } = await promisify(execFile)(process.execPath, add, { cwd: folder.path });
+  expect(stdout).toMatch(/^isk_/);
+  const { clientsFile, key } = openKey(join(folder.path, '.local'), {});
+  expect(key).toMatch(/^isk_/);
+  expect(parseClients(await readFile(clientsFile)).map(({ id }) => id)).toEqual(['acme', 'erp']);
 });
