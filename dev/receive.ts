@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util';
 import { openClient, verifyWebhook, type Client } from '@integration-sync/client';
 import { eventKinds, isEventKind } from '@integration-sync/contracts';
 import { issueLocalToken } from './local-token.ts';
+import { localUrl } from './process/port.ts';
 import { untilTold } from './process/signals.ts';
 import { messageOf, readCount, runWithUsage } from './process/words.ts';
 import { readFacts } from './stack/facts.ts';
@@ -63,7 +64,7 @@ async function receive(): Promise<void> {
   await once(server, 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the receiver has no port');
-  const url = values.url ?? `http://${values.host}:${address.port}/`;
+  const url = values.url ?? `${localUrl(values.host, address.port)}/`;
   try {
     const registered = await webhooks.register({ url, events: kindsOf(values.events) });
     ({ secret } = registered);

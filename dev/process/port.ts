@@ -1,7 +1,7 @@
 // Ports on this machine: of 127.0.0.1, unless another address is named.
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { connect, createServer, type Server } from 'node:net';
+import { connect, createServer, isIPv6, type Server } from 'node:net';
 
 const loopback = '127.0.0.1';
 
@@ -64,4 +64,10 @@ export async function isListening(port: number, host = loopback, withinMs = 2_00
   } finally {
     socket.destroy();
   }
+}
+
+/** The address of a server for this machine. A server that listens on every address is found on loopback, too. */
+export function localUrl(host: string, port: number): string {
+  if (host === '0.0.0.0' || host === '::') return `http://${loopback}:${port}`;
+  return `http://${isIPv6(host) ? `[${host}]` : host}:${port}`;
 }

@@ -1,10 +1,9 @@
 // Takes the folder and the port of a stack, and finds the address of its gateway.
-import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import type { Environment } from '../engines/environment.ts';
 import { endLeftovers, openLedger, type Ledger } from '../process/ledger.ts';
 import { lockOwner, takeLock } from '../process/lock.ts';
-import { findPort, isPortFree } from '../process/port.ts';
+import { findPort, isPortFree, localUrl } from '../process/port.ts';
 import { messageOf } from '../process/words.ts';
 import { readFacts, removeFacts } from './facts.ts';
 import { StartFailure } from './failure.ts';
@@ -53,9 +52,5 @@ export async function chooseGatewayPort(environment: Environment): Promise<numbe
   );
 }
 
-/** The gateway's address for this machine. A gateway that listens on every address is found on loopback, too. */
-export function gatewayUrl(environment: Environment, port: number): string {
-  const host = environment['GATEWAY_HOST'] || loopback;
-  if (host === '0.0.0.0' || host === '::') return `http://${loopback}:${port}`;
-  return `http://${isIPv6(host) ? `[${host}]` : host}:${port}`;
-}
+export const gatewayUrl = (environment: Environment, port: number): string =>
+  localUrl(environment['GATEWAY_HOST'] || loopback, port);

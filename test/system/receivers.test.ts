@@ -146,7 +146,7 @@ it('the receiver of npm run receive verifies both signatures of a delivery, and 
   const acme = openClient(stack);
   const child = spawn(
     process.execPath,
-    [resolve('dev/receive.ts'), '--integration', acme.integration, '--fail', '1', '--host', '127.0.0.2'],
+    [resolve('dev/receive.ts'), '--integration', acme.integration, '--fail', '1', '--host', '0.0.0.0'],
     {
       env: { ...process.env, GATEWAY_URL: stack.gateway, AUTH_JWT_SECRET: stack.authSecret },
     },
@@ -154,7 +154,7 @@ it('the receiver of npm run receive verifies both signatures of a delivery, and 
   let printed = '';
   child.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
   const [ready] = (await once(child.stderr, 'data')) as [Buffer];
-  expect(ready.toString()).toMatch(/^wh_\w+ is registered for \S+ at http:\/\/127\.0\.0\.2:\d+\//);
+  expect(ready.toString()).toMatch(/^wh_\w+ is registered for \S+ at http:\/\/127\.0\.0\.1:\d+\//);
   expect(ready.toString()).toContain(` is registered for ${acme.integration} at `);
   await acme.post('/suppliers', { suppliers: [{ externalId: 'S-1', name: 'One' }] });
   const lines = await eventually(
