@@ -183,6 +183,29 @@ test('ops client refuses a wrong file with its problem, and leaves the file unch
   expect(await readFile(file.path, 'utf8')).toBe('[{]');
 });
 
+test('of concurrent ops client commands each changes the file or is refused', async () => {
+  await using file = await openFile();
+  await file.run('add', 'erp', '--integration', 'acme');
+  const ended = await Promise.all(
+    ['pim', 'dam', 'wms', 'crm'].map((id) => file.run('add', id, '--integration', 'acme')),
+  );
+  const done = ended.filter(({ code }) => code === 0);
+  expect((await file.read()).flatMap(({ secrets }) => secrets.map(({ sha256 }) => sha256)).slice(1)).toEqual(
+    expect.arrayContaining(done.map((one) => hashOf(secretIn(one)))),
+  );
+  expect(await file.read()).toHaveLength(1 + done.length);
+  for (const { stderr } of ended.filter((one) => !done.includes(one)))
+    expect(stderr).toMatch(/^Nothing was changed: another command (has changed|is changing) /);
+  expect(await readdir(dirname(file.path))).toEqual(['clients.json']);
+});
+
+test('ops client names the draft that a killed command has left', async () => {
+  await using file = await openFile();
+  await writeFile(`${file.path}.draft`, '');
+  const { code, stderr } = await file.run('add', 'erp', '--integration', 'acme');
+  expect([code, stderr]).toEqual([1, expect.stringContaining(`remove ${file.path}.draft first`)]);
+});
+
 test('ops client names a missing folder, and shows no secret', async () => {
   const ended = await runOps(['client', 'add', 'erp', '--integration', 'acme'], {
     AUTH_CLIENTS_FILE: '/nowhere/at/all/clients.json',

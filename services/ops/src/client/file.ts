@@ -1,5 +1,4 @@
 // Reads the file of clients, and replaces the file whole, unless another command has changed the file meanwhile.
-import { randomUUID } from 'node:crypto';
 import { chmod, chown, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import {
   ClientsRefused,
@@ -43,12 +42,13 @@ const refusalOf = (path: string, cause: ClientsRefused): Refusal =>
 export async function replaceFile(path: string, before: ReadFile, clients: readonly Client[]): Promise<void> {
   // If the path is a symbolic link, its target is replaced: the gateway may open the file by another path.
   const file = before.bytes === undefined ? path : await realpath(path).catch(() => path);
-  const draft = `${file}.${randomUUID()}`;
+  // The one draft of a file is also its lock: the rename that replaces the file frees it.
+  const draft = `${file}.draft`;
   try {
-    const stats = before.bytes === undefined ? undefined : await stat(file);
-    await writeFile(draft, textOf(clients), { mode: newMode, flush: true });
-    if (stats !== undefined) {
+    await writeFile(draft, textOf(clients), { mode: newMode, flush: true, flag: 'wx' });
+    if (before.bytes !== undefined) {
       // The gateway may run as another user. A gateway that cannot read the new file would go on accepting a removed secret.
+      const stats = await stat(file);
       await chown(draft, stats.uid, stats.gid);
       await chmod(draft, stats.mode & 0o777);
     }
@@ -58,6 +58,12 @@ export async function replaceFile(path: string, before: ReadFile, clients: reado
     }
     await rename(draft, file);
   } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') {
+      throw new Refusal(
+        `Nothing was changed: another command is changing ${path}. Run this one again; if no other runs, remove ${draft} first.`,
+      );
+    }
+    await rm(draft, { force: true }).catch(() => undefined);
     if (error instanceof Refusal) throw error;
     throw new Refusal(
       `Nothing was changed: ${path} cannot be replaced (${reasonOf(error)}). The command writes a new file beside it and ` +
@@ -65,8 +71,6 @@ export async function replaceFile(path: string, before: ReadFile, clients: reado
       undefined,
       { cause: error },
     );
-  } finally {
-    await rm(draft, { force: true }).catch(() => undefined);
   }
 }
 
