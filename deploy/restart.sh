@@ -27,7 +27,8 @@ await() {
 
 for service in "$@"; do
   if $recreate; then docker compose up --detach --no-build --no-deps --quiet-pull "$service"; fi
-  for container in $(docker compose ps --quiet --all "$service"); do
+  containers=$(docker compose ps --quiet --all "$service")
+  for container in $containers; do
     $recreate || docker restart "$container"
     await "$container"
   done
