@@ -3,6 +3,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openDisabledWebhooks } from '../../../services/webhooks/src/operating/disabled.ts';
 import { eventually } from '../../support/eventually.ts';
 import { askFeed, idsOf, readAll, type FeedPage, type FeedQuery } from '../../support/feed.ts';
 import { startCopiedNats, type CopiedNats } from '../../support/nats.ts';
@@ -164,6 +165,36 @@ describe.each(Object.entries(orders))('%s', (title, order) => {
     },
   );
 });
+
+// The cutoff of the recovery is a lost sequence of EVENTS, which a later event has once NATS is restored.
+it(
+  'every event after a restore of NATS is delivered to a webhook that a recovery had enabled',
+  { timeout: 90_000 },
+  async () => {
+    const client = house.newClient();
+    await using receiver = await openReceiver();
+    await using stack = new AsyncDisposableStack();
+    const first = stack.use(await startWebhookProcess(house.environment));
+    const { id } = await client.register(receiver.url);
+    await nats.copy();
+    await untilConnected();
+    await has(receiver, await push(client, 12));
+    const stored = house.store.collection<{ _id: string }>('webhook_endpoints');
+    const disabled = { active: false, disabledAt: new Date(), disabledReason: 'failures', 'missed.0': null };
+    await stored.updateOne({ _id: id }, { $set: { ...disabled, epoch: 1 }, $inc: { version: 1 } });
+    const operator = openDisabledWebhooks(house.store);
+    await operator.enable(await operator.find(new Date(0), client.integration), false);
+    const isEnabled = { _id: id, active: true, recovery: { $exists: false } };
+    await eventually(() => stored.countDocuments(isEnabled), Boolean);
+    await untilNewestIsStored();
+    await first.kill();
+    await nats.putBack();
+    await untilConnected();
+    const later = await push(client, laterPushes);
+    stack.use(await startWebhookProcess(house.environment));
+    await has(receiver, later);
+  },
+);
 
 type Part = 'in the copy' | 'lost' | 'later';
 

@@ -53,6 +53,7 @@ async function send({ readMs = 0, heldTimes = Infinity, active = true }: Sending
         return { firstSequence: 1, lastSequence: 11, lastAt: now, madeAt: now };
       },
     },
+    streamReset: { willStore: async () => undefined },
     async *candidatesIn() {
       await wait(readMs);
       for (const sequence of [10, 11, 12]) yield batchOf(sequence).events()[0];

@@ -10,6 +10,7 @@ import { publishEvent } from '../endpoints/disabled-events.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import { nextTestAt } from '../endpoints/recovery.ts';
 import type { Endpoints } from '../endpoints/endpoint-store.ts';
+import type { StreamReset } from '../endpoints/stream-reset.ts';
 import type { Changed } from '../delivering/endpoint-changes.ts';
 import type { Test } from './test-delivery.ts';
 import { type Candidates, meantFor, openResend } from './replay-candidates.ts';
@@ -17,6 +18,7 @@ import { type Candidates, meantFor, openResend } from './replay-candidates.ts';
 interface RecoveriesOptions {
   endpoints: Pick<Endpoints, 'dueRecoveries' | 'holdRecovery' | 'setRecovery' | 'enable'>;
   bus: Pick<Bus, 'publishBatch' | 'streamFacts'>;
+  streamReset: Pick<StreamReset, 'willStore'>;
   candidatesIn: Candidates;
   test: Test;
   changed: Changed;
@@ -30,13 +32,14 @@ const atOnce = 32;
 const holdEveryMs = 5_000;
 
 export function openRecoveries(options: RecoveriesOptions): AsyncDisposable {
-  const { endpoints, bus, candidatesIn, test, changed, log } = options;
+  const { endpoints, bus, streamReset, candidatesIn, test, changed, log } = options;
   const resend = openResend(bus);
   const limit = openSemaphore({ max: atOnce }).run;
   const closing = new AbortController();
 
   const enable = async (held: Endpoint): Promise<void> => {
-    const { lastSequence } = await bus.streamFacts(eventsStream);
+    const { lastSequence, lastAt } = await bus.streamFacts(eventsStream);
+    await streamReset.willStore({ sequence: lastSequence, storedAt: lastAt });
     const enabled = await endpoints.enable(held, lastSequence);
     if (enabled === null) return;
     log.info({ endpoint: enabled._id, integration: enabled.integration }, 'a webhook is enabled again');
