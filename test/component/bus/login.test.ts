@@ -35,6 +35,55 @@ it('the log has a refused login immediately, without the password', async () => 
   expect(text()).not.toContain('hunter2');
 });
 
+/** Two users, of whom `one` may not subscribe to what is denied. */
+const withDenied = (denied: string) => [
+  'jetstream: {}',
+  `authorization { users: [ { user: all, password: x },
+    { user: one, password: x, permissions: { publish: ">", subscribe: { deny: ${denied} } } } ] }`,
+];
+
+// Setup: an operator takes permissions from the login of a running service, and gives them back.
+// What this proves: the service answers again without a restart, and is told that it missed broadcasts.
+it('a service takes requests and broadcasts again once its login may subscribe again', async () => {
+  await using server = await startNatsAs(withDenied('[]'));
+  const options = { name: 'test', log: openTestLog().log };
+  await using bus = await openBus({ ...options, url: at(server.url, 'one:x') });
+  await using caller = await openBus({ ...options, url: at(server.url, 'all:x') });
+  const handlers = { 'svc.test.things.list': async () => ({ body: 'served' }) };
+  await using _serving = await bus.serve({
+    service: 'test',
+    version: '1.0.0',
+    description: 'serves',
+    inFlightMax: 1,
+    handlers,
+  });
+  const heard: string[] = [];
+  using _listening = bus.listen(
+    'webhooks.changed',
+    ({ body }) => heard.push(Buffer.from(body).toString()),
+    () => heard.push('missed'),
+  );
+  const ask = (): Promise<string> =>
+    caller
+      .request('svc.test.things.list', { headers: { integration: 'acme' }, timeoutMs: 2_000 })
+      .then(({ body }) => Buffer.from(body).toString(), String);
+  expect(await ask()).toBe('served');
+  await server.reconfigure(withDenied('["svc.test.things.list", "webhooks.changed"]'));
+  await eventually(ask, (answer) => answer.includes('is away'));
+  await server.reconfigure(withDenied('[]'));
+  await eventually(ask, (answer) => answer === 'served', 20_000);
+  await eventually(
+    () => heard,
+    ([first]) => first === 'missed',
+    20_000,
+  );
+  caller.broadcast('webhooks.changed', 'one');
+  await eventually(
+    () => heard,
+    () => heard.join() === 'missed,one',
+  );
+});
+
 it('a client with tls:// refuses a server without TLS', async () => {
   await using server = await startNats();
   const { log, text } = openTestLog();

@@ -19,7 +19,7 @@ export const openBroadcasts = (connection: Connection) => ({
     if (connection.nats.isDraining() || connection.nats.isClosed()) return;
     connection.nats.publish(subject, body, { headers: writeHeaders(headers) });
   },
-  /** `onMissed` is called after a reconnect: messages that came while the connection was down are lost. */
+  /** `onMissed` is called after a reconnect or a refusal: messages that came meanwhile are lost. */
   listen(
     subject: string,
     onMessage: (message: Broadcast) => void,
@@ -28,8 +28,11 @@ export const openBroadcasts = (connection: Connection) => ({
     using listening = new DisposableStack();
     listening.use(connection.onReconnect(onMissed));
     listening.use(
-      connection.listen(subject, (message) =>
-        onMessage({ subject: message.subject, headers: readHeaders(message.headers), body: message.data }),
+      connection.listen(
+        subject,
+        (message) =>
+          onMessage({ subject: message.subject, headers: readHeaders(message.headers), body: message.data }),
+        onMissed,
       ),
     );
     return listening.move();

@@ -8,6 +8,7 @@ import { Disconnected, openAbsences, openConnectivity } from './connectivity.ts'
 import { connectPatiently } from './connect.ts';
 import { openInbox } from './inbox.ts';
 import { openLameDuck, type Leaver } from './lame-duck.ts';
+import { subscribeLasting } from './lasting.ts';
 
 /** How long a request to the JetStream API waits for the leader, which may have died; a retry reaches the next leader. */
 const apiTimeoutMs = 3_000;
@@ -91,13 +92,11 @@ export async function openConnection(options: ConnectionOptions) {
       return nats.info?.max_payload ?? defaultPayloadBytes;
     },
     /** Subscribes until disposed of. If nats-server refuses the subject, `onForbidden` is called or the log says so. */
-    listen(subject: string, onMessage: (message: Msg) => void): Disposable {
-      const subscription = nats.subscribe(subject, {
-        callback(error, message) {
-          if (error === null) onMessage(message);
-        },
-      });
-      return { [Symbol.dispose]: () => subscription.unsubscribe() };
+    listen(subject: string, onMessage: (message: Msg) => void, onMissed?: () => void): Disposable {
+      const callback = (error: Error | null, message: Msg): void => {
+        if (error === null) onMessage(message);
+      };
+      return subscribeLasting(nats, subject, { callback, onMissed });
     },
     /** Registers a hook that runs in lame duck mode, before the client moves to another server (lame-duck.ts). */
     onLeaving: (leaver: Leaver) => lameDuck.use(leaver),

@@ -8,7 +8,7 @@ import {
   pinnableSubjects,
   pinnedSubject,
 } from '@integration-sync/contracts';
-import type { Msg, Subscription } from '@nats-io/nats-core';
+import type { Msg } from '@nats-io/nats-core';
 import { ConfigError } from '../config/index.ts';
 import type { RequestSeen } from '../metrics.ts';
 import { noteShortWork } from '../pace.ts';
@@ -18,6 +18,7 @@ import { callerOf, isQuestion } from './caller.ts';
 import type { Connection } from './connection.ts';
 import { announceService, type Identity } from './micro-protocol.ts';
 import { signEveryMs } from './inbox.ts';
+import { subscribeLasting, type Lasting } from './lasting.ts';
 import { patiently } from './patience.ts';
 import { openWaits, tellInHand, type Waits } from './waits.ts';
 
@@ -52,7 +53,7 @@ export async function serve(
 ): Promise<AsyncDisposable> {
   const inHand = new Map<Promise<void>, Taken>();
   const waits = openWaits(tellInHand(connection.nats));
-  const subscribing: (() => Subscription)[] = [];
+  const subscribing: (() => Lasting)[] = [];
   const refused: string[] = [];
   const discovery = announceService(connection, options, Object.keys(options.handlers));
 
@@ -78,7 +79,8 @@ export async function serve(
       connection.log.error({ err: error, subject }, 'a NATS subscription failed');
     };
     const how = { queue: options.service, callback };
-    for (const one of subscribedFor(subject)) subscribing.push(() => connection.nats.subscribe(one, how));
+    for (const one of subscribedFor(subject))
+      subscribing.push(() => subscribeLasting(connection.nats, one, how));
   }
   const hearing =
     subscribing.length > 0 ? hear(connection, options.service, waits, () => inHand.values()) : undefined;
@@ -150,8 +152,8 @@ function mayAnswer({ log }: Connection, message: Msg): boolean {
   return false;
 }
 
-function openTaking(subscribing: readonly (() => Subscription)[]) {
-  let subscriptions: Subscription[] = [];
+function openTaking(subscribing: readonly (() => Lasting)[]) {
+  let subscriptions: Lasting[] = [];
   /** Subscribes, unless subscribed already. */
   const start = (): void => {
     if (subscriptions.length === 0) subscriptions = subscribing.map((subscribe) => subscribe());
@@ -163,9 +165,7 @@ function openTaking(subscribing: readonly (() => Subscription)[]) {
     async stop(): Promise<void> {
       const stopping = subscriptions;
       subscriptions = [];
-      // nats-server has closed a subscription that it refused.
-      const open = stopping.filter((subscription) => !subscription.isClosed());
-      await Promise.all(open.map((subscription) => subscription.drain()));
+      await Promise.all(stopping.map((subscription) => subscription.drain()));
     },
   };
 }

@@ -1,0 +1,51 @@
+// Subscriptions that outlast a refusal. If an operator takes a permission from the login of a running process, nats-server ends
+// the subscription, and neither nats-server nor its client restores it once the login has the permission again. So it is
+// renewed every five seconds until it is allowed. A subscription that was never allowed is not renewed: nats-server logs each
+// refusal.
+import type { Msg, NatsConnection, Subscription } from '@nats-io/nats-core';
+
+const againMs = 5_000;
+
+export interface LastingOptions {
+  queue?: string;
+  callback: (error: Error | null, message: Msg) => void;
+  /** Called once the subscription is allowed again: messages were missed. */
+  onMissed?: (() => void) | undefined;
+}
+
+export type Lasting = ReturnType<typeof subscribeLasting>;
+
+export function subscribeLasting(nats: NatsConnection, subject: string, options: LastingOptions) {
+  const { callback, onMissed = () => undefined, ...queue } = options;
+  let wasAllowed = false;
+  let timer: NodeJS.Timeout | undefined;
+  const subscribe = (then: () => void): Subscription => {
+    const made = nats.subscribe(subject, {
+      ...queue,
+      callback(error, message) {
+        if (error !== null && wasAllowed) timer = setTimeout(renew, againMs);
+        callback(error, message);
+      },
+    });
+    // nats-server refuses before it answers the flush.
+    const flushed = nats.flush().then(() => (made.isClosed() ? undefined : then()));
+    flushed.catch(() => undefined); // The connection dropped: the client subscribes again once it is back.
+    return made;
+  };
+  const renew = (): void => {
+    if (!nats.isClosed() && !nats.isDraining()) subscription = subscribe(onMissed);
+  };
+  let subscription = subscribe(() => (wasAllowed = true));
+  return {
+    /** Unsubscribes, and resolves once the messages that nats-server had sent are taken. */
+    async drain(): Promise<void> {
+      clearTimeout(timer);
+      // nats-server has closed a subscription that it refused.
+      if (!subscription.isClosed()) await subscription.drain();
+    },
+    [Symbol.dispose](): void {
+      clearTimeout(timer);
+      subscription.unsubscribe();
+    },
+  };
+}
