@@ -72,7 +72,6 @@ export function openStreamWatch(connection: Connection) {
       // Only a stream's leader answers, so silence means that the stream has no leader. `saw` may have run meanwhile.
       if ((isMissing || isSilence(connection, error)) && watched.get(spec.name)?.found === found)
         watched.set(spec.name, { spec, found: { ...found, standing: 'leaderless' }, madeAt });
-      sayWhatIsNew();
     }
   };
   const look = async (): Promise<void> => {
