@@ -81,6 +81,10 @@ class FeedQuery(TypedDict, total=False):
 
 
 def pages_of(send: Send, path: str, query: Mapping[str, object]) -> Iterator[Page[Any]]:
+    # In a query, no ids would be no filter: the service would list all records.
+    ids = query.get("external_id")
+    if isinstance(ids, (list, tuple)) and not ids:
+        return
     following: str | None = path + query_of({"limit": 100, **query})
     while following is not None:
         answer = send(Call("GET", following))
