@@ -173,6 +173,7 @@ export const platform: Platform = {
   resolve: (file) => file,
   basename: (path) => path,
   open: openFile,
+  version: async () => '',
   stream,
   inflate: (chunks) => unpacked(chunks, 'deflate-raw'),
   crc32,

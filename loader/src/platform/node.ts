@@ -126,6 +126,10 @@ export const platform: Platform = {
   resolve: (file) => resolve(file),
   basename: (path) => basename(path),
   open: openFile,
+  async version(path) {
+    const { size, mtimeMs } = await stat(path);
+    return `${size} ${mtimeMs}`;
+  },
   stream,
   inflate,
   crc32,

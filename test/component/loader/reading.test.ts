@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { hashOf, platform } from '../../../loader/src/platform/node.ts';
-import { openSource, resolveInputs } from '../../../loader/src/core/reading/inputs.ts';
-import type { Source } from '../../../loader/src/core/reading/source.ts';
+import { lookAtTable, openSource, resolveInputs } from '../../../loader/src/core/reading/inputs.ts';
+import type { Row, Source } from '../../../loader/src/core/reading/source.ts';
 import { firstBytes } from '../../../loader/src/core/reading/start.ts';
 import { useFolder } from '../../support/use-folder.ts';
-import { writeFile } from 'node:fs/promises';
+import { readdir, readlink, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeWorkbook } from '../../support/workbooks.ts';
 
@@ -39,6 +40,66 @@ it('the loader returns the first bytes of a file, and later the whole file inclu
   for await (const chunk of begun.all()) copies.push(Buffer.from(chunk));
   expect(content.subarray(0, begun.start.length).equals(begun.start)).toBe(true);
   expect(Buffer.concat(copies).equals(content)).toBe(true);
+});
+
+it.each([
+  ['suppliers.csv', (name: string) => `externalId,${name}\nS-1,One\n`],
+  ['suppliers.csv.gz', (name: string) => gzipSync(`externalId,${name}\nS-1,One\n`)],
+  ['suppliers.ndjson', (name: string) => `{"externalId":"S-1","${name}":"One"}\n`],
+  [
+    'suppliers.xlsx',
+    (name: string) =>
+      makeWorkbook({
+        Suppliers: [
+          ['externalId', name],
+          ['S-1', 'One'],
+        ],
+      }),
+  ],
+])('no row of %s is read once another file is written in its place', async (file, contentOf) => {
+  const path = join(folder.path, file);
+  await writeFile(path, contentOf('name'));
+  const [input] = await resolveInputs({ files: [path], map: new Map(), rules: {} });
+  if (input === undefined) throw new Error('there is no input');
+  const source = await openSource(input);
+  expect((await Array.fromAsync(source.rows())).flat()).toHaveLength(1);
+  await writeFile(path, contentOf('email'));
+  const rows: Row[] = [];
+  const reading = (async () => {
+    for await (const some of source.rows()) rows.push(...some);
+  })();
+  await expect(reading).rejects.toThrow(`${file} is not what it was when the load began: load it anew.`);
+  expect(rows).toEqual([]);
+});
+
+const suppliers = Array.from({ length: 30_000 }, (_, at) => ({
+  externalId: `S-${at}`,
+  name: `Name ${at}`.padEnd(50),
+}));
+const lines = suppliers.map(({ externalId, name }) => `${externalId};${name}\n`).join('');
+
+it.each([
+  ['suppliers.csv', `externalId;name\n${lines}`],
+  ['suppliers.csv.gz', gzipSync(`externalId;name\n${lines}`)],
+  ['suppliers.ndjson', suppliers.map((one) => `${JSON.stringify(one)}\n`).join('')],
+  ['suppliers.json', JSON.stringify(suppliers)],
+  [
+    'suppliers.xlsx',
+    makeWorkbook({ Suppliers: [['externalId', 'name'], ...suppliers.map((one) => Object.values(one))] }),
+  ],
+])('%s is closed after its rows are read, or some of them', async (file, content) => {
+  const path = join(folder.path, file);
+  await writeFile(path, content);
+  const [input] = await resolveInputs({ files: [path], map: new Map(), rules: {} });
+  if (input === undefined) throw new Error('there is no input');
+  await (await lookAtTable(input)).open();
+  const source = await openSource(input);
+  for await (const _ of source.rows()) break;
+  // Node 26 ends a process that leaves a file open which nobody can close any more.
+  const open = await Promise.all(
+    (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')),
+  );
+  expect(open).not.toContain(await realpath(path));
 });
 
 const item = { externalId: 'B-1', productExternalId: 'P-1', batchNumber: 'Los "1"; klein', quantity: 1250.5 };

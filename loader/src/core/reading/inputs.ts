@@ -1,13 +1,13 @@
 // Finds the kind and the format of each file, by its name unless a map or an option names the kind.
 import { platform } from '#platform';
 import type { Kind } from '@integration-sync/client';
-import { Stop } from '../exit.ts';
+import { exitCodes, Stop } from '../exit.ts';
 import { kinds } from '../kinds.ts';
 import { rulesFor, type LoadMap, type Rules } from '../mapping/map.ts';
 import { lookAtCsv, openCsv } from './csv-source.ts';
 import { lookAtJson, openJson, openNdjson } from './json-source.ts';
 import { refuseForeign } from './signature.ts';
-import { standardInput, type Format, type Input, type Looked, type Source } from './source.ts';
+import { changed, standardInput, type Format, type Input, type Looked, type Source } from './source.ts';
 import { sheetsOf } from './workbook.ts';
 import { lookAtXlsx, openXlsx } from './xlsx-source.ts';
 
@@ -111,8 +111,22 @@ const openers: Readonly<
   xlsx: openXlsx,
 };
 
-export const openSource = (input: Input, piped?: AsyncIterable<Uint8Array>): Promise<Source> =>
-  openers[input.format](input, piped);
+export async function openSource(input: Input, piped?: AsyncIterable<Uint8Array>): Promise<Source> {
+  if (piped !== undefined) return openers[input.format](input, piped);
+  const version = await platform.version(input.path);
+  const source = await openers[input.format](input);
+  return { ...source, rows: () => rowsOf(source, version) };
+}
+
+/** The rows of a file, as long as it does not change: the first pass has found the columns, and another file may have others. */
+async function* rowsOf(source: Source, version: string): ReturnType<Source['rows']> {
+  const { path } = source.input;
+  for await (const some of source.rows()) {
+    if ((await platform.version(path)) !== version)
+      throw new Stop(`${changed(path)}: load it anew.`, exitCodes.unfinished);
+    yield some;
+  }
+}
 
 const lookers: Readonly<Record<Format, (input: Input) => Promise<Looked>>> = {
   csv: lookAtCsv,

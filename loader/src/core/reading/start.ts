@@ -27,11 +27,15 @@ export async function firstBytes(
   return {
     start: joined(taken),
     async *all() {
-      yield* taken;
-      for (;;) {
-        const next = await iterator.next();
-        if (next.done === true) return;
-        yield next.value;
+      try {
+        yield* taken;
+        for (;;) {
+          const next = await iterator.next();
+          if (next.done === true) return;
+          yield next.value;
+        }
+      } finally {
+        await iterator.return?.();
       }
     },
   };
