@@ -114,7 +114,8 @@ export class Progress implements AsyncDisposable {
     return this.#inTurn(async () => {
       const now = performance.now();
       // Each of these endpoints then counts as behind: if the partition cannot be released, the next checks store newer offsets.
-      for (const { name } of integrations) await this.#saveOne(name, now, () => true);
+      const names = integrations.map(({ name }) => name);
+      await this.#saveAll(names, now, () => true);
       for (const { queues } of integrations) for (const queue of queues.values()) this.#busy.delete(queue);
     });
   }
@@ -150,16 +151,19 @@ export class Progress implements AsyncDisposable {
   async #saveOffsets(now: number): Promise<void> {
     const due = new Set(this.#toStoreAgain);
     for (const [queue, one] of this.#busy) if (isDue(queue, one, now)) due.add(queue.integration);
-    const names = [...due];
+    await this.#saveAll([...due], now);
+  }
+
+  async #saveAll(names: readonly string[], now: number, isWanted = isDue): Promise<void> {
     for (let from = 0; from < names.length; from += savesAtOnce) {
       const some = names.slice(from, from + savesAtOnce);
-      const saves = await Promise.allSettled(some.map((name) => this.#saveOne(name, now)));
+      const saves = await Promise.allSettled(some.map((name) => this.#saveOne(name, now, isWanted)));
       for (const save of saves) if (save.status === 'rejected') throw save.reason;
     }
   }
 
   /** Stores the offsets of the integration's busy endpoints that are behind, or for which `isWanted` holds. */
-  async #saveOne(name: string, now: number, isWanted = isDue): Promise<void> {
+  async #saveOne(name: string, now: number, isWanted: typeof isDue): Promise<void> {
     const { active, owned, offsets } = this.#options;
     const integration = active.get(name);
     const claim = integration === undefined ? undefined : owned.get(integration.partition);
