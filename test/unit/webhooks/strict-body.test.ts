@@ -19,6 +19,15 @@ it('a body with a misspelt key is accepted, and refused by strict handling with 
   expect(errors).toEqual([{ pointer: '/events', detail: 'events is required' }, unknown]);
 });
 
+it('a value that breaks two rules has one entry, which says all that is expected', () => {
+  const body = { url: 'https://a.example', events: ['supplier.created', 5], inFlightMax: 0.5 };
+  const { errors } = bodyExaminer(RegisterWebhook)(asked(JSON.stringify(body)));
+  expect(errors).toEqual([
+    { pointer: '/events/1', detail: expect.stringMatching(/^events\/1: expected one of supplier.*, got 5$/) },
+    { pointer: '/inFlightMax', detail: 'inFlightMax: expected a whole number of 1 or more, got 0.5' },
+  ]);
+});
+
 it('an absent body has no unknown key', () => {
   const examine = bodyExaminer(RotateSecret, { optional: true });
   expect(accept(examine(asked('', 'strict')))).toEqual({});
