@@ -193,6 +193,7 @@ it(
     const later = await push(client, laterPushes);
     stack.use(await startWebhookProcess(house.environment));
     await has(receiver, later);
+    expect((await client.ask('get', { id })).body).toMatchObject({ active: true, consecutiveFailures: 0 });
   },
 );
 
