@@ -1,4 +1,5 @@
 // What the pages of a walk ask the database, and what they say beside pushes: each entity, and a `total` that holds.
+import type { DdsEntry } from '@integration-sync/contracts';
 import type { SentCommand } from '@integration-sync/runtime/store';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
@@ -11,7 +12,7 @@ import { newSyncId } from '../../../shared/sync/src/ids.ts';
 import { sharedKey } from '../../../shared/sync/src/shared-key.ts';
 import { openWatermarks, watermarkKey } from '../../../shared/sync/src/watermarks.ts';
 import { eventually } from '../../support/eventually.ts';
-import { openWorld, type Caller, type World } from '../../support/sync.ts';
+import { openWorld, type Caller, type Listed, type World } from '../../support/sync.ts';
 
 /** One replica, so that a test knows what the replica has seen, and two, which a caller's requests reach by chance. */
 let alone: World;
@@ -158,6 +159,33 @@ describe('a walk by cursor', () => {
     const { total, entities } = await caller.dds(`status=REFERENCED&since=${nextSince}&limit=10`);
     const ids = entities.map(({ batchExternalId }) => batchExternalId);
     expect([total, ids]).toEqual([600, range(10).map((nth) => `b${nth}`)]);
+  });
+
+  it('by status has each statement, although the caller gives a number to those of each page before the next', async () => {
+    const caller = alone.caller();
+    await caller.push('products', [{ externalId: 'p', name: 'P' }]);
+    const push = (ids: readonly string[], ddsReferenceNumber?: string) =>
+      caller.push(
+        'batches',
+        ids.map((externalId) => ({
+          externalId,
+          productExternalId: 'p',
+          batchNumber: 'B',
+          ddsReferenceNumber,
+        })),
+        { autoCreateDDS: true },
+      );
+    const all = range(12).map((nth) => `b${nth}`);
+    await push(all);
+    const seen: string[] = [];
+    for (let next: string | undefined = 'status=DRAFT&limit=5'; next !== undefined;) {
+      const page: Listed<DdsEntry> = await caller.dds(next);
+      const ids = page.entities.map(({ batchExternalId }) => batchExternalId);
+      seen.push(...ids);
+      await push(ids, 'R');
+      next = page.next;
+    }
+    expect(seen).toEqual(all);
   });
 
   it('with since reads no record that was created before since, where no such record matches', async () => {

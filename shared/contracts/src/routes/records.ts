@@ -42,7 +42,11 @@ const batchExternalIds = idsOf(
   'the statement of the batch',
   'A batch that has no statement',
 );
-const ddsStatus = parameter('status', oneOf(ddsStatuses), 'Only statements with this status');
+const ddsStatus = parameter(
+  'status',
+  oneOf(ddsStatuses),
+  'Only statements with this status. Follow `Link`: where statements leave the status meanwhile, `page` skips others',
+);
 const details = detailsFlag(
   'Whether each entity also has `details`: the fields of the record, as in a push, and which pushes created and changed it. ' +
     'Such a page ends at 4 MiB and may be shorter than `limit`; follow `Link`',
