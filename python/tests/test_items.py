@@ -117,6 +117,11 @@ class Items(unittest.TestCase):
             client.close()
         self.assertEqual(refused.exception.__notes__, ["The 500 items before were answered, in 1 pushes."])
 
+    def test_one_id_is_no_list_of_ids_to_archive(self) -> None:
+        with self.assertRaisesRegex(TypeError, "^external_ids: expected several ids, got one str$"):
+            self.client.archive("batches", "12")
+        self.assertEqual(self.service.asked, [])
+
     def test_a_time_of_a_query_has_a_time_zone(self) -> None:
         clock = SimulatedClock()
         page: Json = {"then": {"status": 200, "body": {"entities": [], "total": 0}}}

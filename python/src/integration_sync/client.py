@@ -103,6 +103,9 @@ class Client:
         return sum_of(self._pushing.outcomes(f"{kind}/plan", kind, items, besides))
 
     def archive(self, kind: Kind, external_ids: Iterable[str]) -> ArchiveAnswer:
+        # A text would count as its characters, which may be ids of other records.
+        if isinstance(external_ids, str):
+            raise TypeError("external_ids: expected several ids, got one str")
         whole: ArchiveAnswer = {"success": True, "archived": 0, "errors": [], "records": []}
         ids = iter(external_ids)
         while some := list(itertools.islice(ids, IDS_MAX)):
