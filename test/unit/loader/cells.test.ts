@@ -135,6 +135,7 @@ describe('numbers', () => {
     ['-', ','],
     ['0x10', '.'],
     ['Infinity', '.'],
+    ['12E456', '.'],
     ["1'250.500", ','],
     ['1 250,500', '.'],
   ] as const)('%s with the decimal sign %s is no number', (text, sign) => {

@@ -16,7 +16,9 @@ export function readNumber(text: string, decimal: DecimalSign): number | undefin
   const signed = text.endsWith('-') ? `-${text.slice(0, -1).trim()}` : text;
   if (!plain[decimal].test(signed)) return undefined;
   if (signed.length <= exactCharactersMax && !/e/i.test(signed)) return exactNumber(signed, decimal);
-  return Number(signed.replaceAll(groups[decimal], '').replace(',', '.'));
+  const number = Number(signed.replaceAll(groups[decimal], '').replace(',', '.'));
+  // JSON has no infinite number, and would clear the field.
+  return Number.isFinite(number) ? number : undefined;
 }
 
 /**
