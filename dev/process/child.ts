@@ -193,6 +193,8 @@ class SupervisedChild implements Child {
       detached: true,
     });
     const ready = Promise.withResolvers<void>();
+    // If `onStart` throws, nobody awaits this promise.
+    ready.promise.catch(() => undefined);
     this.#lastLines = [];
     this.#process = child;
     this.#exit = this.#follow(child).then((how) => {

@@ -29,8 +29,14 @@ export function openLedger(path: string): Ledger {
   return {
     enter(name, pid, stopSignal = 'SIGTERM') {
       const identity = identify(pid);
+      const isAgain = entries.has(name);
       if (identity !== undefined) entries.set(name, { name, stopSignal, ...identity });
-      write();
+      try {
+        write();
+      } catch (error) {
+        // A process that died is started again also on a full disk. The next entry writes the file.
+        if (!isAgain) throw error;
+      }
     },
     close: () => rmSync(path, { force: true }),
   };

@@ -1,7 +1,7 @@
 // What a killed starter leaves behind, and what must be left alone while that is cleared away.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { access, mkdir, writeFile } from 'node:fs/promises';
+import { access, mkdir, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { removeAbandoned, startEngine } from '@integration-sync/dev/engines';
@@ -85,6 +85,18 @@ describe('a start with a file that lists the processes of a killed start', () =>
     expect(await endLeftovers(path)).toStrictEqual(['ours']);
     expect(identify(ours.pid ?? 0)).toBeUndefined();
     expect(identify(stranger.pid ?? 0)).toBeDefined();
+  });
+
+  it('is not written where the disk takes nothing, and does not keep a listed process from a restart', async () => {
+    using ours = openStranger();
+    const pid = ours.pid ?? 0;
+    const path = join(folder.path, 'of-stack', 'ledger.json');
+    const ledger = openLedger(path);
+    ledger.enter('ours', pid);
+    await rm(dirname(path), { recursive: true });
+    await writeFile(dirname(path), '');
+    ledger.enter('ours', pid);
+    expect(() => ledger.enter('another', pid)).toThrow('EEXIST');
   });
 
   it('does not end a process that reuses the pid of a dead process', async () => {

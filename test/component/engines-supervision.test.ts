@@ -74,6 +74,18 @@ describe('a process that is kept running', () => {
     expect(identify(silent.pids[0] ?? 0)).toBeUndefined();
   });
 
+  it('fails its start with the error of onStart, and ends', async () => {
+    const pids: number[] = [];
+    const { spec } = recorded('exec sleep 60', {
+      onStart(pid) {
+        pids.push(pid);
+        throw new Error('no room to note it');
+      },
+    });
+    await expect(startChild(spec)).rejects.toThrow('no room to note it');
+    expect(identify(pids[0] ?? 0)).toBeUndefined();
+  });
+
   it('is not restarted after a stop, whenever the stop comes', async () => {
     const { spec, pids } = recorded('echo ready; sleep 0.02; exit 3');
     const child = await startChild(spec);
