@@ -84,6 +84,26 @@ it('the check of the chart finds a field that Kubernetes does not know', async (
     expect(said).toMatch(new RegExp(`"${wrong.match(/\w+/g)?.at(-1)}".* does not exist`));
 });
 
+it('the documented job() makes a Job whose arguments are texts; without helm, its text says so', async () => {
+  const page = await readFile(join(repository, 'docs/operating.md'), 'utf8');
+  const job = /^job\(\) \{[^]*?; \}$/m.exec(page)?.[0] ?? '';
+  expect(job).toContain('--set-string "ops.args={$1}"');
+  const script = `
+    set -o pipefail
+    command -v "\${HELM:-helm}" > /dev/null || exec echo no helm
+    kubectl() { cat; }
+    helm() { if [[ $1 == get ]]; then echo {}; else command "\${HELM:-helm}" "$@" --kube-version 1.27.0; fi; }
+    ${job}
+    job reader,billing,--inactive,8`;
+  const { stdout } = await promisify(execFile)('bash', ['-c', script], { cwd: repository });
+  expect(['no helm', 'args: ["ops","reader","billing","--inactive","8"]']).toContain(
+    stdout
+      .split('\n')
+      .map((line) => line.trim())
+      .find((line) => /^(no helm|args:)/.test(line)),
+  );
+});
+
 it('the chart’s notes after an installation are those in test/chart/rendered', async () => {
   const kept = await readFile(notesFile, 'utf8');
   expect(kept).toBe((await renderNotes()) ?? kept);
