@@ -118,9 +118,9 @@ function wantedOf(values: Call<typeof options>['values']) {
     [subject, integration, since, inactive, fromStart || undefined].some((one) => one !== undefined)
   )
     throw new Misuse(`--remove takes no option but --apply and --json.`);
-  const wrong = subject?.find((one) => !/^events\.[^\s]+$/.test(one));
+  const wrong = subject?.find((one) => !/^events(?=\.)(\.(\*|[^\s.*>]+))*(\.>)?$/.test(one));
   if (wrong !== undefined)
-    throw new Misuse(`--subject begins with "events.", unlike ${JSON.stringify(wrong)}.`);
+    throw new Misuse(`--subject: expected one such as events.acme.>, not ${JSON.stringify(wrong)}.`);
   if (integration !== undefined && subject !== undefined)
     throw new Misuse('--integration names the subjects: leave out --subject.');
   if (integration !== undefined && !isIntegration(integration))

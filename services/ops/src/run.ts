@@ -81,6 +81,7 @@ function refusalOf({ name, help }: Command, error: unknown): Refusal {
       `ops ${name}: these settings are wrong:\n${message.replaceAll(/^/gm, '  ')}`,
       exitCodes.misuse,
     );
+  if (message.startsWith('NATS refuses ')) return new Refusal(message);
   const again = 'Run the same command again later: what was done stays done.';
   if (error instanceof Failure) return new Refusal(`${error.detail} ${again}`);
   const storeError = sortStoreError(error);

@@ -107,6 +107,31 @@ it('ops reader changes subjects and --inactive of an existing consumer, and keep
     expect(await ops(`--inactive=${days}`)).toMatchObject({ code: 2 });
 });
 
+it('ops reader refuses an invalid subject, and says which subjects NATS refuses', async () => {
+  for (const subject of [
+    'events',
+    'events.',
+    'events.a..b',
+    'events.>.b',
+    'events.a b',
+    'events.a*',
+    'even.>',
+  ])
+    expect(await ops('--subject', subject, '--apply')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`--subject: expected `),
+    });
+  const refused = await ops('--subject', 'events.acme.>', '--subject', 'events.acme.dds.*', '--apply');
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toMatch(/^NATS refuses the consumer reader-\d+: .*overlap$/m);
+  expect(refused.stderr).not.toContain('    at ');
+  expect(
+    await ops('--subject', 'events.*.batch.>', '--subject', 'events.acme.dds.*', '--apply'),
+  ).toMatchObject({
+    code: 0,
+  });
+});
+
 it('ops reader --remove removes the named consumer alone, and only with --apply', async () => {
   await ops('--apply');
   const bystander = `${name}-bystander`;
