@@ -575,6 +575,27 @@ describe.each(browsers)('the view for loading files in %s', (chromium) => {
     },
   );
 
+  it('saves no rows of a load that another tab has carried out since', async () => {
+    const client = openClient(system);
+    const first = await open({ client });
+    const second = await open({ client, beside: first.page });
+    for (const [tab, wrong] of [
+      [first, 'S-first'],
+      [second, 'S-second'],
+    ] as const) {
+      await tab.files.setInputFiles([csv('suppliers.csv', `externalId,name\nS-1,One\n${wrong},Two,x\n`)]);
+      await press(button(tab.page, 'Load'));
+      await tab.page.getByText(/^1 loaded, 1 rejected in/).waitFor();
+    }
+    const rejects = await savedBy(second.page, button(second.page, 'Save its rejected rows'));
+    expect(rejects.text).toContain('S-second');
+    for (const name of ['Save its rejected rows', 'Save the results, with internalId']) {
+      await press(button(first.page, name));
+      await first.page.getByText('The browser does not keep the rows of this load any more.').waitFor();
+    }
+    await first.page.context().close();
+  });
+
   it('takes forty dropped files, and says of a folder that its files are to be dropped', async () => {
     await using folder = await temporaryFolder();
     const exports = join(folder.path, 'exports');

@@ -263,20 +263,18 @@ export class Desk {
   }
 
   /** What can be loaded, in the order of loading. */
-  #ready(): { input: Held['input']; source: Source }[] {
+  #ready(): Source[] {
     return this.#held
-      .flatMap(({ entry, input, source }) =>
-        entry.kind === undefined || source === undefined ? [] : [{ input, source }],
-      )
+      .flatMap(({ entry, source }) => (entry.kind === undefined || source === undefined ? [] : [source]))
       .toSorted((one, other) => kinds.indexOf(one.input.kind) - kinds.indexOf(other.input.kind));
   }
 
   async #newState(autoCreateDDS: boolean, isPlan: boolean): Promise<LoadState> {
     const files: FileState[] = [];
-    for (const { input, source } of this.#ready()) {
+    for (const { input, isRejects } of this.#ready()) {
       const file = this.#files.get(input.path);
       const hash = isPlan || file === undefined ? '' : await this.#hashes.of(file);
-      files.push(newFile(input, hash, source.isRejects || isRejectsOf(this.#history, input)));
+      files.push(newFile(input, hash, isRejects || isRejectsOf(this.#history, input)));
     }
     return {
       version: 1,
@@ -298,11 +296,7 @@ export class Desk {
     const state = await this.#newState(false, true);
     const reasons = new ReasonCounts();
     const outputs = new PlanOutputs(state, reasons);
-    await this.#run({ isPlan: true, state, sources: this.#sources(), outputs, reasons, keep: undefined });
-  }
-
-  #sources(): Source[] {
-    return this.#ready().map(({ source }) => source);
+    await this.#run({ isPlan: true, state, sources: this.#ready(), outputs, reasons, keep: undefined });
   }
 
   async #load(autoCreateDDS: boolean): Promise<void> {
@@ -318,7 +312,7 @@ export class Desk {
     this.#again = new Map(this.#files);
     noteLoad(this.#history, state, undefined, new Map());
     await keeping.keep({ state, pieces: 0 }, [], this.#history);
-    const course = await this.#runKept(state, this.#sources(), 0);
+    const course = await this.#runKept(state, this.#ready(), 0);
     const isUntouched = state.files.every(({ counts }) => counts.unchanged === 0);
     if (state.phase !== 'finished' && !course.hasStored && isUntouched) {
       // The service has stored no row, so an interrupted load of these files need not be resumed.
@@ -387,7 +381,10 @@ export class Desk {
       this.#post({ saved: new Blob([JSON.stringify(map, undefined, 2), '\n']), name: 'map.json' });
       return;
     }
-    const files = (await this.#on.keeping.kept())?.state.files ?? [];
+    const { startedAt, files = [] } = (await this.#on.keeping.kept())?.state ?? {};
+    // Another tab may have carried out a load since.
+    if (startedAt !== this.#course?.startedAt)
+      throw new Error('The browser does not keep the rows of this load any more.');
     const at = files.findIndex((one) => idOf(one) === file);
     const pieces = await this.#on.keeping.log(what === 'results' ? resultsLog : rejectsLog(at));
     const name = what === 'results' ? 'results.csv' : (files[at]?.rejects?.path ?? 'rejects.csv');

@@ -50,6 +50,11 @@ export class Course {
     this.#tell = tell;
   }
 
+  /** When the run began; for a load that goes on, when the load began. */
+  get startedAt(): string {
+    return this.#running.state.startedAt;
+  }
+
   get isUnderWay(): boolean {
     return this.#endedAt === undefined;
   }
