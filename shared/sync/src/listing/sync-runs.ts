@@ -252,31 +252,33 @@ export async function readNewest(
   if (skip >= total) return { runs: [], total };
   // Pushes that begin during the search must not shift the ranks.
   const upTo = `${newest[0].syncId}~`;
-  const skips = await passOver(sources, upTo, skip);
+  const ends = await passOver(sources, upTo, skip);
   const found = await Promise.all(
-    sources.map((read, index) => read({ before: upTo, skip: skips[index] ?? 0, limit, counted: false })),
+    sources.map((read, index) => read({ before: ends[index] ?? upTo, skip: 0, limit, counted: false })),
   );
   return { runs: mergeRuns(found).slice(0, limit), total };
 }
 
-/** How many runs of each source are among the newest `count` of all sources. */
-async function passOver(sources: readonly ReadRuns[], before: string, count: number): Promise<number[]> {
-  const skips = sources.map(() => 0);
+/**
+ * By source, the oldest of its sync ids among the newest `count` runs of all sources, or `before`. Each probe begins where the source
+ * has got, because a database reads all runs that it skips.
+ */
+async function passOver(sources: readonly ReadRuns[], before: string, count: number): Promise<string[]> {
+  const ends = sources.map(() => before);
   for (let left = count; left > 0;) {
     const step = Math.max(1, Math.floor(left / sources.length));
     const probes = await Promise.all(
       sources.map((read, index) =>
-        read({ before, skip: (skips[index] ?? 0) + step - 1, limit: 1, counted: false }),
+        read({ before: ends[index] ?? before, skip: step - 1, limit: 1, counted: false }),
       ),
     );
     // The next `step` runs of the source with the newest probe are skipped: all are among the newest `left` runs.
     const [winner] = mergeRuns(probes);
     if (winner === undefined) break;
-    const index = probes.findIndex(({ runs }) => runs.includes(winner));
-    skips[index] = (skips[index] ?? 0) + step;
+    ends[probes.findIndex(({ runs }) => runs.includes(winner))] = winner.syncId;
     left -= step;
   }
-  return skips;
+  return ends;
 }
 
 const mergeRuns = (found: readonly RunsFound[]): SyncRun[] =>
