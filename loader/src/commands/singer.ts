@@ -75,7 +75,7 @@ export const singer: Command = {
       rulesOf: (stream) => rules.get(stream) ?? {},
       inFlightMax: lanesOf(values.lanes),
       rejectsFolder: resolve(settings.rejects ?? 'rejects'),
-      mostPercent: settings.prune_most ?? 10,
+      mostPercent: mostOf(settings, values.config),
       emit: (state) => context.streams.out(`${state}\n`),
       say: (text) => context.streams.err(text),
     });
@@ -89,6 +89,15 @@ async function readSettings(file: string): Promise<Settings> {
   } catch (error) {
     throw new Stop(`The settings ${file} cannot be read: ${messageOf(error)}`, undefined, { cause: error });
   }
+}
+
+/** Meltano may give a number as a text. A limit that is no number would allow any number of records. */
+function mostOf({ prune_most: most }: Settings, file = ''): number {
+  const percent = Number(most ?? 10);
+  if (percent >= 0 && percent <= 100) return percent;
+  throw new Stop(
+    `The settings ${file}: prune_most is a number from 0 to 100, and not ${JSON.stringify(most)}.`,
+  );
 }
 
 async function takeAll(target: Target, { input, streams, interrupt }: Context): Promise<ExitCode> {

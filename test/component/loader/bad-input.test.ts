@@ -357,6 +357,22 @@ it('the command line loader explains a missing key, address, command or file', a
     });
 });
 
+it('a Singer target refuses settings by which ACTIVATE_VERSION could archive any number of records', async () => {
+  const config = join(folder.path, 'config.json');
+  const url = { INTEGRATION_SYNC_URL: 'http://127.0.0.1:1', INTEGRATION_SYNC_KEY: 'isk_key' };
+  for (const most of ['"10 %"', '"ten"', '101', '-1', '{}']) {
+    await writeFile(config, `{"prune_most":${most}}`);
+    expect(await without(url, 'singer', '--config', config)).toMatchObject({
+      code: 3,
+      err: `The settings ${config}: prune_most is a number from 0 to 100, and not ${most}.\n`,
+    });
+  }
+  for (const most of ['"25"', '0', 'null']) {
+    await writeFile(config, `{"prune_most":${most}}`);
+    expect(await without(url, 'singer', '--config', config)).toMatchObject({ code: 0 });
+  }
+});
+
 it('a load does not count its waits for a rate limit toward --patience', async () => {
   let asked = 0;
   const service = createServer(({ method }, answer) => {
