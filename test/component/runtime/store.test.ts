@@ -1,4 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { createSocket } from 'node:dgram';
+import { getServers, setServers } from 'node:dns';
+import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import { ConfigError } from '@integration-sync/runtime/config';
 import { openLog } from '@integration-sync/runtime/log';
@@ -328,6 +331,36 @@ describe('indexes', () => {
     expect(String(error)).toContain(`The index ${wanted.name} of ${database}.${name} is {"key":`);
     expect(await store.collection(name).listIndexes().toArray()).toStrictEqual(before);
   });
+});
+
+// Setup: the DNS fails at first, and later knows no such name.
+// What this proves: a start waits while the DNS fails, and then ends with a wrong setting.
+it('an address of mongodb+srv is resolved again while the DNS fails', async () => {
+  const [servfail, nxdomain] = [2, 3];
+  let code = servfail;
+  const server = createSocket('udp4', (question, { port, address }) => {
+    const answer = Buffer.from(question);
+    answer.writeUInt16BE(0x8180 + code, 2);
+    server.send(answer, port, address);
+  });
+  server.bind(0, '127.0.0.1');
+  await once(server, 'listening');
+  const usual = getServers();
+  setServers([`127.0.0.1:${server.address().port}`]);
+  try {
+    const told = openTestLog();
+    const address = 'mongodb+srv://cluster.example.test/';
+    const opening = caught(openStore({ url: address, database, log: told.log }));
+    await eventually(told.text, (lines) => lines.includes('waiting for MongoDB'));
+    expect(told.text()).toContain('ESERVFAIL');
+    code = nxdomain;
+    const error = await opening;
+    expect(error).toBeInstanceOf(ConfigError);
+    expect(String(error)).toContain('ENOTFOUND');
+  } finally {
+    setServers(usual);
+    server.close();
+  }
 });
 
 describe('an invalid address of MongoDB', () => {

@@ -164,10 +164,12 @@ const awayErrors = [
 const isAway = (error: unknown): boolean =>
   awayErrors.some((one) => error instanceof one) ||
   (error instanceof MongoError && poolErrors.has(error.name)) ||
-  isBrokenSocket(error);
+  isOfNode(error);
 
-/** The driver passes on Node's error for a socket that the server closed during a write. */
-const isBrokenSocket = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && socketCodes.has(error.code);
+/** The driver passes on Node's error for a socket that the server closed during a write, and for a DNS that fails. */
+const isOfNode = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && nodeCodes.has(error.code);
 
-const socketCodes = new Set<unknown>(['EPIPE', 'ECONNRESET', 'ECONNREFUSED', 'ERR_STREAM_DESTROYED']);
+// ENOTFOUND is missing here: the DNS knows that there is no such name.
+const socketCodes = ['EPIPE', 'ECONNRESET', 'ECONNREFUSED', 'ERR_STREAM_DESTROYED'];
+const nodeCodes = new Set<unknown>([...socketCodes, 'ESERVFAIL', 'ETIMEOUT', 'EREFUSED']);
