@@ -1,13 +1,21 @@
 import { Failure } from '@integration-sync/contracts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Engine } from '@integration-sync/dev/engines';
-import type { Bus, BusHandler, BusRequest, ServiceOptions, Wait } from '@integration-sync/runtime/bus';
+import {
+  openBus,
+  type Bus,
+  type BusHandler,
+  type BusRequest,
+  type ServiceOptions,
+  type Wait,
+} from '@integration-sync/runtime/bus';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import { chunkItems, nextChunkItems } from '@integration-sync/runtime/pace';
 import { connect, headers as natsHeaders } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { awake } from '../../support/awake.ts';
 import { openTestBus, text } from '../../support/bus.ts';
+import { openTestLog } from '../../support/log.ts';
 import { startNats, startNatsAs } from '../../support/nats.ts';
 import { fastestMs } from '../../support/fastest-try.ts';
 
@@ -190,6 +198,25 @@ it('a service refuses a request with no integration, an invalid integration, or 
   }
   expect(codes).toEqual([...Array.from({ length: 7 }, () => 'invalid_request'), '']);
   expect(taken).toBe(1);
+});
+
+it('a log line has 128 characters at most of the names that a caller sends', async () => {
+  const { log, text: logged } = openTestLog();
+  await using bus = await openBus({ url: nats.url, name: 'answering', log });
+  const lengths: number[] = [];
+  await using _ = await serve(bus, {
+    'svc.catalog.long.ask': async ({ requestId }) => {
+      lengths.push(requestId.length);
+      return {};
+    },
+  });
+  const long = 'x'.repeat(300_000);
+  const options = { timeoutMs: 10_000 };
+  await asking.request('svc.catalog.long.ask', { ...options, headers: { 'request-id': long } });
+  await failureOf(asking.request('svc.catalog.long.ask', { ...options, headers: { integration: long } }));
+  expect(lengths).toEqual([128]);
+  expect(logged().split('"request"')).toHaveLength(3);
+  expect(logged().length).toBeLessThan(2_000);
 });
 
 it('the reply to a caller does not have the internal cause of a failure', async () => {

@@ -57,6 +57,8 @@ const headerBytesMax = 64 * 1024;
 const defaultTimeoutMs = 30_000;
 /** How many characters remain of the text of a failure that does not fit into a NATS message. */
 const firstWordsMax = 1_000;
+/** How many characters are kept of the names of a request and of its integration, which has 64 at most. */
+const nameCharactersMax = 128;
 
 /** A request that this replica has received and not yet answered. */
 export interface RequestInHand {
@@ -151,6 +153,10 @@ function checkIntegration(message: Msg, pinned: string | undefined): void {
   );
 }
 
+/** Another system may send a name of a megabyte, which each log line of the request would repeat. */
+const nameIn = (headers: Headers, name: string): string | undefined =>
+  headers.get(name)?.slice(0, nameCharactersMax);
+
 const spanOf = (subject: string, headers: Headers, parent: string | undefined): SpanStart => ({
   name: `answer ${subject}`,
   kind: 'server',
@@ -158,8 +164,8 @@ const spanOf = (subject: string, headers: Headers, parent: string | undefined): 
   attributes: {
     'messaging.system': 'nats',
     'messaging.destination.name': subject,
-    'sync.integration': headers.get(requestHeaders.integration),
-    'sync.requestId': headers.get(requestHeaders.requestId),
+    'sync.integration': nameIn(headers, requestHeaders.integration),
+    'sync.requestId': nameIn(headers, requestHeaders.requestId),
   },
 });
 
@@ -170,8 +176,8 @@ function readRequest(
   { subject, headers, traceparent }: Pick<BusRequest, 'subject' | 'headers' | 'traceparent'>,
 ): BusRequest {
   const { message } = inHand;
-  const integration = headers.get(requestHeaders.integration) ?? '';
-  const requestId = headers.get(requestHeaders.requestId) ?? '';
+  const integration = nameIn(headers, requestHeaders.integration) ?? '';
+  const requestId = nameIn(headers, requestHeaders.requestId) ?? '';
   // A caller of another system sends no `sentAtMs` and cannot be asked, so the replica assumes that this caller waits.
   const promisedUntilMs = headers.has(requestHeaders.sentAtMs)
     ? (connection.inbox.callers.sentAtMs(message) ?? -Infinity) +
