@@ -33,9 +33,7 @@ function ofEvents(settings: StreamSettings) {
   return {
     ...every,
     discard: 'new' as const,
-    // With several copies, nats-server 2.15 truncates a stream at each start to the snapshot of its Raft log, and takes a compressed
-    // block for an uncompressed one: "error reading compression reader".
-    ...(every.replicas === 1 ? { compression: 's2' as const } : {}),
+    compression: 's2' as const,
     maxAgeMs: (settings.EVENTS_KEEP_DAYS ?? limits.eventsKeptDays) * dayMs,
     // nats-server keeps the message ids of up to three duplicate windows in memory, at some 100 bytes an id.
     duplicateWindowMs: 5 * 60 * 1000,

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { JetStreamApiError } from '@nats-io/jetstream';
+import { eventBatchesStreamSpec, eventsStreamSpec, type StreamSettings } from '@integration-sync/contracts';
+import { JetStreamApiError, type StoreCompression, type StreamConfig } from '@nats-io/jetstream';
 import { PermissionViolationError, TimeoutError } from '@nats-io/transport-node';
 import { openLog } from '@integration-sync/runtime/log';
 import { expect, it } from 'vitest';
@@ -17,9 +18,9 @@ const spec: StreamSpec = {
   replicas: 3,
 };
 
-/** A NATS that has the stream, with one copy. */
-function openNats() {
-  const config = { ...streamConfig(spec), num_replicas: 1 };
+/** A NATS that has the stream, with one copy unless given. */
+function openNats(found: Partial<StreamConfig> = {}) {
+  const config = { ...streamConfig(spec), num_replicas: 1, ...found };
   const parts = {
     info: (): Promise<unknown> => Promise.resolve({ config, state: {} }),
     update: (_stream: string, changes: object): Promise<unknown> =>
@@ -33,7 +34,7 @@ function openNats() {
     whileConnected: <T>(work: () => Promise<T>) => work(),
     manager: { streams: parts },
   } as unknown as Connection;
-  return { parts, connection };
+  return { config, parts, connection };
 }
 
 it.each([
@@ -49,6 +50,24 @@ it.each([
   await using streams = openStreams(connection);
   await streams.ensureStream(spec);
   expect(streams.streamStandings()).toMatchObject([{ stream: 'EVENTS', replicas: 3 }]);
+});
+
+it.each([
+  ['with one copy is compressed', {}, 1, 'none', 's2'],
+  ['with three copies is not compressed by a replica without STREAM_REPLICAS', {}, 3, 'none', 'none'],
+  ['with three copies is no longer compressed', { STREAM_REPLICAS: 3 }, 3, 's2', 'none'],
+  ['that gets three copies is no longer compressed', { STREAM_REPLICAS: 3 }, 1, 's2', 'none'],
+])('a stream of events %s', async (_what, settings: StreamSettings, copies, before, after) => {
+  for (const specOf of [eventsStreamSpec, eventBatchesStreamSpec]) {
+    const { config, connection } = openNats({
+      num_replicas: copies,
+      compression: before as StoreCompression,
+    });
+    await using streams = openStreams(connection);
+    await streams.ensureStream(specOf(settings));
+    expect(config.compression).toBe(after);
+    expect(config.num_replicas).toBe(Math.max(copies, settings.STREAM_REPLICAS ?? 1));
+  }
 });
 
 it('a stream that was deleted is noted as missing, until it is there again', async () => {

@@ -22,6 +22,7 @@ import {
   differences,
   filtersOf,
   streamConfig,
+  wantedConfig,
   type ConsumerSpec,
   type StreamSpec,
 } from './stream-config.ts';
@@ -81,12 +82,14 @@ async function ensureStream(connection: Connection, watch: StreamWatch, spec: St
   const { manager, log } = connection;
   const { name } = spec;
   const what = `stream ${name}`;
-  const wanted = streamConfig(spec);
   const info = await patiently(connection, what, async () => {
     const found = await findStream(connection, name);
     if (found !== undefined) return found;
     const made = await ifAllowed(connection, () =>
-      unlessRefused(manager.streams.add({ ...wanted, ...quantitiesOf(spec) }), codes.streamNameInUse),
+      unlessRefused(
+        manager.streams.add({ ...streamConfig(spec), ...quantitiesOf(spec) }),
+        codes.streamNameInUse,
+      ),
     );
     if (made === forbidden) {
       watch.isMissing(spec);
@@ -99,7 +102,7 @@ async function ensureStream(connection: Connection, watch: StreamWatch, spec: St
   const isMended =
     differing.length > 0 &&
     (await patiently(connection, what, () =>
-      ifAllowed(connection, () => manager.streams.update(name, wanted)),
+      ifAllowed(connection, () => manager.streams.update(name, wantedConfig(spec, info.config))),
     )) !== forbidden;
   const changed = changedConfig(spec, changes);
   const isChanged = changes.length > 0 && (await changeQuantities(connection, watch, name, changed));

@@ -28,8 +28,10 @@ export interface StreamSpec extends Quantities {
   duplicateWindowMs?: number;
   atomicBatches?: boolean;
   /**
-   * nats-server compresses each block of the stream on the disk once the block is full; unless given, an operator chooses. A change
-   * takes effect when nats-server starts next, and blocks from before stay as they are.
+   * nats-server compresses each block of the stream on the disk once the block is full, while the stream has one copy; unless given,
+   * an operator chooses. A change takes effect when nats-server starts next, and blocks from before stay as they are. With several
+   * copies, nats-server 2.15 truncates a stream at each start to the snapshot of its Raft log, and takes a compressed block for an
+   * uncompressed one: "error reading compression reader".
    */
   compression?: 's2';
   /** How nats-server changes the subject of a message before it stores the message. */
@@ -54,7 +56,10 @@ export type ConsumerBegin = 'all' | 'new' | { sequence: number } | { time: Date 
 
 const nanos = (ms: number): number => ms * 1_000_000;
 
-export function streamConfig(spec: StreamSpec): Partial<StreamConfig> & { name: string } {
+export function streamConfig(
+  spec: StreamSpec,
+  copies = spec.replicas ?? 1,
+): Partial<StreamConfig> & { name: string } {
   return {
     name: spec.name,
     description: spec.description,
@@ -65,7 +70,9 @@ export function streamConfig(spec: StreamSpec): Partial<StreamConfig> & { name: 
     duplicate_window: nanos(spec.duplicateWindowMs ?? 120_000),
     allow_direct: true,
     ...(spec.atomicBatches === true ? { allow_atomic: true } : {}),
-    ...(spec.compression === undefined ? {} : { compression: StoreCompression.S2 }),
+    ...(spec.compression === undefined
+      ? {}
+      : { compression: copies === 1 ? StoreCompression.S2 : StoreCompression.None }),
     ...(spec.subjectTransform === undefined ? {} : { subject_transform: spec.subjectTransform }),
     ...(spec.republish === undefined ? {} : { republish: spec.republish }),
   };
@@ -123,9 +130,15 @@ export interface StreamComparison extends Comparison {
   foreign: string[];
 }
 
+/** The settings of the release for this stream, by the number of copies that the stream has or is about to get. */
+export function wantedConfig(spec: StreamSpec, config: StreamConfig): ReturnType<typeof streamConfig> {
+  const copied = compareQuantities(spec, config).changes.find(({ quantity }) => quantity === 'replicas');
+  return streamConfig(spec, copied?.wanted ?? config.num_replicas);
+}
+
 export const compareStream = (spec: StreamSpec, config: StreamConfig): StreamComparison => ({
   ...compareQuantities(spec, config),
-  differing: differences(streamConfig(spec), config),
+  differing: differences(wantedConfig(spec, config), config),
   foreign: foreignSettings(spec, config),
 });
 
