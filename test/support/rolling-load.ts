@@ -124,8 +124,9 @@ export function openRollingLoad({ call }: Pick<MixedSystem, 'call'>, integration
       await Promise.all(pushing);
     },
     async end() {
+      isPushed.abort();
       isOver.abort();
-      await Promise.all(others);
+      await Promise.all([...pushing, ...others]);
     },
   };
 }

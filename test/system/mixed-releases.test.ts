@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { partitionTransform, storedBatchesRepublished } from '@integration-sync/contracts';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, onTestFailed } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { openMixedSystem, type MixedSystem } from '../support/mixed-system.ts';
 import { openReceiver, type Hit, type Receiver } from '../support/receiver.ts';
@@ -46,7 +46,15 @@ beforeAll(async () => {
   ]);
   await expectReady();
   load = await startLoad();
+  closing.defer(() => load.end());
 }, 120_000);
+// A failed try has ended its load, or has left failures in it.
+beforeEach(() =>
+  onTestFailed(async () => {
+    await load.end();
+    load = await startLoad();
+  }),
+);
 afterAll(() => closing.disposeAsync());
 
 async function startLoad(): Promise<RollingLoad> {
@@ -258,7 +266,8 @@ describe('beside replicas of the release before', () => {
       return JSON.parse(Buffer.from(reply.body).toString()).total;
     };
     await expect(ask('svc.catalog.suppliers.list')).rejects.toMatchObject({ code: 'unavailable' });
-    await system.start('catalog', 'present');
+    const present = await system.start('catalog', 'present');
+    onTestFailed(() => system.stop('catalog', present));
     await expectReady();
     await load.untilPushed(15);
     for (let nth = 0; nth < 20; nth += 1) expect(await ask('svc.catalog.suppliers.list')).toBe(1);
