@@ -12,7 +12,7 @@ export interface Ended {
   stderr: string;
 }
 
-export interface RunningOps {
+export interface RunningOps extends AsyncDisposable {
   readonly ended: Promise<Ended>;
   /** Resolves once the command has written these words to stderr. */
   said(words: string): Promise<void>;
@@ -33,13 +33,15 @@ export function startOps(args: readonly string[], environment: Readonly<Record<s
     closed.then(() => `the command ended without saying it: ${lines.join('\n')}`),
   );
   const ended = closed.then(([code]) => ({ code, stdout, stderr: lines.join('\n') }));
+  const kill = async (): Promise<void> => {
+    child.kill('SIGKILL');
+    await ended;
+  };
   return {
     ended,
     said: async (words) => void (await said((line) => line.includes(words))),
-    async kill() {
-      child.kill('SIGKILL');
-      await ended;
-    },
+    kill,
+    [Symbol.asyncDispose]: kill,
   };
 }
 

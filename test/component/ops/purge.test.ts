@@ -1,5 +1,6 @@
 // ops purge-integration, beside running replicas of catalog, batches and webhooks: nothing of the integration is left, in no
 // collection and no stream, and nothing of another one is missing.
+import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
 import { readConfig } from '@integration-sync/runtime/config';
@@ -50,8 +51,8 @@ interface Filled {
 let filled: Promise<unknown> = Promise.resolve();
 
 /** One integration after the other: each fills the machine, and gets what it has to get within its own time. */
-function fill(integration: string): Promise<Filled> {
-  const filling = filled.then(() => fillAlone(integration));
+function fill(): Promise<Filled> {
+  const filling = filled.then(() => fillAlone(randomUUID()));
   filled = filling.catch(() => undefined);
   return filling;
 }
@@ -138,8 +139,8 @@ async function documentsOf(integration: string): Promise<string[]> {
 // Each waits a quarter of a minute and more between two passes, and has integrations of its own.
 describe.concurrent('beside other integrations', () => {
   test('purge-integration counts without --apply, refuses while the integration pushes, and then removes the integration', async () => {
-    const { integration, endpointIds } = await fill('goes-1');
-    const bystander = await fill('stays-1');
+    const { integration, endpointIds } = await fill();
+    const bystander = await fill();
     expect(await placesOf(integration, ...endpointIds)).toEqual(expect.arrayContaining(everywhere));
     const before = await documentsOf(integration);
     const ofBystander = await documentsOf(bystander.integration);
@@ -201,9 +202,9 @@ describe.concurrent('beside other integrations', () => {
   }, 120_000);
 
   test('after kill -9 the next purge-integration removes the rest, also of deleted webhooks', async () => {
-    const { integration, endpointIds } = await fill('goes-2');
+    const { integration, endpointIds } = await fill();
     await age(integration);
-    const running = startOps(['purge-integration', integration, '--apply'], environment);
+    await using running = startOps(['purge-integration', integration, '--apply'], environment);
     await running.said('removed from MongoDB webhook_endpoints');
     await running.kill();
     expect(await world.store.database.collection('webhook_endpoints').countDocuments({ integration })).toBe(
@@ -217,9 +218,9 @@ describe.concurrent('beside other integrations', () => {
   }, 120_000);
 
   test('purge-integration reports that the removal is not complete while the integration pushes', async () => {
-    const { integration } = await fill('pushes-on');
+    const { integration } = await fill();
     await age(integration);
-    const running = startOps(['purge-integration', integration, '--apply'], environment);
+    await using running = startOps(['purge-integration', integration, '--apply'], environment);
     const over = new AbortController();
     await running.said('pass 1: waiting');
     const pushing = (async () => {
@@ -232,9 +233,7 @@ describe.concurrent('beside other integrations', () => {
         await wait(500);
       }
     })();
-    const ended = await running.ended;
-    over.abort();
-    await pushing;
+    const [ended] = await Promise.all([running.ended.finally(() => over.abort()), pushing]);
     expect(ended.code).toBe(3);
     expect(ended.stdout).toContain('came back (');
     expect(ended.stdout).toContain('MongoDB suppliers');

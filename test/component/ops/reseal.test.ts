@@ -148,7 +148,10 @@ test('after kill -9 of ops reseal each secret is whole, and the next run seals t
   await stored().insertMany(
     Array.from(secrets, ([_id, secret]) => ({ ...pattern, _id, secret: old.seal(secret, _id) })),
   );
-  const running = startOps(['reseal', '--apply'], { ...house.environment, WEBHOOK_SECRET_KEY: bothKeys });
+  await using running = startOps(['reseal', '--apply'], {
+    ...house.environment,
+    WEBHOOK_SECRET_KEY: bothKeys,
+  });
   await running.said('of 1,500 sealed again');
   await running.kill();
   const vault = openVault(bothKeys);
