@@ -8,6 +8,7 @@ import type { NatsNode } from '@integration-sync/dev/nats-cluster';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { awake } from '../../support/awake.ts';
 import { openFollower, openTestBus, text } from '../../support/bus.ts';
+import { ending } from '../../support/ending.ts';
 import { eventually } from '../../support/eventually.ts';
 import { freeze } from '../../support/freeze.ts';
 import { openTestLog } from '../../support/log.ts';
@@ -118,6 +119,7 @@ describe('a request', () => {
       await released.promise;
       return { body: 'done' };
     });
+    using _end = ending(released);
     const answer = ask(asking);
     await entered.promise;
     const lost = untilLost(answering);
@@ -164,19 +166,22 @@ describe('a request', () => {
         }
       };
       const askers = [askOn(), askOn()];
-      for (const { engine } of cluster.nodes) {
-        const [pid] = engine.pids();
-        if (pid === undefined) throw new Error('a node is dead');
-        process.kill(pid, 'SIGUSR2');
-        await eventually(
-          () => engine.pids()[0] ?? pid,
-          (now) => now !== pid,
-          30_000,
-        );
-        for (const one of cluster.nodes) await isWell(one.engine.monitorUrl);
+      try {
+        for (const { engine } of cluster.nodes) {
+          const [pid] = engine.pids();
+          if (pid === undefined) throw new Error('a node is dead');
+          process.kill(pid, 'SIGUSR2');
+          await eventually(
+            () => engine.pids()[0] ?? pid,
+            (now) => now !== pid,
+            30_000,
+          );
+          for (const one of cluster.nodes) await isWell(one.engine.monitorUrl);
+        }
+      } finally {
+        stop.abort();
+        await Promise.all(askers);
       }
-      stop.abort();
-      await Promise.all(askers);
       expect([...answers.keys()]).toEqual(['done']);
       expect(answers.get('done')).toBeGreaterThan(100);
     },

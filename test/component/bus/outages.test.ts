@@ -5,6 +5,7 @@ import type { StreamSpec } from '@integration-sync/runtime/bus';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { awake } from '../../support/awake.ts';
 import { openFollower, openTestBus, text } from '../../support/bus.ts';
+import { ending } from '../../support/ending.ts';
 import { eventually } from '../../support/eventually.ts';
 import { freeze } from '../../support/freeze.ts';
 import { startNats, startNatsAs } from '../../support/nats.ts';
@@ -66,8 +67,7 @@ it('waiting requests fail immediately when nats-server is gone, and later reques
       },
     },
   });
-  using ending = new DisposableStack();
-  ending.defer(() => released.resolve());
+  using _end = ending(released);
   const tried = randomUUID();
   const subject = `events.${tried}.a`;
   const stream: StreamSpec = {

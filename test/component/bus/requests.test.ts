@@ -13,6 +13,7 @@ import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import { chunkItems, nextChunkItems } from '@integration-sync/runtime/pace';
 import { connect, headers as natsHeaders } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ending } from '../../support/ending.ts';
 import { awake } from '../../support/awake.ts';
 import { openTestBus, text } from '../../support/bus.ts';
 import { openTestLog } from '../../support/log.ts';
@@ -238,6 +239,7 @@ it('no responders and a time-out are different errors for the caller', async () 
       return {};
     },
   });
+  using _end = ending(gate);
   const askNobody = async (): Promise<void> => {
     const absent = await failureOf(asking.request('svc.batches.none.ask', { timeoutMs: 2_000 }));
     expect(absent).toMatchObject({ code: 'unavailable', retryAfterSeconds: 1 });
@@ -247,7 +249,6 @@ it('no responders and a time-out are different errors for the caller', async () 
 
   const late = await failureOf(asking.request('svc.catalog.slow.ask', { timeoutMs: 200 }));
   expect(late.code).toBe('timeout');
-  gate.resolve();
 });
 
 it('a replica learns whether the caller of a request still waits', async () => {
@@ -260,6 +261,7 @@ it('a replica learns whether the caller of a request still waits', async () => {
       return { body: 'done' };
     },
   });
+  using _end = ending(done);
   await using dying = await openTestBus(nats.url, 'dying');
   const withdrawing = new AbortController();
   const reason = new Failure('timeout', 'withdrawn');
@@ -328,6 +330,7 @@ it('a replica learns which request a caller no longer waits for', async () => {
       return {};
     },
   });
+  using _end = ending(done);
   await asking.request('svc.catalog.met.ask', { timeoutMs: 10_000 });
   const withdrawing = new AbortController();
   const reason = new Failure('timeout', 'withdrawn');
@@ -442,17 +445,25 @@ const askGated = (integration = 'acme') =>
 /** Serves a kind of request that it answers with the integration once a test releases it, and another one. */
 async function serveGated(inFlightMax: number, semaphores?: ServiceOptions['semaphores']) {
   const inside: { integration: string; finish: () => void }[] = [];
+  let isOver = false;
   const handlers: Record<string, BusHandler> = {
     'svc.catalog.gated.ask': async ({ integration }) => {
       const { promise, resolve } = Promise.withResolvers<void>();
       inside.push({ integration, finish: resolve });
-      await promise;
+      if (!isOver) await promise;
       return { body: integration };
     },
     'svc.catalog.other.ask': async () => ({ body: 'other' }),
   };
   const served = await serve(answering, handlers, inFlightMax, semaphores);
-  return { inside, [Symbol.asyncDispose]: () => served[Symbol.asyncDispose]() };
+  return {
+    inside,
+    async [Symbol.asyncDispose]() {
+      isOver = true;
+      for (const { finish } of inside) finish();
+      await served[Symbol.asyncDispose]();
+    },
+  };
 }
 
 it('a service refuses requests on one subject that wait for two seconds, and serves other subjects meanwhile', async () => {
@@ -549,7 +560,7 @@ it('a connection that is drained loses no reply', async () => {
 });
 
 it('replicas of a service share requests, and each request is served once', async () => {
-  const replica = await openTestBus(nats.url, 'replica');
+  await using replica = await openTestBus(nats.url, 'replica');
   const counts = [0, 0];
   const count = (index: number): Record<string, BusHandler> => ({
     'svc.catalog.shared.ask': async () => {

@@ -9,6 +9,7 @@ import { internalIdOf } from '../../../shared/sync/src/ids.ts';
 import type { Entry } from '../../../shared/sync/src/journal/journal-entry.ts';
 import { text as bytesToText } from '../../support/bus.ts';
 import { item, Model, storedBy, toldTo } from '../../support/sync-model.ts';
+import { ending } from '../../support/ending.ts';
 import { openTestLog } from '../../support/log.ts';
 import { openWorld, type Caller, type World } from '../../support/sync.ts';
 
@@ -471,8 +472,7 @@ describe('the errors of failed items in runs', () => {
           await released.promise;
         },
       });
-      await using ending = new AsyncDisposableStack();
-      ending.defer(() => released.resolve());
+      using _end = ending(released);
       const caller = own.caller();
       await caller.push('suppliers', [supplier('a')]);
       isErasing = true;

@@ -4,6 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
 import { stages, type PushStage } from '@integration-sync/sync';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { ending } from '../../support/ending.ts';
 import { eventually } from '../../support/eventually.ts';
 import { anHourAhead, settledWithinMs } from '../../support/left-behind.ts';
 import { startStoppingService } from '../../support/stopping-service.ts';
@@ -297,6 +298,7 @@ describe('a process that was only slow, and comes back', () => {
           await released.promise;
         },
       });
+      using _end = ending(released);
       const items = range(0, 30).map((index) => ({ externalId: name(index), name: 'N', code: 'new' }));
       const late = caller.push('suppliers', items).then(
         () => undefined,

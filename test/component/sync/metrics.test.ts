@@ -4,7 +4,8 @@ import { CatalogConfig } from '@integration-sync/catalog/config';
 import type { Engine } from '@integration-sync/dev/engines';
 import { findPort } from '@integration-sync/dev/port';
 import { readConfig } from '@integration-sync/runtime/config';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { ending } from '../../support/ending.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openKillingProxy } from '../../support/killing-proxy.ts';
 import { openTestLog } from '../../support/log.ts';
@@ -18,6 +19,8 @@ beforeAll(async () => {
   mongodb = await startMongodb();
   world = await openWorld(mongodb.url);
 });
+// A failed test may have left it dead.
+afterEach(() => world.nats.resume());
 afterAll(async () => {
   await world[Symbol.asyncDispose]();
   await mongodb[Symbol.asyncDispose]();
@@ -90,6 +93,7 @@ it('metrics have the number and age of unannounced pushes, and takeovers', { tim
       if (stage === 'after-writes') await died.promise;
     },
   });
+  using _end = ending(died);
   const lost = caller.push('suppliers', [{ externalId: 'a', name: 'N' }]).catch(() => undefined);
   await eventually(
     () => one(stuck.metricsUrl, 'sync_pushes_unannounced'),
@@ -120,6 +124,7 @@ it('metrics have the number of unannounced pushes while NATS dies during a start
   await using stuck = await world.startCatalog({
     onStage: async (stage) => (stage === 'after-writes' ? died.promise : undefined),
   });
+  using _end = ending(died);
   const lost = world
     .caller()
     .push('suppliers', [item('a')])
@@ -131,7 +136,15 @@ it('metrics have the number of unannounced pushes while NATS dies during a start
   const port = await findPort();
   await using proxy = await openKillingProxy(world.nats, { says: '$JS.API.STREAM.INFO.EVENTS', times: 1 });
   const environment = { ...world.environment, NATS_URL: proxy.url, METRICS_PORT: String(port) };
-  const starting = startCatalog(readConfig(CatalogConfig, environment), { log: openTestLog().log });
+  const stop = new AbortController();
+  const starting = startCatalog(readConfig(CatalogConfig, environment), {
+    log: openTestLog().log,
+    signal: stop.signal,
+  });
+  onTestFinished(async () => {
+    stop.abort(new Error('the test ends'));
+    await (await starting.catch(() => undefined))?.[Symbol.asyncDispose]();
+  });
   await proxy.hasKilled;
   const url = `http://127.0.0.1:${port}/metrics`;
   const unannounced = await eventually(
@@ -140,7 +153,7 @@ it('metrics have the number of unannounced pushes while NATS dies during a start
   );
   expect(unannounced).toBe(1);
   await world.nats.resume();
-  await using _running = await starting;
+  await starting;
   died.resolve();
   await lost;
 });

@@ -3,10 +3,11 @@
 import type { Engine } from '@integration-sync/dev/engines';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newSyncId } from '../../../shared/sync/src/ids.ts';
 import type { Entry } from '../../../shared/sync/src/journal/journal-entry.ts';
 import { openWatermarks, watermarkKey } from '../../../shared/sync/src/watermarks.ts';
+import { ending } from '../../support/ending.ts';
 import { awake } from '../../support/awake.ts';
 import { eventually } from '../../support/eventually.ts';
 import { writingEntry } from '../../support/journal-entries.ts';
@@ -20,6 +21,11 @@ beforeAll(async () => {
   mongodb = await startMongodb();
   world = await openWorld(mongodb.url);
   await world.startBatches();
+});
+// A failed test may have left them dead.
+afterEach(async () => {
+  await mongodb.resume();
+  await world.nats.resume();
 });
 afterAll(async () => {
   await world[Symbol.asyncDispose]();
@@ -174,6 +180,7 @@ describe('a nats-server that is killed after a push has written', () => {
         await released.promise;
       },
     });
+    using _end = ending(released);
     const unanswered = caller.push('suppliers', [{ externalId: 'a', name: 'N' }]);
     unanswered.catch(() => undefined);
     await written.promise;

@@ -2,6 +2,7 @@
 import type { SyncRun } from '@integration-sync/contracts';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { newSyncId } from '../../../shared/sync/src/ids.ts';
+import { ending } from '../../support/ending.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openWorld, type Caller, type World } from '../../support/sync.ts';
 
@@ -210,6 +211,7 @@ it('the history shows a push as running until it is answered, and never changes 
       await released.promise;
     },
   });
+  using _end = ending(released);
   const held = other.caller(caller.integration);
   const pushing = held.push('suppliers', [item('a')]);
   await arrived.promise;

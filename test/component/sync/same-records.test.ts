@@ -1,6 +1,7 @@
 // Callers that push the same records at once: none starves, and no neighbour pays for it.
 import { Failure } from '@integration-sync/contracts';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { ending } from '../../support/ending.ts';
 import { openWorld, pushPatiently, type Caller, type World } from '../../support/sync.ts';
 
 let world: World;
@@ -39,8 +40,7 @@ it(
   async () => {
     const [released, reached] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let isFirst = true;
-    await using ending = new AsyncDisposableStack();
-    const catalog = await world.startCatalog({
+    await using _catalog = await world.startCatalog({
       async onStage(stage) {
         if (stage !== 'after-entry' || !isFirst) return;
         isFirst = false;
@@ -48,8 +48,7 @@ it(
         await released.promise;
       },
     });
-    ending.use(catalog);
-    ending.defer(() => released.resolve());
+    using _end = ending(released);
     const up = new AbortController();
     const hesitant = world.caller(undefined, 30_000, up.signal);
     const caller = world.caller(hesitant.integration);

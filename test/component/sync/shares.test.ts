@@ -4,6 +4,7 @@ import { CatalogConfig } from '@integration-sync/catalog/config';
 import { readConfig } from '@integration-sync/runtime/config';
 import { openLog } from '@integration-sync/runtime/log';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { ending } from '../../support/ending.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openWorld, type World } from '../../support/sync.ts';
 import type { RecordService } from '@integration-sync/sync';
@@ -34,13 +35,6 @@ function startHolding(holds: readonly (Promise<void> | undefined)[], pushesAtOnc
 
 const gauge = async ({ metricsUrl }: RecordService, name: string): Promise<string | undefined> =>
   new RegExp(`^sync_pushes_${name}\\{.*\\} (\\d+)$`, 'm').exec(await (await fetch(metricsUrl)).text())?.[1];
-
-/** A test that fails leaves no push behind that its catalog would wait for. */
-const ending = (...holds: readonly { resolve: () => void }[]): Disposable => ({
-  [Symbol.dispose]() {
-    for (const { resolve } of holds) resolve();
-  },
-});
 
 const item = (name: string) => [{ externalId: name, name }];
 
