@@ -1,5 +1,5 @@
 import type { Service, Stack } from '@integration-sync/dev/stack';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { awake } from '../support/awake.ts';
 import { openReceiver } from '../support/receiver.ts';
 import { openClient, startTestStack } from '../support/stack.ts';
@@ -8,6 +8,12 @@ let stack: Stack;
 
 beforeAll(async () => {
   stack = await startTestStack({ ownMongodb: true });
+});
+// A failed test may have left some of it dead.
+afterEach(async () => {
+  for (const engine of Object.values(stack.engines)) await engine.resume();
+  await stack.resume('batches');
+  await stack.ready();
 });
 afterAll(async () => stack[Symbol.asyncDispose]());
 
@@ -132,19 +138,22 @@ it(
       }
     };
     const pushing = Promise.all([0, 1, 2, 3].map(push));
-    for (const strike of [
-      () => stack.kill('catalog'),
-      () => stack.engines.mongodb.kill(),
-      () => stack.kill('webhooks'),
-      () => stack.engines.nats.kill(),
-      () => stack.kill('catalog'),
-    ]) {
-      await new Promise((resolve) => setTimeout(resolve, 1_500));
-      await strike();
-      await stack.ready(20_000);
+    try {
+      for (const strike of [
+        () => stack.kill('catalog'),
+        () => stack.engines.mongodb.kill(),
+        () => stack.kill('webhooks'),
+        () => stack.engines.nats.kill(),
+        () => stack.kill('catalog'),
+      ]) {
+        await new Promise((resolve) => setTimeout(resolve, 1_500));
+        await strike();
+        await stack.ready(20_000);
+      }
+    } finally {
+      stop.abort();
+      await pushing;
     }
-    stop.abort();
-    await pushing;
     expect(acknowledged.size).toBeGreaterThan(100);
     expect(['no answer', 503, 504]).toEqual(expect.arrayContaining([...refusals]));
 

@@ -50,6 +50,7 @@ describe('when a caller disconnects', () => {
       await done.promise;
       return {};
     });
+    inner.defer(done.resolve);
     const hangUp = new AbortController();
     const hanging = fetch(`${gateway.url}/api/v1/integration/suppliers?page=1`, {
       headers: bearer(),

@@ -50,6 +50,8 @@ beforeEach(async () => {
     }),
   );
   gateway = await openGateway(natsUrl);
+  stack.defer(() => gateway[Symbol.asyncDispose]());
+  stack.defer(release);
 });
 afterEach(() => stack.disposeAsync());
 

@@ -2,7 +2,7 @@
 // lost messages. What comes after the restore reaches every endpoint, and the feed passes over nothing in silence.
 import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { openDisabledWebhooks } from '../../../services/webhooks/src/operating/disabled.ts';
 import { eventually } from '../../support/eventually.ts';
 import { askFeed, idsOf, readAll, type FeedPage, type FeedQuery } from '../../support/feed.ts';
@@ -17,6 +17,8 @@ beforeAll(async () => {
   nats = await startCopiedNats();
   house = await openHouse({ nats });
 }, 60_000);
+// A failed test may have left it dead.
+afterEach(() => nats.resume());
 afterAll(async () => {
   await house[Symbol.asyncDispose]();
   await nats[Symbol.asyncDispose]();
@@ -276,28 +278,37 @@ it('readers of the feed miss no event that outlives a restore of NATS', { timeou
   await using _two = await startWebhookProcess(house.environment);
   const announcer = openAnnouncer(client);
   let isStopping = false;
-  const readers = Array.from({ length: 4 }, () =>
-    readOn((query) => askFeed(house.bus, client.integration, query), { since, isStopping: () => isStopping }),
+  const reading = Promise.all(
+    Array.from({ length: 4 }, () =>
+      readOn((query) => askFeed(house.bus, client.integration, query), {
+        since,
+        isStopping: () => isStopping,
+      }),
+    ),
   );
-  await wait(500 + Math.random() * 500);
+  reading.catch(() => undefined);
+  try {
+    await wait(500 + Math.random() * 500);
 
-  announcer.enter(undefined);
-  await nats.copy();
-  await untilConnected();
-  announcer.enter('lost');
-  await wait(500 + Math.random() * 1_000);
-  announcer.enter(undefined);
-  await nats.putBack();
-  await untilConnected();
-  announcer.enter('later');
-  await wait(1_000 + Math.random() * 1_000);
-  await announcer.stop();
-  isStopping = true;
+    announcer.enter(undefined);
+    await nats.copy();
+    await untilConnected();
+    announcer.enter('lost');
+    await wait(500 + Math.random() * 1_000);
+    announcer.enter(undefined);
+    await nats.putBack();
+    await untilConnected();
+    announcer.enter('later');
+    await wait(1_000 + Math.random() * 1_000);
+  } finally {
+    await announcer.stop();
+    isStopping = true;
+  }
 
   const { parts, ofPart } = announcer;
   const [inCopy, lost, later] = (['in the copy', 'lost', 'later'] as const).map(ofPart);
   expect([inCopy, lost, later].every((ids = []) => ids.length > 5)).toBe(true);
-  for (const chains of await Promise.all(readers)) {
+  for (const chains of await reading) {
     for (const chain of chains) {
       expect(new Set(chain).size).toBe(chain.length);
       const known = chain.filter((id) => parts.has(id));

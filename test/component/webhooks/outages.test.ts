@@ -2,7 +2,7 @@
 import type { Engine } from '@integration-sync/dev/engines';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { awake } from '../../support/awake.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startMongodb } from '../../support/mongodb.ts';
@@ -21,6 +21,8 @@ beforeAll(async () => {
   mongodb = await startMongodb();
   house = await openHouse({ mongodbUrl: mongodb.url });
 }, 120_000);
+// A failed test may have left it dead.
+afterEach(() => mongodb.resume());
 afterAll(async () => {
   await house[Symbol.asyncDispose]();
   await mongodb[Symbol.asyncDispose]();
@@ -61,7 +63,6 @@ it('a replica stops immediately, whatever it waits for', { timeout: 60_000 }, as
   const beganAt = awake();
   await replica[Symbol.asyncDispose]();
   expect(awake() - beganAt).toBeLessThan(5_000);
-  await mongodb.resume();
 });
 
 it('webhooks delivers after it had to create EVENT_BATCHES again', async () => {
@@ -184,7 +185,7 @@ it(
   async () => {
     await using stack = new AsyncDisposableStack();
     const client = house.newClient();
-    const first = await startWebhookProcess(house.environment);
+    const first = stack.use(await startWebhookProcess(house.environment));
     const replicas = [first, stack.use(await startWebhookProcess(house.environment))];
     const receivers: Receiver[] = [];
     const endpoints: string[] = [];
@@ -196,6 +197,7 @@ it(
 
     const announced: string[] = [];
     const over = new AbortController();
+    stack.defer(() => over.abort());
     const announcing = (async () => {
       while (!over.signal.aborted) {
         // An event that the stream did not take was never announced.
