@@ -7,7 +7,7 @@ import { findPort } from '../../../dev/process/port.ts';
 import type { Engine } from '@integration-sync/dev/engines';
 import { readConfig } from '@integration-sync/runtime/config';
 import { openLog } from '@integration-sync/runtime/log';
-import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
 import { openGateway, openServices } from '../../support/gateway.ts';
 import { startMongodb } from '../../support/mongodb.ts';
 import { startNatsWithUsers, type NatsWithUsers } from '../../support/nats-users.ts';
@@ -20,6 +20,11 @@ beforeAll(async () => {
   [nats, mongodb] = await Promise.all([startNatsWithUsers(), startMongodb()]);
   await runOps(['streams', '--apply'], { NATS_URL: nats.urlOf('ops') });
 }, 60_000);
+// A failed test may have left them dead.
+afterEach(async () => {
+  await nats.engine.resume();
+  await mongodb.resume();
+});
 afterAll(async () => {
   await nats[Symbol.asyncDispose]();
   await mongodb[Symbol.asyncDispose]();

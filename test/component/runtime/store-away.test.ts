@@ -12,7 +12,7 @@ import {
   type Store,
   type StoreOptions,
 } from '@integration-sync/runtime/store';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { awake } from '../../support/awake.ts';
 import { eventually } from '../../support/eventually.ts';
 import { freeze, mayFreeze } from '../../support/freeze.ts';
@@ -44,6 +44,11 @@ beforeAll(async () => {
 afterAll(async () => {
   await store[Symbol.asyncDispose]();
   await engine[Symbol.asyncDispose]();
+});
+// A test may have left it dead.
+afterEach(async () => {
+  await engine.resume();
+  await untilConnected();
 });
 beforeEach(async (context) => {
   context.skip(engine.source === 'environment', 'the engine is not ours to take away');
@@ -213,8 +218,6 @@ describe('a killed MongoDB', () => {
     await engine.kill();
     const error: unknown = await farms.findOne().catch((reason: unknown) => reason);
     expect(storeFailure(error)).toMatchObject({ code: 'unavailable', retryAfterSeconds: 2 });
-    await engine.resume();
-    await untilConnected();
   });
 });
 
@@ -225,6 +228,7 @@ describe('a MongoDB that does not run yet', () => {
     const lines: unknown[] = [];
     const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
     const opening = open({ log: openLog({ service: 'test', level: 'info', pretty: false, destination }) });
+    onTestFinished(async () => (await opening)[Symbol.asyncDispose]());
     await expect
       .poll(() => lines, { timeout: 10_000 })
       .toContainEqual(
@@ -236,10 +240,9 @@ describe('a MongoDB that does not run yet', () => {
         }),
       );
     await engine.resume();
-    await using late = await opening;
+    const late = await opening;
     expect(late.connected).toBe(true);
     await expect(late.database.command({ ping: 1 })).resolves.toMatchObject({ ok: 1 });
-    await untilConnected();
   });
 
   it('makes a start wait until the process gets SIGTERM', async () => {
@@ -252,8 +255,6 @@ describe('a MongoDB that does not run yet', () => {
     const begun = performance.now();
     await expect(opening).rejects.toBe(reason);
     expect(performance.now() - begun).toBeLessThan(5_000);
-    await engine.resume();
-    await untilConnected();
   });
 
   it('does not delay a process that got SIGTERM before', async () => {
