@@ -31,7 +31,7 @@ interface Settings {
   url?: string;
   key_file?: string;
   rejects?: string;
-  prune_most?: number;
+  prune_most?: unknown;
   streams?: object;
 }
 
