@@ -25,7 +25,10 @@ export interface NewState {
 
 export async function newState({ values, sources, url, isPlan, history }: NewState): Promise<LoadState> {
   const files: FileState[] = [];
+  const results = values.results === undefined ? undefined : { path: resolve(values.results), bytes: 0 };
   for (const { input, isRejects } of sources) {
+    if (input.path === results?.path)
+      throw new Stop(`--results names ${values.results}, which is to be loaded: name another file.`);
     const hash = input.path === standardInput || isPlan ? '' : await hashOf(input.path);
     files.push(newFile(input, hash, isRejects || isRejectsOf(history, input)));
   }
@@ -37,7 +40,7 @@ export async function newState({ values, sources, url, isPlan, history }: NewSta
     autoCreateDDS: values['auto-create-dds'],
     rejectsFolder: isPlan && values.rejects === undefined ? undefined : resolve(values.rejects ?? 'rejects'),
     files,
-    results: values.results === undefined ? undefined : { path: resolve(values.results), bytes: 0 },
+    results,
     deferredBytes: 0,
     rejectedIdsBytes: 0,
     marks: {},

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, open, writeFile } from 'node:fs/promises';
+import { mkdir, open, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join, resolve } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
@@ -423,6 +423,15 @@ it.each([['stdout'], ['stderr']] as const)(
     ]);
   },
 );
+
+it('a load does not write its results over a file that it is to load', async () => {
+  const path = join(folder.path, 'suppliers.csv');
+  expect(await loadFile('suppliers.csv', good, '--results', path)).toMatchObject({
+    code: 3,
+    err: expect.stringContaining(`--results names ${path}, which is to be loaded: name another file.`),
+  });
+  expect(await readFile(path, 'utf8')).toBe(good);
+});
 
 it('a load names a file of its state that is broken', async () => {
   const state = join(folder.path, 'state');
