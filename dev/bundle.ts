@@ -33,7 +33,6 @@ export async function bundle({
     cwd: root,
     input: { ...sources },
     platform: 'node',
-    logLevel: 'silent',
   });
   const { output } = await bundled.write({
     dir: folder,

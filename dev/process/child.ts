@@ -193,8 +193,7 @@ class SupervisedChild implements Child {
       detached: true,
     });
     const ready = Promise.withResolvers<void>();
-    // If `onStart` throws, nobody awaits this promise.
-    ready.promise.catch(() => undefined);
+    ready.promise.catch(() => undefined); // If `onStart` throws, nobody awaits this promise.
     this.#lastLines = [];
     this.#process = child;
     this.#exit = this.#follow(child).then((how) => {
