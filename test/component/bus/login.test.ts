@@ -1,4 +1,4 @@
-import { openBus } from '@integration-sync/runtime/bus';
+import { openBus, type Bus, type BusRequest } from '@integration-sync/runtime/bus';
 import { expect, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { openTestLog } from '../../support/log.ts';
@@ -42,6 +42,11 @@ const withDenied = (denied: string) => [
     { user: one, password: x, permissions: { publish: ">", subscribe: { deny: ${denied} } } } ] }`,
 ];
 
+const askAs = (asking: Bus, subject: string): Promise<string> =>
+  asking
+    .request(subject, { headers: { integration: 'acme' }, timeoutMs: 2_000 })
+    .then(({ body }) => Buffer.from(body).toString(), String);
+
 // Setup: an operator takes permissions from the login of a running service, and gives them back.
 // What this proves: the service answers again without a restart, and is told that it missed broadcasts.
 it('a service takes requests and broadcasts again once its login may subscribe again', async () => {
@@ -49,7 +54,10 @@ it('a service takes requests and broadcasts again once its login may subscribe a
   const options = { name: 'test', log: openTestLog().log };
   await using bus = await openBus({ ...options, url: at(server.url, 'one:x') });
   await using caller = await openBus({ ...options, url: at(server.url, 'all:x') });
-  const handlers = { 'svc.test.things.list': async () => ({ body: 'served' }) };
+  const handlers = {
+    'svc.test.things.list': async () => ({ body: 'served' }),
+    'svc.test.callers.tell': async ({ headers }: BusRequest) => ({ body: String(headers.has('caller')) }),
+  };
   await using _serving = await bus.serve({
     service: 'test',
     version: '1.0.0',
@@ -63,15 +71,16 @@ it('a service takes requests and broadcasts again once its login may subscribe a
     ({ body }) => heard.push(Buffer.from(body).toString()),
     () => heard.push('missed'),
   );
-  const ask = (): Promise<string> =>
-    caller
-      .request('svc.test.things.list', { headers: { integration: 'acme' }, timeoutMs: 2_000 })
-      .then(({ body }) => Buffer.from(body).toString(), String);
-  expect(await ask()).toBe('served');
-  await server.reconfigure(withDenied('["svc.test.things.list", "webhooks.changed"]'));
+  const ask = () => askAs(caller, 'svc.test.things.list');
+  /** Whether the service hears signs of life for its own requests. */
+  const hears = () => askAs(bus, 'svc.test.callers.tell');
+  expect([await ask(), await hears()]).toEqual(['served', 'true']);
+  await server.reconfigure(withDenied('["svc.test.things.list", "svc.test.caller.>", "webhooks.changed"]'));
   await eventually(ask, (answer) => answer.includes('is away'));
+  await eventually(hears, (answer) => answer === 'false');
   await server.reconfigure(withDenied('[]'));
   await eventually(ask, (answer) => answer === 'served', 20_000);
+  await eventually(hears, (answer) => answer === 'true', 20_000);
   await eventually(
     () => heard,
     ([first]) => first === 'missed',

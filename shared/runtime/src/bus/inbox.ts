@@ -17,6 +17,7 @@ import {
   type NatsConnection,
   type Subscription,
 } from '@nats-io/nats-core';
+import { subscribeLasting, type Lasting } from './lasting.ts';
 import { confirm, openCallers } from './still-waiting.ts';
 
 export interface Question {
@@ -158,15 +159,26 @@ const subscribe = (
 /** Subscribes to signs of life on a separate subject, if NATS permits: the permissions of earlier releases do not allow it. */
 function openSigns(nats: NatsConnection, address: string, onMessage: OnMessage) {
   const signsAddress = callerSubject(`${address}0`)?.slice(0, -1);
-  let hearing: Subscription | 'refused' | undefined;
+  let hearing: Lasting | undefined;
+  let isRefused = false;
+  const listen = (signs: string): Lasting =>
+    subscribeLasting(nats, `${signs}*`, {
+      callback(error, message) {
+        if (error === null) onMessage(message, message.subject.slice(signs.length));
+        else isRefused = true;
+      },
+      onMissed: () => (isRefused = false),
+    });
   return {
     areHeard(): boolean {
       if (signsAddress === undefined) return false;
-      hearing ??= subscribe(nats, signsAddress, onMessage, () => (hearing = 'refused'));
-      return hearing !== 'refused';
+      hearing ??= listen(signsAddress);
+      return !isRefused;
     },
     tryAgain(): void {
-      if (hearing === 'refused') hearing = undefined;
+      if (!isRefused) return;
+      hearing?.[Symbol.dispose]();
+      [hearing, isRefused] = [undefined, false];
     },
   };
 }
