@@ -1,13 +1,11 @@
 // npm run console -- --integration acme --ttl 1h
 // Prints an address that opens the console of the running stack, and waits until it has been opened (console-door.ts).
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { parseTtl } from './access-token.ts';
 import { openDoor } from './console-door.ts';
 import { issueLocalToken } from './local-token.ts';
 import { runWithUsage } from './process/words.ts';
-import { readFacts } from './stack/facts.ts';
-import { repositoryFolder } from './stack/services.ts';
+import { readLocalFacts } from './stack/facts.ts';
 
 const usage = `Usage: npm run --silent console -- [--integration acme] [--ttl 1h]
 Prints an address that opens the console once, with every scope for one hour unless --ttl says otherwise, and ends when it
@@ -25,7 +23,7 @@ async function printLink(): Promise<void> {
       ttl: { type: 'string', default: '1h' },
     },
   });
-  const gateway = process.env['GATEWAY_URL'] ?? readFacts(join(repositoryFolder, '.local'))?.gateway;
+  const gateway = process.env['GATEWAY_URL'] ?? readLocalFacts()?.gateway;
   if (gateway === undefined) {
     throw new Error('There is no local stack yet: run "npm start" first, or set GATEWAY_URL.');
   }

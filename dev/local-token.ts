@@ -1,8 +1,6 @@
 // Makes access tokens for the running stack, for commands in other terminals.
 import { issueAccessToken, type AccessTokenOptions } from './access-token.ts';
-import { join } from 'node:path';
-import { readFacts } from './stack/facts.ts';
-import { repositoryFolder } from './stack/services.ts';
+import { readLocalFacts } from './stack/facts.ts';
 
 type Signing = Pick<AccessTokenOptions, 'secret' | 'issuer' | 'audience'>;
 
@@ -17,7 +15,7 @@ function readSigning(): Signing {
   const { AUTH_JWT_SECRET: secret, AUTH_ISSUER: issuer, AUTH_AUDIENCE: audience } = process.env;
   // An empty variable counts as absent, as it does for the services.
   if (secret) return { secret, issuer: issuer || undefined, audience: audience || undefined };
-  const facts = readFacts(join(repositoryFolder, '.local'));
+  const facts = readLocalFacts();
   if (facts === undefined) {
     throw new Error('There is no local stack yet: run "npm start" first, or set AUTH_JWT_SECRET.');
   }

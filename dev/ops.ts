@@ -10,8 +10,7 @@ const folder = join(repositoryFolder, '.local');
 const facts = readFacts(folder);
 const { NATS_URL, MONGODB_URL } = process.env;
 const args = process.argv.slice(2);
-const isClient = args[0] === 'client';
-const needsNone = isClient || args[0] === undefined || args.includes('--help') || args.includes('-h');
+const needsNone = ['client', undefined].includes(args[0]) || args.includes('--help') || args.includes('-h');
 
 if (facts === undefined && !NATS_URL && !MONGODB_URL && !needsNone) {
   process.stderr.write('There is no local stack: run "npm start" first, or set NATS_URL and MONGODB_URL.\n');
@@ -20,7 +19,7 @@ if (facts === undefined && !NATS_URL && !MONGODB_URL && !needsNone) {
   // The settings of webhooks are all that a command reads, except for the file of clients.
   const ofStack = { ...facts?.settings.webhooks, ...process.env };
   // Before the first start the file holds the stack's own client, too: otherwise the start would not make the stack's key.
-  const ofClients = isClient ? { AUTH_CLIENTS_FILE: openKey(folder, process.env).clientsFile } : {};
+  const ofClients = args[0] === 'client' && { AUTH_CLIENTS_FILE: openKey(folder, process.env).clientsFile };
   const { status } = spawnSync(
     process.execPath,
     [join(repositoryFolder, 'services/ops/src/main.ts'), ...args],

@@ -4,7 +4,6 @@
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { openClient, verifyWebhook, type Client } from '@integration-sync/client';
 import { eventKinds, isEventKind } from '@integration-sync/contracts';
@@ -12,8 +11,7 @@ import { issueLocalToken } from './local-token.ts';
 import { localUrl } from './process/port.ts';
 import { untilTold } from './process/signals.ts';
 import { messageOf, readCount, runWithUsage } from './process/words.ts';
-import { readFacts } from './stack/facts.ts';
-import { repositoryFolder } from './stack/services.ts';
+import { readLocalFacts } from './stack/facts.ts';
 
 const usage = `Usage: npm run receive -- [--integration acme] [--events supplier.created,sync.completed]
                           [--host 127.0.0.1] [--port 0] [--url http://receiver:9000/]
@@ -57,6 +55,8 @@ async function receive(): Promise<void> {
   };
   const port = readCount('--port', values.port, [0, 65_535]);
 
+  // A Ctrl-C before the webhook is registered removes it, too.
+  const told = untilTold();
   let secret = '';
   const server = createServer((request, response) => {
     void takeDelivery(request, response, behaviour, secret);
@@ -70,7 +70,7 @@ async function receive(): Promise<void> {
     ({ secret } = registered);
     const { id } = registered;
     process.stderr.write(`${id} is registered for ${values.integration} at ${url}. Ctrl-C removes it.\n`);
-    await untilTold();
+    await told;
     await webhooks.remove(id).catch((cause: unknown) => {
       throw new Error(`the webhook ${id} was not removed: ${messageOf(cause)}`, { cause });
     });
@@ -126,7 +126,7 @@ function kindsOf(text: string) {
 
 /** A client of the running stack, unless the environment names another gateway (as for a stack in containers). */
 function openLocalClient(integration: string): Client {
-  const gateway = process.env['GATEWAY_URL'] ?? readFacts(join(repositoryFolder, '.local'))?.gateway;
+  const gateway = process.env['GATEWAY_URL'] ?? readLocalFacts()?.gateway;
   if (gateway === undefined) {
     throw new Error(
       'There is no local stack: run "npm start" first. For a receiver beside containers see docs/running.md#a-receiver-of-webhooks.',

@@ -1,7 +1,6 @@
 // npm run tail -- --integration acme
 // Prints events as they happen, straight from JetStream: an example of how another internal service reads them.
 // It uses only the NATS client, as another service would, and not this project's bus.
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { eventsStream, integrationPattern } from '@integration-sync/contracts';
 import {
@@ -15,8 +14,7 @@ import {
 import { connect } from '@nats-io/transport-node';
 import { untilTold } from './process/signals.ts';
 import { runWithUsage } from './process/words.ts';
-import { readFacts } from './stack/facts.ts';
-import { repositoryFolder } from './stack/services.ts';
+import { readLocalFacts } from './stack/facts.ts';
 
 const usage = `Usage: npm run tail -- [--integration acme] [--durable my-service] [--all]
 Events of every integration unless one is named. With --durable, it goes on where it stopped the last time, and
@@ -38,7 +36,7 @@ async function tail(): Promise<void> {
   if (values.integration !== undefined && !new RegExp(integrationPattern).test(values.integration)) {
     throw new RangeError(`--integration: expected ${integrationPattern}, got ${values.integration}`);
   }
-  const servers = process.env['NATS_URL'] ?? readFacts(join(repositoryFolder, '.local'))?.nats;
+  const servers = process.env['NATS_URL'] ?? readLocalFacts()?.nats;
   if (servers === undefined)
     throw new Error('There is no local stack: run "npm start" first, or set NATS_URL.');
 
@@ -64,7 +62,11 @@ async function tail(): Promise<void> {
   }
   const consumer = await jetstream(nats).consumers.get(eventsStream, name);
   const messages = await consumer.consume();
-  void untilTold().then(() => messages.stop());
+  void untilTold().then(() => {
+    messages.stop();
+    // While NATS is away, neither `stop` nor `drain` ends.
+    setTimeout(() => process.exit(), 2_000).unref();
+  });
   // The reader of stdout is gone, as after `| head`.
   process.stdout.on('error', () => process.exit());
   process.stderr.write(`Reading ${eventsStream} as ${name}. Ctrl-C ends it.\n`);

@@ -3,7 +3,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { readJson, writeJson } from '../process/files.ts';
-import type { Service, Settings } from './services.ts';
+import { repositoryFolder, type Service, type Settings } from './services.ts';
 
 export type Pids = Record<string, number[]>;
 
@@ -29,6 +29,9 @@ export function readFacts(folder: string): StackFacts | undefined {
   const value = readJson(pathOf(folder));
   return isFacts(value) ? value : undefined;
 }
+
+/** The facts of the stack of `npm start` in this folder. */
+export const readLocalFacts = (): StackFacts | undefined => readFacts(join(repositoryFolder, '.local'));
 
 export function removeFacts(folder: string): void {
   rmSync(pathOf(folder), { force: true });

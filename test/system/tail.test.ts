@@ -85,3 +85,15 @@ it('npm run tail reports a durable consumer of the same name with other subjects
   );
   expect((await exited)[0]).toBe(1);
 });
+
+it('npm run tail ends at a Ctrl-C while NATS is away', async () => {
+  const tail = await startTail();
+  const { nats } = stack.engines;
+  nats.hold();
+  await nats.kill();
+  try {
+    expect(await tail.stop()).toBe(0);
+  } finally {
+    await nats.resume();
+  }
+});

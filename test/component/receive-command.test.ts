@@ -1,0 +1,31 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { resolve } from 'node:path';
+import { expect, it } from 'vitest';
+import { authSecret } from '../support/access-tokens.ts';
+import { listen } from '../support/servers.ts';
+
+it('the receive command removes its webhook where Ctrl-C comes before the answer to the registration', async () => {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(`${request.method} ${request.url}`);
+    const answer = (): void => {
+      const status = request.method === 'POST' ? 201 : 204;
+      response.writeHead(status, { 'content-type': 'application/json' });
+      response.end(
+        status === 201 ? JSON.stringify({ id: 'wh_1', secret: 'whsec_MDEyMzQ1Njc4OWFiY2RlZg==' }) : '',
+      );
+    };
+    if (request.method === 'POST') child.kill('SIGINT');
+    setTimeout(answer, 200);
+  });
+  await using gateway = await listen(server);
+  const child = spawn(process.execPath, [resolve('dev/receive.ts')], {
+    env: { ...process.env, AUTH_JWT_SECRET: authSecret, GATEWAY_URL: gateway.url },
+    stdio: 'ignore',
+  });
+  expect(await once(child, 'exit')).toEqual([0, null]);
+  const path = '/api/v1/integration/webhook-events';
+  expect(asked).toEqual([`POST ${path}`, `DELETE ${path}/wh_1`]);
+});
