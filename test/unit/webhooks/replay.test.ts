@@ -118,7 +118,10 @@ function setUp({ leftMs, events = Infinity, underWay = [] }: Given) {
     requestId: 'one',
     log: openLog({ service: 'test', level: 'silent' }),
   };
-  return { published, replay: () => handlers[subjects.endpointsReplay]?.(request) };
+  return {
+    published,
+    replay: async (integration = 'acme') => handlers[subjects.endpointsReplay]?.({ ...request, integration }),
+  };
 }
 
 it('a replay ends at its deadline, and returns how many events are queued', async () => {
@@ -131,6 +134,14 @@ it('a replay ends at its deadline, and returns how many events are queued', asyn
   expect(Date.now() - beganAt).toBeLessThan(3_000);
   await pause(50);
   expect(published).toEqual([]);
+});
+
+it('of six long replays of an integration four run, and a replay of another integration runs beside them', async () => {
+  const { replay } = setUp({ leftMs: 3_000 });
+  const replays = await Promise.allSettled([...Array(6).fill('acme'), 'other'].map((one) => replay(one)));
+  const codes = replays.map((one) => (one.status === 'rejected' ? one.reason.code : one.value));
+  const four = Array(4).fill('timeout');
+  expect(codes).toEqual([...four, 'unavailable', 'unavailable', 'timeout']);
 });
 
 it.each([1, -1])('a replay goes on though the clock is set by %i h meanwhile', async (hours) => {

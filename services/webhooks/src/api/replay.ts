@@ -11,6 +11,7 @@ import {
   subjects,
 } from '@integration-sync/contracts';
 import type { Bus, BusHandler, BusRequest } from '@integration-sync/runtime/bus';
+import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/endpoint-store.ts';
 import type { StreamEvent } from '../log/logged-batch.ts';
@@ -30,6 +31,9 @@ const retryAfterSeconds = 5;
 /** An attempt is in the attempt log this long after its end for certain, even if the NATS connection of the owner is slow. */
 const unloggedMs = 1_000;
 
+/** How many replays a replica carries out at a time: each reads the streams from the begin of its span on. */
+const replayLimits = { max: 16, perKeyMax: 4 };
+
 interface ReplayOptions {
   endpoints: Pick<Endpoints, 'findOf'>;
   bus: Pick<Bus, 'publishBatch'>;
@@ -42,23 +46,29 @@ interface ReplayOptions {
 export function replayHandlers(options: ReplayOptions): Record<string, BusHandler> {
   const { endpoints, bus, candidatesIn, findSent, takeCutoff, bounds } = options;
   const resend = openResend(bus);
+  const inTurn = openSemaphore(replayLimits).run;
   const examine = bodyExaminer(ReplayEvents);
   return {
     [subjects.endpointsReplay]: async (request) => {
       const examined = examine(request);
       const given = accept(examined, wrongIn(examined));
-      const endpoint = await endpointOf(endpoints, request);
-      refuseDisabled(endpoint);
-      if (given.eventIds === undefined) await untilAnnounced(endpoint, request);
-      const { eventIds } = given;
-      const events =
-        eventIds === undefined ? spanOf(endpoint, given) : await sentOf(endpoint, eventIds, request);
-      const queued = await bounds.run(endpoint, request, (admit) =>
-        resend(events, { ...resending(endpoint, request), admit }),
-      );
+      const queued = await inTurn(() => replay(request, given), request.integration);
       return { ...json({ queued }), logFields: { queued } };
     },
   };
+
+  async function replay(request: BusRequest, given: ReplayEvents): Promise<number> {
+    if (performance.now() > request.deadline - marginMs) throw tooManyReplays();
+    const endpoint = await endpointOf(endpoints, request);
+    refuseDisabled(endpoint);
+    if (given.eventIds === undefined) await untilAnnounced(endpoint, request);
+    const { eventIds } = given;
+    const events =
+      eventIds === undefined ? spanOf(endpoint, given) : await sentOf(endpoint, eventIds, request);
+    return bounds.run(endpoint, request, (admit) =>
+      resend(events, { ...resending(endpoint, request), admit }),
+    );
+  }
 
   /**
    * Waits until pushes that were under way when the endpoint was enabled are announced: the endpoint gets their events only by a
@@ -154,6 +164,9 @@ const tooLong = (sent: number): Failure =>
     'timeout',
     `There are too many events in this span for one replay; ${sent} of them will be sent. Narrow the span by since and until.`,
   );
+
+const tooManyReplays = (): Failure =>
+  new Failure('unavailable', 'Too many replays are under way.', { retryAfterSeconds });
 
 const stillAnnouncing = (): Failure =>
   new Failure('unavailable', 'Some pushes from before the webhook was enabled are still being announced.', {
