@@ -40,8 +40,11 @@ export interface Platform {
   resolve(file: string): string;
   basename(path: string): string;
   open(path: string): Promise<OpenedFile>;
-  /** A text that is another one once the file has changed, unless the reading of a changed file fails anyway. */
-  version(path: string): Promise<string>;
+  /**
+   * A text that is another one once the file has changed, unless the reading of a changed file fails anyway. Undefined if the file
+   * is gone: a file that is open can still be read, and another one cannot be opened.
+   */
+  version(path: string): Promise<string | undefined>;
   /** The bytes of a file, unpacked if its name ends with .gz. A chunk is valid only until the next chunk is requested. */
   stream(path: string): AsyncGenerator<Uint8Array, void, undefined>;
   /** Unpacks the raw deflate of a zip file. */

@@ -127,8 +127,8 @@ export const platform: Platform = {
   basename: (path) => basename(path),
   open: openFile,
   async version(path) {
-    const { size, mtimeMs } = await stat(path);
-    return `${size} ${mtimeMs}`;
+    const found = await stat(path).catch(() => undefined);
+    return found && `${found.size} ${found.mtimeMs}`;
   },
   stream,
   inflate,

@@ -6,7 +6,7 @@ import { lookAtTable, openSource, resolveInputs } from '../../../loader/src/core
 import type { Row, Source } from '../../../loader/src/core/reading/source.ts';
 import { firstBytes } from '../../../loader/src/core/reading/start.ts';
 import { useFolder } from '../../support/use-folder.ts';
-import { readdir, readlink, realpath, writeFile } from 'node:fs/promises';
+import { readdir, readlink, realpath, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeWorkbook } from '../../support/workbooks.ts';
 
@@ -100,6 +100,20 @@ it.each([
     (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')),
   );
   expect(open).not.toContain(await realpath(path));
+});
+
+it('a file that is removed while its rows are read is read to its end', async () => {
+  const path = join(folder.path, 'suppliers.csv');
+  await writeFile(path, `externalId;name\n${lines}`);
+  const [input] = await resolveInputs({ files: [path], map: new Map(), rules: {} });
+  if (input === undefined) throw new Error('there is no input');
+  const batches: number[] = [];
+  for await (const rows of (await openSource(input)).rows()) {
+    await rm(path, { force: true });
+    batches.push(rows.length);
+  }
+  expect(batches.length).toBeGreaterThan(1);
+  expect(batches.reduce((sum, rows) => sum + rows, 0)).toBe(30_000);
 });
 
 const item = { externalId: 'B-1', productExternalId: 'P-1', batchNumber: 'Los "1"; klein', quantity: 1250.5 };

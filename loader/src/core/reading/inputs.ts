@@ -119,10 +119,10 @@ export async function openSource(input: Input, piped?: AsyncIterable<Uint8Array>
 }
 
 /** The rows of a file, as long as it does not change: the first pass has found the columns, and another file may have others. */
-async function* rowsOf(source: Source, version: string): ReturnType<Source['rows']> {
+async function* rowsOf(source: Source, version: string | undefined): ReturnType<Source['rows']> {
   const { path } = source.input;
   for await (const some of source.rows()) {
-    if ((await platform.version(path)) !== version)
+    if (((await platform.version(path)) ?? version) !== version)
       throw new Stop(`${changed(path)}: load it anew.`, exitCodes.unfinished);
     yield some;
   }
