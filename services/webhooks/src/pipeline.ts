@@ -82,8 +82,11 @@ export async function startPipeline(options: PipelineOptions) {
   starting.use(progress);
   starting.use(listenForChanges(bus, cache, integrations, log));
   starting.use(ownership);
-  // Disposal begins here.
-  starting.defer(() => stopping.abort(new Error('the process stops')));
+  // Disposal begins here. The scheduler begins no delivery from now on, also if the partitions cannot be released.
+  starting.defer(() => {
+    stopping.abort(new Error('the process stops'));
+    void scheduler.close();
+  });
 
   const running = starting.move();
   return {

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { awake } from '../../support/awake.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startMongodb } from '../../support/mongodb.ts';
-import { openReceiver, type Hit, type Receiver } from '../../support/receiver.ts';
+import { hang, openReceiver, type Hit, type Receiver } from '../../support/receiver.ts';
 import { startWebhookProcess, type WebhookProcess } from '../../support/webhook-process.ts';
 import { openHouse, type Client, type House } from '../../support/webhooks.ts';
 import { pause } from '../../support/pause.ts';
@@ -64,6 +64,28 @@ it('a replica stops immediately, whatever it waits for', { timeout: 60_000 }, as
   await replica[Symbol.asyncDispose]();
   expect(awake() - beganAt).toBeLessThan(5_000);
 });
+
+it(
+  'a stopping replica that cannot store its offsets begins no further attempt',
+  { timeout: 60_000 },
+  async () => {
+    const replica = await house.start();
+    await using receiver = await openReceiver();
+    const client = house.newClient();
+    await client.register(receiver.url);
+    await client.announce();
+    await receiver.received(1);
+    receiver.behave(hang);
+    await client.announce(20);
+    await receiver.received(9);
+    mongodb.hold();
+    await mongodb.kill();
+    await pause(3_000);
+    const beganAt = awake();
+    await replica[Symbol.asyncDispose]();
+    expect([receiver.hits.length, awake() - beganAt < 5_000]).toEqual([9, true]);
+  },
+);
 
 it('webhooks delivers after it had to create EVENT_BATCHES again', async () => {
   await using _ = await house.start();
