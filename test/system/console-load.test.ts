@@ -589,10 +589,11 @@ describe.each(browsers)('the view for loading files in %s', (chromium) => {
     }
     const rejects = await savedBy(second.page, button(second.page, 'Save its rejected rows'));
     expect(rejects.text).toContain('S-second');
-    for (const name of ['Save its rejected rows', 'Save the results, with internalId']) {
-      await press(button(first.page, name));
-      await first.page.getByText('The browser does not keep the rows of this load any more.').waitFor();
-    }
+    const refusals = first.page.getByText('The browser does not keep the rows of this load any more.');
+    await press(button(first.page, 'Save its rejected rows'));
+    await expect.poll(() => refusals.count()).toBe(1);
+    await press(button(first.page, 'Save the results, with internalId'));
+    await expect.poll(() => refusals.count()).toBe(2);
     await first.page.context().close();
   });
 
