@@ -16,10 +16,13 @@ export type ClientOptions = ExchangeOptions &
     strict?: boolean;
   };
 
-export interface Client extends Pushing, Listing {
+export interface RecordClient extends Pushing, Listing {
   /** The integration, the scopes and the expiry of the key or token that the client uses. */
   token(signal?: AbortSignal): Promise<TokenAnswer>;
   archive(kind: Kind, externalIds: readonly string[], signal?: AbortSignal): Promise<ArchiveAnswer>;
+}
+
+export interface Client extends RecordClient {
   expectations: ExpectationsOfPushes;
   webhooks: Webhooks;
 }
@@ -34,6 +37,15 @@ export interface TokenAnswer {
 const basePath = '/api/v1/integration/';
 
 export function openClient(options: ClientOptions): Client {
+  const calls = openCalls(options);
+  const { send } = calls;
+  return { ...recordsOf(calls), expectations: openExpectations(send), webhooks: openWebhooks(send) };
+}
+
+/** The calls about records alone, for a web page that fetches no more code than it needs. */
+export const openRecordClient = (options: ClientOptions): RecordClient => recordsOf(openCalls(options));
+
+function openCalls(options: ClientOptions): Record<'exchange' | 'send', Send> {
   const exchange = openExchange(options);
   const prefer = options.strict === false ? {} : { prefer: 'handling=strict' };
   const send: Send = (call) =>
@@ -46,6 +58,10 @@ export function openClient(options: ClientOptions): Client {
         ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
       },
     });
+  return { exchange, send };
+}
+
+function recordsOf({ exchange, send }: Record<'exchange' | 'send', Send>): RecordClient {
   return {
     ...openPushing(send),
     ...openListing(send),
@@ -55,7 +71,5 @@ export function openClient(options: ClientOptions): Client {
       return answer;
     },
     archive: (kind, externalIds, signal) => archive(send, kind, externalIds, signal),
-    expectations: openExpectations(send),
-    webhooks: openWebhooks(send),
   };
 }

@@ -1,5 +1,12 @@
 // The exports of the package: a client of the service for Node and browsers, which needs only fetch and WebCrypto.
-export { openClient, type Client, type ClientOptions, type TokenAnswer } from './client.ts';
+export {
+  openClient,
+  openRecordClient,
+  type Client,
+  type ClientOptions,
+  type RecordClient,
+  type TokenAnswer,
+} from './client.ts';
 export { RequestFailed, Unreachable, type ProblemEntry } from './errors.ts';
 export type { ExpectationsOfPushes } from './expectations.ts';
 export type { FedEvent, FeedPoll, PollPage } from './feed.ts';

@@ -1,5 +1,5 @@
 // The service as the worker reaches it: with the token of the page, and with the next one after a 401.
-import { openClient, type Client } from '@integration-sync/client';
+import { openRecordClient, type RecordClient } from '@integration-sync/client';
 import type { Access } from '../protocol.ts';
 
 export interface ServiceOptions {
@@ -35,8 +35,8 @@ export class Service {
     this.#expectChange();
   }
 
-  client(signal: AbortSignal): Client {
-    return openClient({
+  client(signal: AbortSignal): RecordClient {
+    return openRecordClient({
       baseUrl: this.#options.url,
       token: () => this.#token(signal),
       signal,

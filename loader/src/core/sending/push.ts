@@ -1,20 +1,27 @@
 // Pushes items of files without checking their types: the service validates each item.
 import { platform } from '#platform';
-import type { Client, ItemOf, Kind, PlanOptions, PushOptions, PushOutcome } from '@integration-sync/client';
+import type {
+  RecordClient,
+  ItemOf,
+  Kind,
+  PlanOptions,
+  PushOptions,
+  PushOutcome,
+} from '@integration-sync/client';
 import { utf8Bytes } from '../bytes.ts';
 import { referenceOf } from '../kinds.ts';
 import type { Item } from '../mapping/items.ts';
 import type { SendItems } from './loading.ts';
 
 const pushUnchecked = (
-  client: Client,
+  client: RecordClient,
   kind: Kind,
   items: readonly Item[],
   options?: PushOptions,
 ): Promise<PushOutcome> => client.push(kind, unchecked(items), options);
 
 export const planUnchecked = (
-  client: Pick<Client, 'plan'>,
+  client: Pick<RecordClient, 'plan'>,
   kind: Kind,
   items: readonly Item[],
   options?: PlanOptions,
@@ -25,7 +32,7 @@ const unchecked = (items: readonly Item[]): readonly ItemOf<Kind>[] => (areTyped
 const areTyped = (_items: readonly Item[]): _items is readonly (Item & ItemOf<Kind>)[] => true;
 
 export const pushItems =
-  (client: Client, autoCreateDDS: boolean): SendItems =>
+  (client: RecordClient, autoCreateDDS: boolean): SendItems =>
   (kind, items, repeated) =>
     pushUnchecked(client, kind, items, {
       repeated,
@@ -52,7 +59,7 @@ export class PlannedIds {
 
 /** Plans items. Records that earlier rows of the plan would create count as existing. */
 export const planItems =
-  (client: Pick<Client, 'plan'>, planned: PlannedIds): SendItems =>
+  (client: Pick<RecordClient, 'plan'>, planned: PlannedIds): SendItems =>
   (kind, items, repeated) => {
     const reference = referenceOf[kind];
     const known = reference === undefined ? undefined : planned.of(reference.to);

@@ -1,5 +1,5 @@
 // The messages of a load if the service refuses it or does not answer, or if the machine fails.
-import { RequestFailed, Unreachable, type Client, type Kind } from '@integration-sync/client';
+import { RequestFailed, Unreachable, type RecordClient, type Kind } from '@integration-sync/client';
 import { exitCodes, messageOf, Stop, systemCodeOf } from '../exit.ts';
 
 /** Turns an error into a `Stop`, whose message says what to do. Throws errors that are bugs. */
@@ -34,7 +34,11 @@ function refusalOf(error: RequestFailed): Stop {
  * The mark for prune: a time before the load. Undefined if the key lacks the scope to read: such a key can load, but prune then
  * refuses, because it has no mark.
  */
-export async function markOf(client: Client, kind: Kind, signal?: AbortSignal): Promise<string | undefined> {
+export async function markOf(
+  client: RecordClient,
+  kind: Kind,
+  signal?: AbortSignal,
+): Promise<string | undefined> {
   try {
     const { value } = await client
       .pages(kind, { limit: 1, ...(signal === undefined ? {} : { signal }) })

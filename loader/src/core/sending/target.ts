@@ -1,5 +1,5 @@
 // The target of a load: an integration of a service.
-import { RequestFailed, type Client } from '@integration-sync/client';
+import { RequestFailed, type RecordClient } from '@integration-sync/client';
 
 export interface Target {
   url: string;
@@ -14,7 +14,7 @@ export const isSameTarget = (one: Target, other: Target): boolean =>
   one.url === other.url && (one.integration === undefined || one.integration === other.integration);
 
 /** The integration of the client's key; undefined if `GET /token` is not answered, because a proxy may not forward it. */
-export async function integrationOf(client: Client): Promise<string | undefined> {
+export async function integrationOf(client: RecordClient): Promise<string | undefined> {
   try {
     return (await client.token()).integrationId;
   } catch (error) {

@@ -1,6 +1,6 @@
 // The records that the last full load of a kind did not name.
 import { platform } from '#platform';
-import type { Client, Kind } from '@integration-sync/client';
+import type { RecordClient, Kind } from '@integration-sync/client';
 import { count } from '../count.ts';
 
 export interface Found {
@@ -15,7 +15,7 @@ export interface Found {
  * time.
  */
 export async function find(
-  client: Client,
+  client: RecordClient,
   kind: Kind,
   { mark, rejectedIds }: { mark: string; rejectedIds: readonly string[] },
 ): Promise<Found> {
