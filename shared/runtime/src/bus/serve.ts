@@ -54,7 +54,7 @@ export async function serve(
   const inHand = new Map<Promise<void>, Taken>();
   const waits = openWaits(tellInHand(connection.nats));
   const subscribing: (() => Lasting)[] = [];
-  const refused: string[] = [];
+  const refused = new Set<string>();
   const discovery = announceService(connection, options, Object.keys(options.handlers));
 
   for (const [subject, handler] of Object.entries(options.handlers)) {
@@ -75,7 +75,7 @@ export async function serve(
     };
     const callback = (error: Error | null, message: Msg): void => {
       if (error === null) return mayAnswer(connection, message) ? take(message) : undefined;
-      refused.push(subject);
+      refused.add(subject);
       connection.log.error({ err: error, subject }, 'a NATS subscription failed');
     };
     const how = { queue: options.service, callback };
@@ -135,10 +135,13 @@ const subscribedFor = (subject: string): string[] =>
   pinnableSubjects.some((one) => one === subject) ? [subject, pinnedSubject(subject, '*')] : [subject];
 
 /** Ends the start if nats-server refused a subscription: the login in NATS_URL is wrong, and requests would not arrive. */
-async function unlessRefused(serving: AsyncDisposable, refused: readonly string[]): Promise<AsyncDisposable> {
-  if (refused.length === 0) return serving;
+async function unlessRefused(
+  serving: AsyncDisposable,
+  refused: ReadonlySet<string>,
+): Promise<AsyncDisposable> {
+  if (refused.size === 0) return serving;
   await serving[Symbol.asyncDispose]();
-  throw new ConfigError([`NATS_URL: this login may not subscribe to ${refused.join(', ')}`]);
+  throw new ConfigError([`NATS_URL: this login may not subscribe to ${[...refused].join(', ')}`]);
 }
 
 /** Drops a message whose reply subject is not an inbox. */
