@@ -333,6 +333,7 @@ describe('beside replicas of the release before', () => {
   });
 
   it('a rolling downgrade to the release before fails no request, and each push is announced and delivered once', async () => {
+    await load.end();
     load = await startLoad();
     await load.untilPushed(15);
     for (const service of ['gateway', 'batches', 'catalog', 'webhooks'] as const) {
