@@ -107,6 +107,10 @@ describe('numbers', () => {
     expect(readNumber(text, sign)).toBe(number);
   });
 
+  it('are rejected if infinite, as 1e999 is in JSON: a push would send null', () => {
+    expect(valueOf('quantity', JSON.parse('1e999'))).toMatch(/^wrong: quantity: "Infinity" is no number/);
+  });
+
   it('are exact to the last bit', () => {
     const groups = fc.array(fc.integer({ min: 100, max: 999 }), { maxLength: 5 });
     const whole = fc.tuple(fc.nat(999), groups).map((parts) => parts.flat());

@@ -96,7 +96,7 @@ const convertersOf: Readonly<Record<FieldType, (how: Conversion) => (cell: NonNu
   amount:
     ({ decimal }) =>
     (cell) => {
-      if (typeof cell === 'number') return cell;
+      if (typeof cell === 'number' && Number.isFinite(cell)) return cell;
       if (cell instanceof Shown) return cell.value;
       const text = textOf(cell).trim();
       if (decimal === undefined && eitherDecimal.test(text))
