@@ -17,6 +17,10 @@ beforeAll(async () => {
 });
 afterAll(() => house[Symbol.asyncDispose]());
 
+/** Before the attempt log stores answers, it looks for the endpoints of all of them in one find by `$in`. */
+const isOfAnswers = ({ name, command }: SentCommand): boolean =>
+  name === 'find' && JSON.stringify(command['filter']).startsWith('{"_id":{"$in":[');
+
 it('an owner stores a failure that counts by one update in MongoDB, without a find and without a broadcast', async () => {
   const sent: SentCommand[] = [];
   await using _replica = await house.start({ onCommand: (command) => void sent.push(command) });
@@ -57,9 +61,6 @@ it('an owner stores a failure that counts by one update in MongoDB, without a fi
     const text = JSON.stringify(command);
     return text.includes('"webhook_endpoints"') && (text.includes(id) || text.includes(client.integration));
   });
-  // Before the attempt log stores answers, it looks for the endpoints of all of them in one find by `$in`.
-  const isOfAnswers = ({ name, command }: SentCommand): boolean =>
-    name === 'find' && JSON.stringify(command['filter']).startsWith('{"_id":{"$in":[');
   expect(ofEndpoint.filter((one) => !isOfAnswers(one)).map(({ name }) => name)).toEqual(['update', 'update']);
   await change('second');
   await eventually(
