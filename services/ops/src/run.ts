@@ -1,4 +1,5 @@
 // Finds and runs a command, and puts the error that stopped the command into words.
+import { NatsRefusal } from '@integration-sync/runtime/bus';
 import { ConfigError, type Environment } from '@integration-sync/runtime/config';
 import { Failure } from '@integration-sync/contracts';
 import { redactUrl } from '@integration-sync/runtime/log';
@@ -81,7 +82,7 @@ function refusalOf({ name, help }: Command, error: unknown): Refusal {
       `ops ${name}: these settings are wrong:\n${message.replaceAll(/^/gm, '  ')}`,
       exitCodes.misuse,
     );
-  if (message.startsWith('NATS refuses ')) return new Refusal(message);
+  if (error instanceof NatsRefusal) return new Refusal(message);
   const again = 'Run the same command again later: what was done stays done.';
   if (error instanceof Failure) return new Refusal(`${error.detail} ${again}`);
   const storeError = sortStoreError(error);

@@ -75,10 +75,15 @@ export async function unlessRefused<T>(work: Promise<T>, code: number): Promise<
   }
 }
 
+/** nats-server refuses a stream or a consumer for good, and no setting of this system mends that. */
+export class NatsRefusal extends Error {
+  override readonly name = 'NatsRefusal';
+}
+
 /** The error that ends a start because nats-server refuses `what` for good. */
 export function refused(what: string, error: JetStreamApiError): Error {
   const mending = mendingOf(error);
   return mending === undefined
-    ? new Error(`NATS refuses the ${what}: ${error.message}`, { cause: error })
+    ? new NatsRefusal(`NATS refuses the ${what}: ${error.message}`, { cause: error })
     : new ConfigError([`${mending} (${what}): ${error.message}`], { cause: error });
 }
