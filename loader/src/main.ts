@@ -35,7 +35,7 @@ process.stdout.on('error', (error) => {
   process.stderr.write(`The output cannot be written: ${error.message}\n`);
   process.exit(exitCodes.unfinished);
 });
-// A load goes on if nobody reads its messages.
+// A load goes on if the reader of standard error has closed the pipe.
 process.stderr.on('error', () => undefined);
 
 process.exitCode = await run(process.argv.slice(2), {

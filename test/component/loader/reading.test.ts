@@ -95,7 +95,7 @@ it.each([
   await (await lookAtTable(input)).open();
   const source = await openSource(input);
   for await (const _ of source.rows()) break;
-  // Node 26 ends a process that leaves a file open which nobody can close any more.
+  // Node 26 ends a process when it garbage-collects the handle of an open file.
   const open = await Promise.all(
     (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')),
   );
