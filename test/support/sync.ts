@@ -249,12 +249,7 @@ function openCaller(bus: Bus, integration: string, waiting: Waiting): Caller {
         from: { sequence: 1 },
       });
       const batches = await Array.fromAsync(all);
-      return batches.flatMap(
-        ({ body }) =>
-          readEventBatch(body)
-            ?.events()
-            .map(({ id }) => id) ?? [],
-      );
+      return batches.flatMap(({ body }) => readEventBatch(body)?.events(text) ?? []).map(({ id }) => id);
     },
     async events() {
       const seen: SeenEvent[] = [];

@@ -51,9 +51,8 @@ export interface EventBatch {
   eventsThrough: number;
   /** The only endpoint that gets the batch, in a replay; undefined for a batch that every endpoint may get. */
   endpointId: string | undefined;
-  events(): { id: string; body: Uint8Array }[];
-  /** The events of the batch as lines of text; `asText` decodes bytes. */
-  lines(asText: (bytes: Uint8Array) => string): EventLine[];
+  /** Reads the events anew at each call. `asText` decodes the bytes of the batch. */
+  events(asText: (bytes: Uint8Array) => string): EventLine[];
 }
 
 /** An event in three parts. */
@@ -194,10 +193,9 @@ const noBegin: Begin = { id: '', body: '' };
 
 const head = /^(\d+) (\d+)(?: (\w+))?$/;
 const headMax = 128;
-const space = 0x20;
 const lineBreak = 0x0a;
 
-/** Undefined if the bytes are no event batch. The methods `events` and `lines` decode the events at each call. */
+/** Undefined if the bytes are no event batch. */
 export function readEventBatch(bytes: Uint8Array): EventBatch | undefined {
   const headEnd = bytes.indexOf(lineBreak);
   const [, count, eventsThrough, endpointId] =
@@ -207,8 +205,7 @@ export function readEventBatch(bytes: Uint8Array): EventBatch | undefined {
     count: Number(count),
     eventsThrough: Number(eventsThrough),
     endpointId,
-    events: () => readEvents(bytes.subarray(headEnd + 1)),
-    lines: (asText) => readLines(asText(bytes.subarray(headEnd + 1))),
+    events: (asText) => readLines(asText(bytes.subarray(headEnd + 1))),
   };
 }
 
@@ -228,32 +225,6 @@ function readLines(text: string): EventLine[] {
     from = end + 1;
   }
   return lines;
-}
-
-function readEvents(bytes: Uint8Array): { id: string; body: Uint8Array }[] {
-  const events: { id: string; body: Uint8Array }[] = [];
-  const prefixes: { id: string; body: Uint8Array }[] = [];
-  for (let from = 0; from < bytes.length;) {
-    const prefixEnd = bytes.indexOf(space, from);
-    const idEnd = bytes.indexOf(space, prefixEnd + 1);
-    const end = bytes.indexOf(lineBreak, idEnd);
-    if (prefixEnd < 0 || idEnd < 0 || end < 0) break;
-    const id = textOf(bytes.subarray(prefixEnd + 1, idEnd));
-    const body = bytes.subarray(idEnd + 1, end);
-    const begin = prefixes[Number(textOf(bytes.subarray(from, prefixEnd)))];
-    if (prefixEnd === from) prefixes.push({ id, body });
-    else if (begin !== undefined) events.push({ id: begin.id + id, body: joined(begin.body, body) });
-    from = end + 1;
-  }
-  return events;
-}
-
-function joined(begin: Uint8Array, rest: Uint8Array): Uint8Array {
-  if (begin.length === 0) return rest;
-  const whole = new Uint8Array(begin.length + rest.length);
-  whole.set(begin);
-  whole.set(rest, begin.length);
-  return whole;
 }
 
 /** Decodes ASCII. Spread syntax instead of `apply` takes seven times as long, because it iterates over the bytes. */

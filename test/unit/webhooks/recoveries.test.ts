@@ -4,6 +4,7 @@ import { openLog } from '@integration-sync/runtime/log';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { openRecoveries } from '../../../services/webhooks/src/api/recoveries.ts';
+import { text } from '../../support/bus.ts';
 import { batchOf, openEndpoint } from '../../support/webhook-parts.ts';
 
 const log = openLog({ service: 'test', level: 'silent' });
@@ -16,7 +17,7 @@ interface Sending {
   active?: boolean;
 }
 
-const idsIn = (body: Uint8Array): string[] => (readEventBatch(body)?.events() ?? []).map(({ id }) => id);
+const idsIn = (body: Uint8Array): string[] => (readEventBatch(body)?.events(text) ?? []).map(({ id }) => id);
 
 async function send({ readMs = 0, heldTimes = Infinity, active = true }: Sending) {
   const now = new Date();

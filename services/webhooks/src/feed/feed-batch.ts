@@ -9,7 +9,9 @@ import {
 import type { StoredMessage } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import {
+  asText,
   bytesBeside,
+  bytesOf,
   logRefused,
   mayHoldBatch,
   readEvent,
@@ -58,7 +60,7 @@ function readEvents(
   const refused: EventHead[] = [];
   const headOf = openHeads();
   const isHeld = new Map<string, boolean>();
-  for (const line of batch.lines(asText)) {
+  for (const line of batch.events(asText)) {
     const body = line.begin.body + line.rest;
     const head = headOf(line) ?? readEvent(bytesOf(body));
     if (head === undefined) continue;
@@ -79,7 +81,3 @@ function openHeads(): (line: EventLine) => EventHead | undefined {
     return known.get(begin) ?? readUsualHead((begin.body + rest).slice(0, usualHeadBytesMax));
   };
 }
-
-const asText = (bytes: Uint8Array): string =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
-export const bytesOf = (text: string): Buffer => Buffer.from(text, 'latin1');

@@ -2,10 +2,10 @@
 // event that this page has read, shown or not, so that each event is filtered once.
 import { limits } from '@integration-sync/contracts';
 import { chunkItems, nextTurn } from '@integration-sync/runtime/pace';
-import { readEvent } from '../log/logged-batch.ts';
+import { bytesOf, readEvent } from '../log/logged-batch.ts';
 import type { LogPoint } from '../log/offsets.ts';
 import type { Window } from '../log/window.ts';
-import { bytesOf, type FeedBatch, type FeedEvent } from './feed-batch.ts';
+import type { FeedBatch, FeedEvent } from './feed-batch.ts';
 
 export interface PageAsked {
   from: LogPoint;

@@ -34,9 +34,11 @@ export function readBatch(stored: FollowedMessage, log: Log): LoggedBatch | unde
 
   const decode = (): readonly StreamEvent[] => {
     const { traceparent } = logged;
+    const sequence = batch.eventsThrough;
     const all = batch
-      .events()
-      .flatMap((event) => readStreamEvent({ ...event, sequence: batch.eventsThrough, traceparent }) ?? []);
+      .events(asText)
+      .map(({ id, begin, rest }) => ({ id, sequence, body: bytesOf(begin.body + rest), traceparent }))
+      .flatMap((event) => readStreamEvent(event) ?? []);
     const holds = mayHoldBatch(announcer);
     const held = all.filter(({ event }) => holds(event));
     const refused = all.filter(({ event }) => !holds(event));
@@ -59,6 +61,11 @@ export function readBatch(stored: FollowedMessage, log: Log): LoggedBatch | unde
   };
   return logged;
 }
+
+/** Event batches are read as Latin-1 text, in which each character is one byte. */
+export const asText = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
+export const bytesOf = (text: string): Buffer => Buffer.from(text, 'latin1');
 
 export function logRefused(log: Log, subject: string, refused: readonly { event: string }[]): void {
   const kinds = [...new Set(refused.map(({ event }) => event))].slice(0, kindsMax);
