@@ -46,6 +46,7 @@ export const batchOf = (sequence: number, count = 1, more: Partial<LoggedBatch> 
     isErasing: false,
     traceparent: undefined,
     events: () => events,
+    texts: () => [],
     ...more,
   };
 };

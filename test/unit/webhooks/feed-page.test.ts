@@ -3,8 +3,12 @@ import { limits, packAddressedBatches, packEventBatches } from '@integration-syn
 import { openLog } from '@integration-sync/runtime/log';
 import { array, asyncProperty, assert, boolean, record, string } from 'fast-check';
 import { expect, it } from 'vitest';
-import { readFeedBatch, type FeedBatch } from '../../../services/webhooks/src/feed/feed-batch.ts';
-import { readPage, type PageAsked } from '../../../services/webhooks/src/feed/page.ts';
+import {
+  readFeedBatch,
+  readPage,
+  type FeedBatch,
+  type PageAsked,
+} from '../../../services/webhooks/src/feed/page.ts';
 import { Windows } from '../../../services/webhooks/src/log/window.ts';
 
 const all: PageAsked = {

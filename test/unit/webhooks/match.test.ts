@@ -2,6 +2,7 @@ import { expect, it, vi } from 'vitest';
 import type { Subscriber } from '../../../services/webhooks/src/endpoints/endpoint.ts';
 import type { LoggedBatch, StreamEvent } from '../../../services/webhooks/src/log/logged-batch.ts';
 import { openMatch } from '../../../services/webhooks/src/matching/match.ts';
+import { batchOf as loggedBatchOf } from '../../support/webhook-parts.ts';
 
 const at = (second: number): string => new Date(1_000 * second).toISOString();
 
@@ -31,18 +32,8 @@ const event = (sequence: number, kind = 'supplier.created', aboutEndpoint?: stri
   body: Buffer.from('{}'),
 });
 
-const batchOf = (events: StreamEvent[], endpointId?: string): LoggedBatch => ({
-  sequence: 1,
-  partition: 0,
-  integration: 'acme',
-  storedAt: new Date(),
-  bytes: 1,
-  count: events.length,
-  endpointId,
-  isErasing: false,
-  traceparent: undefined,
-  events: () => events,
-});
+const batchOf = (events: StreamEvent[], endpointId?: string): LoggedBatch =>
+  loggedBatchOf(1, events.length, { endpointId, events: () => events });
 
 const matched = (subscribers: Subscriber[], events: StreamEvent[], endpointId?: string) => {
   const match = openMatch();

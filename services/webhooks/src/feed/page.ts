@@ -1,11 +1,12 @@
 // A page of the feed: the events that a caller asks for, and where the next page begins. The next page begins after the last
 // event that this page has read, shown or not, so that each event is filtered once.
 import { limits } from '@integration-sync/contracts';
+import type { StoredMessage } from '@integration-sync/runtime/bus';
+import type { Log } from '@integration-sync/runtime/log';
 import { chunkItems, nextTurn } from '@integration-sync/runtime/pace';
-import { bytesOf, readEvent } from '../log/logged-batch.ts';
+import { bytesBeside, bytesOf, readBatch, readEvent, type EventText } from '../log/logged-batch.ts';
 import type { LogPoint } from '../log/offsets.ts';
 import type { Window } from '../log/window.ts';
-import type { FeedBatch, FeedEvent } from './feed-batch.ts';
 
 export interface PageAsked {
   from: LogPoint;
@@ -25,6 +26,25 @@ export interface Page {
   more: boolean;
 }
 
+export interface FeedBatch {
+  readonly sequence: number;
+  readonly bytes: number;
+  /** The events that the feed shows; `LogPoint.index` is an index into this array. */
+  events(): readonly EventText[];
+}
+
+/** Reads an event batch, of which only the bytes of the message stay in memory. Undefined if the message is no event batch. */
+export function readFeedBatch(stored: StoredMessage, log: Log): FeedBatch | undefined {
+  const batch = readBatch(stored, log);
+  return (
+    batch && {
+      sequence: batch.sequence,
+      bytes: stored.body.length + bytesBeside,
+      events: () => (batch.endpointId === undefined ? batch.texts() : []),
+    }
+  );
+}
+
 export async function readPage(
   window: Pick<Window<FeedBatch>, 'at' | 'load' | 'through'>,
   { from, sinceMs, kinds, limit, bytesMax }: PageAsked,
@@ -35,15 +55,15 @@ export async function readPage(
   let itemsInTurn = 0;
 
   /** Adds the event to the page, unless a filter leaves it out. False if the page has no room for the event. */
-  const take = (event: FeedEvent): boolean => {
+  const take = (event: EventText): boolean => {
     if (page.sinceMs !== null && Date.parse(event.timestamp) <= page.sinceMs) return true;
     page.sinceMs = null;
     if (kinds?.has(event.event) === false) return true;
     if (page.events.length === limit) return false;
-    const text = textOf(event);
-    if (page.events.length > 0 && bytes + text.length > bytesMax) return false;
-    page.events.push(text);
-    bytes += text.length + 1;
+    const shown = shownOf(event);
+    if (page.events.length > 0 && bytes + shown.length > bytesMax) return false;
+    page.events.push(shown);
+    bytes += shown.length + 1;
     return true;
   };
 
@@ -79,9 +99,9 @@ export async function readPage(
 }
 
 /** An event as JSON: the body of its delivery, with the event's id as the first key. */
-function textOf({ eventId, body, event, timestamp }: FeedEvent): string {
-  if (body.startsWith('{')) return `{"id":${JSON.stringify(eventId)},${body.slice(1)}`;
-  const { integrationId, data } = readEvent(bytesOf(body)) ?? { integrationId: '', data: {} };
-  const text = JSON.stringify({ id: eventId, event, timestamp, integrationId, data });
-  return Buffer.from(text).toString('latin1');
+function shownOf({ eventId, text, event, timestamp }: EventText): string {
+  if (text.startsWith('{')) return `{"id":${JSON.stringify(eventId)},${text.slice(1)}`;
+  const { integrationId, data } = readEvent(bytesOf(text)) ?? { integrationId: '', data: {} };
+  const shown = JSON.stringify({ id: eventId, event, timestamp, integrationId, data });
+  return Buffer.from(shown).toString('latin1');
 }

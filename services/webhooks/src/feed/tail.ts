@@ -23,7 +23,7 @@ import type { Log } from '@integration-sync/runtime/log';
 import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import type { LogStream, LogStreamFacts } from '../log/stream.ts';
 import { Windows, type Window } from '../log/window.ts';
-import { readFeedBatch, type FeedBatch } from './feed-batch.ts';
+import { readFeedBatch, type FeedBatch } from './page.ts';
 import type { Place } from './place.ts';
 
 type TailBus = Pick<Bus, 'readStream' | 'listen'>;

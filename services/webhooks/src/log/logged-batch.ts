@@ -1,5 +1,11 @@
 // An event batch as the log stores it. Its events are decoded once for all endpoints, when the first endpoint needs them.
-import { mayAnnounce, readEventBatch, readStoredBatchSubject } from '@integration-sync/contracts';
+import {
+  mayAnnounce,
+  readEventBatch,
+  readStoredBatchSubject,
+  type EventBatch,
+  type EventLine,
+} from '@integration-sync/contracts';
 import type { FollowedMessage, StoredMessage } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 
@@ -19,8 +25,10 @@ export interface LoggedBatch {
   readonly isErasing: boolean;
   /** The W3C `traceparent` to which the spans of the batch's deliveries belong. */
   traceparent: string | undefined;
-  /** The events, in the order of the message; `LogPoint.index` is an index into this array. */
+  /** The events, in the order of the message; `LogPoint.index` is an index into this array. They are decoded once. */
   events(): readonly StreamEvent[];
+  /** The same events as texts, which are read again at each call. */
+  texts(): readonly EventText[];
 }
 
 /** Reads an event batch. Undefined if the message is no event batch. */
@@ -30,20 +38,28 @@ export function readBatch(stored: FollowedMessage, log: Log): LoggedBatch | unde
   if (subject === undefined || batch === undefined) return undefined;
   const { announcer, integration, partition } = subject;
   const endpointId = announcer === 'replay' ? batch.endpointId : undefined;
+  const holds = mayHoldBatch(announcer);
   let events: readonly StreamEvent[] | undefined;
+  let hasLogged = false;
+
+  const texts = (): readonly EventText[] => {
+    const { held = [], refused = [] } = Object.groupBy(readTexts(batch), ({ event }) =>
+      holds(event) ? 'held' : 'refused',
+    );
+    if (refused.length > 0 && !hasLogged) logRefused(log, stored.subject, refused);
+    hasLogged ||= refused.length > 0;
+    return held;
+  };
 
   const decode = (): readonly StreamEvent[] => {
     const { traceparent } = logged;
-    const sequence = batch.eventsThrough;
-    const all = batch
-      .events(asText)
-      .map(({ id, begin, rest }) => ({ id, sequence, body: bytesOf(begin.body + rest), traceparent }))
-      .flatMap((event) => readStreamEvent(event) ?? []);
-    const holds = mayHoldBatch(announcer);
-    const held = all.filter(({ event }) => holds(event));
-    const refused = all.filter(({ event }) => !holds(event));
-    if (refused.length > 0) logRefused(log, stored.subject, refused);
-    return held;
+    return texts().map(({ eventId, event, timestamp, text }) =>
+      streamEventOf({ event, timestamp }, eventId, {
+        sequence: batch.eventsThrough,
+        body: bytesOf(text),
+        traceparent,
+      }),
+    );
   };
 
   const logged: LoggedBatch = {
@@ -58,16 +74,39 @@ export function readBatch(stored: FollowedMessage, log: Log): LoggedBatch | unde
       announcer === 'catalog' && textOf(stored.body, 0, erasingBytesMax).includes('"supplier.erased"'),
     traceparent: stored.traceparent,
     events: () => (events ??= decode()),
+    texts,
   };
   return logged;
 }
 
-/** Event batches are read as Latin-1 text, in which each character is one byte. */
-export const asText = (bytes: Uint8Array): string =>
+function readTexts(batch: EventBatch): EventText[] {
+  const headOf = openHeads();
+  return batch.events(asText).flatMap((line) => {
+    const text = line.begin.body + line.rest;
+    const head = headOf(line) ?? readEvent(bytesOf(text));
+    if (head === undefined) return [];
+    const { event, timestamp } = head;
+    return { eventId: eventIdOf(line.id, batch.eventsThrough), event, timestamp, text };
+  });
+}
+
+/** Reads the heads of events. Events of a push often have the same head, which is then read once. */
+function openHeads(): (line: EventLine) => EventHead | undefined {
+  const known = new Map<EventLine['begin'], EventHead | undefined>();
+  return ({ begin, rest }) => {
+    if (!known.has(begin)) known.set(begin, readUsualHead(begin.body));
+    return known.get(begin) ?? readUsualHead((begin.body + rest).slice(0, usualHeadBytesMax));
+  };
+}
+
+/** A sequence makes the id if the message of the event had no `Nats-Msg-Id`. */
+const eventIdOf = (id: string, sequence: number): string => (id === '' ? `event-${sequence}` : id);
+
+const asText = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
 export const bytesOf = (text: string): Buffer => Buffer.from(text, 'latin1');
 
-export function logRefused(log: Log, subject: string, refused: readonly { event: string }[]): void {
+function logRefused(log: Log, subject: string, refused: readonly { event: string }[]): void {
   const kinds = [...new Set(refused.map(({ event }) => event))].slice(0, kindsMax);
   log.error(
     { subject, kinds, events: refused.length },
@@ -87,6 +126,12 @@ export interface EventHead {
   timestamp: string;
 }
 
+export interface EventText extends EventHead {
+  eventId: string;
+  /** The event as JSON, decoded as Latin-1: each character is one byte. */
+  text: string;
+}
+
 export interface EventFacts extends EventHead {
   sequence: number;
   /** The id of the push that caused the event; the id of the event if no push caused it. */
@@ -104,19 +149,26 @@ export interface StreamEvent extends EventFacts {
 type StoredEvent = Pick<StoredMessage, 'id' | 'sequence' | 'body' | 'traceparent'>;
 
 /** Reads a message of EVENTS. Undefined if the bytes are no event. */
-export function readStreamEvent({ id, sequence, body, traceparent }: StoredEvent): StreamEvent | undefined {
-  const head = readEventHead(body);
-  if (head === undefined) return undefined;
-  // The sequence makes the id if the message of the event had no `Nats-Msg-Id`.
-  const eventId = id === '' ? `event-${sequence}` : id;
+export function readStreamEvent(stored: StoredEvent): StreamEvent | undefined {
+  const head = readEventHead(stored.body);
+  return head && streamEventOf(head, eventIdOf(stored.id, stored.sequence), stored);
+}
+
+function streamEventOf(
+  { event, timestamp }: EventHead,
+  eventId: string,
+  { sequence, body, traceparent }: Omit<StoredEvent, 'id'>,
+): StreamEvent {
+  const origin = originOf(eventId);
   return {
-    ...head,
     eventId,
-    origin: originOf(eventId),
+    event,
+    timestamp,
+    sequence,
+    origin,
+    aboutEndpoint: aboutEndpoint(event, body),
     body,
     traceparent,
-    sequence,
-    aboutEndpoint: aboutEndpoint(head.event, body),
   };
 }
 
@@ -133,7 +185,7 @@ export function mayHold(subject: string): (kind: string) => boolean {
   return (kind) => kind === ofEvent.join('.');
 }
 
-export const mayHoldBatch =
+const mayHoldBatch =
   (announcer: string): ((kind: string) => boolean) =>
   (kind) =>
     announcer === 'replay' || mayAnnounce(announcer, kind);
@@ -145,7 +197,7 @@ export const originOf = (eventId: string): string => ofPush.exec(eventId)?.[1] ?
 
 /** The usual beginning of an event's body, as services write it. A delivery of an event with this beginning parses no JSON. */
 const usualHead = /^\{"event":"([\w.]+)","timestamp":"([\w.:+-]+)",/;
-export const usualHeadBytesMax = 128;
+const usualHeadBytesMax = 128;
 
 /** Reads the head of an event. Undefined if the bytes are no event. */
 function readEventHead(body: Uint8Array): EventHead | undefined {
@@ -153,7 +205,7 @@ function readEventHead(body: Uint8Array): EventHead | undefined {
 }
 
 /** Reads the head of an event without parsing JSON. Undefined unless the body has the usual beginning. */
-export function readUsualHead(text: string): EventHead | undefined {
+function readUsualHead(text: string): EventHead | undefined {
   const [, event, timestamp] = usualHead.exec(text) ?? [];
   return event === undefined || timestamp === undefined ? undefined : { event, timestamp };
 }
