@@ -1,10 +1,11 @@
 {{- /* Names and labels. Every template below `services` is called with a dict of root, name and service. */}}
 
+{{- /* The longest name of a Service has 17 characters more, of 63 at most. */}}
 {{- define "sync.fullname" -}}
 {{- $name := .Chart.Name -}}
-{{- if .Values.fullnameOverride -}}{{ .Values.fullnameOverride | trunc 50 | trimSuffix "-" }}
-{{- else if contains $name .Release.Name -}}{{ .Release.Name | trunc 50 | trimSuffix "-" }}
-{{- else -}}{{ printf "%s-%s" .Release.Name $name | trunc 50 | trimSuffix "-" }}{{- end -}}
+{{- if .Values.fullnameOverride -}}{{ .Values.fullnameOverride | trunc 46 | trimSuffix "-" }}
+{{- else if contains $name .Release.Name -}}{{ .Release.Name | trunc 46 | trimSuffix "-" }}
+{{- else -}}{{ printf "%s-%s" .Release.Name $name | trunc 46 | trimSuffix "-" }}{{- end -}}
 {{- end -}}
 
 {{- define "sync.name" -}}
@@ -125,7 +126,8 @@ volumeMounts:
 {{- end }}
 {{- end -}}
 
-{{- /* The settings that the chart makes go before the service's own, and these before the shared ones. */}}
+{{- /* The settings that the chart makes go before the service's own, and these before the shared ones. `merge` would not do: it
+takes false, 0 and '' for unset. */}}
 {{- define "sync.env" -}}
 {{- $own := dict -}}
 {{- if ne .name "ops" -}}
@@ -139,9 +141,9 @@ volumeMounts:
 {{- end -}}
 {{- $shared := .root.Values.env -}}
 {{- if ne .name "gateway" -}}
-{{- $shared = merge (dict) .root.Values.storedEnv $shared -}}
+{{- $shared = mergeOverwrite (dict) $shared .root.Values.storedEnv -}}
 {{- end -}}
-{{- range $setting, $value := merge $own .service.env $shared }}
+{{- range $setting, $value := mergeOverwrite (dict) $shared .service.env $own }}
 {{- /* Helm reads every number as a floating one, and would write a large one with an exponent. */}}
 - name: {{ $setting }}
   value: {{ ternary (printf "%d" (int64 $value)) (toString $value) (kindIs "float64" $value) | quote }}

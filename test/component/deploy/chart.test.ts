@@ -104,6 +104,27 @@ it('the documented job() makes a Job whose arguments are texts; without helm, it
   );
 });
 
+it.each([
+  ['ingress', 'ingress.hosts: name one host at least'],
+  ['httpRoute', 'httpRoute.parentRefs: name one gateway at least'],
+])('the chart says what an enabled %s lacks; without helm, the test checks nothing', async (way, words) => {
+  const args = [
+    'template',
+    'acme',
+    'deploy/helm',
+    '--kube-version',
+    '1.27.0',
+    '--set',
+    `${way}.enabled=true`,
+  ];
+  const rendered = promisify(execFile)(process.env['HELM'] || 'helm', args, { cwd: repository });
+  const { code, stderr } = await rendered.then(
+    () => ({ code: 0, stderr: '' }),
+    (error: { code: unknown; stderr: string }) => error,
+  );
+  expect(code === 'ENOENT' ? words : stderr).toContain(words);
+});
+
 it('the chart’s notes after an installation are those in test/chart/rendered', async () => {
   const kept = await readFile(notesFile, 'utf8');
   expect(kept).toBe((await renderNotes()) ?? kept);

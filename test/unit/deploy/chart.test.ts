@@ -98,6 +98,9 @@ describe.each(renderings)('the chart as %s', async (name) => {
   it('keeps to the schemas of Kubernetes', () => {
     for (const object of objects) expect(() => validate(object)).not.toThrow();
     expect(new Set(objects.map(identityOf)).size).toBe(objects.length);
+    // Names of these kinds are in DNS or in a label of their pods.
+    for (const object of [...ofKind(objects, 'Service'), ...ofKind(objects, 'Job')])
+      expect(nameOf(object).length).toBeLessThanOrEqual(63);
     expect(new Set(objects.map(({ metadata }) => metadata?.namespace))).toEqual(new Set(['sync']));
   });
 
@@ -401,6 +404,15 @@ it('the chart gives every object, pod and container the configured labels and an
       ]),
     );
   }
+});
+
+it('a setting of one service goes before that of all, also if the setting of the service is false', async () => {
+  const { objects } = await readRendered('extended');
+  const told = ofKind(objects, 'Deployment').map((deployment) => {
+    const { container } = podOf(deployment);
+    return [container.name, environmentOf(container)['STREAMS_MAY_SHRINK']];
+  });
+  expect(Object.fromEntries(told)).toEqual({ catalog: 'true', batches: 'false', webhooks: 'true' });
 });
 
 it('the chart makes a Job of an operator’s command, with the login of operators and the settings of the services', async () => {
