@@ -1,5 +1,18 @@
 // Gauges whose values are read on each scrape.
+import { setTimeout as wait } from 'node:timers/promises';
 import { Gauge, type Registry } from 'prom-client';
+
+/** Less than the 3 s of a liveness probe, which asks for the metrics, and than the 10 s of a scrape. */
+const readMs = 2_000;
+
+/** What `read` resolves with; `otherwise` if it fails, or lasts: one gauge must not make the whole scrape fail. */
+export function readInTime<T, Otherwise>(
+  read: () => T | Promise<T>,
+  otherwise: Otherwise,
+): Promise<T | Otherwise> {
+  const late = wait(readMs, otherwise, { ref: false });
+  return Promise.race([Promise.try(read).catch(() => otherwise), late]);
+}
 
 export const gaugesOf =
   (registry: Registry) =>
@@ -9,8 +22,7 @@ export const gaugesOf =
       help,
       registers: [registry],
       async collect() {
-        // A gauge that cannot be read must not make the whole scrape fail.
-        gauge.set(await Promise.resolve(read()).catch(() => Number.NaN));
+        gauge.set(await readInTime(read, Number.NaN));
       },
     });
   };

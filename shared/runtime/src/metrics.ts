@@ -8,7 +8,7 @@ import { openEngineWatch, type EngineWatch } from './engines.ts';
 import { gaugesOf } from './gauges.ts';
 import { urgentLines } from './urgent-lines.ts';
 
-export { gaugeByLabel, gaugesOf } from './gauges.ts';
+export { gaugeByLabel, gaugesOf, readInTime } from './gauges.ts';
 
 export interface MetricsOptions {
   service: string;

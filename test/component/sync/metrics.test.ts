@@ -9,6 +9,7 @@ import { ending } from '../../support/ending.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openKillingProxy } from '../../support/killing-proxy.ts';
 import { openTestLog } from '../../support/log.ts';
+import { openMongodbProxy } from '../../support/mongodb-proxy.ts';
 import { startMongodb } from '../../support/mongodb.ts';
 import { openWorld, type World } from '../../support/sync.ts';
 
@@ -117,6 +118,25 @@ it('metrics have the number and age of unannounced pushes, and takeovers', { tim
   expect(await one(survivor.metricsUrl, 'sync_unannounced_seconds')).toBe(0);
   died.resolve();
   await lost;
+});
+
+// Kubernetes restarts a process whose metrics take 3 s three times in a row, and Prometheus drops a scrape of 10 s.
+it.each([
+  ['catalog_journal', 'sync_unannounced_seconds'],
+  ['catalog_expectations', 'sync_overdue'],
+])('metrics are served in time, with NaN for what MongoDB does not answer from %s', async (from, name) => {
+  await using proxy = await openMongodbProxy(mongodb.url);
+  const environment = { ...world.environment, MONGODB_URL: proxy.url };
+  await using catalog = await startCatalog(readConfig(CatalogConfig, environment), {
+    log: openTestLog().log,
+  });
+  const held = proxy.holdNext('aggregate', from);
+  const reading = fetch(catalog.metricsUrl, { signal: AbortSignal.timeout(9_000) });
+  await held;
+  const text = await (await reading).text();
+  expect(text).toMatch(new RegExp(`^${name}\\{.*\\} Nan$`, 'm'));
+  expect(text).toMatch(/^sync_engine_up\{engine="mongodb",service="catalog"\} 1$/m);
+  proxy.release();
 });
 
 it('metrics have the number of unannounced pushes while NATS dies during a start', async () => {

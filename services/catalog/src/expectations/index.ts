@@ -1,6 +1,6 @@
 // Opens what catalog does with expectations: their checks, the gauge of those that are overdue, and the handlers.
 import { entityTypes } from '@integration-sync/contracts';
-import { gaugeByLabel } from '@integration-sync/runtime/metrics';
+import { gaugeByLabel, readInTime } from '@integration-sync/runtime/metrics';
 import type { RecordServiceParts, RunJournal } from '@integration-sync/sync';
 import { openChecks } from './checks.ts';
 import { getExpectations, setExpectations } from './handlers.ts';
@@ -18,7 +18,7 @@ export async function openExpectations(parts: RecordServiceParts, journals: read
     label: 'kind',
     async read() {
       // The gauge is NaN if MongoDB cannot be read: 0 would mean that no push is overdue.
-      const counts = await expectations.countOverdue().catch(() => undefined);
+      const counts = await readInTime(() => expectations.countOverdue(), undefined);
       return entityTypes.map((kind) => [kind, counts === undefined ? Number.NaN : (counts.get(kind) ?? 0)]);
     },
   });
