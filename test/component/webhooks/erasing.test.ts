@@ -135,3 +135,24 @@ it(
     await isForgotten(own, id);
   },
 );
+
+// Timeline: a caller deletes a webhook. The replica that carries out the deletion is killed right after it.
+it(
+  'an erasing leaves no answer to a deleted webhook, although the replica that deleted the webhook is killed',
+  { timeout: 120_000 },
+  async () => {
+    await using own = await openHouse();
+    await using proxy = await openMongodbProxy(inject('engines').mongodb);
+    await using killed = await startWebhookProcess({ ...own.environment, MONGODB_URL: proxy.url });
+    await using receiver = await openReceiver(namesPerson);
+    const { client, id } = await failed(own, receiver);
+    const held = proxy.holdNext('update', 'webhook_revisions', [client.integration]);
+    client.ask('remove', { id }).catch(() => undefined);
+    await held;
+    await killed.kill();
+    await own.start();
+    await expect(client.ask('get', { id })).rejects.toMatchObject({ code: 'not_found' });
+    await client.announce(1, 'supplier.erased');
+    await isForgotten(own, id);
+  },
+);

@@ -30,7 +30,7 @@ import { showingOf, webhookOf } from './webhook-details.ts';
 
 interface EndpointsOptions extends RegisterOptions, DrillingOptions {
   endpoints: Endpoints;
-  attemptLog: Pick<AttemptLog, 'removeEndpoint'>;
+  attemptLog: Pick<AttemptLog, 'forgetAnswers' | 'removeEndpoint'>;
   disabledEvents: Pick<DisabledEvents, 'announce'>;
   metrics: Pick<WebhookMetrics, 'disabledBy'>;
   changed: Changed;
@@ -89,6 +89,8 @@ const removing =
   async (request) => {
     const { integration } = request;
     const id = endpointIdOf(request);
+    // The answers are removed before the endpoint: if this replica dies meanwhile, an erasing still finds the endpoint and its answers.
+    if ((await endpoints.findOf(integration, id)) !== null) await attemptLog.forgetAnswers([id]);
     const removed = await endpoints.remove(integration, id);
     if (!removed && (await endpoints.find(id)) !== null) throw absent();
     // An earlier deletion is broadcast too: the replica that deleted the endpoint may have died before its broadcast.
