@@ -143,6 +143,13 @@ describe('the errors of failed items in the journal', () => {
     expect(await errorsOf(syncId)).toEqual(['b']);
   });
 
+  it('are not stored again by a writer whose entry was removed', async () => {
+    const syncId = newSyncId(at(0));
+    await journal.reopen({ ...entry(syncId), errors: [error('a')] }, at(0));
+    expect(await found(syncId)).toMatchObject({ reopened: true, failed: 1 });
+    expect(await errorsOf(syncId)).toBeUndefined();
+  });
+
   it('stay for other integrations and other kinds', async () => {
     const [syncId, other] = [newSyncId(at(0)), newSyncId(at(0))];
     await journal.insert({ ...entry(syncId), errors: [error('a')], entityType: 'product' });

@@ -24,16 +24,16 @@ export const untilAnnounced = {
 export function openPushJournal(entries: Entries) {
   /** Makes another replica settle the entry once more, with all that the push's process knows. */
   const reopen = async (entry: Entry, at: Date): Promise<void> => {
-    const { _id, evidence = {}, errors, ...known } = entry;
+    // Not `errors`, because an erase may have removed them meanwhile.
+    const { _id, evidence = {}, errors: _errors, ...known } = entry;
     const again = { ...known, state: 'writing', owner: '', due: at, reopened: true } as const;
     const left = Object.entries(evidence).map(([id, changed]) => [`evidence.${id}`, changed]);
-    // Sets all fields, because a tombstone may have replaced the entry; but not `errors`, because an erase may have removed them.
+    // Sets all fields, because a tombstone may have replaced the entry.
     const $set = { ...again, ...Object.fromEntries(left) };
     const $unset = { watched: '', hiddenFrom: '', expireAt: '' } as const;
     if (await isFound(entries.updateOne({ _id }, { $set, $unset }))) return;
     // The replica that settled the entry found no writes of the push, so the entry was removed.
-    const whole = { _id, evidence, ...again, ...(errors === undefined ? {} : { errors }) };
-    if (!(await isFirst(entries.insertOne(whole)))) await reopen(entry, at);
+    if (!(await isFirst(entries.insertOne({ _id, evidence, ...again })))) await reopen(entry, at);
   };
 
   return {
