@@ -30,7 +30,7 @@ test('the attempt log is written within its interval, repeated after a failure, 
       written.push(...messages.map(({ body }) => String(body)));
       return [];
     },
-    lastOf: async () => undefined,
+    lastAt: async () => undefined,
     purge: async () => 0,
     async *readStream() {},
   };

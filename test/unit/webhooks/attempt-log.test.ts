@@ -13,7 +13,7 @@ function openBus() {
   const bus = {
     publishBatch: async () => [],
     purge: async () => 0,
-    lastOf: async () => undefined,
+    lastAt: async () => undefined,
     async *readStream(_stream: string, { subject }: { subject: string }) {
       seen.readings += 1;
       seen.order.push(subject);

@@ -14,7 +14,7 @@ import type { Bus } from '@integration-sync/runtime/bus';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/endpoint-store.ts';
-import { clockSkewMs, type LoggedBatch, readEvent } from '../log/logged-batch.ts';
+import { clockSkewMs, type LoggedBatch } from '../log/logged-batch.ts';
 import { answersSubject, attemptsStream } from '../streams.ts';
 
 /** One stored answer of a receiver. Event id, number and time identify the attempt that got the answer. */
@@ -42,7 +42,7 @@ const answersPerWrite = 500;
 const waitingMax = 5_000;
 const purgesAtOnce = 16;
 
-export type AnswersBus = Pick<Bus, 'publishBatch' | 'lastOf' | 'readStream' | 'purge'>;
+export type AnswersBus = Pick<Bus, 'publishBatch' | 'lastAt' | 'readStream' | 'purge'>;
 
 type Present = Pick<Endpoints, 'findAll'>;
 
@@ -94,18 +94,25 @@ export function openAnswers(bus: AnswersBus, endpoints: Present, replica: string
   };
 }
 
-/** Keeps answers to events that occurred more than a minute after the last erasing of a supplier: clocks of machines differ. */
+/**
+ * Keeps answers to events that occurred more than a minute after the last erasing of a supplier: clocks of machines differ. The erasing
+ * that EVENTS stored last need not be the latest, but every erasing is earlier than this message of EVENTS.
+ */
 async function ofLaterEvents(
-  bus: Pick<Bus, 'lastOf'>,
+  bus: Pick<Bus, 'lastAt'>,
   answered: readonly Answered[],
 ): Promise<readonly Answered[]> {
   const integrations = [...new Set(answered.map(({ endpoint }) => endpoint.integration))];
   const erased = new Map(
-    await Promise.all(integrations.map(async (one) => [one, await erasedAtMs(bus, one)] as const)),
+    await Promise.all(
+      integrations.map(
+        async (one) => [one, await bus.lastAt(eventsStream, eventSubject(one, 'supplier.erased'))] as const,
+      ),
+    ),
   );
   return answered.filter(({ endpoint, occurredAt }) => {
-    const erasedMs = erased.get(endpoint.integration) ?? Number.NaN;
-    return Number.isNaN(erasedMs) || Date.parse(occurredAt) > erasedMs + clockSkewMs;
+    const erasedAt = erased.get(endpoint.integration);
+    return erasedAt === undefined || Date.parse(occurredAt) > erasedAt.getTime() + clockSkewMs;
   });
 }
 
@@ -113,12 +120,6 @@ async function ofPresent(endpoints: Present, answered: readonly Answered[]): Pro
   const found = await endpoints.findAll([...new Set(answered.map(({ endpoint }) => endpoint._id))]);
   const present = new Set(found.map(({ _id }) => _id));
   return answered.filter(({ endpoint }) => present.has(endpoint._id));
-}
-
-/** When a supplier of the integration was last erased; NaN if EVENTS has no such event. */
-async function erasedAtMs(bus: Pick<Bus, 'lastOf'>, integration: string): Promise<number> {
-  const last = await bus.lastOf(eventsStream, eventSubject(integration, 'supplier.erased'));
-  return Date.parse((last === undefined ? undefined : readEvent(last)?.timestamp) ?? '');
 }
 
 const byEndpoint = (answered: readonly Answered[]): [string, StoredAnswer[]][] =>

@@ -75,9 +75,9 @@ export function openArchive(connection: Connection) {
     async storedAt(stream: string, sequence: number): Promise<Date | undefined> {
       return (await leadersMessage(connection, stream, { seq: sequence }))?.time;
     },
-    /** The last message of the subject that the stream's leader has; undefined if it has none. */
-    async lastOf(stream: string, subject: string): Promise<Uint8Array | undefined> {
-      return (await leadersMessage(connection, stream, { last_by_subj: subject }))?.data;
+    /** When the last message of the subject was stored, by the stream's leader; undefined if it has none. */
+    async lastAt(stream: string, subject: string): Promise<Date | undefined> {
+      return (await leadersMessage(connection, stream, { last_by_subj: subject }))?.time;
     },
     /** Whether the stream's leader has a message of the subject after the given sequence. */
     async hasAfter(stream: string, subject: string, sequence: number) {
