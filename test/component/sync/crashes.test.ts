@@ -225,6 +225,30 @@ describe('a record that a dead process changed', () => {
     expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
   });
 
+  it('is announced if the dead process was of a later release, and changed a field that this release lacks', async () => {
+    const caller = world.caller();
+    const healthy = await world.startCatalog();
+    await caller.push('suppliers', [{ externalId: 'a', name: 'N', code: '1' }]);
+    await healthy[Symbol.asyncDispose]();
+    await using service = await startStoppingService('catalog', 'after-writes', world.environment);
+    caller.push('suppliers', [{ externalId: 'a', name: 'N', code: '2' }]).catch(() => undefined);
+    await service.reached();
+    await service.kill();
+    const mine = { integration: caller.integration, externalId: 'a' };
+    const changed = ['code', 'later'];
+    await world.store.collection('suppliers').updateOne(mine, { $set: { changed, 'fields.later': '2' } });
+    await using _survivor = await world.startCatalog({ now: anHourAhead });
+    const events = await eventually(
+      () => caller.events(),
+      (all) => countOf(all, ({ body }) => body.event === 'sync.completed') === 2,
+      settledWithinMs,
+    );
+    expect(events.at(-2)?.body).toMatchObject({
+      event: 'supplier.updated',
+      data: { changedFields: changed },
+    });
+  });
+
   it(
     'is announced with its drafted statement, which another replica drafts if the dead process has not',
     { timeout: 90_000 },

@@ -66,7 +66,10 @@ async function settleWriting(engine: Engine, of: KindEngine, entry: Entry): Prom
     await engine.journal.hide(entry, at);
     return undefined;
   }
-  const fields = of.readers[entry.action ?? 'push'].names;
+  // A process of a later release may have changed fields that this release does not have.
+  const fields = [
+    ...new Set([...of.readers[entry.action ?? 'push'].names, ...outcomes.flatMap(({ changed }) => changed)]),
+  ];
   const counts = { created, updated, unchanged: 0, failed: entry.failed };
   const packed = packOutcomes(outcomes, fields);
   const completion: Completion = { ...counts, drafted, completedAt: at, fields, outcomes: packed };
