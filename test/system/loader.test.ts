@@ -417,3 +417,17 @@ it('the loader sets expectations for the kinds of a load, and refuses an invalid
   expect(planned.code).toBe(0);
   expect(await expectations()).toMatchObject({ suppliers: { everyHours: 48 } });
 });
+
+it('a load whose key may set no expectations leaves the last load to prune', async () => {
+  await at.loader.write('suppliers.csv', latin1(['externalId;name', 'S-1;A']));
+  expect((await at.loader.run('load', 'suppliers.csv')).code).toBe(0);
+  const scope = 'integration:suppliers:read integration:suppliers:write';
+  const { stack, acme, folder } = at;
+  const { integration } = acme;
+  const narrow = openLoader({ stack, integration, folder: folder.path, scope });
+  expect(await narrow.run('load', 'suppliers.csv', '--expect-every', '1d')).toMatchObject({
+    code: 3,
+    err: expect.stringContaining('403: the key lacks the scope integration:expectations:write'),
+  });
+  expect(await at.loader.run('prune')).toMatchObject({ code: 0 });
+});

@@ -72,11 +72,12 @@ export async function runLoad(
   const state = resumed ?? (await newState({ values, sources, url: connection.url, isPlan, history }));
   await greet(connection, state, !isPlan && resumed === undefined, values);
   if (!isPlan) await meetIntegration(connection, state, resumed !== undefined);
+  // Before the history says that a load has begun: the key may lack the scope for this.
+  if (everyHours !== undefined) await expectEvery(everyHours, connection, state);
   if (folder !== undefined && resumed === undefined) {
     context.streams.err(insteadOf(await readJson<LoadState>(folder, stateFile)));
     await startKinds(folder, state);
   }
-  if (everyHours !== undefined) await expectEvery(everyHours, connection, state);
   // The result is awaited here, because the lock is released at the end of this function.
   return await carryOut({
     state,
