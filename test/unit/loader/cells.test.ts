@@ -456,6 +456,16 @@ describe('a map', () => {
     expect(rulesFor(map, 'b.xlsx', 'April')).toBeUndefined();
   });
 
+  it('is found by the name of a file or a sheet that has a #', () => {
+    const map = parseMap(
+      { 'Halle #2.xlsx#Los #1': { kind: 'batches' }, 'Halle #*.csv': { kind: 'suppliers' } },
+      'map.json',
+    );
+    expect(rulesFor(map, 'Halle #2.xlsx', 'Los #1')).toEqual({ kind: 'batches' });
+    expect(rulesFor(map, 'Halle #2.xlsx', 'Los #2')).toBeUndefined();
+    expect(rulesFor(map, 'Halle #3.csv')).toEqual({ kind: 'suppliers' });
+  });
+
   it('stops the load for an unknown key', () => {
     expect(() => parseMap({ 'a.csv': { colums: {} } }, 'map.json')).toThrow('the nearest is "columns"');
     expect(() => parseMap({ 'a.csv': { kind: 'vendors' } }, 'map.json')).toThrow(

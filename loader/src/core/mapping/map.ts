@@ -121,9 +121,12 @@ export function parseMap(json: unknown, file: string): LoadMap {
 
 /** The rules for a file or sheet: those of the first name in the map that matches it. */
 export function rulesFor(map: LoadMap, name: string, sheet?: string): Rules | undefined {
+  // The name of a file or a sheet may have a `#` as well.
+  const ofSheet = `#${sheet}`;
   for (const [pattern, said] of map) {
-    const [file = '', wanted] = pattern.split('#');
-    if ((wanted === undefined || wanted === sheet) && fits(file, name)) return said;
+    if (fits(pattern, name)) return said;
+    if (sheet !== undefined && pattern.endsWith(ofSheet) && fits(pattern.slice(0, -ofSheet.length), name))
+      return said;
   }
   return undefined;
 }
