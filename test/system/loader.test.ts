@@ -408,8 +408,11 @@ it('the loader sets expectations for the kinds of a load, and refuses an invalid
   const expectations = async () => (await at.acme.get('/expectations')).body;
   const set = await expectations();
   expect(set).toMatchObject({ suppliers: { everyHours: 48 }, products: null, batches: null });
-  for (const every of ['0h', '26', '745h', '32d', '1.5h']) {
-    const refused = await at.loader.run('load', 'suppliers-expected.csv', '--expect-every', every);
+  for (const [command, every] of [
+    ...['0h', '26', '745h', '32d', '1.5h'].map((one) => ['load', one] as const),
+    ['plan', '26'] as const,
+  ]) {
+    const refused = await at.loader.run(command, 'suppliers-expected.csv', '--expect-every', every);
     expect(refused.code).toBe(3);
     expect(refused.err).toContain('--expect-every is a time from 1h to 31d');
   }

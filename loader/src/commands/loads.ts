@@ -59,7 +59,7 @@ export async function runLoad(
     return exitCodes.all;
   }
   const every = values['expect-every'];
-  const everyHours = every === undefined || isPlan ? undefined : hoursOf('expect-every', every);
+  const everyHours = every === undefined ? undefined : hoursOf('expect-every', every);
   if (isPlan && values.resume) throw new Stop('A plan changes nothing, so there is nothing to resume.');
   const wanted = values.resume ? [] : await inputsOf(values, positionals, usage);
   if (values.sample) return printSample(wanted, context);
@@ -73,7 +73,7 @@ export async function runLoad(
   await greet(connection, state, !isPlan && resumed === undefined, values);
   if (!isPlan) await meetIntegration(connection, state, resumed !== undefined);
   // Before the history says that a load has begun: the key may lack the scope for this.
-  if (everyHours !== undefined) await expectEvery(everyHours, connection, state);
+  if (everyHours !== undefined && !isPlan) await expectEvery(everyHours, connection, state);
   if (folder !== undefined && resumed === undefined) {
     context.streams.err(insteadOf(await readJson<LoadState>(folder, stateFile)));
     await startKinds(folder, state);
