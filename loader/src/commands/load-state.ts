@@ -49,8 +49,9 @@ export async function newState({ values, sources, url, isPlan, history }: NewSta
 
 export async function resumedState(values: StateValues, files: readonly string[]): Promise<LoadState> {
   const state = await readJson<LoadState>(resolve(values.state), stateFile);
-  if (state === undefined) throw new Stop(`There is no load to resume in ${values.state}.`);
-  if (state.phase === 'finished') throw new Stop('The last load has finished: there is nothing to resume.');
+  if (state === undefined)
+    throw new Stop(`There is no load to resume in ${values.state}: load anew, without --resume.`);
+  if (state.phase === 'finished') throw new Stop('The last load has finished: load anew, without --resume.');
   if (files.some((file) => !state.files.some(({ path }) => path === resolve(file)))) {
     throw new Stop('--resume goes on with the files of the load that was interrupted, and takes no others.');
   }

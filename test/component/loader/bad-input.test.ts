@@ -54,6 +54,8 @@ it('a load ends with exit code 1 where the service does not answer', async () =>
   const said = await loadFile('suppliers.csv', good);
   expect(said).toMatchObject({ code: 1, err: expect.stringContaining('http://127.0.0.1:1 does not answer') });
   expect(said.err).toContain('suppliers.csv: suppliers, 1 row; utf-8; ";" between columns');
+  const resumed = await loadFile('suppliers.csv', good, '--resume');
+  expect(resumed).toMatchObject({ code: 3, err: expect.stringMatching(/no load to resume.*: load anew/) });
 });
 
 const sheetPart = 'xl/worksheets/sheet1.xml';
