@@ -26,13 +26,13 @@ const mendings: Readonly<Record<number, string>> = {
   10_002: ofAccount('max_file', ' or give its streams less to keep (EVENTS_KEEP_DAYS, EVENTS_MAX_BYTES)'),
   [codes.noPlacement]: 'STREAM_REPLICAS: too few NATS servers are up and have room for a copy each',
   10_023: 'make room on the disk of nats-server, or raise its `max_file_store`',
-  10_026: ofAccount('max_consumers', ' (one for each replica of webhooks)'),
-  10_027: ofAccount('max_streams', ' to 5 or more'),
+  10_026: ofAccount('max_consumers', ' (one for each reader of EVENTS)'),
+  10_027: ofAccount('max_streams', ' to 3 or more'),
   10_047: `${ofAccount('max_file')} or \`max_file_store\` of nats-server${orFewerBytes}`,
   [codes.replicasUnsupported]: 'STREAM_REPLICAS: expected 1, as this NATS is a single server',
   10_113: `take \`max_bytes_required\` off the NATS account: ${unboundedStreams}`,
   10_120: 'give the NATS account a limit of JetStream for streams with STREAM_REPLICAS copies',
-  10_121: 'raise `max_ack_pending` of the NATS account and of nats-server’s limits to 50000',
+  10_121: 'raise `max_ack_pending` of the NATS account and of nats-server’s limits to 1000',
   10_122: `${ofAccount('disk_max_stream_bytes')}${orFewerBytes}`,
 };
 
