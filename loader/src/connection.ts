@@ -17,7 +17,7 @@ export interface ConnectionValues {
 export interface Connection {
   url: string;
   client: Client;
-  /** Resolves once the service has answered any request with a status below 500. */
+  /** Resolves once any request has an answer, even one that asks for patience, such as a 503. */
   answering: Promise<void>;
 }
 
@@ -47,7 +47,7 @@ export async function connect(
     signal,
     async fetch(...asked) {
       const answer = await fetch(...asked);
-      if (answer.status < 500) resolve?.();
+      resolve?.();
       return answer;
     },
   });

@@ -132,7 +132,7 @@ async function greet(
   const { signal } = silence;
   const waitMs = Math.min(firstAnswerMsMax, Number(patience) * 1_000);
   const timer = setTimeout(() => silence.abort(), waitMs).unref();
-  // The first answer below 500 ends the time-out: it may be a 429, after which the client waits for the rate limit.
+  // Any answer ends the time-out: it may be a 429 or a 503, after which the client repeats the call for --patience.
   void answering.then(() => clearTimeout(timer));
   for (const kind of new Set(state.files.map((file) => file.kind))) {
     try {

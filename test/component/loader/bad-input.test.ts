@@ -7,7 +7,7 @@ import { text as readText } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { makeWorkbook, zip, type ZipForm } from '../../support/workbooks.ts';
 import iconv from 'iconv-lite';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { run } from '../../../loader/src/run.ts';
 import { advisedInPage, openInPage } from '../../support/both-platforms.ts';
 import { useFolder } from '../../support/use-folder.ts';
@@ -389,6 +389,23 @@ it('a load does not count its waits for a rate limit toward --patience', async (
   // The service says twice to wait for 2 s.
   const said = await loadFile('suppliers.csv', good, products, '--url', url, '--patience', '3');
   expect(said).toMatchObject({ code: 3, err: expect.stringContaining('403: the key lacks the scope') });
+});
+
+it('a load waits longer than 15 s for a service that answers 503 at first', async () => {
+  const { setTimeout: usual } = globalThis;
+  const shorter = (work: () => void, ms?: number, ...rest: []) =>
+    usual(work, ms === 15_000 ? 500 : ms, ...rest);
+  vi.stubGlobal('setTimeout', shorter);
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const begunAt = performance.now();
+  await using listening = await listen(
+    createServer((_asked, answer) => {
+      const isBack = performance.now() - begunAt > 1_000;
+      answer.writeHead(isBack ? 401 : 503).end();
+    }),
+  );
+  const said = await loadFile('suppliers.csv', good, '--url', listening.url, '--patience', '30');
+  expect(said).toMatchObject({ code: 3, err: expect.stringContaining('401') });
 });
 
 const main = resolve(import.meta.dirname, '../../../loader/src/main.ts');
