@@ -15,9 +15,9 @@ import { numberInWords, type Output } from './output.ts';
 
 const help = `Usage: ops reseal [--apply | --check] [--json]
 
-Seals the signing secrets of all webhooks again, under the first key of WEBHOOK_SECRET_KEY, so that the keys behind it
-may go without a rotation by any customer. Secrets stay what they are: receivers notice nothing. What a customer
-rotates meanwhile stays as the customer made it. Nothing else that is stored is sealed with these keys.
+Seals the signing secrets and the headers of all webhooks again, under the first key of WEBHOOK_SECRET_KEY, so that the
+keys behind it may go without a rotation by any customer. Secrets stay what they are: receivers notice nothing. What a
+customer rotates meanwhile stays as the customer made it. Nothing else that is stored is sealed with these keys.
 
   (nothing)  says how many secrets are sealed with which key
   --apply    seals again what is not under the first key, and looks once more. May be cut off, and run again
