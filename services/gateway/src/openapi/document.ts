@@ -108,7 +108,7 @@ export const introduction = `Bulk synchronisation of suppliers, products and bat
 
 **Order.** Suppliers, then products, then batches: each may refer to what was synced before it.
 
-**Pushes** are upserts by your own \`externalId\`, at most ${limits.itemsPerPushMax} items and ${limits.bodyBytesDefault} bytes each. A wrong item is reported among \`errors\` and leaves its neighbours alone; the push as a whole is still answered 200. Sending a push again is safe.
+**Pushes** are upserts by your own \`externalId\`, at most ${limits.itemsPerPushMax} items and ${limits.bodyBytesDefault} bytes (or the operator’s limit) each. A wrong item is reported among \`errors\` and leaves its neighbours alone; the push as a whole is still answered 200. Sending a push again is safe.
 
 **Listings** come in order of creation, ${limits.pageSizeDefault} to a page and at most ${limits.pageSizeMax}. Follow the \`Link\` header for what comes next, and poll with \`since\` from \`X-Next-Since\`.
 

@@ -38,7 +38,7 @@ export function describeRoute(route: Route, schemas: SchemaCollection, hasOAuth2
       ? {}
       : {
           requestBody: {
-            description: `At most ${limits.bodyBytesDefault} bytes.`,
+            description: `At most ${limits.bodyBytesDefault} bytes, unless the operator has set another limit.`,
             required: route.body.optional !== true,
             content: contentOf(schemas.use(route.body.schema), route.body.example),
           },
