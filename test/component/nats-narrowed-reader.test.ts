@@ -11,13 +11,15 @@ import { openSystemWithUsers, type SystemWithUsers } from '../support/users-syst
 // Another team's service, held to one integration by the account that `ops reader --integration` prints: all four services run on
 // a nats-server with that account.
 
+/** Without quotes, nats-server would take this name for a number. */
+const name = '007';
 const mine = `mine-${randomUUID()}`;
 const other = `other-${randomUUID()}`;
 let conf: NarrowedConf;
 let system: SystemWithUsers;
 
 beforeAll(async () => {
-  conf = await narrowedConf('billing', mine);
+  conf = await narrowedConf(name, mine);
   system = await openSystemWithUsers(inject('engines').mongodb, conf.path);
   for (const integration of [mine, other])
     await system.call(integration, 'POST', '/suppliers', {
@@ -30,12 +32,12 @@ afterAll(async () => {
 });
 
 it('a reader of one integration reads its events by its consumer, and its records by an import', async () => {
-  onTestFailed(() => deleteConsumer(system.nats, 'billing'));
+  onTestFailed(() => deleteConsumer(system.nats, name));
   const ops = { NATS_URL: system.nats.urlOf('ops') };
-  const made = await runOps(['reader', 'billing', '--integration', mine, '--from-start', '--apply'], ops);
-  expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining(accountOf('billing', mine)) });
-  await using billing = await conf.connect(system.nats);
-  const consumer = await jetstream(billing.nats).consumers.get('EVENTS', 'billing');
+  const made = await runOps(['reader', name, '--integration', mine, '--from-start', '--apply'], ops);
+  expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining(accountOf(name, mine)) });
+  await using reader = await conf.connect(system.nats);
+  const consumer = await jetstream(reader.nats).consumers.get('EVENTS', name);
   const read: string[] = [];
   for await (const message of await consumer.fetch({ max_messages: 2, expires: 10_000 })) {
     read.push(message.subject);
@@ -45,7 +47,7 @@ it('a reader of one integration reads its events by its consumer, and its record
   const forged = headers();
   forged.set('integration', other);
   for (const asked of [{}, { headers: forged }]) {
-    const reply = await billing.nats.request(`svc.catalog.suppliers.list.${mine}`, '', {
+    const reply = await reader.nats.request(`svc.catalog.suppliers.list.${mine}`, '', {
       ...asked,
       timeout: 5_000,
     });
@@ -54,13 +56,13 @@ it('a reader of one integration reads its events by its consumer, and its record
 });
 
 it('a reader of one integration gets no message of other integrations by subscriptions, stream states or listings', async () => {
-  await using billing = await conf.connect(system.nats);
+  await using reader = await conf.connect(system.nats);
   const heard: string[] = [];
   for (const subject of ['events.>', 'event-batches.>', 'svc.>', '*.>', '>'])
-    billing.nats.subscribe(subject, {
-      callback: (_error, { subject: on }: Msg) => void (on.startsWith('_INBOX_billing.') || heard.push(on)),
+    reader.nats.subscribe(subject, {
+      callback: (_error, { subject: on }: Msg) => void (on.startsWith(`_INBOX_${name}.`) || heard.push(on)),
     });
-  await billing.nats.flush();
+  await reader.nats.flush();
   for (const integration of [mine, other])
     await system.call(integration, 'POST', '/suppliers', {
       suppliers: [{ externalId: 'S-2', name: 'Two', country: 'SE' }],
@@ -81,7 +83,7 @@ it('a reader of one integration gets no message of other integrations by subscri
     `svc.catalog.suppliers.push`,
   ];
   for (const subject of asked) {
-    const answer = await billing.nats.request(subject, filter, { headers: forged, timeout: 1_000 }).then(
+    const answer = await reader.nats.request(subject, filter, { headers: forged, timeout: 1_000 }).then(
       (reply) => reply.string(),
       () => 'nobody',
     );
@@ -91,7 +93,7 @@ it('a reader of one integration gets no message of other integrations by subscri
       answer: 'nobody',
     });
   }
-  await billing.nats.flush();
+  await reader.nats.flush();
   // What this login itself asks, its own account hears.
   expect(heard.filter((subject) => !asked.includes(subject))).toEqual([]);
 });

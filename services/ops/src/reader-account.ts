@@ -29,15 +29,15 @@ export function accountOf(name: string, integration: string): string {
     `# into the exports of ${exporter}:`,
     ...all
       .filter((one) => one.exporter === exporter)
-      .map(({ subject, response }) => `{ service: "${subject}", accounts: [${account}]${response} }`),
+      .map(({ subject, response }) => `{ service: "${subject}", accounts: ["${account}"]${response} }`),
   ];
   return [
     '# For deploy/nats/nats.conf. First have all replicas of catalog and batches serve these subjects (a release after 1.1.0).',
     ...[...new Set(all.map(({ exporter }) => exporter))].flatMap(exportsOf),
     '',
     '# into the accounts:',
-    `${account} {`,
-    `  users: [ { user: ${name}, password: $NATS_${account}_PASSWORD } ]`,
+    `"${account}" {`,
+    `  users: [ { user: "${name}", password: $NATS_${account}_PASSWORD } ]`,
     '  imports: [',
     ...all.map(({ exporter, subject }) => `    { service: { account: ${exporter}, subject: "${subject}" } }`),
     '  ]',
