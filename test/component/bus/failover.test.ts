@@ -233,6 +233,18 @@ const specOf = (name: string): StreamSpec => ({
   settings: {},
 });
 
+// A stream that was compressed while it had one copy is damaged once it has three and a node is killed.
+it('a new stream of a cluster is not compressed, even with one copy', async () => {
+  const { log, text: lines } = openTestLog('making');
+  await using bus = await openBus({ url: cluster.url, name: 'making', log });
+  const spec: StreamSpec = { ...specOf(`PLAIN-${randomUUID()}`), replicas: 1, compression: 's2' };
+  await bus.ensureStream(spec);
+  // Otherwise the stream would have been created compressed, and changed.
+  expect(lines()).not.toContain('stream differed and was changed');
+  const [found] = await bus.inspectStreams([spec]);
+  expect(found).toMatchObject({ standing: 'there', differing: [] });
+});
+
 /** Each node knows of itself whether it leads. */
 async function leaderOf(what: (facts: JetStreamFacts) => string | undefined): Promise<string | undefined> {
   const claims = await Promise.all(

@@ -21,8 +21,8 @@ import {
   consumerConfig,
   differences,
   filtersOf,
+  isOfCluster,
   streamConfig,
-  wantedConfig,
   type ConsumerSpec,
   type StreamSpec,
 } from './stream-config.ts';
@@ -79,7 +79,7 @@ async function findConsumer({ manager, whileConnected }: Connection, stream: str
 }
 
 async function ensureStream(connection: Connection, watch: StreamWatch, spec: StreamSpec): Promise<void> {
-  const { manager, log } = connection;
+  const { manager, nats, log } = connection;
   const { name } = spec;
   const what = `stream ${name}`;
   const info = await patiently(connection, what, async () => {
@@ -87,7 +87,10 @@ async function ensureStream(connection: Connection, watch: StreamWatch, spec: St
     if (found !== undefined) return found;
     const made = await ifAllowed(connection, () =>
       unlessRefused(
-        manager.streams.add({ ...streamConfig(spec), ...quantitiesOf(spec) }),
+        manager.streams.add({
+          ...streamConfig(spec, nats.info?.cluster !== undefined),
+          ...quantitiesOf(spec),
+        }),
         codes.streamNameInUse,
       ),
     );
@@ -98,11 +101,11 @@ async function ensureStream(connection: Connection, watch: StreamWatch, spec: St
     if (made !== undefined) log.info({ stream: name }, 'stream created');
     return made ?? manager.streams.info(name);
   });
-  const { differing, changes } = compareStream(spec, info.config);
+  const { differing, changes } = compareStream(spec, info);
   const isMended =
     differing.length > 0 &&
     (await patiently(connection, what, () =>
-      ifAllowed(connection, () => manager.streams.update(name, wantedConfig(spec, info.config))),
+      ifAllowed(connection, () => manager.streams.update(name, streamConfig(spec, isOfCluster(info)))),
     )) !== forbidden;
   const changed = changedConfig(spec, changes);
   const isChanged = changes.length > 0 && (await changeQuantities(connection, watch, name, changed));

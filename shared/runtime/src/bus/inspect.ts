@@ -43,7 +43,7 @@ export const describeStream = (info: StreamInfo, spec: StreamSpec | undefined): 
   standing: info.cluster === undefined || info.cluster.leader ? 'there' : 'leaderless',
   facts: factsOf(info),
   copied: copiedStreams(info.config),
-  ...(spec === undefined ? compareForeign(info.config) : compareStream(spec, info.config)),
+  ...(spec === undefined ? compareForeign(info.config) : compareStream(spec, info)),
 });
 
 /** Lists the expected streams in their order, then all other streams. */

@@ -16,6 +16,7 @@ import {
   StoreCompression,
   type ConsumerConfig,
   type StreamConfig,
+  type StreamInfo,
 } from '@nats-io/jetstream';
 import { compareQuantities, type Comparison, type Quantities } from './quantities.ts';
 
@@ -28,10 +29,10 @@ export interface StreamSpec extends Quantities {
   duplicateWindowMs?: number;
   atomicBatches?: boolean;
   /**
-   * nats-server compresses each block of the stream on the disk once the block is full, while the stream has one copy; unless given,
-   * an operator chooses. A change takes effect when nats-server starts next, and blocks from before stay as they are. With several
-   * copies, nats-server 2.15 truncates a stream at each start to the snapshot of its Raft log, and takes a compressed block for an
-   * uncompressed one: "error reading compression reader".
+   * A single nats-server compresses each block of the stream on the disk once the block is full; unless given, an operator chooses.
+   * With several copies, nats-server 2.15 truncates a stream at each start to the snapshot of its Raft log, and takes a compressed
+   * block for an uncompressed one: "error reading compression reader". A stream of a cluster may get copies at any time, and blocks
+   * from before a change stay as they are, so a cluster compresses nothing.
    */
   compression?: 's2';
   /** How nats-server changes the subject of a message before it stores the message. */
@@ -58,7 +59,7 @@ const nanos = (ms: number): number => ms * 1_000_000;
 
 export function streamConfig(
   spec: StreamSpec,
-  copies = spec.replicas ?? 1,
+  isClustered: boolean,
 ): Partial<StreamConfig> & { name: string } {
   return {
     name: spec.name,
@@ -72,7 +73,7 @@ export function streamConfig(
     ...(spec.atomicBatches === true ? { allow_atomic: true } : {}),
     ...(spec.compression === undefined
       ? {}
-      : { compression: copies === 1 ? StoreCompression.S2 : StoreCompression.None }),
+      : { compression: isClustered ? StoreCompression.None : StoreCompression.S2 }),
     ...(spec.subjectTransform === undefined ? {} : { subject_transform: spec.subjectTransform }),
     ...(spec.republish === undefined ? {} : { republish: spec.republish }),
   };
@@ -130,16 +131,13 @@ export interface StreamComparison extends Comparison {
   foreign: string[];
 }
 
-/** The settings of the release for this stream, by the number of copies that the stream has or is about to get. */
-export function wantedConfig(spec: StreamSpec, config: StreamConfig): ReturnType<typeof streamConfig> {
-  const copied = compareQuantities(spec, config).changes.find(({ quantity }) => quantity === 'replicas');
-  return streamConfig(spec, copied?.wanted ?? config.num_replicas);
-}
+/** Only servers of a cluster name a cluster. */
+export const isOfCluster = ({ cluster }: Pick<StreamInfo, 'cluster'>): boolean => Boolean(cluster?.name);
 
-export const compareStream = (spec: StreamSpec, config: StreamConfig): StreamComparison => ({
-  ...compareQuantities(spec, config),
-  differing: differences(wantedConfig(spec, config), config),
-  foreign: foreignSettings(spec, config),
+export const compareStream = (spec: StreamSpec, info: StreamInfo): StreamComparison => ({
+  ...compareQuantities(spec, info.config),
+  differing: differences(streamConfig(spec, isOfCluster(info)), info.config),
+  foreign: foreignSettings(spec, info.config),
 });
 
 /** Limits that nats-server sets to -1 (no limit) in a stream that was created without them. */
@@ -149,7 +147,7 @@ const noLimit = -1;
 const notCompared = new Set(['placement', 'compression', 'metadata', 'num_replicas', 'max_age', 'max_bytes']);
 
 function foreignSettings(spec: StreamSpec, found: Partial<StreamConfig>): string[] {
-  const said = streamConfig(spec);
+  const said = streamConfig(spec, false);
   const isOurs = (name: string): boolean =>
     Object.hasOwn(said, name) ||
     notCompared.has(name) ||
