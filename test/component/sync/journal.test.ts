@@ -1,6 +1,7 @@
 // The journal where two replicas meet in it: a push that is late with its entry, and the replica that takes
 // it for dead.
 import { randomUUID } from 'node:crypto';
+import { openStore, type SentCommand } from '@integration-sync/runtime/store';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { openWatermarks, watermarkKey } from '../../../shared/sync/src/watermarks.ts';
 import { openOperating } from '../../../shared/sync/src/holdings.ts';
@@ -9,6 +10,7 @@ import { journalIndexes, openJournal, type Journal } from '../../../shared/sync/
 import type { Entry } from '../../../shared/sync/src/journal/journal-entry.ts';
 import { closeForgotten } from '../../../shared/sync/src/recovery/sweeper.ts';
 import { writingEntry } from '../../support/journal-entries.ts';
+import { openTestLog } from '../../support/log.ts';
 import { openWorld, type World } from '../../support/sync.ts';
 
 let world: World;
@@ -148,6 +150,24 @@ describe('the errors of failed items in the journal', () => {
     await journal.reopen({ ...entry(syncId), errors: [error('a')] }, at(0));
     expect(await found(syncId)).toMatchObject({ reopened: true, failed: 1 });
     expect(await errorsOf(syncId)).toBeUndefined();
+  });
+
+  it('are removed from hundreds of entries by few commands, none of which goes on with a cursor', async () => {
+    const sent: string[] = [];
+    const { MONGODB_URL: url = '' } = world.environment;
+    const { databaseName: database } = world.store.database;
+    const onCommand = ({ name }: SentCommand): void => void sent.push(name);
+    await using store = await openStore({ url, database, log: openTestLog().log, onCommand });
+    const { integration } = world.caller();
+    const text = (externalId: string): string => `Supplier with externalId "${externalId}" not found`;
+    const errors = ['a', 'b'].map((id, index) => ({ index, externalId: 'P', error: text(id) }));
+    const ids = Array.from({ length: 350 }, () => newSyncId(at(0)));
+    const stored = ids.map((syncId) => ({ ...entry(syncId), integration, errors }));
+    await world.store.collection<Entry>('journal').insertMany(stored);
+    await openJournal(store, 'journal').forgetErrorsWith(integration, [text('a')]);
+    for (const syncId of ids) expect((await found(syncId)).errors).toMatchObject([{ index: 1 }]);
+    expect(sent).not.toContain('getMore');
+    expect(sent.filter((name) => name === 'update')).toHaveLength(4);
   });
 
   it('stay for other integrations and other kinds', async () => {

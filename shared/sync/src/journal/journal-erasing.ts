@@ -26,19 +26,34 @@ export function openErasingJournal(entries: Entries) {
      */
     async forgetErrorsWith(integration: string, texts: readonly string[]): Promise<void> {
       const isNamedIn = searchOf(texts);
+      const forgetIn = async (some: readonly Pick<Entry, '_id' | 'errors'>[]): Promise<void> => {
+        const writes = some.flatMap(({ _id, errors = [] }) => {
+          const indexes = errors.filter(({ error }) => isNamedIn(error)).map(({ index }) => index);
+          const update = { $pull: { errors: { index: { $in: indexes } } } };
+          return indexes.length === 0 ? [] : [{ updateOne: { filter: { _id }, update } }];
+        });
+        if (writes.length > 0) await entries.bulkWrite(writes, { ordered: false });
+      };
+      const withErrors = { errors: { $exists: true } };
+      const projection = { errors: 1 } as const;
       // Hidden entries are found by `hiddenFrom`; they are all due, and few.
-      const all = [{ integration }, { hiddenFrom: integration, due: { $exists: true } }];
-      for (const those of all) {
-        const found = entries
-          .find({ ...those, errors: { $exists: true } })
-          .batchSize(entriesAtOnceMax)
-          .project<Pick<Entry, '_id' | 'errors'>>({ errors: 1 });
-        for await (const { _id, errors = [] } of found) {
-          const named = errors.filter(({ error }) => isNamedIn(error));
-          if (named.length === 0) continue;
-          const indexes = named.map(({ index }) => index);
-          await entries.updateOne({ _id }, { $pull: { errors: { index: { $in: indexes } } } });
-        }
+      const hidden = { hiddenFrom: integration, due: { $exists: true }, ...withErrors };
+      await forgetIn(await entries.find(hidden, { projection }).toArray());
+      for (let after = ''; ;) {
+        // A query of its own for each part: for each batch of a cursor, FerretDB reads all batches before again.
+        const some = await entries
+          .find(
+            { integration, _id: { $gt: after }, ...withErrors },
+            { projection, batchSize: entriesAtOnceMax + 1, singleBatch: true },
+          )
+          .hint('history')
+          .sort({ integration: -1, _id: 1 })
+          .limit(entriesAtOnceMax)
+          .toArray();
+        const last = some.at(-1);
+        if (last === undefined) return;
+        await forgetIn(some);
+        after = last._id;
       }
     },
   };
