@@ -3,6 +3,7 @@ import { openLog } from '@integration-sync/runtime/log';
 import { expect, test, vi } from 'vitest';
 import { openAnswers } from '../../../services/webhooks/src/delivering/answers.ts';
 import { openAttemptLogWriter } from '../../../services/webhooks/src/delivering/attempt-log.ts';
+import type { Endpoint } from '../../../services/webhooks/src/endpoints/endpoint.ts';
 import { pause } from '../../support/pause.ts';
 
 const entry: DeliveryAttempt = {
@@ -52,4 +53,43 @@ test('the attempt log is written within its interval, repeated after a failure, 
   writer.append('wh_1', entry);
   await pause(150);
   expect(written).toHaveLength(2);
+});
+
+// Timeline: while MongoDB is slow to say whether the webhook is still there, a supplier is erased, and the owner of the partition,
+// another replica, purges the answers.
+test('an answer is not stored if a supplier was erased while its webhook was looked up', async () => {
+  const stored: string[] = [];
+  const { promise: found, resolve: find } = Promise.withResolvers<Endpoint[]>();
+  let erasedAt: Date | undefined;
+  const bus = {
+    async publishBatch(messages: readonly { subject: string }[]) {
+      stored.push(...messages.map(({ subject }) => subject));
+      return [];
+    },
+    lastAt: async (_stream: string, subject: string) => (subject.includes('acme') ? erasedAt : undefined),
+    purge: async () => 0,
+    async *readStream() {},
+  };
+  const answers = openAnswers(bus, { findAll: () => found }, 'replica');
+  for (const [_id, integration] of [
+    ['wh_1', 'acme'],
+    ['wh_2', 'bystander'],
+  ] as const) {
+    const { eventId, attempt, at } = entry;
+    const occurredAt = new Date().toISOString();
+    answers.append({
+      endpoint: { _id, integration },
+      eventId,
+      attempt,
+      at,
+      occurredAt,
+      responseBody: 'who?',
+    });
+  }
+  const writing = answers.write();
+  await pause(10);
+  erasedAt = new Date();
+  find(['wh_1', 'wh_2'].map((_id) => ({ _id }) as Endpoint));
+  await writing;
+  expect(stored).toEqual(['attempts.wh_2-answers']);
 });

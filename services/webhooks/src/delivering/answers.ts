@@ -65,7 +65,8 @@ export function openAnswers(bus: AnswersBus, endpoints: Present, replica: string
       inTurn(async () => {
         while (waiting.length > 0) {
           const some = waiting.slice(0, answersPerWrite);
-          const kept = await ofPresent(endpoints, await ofLaterEvents(bus, some));
+          // The look-up of erasings comes last: another replica may purge the answers at any moment.
+          const kept = await ofLaterEvents(bus, await ofPresent(endpoints, some));
           const messages = inMessages(byEndpoint(kept), answersSubject, nextId);
           if (messages.length > 0) await bus.publishBatch(messages);
           waiting = waiting.slice(some.length);
