@@ -31,7 +31,7 @@ export const describeHeaders = (): Record<string, JsonObject> => ({
   'X-Sync-Id': always(text('Names this push among the sync runs and in its events.', announcedSyncIdExample)),
   'X-Next-Since': always(
     text(
-      'The `since` of your next poll: with it nothing is missed and little is seen twice. Take it from the first page.',
+      'The `since` or `changedSince` of your next poll: with it nothing is missed and little is seen twice. Take it from the first page.',
       syncedAtExample,
     ),
   ),

@@ -112,7 +112,7 @@ export const introduction = `Bulk synchronisation of suppliers, products and bat
 
 **Listings** come in order of creation, ${limits.pageSizeDefault} to a page and at most ${limits.pageSizeMax}. Follow the \`Link\` header for what comes next, and poll with \`since\` from \`X-Next-Since\`.
 
-**Misspelt names** are ignored: fields of items, keys of bodies, parameters. \`Prefer: handling=strict\` has them refused. Answers of 1 KiB or more are compressed where \`Accept-Encoding\` asks for it (\`gzip\`, \`br\`, \`zstd\`).
+**Misspelt names** are ignored: fields of items, keys of most bodies, parameters. \`Prefer: handling=strict\` has them refused. Answers of 1 KiB or more are compressed where \`Accept-Encoding\` asks for it (\`gzip\`, \`br\`, \`zstd\`).
 
 **Errors** of a whole request are \`application/problem+json\` (RFC 9457) with a stable \`code\`. Every answer carries \`X-Request-Id\`. HEAD works wherever GET does; any other method of a known path is answered 405 with \`Allow\`, an unknown path 404.
 
