@@ -3,7 +3,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { METHODS } from 'node:http';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { codes, eventKinds, routes, subjects } from '@integration-sync/contracts';
+import { codes, eventKinds, Failure, routes, subjects } from '@integration-sync/contracts';
 import { buildConsole } from '@integration-sync/dev/console';
 import type { BusHandler } from '@integration-sync/runtime/bus';
 import openapiTypescript, { astToString, type OpenAPI3 } from 'openapi-typescript';
@@ -43,10 +43,17 @@ beforeAll(async () => {
     [subjects.suppliersPush]: answering('pushSuppliers', { 'x-sync-id': 'sync-1' }),
     [subjects.suppliersList]: answering('listSuppliers', { 'x-next-since': 'then' }),
     [subjects.endpointsGet]: answering('getWebhook'),
+    [subjects.endpointsRemove]: () => Promise.reject(new Failure('not_found', 'There is no such webhook.')),
   };
   stack.use(await openServices(nats.url, handlers));
   const clients = stack.use(await clientsFile([]));
-  gateway = stack.use(await openGateway(nats.url, { AUTH_CLIENTS_FILE: clients.path, CONSOLE: 'on' }));
+  gateway = stack.use(
+    await openGateway(nats.url, {
+      AUTH_CLIENTS_FILE: clients.path,
+      CONSOLE: 'on',
+      RATE_LIMIT_REQUESTS: '1000',
+    }),
+  );
   description = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as Description;
 });
 afterAll(() => stack.disposeAsync());
@@ -159,6 +166,26 @@ describe('/openapi.json', () => {
     expect(statuses('registerWebhook')).toContain('409');
     expect(statuses('deleteWebhook')).toContain('204');
     expect(statuses('checkReadiness')).toEqual(['200', '400', '408', '431', '500', '503']);
+  });
+
+  it.each([
+    ['post', '/test', '', 200],
+    ['post', '/test', '?limit=1', 400],
+    ['delete', '', '', 404],
+  ])('has every header of the answer to %s %s%s', async (method, name, query, status) => {
+    const path = '/api/v1/integration/webhook-events/{id}';
+    const answer = await fetch(`${gateway.url}${path.replace('{id}', 'wh_1')}${name}${query}`, {
+      method,
+      headers: { ...bearer(), prefer: 'handling=strict' },
+    });
+    expect([answer.status, answer.headers.get('preference-applied')]).toEqual([status, 'handling=strict']);
+    const response = JSON.stringify(description.paths[path + name]?.[method]?.responses[status]);
+    const shared = /responses\/(\w+)/.exec(response)?.[1] ?? '';
+    const described = JSON.stringify(description.components['responses']?.[shared]) ?? response;
+    const headers = [...answer.headers.keys()].filter((header) => /^x-|^pref|^rate/.test(header));
+    for (const header of headers.filter((one) => one !== 'x-content-type-options'))
+      expect(described.toLowerCase()).toContain(`"#/components/headers/${header}"`);
+    expect(headers.includes('ratelimit-limit')).toBe(status !== 400);
   });
 
   it('has every kind of event as webhooks delivers it', () => {

@@ -57,3 +57,6 @@ export const describeHeaders = (): Record<string, JsonObject> => ({
 });
 
 export const rateHeaders = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'] as const;
+
+/** The headers that any answer may have once token and scope are checked. */
+export const checkedHeaders = ['Preference-Applied', ...rateHeaders] as const;

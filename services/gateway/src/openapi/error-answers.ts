@@ -1,6 +1,6 @@
 // The error answers in the OpenAPI document: for each status, every code with an example as the gateway writes answers.
 import { codes, Failure, Problem, type ErrorCode } from '@integration-sync/contracts';
-import { requestIdExample } from './answer-headers.ts';
+import { checkedHeaders, requestIdExample } from './answer-headers.ts';
 import type { TSchema } from 'typebox';
 import { answerOf, plain, reference, type JsonObject } from './model.ts';
 import { bodyOf, problemType, StatusFailure, statusOf } from '../problems.ts';
@@ -100,6 +100,14 @@ const refusals = {
 
 export type RefusalName = keyof typeof refusals;
 
+/** The refusals that come before token and scope are checked. */
+const early: ReadonlySet<string> = new Set<RefusalName>([
+  'Unauthorized',
+  'Forbidden',
+  'RequestTimeout',
+  'HeadersTooLarge',
+]);
+
 export const refusalResponses = (names: readonly RefusalName[]): Record<string, JsonObject> =>
   Object.fromEntries(
     names.map((name) => [statusOf(refusals[name].examples[0]), reference('responses', name)]),
@@ -112,7 +120,7 @@ export const describeRefusals = (schemas: SchemaCollection): Record<string, Json
 
 function describe(name: string, refusal: Refusal, schemas: SchemaCollection): JsonObject {
   const { description, examples, headers = [] } = refusal;
-  return answerOf(description, headers, {
+  return answerOf(description, [...headers, ...(early.has(name) ? [] : checkedHeaders)], {
     [problemType]: {
       schema: schemas.use(problemSchema(name, examples)),
       examples: Object.fromEntries(

@@ -1,6 +1,6 @@
 // One row of the route table as an operation of the document.
 import { limits, scopesOf, type Route } from '@integration-sync/contracts';
-import { rateHeaders } from './answer-headers.ts';
+import { checkedHeaders } from './answer-headers.ts';
 import { answerOf, contentOf, reference, type JsonObject, type Operation } from './model.ts';
 import { refusalResponses, type RefusalName } from './error-answers.ts';
 import type { SchemaCollection } from './schemas.ts';
@@ -79,7 +79,7 @@ function describeAnswer({ answer }: Route, schemas: SchemaCollection): JsonObjec
   const { status, schema, example, headers = [] } = answer;
   return answerOf(
     descriptions[status],
-    [...headers, 'Preference-Applied', ...rateHeaders],
+    [...headers, ...checkedHeaders],
     schema === undefined ? undefined : contentOf(schemas.use(schema), example),
   );
 }
