@@ -45,7 +45,7 @@ export const SetExpectations = Type.Partial(
       ),
     ),
   ),
-  { title: 'SetExpectations', minProperties: 1 },
+  { title: 'SetExpectations', minProperties: 1, additionalProperties: false },
 );
 export type SetExpectations = Static<typeof SetExpectations>;
 
