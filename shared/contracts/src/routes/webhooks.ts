@@ -110,6 +110,8 @@ export const webhookRoutes: readonly Route[] = [
     ...ofOne('/rotate-secret'),
     operationId: 'rotateWebhookSecret',
     summary: 'Give a webhook a new secret; for a while, the previous secret signs too',
+    description:
+      'While three previous secrets sign, another rotation is 409, unless its `gracePeriodSeconds` is 0.',
     ...managing,
     subject: subjects.endpointsRotate,
     conflicts: true,
