@@ -87,7 +87,10 @@ it(
   },
 );
 
-it('webhooks delivers after it had to create EVENT_BATCHES again', async () => {
+/** A stream that is created again is no older copy. */
+const linesOfRestores = (): string[] => house.lines.filter((line) => line.includes('from an older copy'));
+
+it('webhooks delivers after it had to create EVENTS again', async () => {
   await using _ = await house.start();
   await using receiver = await openReceiver();
   await house.newClient().announce(100);
@@ -111,6 +114,7 @@ it('webhooks delivers after it had to create EVENT_BATCHES again', async () => {
   // More than the stream before had, and many of them before a replica reads.
   await client.announce(150);
   expect(await receiver.received(151, { withinMs: 20_000 })).toHaveLength(151);
+  expect(linesOfRestores()).toEqual([]);
 });
 
 it('requests that need the missing stream EVENTS are answered 503', async () => {
@@ -179,6 +183,7 @@ it(
     const [eventId] = await eventually(announce, (ids) => ids.length > 0, 30_000);
     const isIt = ({ headers }: Hit): boolean => headers['webhook-id'] === eventId;
     expect(await receiver.received(1, { withinMs: 20_000, where: isIt })).toHaveLength(1);
+    expect(linesOfRestores()).toEqual([]);
   },
 );
 

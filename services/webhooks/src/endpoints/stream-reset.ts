@@ -51,7 +51,8 @@ export function openStreamReset({ bus, store, endpoints, revisions, log }: Strea
       if (known?.madeAt.getTime() === madeAt.getTime()) return;
       // Only endpoints that are older than the stream have sequences of the former stream.
       if (known !== null) await renew(await endpoints.lowerSequences(0, { createdAt: { $lt: madeAt } }));
-      await streams.updateOne({ _id: eventsStream }, { $set: { madeAt } }, { upsert: true });
+      const update = { $set: { madeAt }, $unset: { newest: 1 as const } };
+      await streams.updateOne({ _id: eventsStream }, update, { upsert: true });
     },
     /** Notes the newest message before a sequence is stored: as long as EVENTS has this message, stored sequences are valid. */
     async willStore(newest: NewestMessage): Promise<void> {

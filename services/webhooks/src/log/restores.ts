@@ -9,6 +9,7 @@
 //   a message of another time          was restored: messages from the first later message on are new
 //   nothing, because it ends before    was restored
 //   nothing, because it was removed    was not restored: only a purge, or the age limit, removes single messages
+//   anything, but was created later    was not restored, but created again: a copy keeps the creation time
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Bus } from '@integration-sync/runtime/bus';
 
@@ -65,7 +66,8 @@ async function hasMessage(
   retries = endRetries,
 ): Promise<boolean> {
   // Asks for the end before the message, because a restored stream may grow up to the message's sequence between both answers.
-  const { lastSequence } = await bus.streamFacts(stream);
+  const { lastSequence, madeAt } = await bus.streamFacts(stream);
+  if (message.storedAt < madeAt) return true;
   const found = await bus.storedAt(stream, message.sequence);
   if (found !== undefined) return isSameTime(found, message.storedAt);
   if (lastSequence >= message.sequence) return true;
