@@ -121,6 +121,7 @@ describe('the mark of an open push in a watermark, half a minute later,', () => 
 });
 
 const error = (externalId: string) => ({ index: 0, externalId, error: 'email: expected an address' });
+const notFound = (externalId: string): string => `Supplier with externalId "${externalId}" not found`;
 const errorsOf = async (_id: string) =>
   (await world.store.collection<Entry>('journal').findOne({ _id }))?.errors?.map(
     ({ externalId }) => externalId,
@@ -159,12 +160,11 @@ describe('the errors of failed items in the journal', () => {
     const onCommand = ({ name }: SentCommand): void => void sent.push(name);
     await using store = await openStore({ url, database, log: openTestLog().log, onCommand });
     const { integration } = world.caller();
-    const text = (externalId: string): string => `Supplier with externalId "${externalId}" not found`;
-    const errors = ['a', 'b'].map((id, index) => ({ index, externalId: 'P', error: text(id) }));
+    const errors = ['a', 'b'].map((id, index) => ({ index, externalId: 'P', error: notFound(id) }));
     const ids = Array.from({ length: 350 }, () => newSyncId(at(0)));
     const stored = ids.map((syncId) => ({ ...entry(syncId), integration, errors }));
     await world.store.collection<Entry>('journal').insertMany(stored);
-    await openJournal(store, 'journal').forgetErrorsWith(integration, [text('a')]);
+    await openJournal(store, 'journal').forgetErrorsWith(integration, [notFound('a')]);
     for (const syncId of ids) expect((await found(syncId)).errors).toMatchObject([{ index: 1 }]);
     expect(sent).not.toContain('getMore');
     expect(sent.filter((name) => name === 'update')).toHaveLength(4);
