@@ -113,10 +113,12 @@ let address: string | undefined;
 
 /** The address of the worker script, from the HTML page. The trusted-types policy `loader` allows no other address. */
 function addressOfWorker(): string {
+  // The policy is made once: a page may have no two policies of one name.
+  if (address !== undefined) return address;
   const named = document.querySelector<HTMLLinkElement>('#loader')?.href ?? '';
   // Not every browser has trusted types.
   const trustedTypes: Policies | undefined = Reflect.get(globalThis, 'trustedTypes');
   const policy = trustedTypes?.createPolicy('loader', { createScriptURL: () => named });
   // In the types of `Worker`, the address is a string, and not a trusted URL.
-  return (address ??= policy?.createScriptURL(named) ?? named);
+  return (address = policy?.createScriptURL(named) ?? named);
 }
