@@ -1,5 +1,5 @@
 // Sends one request of the console, with the session's token. After a 401 no further request carries this token.
-import { noAnswer, problemOf, type Problem } from './problem.ts';
+import { noAnswer, noJson, problemOf, type Problem } from './problem.ts';
 import type { Request } from './request.ts';
 import { endSession, session } from './session.ts';
 
@@ -20,6 +20,7 @@ export async function call<T>(request: Request, signal?: AbortSignal): Promise<A
     endSession(token, 'This token is not valid, or has ended.');
   }
   if (!response.ok) throw problemIn(response, body);
+  if (response.status !== 204 && (typeof body !== 'object' || body === null)) throw noJson();
   return {
     // The page trusts that an answer has the shape that the gateway's OpenAPI document promises.
     // eslint-disable-next-line typescript/no-unsafe-type-assertion

@@ -4,9 +4,9 @@ export class Problem extends Error {
   override readonly name = 'Problem';
   /** The HTTP status; 0 if no answer came. */
   readonly status: number;
-  readonly retryAfterMs: number | undefined;
+  readonly retryAfterMs: number;
 
-  constructor(status: number, message: string, retryAfterMs?: number) {
+  constructor(status: number, message: string, retryAfterMs = defaultWaitMs) {
     super(message);
     this.status = status;
     this.retryAfterMs = retryAfterMs;
@@ -14,21 +14,25 @@ export class Problem extends Error {
 
   /** Whether the same request may succeed later. */
   get passes(): boolean {
-    return [0, 429, 502, 503, 504].includes(this.status);
+    return this.status === 0 || this.status === 429 || this.status >= 500;
   }
 }
 
 const defaultWaitMs = 5_000;
+const longestWaitMs = 600_000;
 
 export function problemOf(status: number, body: unknown, retryAfter: string | null): Problem {
   const detail = detailOf(body);
-  const seconds = Number(retryAfter ?? Number.NaN);
   const words = detail ?? `The gateway answered ${status}.`;
-  return new Problem(status, words, Number.isFinite(seconds) ? seconds * 1_000 : defaultWaitMs);
+  // Without these bounds, `Retry-After: 0` and more time than a timer can wait would repeat the request without a pause.
+  const waitMs = Math.min(Number(retryAfter) * 1_000 || defaultWaitMs, longestWaitMs);
+  return new Problem(status, words, waitMs);
 }
 
-export const noAnswer = (): Problem =>
-  new Problem(0, 'The gateway does not answer: is the network there?', defaultWaitMs);
+export const noAnswer = (): Problem => new Problem(0, 'The gateway does not answer: is the network there?');
+
+/** For a success without its JSON: the connection broke within the answer, or a proxy answered with a page of its own. */
+export const noJson = (): Problem => new Problem(0, 'The answer was cut off, or is not from the gateway.');
 
 function detailOf(body: unknown): string | undefined {
   if (typeof body !== 'object' || body === null || !('detail' in body)) return undefined;

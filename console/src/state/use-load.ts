@@ -50,7 +50,7 @@ export function useLoad<T>(request: Request | undefined, isLive = false): Loaded
         setState(
           before === path ? { path, answer, at, problem } : { path, answer: undefined, at: 0, problem },
         );
-        if (problem.passes) again(problem.retryAfterMs ?? 0);
+        if (problem.passes) again(problem.retryAfterMs);
       },
     );
     return () => {
