@@ -1,10 +1,11 @@
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { call } from './api/call.ts';
 import { Problem } from './api/problem.ts';
 import { page } from './api/request.ts';
 import { endSession, session, signOut } from './api/session.ts';
 import type { TokenDescription } from './api/shapes.ts';
 import { Box } from './parts/box.tsx';
+import { ProblemLine } from './parts/problem.tsx';
 import { Time } from './parts/time.tsx';
 import { feed, followFeed, isFeedOn } from './state/feed.ts';
 import { linkTo, route, type Route } from './state/route.ts';
@@ -32,7 +33,7 @@ const views = [
 
 export function App() {
   const { token, described, ended, offered } = useStore(session);
-  useDescription();
+  const problem = useDescription();
   useFeed();
   if (token === undefined) return <SignIn refused={ended} />;
   return (
@@ -45,7 +46,12 @@ export function App() {
       {ended !== undefined && <SignIn ended={ended} />}
       <main id="main" tabIndex={-1}>
         {described === undefined ? (
-          ended === undefined && <p class="quiet">Asking what the token is for …</p>
+          ended === undefined && (
+            <>
+              <p class="quiet">Asking what the token is for …</p>
+              <ProblemLine of={{ problem, at: 0, answer: undefined }} />
+            </>
+          )
         ) : (
           <View />
         )}
@@ -132,9 +138,13 @@ function viewOf({ view, ids: [id, eventId] }: Route) {
 const titleOf = ({ view, ids }: Route): string =>
   [ids.at(-1), views.find(([name]) => name === view)?.[1] ?? 'Console'].filter(Boolean).join(' · ');
 
-/** Asks `GET /token` once for the integration and scopes of the token, and again after failures that may pass. */
-function useDescription(): void {
+/**
+ * Asks `GET /token` once for the integration and scopes of the token, and again after failures that may pass. Returns such a
+ * failure.
+ */
+function useDescription(): Problem | undefined {
   const { token, described, ended } = useStore(session);
+  const [problem, setProblem] = useState<Problem>();
   // A layout effect sends the request before the browser paints, because all views wait for its answer.
   useLayoutEffect(() => {
     if (token === undefined || described !== undefined || ended !== undefined) return undefined;
@@ -144,13 +154,14 @@ function useDescription(): void {
       try {
         const { body, date } = await call<TokenDescription>(page('token'), asking.signal);
         const aheadMs = date === null ? 0 : Date.parse(date) - Date.now();
+        setProblem(undefined);
         session.set({ ...session.get(), described: body, aheadMs });
       } catch (error) {
         if (asking.signal.aborted) return;
-        if (error instanceof Problem && error.passes)
+        if (error instanceof Problem && error.passes) {
+          setProblem(error);
           timer = window.setTimeout(() => void ask(), error.retryAfterMs);
-        else if (session.get().ended === undefined)
-          endSession(token, 'The gateway does not take this token.');
+        } else endSession(token, error instanceof Problem ? error.message : String(error));
       }
     };
     void ask();
@@ -169,6 +180,7 @@ function useDescription(): void {
     const timer = window.setTimeout(() => endSession(token, 'This token has ended.'), inMs);
     return () => window.clearTimeout(timer);
   }, [token, expiresAt]);
+  return problem;
 }
 
 function useFeed(): void {
