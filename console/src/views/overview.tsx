@@ -96,16 +96,19 @@ function Hand({ failed, webhooks, expected, onDone }: HandProps) {
     (webhook) => standingOf(webhook) !== 'well' && webhook.disabledReason !== 'manual',
   );
   const runs = failed?.slice(0, failedShown) ?? [];
-  const isKnown = all !== undefined || failed !== undefined;
+  const known = [
+    ...(all === undefined ? [] : ['no webhook fails']),
+    ...(failed === undefined ? [] : ['no item of the last day failed']),
+  ];
   const isAll = all === undefined || all.entities.length >= all.total;
   const isQuiet = broken.length === 0 && runs.length === 0 && overdueIn(expected.answer?.body).length === 0;
   return (
     <section aria-labelledby="hand">
       <h2 id="hand">Needs a hand</h2>
-      {isKnown && isQuiet && (
+      {known.length > 0 && isQuiet && (
         <p class="fine">
           <span class="dot well" aria-hidden="true" />
-          {isAll ? 'Nothing' : 'Nothing so far'}: no webhook fails, and no item of the last day did.
+          {isAll ? 'Nothing' : 'Nothing so far'}: {known.join(', and ')}.
         </p>
       )}
       <ul class="cards">
