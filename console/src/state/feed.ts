@@ -100,7 +100,7 @@ export function followFeed(integration: string): () => void {
     if (missingSince !== undefined || (now.isHeard && kept[0] !== now.events[0])) news.set(news.get() + 1);
     feed.set({
       events: kept,
-      perSecond: counted(now.perSecond, events.length - known(now.events, events)),
+      perSecond: counted(now.perSecond, unknown(now.events, events)),
       missingSince: missingSince ?? now.missingSince,
       problem: undefined,
       isHeard: true,
@@ -124,7 +124,8 @@ export function followFeed(integration: string): () => void {
     const from =
       next === undefined
         ? { since: new Date(nowOfGateway() - begunBeforeMs).toISOString() }
-        : { after: next, wait };
+        : // After a failure, the page does not wait for the next event to say that the feed works again.
+          { after: next, wait: feed.get().problem === undefined ? wait : 0 };
     try {
       const { body } = await call<EventPage>(get('/events', { ...from, limit: keptEventsMax }), signal);
       tell({ events: body.events, next: body.next });
@@ -137,7 +138,7 @@ export function followFeed(integration: string): () => void {
         return betweenMs;
       }
       feed.set({ ...feed.get(), problem: error });
-      return error.passes ? (error.retryAfterMs ?? withoutLocksMs) : Infinity;
+      return error.passes ? error.retryAfterMs : Infinity;
     }
   };
   const lead = async (wait: number, signal: AbortSignal): Promise<void> => {
@@ -176,23 +177,25 @@ export function followFeed(integration: string): () => void {
 
 const lastTime = ({ events }: Feed): string => events[0]?.timestamp ?? new Date(nowOfGateway()).toISOString();
 
-function known(before: readonly FeedEvent[], events: readonly FeedEvent[]): number {
+function unknown(before: readonly FeedEvent[], events: readonly FeedEvent[]): FeedEvent[] {
   const ids = new Set(before.map(({ id }) => id));
-  return events.filter(({ id }) => ids.has(id)).length;
+  return events.filter(({ id }) => !ids.has(id));
 }
 
-export function newest(before: readonly FeedEvent[], events: readonly FeedEvent[]): readonly FeedEvent[] {
-  if (events.length === 0) return before;
-  const ids = new Set(before.map(({ id }) => id));
-  const fresh = events.filter(({ id }) => !ids.has(id)).toReversed();
-  return [...fresh, ...before].slice(0, keptEventsMax);
-}
+export const newest = (before: readonly FeedEvent[], events: readonly FeedEvent[]): readonly FeedEvent[] =>
+  events.length === 0 ? before : [...unknown(before, events).toReversed(), ...before].slice(0, keptEventsMax);
 
-function counted(before: ReadonlyMap<number, number>, count: number): ReadonlyMap<number, number> {
-  const second = Math.floor(Date.now() / 1_000);
-  const kept = [...before].filter(([at]) => at > second - rateSeconds);
-  const counts = new Map(kept);
-  if (count > 0) counts.set(second, (counts.get(second) ?? 0) + count);
+/** Counts events in the second in which they occurred, by the browser's clock: the page may read them much later. */
+function counted(
+  before: ReadonlyMap<number, number>,
+  events: readonly FeedEvent[],
+): ReadonlyMap<number, number> {
+  const from = Math.floor(Date.now() / 1_000) - rateSeconds;
+  const counts = new Map([...before].filter(([at]) => at > from));
+  for (const { timestamp } of events) {
+    const at = Math.floor((Date.parse(timestamp) - session.get().aheadMs) / 1_000);
+    if (at > from) counts.set(at, (counts.get(at) ?? 0) + 1);
+  }
   return counts;
 }
 
