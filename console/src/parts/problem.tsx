@@ -20,7 +20,8 @@ export function ProblemLine({ of }: { of: Pick<Loaded<unknown>, 'problem' | 'at'
   return (
     <p class="problem" role="status">
       {problem.message}
-      {age}
+      {/* A screen reader does not read out the age each second. */}
+      <span aria-live="off">{age}</span>
       {problem.passes && ' The console asks again.'}
     </p>
   );
