@@ -3,10 +3,11 @@
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
 
-/** `02:14:09` of today, `26 Nov 02:14:09` of another day. */
+/** `02:14:09` of today, `26 Nov 02:14:09` of another day, `26 Nov 2025 02:14:09` of another year. */
 export function shortTime(at: Date, now = new Date()): string {
-  const isToday = at.toDateString() === now.toDateString();
-  return isToday ? clock.format(at) : `${day.format(at)} ${clock.format(at)}`;
+  if (at.toDateString() === now.toDateString()) return clock.format(at);
+  const year = at.getFullYear() === now.getFullYear() ? '' : ` ${at.getFullYear()}`;
+  return `${day.format(at)}${year} ${clock.format(at)}`;
 }
 
 export const utcOf = (at: Date): string =>
@@ -29,7 +30,7 @@ export const durationOf = (ms: number): string =>
 
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 const local =
-  /^(?:(?<date>\d{1,2}) (?<month>[A-Z][a-z]{2})t? )?(?<hours>[01]\d|2[0-3]):(?<minutes>[0-5]\d)(?::(?<seconds>[0-5]\d))?$/;
+  /^(?:(?<date>\d{1,2}) (?<month>[A-Z][a-z]{2})t? (?:(?<year>\d{4}) )?)?(?<hours>[01]\d|2[0-3]):(?<minutes>[0-5]\d)(?::(?<seconds>[0-5]\d))?$/;
 const utc = /^(?<day>\d{4}-\d\d-\d\d) (?<clock>\d\d:\d\d:\d\d)(?:\.\d+)? UTC$/;
 
 /** Turns a time as the page prints it into one that the API accepts. Returns any other text as it is. */
@@ -38,15 +39,15 @@ export function instantOf(text: string, now = new Date()): string {
   // A time that the page prints may have two parts, local time and UTC: the second part, UTC, is exact.
   const { day: utcDay, clock: utcClock } = utc.exec(printed.split(' · ').at(-1) ?? '')?.groups ?? {};
   if (utcDay !== undefined && utcClock !== undefined) return `${utcDay}T${utcClock}Z`;
-  const { date, month, hours, minutes, seconds = 0 } = local.exec(printed)?.groups ?? {};
+  const { date, month, year, hours, minutes, seconds = 0 } = local.exec(printed)?.groups ?? {};
   if (hours === undefined || minutes === undefined) return printed;
   const at = new Date(now);
   at.setHours(Number(hours), Number(minutes), Number(seconds), 0);
   if (date !== undefined && month !== undefined) {
-    at.setMonth(months.indexOf(month), Number(date));
+    at.setFullYear(Number(year ?? now.getFullYear()), months.indexOf(month), Number(date));
     if (!months.includes(month) || at.getDate() !== Number(date)) return printed;
     // The page shows no future times by day and month, so this time was in the last year.
-    if (at > now) at.setFullYear(at.getFullYear() - 1);
+    if (at > now && year === undefined) at.setFullYear(at.getFullYear() - 1);
   } else if (at > now) at.setDate(at.getDate() - 1);
   return at.toISOString();
 }
