@@ -69,7 +69,7 @@ function Row({ kind, all, onDone }: RowProps) {
   const expected = all?.[kind] ?? null;
   const [typed, setTyped] = useState<string>();
   const hours = typed ?? String(expected?.everyHours ?? '');
-  const isHours = /^\d{1,3}$/.test(hours) && Number(hours) >= 1 && Number(hours) <= 744;
+  const isWrong = hours !== '' && !(/^\d{1,3}$/.test(hours) && Number(hours) >= 1 && Number(hours) <= 744);
   const everyHours = hours === '' ? null : Number(hours);
   const lastPushAt = expected?.lastPushAt ?? null;
   return (
@@ -89,11 +89,12 @@ function Row({ kind, all, onDone }: RowProps) {
         <Action<Expectations>
           label={`Set for ${kind}`}
           scope={expectationsWrite}
-          disabled={!isHours && hours !== ''}
+          disabled={isWrong}
           request={put('/expectations', { [kind]: everyHours === null ? null : { everyHours } })}
           said={() => (everyHours === null ? 'Nothing is expected any more.' : 'Set.')}
           onDone={onDone}
         />
+        <output class="bad">{isWrong && 'a whole number from 1 to 744'}</output>
       </td>
     </tr>
   );

@@ -167,7 +167,7 @@ function OnOff({ path, webhook, onDone }: { path: string; webhook: Entity; onDon
       kind="main"
       scope={webhooksWrite}
       request={patch(path, { active: true })}
-      said={() => 'Enabled. Nothing old is sent by itself: replay what it missed.'}
+      said={() => 'Enabled.'}
       onDone={onDone}
     />
   );
