@@ -55,7 +55,7 @@ async function readTable(input: Input, standardInput?: AsyncIterable<Uint8Array>
   const piped = standardInput === undefined ? undefined : await firstBytes(standardInput, startBytes);
   const bytes = (): AsyncIterable<Uint8Array> => piped?.all() ?? platform.stream(input.path);
   const first = piped?.start ?? (await firstBytes(platform.stream(input.path), startBytes, true)).start;
-  if (first.length === 0) throw new Stop(`${where} is empty.`);
+  if (first.length <= (encodingByBom(first)?.bomBytes ?? 0)) throw new Stop(`${where} is empty.`);
   const isCut = piped !== undefined && first.length >= startBytes;
   const look = await lookAt(
     input,

@@ -51,10 +51,5 @@ export async function markOf(
 }
 
 /** The message that the console shows for an error, even if the error is a bug. */
-export function inWords(error: unknown): string {
-  try {
-    return stopOf(error).message;
-  } catch {
-    return messageOf(error);
-  }
-}
+export const inWords = (error: unknown): string =>
+  error instanceof RequestFailed ? refusalOf(error).message : messageOf(error);
