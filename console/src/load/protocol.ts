@@ -24,6 +24,7 @@ export interface Entry {
   /** The kind of the records; an entry whose kind is unknown is not loaded. */
   kind: Kind | undefined;
   rules: Rules;
+  /** Of a CSV file, encoding and delimiter: empty if the file cannot be read. */
   encoding: string | undefined;
   delimiter: string | undefined;
   /** 0 if there is none. */

@@ -156,7 +156,7 @@ const Delimiter = ({ entry, found }: { entry: Entry; found: string }) => (
         value={entry.rules.delimiter ?? ''}
         onChange={({ currentTarget }) => change(entry, { delimiter: currentTarget.value || undefined })}
       >
-        <option value="">{nameOf(found)}, as found</option>
+        <option value="">{found && `${nameOf(found)}, `}as found</option>
         {delimiters.map(([one, words]) => (
           <option key={one} value={one}>
             {words}
@@ -234,9 +234,14 @@ const Text = ({ label, value, found, onChange }: TextProps) => (
   </Labelled>
 );
 
+const asIs = '-';
+
 function Columns({ entry, isBusy }: EntryProps) {
-  const { columns, kind } = entry;
+  const { columns, kind, rules, unused } = entry;
   const words = Object.entries(kind === undefined ? {} : wordsOf[kind]);
+  /** Keys of JSON that are no fields are sent too, and columns without a field may be parts of the externalId. */
+  const isAsIs = (name: string): boolean =>
+    kind !== undefined && rules.columns === undefined && name !== '' && !unused.includes(name);
   return (
     <Table label={`Columns of ${entry.id}`} heads={['Column', 'First values', '#Filled', 'Field']}>
       {columns.map(({ name, field, isSuggested, values, filled }, at) => (
@@ -251,12 +256,13 @@ function Columns({ entry, isBusy }: EntryProps) {
           <td>
             <select
               aria-label={`The field of column ${at + 1}, ${name}`}
-              value={field ?? ''}
+              value={field ?? (isAsIs(name) ? asIs : '')}
               class={isSuggested ? 'suggested' : ''}
               disabled={isBusy || kind === undefined}
               onChange={({ currentTarget }) => setField(entry, at, currentTarget.value || undefined)}
             >
               <option value="">not used</option>
+              {field === undefined && isAsIs(name) && <option value={asIs}>used as it is</option>}
               {words.map(([one, means]) => (
                 <option key={one} value={one}>
                   {one}: {means}

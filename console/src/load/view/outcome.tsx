@@ -27,7 +27,10 @@ export function Outcome({ run }: { run: Run }) {
       {run.total !== undefined && (
         <progress max={Math.max(run.total, 1)} value={run.rows} aria-label="Rows that have their outcome" />
       )}
-      <p role="status">{stateOf(run)}</p>
+      {/* A screen reader does not read out the progress four times a second. */}
+      <p role="status" aria-live={state === 'under way' ? 'off' : 'polite'}>
+        {stateOf(run)}
+      </p>
       {waiting !== undefined && isUnderWay && <p class="problem">{waiting}</p>}
       {problem !== undefined && (
         <p class="problem lines" role="alert">
@@ -80,12 +83,11 @@ function Repair({ files }: Pick<Run, 'files'>) {
   return (
     <ol>
       <li>
-        <em>Save its rejected rows</em> saves <bdi>{names.join(', ')}</bdi>: open it, in Excel or another
-        program.
+        <em>Save its rejected rows</em> saves <bdi>{names.join(', ')}</bdi>: open it, in Excel or an editor.
       </li>
       <li>
-        The last column, <code>#reason</code>, says which cell of the row is wrong. Correct that cell, and
-        save the file as CSV.
+        The last column, <code>#reason</code>, says what is wrong in the row. Correct it, and save the file in
+        its format.
       </li>
       <li>Drop it on this page: it has only these rows, and only these are loaded.</li>
     </ol>

@@ -135,15 +135,17 @@ export async function hold(given: Input, kind: Kind | undefined, mend: Mend, bef
   } catch (error) {
     problem = messageOf(error);
   }
-  const { path, sheet, rules } = input;
+  const { path, sheet, rules, format } = input;
+  // A person corrects the encoding and the delimiter also of a file that cannot be read.
+  const unread = look === undefined && format === 'csv' ? '' : undefined;
   const entry: Entry = {
     id: idOf(input),
     file: path,
     sheet,
     kind,
     rules,
-    encoding: look?.encoding,
-    delimiter: look?.delimiter,
+    encoding: look?.encoding ?? unread,
+    delimiter: look?.delimiter ?? unread,
     headerRow: look?.headerRow ?? 0,
     rows: source?.total ?? look?.rows,
     columns: look === undefined ? [] : columnsOf(look, input, suggested),

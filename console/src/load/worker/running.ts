@@ -101,10 +101,6 @@ export class Course {
     this.#waiting = undefined;
   }
 
-  get wasInterrupted(): boolean {
-    return this.#interrupt.signal.aborted;
-  }
-
   shown(): Run {
     const { isPlan, state, sources, reasons } = this.#running;
     const now = this.#endedAt ?? performance.now();
