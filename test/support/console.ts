@@ -66,7 +66,7 @@ async function findingsOf(page: Page, rules?: readonly string[]): Promise<string
 
 /** Expects no violation at two widths, in the dark theme by colours alone, and no page wider than its window. */
 export async function expectNoFindings(page: Page): Promise<void> {
-  for (const width of [1280, 390]) {
+  for (const width of [1280, 320]) {
     await page.setViewportSize({ width, height: 900 });
     for (const [colorScheme, rules] of [['light'], ['dark', ofColours]] as const) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });

@@ -1,6 +1,6 @@
 // What the console computes from what it is told: no browser takes part.
 import { describe, expect, it } from 'vitest';
-import { Problem } from '../../../console/src/api/problem.ts';
+import { Problem, problemOf } from '../../../console/src/api/problem.ts';
 import { curlOf, get, page, post, remove } from '../../../console/src/api/request.ts';
 import type { DeliveryAttempt, Webhook } from '../../../console/src/api/shapes.ts';
 import { leadOf, runOf, timeBefore, timeIn } from '../../../console/src/text/box.ts';
@@ -41,6 +41,17 @@ describe('the search box of the console', () => {
     expect(runOf('wh_1')).toBeUndefined();
     expect(timeIn('SUP-001')).toBeUndefined();
   });
+});
+
+it.each([
+  [null, 5_000],
+  ['2', 2_000],
+  ['0', 5_000],
+  ['', 5_000],
+  ['Mon, 30 Nov 2026 08:00:00 GMT', 5_000],
+  ['3000000', 600_000],
+])('the console waits after Retry-After %j for %d ms', (header, waitMs) => {
+  expect(problemOf(503, undefined, header).retryAfterMs).toBe(waitMs);
 });
 
 describe('an overdue push', () => {
@@ -165,6 +176,7 @@ it('the console shows times of today without the day, beside UTC', () => {
   const at = new Date(2026, 10, 26, 2, 14, 9);
   expect(shortTime(at, new Date(2026, 10, 26, 23))).toBe('02:14:09');
   expect(shortTime(at, new Date(2026, 10, 27))).toBe('26 Nov 02:14:09');
+  expect(shortTime(at, new Date(2027, 0, 1))).toBe('26 Nov 2026 02:14:09');
   expect(utcOf(new Date('2026-11-26T02:14:09.123Z'))).toBe('2026-11-26 02:14:09 UTC');
   expect([3_400, 240_000, 7_200_000, 432_000_000].map(spanOf)).toEqual(['3 s', '4 min', '2 h', '5 d']);
 });
@@ -173,9 +185,11 @@ it('the console reads a time in each form that it prints, and leaves other texts
   const now = new Date(2026, 10, 26, 23);
   const at = new Date(2026, 10, 26, 2, 14, 9);
   const other = new Date(2026, 9, 3, 2, 14, 9);
+  const old = new Date(2024, 1, 29, 2, 14, 9);
   const instant = (text: string): string => instantOf(text, now);
   expect(instant(shortTime(at, now))).toBe(at.toISOString());
   expect(instant(shortTime(other, now))).toBe(other.toISOString());
+  expect(instant(shortTime(old, now))).toBe(old.toISOString());
   expect(instant(utcOf(at))).toBe(at.toISOString().replace('.000', ''));
   // As the page prints both beside each other.
   expect(instant(` ${shortTime(other, now)} · ${utcOf(other)}`)).toBe(

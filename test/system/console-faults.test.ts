@@ -1,0 +1,265 @@
+// What the console says and does when the gateway, the network or a person's file is not as it should be.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, request as forward } from 'node:http';
+import { allScopes } from '@integration-sync/contracts';
+import type { Stack } from '@integration-sync/dev/stack';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { browsers, openBrowser, type Browser, type OpenedPage } from '../support/browser.ts';
+import { goTo, press } from '../support/console.ts';
+import { listen } from '../support/servers.ts';
+import { openClient, startTestStack, type Client } from '../support/stack.ts';
+
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+
+const files = (page: Page) => page.getByLabel('Files', { exact: true });
+const csv = (name: string, text: string | Buffer) => ({
+  name,
+  mimeType: 'text/csv',
+  buffer: Buffer.from(text),
+});
+
+/** Answers a request in place of the gateway; false passes the request on. */
+type Answer = (incoming: IncomingMessage, outgoing: ServerResponse) => boolean;
+
+async function openProxy(gateway: string, answer: Answer): Promise<AsyncDisposable & { url: string }> {
+  return listen(
+    createServer((incoming, outgoing) => {
+      if (answer(incoming, outgoing)) return;
+      const { method, headers, url = '' } = incoming;
+      const asked = forward(new URL(url, gateway), { method, headers }, (given) => {
+        outgoing.writeHead(given.statusCode ?? 502, given.headers);
+        given.pipe(outgoing);
+      });
+      asked.on('error', () => outgoing.destroy());
+      outgoing.on('close', () => asked.destroy());
+      incoming.pipe(asked);
+    }),
+  );
+}
+
+/** Wrong answers, which a proxy or a broken connection gives. */
+const wrong: Record<string, (outgoing: ServerResponse) => unknown> = {
+  'a page of a proxy': (outgoing) =>
+    outgoing.writeHead(200, { 'content-type': 'text/html' }).end('<title>Sign in</title>'),
+  'an answer that is cut off'(outgoing) {
+    outgoing.writeHead(200, { 'content-type': 'application/json', 'content-length': '500' });
+    outgoing.write('{"entities":[', () => outgoing.destroy());
+  },
+};
+
+describe.each(browsers)('the console in %s', (chromium) => {
+  const stack = new AsyncDisposableStack();
+  let system: Stack;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    system = stack.use(await startTestStack({ environment: { CONSOLE: 'on' } }));
+    browser = stack.use(await openBrowser(chromium));
+  });
+  afterAll(() => stack.disposeAsync());
+
+  async function open(
+    hash: string,
+    { at = system.gateway, ...who }: { at?: string; scope?: string } = {},
+  ): Promise<OpenedPage & { client: Client }> {
+    const client = openClient(system);
+    const token = system.token({ integration: client.integration, ...who });
+    const opened = await browser.open({ viewport: { width: 1280, height: 900 } });
+    await opened.page.goto(`${at}/console#token=${token}`);
+    await goTo(opened.page, hash);
+    return { ...opened, client };
+  }
+
+  it.each(Object.entries(wrong))('says that it got %s, and asks again', async (_what, send) => {
+    let isWrong = true;
+    await using proxy = await openProxy(system.gateway, ({ url = '' }, outgoing) => {
+      const isMeant = isWrong && /^\/(?:token|api\/v1\/integration\/sync-runs)\b/.test(url);
+      if (isMeant) send(outgoing);
+      return isMeant;
+    });
+    const { page, complaints } = await open('#/runs', { at: proxy.url });
+    const words = page.getByText(
+      'The answer was cut off, or is not from the gateway. The console asks again.',
+    );
+    await page.getByText('Asking what the token is for …').waitFor();
+    await words.waitFor();
+    isWrong = false;
+    await page.getByText('No push matches.').waitFor();
+    isWrong = true;
+    await goTo(page, '#/');
+    await words.waitFor();
+    expect(complaints.filter((one) => one.includes('TypeError'))).toEqual([]);
+    await page.context().close();
+  });
+
+  it.each(['0', '3000000'])('waits before it asks again after Retry-After: %s', async (seconds) => {
+    let asked = 0;
+    await using proxy = await openProxy(system.gateway, ({ url = '' }, outgoing) => {
+      if (!url.includes('/sync-runs')) return false;
+      asked += 1;
+      outgoing.writeHead(503, { 'retry-after': seconds }).end();
+      return true;
+    });
+    const { page, settled } = await open('#/runs', { at: proxy.url });
+    await page.getByText('The gateway answered 503. The console asks again.').waitFor();
+    await settled();
+    expect(asked).toBeLessThanOrEqual(2);
+    await page.context().close();
+  });
+
+  it('reads the feed again after an answer 500, and then no longer says that events are away', async () => {
+    let isWrong = false;
+    await using proxy = await openProxy(system.gateway, ({ url = '' }, outgoing) => {
+      const isMeant = isWrong && url.includes('/events?');
+      if (isMeant) outgoing.writeHead(500, { 'retry-after': '1' }).end();
+      return isMeant;
+    });
+    const { page, client, requested } = await open('#/events', { at: proxy.url });
+    await page.getByText('Nothing yet. It waits.').waitFor();
+    isWrong = true;
+    await client.post('/suppliers', { suppliers: [{ externalId: 'S-1', name: 'One' }] });
+    await page.getByText('The gateway answered 500. The console asks again.').waitFor();
+    isWrong = false;
+    // A call that waits for the next event is answered after 25 s.
+    await page.getByText('events are away').waitFor({ state: 'detached', timeout: 15_000 });
+    expect(requested.some((url) => url.endsWith('wait=0&limit=500'))).toBe(true);
+    await page.context().close();
+  });
+
+  it.each([
+    ['webhooks:read', 'Nothing: no item of the last day failed.'],
+    ['syncs:read', 'Nothing: no webhook fails.'],
+    ['suppliers:erase', 'Nothing: no webhook fails, and no item of the last day failed.'],
+  ])('without %s, says of the rest alone that it needs no hand', async (left, words) => {
+    const scope = allScopes.filter((one) => one !== `integration:${left}`).join(' ');
+    const { page, complaints } = await open('#/', { scope });
+    await page.getByText(words, { exact: true }).waitFor();
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  it('counts events in the seconds in which they occurred, not in which it reads them', async () => {
+    const { page, client, complaints } = await open('#/');
+    await page.getByText('None since a minute before this page was opened.').waitFor();
+    await page.evaluate(`(() => {
+      const channel = new BroadcastChannel('feed:/:${client.integration}');
+      const events = [300, 300, 30, 20].map((ago) => ({
+        id: crypto.randomUUID(), event: 'supplier.created', timestamp: new Date(Date.now() - 1000 * ago).toISOString(),
+        integrationId: '', data: {},
+      }));
+      channel.postMessage({ events });
+      channel.close();
+    })()`);
+    await page.getByRole('img', { name: '2 events in the last minute, at most 1 in a second.' }).waitFor();
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  it('has a screen reader read out no age of old data each second', async () => {
+    let isWrong = false;
+    await using proxy = await openProxy(system.gateway, ({ url = '' }, outgoing) => {
+      const isMeant = isWrong && url.includes('/sync-runs');
+      if (isMeant) outgoing.writeHead(503).end();
+      return isMeant;
+    });
+    const { page, client } = await open('#/runs', { at: proxy.url });
+    await page.getByText('No push matches.').waitFor();
+    isWrong = true;
+    await client.post('/suppliers', { suppliers: [{ externalId: 'S-1', name: 'One' }] });
+    const age = page.getByText(/^ What you see is from \d\d:\d\d:\d\d, \d+ s old\.$/);
+    await age.waitFor({ timeout: 30_000 });
+    expect(await age.getAttribute('aria-live')).toBe('off');
+    await page.context().close();
+  });
+
+  it('wraps long ids, so that they cover and displace no other column', async () => {
+    const { page, client } = await open('#/records');
+    const id = 'W'.repeat(255);
+    await client.post('/suppliers', { suppliers: [{ externalId: id, name: 'One' }] });
+    const pushed = await client.post('/suppliers', { suppliers: [{ externalId: id }] });
+    const names = page.getByRole('columnheader', { name: 'Name' });
+    await page.reload();
+    expect((await names.boundingBox())?.x).toBeLessThan(700);
+    await goTo(page, `#/runs/${String(pushed.headers.get('x-sync-id'))}`);
+    const cell = page.getByRole('cell', { name: id });
+    expect(await cell.evaluate((one) => one.scrollWidth - one.clientWidth)).toBe(0);
+    await page.context().close();
+  });
+
+  it('opens the view of files again after another sign-in', async () => {
+    const { page, complaints } = await open('#/load');
+    await files(page).waitFor();
+    await press(button(page, 'Sign out'));
+    await page
+      .getByLabel('Access token or API key')
+      .fill(system.token({ integration: openClient(system).integration }));
+    await page.keyboard.press('Enter');
+    await files(page).setInputFiles([csv('suppliers.csv', 'externalId,name\nS-1,One\n')]);
+    await press(button(page, 'Load'));
+    await page.getByText(/^Loaded: 1 of 1 row in/).waitFor();
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  it('asks before a sign-out ends a load', async () => {
+    const held = Promise.withResolvers<void>();
+    const { page } = await open('#/load');
+    await page.route('**/suppliers?details=true', async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await files(page).setInputFiles([csv('suppliers.csv', 'externalId,name\nS-1,One\n')]);
+    await press(button(page, 'Load'));
+    await page.getByRole('progressbar').waitFor();
+    const asked: string[] = [];
+    page.once('dialog', (dialog) => {
+      asked.push(dialog.message());
+      void dialog.dismiss();
+    });
+    await press(button(page, 'Sign out'));
+    held.resolve();
+    await page.getByText(/^Loaded: 1 of 1 row in/).waitFor();
+    expect(asked).toEqual(['Files are being loaded. Sign out, and forget this load?']);
+    await press(button(page, 'Sign out'));
+    await page.getByLabel('Access token or API key').waitFor();
+    await page.context().close();
+  });
+
+  it('keeps the fields of a file that cannot be read, so that a person corrects them', async () => {
+    const { page, complaints } = await open('#/load');
+    // 0x81 is no character of windows-1252: the message says to fill in the encoding.
+    await files(page).setInputFiles([
+      csv('suppliers.csv', Buffer.from('externalId,name\nS-1,\u0081\n', 'latin1')),
+      csv('suppliers-bom.csv', '\ufeff'),
+    ]);
+    await page.getByText(/byte 0x81 is neither UTF-8 nor windows-1252: fill in “Encoding” below/).waitFor();
+    await page.getByText('suppliers-bom.csv is empty.').waitFor();
+    await press(button(page, 'Leave out suppliers-bom.csv'));
+    const encoding = page.getByLabel('Encoding');
+    for (const [typed, words] of [
+      ['nonsense', '"nonsense" is no encoding'],
+      ['latin1', '1 row'],
+    ] as const) {
+      await encoding.fill(typed);
+      await encoding.press('Enter');
+      await page.getByText(words).waitFor();
+    }
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  it('says which keys of JSON are sent without a field, and leaves out a key that is not used', async () => {
+    const { page } = await open('#/load');
+    await files(page).setInputFiles([csv('suppliers.json', '[{"externalId":"S-1","name":"One","vat":"1"}]')]);
+    const field = page.getByLabel('The field of column 3, vat');
+    expect(await field.locator('option:checked').innerText()).toBe('used as it is');
+    await press(button(page, 'Check'));
+    await page.getByText(/^unknown field "vat"/).waitFor();
+    await field.selectOption('not used');
+    await page.getByText('1 column, "vat"').waitFor();
+    await press(button(page, 'Load'));
+    await page.getByText(/^Loaded: 1 of 1 row in/).waitFor();
+    await page.context().close();
+  });
+});
