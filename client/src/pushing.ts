@@ -70,6 +70,7 @@ export function openPushing(send: Send): Pushing {
 
   const sendPieces = async (path: string, kind: Kind, items: readonly object[], options: PlanOptions) => {
     const texts = items.map((item) => JSON.stringify(item));
+    if (texts.some((text) => text.includes('null'))) refuseNulls(items);
     const outcome = emptyOutcome();
     for (const piece of cut(texts, bounds)) {
       append(outcome, await sendPiece(path, kind, piece, options), piece.from);
@@ -91,10 +92,12 @@ export function openPushing(send: Send): Pushing {
 
   // Most pushes fit into one request. Their items become one text, so that the items need not stay in memory during the request.
   // In the rare case that the text is too large, `sendWhole` parses it again to split the items.
-  const sendAll = async (path: string, kind: Kind, items: readonly object[], options: PlanOptions) =>
-    items.length <= bounds.items
-      ? sendWhole(path, kind, JSON.stringify({ [kind]: items, ...besides(options) }), options)
-      : sendPieces(path, kind, items, options);
+  const sendAll = async (path: string, kind: Kind, items: readonly object[], options: PlanOptions) => {
+    if (items.length > bounds.items) return sendPieces(path, kind, items, options);
+    const body = JSON.stringify({ [kind]: items, ...besides(options) });
+    if (body.includes('null')) refuseNulls(items);
+    return sendWhole(path, kind, body, options);
+  };
 
   return {
     push: (kind, items, { signal, repeated, autoCreateDDS } = {}) =>
@@ -109,6 +112,16 @@ const besides = ({ autoCreateDDS, assume }: PlanOptions): object => ({ autoCreat
 function bodyOf(texts: readonly string[], kind: Kind, options: PlanOptions): string {
   const rest = JSON.stringify(besides(options)).slice(1);
   return `{"${kind}":[${texts.join(',')}]${rest === '}' ? '' : ','}${rest}`;
+}
+
+/** Refuses NaN, an infinite number and an invalid Date: JSON has null in their place, which would clear the field. */
+function refuseNulls(items: readonly object[]): void {
+  for (const [index, item] of items.entries())
+    for (const [name, value] of Object.entries(item))
+      if (value !== null && typeof value !== 'string' && JSON.stringify(value) === 'null')
+        throw new TypeError(
+          `item ${index}, ${name}: ${value} is no value of JSON; leave the field out, or give null to clear it`,
+        );
 }
 
 const isTooLarge = (error: unknown): error is RequestFailed =>

@@ -109,6 +109,25 @@ it('the client refuses a key or token that no header can carry, and does not sho
   expect(asked[0]?.headers.get('authorization')).toBe('Bearer isk_a.b~c+/-_=');
 });
 
+it.each([
+  ['NaN', Number.NaN],
+  ['-Infinity', -Infinity],
+  ['Invalid Date', new Date(Number.NaN)],
+])('no push clears a field for which its caller gave %s', async (text, value) => {
+  const { client, asked } = openAsked((one) => json(created(one)));
+  for (const last of [0, 500]) {
+    const items = Array.from({ length: last + 1 }, (_, at) => ({
+      externalId: `B-${at}`,
+      productExternalId: 'P-1',
+      batchNumber: 'null',
+      quantity: at === last ? (value as number) : null,
+    }));
+    const words = `item ${last}, quantity: ${text} is no value of JSON; leave the field out, or give null to clear it`;
+    await expect(client.push('batches', items)).rejects.toThrow(new TypeError(words));
+  }
+  expect(asked).toEqual([]);
+});
+
 it('a call ends immediately when its signal is aborted', async () => {
   const { client, asked } = openAsked(() => problem(503, 'unavailable', { 'retry-after': '60' }));
   const abort = new AbortController();
