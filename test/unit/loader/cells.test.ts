@@ -109,6 +109,9 @@ describe('numbers', () => {
 
   it('are rejected if infinite, as 1e999 is in JSON: a push would send null', () => {
     expect(valueOf('quantity', JSON.parse('1e999'))).toMatch(/^wrong: quantity: "Infinity" is no number/);
+    expect(itemsOfObjects('batches', {})(JSON.parse('{"externalId":"B","quantity":-1e999}'))).toEqual(
+      new Wrong('quantity: a number that is too large', 'B'),
+    );
   });
 
   it('are exact to the last bit', () => {
