@@ -7,7 +7,7 @@ import { connect } from '../connection.ts';
 import { exitCodes, Stop, type ExitCode } from '../core/exit.ts';
 import { isKind, kinds } from '../core/kinds.ts';
 import { connectionOptions, countOf, explained } from '../options.ts';
-import { Output } from '../disk/rows-file.ts';
+import { replaceFile } from '../disk/replaced-file.ts';
 import { readJson, writeJson } from '../disk/state-file.ts';
 
 const usage = `Usage: integration-sync export suppliers|products|batches... [options]
@@ -56,14 +56,9 @@ export const exportCommand: Command = {
     if (wanted.length > 1 && values.out === undefined)
       throw new Stop('More than one kind needs --out FOLDER.');
     for (const kind of wanted) {
-      const file =
-        values.out === undefined ? undefined : Output.shared(join(resolve(values.out), `${kind}.ndjson`));
-      await exportKind(client, kind, values.archived, async (text) => {
-        file?.write(Buffer.from(text));
-        await (file === undefined ? context.streams.out(text) : file.flush());
-      });
-      await file?.flush();
-      await file?.[Symbol.asyncDispose]();
+      const records = recordsOf(client, kind, values.archived);
+      if (values.out === undefined) for await (const text of records) await context.streams.out(text);
+      else await replaceFile(join(resolve(values.out), `${kind}.ndjson`), records);
     }
     return exitCodes.all;
   },
@@ -71,17 +66,17 @@ export const exportCommand: Command = {
 
 type Listed = ListedSupplier | ListedProduct | ListedBatch;
 
-async function exportKind(
+/** The records as lines of JSON, page by page. */
+async function* recordsOf(
   client: Client,
   kind: Kind,
   withArchived: boolean,
-  write: (text: string) => Promise<void>,
-): Promise<void> {
+): AsyncGenerator<string, void, undefined> {
   for await (const { entities } of client.pages<Kind>(kind, { details: true })) {
     const kept = entities.filter(
       ({ syncStatus }) => syncStatus === 'SYNCED' || (withArchived && syncStatus === 'ARCHIVED'),
     );
-    await write(kept.map((entity) => `${JSON.stringify(itemOf(entity))}\n`).join(''));
+    yield kept.map((entity) => `${JSON.stringify(itemOf(entity))}\n`).join('');
   }
 }
 

@@ -1,5 +1,5 @@
 // A file that grows by whole rows. A resumed load truncates it to the length in the state, so no row is in it twice.
-import { mkdir, open, type FileHandle } from 'node:fs/promises';
+import { mkdir, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Stop, systemCodeOf } from '../core/exit.ts';
 import { makeOwnFolder, openOwn } from './own-files.ts';
@@ -31,17 +31,6 @@ export class Output implements AsyncDisposable {
       await file.close();
       throw new Stop(`${path} is gone, or shorter than the load left it: load anew, without --resume.`);
     }, bytes ?? 0);
-  }
-
-  /**
-   * A file such as an export, which the user names and other users may read. Links in its path are followed, because they are the
-   * user's own.
-   */
-  static shared(path: string): Output {
-    return new Output(async () => {
-      await mkdir(dirname(path), { recursive: true });
-      return { path, file: await open(path, 'w') };
-    }, 0);
   }
 
   /** A new file `name.csv`, or `name-2.csv` if that exists: a user may be repairing the file of an earlier load. */

@@ -1,0 +1,87 @@
+import { chmod, readdir, readFile, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { json as readJson } from 'node:stream/consumers';
+import { expect, it } from 'vitest';
+import { run } from '../../../loader/src/run.ts';
+import { listen } from '../../support/servers.ts';
+import { useFolder } from '../../support/use-folder.ts';
+
+// What a command leaves if the service or a file changes while it is under way.
+
+const folder = useFolder();
+
+async function runAt(url: string, ...args: string[]): Promise<{ code: number; err: string }> {
+  let err = '';
+  const code = await run([...args, '--url', url], {
+    environment: { INTEGRATION_SYNC_KEY: 'isk_key' },
+    streams: { out: () => undefined, err: (text) => void (err += text), isTerminal: false },
+    input: (async function* () {})(),
+    interrupt: new AbortController().signal,
+    abort: new AbortController().signal,
+  });
+  return { code, err };
+}
+
+type Respond = (asked: IncomingMessage, answer: ServerResponse) => void | Promise<void>;
+const serve = (respond: Respond) => listen(createServer((asked, answer) => void respond(asked, answer)));
+
+const page = (externalId: string): string =>
+  JSON.stringify({
+    entities: [{ externalId, syncStatus: 'SYNCED', details: { fields: { name: 'One' } } }],
+    total: 2,
+  });
+
+it('an export that fails leaves the file of the export before it, and one that ends replaces that file', async () => {
+  let isWhole = false;
+  await using service = await serve(({ url = '' }, answer) => {
+    if (url.includes('cursor')) answer.writeHead(isWhole ? 200 : 400).end(page('S-2'));
+    else answer.setHeader('link', `<${url}&cursor=c>; rel="next"`).end(page('S-1'));
+  });
+  const kept = join(folder.path, 'kept.ndjson');
+  const named = join(folder.path, 'suppliers.ndjson');
+  await writeFile(kept, 'of yesterday\n');
+  await chmod(kept, 0o640);
+  await symlink('kept.ndjson', named);
+  const exported = () => runAt(service.url, 'export', 'suppliers', '--out', folder.path);
+  expect(await exported()).toMatchObject({ code: 3, err: expect.stringContaining('was answered 400') });
+  expect(await readFile(named, 'utf8')).toBe('of yesterday\n');
+  isWhole = true;
+  expect(await exported()).toEqual({ code: 0, err: '' });
+  expect(await readFile(kept, 'utf8')).toBe(
+    '{"externalId":"S-1","name":"One"}\n{"externalId":"S-2","name":"One"}\n',
+  );
+  expect((await stat(kept)).mode & 0o777).toBe(0o640);
+  expect((await readdir(folder.path)).toSorted()).toEqual(['kept.ndjson', 'suppliers.ndjson']);
+});
+
+it('a load whose file gets a new time says that --resume goes on, and --resume does', async () => {
+  const path = join(folder.path, 'suppliers.csv');
+  const lines = Array.from({ length: 30_000 }, (_, at) => `S-${at};Name ${at}`.padEnd(80));
+  await writeFile(path, `externalId;name\n${lines.join('\n')}\n`);
+  let isTouched = false;
+  const stored = new Set<string>();
+  await using service = await serve(async (asked, answer) => {
+    if (asked.method === 'GET') {
+      answer.end('{"entities":[],"total":0}');
+      return;
+    }
+    const { suppliers } = (await readJson(asked)) as { suppliers: { externalId: string }[] };
+    if (!isTouched) await utimes(path, new Date(), new Date(Date.now() + 5_000));
+    isTouched = true;
+    for (const { externalId } of suppliers) stored.add(externalId);
+    const records = suppliers.map(({ externalId }) => ({ externalId, internalId: '', status: 'CREATED' }));
+    const details = suppliers.map((_item, index) => ({ index, action: 'created', problems: [] }));
+    answer.end(JSON.stringify({ records, details }));
+  });
+  const state = ['--state', join(folder.path, 'state')];
+  const { code, err } = await runAt(service.url, 'load', path, ...state);
+  expect([code, err]).toEqual([
+    1,
+    expect.stringMatching(
+      /was written to since the load began.*\nRows before this are stored: load --resume goes on\.\n$/,
+    ),
+  ]);
+  expect((await runAt(service.url, 'load', '--resume', ...state)).code).toBe(0);
+  expect(stored.size).toBe(30_000);
+});
