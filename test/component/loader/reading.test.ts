@@ -68,7 +68,9 @@ it.each([
   const reading = (async () => {
     for await (const some of source.rows()) rows.push(...some);
   })();
-  await expect(reading).rejects.toThrow(`${file} is not what it was when the load began: load it anew.`);
+  await expect(reading).rejects.toThrow(
+    `${file} was written to since the load began: load it once it is whole.`,
+  );
   expect(rows).toEqual([]);
 });
 

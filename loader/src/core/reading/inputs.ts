@@ -1,13 +1,13 @@
 // Finds the kind and the format of each file, by its name unless a map or an option names the kind.
 import { platform } from '#platform';
 import type { Kind } from '@integration-sync/client';
-import { exitCodes, Stop } from '../exit.ts';
+import { Stop } from '../exit.ts';
 import { kinds } from '../kinds.ts';
 import { rulesFor, type LoadMap, type Rules } from '../mapping/map.ts';
 import { lookAtCsv, openCsv } from './csv-source.ts';
 import { lookAtJson, openJson, openNdjson } from './json-source.ts';
 import { refuseForeign } from './signature.ts';
-import { changed, standardInput, type Format, type Input, type Looked, type Source } from './source.ts';
+import { shortened, standardInput, type Format, type Input, type Looked, type Source } from './source.ts';
 import { sheetsOf } from './workbook.ts';
 import { lookAtXlsx, openXlsx } from './xlsx-source.ts';
 
@@ -123,7 +123,7 @@ async function* rowsOf(source: Source, version: string | undefined): ReturnType<
   const { path } = source.input;
   for await (const some of source.rows()) {
     if (((await platform.version(path)) ?? version) !== version)
-      throw new Stop(`${changed(path)}: load it anew.`, exitCodes.unfinished);
+      throw new Stop(`${shortened(path)} was written to since the load began: load it once it is whole.`);
     yield some;
   }
 }
