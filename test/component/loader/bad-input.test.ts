@@ -136,6 +136,18 @@ const cases: [
   ['a name that says no format', 'suppliers.pdf', () => good, 'its name says no format'],
   ['JSON that is none', 'suppliers.json', () => '[{]', 'is no JSON'],
   [
+    'NDJSON in a file of JSON',
+    'suppliers.json',
+    () => '{"externalId":"S-1","name":"One"}\n{"externalId":"S-2","name":"Two"}\n',
+    'suppliers.json has one JSON object a line: name it .ndjson.',
+  ],
+  [
+    'JSON in a file of NDJSON',
+    'suppliers.ndjson',
+    () => '\ufeff\n[\n  {"externalId":"S-1","name":"One"}\n]\n',
+    'suppliers.ndjson is one JSON array: name it .json.',
+  ],
+  [
     'JSON without an array',
     'suppliers.json',
     () => '{"products":[]}',

@@ -28,7 +28,10 @@ export async function openNdjson(input: Input, standardInput?: AsyncIterable<Uin
   };
 
   let total: number | undefined;
+  let first = '';
   if (standardInput === undefined) {
+    first = await readFirstLine(await bytes());
+    if (first.startsWith('[')) throw new Stop(`${where} is one JSON array: name it .json.`);
     const splitter = new Splitter(form);
     for await (const chunk of await bytes()) splitter.count(chunk);
     splitter.end();
@@ -39,7 +42,7 @@ export async function openNdjson(input: Input, standardInput?: AsyncIterable<Uin
     total,
     rowsBefore: 0,
     notes: ['one JSON object a line'],
-    isRejects: standardInput === undefined && (await isRejectsLine(await bytes())),
+    isRejects: isRejectsRow(parseLine(first)),
     make: (raw) => makeLine(String(raw), make),
     async *rows() {
       const splitter = new Splitter(form);
@@ -73,12 +76,14 @@ const columnsIn = ({ rules: { columns = {} } }: Input): ReadonlyMap<string, stri
 
 const isRejectsRow = (row: unknown): boolean => isItem(row) && isRejectsHeader(Object.keys(row));
 
-async function isRejectsLine(bytes: AsyncIterable<Uint8Array>): Promise<boolean> {
+async function readFirstLine(bytes: AsyncIterable<Uint8Array>): Promise<string> {
   const { start } = await firstBytes(bytes, recordBytesMax, true);
-  return isRejectsRow(parseLine(decode(start).split(/[\r\n]/, 1)[0] ?? ''));
+  return firstLineOf(decode(start));
 }
 
 const decode = (block: Uint8Array): string => platform.utf8(block);
+
+const firstLineOf = (text: string): string => text.trimStart().split(/[\r\n]/, 1)[0] ?? '';
 
 type Make = (row: Item) => Item | Wrong;
 
@@ -144,6 +149,8 @@ function arrayIn(text: string, { kind }: Input, where: string): Found {
   try {
     value = JSON.parse(text);
   } catch (error) {
+    if (!(parseLine(firstLineOf(text)) instanceof Wrong))
+      throw new Stop(`${where} has one JSON object a line: name it .ndjson.`);
     throw new Stop(`${where} is no JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
   const inner = isItem(value) ? value[kind] : value;
