@@ -21,7 +21,10 @@ export function parseMessage(line: string, number: number): Message {
   }
   if (!isObject(message)) throw wrong(number, 'it is no object', line);
   const { type, stream, schema, record, version, value } = message;
-  if (type === 'STATE') return { type, value };
+  if (type === 'STATE') {
+    if (value === undefined) throw wrong(number, 'it has no value', line);
+    return { type, value };
+  }
   if (type === 'BATCH')
     throw wrong(number, 'BATCH messages are not taken: switch batches off in the tap', line);
   if (type !== 'SCHEMA' && type !== 'RECORD' && type !== 'ACTIVATE_VERSION') return { type: 'other' };

@@ -227,6 +227,7 @@ it('the Singer target stops without a STATE at a RECORD before its SCHEMA, at a 
     'Message 1: a RECORD of public-suppliers before its SCHEMA',
   );
   await expect(target.take('nonsense')).rejects.toThrow('Message 2: it is no JSON: nonsense');
+  await expect(take({ type: 'STATE' })).rejects.toThrow('Message 3: it has no value: {"type":"STATE"}');
   await expect(take({ type: 'BATCH' })).rejects.toThrow('BATCH messages are not taken');
   await expect(take(schema('vendors', 'id'))).rejects.toThrow('The stream vendors is of no kind');
   await expect(take(schema('suppliers', 'id'))).rejects.toThrow('no column is "externalId"');
