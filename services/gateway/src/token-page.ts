@@ -1,6 +1,7 @@
 // `GET /token` answers the integration, the scopes and the end of the caller's token or key. A key does not show these facts, and
 // an access token may have them in claims of any name. After a 403, a caller can read its scopes by `GET /token`.
 import type { FastifyInstance } from 'fastify';
+import { checkQuery } from './server/request-checks.ts';
 import { authenticate } from './tokens/authorization.ts';
 import type { Caller } from './tokens/token-claims.ts';
 import type { VerifyToken } from './tokens/tokens.ts';
@@ -9,6 +10,7 @@ export function addTokenPage(app: FastifyInstance, verify: VerifyToken): void {
   app.get('/token', {
     async onRequest(request, reply) {
       request.exchange.caller = await authenticate(request, reply, verify);
+      checkQuery(request);
     },
     handler: async ({ exchange, headers }) =>
       exchange.caller && describe(exchange.caller, headers.authorization ?? ''),

@@ -210,6 +210,12 @@ describe('paths', () => {
     },
   );
 
+  it('of GET /token cannot be decoded and is 400, after the token is checked', async () => {
+    const path = `${gateway.url}/token?x=%zz`;
+    await expectProblem(await fetch(path, { headers: bearer() }), { status: 400, code: 'invalid_request' });
+    await expectProblem(await fetch(path), { status: 401, code: 'unauthorized' });
+  });
+
   it('may be in an absolute URL', async () => {
     const answer = await exchangeRaw(
       gateway.port,

@@ -61,7 +61,7 @@ function beStrict(
   if (body === undefined && known.size === 0) refuseIfAny(exchange.queryErrors);
 }
 
-function checkQuery(request: FastifyRequest): void {
+export function checkQuery(request: FastifyRequest): void {
   try {
     decodeURIComponent(rawQuery(request));
   } catch (cause) {
