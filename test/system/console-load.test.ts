@@ -597,6 +597,34 @@ describe.each(browsers)('the view for loading files in %s', (chromium) => {
     await first.page.context().close();
   });
 
+  // Setup: a tab has found a record that its file did not have. Timeline: a second tab loads a file that has the record.
+  // What this proves: the first tab archives nothing by the load that is not the last one any more.
+  it('archives no record that the file of another tab has had since', async () => {
+    const client = openClient(system);
+    await client.post('/suppliers', { suppliers: [supplier('S-1'), supplier('S-2')] });
+    const first = await open({ client });
+    const second = await open({ client, beside: first.page });
+    const load = async ({ page, files }: Opened, rows: string): Promise<void> => {
+      await files.setInputFiles([csv('suppliers.csv', `externalId,name\n${rows}`)]);
+      await press(button(page, 'Load'));
+      await page.getByText(/^Loaded: /).waitFor();
+    };
+    await load(first, 'S-1,One\n');
+    await press(button(first.page, 'Show them'));
+    await first.page.getByText('suppliers: 1 of 2 records were not in the last load.').waitFor();
+    await load(second, 'S-1,One\nS-2,Two\n');
+    await press(button(first.page, 'Archive 1 record …'));
+    await first.page.getByRole('spinbutton').fill('100');
+    await press(button(first.page, 'Archive 1 record'));
+    await first.page
+      .getByText('Another tab has loaded files since. Nothing is archived: look again.')
+      .waitFor();
+    await first.page.getByText('suppliers: 0 of 2 records were not in the last load.').waitFor();
+    const { body } = await client.get('/suppliers?externalId=S-2');
+    expect(body['entities']).toMatchObject([{ syncStatus: 'SYNCED' }]);
+    await first.page.context().close();
+  });
+
   it('takes forty dropped files, and says of a folder that its files are to be dropped', async () => {
     await using folder = await temporaryFolder();
     const exports = join(folder.path, 'exports');

@@ -111,12 +111,15 @@ export class Desk {
         return;
       case 'look for gone':
         this.#show({ busy: 'Looking for records that are not in the files …' });
+        await this.#readKept();
         this.#pruning = new Pruning(this.#on.service, this.#on.access, this.#history);
         this.#show({ gone: await this.#pruning.find() });
         return;
       case 'archive':
         this.#show({ busy: 'Archiving …' });
-        await this.#locked(async () => this.#show({ gone: await this.#pruning?.archive(command.most) }));
+        await this.#locked(async () =>
+          this.#show({ gone: await this.#pruning?.archive(command.most, this.#history) }),
+        );
     }
   }
 

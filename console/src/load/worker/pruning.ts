@@ -15,7 +15,7 @@ const idsShown = 100;
 export class Pruning {
   readonly #service: Service;
   readonly #access: Access;
-  readonly #history: History;
+  #history: History;
   #found: Found[] = [];
 
   constructor(service: Service, access: Access, history: History) {
@@ -36,8 +36,16 @@ export class Pruning {
     return this.#shown(undefined, false);
   }
 
-  /** Archives the found records, unless they are more than `most` percent of the records of their kind. */
-  async archive(most: number): Promise<Gone> {
+  /**
+   * Archives the found records, unless they are more than `most` percent of the records of their kind, or another tab has carried
+   * out a load since: its files may have these records.
+   */
+  async archive(most: number, history: History): Promise<Gone> {
+    if (JSON.stringify(history) !== JSON.stringify(this.#history)) {
+      this.#history = history;
+      await this.find();
+      return this.#shown('Another tab has loaded files since. Nothing is archived: look again.', false);
+    }
     for (const { kind, ids, total } of this.#found)
       if (tooMany(ids.length, total, most)) return this.#shown(refusal(kind, ids.length, total, most), false);
     const client = this.#service.client(new AbortController().signal);
