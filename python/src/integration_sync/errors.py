@@ -18,7 +18,8 @@ class RequestFailed(Exception):
 
     def __init__(self, what: str, status: int, headers: Mapping[str, str], text: str) -> None:
         problem = _read_problem(text)
-        super().__init__(f"{what} was answered {status}: {problem.get('detail', text[:200])}")
+        said = f"a redirect to {headers['location']}" if "location" in headers else text[:200]
+        super().__init__(f"{what} was answered {status}: {problem.get('detail', said)}")
         self.status = status
         #: Stable, for programs: `invalid_request`, `insufficient_scope`. Empty if something else answered, such as a proxy.
         self.code = str(problem.get("code", problem.get("error", "")))
