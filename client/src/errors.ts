@@ -18,7 +18,9 @@ export class RequestFailed extends Error {
 
   constructor(what: string, status: number, headers: Headers, text: string) {
     const problem = readProblem(text);
-    super(`${what} was answered ${status}: ${problem.detail ?? text.slice(0, 200)}`);
+    const location = headers.get('location');
+    const said = location === null ? text.slice(0, 200) : `a redirect to ${location}`;
+    super(`${what} was answered ${status}: ${problem.detail ?? said}`);
     this.status = status;
     this.code = problem.code ?? problem.error ?? '';
     this.requestId = headers.get('x-request-id') ?? undefined;

@@ -42,7 +42,7 @@ export function openExchange(options: ExchangeOptions & Credentials): Send {
       method: call.method,
       headers: { ...(authorization === undefined ? {} : { authorization }), ...call.headers },
       ...(call.body === undefined ? {} : { body: call.body }),
-      redirect: 'error',
+      redirect: 'manual',
       signal: AbortSignal.any(signals.filter((one) => one !== undefined)),
     });
     pacer.learn(window, response.headers, sentAt);
@@ -56,7 +56,7 @@ export function openExchange(options: ExchangeOptions & Credentials): Send {
     const what = `${call.method} ${call.path.split('?')[0]}`;
     try {
       const { status, headers, text } = await attempt(call, until, authorization);
-      if (status >= 200 && status < 300 && !isPage(headers)) return { status, headers, text };
+      if (status >= 200 && status < 300 && !isPage(status, text)) return { status, headers, text };
       const error = new RequestFailed(what, status, headers, text);
       if (!askForPatience.has(status) || (call.once === true && status !== 429)) throw error;
       const afterMs = Number.parseFloat(headers.get('retry-after') ?? '') * 1_000 || 0;
@@ -113,8 +113,8 @@ interface Delay {
   afterMs: number;
 }
 
-/** Whether the answer is a page of HTML: a proxy may answer 200 with a page of its own. */
-const isPage = (headers: Headers): boolean => headers.get('content-type')?.includes('html') === true;
+/** Whether the answer is none of the service, which answers with an object: a proxy may answer 200 with a page of its own. */
+const isPage = (status: number, text: string): boolean => status !== 204 && !text.trimStart().startsWith('{');
 
 /** Whether the call is a DELETE that got 404: the thing to delete does not exist. */
 const isGone = ({ method }: Call, error: unknown): boolean =>

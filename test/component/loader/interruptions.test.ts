@@ -85,3 +85,19 @@ it('a load whose file gets a new time says that --resume goes on, and --resume d
   expect((await runAt(service.url, 'load', '--resume', ...state)).code).toBe(0);
   expect(stored.size).toBe(30_000);
 });
+
+it('a load at an address that redirects says where to, and does not repeat its request', async () => {
+  let asked = 0;
+  await using service = await serve((_asked, answer) => {
+    asked += 1;
+    answer.writeHead(308, { location: 'https://sync.example.com/' }).end();
+  });
+  const path = join(folder.path, 'suppliers.csv');
+  await writeFile(path, 'externalId;name\nS-1;One\n');
+  const { code, err } = await runAt(service.url, 'load', path, '--state', join(folder.path, 'state'));
+  expect([code, err]).toEqual([
+    3,
+    expect.stringContaining('was answered 308: a redirect to https://sync.example.com/'),
+  ]);
+  expect(asked).toBe(1);
+});
