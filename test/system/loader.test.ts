@@ -162,6 +162,17 @@ it('the loader plans with a key that may only read, and names the missing scope 
   expect(refused).toMatchObject({ code: 3, err: expect.stringMatching(/403: the key lacks the scope/) });
 });
 
+it('the loader asks of a rejected row of totals whether it is one, in a CSV file and in a workbook', async () => {
+  await at.loader.write('suppliers.csv', 'externalId;name;code\nS-1;Total Wood;T\n"Summe";;25\nS-2;;\n');
+  const header = ['externalId', 'productExternalId', 'batchNumber', 'quantity'];
+  await at.loader.write('batches.xlsx', makeWorkbook({ Batches: [header, ['', '', 'Grand total', 12.5]] }));
+  const { out } = await at.loader.run('plan', 'suppliers.csv', 'batches.xlsx');
+  const question = ' (a row of totals? Take it out of the file)';
+  expect(out).toContain(`suppliers.csv, row 3: Supplier name is required${question}\n`);
+  expect(out).toContain('suppliers.csv, row 4: Supplier name is required\n');
+  expect(out).toMatch(/row 2: externalId is required; Product externalId is required \(a row of totals\?/);
+});
+
 it('the loader stops when the first 500 rows are all rejected, shows five, and sends no more', async () => {
   const rows = Array.from({ length: 3_000 }, (_, index) => `S-${index},One,Narnia`);
   await at.loader.write('suppliers.csv', ['externalId,name,country', ...rows].join('\n'));

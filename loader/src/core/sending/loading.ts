@@ -12,6 +12,7 @@ import { placeOf, type RejectsForm, type Source } from '../reading/source.ts';
 import type { Deferred, DeferredRows } from './deferred.ts';
 import { Lanes } from './lanes.ts';
 import { PushQueue } from './push-queue.ts';
+import { withQuestion } from './reasons.ts';
 import { itemsMax, itemsOf, settle, slotOf, Slots, type Slot } from './slots.ts';
 import type { FileState, LoadState } from './state.ts';
 
@@ -227,10 +228,10 @@ export class Loading {
     outputs.result(file, slot);
     if (slot.status === 'rejected') {
       counts.rejected += 1;
-      outputs.reject(file, source.rejects, slot, slot.reason);
-      if (this.reasons.length < shownReasons) {
-        this.reasons.push({ place: placeOf(file), row: slot.row, reason: slot.reason });
-      }
+      const reason = withQuestion(slot.raw, slot.reason);
+      outputs.reject(file, source.rejects, slot, reason);
+      if (this.reasons.length < shownReasons)
+        this.reasons.push({ place: placeOf(file), row: slot.row, reason });
       return;
     }
     accepted?.(file.kind, slot.id);

@@ -1,5 +1,6 @@
-// The reason why the service has rejected a row: the message of the service, after the name of the column in the file.
+// The reason why a row is rejected. Where the service has rejected it: the message of the service, after the name of the column.
 import type { PushOutcome } from '@integration-sync/client';
+import { textOf } from '../mapping/convert.ts';
 import { namedColumn } from '../mapping/nearest.ts';
 
 type Problem = PushOutcome['details'][number]['problems'][number];
@@ -18,4 +19,14 @@ export function reasonOf({ pointer, code, detail }: Problem, columns: ReadonlyMa
   if (named === column) return said;
   const own = `${field}: `;
   return `${named}: ${said.startsWith(own) ? said.slice(own.length) : said}`;
+}
+
+/** The first text of a row of totals, as reports have at their end. */
+const totals =
+  /^[\s"';,|]*(?:(?:grand |sub)?totals?|sum|(?:gesamt|zwischen)?summe|gesamt|somme|totale|suma)\b/i;
+
+/** The reason, with a question if the row looks like one of totals. */
+export function withQuestion(raw: unknown, reason: string): string {
+  const text = Array.isArray(raw) ? raw.map(textOf).join(';') : String(raw);
+  return totals.test(text) ? `${reason} (a row of totals? Take it out of the file)` : reason;
 }
