@@ -101,7 +101,7 @@ export async function openOffsets(store: Store, stream: OffsetsStream) {
         term,
         stream: createdAtOf(log),
         newest: stream.newest,
-        offsets: Object.fromEntries(offsets),
+        offsets: Object.fromEntries(inOneDocument(offsets)),
         isBehind: offsets.size > 0,
       };
       const replaced = await collection.updateOne(
@@ -113,6 +113,28 @@ export async function openOffsets(store: Store, stream: OffsetsStream) {
         await isFirst(collection.insertOne({ _id: integration, ...saved }));
     },
   };
+}
+
+/** How many open events the offsets of an integration have at most: with 100,000 endpoints they take 15 of the 16 MiB of a document. */
+const openMax = 60_000;
+
+/** The offsets, of which those beyond `openMax` begin at their oldest open event: a next owner sends the events from there again. */
+export function* inOneDocument(
+  offsets: ReadonlyMap<string, StoredOffset>,
+): Generator<[id: string, offset: StoredOffset]> {
+  let left = openMax;
+  for (const [id, offset] of offsets) {
+    left -= offset.open.length;
+    yield [id, left >= 0 ? offset : fromOldest(offset)];
+  }
+}
+
+function fromOldest({ epoch, open, ...next }: StoredOffset): StoredOffset {
+  const { sequence, index } = open.reduce<LogPoint>(
+    (first, one) => (isBefore(one, first) ? one : first),
+    next,
+  );
+  return { sequence, index, epoch, open: [] };
 }
 
 function newestOf(stored: readonly StoredOffsets[]): NewestMessage | undefined {
