@@ -84,7 +84,7 @@ it('the check of the chart finds a field that Kubernetes does not know', async (
     expect(said).toMatch(new RegExp(`"${wrong.match(/\w+/g)?.at(-1)}".* does not exist`));
 });
 
-it('the documented job() makes a Job whose arguments are texts; without helm, its text says so', async () => {
+it('the documented job() makes a Job whose arguments are texts; without helm, only CI fails', async () => {
   const page = await readFile(join(repository, 'docs/operating.md'), 'utf8');
   const job = /^job\(\) \{[^]*?; \}$/m.exec(page)?.[0] ?? '';
   expect(job).toContain('--set-string "ops.args={$1}"');
@@ -96,7 +96,8 @@ it('the documented job() makes a Job whose arguments are texts; without helm, it
     ${job}
     job reader,billing,--inactive,8`;
   const { stdout } = await promisify(execFile)('bash', ['-c', script], { cwd: repository });
-  expect(['no helm', 'args: ["ops","reader","billing","--inactive","8"]']).toContain(
+  const withoutHelm = process.env['CI'] === 'true' ? [] : ['no helm'];
+  expect([...withoutHelm, 'args: ["ops","reader","billing","--inactive","8"]']).toContain(
     stdout
       .split('\n')
       .map((line) => line.trim())
