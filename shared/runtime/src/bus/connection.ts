@@ -8,7 +8,7 @@ import { Disconnected, openAbsences, openConnectivity } from './connectivity.ts'
 import { connectPatiently } from './connect.ts';
 import { openInbox } from './inbox.ts';
 import { openLameDuck, type Leaver } from './lame-duck.ts';
-import { subscribeLasting } from './lasting.ts';
+import { isRenewed, subscribeLasting } from './lasting.ts';
 
 /** How long a request to the JetStream API waits for the leader, which may have died; a retry reaches the next leader. */
 const apiTimeoutMs = 3_000;
@@ -63,6 +63,7 @@ export async function openConnection(options: ConnectionOptions) {
     forbidden(error) {
       const { operation, subject } = error;
       inbox.fail(error, subject);
+      if (operation === 'subscription' && isRenewed(nats, subject)) return;
       tellForbidden({ operation: operation === 'publish' ? 'publish' : 'subscribe', subject });
     },
   }).catch((error: unknown) =>

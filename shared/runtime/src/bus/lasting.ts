@@ -8,6 +8,7 @@ const againMs = 5_000;
 
 export interface LastingOptions {
   queue?: string;
+  /** Gets messages, and the first of the refusals in succession. */
   callback: (error: Error | null, message: Msg) => void;
   /** Called once the subscription is allowed again: messages were missed. */
   onMissed?: (() => void) | undefined;
@@ -15,8 +16,16 @@ export interface LastingOptions {
 
 export type Lasting = ReturnType<typeof subscribeLasting>;
 
+/** The refused subjects of each connection that are being renewed. */
+const renewed = new WeakMap<NatsConnection, Set<string>>();
+
+/** Whether a refusal of the subject is known: nats-server refuses it again with each renewal. */
+export const isRenewed = (nats: NatsConnection, subject: string): boolean =>
+  renewed.get(nats)?.has(subject) === true;
+
 export function subscribeLasting(nats: NatsConnection, subject: string, options: LastingOptions) {
   const { callback, onMissed = () => undefined, ...queue } = options;
+  const refused = renewed.getOrInsertComputed(nats, () => new Set());
   let wasAllowed = false;
   let timer: NodeJS.Timeout | undefined;
   const subscribe = (then: () => void): Subscription => {
@@ -24,16 +33,24 @@ export function subscribeLasting(nats: NatsConnection, subject: string, options:
       ...queue,
       callback(error, message) {
         if (error !== null && wasAllowed) timer = setTimeout(renew, againMs);
-        callback(error, message);
+        if (error === null || !refused.has(subject)) callback(error, message);
       },
     });
-    // nats-server refuses before it answers the flush.
-    const flushed = nats.flush().then(() => (made.isClosed() ? undefined : then()));
-    flushed.catch(() => undefined); // The connection dropped: the client subscribes again once it is back.
+    // nats-server refuses before it answers the flush. If the connection drops before, the client subscribes again once it is
+    // back, and a refusal then counts as one of a subscription that was allowed.
+    void nats
+      .flush()
+      .catch(() => undefined)
+      .then(() => (made.isClosed() ? undefined : then()));
     return made;
   };
   const renew = (): void => {
-    if (!nats.isClosed() && !nats.isDraining()) subscription = subscribe(onMissed);
+    if (nats.isClosed() || nats.isDraining()) return;
+    refused.add(subject);
+    subscription = subscribe(() => {
+      refused.delete(subject);
+      onMissed();
+    });
   };
   let subscription = subscribe(() => (wasAllowed = true));
   return {

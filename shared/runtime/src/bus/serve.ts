@@ -78,7 +78,8 @@ export async function serve(
       refused.add(subject);
       connection.log.error({ err: error, subject }, 'a NATS subscription failed');
     };
-    const how = { queue: options.service, callback };
+    const onMissed = (): void => connection.log.info({ subject }, 'a NATS subscription is allowed again');
+    const how = { queue: options.service, callback, onMissed };
     for (const one of subscribedFor(subject))
       subscribing.push(() => subscribeLasting(connection.nats, one, how));
   }
