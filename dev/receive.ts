@@ -22,8 +22,8 @@ answers, --fail answers 500 so many times and well after that. What is not genui
 `;
 
 const tokenSeconds = 24 * 60 * 60;
-/** The status for a delivery with a wrong signature. */
-const refusal = 400;
+/** How long the gateway may take to answer after Ctrl-C. */
+const endingMs = 5_000;
 
 interface Behaviour {
   status: number;
@@ -46,7 +46,12 @@ async function receive(): Promise<void> {
       hang: { type: 'boolean', default: false },
     },
   });
-  const { webhooks } = openLocalClient(values.integration);
+  // A Ctrl-C before the webhook is registered removes it, too.
+  const told = untilTold();
+  const late = new AbortController();
+  const words = 'the gateway does not answer: a webhook may remain, which the console removes';
+  void told.then(() => setTimeout(() => late.abort(new Error(words)), endingMs).unref());
+  const { webhooks } = openLocalClient(values.integration, late.signal);
   const behaviour: Behaviour = {
     status: readCount('--status', values.status, [200, 599]),
     slowMs: readCount('--slow', values.slow, [0, 60_000]),
@@ -55,8 +60,6 @@ async function receive(): Promise<void> {
   };
   const port = readCount('--port', values.port, [0, 65_535]);
 
-  // A Ctrl-C before the webhook is registered removes it, too.
-  const told = untilTold();
   let secret = '';
   const server = createServer((request, response) => {
     void takeDelivery(request, response, behaviour, secret);
@@ -66,9 +69,8 @@ async function receive(): Promise<void> {
   if (address === null || typeof address === 'string') throw new Error('the receiver has no port');
   const url = values.url ?? `${localUrl(values.host, address.port)}/`;
   try {
-    const registered = await webhooks.register({ url, events: kindsOf(values.events) });
-    ({ secret } = registered);
-    const { id } = registered;
+    const { id, secret: shown } = await webhooks.register({ url, events: kindsOf(values.events) });
+    secret = shown;
     process.stderr.write(`${id} is registered for ${values.integration} at ${url}. Ctrl-C removes it.\n`);
     await told;
     await webhooks.remove(id).catch((cause: unknown) => {
@@ -91,7 +93,7 @@ async function takeDelivery(
   const failing = behaviour.failures > 0;
   if (failing) behaviour.failures -= 1;
   const ofGenuine = failing ? 500 : behaviour.status;
-  const status = verdict.startsWith('genuine') ? ofGenuine : refusal;
+  const status = verdict.startsWith('genuine') ? ofGenuine : 400;
   print(behaviour.hang ? 'no answer' : String(status), verdict, request, body);
   if (behaviour.hang) return;
   await new Promise((resolve) => setTimeout(resolve, behaviour.slowMs));
@@ -125,7 +127,7 @@ function kindsOf(text: string) {
 }
 
 /** A client of the running stack, unless the environment names another gateway (as for a stack in containers). */
-function openLocalClient(integration: string): Client {
+function openLocalClient(integration: string, signal: AbortSignal): Client {
   const gateway = process.env['GATEWAY_URL'] ?? readLocalFacts()?.gateway;
   if (gateway === undefined) {
     throw new Error(
@@ -133,7 +135,7 @@ function openLocalClient(integration: string): Client {
     );
   }
   const token = issueLocalToken({ integration, ttlSeconds: tokenSeconds });
-  return openClient({ baseUrl: gateway, token, patienceMs: 0 });
+  return openClient({ baseUrl: gateway, token, patienceMs: 0, signal });
 }
 
 await runWithUsage(usage, receive);

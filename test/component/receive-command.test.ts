@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { authSecret } from '../support/access-tokens.ts';
 import { listen } from '../support/servers.ts';
@@ -29,3 +30,14 @@ it('the receive command removes its webhook where Ctrl-C comes before the answer
   const path = '/api/v1/integration/webhook-events';
   expect(asked).toEqual([`POST ${path}`, `DELETE ${path}/wh_1`]);
 });
+
+it('the receive command ends within seconds of Ctrl-C where the gateway does not answer', async () => {
+  const server = createServer(() => void child.kill('SIGINT'));
+  await using gateway = await listen(server);
+  const child = spawn(process.execPath, [resolve('dev/receive.ts')], {
+    env: { ...process.env, AUTH_JWT_SECRET: authSecret, GATEWAY_URL: gateway.url },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const [err, ended] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+  expect([err, ended]).toEqual([expect.stringContaining('the gateway does not answer'), [1, null]]);
+}, 20_000);
