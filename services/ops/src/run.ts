@@ -1,5 +1,5 @@
 // Finds and runs a command, and puts the error that stopped the command into words.
-import { NatsRefusal } from '@integration-sync/runtime/bus';
+import { NatsRefusal, unheardSubject } from '@integration-sync/runtime/bus';
 import { ConfigError, type Environment } from '@integration-sync/runtime/config';
 import { Failure } from '@integration-sync/contracts';
 import { redactUrl } from '@integration-sync/runtime/log';
@@ -83,6 +83,12 @@ function refusalOf({ name, help }: Command, error: unknown): Refusal {
       exitCodes.misuse,
     );
   if (error instanceof NatsRefusal) return new Refusal(message);
+  const unheard = unheardSubject(error);
+  if (unheard !== undefined)
+    return new Refusal(
+      `NATS has nobody who answers this login at ${unheard}. In deploy/nats/nats.conf the user "ops" may ask there: run this ` +
+        'command with the login of that user in NATS_URL. What was done stays done.',
+    );
   const again = 'Run the same command again later: what was done stays done.';
   if (error instanceof Failure) return new Refusal(`${error.detail} ${again}`);
   const storeError = sortStoreError(error);

@@ -88,6 +88,17 @@ test('with the login ops, ops streams creates all streams where no service runs'
   expectWell(await runOps(['streams', '--apply', '--check'], environment));
 });
 
+test.each([
+  [['streams'], '$JS.API.STREAM.LIST'],
+  [['reader', 'billing', '--apply'], '$JS.API.CONSUMER.INFO.EVENTS.billing'],
+])('the command %j names what the login of a service lacks', async (args, subject) => {
+  await using nats = await startNatsWithUsers();
+  expectWell(await runOps(['streams', '--apply'], { NATS_URL: nats.urlOf('ops') }));
+  const ended = await runOps(args, { NATS_URL: nats.urlOf('catalog') });
+  expect(ended).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(subject) });
+  expect(ended.stderr).toContain('the user "ops"');
+});
+
 test('ops streams ends well where the reader of its output has closed the pipe', async () => {
   await using nats = await startNats();
   const child = spawn(process.execPath, [inject('programs').ops, 'streams', '--apply'], {

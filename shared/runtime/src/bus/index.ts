@@ -20,7 +20,7 @@ export type { InspectedConsumer, InspectedFacts, InspectedStream } from './inspe
 export { queryOf, type FollowedMessage, type Headers } from './message.ts';
 export type { OutgoingMessage, Published } from './publish.ts';
 export type { Reply, RequestOptions } from './request.ts';
-export { NatsRefusal } from './nats-refusals.ts';
+export { NatsRefusal, unheardSubject } from './nats-refusals.ts';
 export { quantityInWords } from './quantities.ts';
 export { largeRequests, type ServiceOptions } from './serve.ts';
 export type { Wait } from './waits.ts';

@@ -3,7 +3,7 @@ import { Failure } from '@integration-sync/contracts';
 import { JetStreamApiError, type ConsumerInfo, type StreamInfo } from '@nats-io/jetstream';
 import type { Connection } from './connection.ts';
 import { amount, quantityIn } from './quantities.ts';
-import { codes, isForbidden, unlessRefused } from './nats-refusals.ts';
+import { codes, isForbidden, unheardSubject, unlessRefused } from './nats-refusals.ts';
 import { copiedStreams, strangenessOf } from './strangers.ts';
 import {
   compareForeign,
@@ -80,7 +80,8 @@ async function askJetStream<T>(connection: Connection, ask: () => Promise<T>): P
   try {
     return await connection.whileConnected(ask);
   } catch (error) {
-    if (!isSilence(connection, error)) throw error;
+    // Without responders the account of this login imports no part of JetStream that this command needs.
+    if (!isSilence(connection, error) || unheardSubject(error) !== undefined) throw error;
     throw new Failure(
       'unavailable',
       'NATS is up, and its JetStream does not answer: more than half of the servers of a cluster must be up, and each ' +
