@@ -23,7 +23,8 @@ async function replay(client: Client, asking: Asking): Promise<{ queued?: number
     return { queued: (await client.ask('replay', asking)).body.queued };
   } catch (error) {
     if (!(error instanceof Failure) || error.code !== 'conflict') throw error;
-    return { left: Number(/under way: (\d+) of its events are left/.exec(error.message)?.[1]) };
+    if (error.message.includes('is being stored')) return { left: 0 };
+    return { left: Number(/under way: ([1-9]\d*) of its events are left/.exec(error.message)?.[1]) };
   }
 }
 
@@ -44,7 +45,7 @@ it('a replay that a caller repeats at any replica adds one copy of the events to
 
   const first = await Promise.all(Array.from({ length: 5 }, () => replay(client, { id, body })));
   expect(first.filter(({ queued }) => queued === 2_000)).toHaveLength(1);
-  expect(first.filter(({ left }) => left !== undefined)).toHaveLength(4);
+  expect(first.filter(({ left = Number.NaN }) => left >= 0)).toHaveLength(4);
   await receiver.received(1);
   const [eventId] = receiver.hits.map(({ headers }) => headers['webhook-id'] ?? '');
   for (const given of [body, { since: '2026-01-02', events: ['supplier.created'] }])

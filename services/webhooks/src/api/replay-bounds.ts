@@ -104,7 +104,9 @@ export async function storedOffsetOf(
 const underWay = (left: number): Failure =>
   new Failure(
     'conflict',
-    `A replay of this webhook is under way: ${left} of its events are left to deliver. Replay again once they are delivered.`,
+    left === 0
+      ? 'A replay of this webhook is being stored. Replay again once its events are delivered.'
+      : `A replay of this webhook is under way: ${left} of its events are left to deliver. Replay again once they are delivered.`,
     { retryAfterSeconds: 5 },
   );
 
