@@ -276,6 +276,13 @@ it('the loader reports the encoding, the header row and unusual values of real f
     lines('externalId;productExternalId;batchNumber;receivedDate', 'B-1;P-1;L1;31.03.2026 13:45'),
   );
   expect(timed.notes).toContain('days without their times, as in "31.03.2026 13:45"');
+  const header = ['externalId', 'productExternalId', 'batchNumber', 'receivedDate', 'expiryDate'];
+  const days = [{ day: '2026-03-31T13:45:00Z' }, { day: '2026-04-30' }];
+  const book = await sourceOf(
+    'batches.xlsx',
+    makeWorkbook({ Batches: [header, ['B-1', 'P-1', 'L1', ...days]] }),
+  );
+  expect(book.notes).toEqual(['days without their times, as in "2026-03-31T13:45:00.000Z"']);
 });
 
 it('the loader writes rejects of an SAP list as CSV without formulas, and loads them again', async () => {

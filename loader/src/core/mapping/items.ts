@@ -4,7 +4,7 @@ import type { Kind } from '@integration-sync/client';
 import { Stop } from '../exit.ts';
 import { fieldsOf, reasonColumn, rowColumn, type Field } from '../kinds.ts';
 import type { Binding, Bindings } from './columns.ts';
-import { converterOf, Wrong, type Cell, type Conversion } from './convert.ts';
+import { converterOf, textOf, Wrong, type Cell, type Conversion } from './convert.ts';
 import { dateFormat, findDates, isNone, losesTime, readDate, type DateFormat } from './dates.ts';
 import type { Rules } from './map.ts';
 import { namedColumn } from './nearest.ts';
@@ -79,6 +79,8 @@ export function itemsOfCells(table: Table, rules: Rules): Making {
       type,
       rules,
     });
+    const timed = type === 'date' ? table.sample.map((row) => row[index]).find(hasTime) : undefined;
+    if (timed !== undefined) notes.push(withoutTime(textOf(timed)));
     const replaced = type === 'text' ? standsFor(textsAt(index), convert) : undefined;
     if (replaced !== undefined) notes.push(replaced);
     return { index, column, field, convert };
@@ -119,6 +121,11 @@ export function itemsOfCells(table: Table, rules: Rules): Making {
   };
   return { make, notes };
 }
+
+const withoutTime = (text: string): string => `days without their times, as in "${text}"`;
+
+/** Whether a cell of a workbook is a day with a time. */
+const hasTime = (cell: Cell): boolean => cell instanceof Date && cell.getTime() % 86_400_000 !== 0;
 
 /** Reads the externalId from the non-empty cells of the key's columns. */
 function keyReader(
@@ -228,7 +235,7 @@ function datesOf(
 ): DateFormat | undefined {
   const formats = rules.dates === undefined ? findDates(texts) : [readFormat(rules.dates)];
   const timed = texts.find((text) => losesTime(text, formats?.[0]));
-  if (timed !== undefined) notes.push(`days without their times, as in "${timed}"`);
+  if (timed !== undefined) notes.push(withoutTime(timed));
   if (formats === undefined) return undefined;
   const [format, other] = formats;
   const example = texts.find((text) => !isNone(text) && readDate(text, undefined) === undefined);
