@@ -254,7 +254,9 @@ it('no responders and a time-out are different errors for the caller', async () 
 it('a replica learns whether the caller of a request still waits', async () => {
   const requests: BusRequest[] = [];
   const done = Promise.withResolvers<void>();
-  await using _ = await serve(answering, {
+  const { log, text: lines } = openTestLog('answering');
+  await using logging = await openBus({ url: nats.url, name: 'answering', log });
+  await using _ = await serve(logging, {
     'svc.catalog.confirmed.ask': async (request) => {
       requests.push(request);
       await done.promise;
@@ -279,10 +281,12 @@ it('a replica learns whether the caller of a request still waits', async () => {
   await expect.poll(() => requests.length).toBe(4);
   const areWaitedFor = () => Promise.all(requests.map((request) => request.isWaitedFor()));
   expect(await areWaitedFor()).toEqual([true, true, true, true]);
+  expect(lines()).not.toContain('does not say whether it waits');
   withdrawing.abort(reason);
   await dying[Symbol.asyncDispose]();
   await asked[1];
   expect((await areWaitedFor()).filter((isWaitedFor) => isWaitedFor)).toHaveLength(1);
+  expect(lines()).toMatch(/"subject":"svc\.dying\.caller\..*does not say whether it waits/);
   done.resolve();
   expect(await Promise.all(asked)).toEqual([
     'done',

@@ -178,6 +178,12 @@ function readRequest(
   const { message } = inHand;
   const integration = nameIn(headers, requestHeaders.integration) ?? '';
   const requestId = nameIn(headers, requestHeaders.requestId) ?? '';
+  const log = connection.log.child({ requestId, integration, traceId: traceIdOf(traceparent) });
+  const tellSilence = (unheard: string, error: unknown): void =>
+    log.warn(
+      { err: error, subject: unheard },
+      'a caller does not say whether it waits: its process is gone, or this login may not ask on the subject',
+    );
   // A caller of another system sends no `sentAtMs` and cannot be asked, so the replica assumes that this caller waits.
   const promisedUntilMs = headers.has(requestHeaders.sentAtMs)
     ? (connection.inbox.callers.sentAtMs(message) ?? -Infinity) +
@@ -197,14 +203,14 @@ function readRequest(
     },
     isWaitedFor: () =>
       connection.untilConnected().then(
-        () => connection.inbox.callers.isWaiting(message),
+        () => connection.inbox.callers.isWaiting(message, tellSilence),
         () => false,
       ),
     wait: (forMs) => waits.begin(message, forMs),
     integration,
     requestId,
     traceparent,
-    log: connection.log.child({ requestId, integration, traceId: traceIdOf(traceparent) }),
+    log,
   };
 }
 

@@ -23,8 +23,8 @@ export function confirm(question: Msg, isWaiting: boolean): void {
 export function openCallers(askBack: (subject: string, withinMs: number) => Promise<Msg>) {
   const clocks = openClocks();
   return {
-    /** Whether the sender of the message still waits for the reply. A sender that cannot be asked counts as gone. */
-    async isWaiting(request: Msg): Promise<boolean> {
+    /** Whether the sender of the message still waits for the reply. A sender that cannot be asked counts as gone: `onSilence`. */
+    async isWaiting(request: Msg, onSilence: (subject: string, error: unknown) => void): Promise<boolean> {
       const askedAtMs = performance.now();
       const { reply, signs } = callerOf(request);
       try {
@@ -32,8 +32,9 @@ export function openCallers(askBack: (subject: string, withinMs: number) => Prom
         const theirsMs = numberIn(headers?.get(clockHeader));
         if (theirsMs !== undefined) clocks.learn(processOf(reply), theirsMs, askedAtMs);
         return headers?.code !== givenUpStatus;
-      } catch {
+      } catch (error) {
         // The caller's process is gone, frozen or out of reach, so it cannot pass a reply on.
+        onSilence(signs, error);
         return false;
       }
     },
