@@ -1,11 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { eventBatchesStreamSpec, eventsStreamSpec, type StreamSettings } from '@integration-sync/contracts';
 import { JetStreamApiError, type StoreCompression, type StreamConfig } from '@nats-io/jetstream';
-import { PermissionViolationError, TimeoutError } from '@nats-io/transport-node';
+import { NoRespondersError, PermissionViolationError, TimeoutError } from '@nats-io/transport-node';
 import { openLog } from '@integration-sync/runtime/log';
 import { expect, it } from 'vitest';
 import type { Connection } from '../../../shared/runtime/src/bus/connection.ts';
 import { Disconnected } from '../../../shared/runtime/src/bus/connectivity.ts';
+import { failureOfStream } from '../../../shared/runtime/src/bus/failures.ts';
 import { streamConfig, type StreamSpec } from '../../../shared/runtime/src/bus/stream-config.ts';
 import { openStreams } from '../../../shared/runtime/src/bus/ensure-streams.ts';
 
@@ -67,6 +68,13 @@ it.each([
     expect(config.compression).toBe(after);
     expect(config.num_replicas).toBe(copies);
   }
+});
+
+it('a request to a JetStream that nats-server has disabled is unavailable, and another error is none of NATS', () => {
+  const words = 'jetstream is not enabled';
+  const error = new Error(words, { cause: new NoRespondersError('$JS.API.STREAM.PURGE.ATTEMPTS') });
+  expect(failureOfStream(error)).toMatchObject({ code: 'unavailable', cause: error });
+  expect(failureOfStream(new Error(words))).toBeUndefined();
 });
 
 it('a stream that was deleted is noted as missing, until it is there again', async () => {

@@ -47,13 +47,15 @@ export function failureOfRequest(error: unknown, subject: string): Failure {
 
 /** Undefined if the error is no outage of JetStream. nats-server answers 400 where the request is wrong, which is a bug. */
 export function failureOfStream(error: unknown): Failure | undefined {
-  const isAway =
-    error instanceof JetStreamApiError
-      ? error.status !== 400
-      : awayErrors.some((one) => error instanceof one);
-  if (!isAway) return undefined;
+  if (!isOutage(error)) return undefined;
   const detail = 'A stream of NATS is away or has no leader; try again shortly.';
   return new Failure('unavailable', detail, { retryAfterSeconds: 1, cause: error });
 }
+
+/** The client wraps some errors: a server whose JetStream is disabled answers nothing, as "jetstream is not enabled". */
+const isOutage = (error: unknown): boolean =>
+  error instanceof JetStreamApiError
+    ? error.status !== 400
+    : error instanceof Error && (awayErrors.some((one) => error instanceof one) || isOutage(error.cause));
 
 const awayErrors = [JetStreamError, TimeoutError, NoRespondersError, RequestError, ConnectionError];
