@@ -233,9 +233,9 @@ async function carryOut(how: CarryingOut): Promise<ExitCode> {
   return isWhole ? exitCodes.all : exitCodes.rejected;
 }
 
-/** Corrects the exit code of an error: code 3 must mean that no row was stored. */
+/** Says how to go on after rows were stored, and corrects the exit code: code 3 must mean that no row was stored. */
 function truthful(stop: Stop, hasStored: boolean, folder: string | undefined): Stop {
-  if (!hasStored || stop.exitCode !== exitCodes.stopped) return stop;
+  if (!hasStored) return stop;
   const hint = folder === undefined ? 'load it once more' : 'load --resume goes on';
   return new Stop(`${stop.message}\nRows before this are stored: ${hint}.`, exitCodes.unfinished, {
     cause: stop,

@@ -101,3 +101,25 @@ it('a load at an address that redirects says where to, and does not repeat its r
   ]);
   expect(asked).toBe(1);
 });
+
+it('a load that loses its service half-way says that --resume goes on', async () => {
+  const path = join(folder.path, 'suppliers.csv');
+  await writeFile(path, `externalId;name\n${'S-1;One\n'.repeat(1_000)}`);
+  let pushes = 0;
+  await using service = await serve(async (asked, answer) => {
+    if (asked.method === 'GET') answer.end('{"entities":[],"total":0}');
+    else if ((pushes += 1) > 1) answer.writeHead(503).end('{"detail":"It is away."}');
+    else {
+      const { suppliers } = (await readJson(asked)) as { suppliers: object[] };
+      const details = suppliers.map((_item, index) => ({ index, action: 'created', problems: [] }));
+      answer.end(JSON.stringify({ records: [], details }));
+    }
+  });
+  const state = ['--state', join(folder.path, 'state')];
+  expect(await runAt(service.url, 'load', path, '--patience', '1', ...state)).toEqual({
+    code: 1,
+    err: expect.stringMatching(
+      /was answered 503: It is away\.\nRows before this are stored: load --resume goes on\.\n$/,
+    ),
+  });
+});

@@ -8,13 +8,7 @@ export function stopOf(error: unknown): Stop {
   if (error instanceof Unreachable) return new Stop(error.message, exitCodes.unfinished, { cause: error });
   if (error instanceof RequestFailed) return refusalOf(error);
   if (systemCodeOf(error) === 'ENOSPC') {
-    return new Stop(
-      'The disk is full: make room. An interrupted load goes on with --resume.',
-      exitCodes.unfinished,
-      {
-        cause: error,
-      },
-    );
+    return new Stop('The disk is full: make room.', exitCodes.unfinished, { cause: error });
   }
   // An error of the file system, such as a missing permission. Its message names the file.
   if (systemCodeOf(error) !== undefined && error instanceof Error && 'syscall' in error)
