@@ -85,7 +85,9 @@ export const singer: Command = {
 
 async function readSettings(file: string): Promise<Settings> {
   try {
-    return JSON.parse(await readFile(file, 'utf8'));
+    const settings: Settings | null = JSON.parse(await readFile(file, 'utf8'));
+    if (typeof settings !== 'object' || settings === null) throw new Error('they are no object');
+    return settings;
   } catch (error) {
     throw new Stop(`The settings ${file} cannot be read: ${messageOf(error)}`, undefined, { cause: error });
   }

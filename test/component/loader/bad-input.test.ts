@@ -381,6 +381,11 @@ it('a Singer target refuses settings by which ACTIVATE_VERSION could archive any
       err: `The settings ${config}: prune_most is a number from 0 to 100, and not ${most}.\n`,
     });
   }
+  await writeFile(config, 'null');
+  expect(await without(url, 'singer', '--config', config)).toMatchObject({
+    code: 3,
+    err: `The settings ${config} cannot be read: they are no object\n`,
+  });
   for (const most of ['"25"', '0', 'null']) {
     await writeFile(config, `{"prune_most":${most}}`);
     expect(await without(url, 'singer', '--config', config)).toMatchObject({ code: 0 });
