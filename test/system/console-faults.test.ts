@@ -9,6 +9,7 @@ import { browsers, openBrowser, type Browser, type OpenedPage } from '../support
 import { goTo, press } from '../support/console.ts';
 import { listen } from '../support/servers.ts';
 import { openClient, startTestStack, type Client } from '../support/stack.ts';
+import { makeWorkbook } from '../support/workbooks.ts';
 
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 
@@ -246,6 +247,19 @@ describe.each(browsers)('the console in %s', (chromium) => {
       await page.getByText(words).waitFor();
     }
     expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  it('leaves out the sheet that a button names, and keeps the other sheets', async () => {
+    const { page } = await open('#/load');
+    const rows = [
+      ['externalId', 'name'],
+      ['1', 'One'],
+    ];
+    await files(page).setInputFiles([csv('book.xlsx', makeWorkbook({ Suppliers: rows, Products: rows }))]);
+    await press(button(page, 'Leave out Suppliers'));
+    await page.getByRole('region', { name: 'book.xlsx, sheet Suppliers' }).waitFor({ state: 'detached' });
+    expect(await button(page, 'Leave out Products').count()).toBe(1);
     await page.context().close();
   });
 

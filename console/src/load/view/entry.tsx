@@ -47,7 +47,7 @@ export function EntryCard({ entry, isBusy }: EntryProps) {
             tell({ do: 'remove', id });
           }}
         >
-          Leave out {file}
+          Leave out {sheet ?? file}
         </button>
       </div>
       {problem !== undefined && (
