@@ -1,7 +1,13 @@
 // The client of one integration: its calls share one key or token, and one pacer, which keeps to the rate limit.
 import { archive } from './archiving.ts';
 import type { Send } from './call.ts';
-import type { Credentials } from './credentials.ts';
+import {
+  openAuthorization,
+  openGiven,
+  type Authorization,
+  type Credentials,
+  type GivenCredentials,
+} from './credentials.ts';
 import { openExchange, type ExchangeOptions } from './exchange.ts';
 import { openExpectations, type ExpectationsOfPushes } from './expectations.ts';
 import type { Kind } from './kinds.ts';
@@ -10,11 +16,12 @@ import { openPushing, type Pushing } from './pushing.ts';
 import type { ArchiveAnswer } from './types.ts';
 import { openWebhooks, type Webhooks } from './webhooks.ts';
 
-export type ClientOptions = ExchangeOptions &
-  Credentials & {
-    /** Whether the service refuses unknown fields and parameters, or ignores them. True by default. */
-    strict?: boolean;
-  };
+interface CallOptions extends ExchangeOptions {
+  /** Whether the service refuses unknown fields and parameters, or ignores them. True by default. */
+  strict?: boolean;
+}
+
+export type ClientOptions = CallOptions & Credentials;
 
 export interface RecordClient extends Pushing, Listing {
   /** The integration, the scopes and the expiry of the key or token that the client uses. */
@@ -37,16 +44,20 @@ export interface TokenAnswer {
 const basePath = '/api/v1/integration/';
 
 export function openClient(options: ClientOptions): Client {
-  const calls = openCalls(options);
+  const calls = openCalls(options, (post) => openAuthorization(options, post));
   const { send } = calls;
   return { ...recordsOf(calls), expectations: openExpectations(send), webhooks: openWebhooks(send) };
 }
 
-/** The calls about records alone, for a web page that fetches no more code than it needs. */
-export const openRecordClient = (options: ClientOptions): RecordClient => recordsOf(openCalls(options));
+/** The calls about records alone, with a given key or token, for a web page that fetches no more code than it needs. */
+export const openRecordClient = (options: CallOptions & GivenCredentials): RecordClient =>
+  recordsOf(openCalls(options, () => openGiven(options)));
 
-function openCalls(options: ClientOptions): Record<'exchange' | 'send', Send> {
-  const exchange = openExchange(options);
+function openCalls(
+  options: CallOptions,
+  authorize: (post: Send) => Authorization,
+): Record<'exchange' | 'send', Send> {
+  const exchange = openExchange(options, authorize);
   const prefer = options.strict === false ? {} : { prefer: 'handling=strict' };
   const send: Send = (call) =>
     exchange({

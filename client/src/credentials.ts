@@ -2,10 +2,8 @@
 import { RequestFailed } from './errors.ts';
 import type { Send } from './call.ts';
 
-export type Credentials =
-  | { key: string }
-  | { token: string | (() => string | Promise<string>) }
-  | { clientId: string; clientSecret: string };
+export type GivenCredentials = { key: string } | { token: string | (() => string | Promise<string>) };
+export type Credentials = GivenCredentials | { clientId: string; clientSecret: string };
 
 export interface Authorization {
   value(): Promise<string>;
@@ -19,8 +17,10 @@ export interface Authorization {
 /** How long before a token expires the client fetches a new token. */
 const spareMs = 60_000;
 
-export function openAuthorization(credentials: Credentials, post: Send): Authorization {
-  if ('clientId' in credentials) return openTokens(credentials, post);
+export const openAuthorization = (credentials: Credentials, post: Send): Authorization =>
+  'clientId' in credentials ? openTokens(credentials, post) : openGiven(credentials);
+
+export function openGiven(credentials: GivenCredentials): Authorization {
   const token = 'key' in credentials ? credentials.key : credentials.token;
   if (typeof token !== 'string') return { value: async () => bearer(await token()), renew: () => true };
   const value = bearer(token);

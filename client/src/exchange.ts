@@ -1,7 +1,7 @@
 // Makes one call: waits until the rate limit allows it, sends it, and repeats it after 429, 502, 503, 504 or a broken
 // connection. Repeating a push is safe: the same push again leaves the same records.
 import type { Answer, Call, Send } from './call.ts';
-import { openAuthorization, type Authorization, type Credentials } from './credentials.ts';
+import type { Authorization } from './credentials.ts';
 import { RequestFailed, Unreachable } from './errors.ts';
 import { openPacer } from './rate-limit.ts';
 import { unlessAborted, wait } from './waiting.ts';
@@ -23,7 +23,8 @@ const patienceMsDefault = 5 * 60_000;
 /** Statuses after which a call is repeated. A proxy answers 502 while a gateway is replaced. */
 const askForPatience: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
-export function openExchange(options: ExchangeOptions & Credentials): Send {
+/** `authorize` makes the header `Authorization`; it may fetch a token by its parameter. */
+export function openExchange(options: ExchangeOptions, authorize: (post: Send) => Authorization): Send {
   const { fetch: fetchFrom = fetch, patienceMs = patienceMsDefault } = options;
   const root = options.baseUrl.replace(/(?<!\/)\/+$/, '').replace(/\/api\/v1\/integration$/, '');
   const pacer = openPacer();
@@ -102,7 +103,7 @@ export function openExchange(options: ExchangeOptions & Credentials): Send {
     }
   };
 
-  const authorization = openAuthorization(options, (call) => repeat(call));
+  const authorization = authorize((call) => repeat(call));
   return (call) => repeat(call, authorization);
 }
 
