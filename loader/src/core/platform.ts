@@ -25,6 +25,8 @@ export interface Advice {
   decimal: string;
   dates: string;
   encoding: string;
+  /** Examples of encodings of DOS, which no browser has. */
+  dos: string;
   quotes: string;
   unfinished: string;
   most: string;

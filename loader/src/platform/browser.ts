@@ -162,6 +162,7 @@ export const platform: Platform = {
     decimal: 'choose the decimal sign below',
     dates: 'fill in “Dates” below',
     encoding: 'fill in “Encoding” below',
+    dos: '',
     quotes: 'open a map with "quotes": false',
     unfinished: 'go on with it first',
     most: 'A limit of',

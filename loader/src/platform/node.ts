@@ -117,6 +117,7 @@ export const platform: Platform = {
     decimal: 'say --decimal , or --decimal .',
     dates: 'say --dates',
     encoding: 'say --encoding',
+    dos: ', such as cp850 or cp437 of DOS',
     quotes: 'say --no-quotes',
     unfinished: 'load --resume first',
     most: '--most',

@@ -249,7 +249,7 @@ function encodingOf(watch: ByteWatch, said: string | undefined, where: string): 
   }
   if (missing === undefined) return 'windows-1252';
   throw new Stop(
-    `${where}, line ${missing.line}: byte 0x${missing.byte.toString(16)} is neither UTF-8 nor windows-1252: ${platform.advice.encoding}, such as cp850 or cp437 of DOS.`,
+    `${where}, line ${missing.line}: byte 0x${missing.byte.toString(16)} is neither UTF-8 nor windows-1252: ${platform.advice.encoding}${platform.advice.dos}.`,
   );
 }
 

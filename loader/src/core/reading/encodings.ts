@@ -16,9 +16,7 @@ export function encodingByBom(start: Uint8Array): { encoding: string; bomBytes: 
 
 export function checkEncoding(name: string): string {
   if (!platform.encodings.has(name)) {
-    throw new Stop(
-      `"${name}" is no encoding: utf-8, windows-1252, cp850, cp437, iso-8859-15 and utf-16le are some.`,
-    );
+    throw new Stop(`"${name}" is no encoding: utf-8, windows-1252, iso-8859-15 and utf-16le are some.`);
   }
   return name.toLowerCase() === 'utf8' ? 'utf-8' : name.toLowerCase();
 }
