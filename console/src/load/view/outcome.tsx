@@ -86,8 +86,8 @@ function Repair({ files }: Pick<Run, 'files'>) {
         <em>Save its rejected rows</em> saves <bdi>{names.join(', ')}</bdi>: open it, in Excel or an editor.
       </li>
       <li>
-        The last column, <code>#reason</code>, says what is wrong in the row. Correct it, and save the file in
-        its format.
+        The last column, <code>#reason</code>, says what is wrong. Correct it, and save the file in its
+        format.
       </li>
       <li>Drop it on this page: it has only these rows, and only these are loaded.</li>
     </ol>
@@ -132,8 +132,8 @@ function stateOf({ state, isPlan, rows, total, perSecond, seconds, files }: Run)
     return `${number(loaded)} loaded, ${number(rejected)} rejected in ${seconds.toFixed(1)} s.`;
   }
   if (state === 'finished') return `${isPlan ? 'Checked' : 'Loaded'}: ${of} in ${seconds.toFixed(1)} s.`;
-  if (state === 'stopped') return `Stopped after ${of}.${isPlan ? '' : ' Go on goes on with it.'}`;
-  if (state === 'stopping') return `${of}. It stops once the pushes that are on the way are answered.`;
+  if (state === 'stopped') return `Stopped after ${of}.${isPlan ? '' : ' Go on resumes it.'}`;
+  if (state === 'stopping') return `${of}. It stops once the pushes on the way are answered.`;
   if (perSecond === undefined) return `${of}.`;
   const left =
     total === undefined || perSecond < 1 ? '' : `, some ${spanOf(((total - rows) / perSecond) * 1_000)} left`;
