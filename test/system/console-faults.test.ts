@@ -140,6 +140,18 @@ describe.each(browsers)('the console in %s', (chromium) => {
     await page.context().close();
   });
 
+  it('says in an open dialog that a step needs another token, once the token has ended', async () => {
+    const { page } = await open('#/webhooks');
+    await page.route('**/webhook-events', (route) => route.fulfill({ status: 401 }));
+    await press(button(page, 'Register a webhook'));
+    const dialog = page.getByRole('dialog');
+    const register = dialog.getByRole('button', { name: 'Register', exact: true });
+    await press(register);
+    await dialog.getByText('needs another token').waitFor();
+    expect(await register.isDisabled()).toBe(true);
+    await page.context().close();
+  });
+
   it('counts events in the seconds in which they occurred, not in which it reads them', async () => {
     const { page, client, complaints } = await open('#/');
     await page.getByText('None since a minute before this page was opened.').waitFor();
@@ -234,7 +246,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
       csv('suppliers.csv', Buffer.from('externalId,name\nS-1,\u0081\n', 'latin1')),
       csv('suppliers-bom.csv', '\ufeff'),
     ]);
-    await page.getByText(/byte 0x81 is neither UTF-8 nor windows-1252: fill in “Encoding” below/).waitFor();
+    await page.getByText(/byte 0x81 is neither UTF-8 nor windows-1252: fill in “Encoding” below\.$/).waitFor();
     await page.getByText('suppliers-bom.csv is empty.').waitFor();
     await press(button(page, 'Leave out suppliers-bom.csv'));
     const encoding = page.getByLabel('Encoding');

@@ -93,10 +93,8 @@ export function Action<T>({
         {label}
       </button>
       <Curl request={shown} />
-      {!isAllowed && (
-        <span class="off">
-          needs <code>{scope}</code>
-        </span>
+      {(!isAllowed || ended !== undefined) && (
+        <span class="off">needs {ended === undefined ? <code>{scope}</code> : 'another token'}</span>
       )}
       <output class={outcome?.isGood === false ? 'bad' : 'good'}>{outcome?.text}</output>
     </div>
