@@ -11,7 +11,7 @@ import {
 import { openExchange, type ExchangeOptions } from './exchange.ts';
 import { openExpectations, type ExpectationsOfPushes } from './expectations.ts';
 import type { Kind } from './kinds.ts';
-import { openListing, type Listing } from './listing.ts';
+import { openListing, openRecordListing, type Listing, type RecordListing } from './listing.ts';
 import { openPushing, type Pushing } from './pushing.ts';
 import type { ArchiveAnswer } from './types.ts';
 import { openWebhooks, type Webhooks } from './webhooks.ts';
@@ -23,13 +23,13 @@ interface CallOptions extends ExchangeOptions {
 
 export type ClientOptions = CallOptions & Credentials;
 
-export interface RecordClient extends Pushing, Listing {
+export interface RecordClient extends Pushing, RecordListing {
   /** The integration, the scopes and the expiry of the key or token that the client uses. */
   token(signal?: AbortSignal): Promise<TokenAnswer>;
   archive(kind: Kind, externalIds: readonly string[], signal?: AbortSignal): Promise<ArchiveAnswer>;
 }
 
-export interface Client extends RecordClient {
+export interface Client extends RecordClient, Listing {
   expectations: ExpectationsOfPushes;
   webhooks: Webhooks;
 }
@@ -46,7 +46,12 @@ const basePath = '/api/v1/integration/';
 export function openClient(options: ClientOptions): Client {
   const calls = openCalls(options, (post) => openAuthorization(options, post));
   const { send } = calls;
-  return { ...recordsOf(calls), expectations: openExpectations(send), webhooks: openWebhooks(send) };
+  return {
+    ...recordsOf(calls),
+    ...openListing(send),
+    expectations: openExpectations(send),
+    webhooks: openWebhooks(send),
+  };
 }
 
 /** The calls about records alone, with a given key or token, for a web page that fetches no more code than it needs. */
@@ -75,7 +80,7 @@ function openCalls(
 function recordsOf({ exchange, send }: Record<'exchange' | 'send', Send>): RecordClient {
   return {
     ...openPushing(send),
-    ...openListing(send),
+    ...openRecordListing(send),
     async token(signal) {
       const { text } = await exchange({ method: 'GET', path: '/token', signal });
       const answer: TokenAnswer = JSON.parse(text);

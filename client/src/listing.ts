@@ -74,10 +74,13 @@ async function* entitiesOf<Entity>(
   for await (const { entities } of pagesOf<Entity>(...of)) yield* entities;
 }
 
-export interface Listing {
+export interface RecordListing {
   list<K extends Kind>(kind: K, query?: ListQuery): AsyncGenerator<ListedOf<K>, void, undefined>;
   /** The records page by page, with `total`, and with the time at which the next poll begins. */
   pages<K extends Kind>(kind: K, query?: ListQuery): AsyncGenerator<Page<ListedOf<K>>, void, undefined>;
+}
+
+export interface Listing extends RecordListing {
   /** The records that changed since an earlier poll, each once, with its present content. */
   poll<K extends Kind>(kind: K, how?: Poll): AsyncGenerator<PollPage<ListedOf<K>>, void, undefined>;
   /** The events, in order. */
@@ -86,9 +89,13 @@ export interface Listing {
   run(syncId: string, signal?: AbortSignal): Promise<SyncRunInFull>;
 }
 
+export const openRecordListing = (send: Send): RecordListing => ({
+  pages: (kind, { signal, ...query } = {}) => pagesOf(send, kind, query, signal),
+  list: (kind, { signal, ...query } = {}) => entitiesOf(send, kind, query, signal),
+});
+
 export function openListing(send: Send): Listing {
-  const pages = <K extends Kind>(kind: K, { signal, ...query }: ListQuery = {}) =>
-    pagesOf<ListedOf<K>>(send, kind, query, signal);
+  const records = openRecordListing(send);
 
   async function* pollRecords<K extends Kind>(
     kind: K,
@@ -97,7 +104,7 @@ export function openListing(send: Send): Listing {
     let from = changedSince;
     for (;;) {
       let reached: string | undefined;
-      for await (const page of pages(kind, { changedSince: from, details, signal })) {
+      for await (const page of records.pages(kind, { changedSince: from, details, signal })) {
         // The next poll begins at the `nextSince` of the first page: the pages of this poll show every change up to that time.
         reached ??= page.nextSince;
         yield { entities: page.entities, next: page.isLast ? reached : undefined };
@@ -118,8 +125,7 @@ export function openListing(send: Send): Listing {
   }
 
   return {
-    pages,
-    list: (kind, { signal, ...query } = {}) => entitiesOf(send, kind, query, signal),
+    ...records,
     poll,
     runs: ({ signal, ...query } = {}) => entitiesOf(send, 'sync-runs', query, signal),
     async run(syncId, signal) {
