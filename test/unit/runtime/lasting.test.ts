@@ -21,7 +21,7 @@ function openRefusing() {
         isClosed = true;
         void callback?.(new Error('refused'), {} as Msg);
       };
-      return { isClosed: () => isClosed, unsubscribe: () => undefined };
+      return { isClosed: () => isClosed, unsubscribe: () => (isClosed = true) };
     },
     async flush() {
       if (state.losesFlushes) throw new Error('the connection dropped');
@@ -71,4 +71,20 @@ it('a subscription that was never allowed is not renewed', async () => {
   using _subscription = subscribeLasting(nats, subject, { callback: (error) => told.push(error) });
   await vi.advanceTimersByTimeAsync(20_000);
   expect([state.subscribed, told.length]).toEqual([1, 1]);
+});
+
+it('a subscription that ended while it was refused hides no refusal of a later subscription', async () => {
+  const { nats, state, refuse } = openRefusing();
+  const told: unknown[] = [];
+  const subscribe = () => subscribeLasting(nats, subject, { callback: (error) => told.push(error) });
+  for (const round of [1, 2]) {
+    using _subscription = subscribe();
+    await vi.advanceTimersByTimeAsync(0);
+    state.isRefused = true;
+    refuse();
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(told).toHaveLength(round);
+    state.isRefused = false;
+  }
+  expect(isRenewed(nats, subject)).toBe(false);
 });

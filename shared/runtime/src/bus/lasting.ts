@@ -53,15 +53,20 @@ export function subscribeLasting(nats: NatsConnection, subject: string, options:
     });
   };
   let subscription = subscribe(() => (wasAllowed = true));
+  /** Ends the renewals: a later subscription to the subject tells its own refusal. */
+  const stopRenewing = (): void => {
+    clearTimeout(timer);
+    refused.delete(subject);
+  };
   return {
     /** Unsubscribes, and resolves once the messages that nats-server had sent are taken. */
     async drain(): Promise<void> {
-      clearTimeout(timer);
+      stopRenewing();
       // nats-server has closed a subscription that it refused.
       if (!subscription.isClosed()) await subscription.drain();
     },
     [Symbol.dispose](): void {
-      clearTimeout(timer);
+      stopRenewing();
       subscription.unsubscribe();
     },
   };
