@@ -86,8 +86,8 @@ function refusalOf({ name, help }: Command, error: unknown): Refusal {
   const unheard = unheardSubject(error);
   if (unheard !== undefined)
     return new Refusal(
-      `NATS has nobody who answers this login at ${unheard}. In deploy/nats/nats.conf the user "ops" may ask there: run this ` +
-        'command with the login of that user in NATS_URL. What was done stays done.',
+      `NATS has nobody who answers this login at ${unheard}. Either NATS has no JetStream, or the login lacks the subject: in ` +
+        'deploy/nats/nats.conf the user "ops" may ask there, and NATS_URL takes its login. What was done stays done.',
     );
   const again = 'Run the same command again later: what was done stays done.';
   if (error instanceof Failure) return new Refusal(`${error.detail} ${again}`);

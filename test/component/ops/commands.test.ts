@@ -10,7 +10,7 @@ import { expect, inject, test } from 'vitest';
 import { openKey } from '../../../dev/stack/key.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { runOps, startOps } from '../../support/ops.ts';
-import { startNats } from '../../support/nats.ts';
+import { startNats, startNatsAs } from '../../support/nats.ts';
 import { startNatsWithUsers } from '../../support/nats-users.ts';
 import { openSystemWithUsers } from '../../support/users-system.ts';
 
@@ -97,6 +97,12 @@ test.each([
   const ended = await runOps(args, { NATS_URL: nats.urlOf('catalog') });
   expect(ended).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(subject) });
   expect(ended.stderr).toContain('the user "ops"');
+});
+
+test('ops streams says that a NATS may have no JetStream', async () => {
+  await using nats = await startNatsAs(['max_payload: 1MB']);
+  const ended = await runOps(['streams'], { NATS_URL: nats.url });
+  expect(ended).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('has no JetStream') });
 });
 
 test('ops streams ends well where the reader of its output has closed the pipe', async () => {
