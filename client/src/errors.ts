@@ -19,7 +19,9 @@ export class RequestFailed extends Error {
   constructor(what: string, status: number, headers: Headers, text: string) {
     const problem = readProblem(text);
     const location = headers.get('location');
-    const said = location === null ? text.slice(0, 200) : `a redirect to ${location}`;
+    // A browser hides where a redirect leads to: its status is 0, and it has no headers.
+    const page = status === 0 ? 'a redirect' : text.slice(0, 200);
+    const said = location === null ? page : `a redirect to ${location}`;
     super(`${what} was answered ${status}: ${problem.detail ?? said}`);
     this.status = status;
     this.code = problem.code ?? problem.error ?? '';

@@ -279,3 +279,9 @@ it('the client calls the callback of a push for each repetition of its requests,
   await client.plan('suppliers', [supplier], { repeated });
   expect(repetitions).toBe(3);
 });
+
+it('a redirect in a browser, which hides its status and its address, is named as one', async () => {
+  const { client, asked } = openAsked(() => Response.error());
+  await expect(client.push('suppliers', [supplier])).rejects.toThrow(/was answered 0: a redirect$/);
+  expect(asked).toHaveLength(1);
+});
