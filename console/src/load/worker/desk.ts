@@ -110,7 +110,7 @@ export class Desk {
         await this.#readKept();
         return;
       case 'look for gone':
-        this.#show({ busy: 'Looking for records that are not in the files …' });
+        this.#show({ busy: 'Looking for records that are not in the files …', gone: undefined });
         await this.#readKept();
         this.#pruning = new Pruning(this.#on.service, this.#on.access, this.#history);
         this.#show({ gone: await this.#pruning.find() });

@@ -25,14 +25,17 @@ export class Pruning {
   }
 
   /** Batches come before products, and products before suppliers, because they refer to them. */
-  async find(): Promise<Gone> {
+  async find(history = this.#history): Promise<Gone> {
     const client = this.#service.client(new AbortController().signal);
     const target = { url: this.#service.url, integration: this.#access.integration };
-    this.#found = [];
+    const found: Found[] = [];
     for (const kind of kinds.toReversed()) {
-      const history = this.#history[kind];
-      if (history !== undefined) this.#found.push(await find(client, kind, checked(history, kind, target)));
+      const one = history[kind];
+      if (one !== undefined) found.push(await find(client, kind, checked(one, kind, target)));
     }
+    // After a failure, the next archiving looks again, instead of archiving what the page has not shown.
+    this.#history = history;
+    this.#found = found;
     return this.#shown(undefined, false);
   }
 
@@ -42,8 +45,7 @@ export class Pruning {
    */
   async archive(most: number, history: History): Promise<Gone> {
     if (JSON.stringify(history) !== JSON.stringify(this.#history)) {
-      this.#history = history;
-      await this.find();
+      await this.find(history);
       return this.#shown('Another tab has loaded files since. Nothing is archived: look again.', false);
     }
     for (const { kind, ids, total } of this.#found)
