@@ -171,7 +171,8 @@ export function itemsOfObjects(kind: Kind, rules: Rules): MakeItem<Item> {
       const mapped = converters.get(key);
       if (mapped === undefined) {
         // Without a map all keys are sent, because the service itself refuses unknown keys.
-        if (columns === undefined) item[key] = value;
+        if (columns !== undefined) continue;
+        item[key] = value;
         // JSON would have null in place of an infinite number, which clears the field.
         if (value === Infinity || value === -Infinity) wrong ??= `${key}: a number that is too large`;
         continue;
