@@ -200,6 +200,24 @@ describe.each(browsers)('the console in %s', (chromium) => {
     await page.context().close();
   });
 
+  it('takes files that are chosen at the moment at which the view of files appears', async () => {
+    const { page, complaints } = await open('#/');
+    await page.evaluate(`new MutationObserver((_changes, observer) => {
+      const input = document.querySelector('input[type=file]');
+      if (input === null) return;
+      observer.disconnect();
+      const chosen = new DataTransfer();
+      chosen.items.add(new File(['externalId,name\\nS-1,One\\n'], 'suppliers.csv'));
+      input.files = chosen.files;
+      input.dispatchEvent(new Event('change', { bubbles: true }));
+    }).observe(document, { childList: true, subtree: true })`);
+    await goTo(page, '#/load');
+    await press(button(page, 'Load'));
+    await page.getByText(/^Loaded: 1 of 1 row in/).waitFor();
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
   it('opens the view of files again after another sign-in', async () => {
     const { page, complaints } = await open('#/load');
     await files(page).waitFor();
@@ -246,7 +264,9 @@ describe.each(browsers)('the console in %s', (chromium) => {
       csv('suppliers.csv', Buffer.from('externalId,name\nS-1,\u0081\n', 'latin1')),
       csv('suppliers-bom.csv', '\ufeff'),
     ]);
-    await page.getByText(/byte 0x81 is neither UTF-8 nor windows-1252: fill in “Encoding” below\.$/).waitFor();
+    await page
+      .getByText(/byte 0x81 is neither UTF-8 nor windows-1252: fill in “Encoding” below\.$/)
+      .waitFor();
     await page.getByText('suppliers-bom.csv is empty.').waitFor();
     await press(button(page, 'Leave out suppliers-bom.csv'));
     const encoding = page.getByLabel('Encoding');

@@ -1,5 +1,5 @@
 // The view *Load a file*, in a bundle of its own: the page fetches it when a person opens it.
-import { useEffect, useId } from 'preact/hooks';
+import { useId, useLayoutEffect } from 'preact/hooks';
 import { kinds } from 'integration-sync/kinds';
 import { session } from '../../api/session.ts';
 import { shortTime } from '../../text/time.ts';
@@ -15,7 +15,8 @@ import { NotInFile } from './gone.tsx';
 
 export function LoadFile() {
   const { entries, refused, busy, run, kept, isElsewhere } = useStore(shown);
-  useEffect(openDesk, []);
+  // A layout effect, because files that are chosen before there is a worker are lost.
+  useLayoutEffect(openDesk, []);
   // The fields of an entry stay enabled while files are read: a disabled field would lose the focus of a person.
   const isRunning = run?.state === 'under way' || run?.state === 'stopping';
   const isBusy = busy !== undefined || isRunning;
