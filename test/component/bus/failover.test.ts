@@ -5,7 +5,9 @@ import { setImmediate as immediate, setTimeout as wait } from 'node:timers/promi
 import { Failure } from '@integration-sync/contracts';
 import { openBus, type Bus, type BusHandler, type StreamSpec } from '@integration-sync/runtime/bus';
 import type { NatsNode } from '@integration-sync/dev/nats-cluster';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { awake } from '../../support/awake.ts';
 import { openFollower, openTestBus, text } from '../../support/bus.ts';
 import { ending } from '../../support/ending.ts';
@@ -243,6 +245,10 @@ it('a new stream of a cluster is not compressed, even with one copy', async () =
   expect(lines()).not.toContain('stream differed and was changed');
   const [found] = await bus.inspectStreams([spec]);
   expect(found).toMatchObject({ standing: 'there', differing: [] });
+  const nats = await connect({ servers: cluster.nodes.map(({ engine }) => engine.url) });
+  onTestFinished(() => nats.close());
+  const { config } = await (await jetstreamManager(nats)).streams.info(spec.name);
+  expect(config.compression).toBe('none');
 });
 
 /** Each node knows of itself whether it leads. */
