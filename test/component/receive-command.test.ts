@@ -40,4 +40,4 @@ it('the receive command ends within seconds of Ctrl-C where the gateway does not
   });
   const [err, ended] = await Promise.all([text(child.stderr), once(child, 'exit')]);
   expect([err, ended]).toEqual([expect.stringContaining('the gateway does not answer'), [1, null]]);
-}, 20_000);
+});

@@ -409,20 +409,33 @@ it('a load does not count its waits for a rate limit toward --patience', async (
 });
 
 it('a load waits longer than 15 s for a service that answers 503 at first', async () => {
-  const { setTimeout: usual } = globalThis;
-  const shorter = (work: () => void, ms?: number, ...rest: []) =>
-    usual(work, ms === 15_000 ? 500 : ms, ...rest);
-  vi.stubGlobal('setTimeout', shorter);
+  const { setTimeout: begin, clearTimeout: clear } = globalThis;
+  const begun: NodeJS.Timeout[] = [];
+  let end: (() => void) | undefined;
+  vi.stubGlobal('setTimeout', (work: () => void, ms?: number, ...rest: []) => {
+    const timer = begin(work, ms, ...rest);
+    if (ms !== 15_000) return timer;
+    begun.push(timer);
+    end = work;
+    return timer;
+  });
+  vi.stubGlobal('clearTimeout', (timer: NodeJS.Timeout) => {
+    if (begun.includes(timer)) end = undefined;
+    clear(timer);
+  });
   onTestFinished(() => void vi.unstubAllGlobals());
-  const begunAt = performance.now();
+  let asked = 0;
   await using listening = await listen(
     createServer((_asked, answer) => {
-      const isBack = performance.now() - begunAt > 1_000;
-      answer.writeHead(isBack ? 401 : 503).end();
+      asked += 1;
+      // The 15 s end between both requests.
+      if (asked === 2) end?.();
+      answer.writeHead(asked === 1 ? 503 : 401).end();
     }),
   );
   const said = await loadFile('suppliers.csv', good, '--url', listening.url, '--patience', '30');
   expect(said).toMatchObject({ code: 3, err: expect.stringContaining('401') });
+  expect([begun.length, asked]).toEqual([1, 2]);
 });
 
 const main = resolve(import.meta.dirname, '../../../loader/src/main.ts');

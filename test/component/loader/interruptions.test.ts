@@ -116,7 +116,7 @@ it('a load that loses its service half-way says that --resume goes on', async ()
     }
   });
   const state = ['--state', join(folder.path, 'state')];
-  expect(await runAt(service.url, 'load', path, '--patience', '1', ...state)).toEqual({
+  expect(await runAt(service.url, 'load', path, '--patience', '2', ...state)).toEqual({
     code: 1,
     err: expect.stringMatching(
       /was answered 503: It is away\.\nRows before this are stored: load --resume goes on\.\n$/,
