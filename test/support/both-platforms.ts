@@ -19,6 +19,7 @@ interface Found {
 const unadvised = (message: string): string =>
   [command, browser]
     .flatMap(({ advice }) => Object.entries(advice))
+    .filter(([, words]) => words !== '')
     .reduce((text, [name, words]) => text.replace(words, `<${name}>`), message);
 
 /** A message of the command with the advice of a page. */

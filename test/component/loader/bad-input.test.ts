@@ -105,7 +105,7 @@ const cases: [
     'bytes of DOS',
     'suppliers.csv',
     () => iconv.encode('externalId;name\nS-1;Müller\n', 'cp850'),
-    'line 2: byte 0x81 is neither UTF-8 nor windows-1252: say --encoding, such as cp850',
+    'line 2: byte 0x81 is neither UTF-8 nor windows-1252: say --encoding, such as cp850 or cp437 of DOS.',
   ],
   [
     'an encoding that there is not',
