@@ -1,5 +1,6 @@
 // A file that the user names and other programs read, such as an export. It is replaced once its whole content is written: a command
 // that fails leaves the former file.
+import { randomUUID } from 'node:crypto';
 import { chmod, chown, mkdir, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
@@ -7,7 +8,8 @@ import { dirname } from 'node:path';
 export async function replaceFile(path: string, texts: AsyncIterable<string>): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   const file = await realpath(path).catch(() => path);
-  const part = `${file}.part`;
+  // Another export may write to the same file.
+  const part = `${file}.${randomUUID()}.part`;
   const former = await stat(file).catch(() => undefined);
   try {
     await write(part, texts, former?.mode);
