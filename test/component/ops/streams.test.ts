@@ -9,7 +9,7 @@ import { openTestBus } from '../../support/bus.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openTestLog } from '../../support/log.ts';
 import { startNatsCluster, type NatsCluster } from '../../support/nats-cluster.ts';
-import { startNats } from '../../support/nats.ts';
+import { startNats, startNatsAs } from '../../support/nats.ts';
 import { runOps } from '../../support/ops.ts';
 import { openHouse } from '../../support/webhooks.ts';
 
@@ -215,6 +215,17 @@ test('beside a running replica ops streams finds no fault, and a repair disturbs
   await house.newClient().announce(50);
   await expect.poll(() => ops(['--apply', '--check'])).toMatchObject({ code: 0, words: [] });
   expect(house.lines.join('')).not.toContain('differed and was changed');
+});
+
+test('ops streams finds no fault in the streams of a single server that names a cluster', async () => {
+  const server = await startNatsAs(['cluster { name: one }', 'jetstream { store_dir: $NATS_STORE_DIR }']);
+  await open(closing.use(server).url);
+  await make();
+  expect((await configOf('EVENTS')).compression).toBe(StoreCompression.None);
+  for (const args of [[], ['--apply']]) {
+    expect((await ops(args)).words.filter((what) => what.includes('compression'))).toEqual([]);
+    expect((await configOf('EVENTS')).compression).toBe(StoreCompression.None);
+  }
 });
 
 describe('on a cluster', () => {

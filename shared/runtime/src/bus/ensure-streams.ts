@@ -99,7 +99,8 @@ async function ensureStream(connection: Connection, watch: StreamWatch, spec: St
       throw new Error(`the ${what} is missing, and this login may not create it`);
     }
     if (made !== undefined) log.info({ stream: name }, 'stream created');
-    return made ?? manager.streams.info(name);
+    // Not `made`: a single server whose configuration names a cluster says so in this answer alone.
+    return manager.streams.info(name);
   });
   const { differing, changes } = compareStream(spec, info);
   const isMended =

@@ -62,8 +62,8 @@ export async function inspectStreams(
   const inspected: InspectedStream[] = [];
   for (const spec of expected) {
     const { name } = spec;
-    // nats-server's list leaves out a stream that has no leader.
-    const info = found.get(name) ?? (await lookFor(connection, name));
+    // Not from the list: it leaves out a stream that has no leader, and the cluster that a single server names.
+    const info = await lookFor(connection, name);
     if (typeof info === 'object') inspected.push(await inspect(info, spec));
     else {
       const nothing = { facts: undefined, copied: [], consumers: [] };
@@ -111,7 +111,8 @@ function factsOf({ config, state, cluster }: StreamInfo) {
     replicas: config.num_replicas,
     /** The name of the cluster; undefined on a single server. */
     cluster: cluster?.name || undefined,
-    leader: cluster?.leader || undefined,
+    // Of a cluster only: STREAM.INFO names a single server as the leader of its own streams.
+    leader: (cluster?.name && cluster.leader) || undefined,
     followers: (cluster?.replicas ?? []).map(({ name, current, offline, lag }) => ({
       server: name,
       current,
@@ -149,7 +150,8 @@ function inspectConsumer(stream: string, info: ConsumerInfo) {
       /** Pull requests that wait at nats-server. */
       readersWaiting: info.num_waiting,
       lastHandedOutAt: lastActive === undefined ? undefined : new Date(String(lastActive)),
-      leader: cluster?.leader || undefined,
+      // Of a cluster only: STREAM.INFO names a single server as the leader of its own streams.
+      leader: (cluster?.name && cluster.leader) || undefined,
     },
   };
 }

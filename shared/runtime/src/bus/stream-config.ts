@@ -131,7 +131,7 @@ export interface StreamComparison extends Comparison {
   foreign: string[];
 }
 
-/** Only servers of a cluster name a cluster. */
+/** STREAM.INFO names a cluster for servers of a cluster, and for a single server whose configuration names one. */
 export const isOfCluster = ({ cluster }: Pick<StreamInfo, 'cluster'>): boolean => Boolean(cluster?.name);
 
 export const compareStream = (spec: StreamSpec, info: StreamInfo): StreamComparison => ({
