@@ -150,8 +150,7 @@ function inspectConsumer(stream: string, info: ConsumerInfo) {
       /** Pull requests that wait at nats-server. */
       readersWaiting: info.num_waiting,
       lastHandedOutAt: lastActive === undefined ? undefined : new Date(String(lastActive)),
-      // Of a cluster only: STREAM.INFO names a single server as the leader of its own streams.
-      leader: (cluster?.name && cluster.leader) || undefined,
+      leader: cluster?.leader || undefined,
     },
   };
 }
