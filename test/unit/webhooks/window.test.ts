@@ -73,7 +73,7 @@ it('the window reads batches that are no longer in memory from the log, once for
 });
 
 it('the window reads at most 2 MiB in one read', async () => {
-  const { window } = logOf([1, 2, 3, 4], 1_200_000);
+  const { window } = logOf([1, 2, 3, 4], 600_000);
   for (const sequence of [1, 2, 3, 4]) window.add(batchOf(sequence));
   window.clear();
   await window.load(1);

@@ -96,7 +96,7 @@ const removing =
     // An earlier deletion is broadcast too: the replica that deleted the endpoint may have died before its broadcast.
     await changed({ _id: id, integration });
     if (!removed) throw absent();
-    // The request succeeds even if the purge fails: the attempt log of a deleted endpoint expires by itself.
+    // The request succeeds even if this purge fails: the attempt log of a deleted endpoint expires by itself.
     try {
       await attemptLog.removeEndpoint(id);
     } catch (error) {

@@ -67,7 +67,8 @@ export function readBatch(stored: FollowedMessage, log: Log): LoggedBatch | unde
     partition,
     integration,
     storedAt: stored.storedAt,
-    bytes: stored.body.length + bytesBeside + batch.count * bytesOfEvent,
+    // The ids of decoded events keep the text of the whole message in memory.
+    bytes: 2 * stored.body.length + bytesBeside + batch.count * bytesOfEvent,
     count: batch.count,
     endpointId,
     isErasing:

@@ -36,9 +36,6 @@ export function openErasingJournal(entries: Entries) {
       };
       const withErrors = { errors: { $exists: true } };
       const projection = { errors: 1 } as const;
-      // Hidden entries are found by `hiddenFrom`; they are all due, and few.
-      const hidden = { hiddenFrom: integration, due: { $exists: true }, ...withErrors };
-      await forgetIn(await entries.find(hidden, { projection }).toArray());
       for (let after = ''; ;) {
         // A query of its own for each part: for each batch of a cursor, FerretDB reads all batches before again.
         const some = await entries
@@ -51,10 +48,13 @@ export function openErasingJournal(entries: Entries) {
           .limit(entriesAtOnceMax)
           .toArray();
         const last = some.at(-1);
-        if (last === undefined) return;
+        if (last === undefined) break;
         await forgetIn(some);
         after = last._id;
       }
+      // Hidden entries are found by `hiddenFrom`; they are all due, and few. An entry may have been hidden since its page was read.
+      const hidden = { hiddenFrom: integration, due: { $exists: true }, ...withErrors };
+      await forgetIn(await entries.find(hidden, { projection }).toArray());
     },
   };
 }
