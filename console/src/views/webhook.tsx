@@ -167,7 +167,7 @@ function OnOff({ path, webhook, onDone }: { path: string; webhook: Entity; onDon
       kind="main"
       scope={webhooksWrite}
       request={patch(path, { active: true })}
-      said={() => 'Enabled.'}
+      said={() => 'Enabled. Replay what it missed.'}
       onDone={onDone}
     />
   );
