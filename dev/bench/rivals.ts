@@ -18,7 +18,7 @@ const pushesPerLane = 3;
 const ours = 'service';
 const inserts = 'insertMany';
 
-/** By contender: at least how many times its rate of pushes of new suppliers the service must reach. */
+/** By contender: the service's rate of pushes of new suppliers must be at least this many times the contender's rate. */
 const wanted: Readonly<Record<string, number>> = { NestJS: 5, [inserts]: 0.85 };
 
 export async function benchRivals({ startStack, options, say }: Setting): Promise<void> {

@@ -137,7 +137,7 @@ export async function removeAbandoned(parent: string, prefix: string): Promise<v
     const locked = (await withFoldersIn(folder)).filter((one) => existsSync(join(one, lockName)));
     using locks = new DisposableStack();
     const lives = locked.map((one) => locks.use(takeLock(join(one, lockName)))).includes(undefined);
-    // A folder that was closed in good order stays: its starter may be about to use it again.
+    // The folder of engines that were stopped properly stays: the process that started them may be about to start them again.
     if (lives || !locked.some((one) => isLeftOpen(join(one, ledgerName)))) continue;
     for (const one of locked) await endLeftovers(join(one, ledgerName));
     await rm(folder, { recursive: true, force: true });

@@ -142,7 +142,7 @@ async function untilReady(
       waitUntilReady(gateway, { withinMs, signal, onWait: note }),
     );
   } catch (error) {
-    // Throws the reason of an abort instead: a service died, or the caller aborted the start.
+    // If the start was aborted, throws the reason and not `error`: a service died, or the caller aborted the start.
     signal.throwIfAborted();
     throw new StartFailure(`The stack does not become ready: ${messageOf(error)}`);
   }

@@ -1,6 +1,6 @@
 // Checks due-diligence statements. A batch has exactly one if an acknowledged push with autoCreateDDS accepted it, or if it has a
-// reference number. The push's answer, if any, and one event show the same statement. A later push may have filled in a field or
-// changed a number in the listing: there, the numbers are those of the batch, and each change of a number is announced once.
+// reference number. The push's answer, if any, and one event show the same statement. A later push may fill in a
+// field, or change a number. `GET /dds` then shows the batch's current numbers, and each change of a number has exactly one event.
 import { ddsAnnounced, type DdsAnnounced, type DdsEntry } from '@integration-sync/contracts';
 import type { Item } from '../lines.ts';
 import { syncIdOf, type Check, type Facts, type RecordEvent } from './facts.ts';

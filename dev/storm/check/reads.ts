@@ -1,5 +1,5 @@
-// Checks every page that was read while the storm went on: no page shows a value that was replaced before, and a caller that polls by
-// X-Next-Since is shown every acknowledged push by the end of the first poll that began after its answer.
+// Checks every page that was read while the storm went on: no page shows a value that was replaced before the
+// page was asked for, and a caller that polls by X-Next-Since sees each push at the latest in the first poll that begins after its 200.
 import type { Mirrored } from '../customers/readers.ts';
 import type { Check, Facts } from './facts.ts';
 import type { RecordHistory } from './history.ts';

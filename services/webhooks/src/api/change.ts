@@ -19,7 +19,7 @@ export const droppedHeaders = (
 
 interface ChangeFacts {
   settings: SettingsChange;
-  /** The cutoff of the change: the new kinds of events apply to events after the cutoff. */
+  /** The webhook's new list of kinds applies to events after this cutoff. */
   cutoff: Cutoff;
   now: Date;
 }

@@ -117,7 +117,7 @@ export interface Recovery {
   replays: boolean;
   /** Since when the endpoint misses events. */
   since?: Date;
-  /** The epoch of the endpoint when it was enabled: the id of `webhook.enabled` contains it. */
+  /** How often the endpoint had been disabled when it was enabled: the id of the event `webhook.enabled` contains it. */
   epoch?: number;
   /** The last sequence of EVENTS that the step `send` sends. */
   through?: number;

@@ -75,7 +75,7 @@ export async function inspectStreams(
   return inspected;
 }
 
-/** Turns the silence of JetStream into a failure that says what a cluster needs. */
+/** If JetStream does not answer, throws a failure that says how many servers of a cluster must be up. */
 async function askJetStream<T>(connection: Connection, ask: () => Promise<T>): Promise<T> {
   try {
     return await connection.whileConnected(ask);

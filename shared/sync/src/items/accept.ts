@@ -10,7 +10,7 @@ export const referencedIds = (field: string, verdicts: readonly Verdict[]): stri
   ...new Set(verdicts.flatMap((verdict) => referencedId(field, verdict) ?? [])),
 ];
 
-/** The id that the item refers to, even if other fields have errors, so that all errors of an item are reported together. */
+/** The id of the record that the field refers to, even if other fields have errors: an item's errors are reported together. */
 function referencedId(field: string, { item, reasons }: Verdict): string | undefined {
   const value = own(item, field);
   return typeof value === 'string' && value !== '' && !reasons.has(field) ? value : undefined;
