@@ -81,7 +81,8 @@ function startFrom(source: Source, rows: Rows, setting: Setting): Promise<Runnin
   const { name, environment, folder, madeData } = setting;
   const given = givenAddress(name, environment);
   if (source === 'environment' && given !== undefined) return useGiven(name, given);
-  if (source === 'environment') throw new TypeError('the environment has no address of MongoDB or NATS');
+  if (source === 'environment')
+    throw new TypeError(`the environment variable with the address of ${name} is not set`);
   const dataFolder = join(folder, `${name}-${source}`);
   return rows[source]({ ...setting, dataFolder, portWished: madeData.recall(name)?.port });
 }

@@ -5,7 +5,7 @@ import { exitCodes, systemCodeOf } from './core/exit.ts';
 import { run } from './run.ts';
 
 // A load makes much garbage and keeps little in memory. So V8 runs a full collection once the heap has grown by 60 %. The space
-// for young objects keeps this size; otherwise V8 lets it grow to five times the size. One thread collects young objects: several
+// for young objects stays at 12 MiB; otherwise V8 lets it grow to five times that size. One thread collects young objects: several
 // take more processor time, and are no faster.
 const youngBytesMax = 12 * 1024 * 1024;
 setFlagsFromString('--no-parallel-scavenge');

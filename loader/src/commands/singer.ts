@@ -86,7 +86,7 @@ export const singer: Command = {
 async function readSettings(file: string): Promise<Settings> {
   try {
     const settings: Settings | null = JSON.parse(await readFile(file, 'utf8'));
-    if (typeof settings !== 'object' || settings === null) throw new Error('they are no object');
+    if (typeof settings !== 'object' || settings === null) throw new Error('the file has no JSON object');
     return settings;
   } catch (error) {
     throw new Stop(`The settings ${file} cannot be read: ${messageOf(error)}`, undefined, { cause: error });

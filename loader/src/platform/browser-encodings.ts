@@ -36,7 +36,7 @@ function known(name: string): TextDecoder {
 const pieceCharacters = 8_192;
 const windows1252 = new TextDecoder('windows-1252');
 
-/** Windows-1252 is Latin-1 except for 32 characters, and its decoder takes a twentieth of the time. */
+/** The decoder of Windows-1252 is twenty times as fast as the loop below, and differs from Latin-1 in 32 characters only. */
 function fromLatin1(bytes: Uint8Array): string {
   const decoded = windows1252.decode(new Uint8Array(bytes));
   if (!/[\u0100-\uffff]/.test(decoded)) return decoded;

@@ -129,7 +129,7 @@ async function causeOf(url: URL, signal: AbortSignal): Promise<string | undefine
 // The metrics of streams, and the notes on streams that the gateway shows in /readyz. A note does not make a service unready, as
 // pushes and listings work without streams.
 
-/** Answers the gateway's question for notes and for the identity of the database. A replica that has neither stays silent. */
+/** Answers the gateway, which asks for the notes of readiness and the identity of the database. A replica without both is silent. */
 export const tellNotes = (
   service: ServiceName,
   bus: Pick<Bus, 'answerAll'>,

@@ -39,7 +39,7 @@ export function turnToRead(bytes: number): Promise<void> | undefined {
   });
 }
 
-/** Calls `work` for each item in order, and yields after each chunk. */
+/** Calls `work` for each item in order, and lets other work run after each chunk of items. */
 export async function inChunks<One>(
   all: readonly One[],
   work: (one: One, index: number) => void,

@@ -470,7 +470,7 @@ async function serveGated(inFlightMax: number, semaphores?: ServiceOptions['sema
   };
 }
 
-it('a service refuses requests on one subject that wait for two seconds, and serves other subjects meanwhile', async () => {
+it('a service refuses requests on one subject that have waited for two seconds, and serves other subjects meanwhile', async () => {
   await using gated = await serveGated(2);
   const taken = [askGated(), askGated()];
   await expect.poll(() => gated.inside).toHaveLength(2);

@@ -100,7 +100,7 @@ describe('a replica whose settings have', () => {
     ]);
   });
 
-  it('no number of copies keeps all copies, even with STREAMS_MAY_SHRINK', async () => {
+  it('no STREAM_REPLICAS keeps all copies of a stream, even with STREAMS_MAY_SHRINK', async () => {
     await bus.ensureStream(spec('KEPT', three));
     await using told = await openTestBus(cluster.url);
     await told.ensureStream(spec('KEPT', { EVENTS_KEEP_DAYS: 3, STREAMS_MAY_SHRINK: true }));

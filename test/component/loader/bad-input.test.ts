@@ -384,7 +384,7 @@ it('a Singer target refuses settings by which ACTIVATE_VERSION could archive any
   await writeFile(config, 'null');
   expect(await without(url, 'singer', '--config', config)).toMatchObject({
     code: 3,
-    err: `The settings ${config} cannot be read: they are no object\n`,
+    err: `The settings ${config} cannot be read: the file has no JSON object\n`,
   });
   for (const most of ['"25"', '0', 'null']) {
     await writeFile(config, `{"prune_most":${most}}`);

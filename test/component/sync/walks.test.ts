@@ -138,7 +138,7 @@ describe('a walk by cursor', () => {
     expect(commands.filter((command) => command !== count)).toEqual([`find skip 14 status-order`]);
   });
 
-  it('by status with since has statements from before since, although as many were made since', async () => {
+  it('by status and since lists statements that are older than since and changed later, beside as many newer ones', async () => {
     const caller = alone.caller();
     await caller.push('products', [{ externalId: 'p', name: 'P' }]);
     const push = async (from: number, to: number, ddsReferenceNumber?: string): Promise<void> => {

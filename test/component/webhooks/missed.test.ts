@@ -103,7 +103,7 @@ describe.concurrent('a disabled endpoint', { timeout: 90_000 }, () => {
     expect(receiver.hits).toHaveLength(before + 7 + 17 + 11);
   });
 
-  it('gets no event after its disabling by a replay that ends at the time of the disabling', async () => {
+  it('is sent no event of after its disabling by a replay whose span ends at the disabling', async () => {
     await using receiver = await openReceiver();
     const client = house.newClient();
     const id = await openEndpoint(client, receiver);

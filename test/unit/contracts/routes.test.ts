@@ -13,7 +13,7 @@ it('every route needs an existing scope', () => {
   for (const route of routes) expect(allScopes).toContain(route.scope);
 });
 
-it('reads need a read scope, erasures their own scope, and all other routes but plans a write scope', () => {
+it('reads need a read scope, erasures their own scope, and all other routes, except plans, a write scope', () => {
   for (const route of routes) {
     if (route.path.endsWith('/plan')) continue;
     const verb = route.path.endsWith('/erase') ? 'erase' : 'write';

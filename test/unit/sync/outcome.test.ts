@@ -43,7 +43,7 @@ describe('outcomes of the items of a push', () => {
   });
 });
 
-describe('the outcome of a dead push is found from documents', () => {
+describe('the outcome of a push whose replica died is found from the stored documents', () => {
   const mine = 'sync_a';
   const other = 'sync_b';
   const trace = (given: Partial<Trace>): Trace => ({

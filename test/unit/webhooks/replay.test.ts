@@ -124,7 +124,7 @@ function setUp({ leftMs, events = Infinity, underWay = [] }: Given) {
   };
 }
 
-it('a replay ends at its deadline, and returns how many events are queued', async () => {
+it('a replay ends at its deadline, and returns how many events it has queued', async () => {
   const { published, replay } = setUp({ leftMs: 3_000 });
   const beganAt = Date.now();
   await expect(replay()).rejects.toMatchObject({

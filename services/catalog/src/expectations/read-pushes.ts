@@ -24,7 +24,8 @@ export const readPushesOf =
   (journals: readonly RunJournal[]): ReadPushes =>
   async ({ integration, entityType, readTo }, before) => {
     const journal = journals.find(({ entityTypes }) => entityTypes.includes(entityType));
-    if (journal === undefined) throw new Error(`no journal has pushes of the kind ${entityType}`);
+    if (journal === undefined)
+      throw new Error(`no service has a journal of pushes of the kind ${entityType}`);
     const since = new Date(readTo.getTime() - readAgainMs).toISOString();
     const { runs } = await journal.read(
       { integration, requestId: randomUUID(), traceparent: undefined },

@@ -64,8 +64,8 @@ export async function openClients(options: ClientsOptions) {
 }
 
 /**
- * What a token may do is decided by the client's entry in the file, not by the token. A token ends with its secret and its
- * client, and loses each scope that the client loses.
+ * What a token may do is decided by the client's entry in the file, not by the token. A token is valid until its secret or its
+ * client is removed, and loses each scope that the client loses.
  */
 function readIssued(
   credentials: Credentials,

@@ -21,7 +21,7 @@ export interface StreamLevel extends Level {
 
 export interface Levels {
   streams: StreamLevel[];
-  /** All streams of the account, with their copies. */
+  /** All streams of the account together; each copy of a stream counts. */
   account: Level;
 }
 

@@ -125,7 +125,7 @@ export function differences(wanted: object, found: object): string[] {
 
 /** How a stream differs from this release and from the settings of this process. */
 export interface StreamComparison extends Comparison {
-  /** Settings that differ from the release and that `ensureStream` changes. */
+  /** Settings in which the stream differs from this release; `ensureStream` changes these. */
   differing: string[];
   /** Settings that the release does not set; for a stream of another system, the subjects of this system that it stores. */
   foreign: string[];

@@ -88,7 +88,7 @@ export function draftWrites(
 
 type Of = Pick<KindEngine, 'kind' | 'records'> & { drafts: Drafts };
 
-/** Resolves with the drafts that this push has made or changed. */
+/** Resolves with the drafts of statements that this push has made or changed. */
 export async function followRecords(
   { journal }: Pick<Engine, 'journal'>,
   { kind, records, drafts }: Of,
