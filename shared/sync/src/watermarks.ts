@@ -11,9 +11,8 @@
 // A push whose records another push has changed first notes in `claims` since when it waits. Each push reads `claims` when it
 // opens the watermark, and lets older claims go first (precedence.ts).
 import { oneByOne, openBatcher } from '@integration-sync/runtime/batcher';
-import { isFirst, isFound, type Collection, type Store } from '@integration-sync/runtime/store';
+import { allOfThem, isFirst, isFound, type Collection, type Store } from '@integration-sync/runtime/store';
 import { syncIdsFrom } from './ids.ts';
-import { allOfThem } from './records/by-ids.ts';
 
 export interface Watermark {
   _id: string;

@@ -17,6 +17,9 @@ export async function writeInChunks<T extends Document, One>(
   return bulk.execute();
 }
 
+/** For reads of up to 16 MB: one round trip, because all documents are in one batch; a default batch has a hundred. */
+export const allOfThem = (count: number) => ({ batchSize: count + 1, singleBatch: true });
+
 /** Reads all documents of a `raw` cursor, which come in several batches if they are larger than 16 MB together. */
 export async function readInChunks<Found>(
   cursor: FindCursor<unknown>,

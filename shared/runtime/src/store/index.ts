@@ -24,7 +24,7 @@ export {
 export type { NamedIndex } from './indexes.ts';
 export { watchIdentity } from './identity.ts';
 export { openStoreProof, type StoreProof } from './proof.ts';
-export { readInChunks, writeInChunks } from './chunks.ts';
+export { allOfThem, readInChunks, writeInChunks } from './chunks.ts';
 export type { Collection, Document, Filter, FindOptions, UpdateFilter } from 'mongodb';
 
 export interface StoreOptions {

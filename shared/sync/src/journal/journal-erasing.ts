@@ -1,5 +1,6 @@
 // Removes errors of failed items from the journal where they may quote an erased record.
 import { limits } from '@integration-sync/contracts';
+import { allOfThem } from '@integration-sync/runtime/store';
 import type { Entries, Entry } from './journal-entry.ts';
 
 /** How many entries are decoded and searched before other requests have a turn. */
@@ -41,7 +42,7 @@ export function openErasingJournal(entries: Entries) {
         const some = await entries
           .find(
             { integration, _id: { $gt: after }, ...withErrors },
-            { projection, batchSize: entriesAtOnceMax + 1, singleBatch: true },
+            { projection, ...allOfThem(entriesAtOnceMax) },
           )
           .hint('history')
           .sort({ integration: -1, _id: 1 })

@@ -11,11 +11,10 @@
 // The listed `order` values may lack matches later than the walk's X-Next-Since, but the next poll shows these. Two walks share
 // a list only if both also have the same end: a push between their first pages may change the end, but not the X-Next-Since.
 import { limits } from '@integration-sync/contracts';
-import type { Collection, Filter } from '@integration-sync/runtime/store';
+import { allOfThem, type Collection, type Filter } from '@integration-sync/runtime/store';
 import { syncIdsFrom } from '../ids.ts';
 import { watchMs } from '../journal/journal-times.ts';
 import { orderIndex, statusIndex } from '../names.ts';
-import { allOfThem } from '../records/by-ids.ts';
 import { isNoneOpen, type Watermark } from '../watermarks.ts';
 import { openFairCache } from './fair-cache.ts';
 import { skipOf, type PageAsked } from './listing-request.ts';

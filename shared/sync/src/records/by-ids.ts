@@ -19,12 +19,9 @@ export function filtersByIds({ isSharded }: Pick<Store, 'isSharded'>): ByIds {
   };
 }
 
-/** For writes: without the hint MongoDB also tries indexes that begin with the integration, and might cache such a plan. */
-export const byTheirIds = { hint: '_id_' } as const;
-
 /**
- * For reads of up to 16 MB: one round trip, because all documents are in one batch; a default batch has a hundred. Reads
- * have no hint, because it makes DocumentDB four times slower. MongoDB's planner chooses the index of ids anyway, because
- * each of its steps finds a document.
+ * For writes: without the hint MongoDB also tries indexes that begin with the integration, and might cache such a plan. Reads have no
+ * hint, because it makes DocumentDB four times slower. MongoDB's planner chooses the index of ids for reads anyway, because each of
+ * its steps finds a document.
  */
-export const allOfThem = (count: number) => ({ batchSize: count + 1, singleBatch: true });
+export const byTheirIds = { hint: '_id_' } as const;

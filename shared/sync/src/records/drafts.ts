@@ -1,6 +1,7 @@
 // The drafts of records. The id of a draft follows from the id of its record, so that a record has one draft at most. Which draft
 // a record has: pushing/drafting.ts.
 import {
+  allOfThem,
   duplicateIndexes,
   writeInChunks,
   type Collection,
@@ -8,7 +9,7 @@ import {
 } from '@integration-sync/runtime/store';
 import { derivedId, orderOf } from '../ids.ts';
 import type { Draft, Drafting, DraftKey } from '../kind.ts';
-import { allOfThem, byTheirIds, filtersByIds } from './by-ids.ts';
+import { byTheirIds, filtersByIds } from './by-ids.ts';
 import type { Writing } from './record-document.ts';
 
 export interface DraftDocument {

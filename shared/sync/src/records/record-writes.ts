@@ -1,10 +1,10 @@
 // Inserts new records, updates changed records, and touches unchanged records, which get a new `lastSyncedAt` only. An update
 // takes effect only on a record that is as the push read it. Writes of many records go to the database in parallel parts, in an
 // order that all pushes share.
-import { duplicateIndexes, writeInChunks, type Collection } from '@integration-sync/runtime/store';
+import { allOfThem, duplicateIndexes, writeInChunks, type Collection } from '@integration-sync/runtime/store';
 import type { Fresh, Known } from './sort-records.ts';
 import { orderOf } from '../ids.ts';
-import { allOfThem, byTheirIds, type ByIds } from './by-ids.ts';
+import { byTheirIds, type ByIds } from './by-ids.ts';
 import type { RecordDocument, Writing } from './record-document.ts';
 import { isErased, statusField } from '../items/sync-status.ts';
 

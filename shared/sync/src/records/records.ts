@@ -1,9 +1,9 @@
 // Reads and writes the records of one kind in MongoDB. In each query, field names come from the code, and a caller's values are
 // only operands of plain operators. An internal id is a hash with the integration (ids.ts), so a read by ids
 // finds no record of another integration.
-import { readInChunks, type Store } from '@integration-sync/runtime/store';
+import { allOfThem, readInChunks, type Store } from '@integration-sync/runtime/store';
 import type { Stored } from './sort-records.ts';
-import { allOfThem, byTheirIds, filtersByIds } from './by-ids.ts';
+import { byTheirIds, filtersByIds } from './by-ids.ts';
 import type { RecordDocument } from './record-document.ts';
 import { openRecordWrites } from './record-writes.ts';
 import type { Trace } from './push-outcome.ts';

@@ -8,11 +8,11 @@
 //   no                              no                  does not exist
 import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
-import type { FindOptions, Store } from '@integration-sync/runtime/store';
+import { allOfThem, type FindOptions, type Store } from '@integration-sync/runtime/store';
 import { LRUCache } from 'lru-cache';
 import { internalIdOf } from '../ids.ts';
 import type { Fields, Kind } from '../kind.ts';
-import { allOfThem, filtersByIds } from './by-ids.ts';
+import { filtersByIds } from './by-ids.ts';
 import type { RecordDocument } from './record-document.ts';
 
 export type Lookup = ReturnType<typeof openLookup>;
