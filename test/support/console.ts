@@ -11,7 +11,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Locator, Page } from 'playwright-core';
 import { expect } from 'vitest';
+import type { Stack } from '@integration-sync/dev/stack';
+import type { Browser, OpenedPage } from './browser.ts';
 import { listen } from './servers.ts';
+import { openClient, type Client } from './stack.ts';
 
 /** Activates an element by the keyboard: focuses it and presses Enter. */
 export async function press(locator: Locator): Promise<void> {
@@ -98,25 +101,19 @@ export interface Refusal {
   headers?: OutgoingHttpHeaders;
 }
 
-/** A proxy that takes a prefix off the path, as an ingress does. It refuses, delays or changes what `meet` names. */
-export async function openPrefix(
+/** Answers a request in place of the gateway; false passes the request on. */
+export type Answering = (incoming: IncomingMessage, outgoing: ServerResponse) => boolean | Promise<boolean>;
+
+/** A proxy that answers what `answering` answers, and passes all other requests on, without the first `prefixLength` characters. */
+export async function openProxy(
   gateway: string,
-  prefix: string,
-  meet?: (asked: IncomingMessage) => Refusal | undefined | Promise<undefined>,
+  answering: Answering,
+  prefixLength = 0,
 ): Promise<AsyncDisposable & { url: string }> {
   const pass = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
+    if (await answering(incoming, outgoing)) return;
     const { method, url = '', headers } = incoming;
-    if (!url.startsWith(prefix)) {
-      outgoing.writeHead(404).end();
-      return;
-    }
-    const refusal = await meet?.(incoming);
-    if (refusal !== undefined) {
-      incoming.resume();
-      outgoing.writeHead(refusal.status, refusal.headers).end();
-      return;
-    }
-    const asked = forward(new URL(url.slice(prefix.length), gateway), { method, headers }, (answer) => {
+    const asked = forward(new URL(url.slice(prefixLength), gateway), { method, headers }, (answer) => {
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
       answer.pipe(outgoing);
     });
@@ -124,9 +121,56 @@ export async function openPrefix(
     outgoing.on('close', () => asked.destroy());
     incoming.pipe(asked);
   };
-  const server = createServer((incoming, outgoing) => void pass(incoming, outgoing));
-  const listening = await listen(server);
+  return listen(createServer((incoming, outgoing) => void pass(incoming, outgoing)));
+}
+
+/** A proxy that takes a prefix off the path, as an ingress does. It refuses, delays or changes what `meet` names. */
+export async function openPrefix(
+  gateway: string,
+  prefix: string,
+  meet?: (asked: IncomingMessage) => Refusal | undefined | Promise<undefined>,
+): Promise<AsyncDisposable & { url: string }> {
+  const answering: Answering = async (incoming, outgoing) => {
+    const refusal = incoming.url?.startsWith(prefix) === true ? await meet?.(incoming) : { status: 404 };
+    if (refusal === undefined) return false;
+    incoming.resume();
+    outgoing.writeHead(refusal.status, refusal.headers).end();
+    return true;
+  };
+  const listening = await openProxy(gateway, answering, prefix.length);
   return { ...listening, url: `${listening.url}${prefix}` };
+}
+
+export interface Opening {
+  at?: string | undefined;
+  scope?: string;
+  ttlSeconds?: number;
+  hash?: string | undefined;
+  /** The test can let time pass in the page. */
+  clock?: boolean;
+  client?: Client;
+}
+
+export interface OpenedConsole extends OpenedPage {
+  client: Client;
+  token: string;
+  link: string;
+}
+
+/** Opens the console of an integration, which no other test knows unless `client` is given. */
+export async function openConsole(
+  system: Stack,
+  browser: Browser,
+  opening: Opening = {},
+): Promise<OpenedConsole> {
+  const { at = system.gateway, hash, clock = false, client = openClient(system), ...who } = opening;
+  const token = system.token({ integration: client.integration, ...who });
+  const link = `${at}/console#token=${token}`;
+  const opened = await browser.open({ viewport: { width: 1280, height: 900 } });
+  if (clock) await opened.page.clock.install();
+  await opened.page.goto(link);
+  if (hash !== undefined) await goTo(opened.page, hash);
+  return { ...opened, client, token, link };
 }
 
 /** Drops files and folders of this machine on an element, as a person does with the mouse. */

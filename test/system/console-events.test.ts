@@ -3,9 +3,16 @@ import type { Stack } from '@integration-sync/dev/stack';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { awake } from '../support/awake.ts';
-import { browsers, openBrowser, type Browser, type OpenedPage } from '../support/browser.ts';
-import { expectNoFindings, goTo, press } from '../support/console.ts';
-import { openClient, startTestStack, type Client } from '../support/stack.ts';
+import { browsers, openBrowser, type Browser } from '../support/browser.ts';
+import {
+  expectNoFindings,
+  goTo,
+  openConsole,
+  press,
+  type OpenedConsole,
+  type Opening,
+} from '../support/console.ts';
+import { startTestStack, type Client } from '../support/stack.ts';
 
 const push = async (client: Client, ...ids: string[]): Promise<string> => {
   const answer = await client.post('/suppliers', {
@@ -29,20 +36,8 @@ describe.each(browsers)('the events of the console in %s', (chromium) => {
   });
   afterAll(() => stack.disposeAsync());
 
-  /** With `clock`, the test can let time pass in the page. */
-  async function open(
-    hash: string,
-    { clock = false, ...who }: { clock?: boolean; scope?: string } = {},
-  ): Promise<OpenedPage & { client: Client; link: string }> {
-    const client = openClient(system);
-    const token = system.token({ integration: client.integration, ...who });
-    const link = `${system.gateway}/console#token=${token}`;
-    const opened = await browser.open({ viewport: { width: 1280, height: 900 } });
-    if (clock) await opened.page.clock.install();
-    await opened.page.goto(link);
-    await goTo(opened.page, hash);
-    return { ...opened, client, link };
-  }
+  const open = (hash: string, opening: Opening = {}): Promise<OpenedConsole> =>
+    openConsole(system, browser, { ...opening, hash });
 
   it('appear as they happen, can be paused and filtered, and are found by id', async () => {
     const { page, client, complaints } = await open('#/events');

@@ -1,14 +1,12 @@
 // What the console says and does when the gateway, the network or a person's file is not as it should be.
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createServer, request as forward } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { allScopes } from '@integration-sync/contracts';
 import type { Stack } from '@integration-sync/dev/stack';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { browsers, openBrowser, type Browser, type OpenedPage } from '../support/browser.ts';
-import { goTo, press } from '../support/console.ts';
-import { listen } from '../support/servers.ts';
-import { openClient, startTestStack, type Client } from '../support/stack.ts';
+import { browsers, openBrowser, type Browser } from '../support/browser.ts';
+import { goTo, openConsole, openProxy, press, type OpenedConsole, type Opening } from '../support/console.ts';
+import { openClient, startTestStack } from '../support/stack.ts';
 import { makeWorkbook } from '../support/workbooks.ts';
 
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
@@ -19,25 +17,6 @@ const csv = (name: string, text: string | Buffer) => ({
   mimeType: 'text/csv',
   buffer: Buffer.from(text),
 });
-
-/** Answers a request in place of the gateway; false passes the request on. */
-type Answer = (incoming: IncomingMessage, outgoing: ServerResponse) => boolean;
-
-async function openProxy(gateway: string, answer: Answer): Promise<AsyncDisposable & { url: string }> {
-  return listen(
-    createServer((incoming, outgoing) => {
-      if (answer(incoming, outgoing)) return;
-      const { method, headers, url = '' } = incoming;
-      const asked = forward(new URL(url, gateway), { method, headers }, (given) => {
-        outgoing.writeHead(given.statusCode ?? 502, given.headers);
-        given.pipe(outgoing);
-      });
-      asked.on('error', () => outgoing.destroy());
-      outgoing.on('close', () => asked.destroy());
-      incoming.pipe(asked);
-    }),
-  );
-}
 
 /** Wrong answers, which a proxy or a broken connection gives. */
 const wrong: Record<string, (outgoing: ServerResponse) => unknown> = {
@@ -60,17 +39,8 @@ describe.each(browsers)('the console in %s', (chromium) => {
   });
   afterAll(() => stack.disposeAsync());
 
-  async function open(
-    hash: string,
-    { at = system.gateway, ...who }: { at?: string; scope?: string } = {},
-  ): Promise<OpenedPage & { client: Client }> {
-    const client = openClient(system);
-    const token = system.token({ integration: client.integration, ...who });
-    const opened = await browser.open({ viewport: { width: 1280, height: 900 } });
-    await opened.page.goto(`${at}/console#token=${token}`);
-    await goTo(opened.page, hash);
-    return { ...opened, client };
-  }
+  const open = (hash: string, opening: Opening = {}): Promise<OpenedConsole> =>
+    openConsole(system, browser, { ...opening, hash });
 
   it.each(Object.entries(wrong))('says that it got %s, and asks again', async (_what, send) => {
     let isWrong = true;

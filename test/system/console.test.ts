@@ -5,8 +5,18 @@ import { randomUUID } from 'node:crypto';
 import type { Stack } from '@integration-sync/dev/stack';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { browsers, openBrowser, type Browser, type OpenedPage } from '../support/browser.ts';
-import { choose, expectNoFindings, goTo, openPrefix, press, takePicture } from '../support/console.ts';
+import { browsers, openBrowser, type Browser } from '../support/browser.ts';
+import {
+  choose,
+  expectNoFindings,
+  goTo,
+  openConsole,
+  openPrefix,
+  press,
+  takePicture,
+  type OpenedConsole,
+  type Opening,
+} from '../support/console.ts';
 import { answer, openReceiver, type Receiver } from '../support/receiver.ts';
 import { openClient, startTestStack, type Client } from '../support/stack.ts';
 
@@ -73,32 +83,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
     return { client, receiver, id: String(body['id']) };
   }
 
-  interface Opened extends OpenedPage {
-    client: Client;
-    token: string;
-  }
-
-  interface Opening {
-    at?: string;
-    scope?: string;
-    ttlSeconds?: number;
-    hash?: string;
-    /** The test can let time pass in the page. */
-    clock?: boolean;
-  }
-
-  /** The page of an integration that no other test knows. */
-  const open = (options: Opening = {}): Promise<Opened> => openFor(openClient(system), options);
-
-  async function openFor(client: Client, options: Opening = {}): Promise<Opened> {
-    const { at = system.gateway, hash, clock = false, ...who } = options;
-    const token = system.token({ integration: client.integration, ...who });
-    const opened = await browser.open({ viewport: { width: 1280, height: 900 } });
-    if (clock) await opened.page.clock.install();
-    await opened.page.goto(`${at}/console#token=${token}`);
-    if (hash !== undefined) await goTo(opened.page, hash);
-    return { ...opened, client, token };
-  }
+  const open = (opening?: Opening): Promise<OpenedConsole> => openConsole(system, browser, opening);
 
   // Setup: an integration with nothing, and no receiver.
   // Timeline: the sample, its error, a receiver that is gone, disabled, back, enabled, replayed.
@@ -263,7 +248,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
     const id = await register(client, receiver);
     // What happens while a page is open makes its view ask again.
     await client.post('/suppliers', { suppliers: [supplier('S-1'), { externalId: 'S-2' }] });
-    const { page, requested, settled } = await openFor(client);
+    const { page, requested, settled } = await open({ client });
     await heading(page, 'Overview').waitFor();
     await settled();
     // The icon is the browser's.
@@ -543,7 +528,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
     async () => {
       const client = openClient(system);
       await client.post('/suppliers', { suppliers: [supplier(`S-${randomUUID()}`)] });
-      const { page } = await openFor(client, { hash: '#/runs', clock: true });
+      const { page } = await open({ client, hash: '#/runs', clock: true });
       await page.getByRole('cell', { name: 'supplier' }).waitFor();
       system.hold('catalog');
       await system.kill('catalog');
@@ -588,7 +573,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
     const client = openClient(system);
     const { body } = await client.post('/webhook-events', { url: receiver.url, events: ['sync.completed'] });
     const path = `/webhook-events/${String(body['id'])}`;
-    const { page } = await openFor(client, { hash: `#/webhooks/${String(body['id'])}`, clock: true });
+    const { page } = await open({ client, hash: `#/webhooks/${String(body['id'])}`, clock: true });
     await press(page.getByRole('button', { name: 'Change …', exact: true }));
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('textbox', { name: 'Description' }).fill('the warehouse');
@@ -680,7 +665,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
     async () => {
       const { client, receiver, id } = await (dying ?? beginToDie());
       dying = undefined;
-      const { page, complaints } = await openFor(client, { hash: `#/webhooks/${id}` });
+      const { page, complaints } = await open({ client, hash: `#/webhooks/${id}` });
       await page
         .getByText(/^Disabled at \d\d:\d\d:\d\d after 10 failures, the last a 503\.$/)
         .waitFor({ timeout: 120_000 });
