@@ -49,7 +49,7 @@ export function bodyExaminer<T extends TObject>(
     const value: unknown = tooLong.size === 0 ? given : short;
     const hasForm = isValid(value);
     const others = (isValid.errors ?? []).filter(({ instancePath }) => !tooLong.has(instancePath.slice(1)));
-    // A value may break several rules of the schema: the last error says most about what is expected, such as the list of kinds.
+    // Of several errors of one value, the last one is kept: it names the values that are expected, such as the known kinds.
     const wrong = new Map(others.map(entryOf).map((entry) => [entry.pointer, entry]));
     const errors = [...queryErrorsOf(request), ...tooLong.values(), ...wrong.values(), ...unknown];
     return { given, value: hasForm && tooLong.size === 0 ? value : undefined, errors };

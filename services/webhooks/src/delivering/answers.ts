@@ -96,8 +96,8 @@ export function openAnswers(bus: AnswersBus, endpoints: Present, replica: string
 }
 
 /**
- * Keeps answers to events that occurred more than a minute after the last erasing of a supplier: clocks of machines differ. The erasing
- * that EVENTS stored last need not be the latest, but every erasing is earlier than this message of EVENTS.
+ * Keeps answers to events that occurred more than a minute after the last erasing of a supplier: clocks of machines differ. The event
+ * that EVENTS stored last need not be of the latest erasing, but each erasing in EVENTS occurred before that event was stored.
  */
 async function ofLaterEvents(
   bus: Pick<Bus, 'lastAt'>,
