@@ -7,6 +7,8 @@ import { jsonSigns } from './json-signs.ts';
 
 /** How many unknown keys of a body stay: as many as the answer to a push may name. */
 const unknownKeptMax = (limits.itemsPerPushMax + 1) * unknownNamedMax;
+/** The depth of an item: in the array of the body. Answers name no keys of deeper objects. */
+const itemDepth = 3;
 
 /** A secret of the process, so that no caller can find names with the hash of a known name. */
 const seed = randomInt(2 ** 32);
@@ -19,7 +21,7 @@ export type HideNames = (bytes: Uint8Array) => Uint8Array;
 
 /**
  * The function returns a copy of the text that has `""` and blanks for each key that is not `known`. The first unknown keys of
- * each object stay, because answers name them. The text must have passed `checkStructure`.
+ * the body and of each item stay, because answers name them. The text must have passed `checkStructure`.
  */
 export function nameHider(known: Iterable<string>): HideNames {
   const names = new Set(known);
@@ -64,7 +66,7 @@ export function nameHider(known: Iterable<string>): HideNames {
       } else if (byte === braceEnd || byte === bracketEnd) depth -= 1;
       else if (byte === colon && textAt >= 0 && !stays(bytes, textAt + 1, textEnd)) {
         const keptHere = keptOf[depth] ?? 0;
-        if (keptHere < unknownNamedMax && kept < unknownKeptMax) {
+        if (depth <= itemDepth && keptHere < unknownNamedMax && kept < unknownKeptMax) {
           keptOf[depth] = keptHere + 1;
           kept += 1;
         } else {

@@ -81,7 +81,7 @@ describe('the removal of unknown names from JSON', () => {
     );
   });
 
-  it('keeps the first unknown names of each object', () => {
+  it('keeps the first unknown names of the body and of each item', () => {
     const columns = numbersTo(30).map((at) => `column ${at}`);
     const item = (at: number): object => ({
       ...Object.fromEntries(columns.map((column) => [column, at])),
@@ -97,6 +97,15 @@ describe('the removal of unknown names from JSON', () => {
       // By the random seed of the process, an unknown name may have the hash of a known one, and stays.
       expect(names.length).toBeLessThanOrEqual(unknownNamedMax + 4);
     }
+  });
+
+  it('keeps the unknown names of the last item beside objects in all items', () => {
+    const part = Object.fromEntries(numbersTo(15).map((at) => [`part ${at}`, at]));
+    const given = { suppliers: numbersTo(500).map((at) => ({ name: at, one: part, other: part })) };
+    const { suppliers } = JSON.parse(hidden(JSON.stringify(given)));
+    expect(suppliers.map((supplier: object) => Object.keys(supplier))).toEqual(
+      given.suppliers.map((supplier) => Object.keys(supplier)),
+    );
   });
 
   it('keeps no more unknown names than the answer to a push may report', () => {
