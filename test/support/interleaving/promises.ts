@@ -112,7 +112,14 @@ interface Disabling {
 }
 
 /** When the endpoint was disabled and enabled again, and who owned its partition then, and when the missed events were stored. */
-function disablingsOf({ stored }: World): Disabling[] {
+function disablingsOf({ stored, asked }: World): Disabling[] {
+  const answeredAt = (at: number): number =>
+    Math.min(
+      ...asked.flatMap(({ what, endedAt = Infinity }) =>
+        what === 'a caller enables' && endedAt >= at ? [endedAt] : [],
+      ),
+      Infinity,
+    );
   return stored.flatMap(({ at, endpoint, owner }, place) => {
     const before = stored[place - 1]?.endpoint;
     if (endpoint?.active !== false || before?.active !== true) return [];
@@ -120,7 +127,9 @@ function disablingsOf({ stored }: World): Disabling[] {
     const later = stored.slice(place);
     const known = later.find((one) => one.endpoint?.missed?.[epoch] !== null);
     const enabled = later.find((one) => one.endpoint?.active === true);
-    return [{ epoch, at, enabledAt: enabled?.at ?? Infinity, owners: [owner, known?.owner ?? null] }];
+    return [
+      { epoch, at, enabledAt: answeredAt(enabled?.at ?? Infinity), owners: [owner, known?.owner ?? null] },
+    ];
   });
 }
 
@@ -150,7 +159,8 @@ function wrongEvents(world: World): string[] {
     const isDelivered = deliveredBefore(Infinity).length > 0;
     const isGivenUp = its.filter(isFailed).length >= 4;
     const isAway = disablings.some((one) => one.at <= at && at <= one.enabledAt);
-    if (isDelivered || isGivenUp || isAway || disablings.some(({ epoch }) => isMissed(epoch))) return wrong;
+    const isKept = disablings.some((one) => at < one.at && isMissed(one.epoch));
+    if (isDelivered || isGivenUp || isAway || isKept) return wrong;
     return wrong.concat(`${id} is lost`);
   });
 }

@@ -53,3 +53,49 @@ it('a replica at its limit of endpoints keeps the offsets of a partition that it
   await begun;
   expect(active.get('acme')?.queues.get('wh_acme')?.offset(0, 0)).toEqual(offset);
 });
+
+it.each([
+  ['once the outcome is stored', () => undefined],
+  ['by the replica that cannot store the outcome', (read: () => void) => read()],
+])(
+  'an event after an enabling is delivered, although the enabling is applied only %s',
+  async (_how, before) => {
+    const active = new Map<string, ActiveIntegration>();
+    const owned = new OwnedPartitions({ isHeard: true, gaps: 0 });
+    const partition = partitionOf('acme');
+    owned.set(partition, { partition, term: 1, floor: 0, stream: 'one', through: 0 });
+    let endpoint = openEndpoint('wh_1');
+    const integrations = new Integrations({
+      active,
+      owned,
+      revisions: { of: async () => [{ _id: 'acme', revision: String(endpoint.version) }] },
+      endpoints: {
+        subscribersOf: async () => new Map([['acme', [endpoint]]]),
+        findAll: async () => [endpoint],
+        recordMissed: async () => undefined,
+      },
+      windows: new Windows({ bus: { async *readStream() {} }, read: (stored) => readBatch(stored, log) }),
+      wake: () => undefined,
+      isFollowed: () => false,
+      onBehind: () => undefined,
+      endpointsMax: 10,
+      retry: openRetry(log, new AbortController().signal),
+      log,
+    });
+    await integrations.take([batchOf(1, 1, { partition })]);
+    const queue = active.get('acme')?.queues.get('wh_1');
+    if (queue === undefined) throw new Error('the endpoint has no queue');
+    const storing = Promise.withResolvers<void>();
+    queue.storing = storing.promise;
+    endpoint = { ...endpoint, version: 2, epoch: 1, active: false };
+    await integrations.refresh('acme', 'wh_1');
+    endpoint = { ...endpoint, version: 3, active: true, eventsAfter: 1 };
+    await integrations.take([batchOf(2, 1, { partition })]);
+    before(() => integrations.onRead(queue, endpoint));
+    queue.storing = undefined;
+    storing.resolve();
+    await storing.promise;
+    await Promise.resolve();
+    expect(queue.next(0, 1)).toMatchObject({ kind: 'deliver', event: { eventId: '2-0' } });
+  },
+);

@@ -70,6 +70,8 @@ export class EndpointQueue {
   state: DeliveryState;
   /** Resolves once a change of `state` is stored. Until then no attempt begins, and no other change is applied. */
   storing: Promise<void> | undefined;
+  /** For each change of the endpoint that waits for `storing`: through which sequence the log was read when it was found. */
+  readonly changesFound: number[] = [];
   /** Epochs for which this replica has stored, or is storing, the missed events. */
   readonly toldMissed: number[] = [];
   /** True while the partition is being released: no attempt begins. */

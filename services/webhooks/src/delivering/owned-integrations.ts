@@ -212,20 +212,30 @@ export class Integrations {
     this.#options.wake(queue);
   }
 
-  #update({ window }: Pick<ActiveIntegration, 'window'>, queue: EndpointQueue, found: Subscriber): void {
-    const { storing } = queue;
-    if (storing === undefined) this.#apply(window, queue, found);
-    else void storing.then(() => this.#update({ window }, queue, found));
+  #update(
+    { window }: Pick<ActiveIntegration, 'window'>,
+    queue: EndpointQueue,
+    found: Subscriber,
+    through = window.through,
+  ): void {
+    const { storing, changesFound } = queue;
+    if (storing === undefined) return this.#apply(window, queue, found, through);
+    changesFound.push(through);
+    void storing.then(() => {
+      changesFound.shift();
+      this.#update({ window }, queue, found, through);
+    });
   }
 
-  #apply(window: Window, queue: EndpointQueue, found: Subscriber): void {
+  #apply(window: Window, queue: EndpointQueue, found: Subscriber, through = window.through): void {
     if (found.version < queue.state.version) return;
     this.#tellMissed(queue, found);
     const { state: former } = queue;
     queue.state = applied(former, found);
     queue.subscriber = found;
     if (found.url !== former.url) queue.forgetRetryAfter();
-    if (begins(former, queue.state)) queue.reset(window.through + 1);
+    // While an enabling waited for `storing`, events were read that the endpoint gets.
+    if (begins(former, queue.state)) queue.reset(Math.min(through, ...queue.changesFound) + 1);
     this.#options.wake(queue);
   }
 
