@@ -22,6 +22,8 @@ interface Given {
   events?: number;
   /** The pushes that are still to be announced, at one look after the other. */
   underWay?: string[][];
+  /** How often the webhook was disabled, at one look after the other. */
+  epochs?: number[];
 }
 
 async function* noMessages(): AsyncGenerator<StoredMessage> {
@@ -63,7 +65,7 @@ it('a replay begins at the start of missed events that an owner stores late, and
 });
 
 /** A stream, endless unless a test gives an end, in which one event in a hundred is of a wanted kind. */
-function setUp({ leftMs, events = Infinity, underWay = [] }: Given) {
+function setUp({ leftMs, events = Infinity, underWay = [], epochs = [] }: Given) {
   const published: string[] = [];
   const bus = {
     async publishBatch(messages: readonly { subject: string }[]) {
@@ -84,7 +86,7 @@ function setUp({ leftMs, events = Infinity, underWay = [] }: Given) {
     },
   };
   const endpoint = { ...openEndpoint('wh_1'), eventsUnderWay: ['sync_a', 'sync_b'] };
-  const endpoints = { findOf: async () => endpoint } as never;
+  const endpoints = { findOf: async () => ({ ...endpoint, epoch: epochs.shift() ?? 0 }) } as never;
   const takeCutoff = async () => ({ through: 0, underWay: underWay.shift() ?? [] });
   const candidatesIn = openCandidates({
     endpoints,
@@ -170,4 +172,12 @@ it('a replay that would wait for too long is answered 503, and sends nothing', a
   const { published, replay } = setUp({ leftMs: 1_200, events: 200, underWay });
   await expect(replay()).rejects.toMatchObject({ code: 'unavailable', retryAfterSeconds: 5 });
   expect(published).toEqual([]);
+});
+
+it.each([
+  ['refused with 409 if the webhook was disabled meanwhile', [0, 1], { code: 'conflict' }],
+  ['answered with 202 if it was disabled before', [1, 1], { body: '{"queued":2}' }],
+])('a replay is %s', async (_how, epochs, answer) => {
+  const { replay } = setUp({ leftMs: 10_000, events: 200, epochs });
+  expect(await replay().catch((error: unknown) => error)).toMatchObject(answer);
 });

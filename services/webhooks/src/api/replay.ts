@@ -65,9 +65,12 @@ export function replayHandlers(options: ReplayOptions): Record<string, BusHandle
     const { eventIds } = given;
     const events =
       eventIds === undefined ? spanOf(endpoint, given) : await sentOf(endpoint, eventIds, request);
-    return bounds.run(endpoint, request, (admit) =>
+    const queued = await bounds.run(endpoint, request, (admit) =>
       resend(events, { ...resending(endpoint, request), admit }),
     );
+    // Events that were stored after a disabling are neither sent nor missed.
+    if ((await endpointOf(endpoints, request)).epoch !== endpoint.epoch) throw disabledMeanwhile();
+    return queued;
   }
 
   /**
@@ -164,6 +167,9 @@ const tooLong = (sent: number): Failure =>
     'timeout',
     `There are too many events in this span for one replay; ${sent} of them will be sent. Narrow the span by since and until.`,
   );
+
+const disabledMeanwhile = (): Failure =>
+  new Failure('conflict', 'The webhook was disabled during the replay; enable it, and replay again.');
 
 const tooManyReplays = (): Failure =>
   new Failure('unavailable', 'Too many replays are under way.', { retryAfterSeconds });
