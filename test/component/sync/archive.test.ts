@@ -529,6 +529,12 @@ describe('a wrong archiving', () => {
     expect(await refusal(body)).toMatchObject({ code: 'invalid_request', errors: [{ pointer }] });
   });
 
+  it('with an unknown key is refused by the name of the key, and of the known one', async () => {
+    expect(await refusal('{"externalIds":["a"],"except":["b"]}')).toMatchObject({
+      errors: [{ detail: 'unknown key "except": the nearest known one is "externalIds"' }],
+    });
+  });
+
   it('with five thousand errors is answered soon, with the first errors', async () => {
     const keys = Array.from({ length: 5_000 }, (_, index) => `"k${index}":1`).join();
     const began = performance.now();

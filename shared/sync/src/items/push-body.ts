@@ -1,13 +1,5 @@
 // Reads the body of a push, and checks all but its items. An error here refuses the whole request.
-import {
-  Failure,
-  limits,
-  pointerPart,
-  refuseIfAny,
-  unknownAmong,
-  unknownKeys,
-  type FailureEntry,
-} from '@integration-sync/contracts';
+import { Failure, limits, refuseIfAny, unknownKeys, type FailureEntry } from '@integration-sync/contracts';
 import { parseItems } from '@integration-sync/runtime/json';
 import { nameHider, type HideNames } from '@integration-sync/runtime/json-names';
 import type { Item, Kind } from '../kind.ts';
@@ -133,10 +125,7 @@ export function readIdsBody(bytes: Uint8Array, ofQuery: readonly FailureEntry[] 
   const body = readObject(bytes, { array: name, hide: hideOthers }, errors);
   const given = readItems(body, name, errors);
   // An unknown key is refused, as the caller may mean it to exclude records.
-  for (const key of unknownAmong(Object.keys(body), known)) {
-    const detail = `The body must be a JSON object with an array "${name}" and nothing else.`;
-    errors.push({ pointer: `/${pointerPart(key)}`, detail });
-  }
+  errors.push(...unknownKeys(body, known));
   refuseIfAny(errors);
   refuseTooMany('A request', name, given.length);
   return given;
