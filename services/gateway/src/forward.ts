@@ -36,9 +36,6 @@ export interface RouteParameters {
   Params: { id?: string; eventId?: string };
 }
 
-/** After a longer wait for events, the gateway sends the events only if the caller's credential is still valid. */
-const authorizedForMs = 1_000;
-
 type RouteRequest = FastifyRequest<RouteParameters>;
 
 export async function forward(
@@ -52,8 +49,12 @@ export async function forward(
   const begunAt = performance.now();
   const answer = await ask(route, request, reply, options);
   // While a caller of the event feed waits, its credential may end.
-  if (route.subject === subjects.eventsRead && performance.now() - begunAt > authorizedForMs)
-    await authorizeAgain(request, reply, options.verify, route);
+  if (route.subject === subjects.eventsRead)
+    await authorizeAgain(request, reply, {
+      verify: options.verify,
+      route,
+      waitedMs: performance.now() - begunAt,
+    });
   // The gateway refuses unknown query parameters even now: a service of an earlier release has answered in spite of them.
   refuseIfAny(exchange.queryErrors);
   for (const [name, value] of answer.headers) {

@@ -21,6 +21,7 @@ import { openGateway, openReadyGateway, openServices, type TestGateway } from '.
 import { openTestLog } from '../../support/log.ts';
 import { startNats } from '../../support/nats.ts';
 import { expectProblem } from '../../support/problems.ts';
+import { openRaw } from '../../support/raw-http.ts';
 import { problemsWith } from '../../support/settings.ts';
 import { GatewayConfig } from '@integration-sync/gateway/config';
 
@@ -353,6 +354,38 @@ it('a file that is swapped by symlinks, as Kubernetes swaps a Secret, is read ag
     (status) => status === 200,
   );
   expect(await statusOf(gateway, first.secret)).toBe(401);
+});
+
+it('a push whose body comes more than a second later is refused if its key was removed meanwhile', async () => {
+  const [removed, kept] = [testSecret(), testSecret()];
+  const other = clientEntry('kept', [kept.entry]);
+  await using file = await clientsFile([clientEntry('removed', [removed.entry]), other]);
+  await using gateway = await openReadyGateway(natsUrl, { AUTH_CLIENTS_FILE: file.path }, often);
+  using connections = new DisposableStack();
+  const pushing = [removed, kept].map(async ({ secret }) => {
+    const connection = connections.use(await openRaw(gateway.port));
+    connection.send(
+      'POST /api/v1/integration/suppliers HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n' +
+        `authorization: Bearer ${secret}\r\ncontent-length: 2\r\nexpect: 100-continue\r\n\r\n`,
+    );
+    // The gateway has checked the key: it asks for the body.
+    expect((await connection.answer()).status).toBe(100);
+    return connection;
+  });
+  const both = await Promise.all(pushing);
+  await file.replace([other]);
+  await eventually(
+    () => statusOf(gateway, removed.secret),
+    (status) => status === 401,
+  );
+  await wait(1_000);
+  for (const connection of both) connection.send('{}');
+  const answers = await Promise.all(both.map((connection) => connection.answer()));
+  expect(answers.map(({ status }) => status)).toEqual([401, 200]);
+  // A push is one use of its key, also if the key is checked twice.
+  expect(await usesOf(gateway)).toContainEqual(
+    expect.stringContaining(`client="kept",secret="${kept.name}"} 1`),
+  );
 });
 
 describe('a secret of a client that ends soon', () => {

@@ -13,7 +13,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { checkBodyHeaders } from '../body/body-headers.ts';
 import type { CollectBody } from '../body/uploads.ts';
 import { rawQuery } from '../raw-request.ts';
-import { authorize } from '../tokens/authorization.ts';
+import { authorize, authorizeAgain } from '../tokens/authorization.ts';
 import type { VerifyToken } from '../tokens/tokens.ts';
 import { timed } from './exchange.ts';
 
@@ -39,7 +39,10 @@ export function requestChecks(route: Route, { verify, collect, bytesMax }: Check
     },
     async preValidation(request: FastifyRequest, reply: FastifyReply): Promise<void> {
       if (!takesBody) return;
+      const begunAt = performance.now();
       request.body = await timed(request.exchange, 'body', () => collect(request, reply, bytesMax()));
+      // While a body comes, the caller's credential may end.
+      await authorizeAgain(request, reply, { verify, route, waitedMs: performance.now() - begunAt });
     },
   };
 }

@@ -22,13 +22,16 @@ export async function authorize(
   throw new Failure('insufficient_scope', `The access token does not carry the scope ${scope}.`);
 }
 
+/** After a longer wait, for a whole body or for events, the gateway goes on only if the caller's credential is still valid. */
+const authorizedForMs = 1_000;
+
 /** Authorizes a request again after a wait: meanwhile the token may have ended, or the key belong to another integration. */
 export async function authorizeAgain(
   request: FastifyRequest,
   reply: FastifyReply,
-  verify: VerifyToken,
-  route: Route,
+  { verify, route, waitedMs }: { verify: VerifyToken; route: Route; waitedMs: number },
 ): Promise<void> {
+  if (waitedMs < authorizedForMs) return;
   const { integration } = await authorize(request, reply, (token) => verify(token, 'again'), route);
   if (integration === request.exchange.caller?.integration) return;
   throw refused(request, reply, new TokenRefused('the key belongs to another integration now'));
