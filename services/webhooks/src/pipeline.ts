@@ -19,11 +19,11 @@ import type { Resources } from '@integration-sync/runtime/resources';
 import { openRetry, type Retry } from '@integration-sync/runtime/retry';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import type { SpanStart } from '@integration-sync/runtime/tracing';
-import { openErasing } from './delivering/answers.ts';
 import { openAttemptLog } from './delivering/attempt-log.ts';
 import { listenForChanges, openChanged } from './delivering/endpoint-changes.ts';
 import { openReport } from './delivering/attempt-report.ts';
 import { Attempts } from './delivering/attempt.ts';
+import { openErasings } from './delivering/erasings.ts';
 import type { EndpointQueue } from './delivering/endpoint-queue.ts';
 import { Integrations, type ActiveIntegrations } from './delivering/owned-integrations.ts';
 import { Progress } from './delivering/progress.ts';
@@ -159,12 +159,12 @@ function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop:
     retry: retryUntilStop,
     log,
   });
-  const forgetErased = openErasing(endpoints, attemptLog.forgetAnswers);
+  const { forgetAnswers } = attemptLog;
+  const erasings = openErasings({ owned, endpoints, forgetAnswers, retry: retryUntilStop, log });
   const intake = openTake(options, integrations, metrics);
-  const take = async (batches: readonly LoggedBatch[]): Promise<void> => {
-    // The floor passes a batch with an erasing only after the purge of answers: after a kill, the next owner purges again.
-    await retryUntilStop('removing the answers of receivers', () => forgetErased(batches));
-    await intake(batches);
+  const take = (batches: readonly LoggedBatch[]): Promise<void> => {
+    erasings.begin(batches);
+    return intake(batches);
   };
   const reader = new LogReader({ bus, stream, take, ensure, log });
   const { announce } = parts.disabledEvents;
@@ -186,7 +186,7 @@ function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop:
     deliver: (queue, delivery, event) => attempts.make(queue, delivery, event),
     load: openLoad(scheduler, retryUntilStop, log),
   });
-  const takeover = openTakeover(integrations, progress, reader, wake, log);
+  const takeover = openTakeover(integrations, progress, reader, erasings, wake, log);
   const { lostToOthers } = metrics;
   const owning = { bus, replicas, claims, offsets, owned, stream, lostToOthers, log };
   const ownership = new Ownership({ ...owning, changes: takeover });

@@ -36,6 +36,7 @@ function setUp(handBack = async () => undefined) {
       },
     },
     { add: async () => note('read again'), remove: async () => note('read no more') },
+    { ended: async () => note('purged') },
     (woken) => scheduler.wake(woken),
     { info: (fields: object, text: string) => note(`logged ${JSON.stringify(fields)} ${text}`) },
   );
@@ -48,6 +49,7 @@ it('the release of a partition waits 500 ms for attempts in flight, cuts off the
   onLeft();
   expect(happened).toEqual([
     ['read no more', 0],
+    ['purged', 0],
     [
       'logged {"attempts":1} delivery attempts were cut off: the next owner of their partition repeats them',
       500,
@@ -71,7 +73,7 @@ it('no attempt begins while a partition is being released, and the owner goes on
     throw new Error('away');
   });
   const released = changes.onReleased([]);
-  await Promise.resolve();
+  await pause(1);
   expect(queue.next(0, 8)).toEqual({ kind: 'nothing' });
   await expect(released).rejects.toThrow('away');
   expect([happened.at(-1)?.[0], integration.attempts.signal.aborted]).toEqual(['read again', false]);

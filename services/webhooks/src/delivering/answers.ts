@@ -14,7 +14,7 @@ import type { Bus } from '@integration-sync/runtime/bus';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/endpoint-store.ts';
-import { clockSkewMs, type LoggedBatch } from '../log/logged-batch.ts';
+import { clockSkewMs } from '../log/logged-batch.ts';
 import { answersSubject, attemptsStream } from '../streams.ts';
 
 /** One stored answer of a receiver. Event id, number and time identify the attempt that got the answer. */
@@ -72,13 +72,13 @@ export function openAnswers(bus: AnswersBus, endpoints: Present, replica: string
           waiting = waiting.slice(some.length);
         }
       }),
-    forget: (endpointIds: readonly string[]): Promise<void> =>
-      inTurn(async () => {
-        for (let from = 0; from < endpointIds.length; from += purgesAtOnce) {
-          const some = endpointIds.slice(from, from + purgesAtOnce);
-          await Promise.all(some.map((id) => bus.purge(attemptsStream, answersSubject(id))));
-        }
-      }),
+    /** Writes come between the purges: a write that begins after the first purge has seen the erasing. */
+    forget: async (endpointIds: readonly string[]): Promise<void> => {
+      for (let from = 0; from < endpointIds.length; from += purgesAtOnce) {
+        const some = endpointIds.slice(from, from + purgesAtOnce);
+        await inTurn(() => Promise.all(some.map((id) => bus.purge(attemptsStream, answersSubject(id)))));
+      }
+    },
     async join<Attempt extends AttemptKey>(
       endpointId: string,
       attempts: readonly Attempt[],
@@ -141,17 +141,3 @@ export const inMessages = (
       body: JSON.stringify(all.slice(n * itemsPerMessage, (n + 1) * itemsPerMessage)),
     })),
   );
-
-export const openErasing =
-  (
-    endpoints: Pick<Endpoints, 'subscribersOf'>,
-    forgetAnswers: (endpointIds: readonly string[]) => Promise<void>,
-  ) =>
-  async (batches: readonly LoggedBatch[]): Promise<void> => {
-    const integrations = new Set(
-      batches.filter(({ isErasing }) => isErasing).map(({ integration }) => integration),
-    );
-    if (integrations.size === 0) return;
-    const found = await endpoints.subscribersOf([...integrations]);
-    await forgetAnswers([...found.values()].flat().map(({ _id }) => _id));
-  };

@@ -209,7 +209,7 @@ export class Progress implements AsyncDisposable {
 
   #floorsNow(): SavedFloor[] {
     const { active, owned } = this.#options;
-    const floors = new Map(Array.from(owned, ([partition, { through }]) => [partition, through]));
+    const floors = new Map(Array.from(owned, ([partition, one]) => [partition, owned.floorOf(one)]));
     for (const [queue, { first, behind }] of this.#busy) {
       if (behind !== undefined) continue;
       const partition = active.get(queue.integration)?.partition ?? -1;

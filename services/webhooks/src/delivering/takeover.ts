@@ -3,13 +3,14 @@
 //   partitions are   what this replica does
 //   ───────────────  ──────────────────────────────────────────────────────────────────────────────────────────────────
 //   claimed          opens the queues of endpoints that are behind, at their offsets; reads from the floors on
-//   released         stops reading, begins no attempt, waits 500 ms for attempts in flight, cuts the others off, and stores the
-//                    offsets. An attempt that is cut off is not used up: the new owner makes it again, and a receiver
+//   released         stops reading, waits for purges after erasings, begins no attempt, waits 500 ms for attempts in flight,
+//                    cuts the others off, and stores the offsets. An attempt that is cut off is not used up: the new owner makes it again, and a receiver
 //                    that is slower than 500 ms may get the event twice
 //   lost             cuts attempts in flight off, and forgets the partitions
 import { setTimeout as wait } from 'node:timers/promises';
 import type { LogReader } from '../log/log-reader.ts';
 import type { OwnershipChanges } from '../owning/ownership.ts';
+import type { Erasings } from './erasings.ts';
 import type { EndpointQueue } from './endpoint-queue.ts';
 import type { ActiveIntegration, Integrations } from './owned-integrations.ts';
 import type { Progress } from './progress.ts';
@@ -24,6 +25,7 @@ export const openTakeover = (
   integrations: Pick<Integrations, 'begin' | 'ofPartitions' | 'end'>,
   progress: Pick<Progress, 'handBack'>,
   reader: Pick<LogReader, 'add' | 'remove'>,
+  erasings: Pick<Erasings, 'ended'>,
   wake: (queue: EndpointQueue) => void,
   log: { info: (fields: object, text: string) => void },
 ): OwnershipChanges => ({
@@ -33,6 +35,7 @@ export const openTakeover = (
   },
   async onReleased(released) {
     await reader.remove(released);
+    await erasings.ended(released);
     const given = integrations.ofPartitions(released);
     pause(given, true);
     try {

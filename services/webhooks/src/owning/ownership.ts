@@ -13,6 +13,7 @@ import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import { openPeriodicCheck, type PeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import type { Offsets, OffsetsByIntegration } from '../log/offsets.ts';
+import type { LoggedBatch } from '../log/logged-batch.ts';
 import type { ReadPartition } from '../log/log-reader.ts';
 import type { LogStream } from '../log/stream.ts';
 import type { Claim, Claims } from './partition-claims.ts';
@@ -29,6 +30,24 @@ export class OwnedPartitions extends Map<number, OwnedPartition> {
   constructor(replicas: Pick<Replicas, 'isHeard' | 'gaps'>) {
     super();
     this.#replicas = replicas;
+  }
+
+  /** Event batches with unfinished work beside their deliveries. */
+  readonly #held = new Set<Pick<LoggedBatch, 'partition' | 'sequence'>>();
+
+  /** Keeps the floor of the partition before this event batch, until disposal. */
+  holdFloor({ partition, sequence }: Pick<LoggedBatch, 'partition' | 'sequence'>): Disposable {
+    const held = { partition, sequence };
+    this.#held.add(held);
+    return { [Symbol.dispose]: () => void this.#held.delete(held) };
+  }
+
+  /** The floor of a partition of which all deliveries up to `through` are done. */
+  floorOf({ partition, through }: ReadPartition): number {
+    let floor = through;
+    for (const held of this.#held)
+      if (held.partition === partition) floor = Math.min(floor, held.sequence - 1);
+    return floor;
   }
 
   /** False after the broadcasts of this replica may not have reached other replicas, until MongoDB confirms its claims. */
@@ -156,7 +175,7 @@ export class Ownership implements AsyncDisposable {
       const onLeft = await changes.onReleased(released);
       for (const one of released) {
         owned.delete(one.partition);
-        this.#released.push({ ...one, floor: one.through });
+        this.#released.push({ ...one, floor: owned.floorOf(one) });
       }
       onLeft();
     }
