@@ -6,9 +6,11 @@ import {
   type ActiveIntegration,
   Integrations,
 } from '../../../services/webhooks/src/delivering/owned-integrations.ts';
+import type { Endpoint } from '../../../services/webhooks/src/endpoints/endpoint.ts';
 import { readBatch } from '../../../services/webhooks/src/log/logged-batch.ts';
 import { Windows } from '../../../services/webhooks/src/log/window.ts';
 import { OwnedPartitions } from '../../../services/webhooks/src/owning/ownership.ts';
+import { pause } from '../../support/pause.ts';
 import { batchOf, openEndpoint } from '../../support/webhook-parts.ts';
 
 const log = openLog({ service: 'test', level: 'silent' });
@@ -54,48 +56,73 @@ it('a replica at its limit of endpoints keeps the offsets of a partition that it
   expect(active.get('acme')?.queues.get('wh_acme')?.offset(0, 0)).toEqual(offset);
 });
 
+/** A replica that has read one event of an endpoint, which `change` changes. */
+async function setUp() {
+  const active = new Map<string, ActiveIntegration>();
+  const owned = new OwnedPartitions({ isHeard: true, gaps: 0 });
+  const partition = partitionOf('acme');
+  owned.set(partition, { partition, term: 1, floor: 0, stream: 'one', through: 0 });
+  let endpoint = openEndpoint('wh_1');
+  const storingMissed = Promise.withResolvers<void>();
+  const integrations = new Integrations({
+    active,
+    owned,
+    revisions: { of: async () => [{ _id: 'acme', revision: String(endpoint.version) }] },
+    endpoints: {
+      subscribersOf: async () => new Map([['acme', [endpoint]]]),
+      findAll: async () => [endpoint],
+      recordMissed: () => storingMissed.promise,
+    },
+    windows: new Windows({ bus: { async *readStream() {} }, read: (stored) => readBatch(stored, log) }),
+    wake: () => undefined,
+    isFollowed: () => false,
+    onBehind: () => undefined,
+    endpointsMax: 10,
+    retry: openRetry(log, new AbortController().signal),
+    log,
+  });
+  const read = (sequence: number) => integrations.take([batchOf(sequence, 1, { partition })]);
+  await read(1);
+  const queue = active.get('acme')?.queues.get('wh_1');
+  if (queue === undefined) throw new Error('the endpoint has no queue');
+  return {
+    queue,
+    read,
+    storingMissed,
+    find: () => integrations.onRead(queue, endpoint),
+    change: async (more: Partial<Endpoint>): Promise<void> => {
+      endpoint = { ...endpoint, version: endpoint.version + 1, ...more };
+      await integrations.refresh('acme', 'wh_1');
+    },
+  };
+}
+
 it.each([
   ['once the outcome is stored', () => undefined],
-  ['by the replica that cannot store the outcome', (read: () => void) => read()],
+  ['by the replica that cannot store the outcome', (find: () => void) => find()],
 ])(
   'an event after an enabling is delivered, although the enabling is applied only %s',
   async (_how, before) => {
-    const active = new Map<string, ActiveIntegration>();
-    const owned = new OwnedPartitions({ isHeard: true, gaps: 0 });
-    const partition = partitionOf('acme');
-    owned.set(partition, { partition, term: 1, floor: 0, stream: 'one', through: 0 });
-    let endpoint = openEndpoint('wh_1');
-    const integrations = new Integrations({
-      active,
-      owned,
-      revisions: { of: async () => [{ _id: 'acme', revision: String(endpoint.version) }] },
-      endpoints: {
-        subscribersOf: async () => new Map([['acme', [endpoint]]]),
-        findAll: async () => [endpoint],
-        recordMissed: async () => undefined,
-      },
-      windows: new Windows({ bus: { async *readStream() {} }, read: (stored) => readBatch(stored, log) }),
-      wake: () => undefined,
-      isFollowed: () => false,
-      onBehind: () => undefined,
-      endpointsMax: 10,
-      retry: openRetry(log, new AbortController().signal),
-      log,
-    });
-    await integrations.take([batchOf(1, 1, { partition })]);
-    const queue = active.get('acme')?.queues.get('wh_1');
-    if (queue === undefined) throw new Error('the endpoint has no queue');
+    const { queue, read, find, change } = await setUp();
     const storing = Promise.withResolvers<void>();
     queue.storing = storing.promise;
-    endpoint = { ...endpoint, version: 2, epoch: 1, active: false };
-    await integrations.refresh('acme', 'wh_1');
-    endpoint = { ...endpoint, version: 3, active: true, eventsAfter: 1 };
-    await integrations.take([batchOf(2, 1, { partition })]);
-    before(() => integrations.onRead(queue, endpoint));
+    await change({ epoch: 1, active: false, missed: { 0: null } });
+    await change({ active: true, eventsAfter: 1 });
+    await read(2);
+    before(find);
     queue.storing = undefined;
     storing.resolve();
-    await storing.promise;
-    await Promise.resolve();
+    await pause(0);
     expect(queue.next(0, 1)).toMatchObject({ kind: 'deliver', event: { eventId: '2-0' } });
   },
 );
+
+it('the offset of a disabled endpoint stays until its missed events are stored: its owner may be killed before', async () => {
+  const { queue, storingMissed, change } = await setUp();
+  const offset = queue.offset(0, 0);
+  await change({ epoch: 1, active: false, missed: { 0: null } });
+  expect([queue.offset(0, 0), queue.firstUndelivered()]).toEqual([offset, 1]);
+  storingMissed.resolve();
+  await pause(0);
+  expect(queue.firstUndelivered()).toBe(Infinity);
+});

@@ -74,6 +74,8 @@ export class EndpointQueue {
   readonly changesFound: number[] = [];
   /** Epochs for which this replica has stored, or is storing, the missed events. */
   readonly toldMissed: number[] = [];
+  /** The missed events that are being stored. Until MongoDB has them, they are the offset of the disabled endpoint. */
+  telling: StoredOffset | undefined;
   /** True while the partition is being released: no attempt begins. */
   isPaused = false;
   /** Until when, by `performance.now()`, no attempt begins, because the receiver sent `Retry-After`. */
@@ -164,7 +166,8 @@ export class EndpointQueue {
 
   /** The sequence of the first batch with an undelivered event; Infinity if all events are delivered. */
   firstUndelivered(): number {
-    if (!this.state.isActive || this.isEnded) return Infinity;
+    if (this.isEnded) return Infinity;
+    if (!this.state.isActive) return this.telling === undefined ? Infinity : firstOf(this.telling);
     const first = Math.min(...this.#open.map(({ sequence }) => sequence));
     const next = this.#atCursor();
     return next === 'end' ? first : Math.min(first, this.#cursor.sequence);
@@ -172,6 +175,7 @@ export class EndpointQueue {
 
   /** The offset for the next owner. Leaves out events that are delivered or given up, even if that outcome is not stored yet. */
   offset(nowMs: number, now: number): StoredOffset {
+    if (this.telling !== undefined && !this.state.isActive) return this.telling;
     const undelivered = this.#open.filter((one) => !one.isDelivered && !isGivenUp(one));
     return this.#offsetOf(undelivered, nowMs, now);
   }
@@ -337,6 +341,9 @@ function withoutRetryAfter(delivery: Delivery): void {
   delivery.dueAt -= delayAfter(attempts, retryAfterMs) - delayAfter(attempts, 0);
   delivery.retryAfterMs = 0;
 }
+
+const firstOf = ({ sequence, open }: Offset): number =>
+  Math.min(sequence, ...open.map((one) => one.sequence));
 
 /** Whether no attempt is left. A former owner that died may not have removed such an event from the stored open events. */
 const isGivenUp = ({ attempts }: Pick<OpenEvent, 'attempts'>): boolean => attempts >= attemptDelaysMs.length;

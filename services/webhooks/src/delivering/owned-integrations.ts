@@ -249,7 +249,13 @@ export class Integrations {
       if ((missed !== null && !isOlder) || queue.toldMissed.includes(epoch)) continue;
       queue.toldMissed.push(epoch);
       const told = queue.missed(offset?.epoch === epoch ? offset : undefined);
-      retry('storing missed events', () => endpoints.recordMissed(found._id, epoch, told)).catch(
+      const { sequence, index, open } = told;
+      const telling = { sequence, index, open, epoch };
+      queue.telling = telling;
+      retry('storing missed events', () => endpoints.recordMissed(found._id, epoch, told)).then(
+        () => {
+          if (queue.telling === telling) queue.telling = undefined;
+        },
         (error: unknown) =>
           log.debug(
             { err: error, endpoint: found._id },
