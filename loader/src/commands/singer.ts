@@ -79,7 +79,8 @@ export const singer: Command = {
       emit: (state) => context.streams.out(`${state}\n`),
       say: (text) => context.streams.err(text),
     });
-    return takeAll(target, context);
+    // The result is awaited here, because the files of rejected records are closed at the end of this function.
+    return await takeAll(target, context);
   },
 };
 
