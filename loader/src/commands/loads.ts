@@ -60,6 +60,7 @@ export async function runLoad(
   }
   const every = values['expect-every'];
   const everyHours = every === undefined ? undefined : hoursOf('expect-every', every);
+  const inFlightMax = lanesOf(values.lanes);
   if (isPlan && values.resume) throw new Stop('A plan changes nothing, so there is nothing to resume.');
   const wanted = values.resume ? [] : await inputsOf(values, positionals, usage);
   if (values.sample) return printSample(wanted, context);
@@ -87,6 +88,7 @@ export async function runLoad(
     isVerified: way === 'verify',
     isResumed: resumed !== undefined,
     values,
+    inFlightMax,
     context,
     connection,
   });
@@ -173,6 +175,7 @@ interface CarryingOut {
   isVerified: boolean;
   isResumed: boolean;
   values: Values;
+  inFlightMax: number;
   context: Context;
   connection: Connection;
 }
@@ -193,7 +196,7 @@ async function carryOut(how: CarryingOut): Promise<ExitCode> {
     send: isPlan
       ? planItems(how.connection.client, planned)
       : pushItems(how.connection.client, state.autoCreateDDS),
-    inFlightMax: lanesOf(values.lanes),
+    inFlightMax: how.inFlightMax,
     interrupt: context.interrupt,
     ...(isPlan ? { accepted: planned.add.bind(planned) } : {}),
     ...(comparison === undefined ? {} : { judged: comparison.judge.bind(comparison) }),
