@@ -11,7 +11,7 @@ import { openSource, resolveInputs } from '../core/reading/inputs.ts';
 import { placeOf, standardInput, type Input, type Source } from '../core/reading/source.ts';
 import { Comparison, findingsInWords } from './comparison.ts';
 import { keepState, readHistory, startKinds } from '../disk/history-file.ts';
-import { interrupted, Loading } from '../core/sending/loading.ts';
+import { Loading } from '../core/sending/loading.ts';
 import { lockFolder } from '../disk/lock.ts';
 import { Outputs } from '../disk/outputs.ts';
 import { PlannedIds, planItems, pushItems } from '../core/sending/push.ts';
@@ -64,7 +64,12 @@ export async function runLoad(
   if (isPlan && values.resume) throw new Stop('A plan changes nothing, so there is nothing to resume.');
   const wanted = values.resume ? [] : await inputsOf(values, positionals, usage);
   if (values.sample) return printSample(wanted, context);
-  const connection = await connect(context.environment, values, context.abort);
+  // Until the first push a single Ctrl-C ends requests in flight, because no push needs its answer.
+  const early = new AbortController();
+  const leave = (): void => early.abort(context.interrupt.reason);
+  context.interrupt.addEventListener('abort', leave);
+  const signal = AbortSignal.any([context.abort, early.signal]);
+  const connection = await connect(context.environment, values, signal);
   const folder = isPlan || positionals.includes(standardInput) ? undefined : resolve(values.state);
   await using _lock = folder === undefined ? undefined : await lockFolder(folder, workOf(args));
   const resumed = values.resume ? await resumedState(values, positionals) : undefined;
@@ -79,6 +84,7 @@ export async function runLoad(
     context.streams.err(insteadOf(await readJson<LoadState>(folder, stateFile)));
     await startKinds(folder, state);
   }
+  if (!isPlan) context.interrupt.removeEventListener('abort', leave);
   // The result is awaited here, because the lock is released at the end of this function.
   return await carryOut({
     state,
@@ -213,9 +219,8 @@ async function carryOut(how: CarryingOut): Promise<ExitCode> {
   try {
     await loading.run();
   } catch (error) {
-    stopped = context.interrupt.aborted
-      ? interrupted()
-      : truthful(stopOf(error), !isPlan && loading.hasStored, folder);
+    const stop = context.interrupt.aborted ? new Stop('Interrupted.', exitCodes.interrupted) : stopOf(error);
+    stopped = truthful(stop, !isPlan && loading.hasStored, folder);
     // If this save fails, for example because the disk is full, the earlier saved state remains.
     await loading.save().catch(() => undefined);
   }
@@ -240,7 +245,6 @@ async function carryOut(how: CarryingOut): Promise<ExitCode> {
 function truthful(stop: Stop, hasStored: boolean, folder: string | undefined): Stop {
   if (!hasStored) return stop;
   const hint = folder === undefined ? 'load it once more' : 'load --resume goes on';
-  return new Stop(`${stop.message}\nRows before this are stored: ${hint}.`, exitCodes.unfinished, {
-    cause: stop,
-  });
+  const code = stop.exitCode === exitCodes.interrupted ? exitCodes.interrupted : exitCodes.unfinished;
+  return new Stop(`${stop.message}\nRows before this are stored: ${hint}.`, code, { cause: stop });
 }

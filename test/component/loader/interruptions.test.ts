@@ -1,6 +1,7 @@
-import { chmod, readdir, readFile, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { chmod, readdir, readFile, readlink, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { json as readJson } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { run } from '../../../loader/src/run.ts';
@@ -11,13 +12,19 @@ import { useFolder } from '../../support/use-folder.ts';
 
 const folder = useFolder();
 
-async function runAt(url: string, ...args: string[]): Promise<{ code: number; err: string }> {
+const runAt = (url: string, ...args: string[]) => runUntil(new AbortController(), url, ...args);
+
+/** What standard input of a command has. */
+let input: Buffer[] = [];
+
+/** Runs a command. An abort of `interrupt` is the first Ctrl-C. */
+async function runUntil(interrupt: AbortController, url: string, ...args: string[]) {
   let err = '';
   const code = await run([...args, '--url', url], {
     environment: { INTEGRATION_SYNC_KEY: 'isk_key' },
     streams: { out: () => undefined, err: (text) => void (err += text), isTerminal: false },
-    input: (async function* () {})(),
-    interrupt: new AbortController().signal,
+    input: Readable.from(input),
+    interrupt: interrupt.signal,
     abort: new AbortController().signal,
   });
   return { code, err };
@@ -124,4 +131,75 @@ it('a load that loses its service half-way says that --resume goes on', async ()
       /was answered 503: It is away\.\nRows before this are stored: load --resume goes on\.\n$/,
     ),
   });
+});
+
+it.each(['load', 'plan'])('one Ctrl-C ends a %s that the service does not let begin', async (command) => {
+  const interrupt = new AbortController();
+  await using service = await serve((_asked, answer) => {
+    answer.writeHead(503).end();
+    interrupt.abort(new Error('interrupted'));
+  });
+  const path = join(folder.path, 'suppliers.csv');
+  await writeFile(path, 'externalId;name\nS-1;One\n');
+  const { code, err } = await runUntil(interrupt, service.url, command, path, '--state', folder.path);
+  expect([code, err]).toEqual([130, expect.stringMatching(/\nInterrupted\.\n$/)]);
+});
+
+it('after Ctrl-C a load repeats no push, and says that --resume goes on', async () => {
+  const interrupt = new AbortController();
+  let pushes = 0;
+  await using service = await serve(async (asked, answer) => {
+    if (asked.method === 'GET') answer.end('{"entities":[],"total":0}');
+    else if ((pushes += 1) > 1) {
+      answer.writeHead(503).end();
+      interrupt.abort(new Error('interrupted'));
+    } else {
+      const { suppliers } = (await readJson(asked)) as { suppliers: object[] };
+      const details = suppliers.map((_item, index) => ({ index, action: 'created', problems: [] }));
+      answer.end(JSON.stringify({ records: [], details }));
+    }
+  });
+  const path = join(folder.path, 'suppliers.csv');
+  await writeFile(path, `externalId;name\n${'S-1;One\n'.repeat(1_000)}`);
+  const { code, err } = await runUntil(interrupt, service.url, 'load', path, '--state', folder.path);
+  expect([code, err]).toEqual([
+    130,
+    expect.stringMatching(/\nInterrupted\.\nRows before this are stored: load --resume goes on\.\n$/),
+  ]);
+  expect(pushes).toBe(2);
+});
+
+it('a Singer target closes the file of rejected records', async () => {
+  await using service = await serve((_asked, answer) => {
+    const problems = [
+      { pointer: '/suppliers/0/name', code: 'required', detail: 'Supplier name is required' },
+    ];
+    answer.end(JSON.stringify({ records: [], details: [{ index: 0, action: 'failed', problems }] }));
+  });
+  const settings = join(folder.path, 'settings.json');
+  await writeFile(settings, JSON.stringify({ rejects: folder.path }));
+  const schema = { properties: { externalId: {}, name: {} } };
+  const messages = [
+    { type: 'SCHEMA', stream: 'suppliers', schema },
+    { type: 'RECORD', stream: 'suppliers', record: { externalId: 'S-1' } },
+  ];
+  input = messages.map((message) => Buffer.from(`${JSON.stringify(message)}\n`));
+  expect((await runAt(service.url, 'singer', '--config', settings)).code).toBe(2);
+  const opened = await readdir('/proc/self/fd');
+  const paths = await Promise.all(opened.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')));
+  expect(paths).not.toContain(join(folder.path, 'suppliers-suppliers.ndjson'));
+});
+
+it('a load with a wrong --lanes leaves the history of the load before it', async () => {
+  await using service = await serve((_asked, answer) => {
+    const details = [{ index: 0, action: 'created', problems: [] }];
+    answer.end(JSON.stringify({ entities: [], total: 0, records: [], details }));
+  });
+  const path = join(folder.path, 'suppliers.csv');
+  await writeFile(path, 'externalId;name\nS-1;One\n');
+  const load = (...args: string[]) => runAt(service.url, 'load', path, '--state', folder.path, ...args);
+  expect((await load()).code).toBe(0);
+  const history = await readFile(join(folder.path, 'history.json'), 'utf8');
+  expect(await load('--lanes', '65')).toMatchObject({ code: 3, err: expect.stringContaining('--lanes') });
+  expect(await readFile(join(folder.path, 'history.json'), 'utf8')).toBe(history);
 });

@@ -5,7 +5,7 @@
 //   retrying   pushes the deferred rows; an interrupted retry begins again, which is safe
 //   finished
 import type { Kind, PushOutcome } from '@integration-sync/client';
-import { exitCodes, Stop } from '../exit.ts';
+import { Stop } from '../exit.ts';
 import { Wrong } from '../mapping/convert.ts';
 import type { Item } from '../mapping/items.ts';
 import { placeOf, type RejectsForm, type Source } from '../reading/source.ts';
@@ -257,7 +257,7 @@ export class Loading {
       const some: Slot[] = rows
         .slice(from, from + itemsMax)
         .map((row) => Object.assign(row, { status: undefined, internalId: '' }));
-      const outcome = await send(file.kind, itemsOf(some));
+      const outcome = await send(file.kind, itemsOf(some), () => interrupt.throwIfAborted());
       for (const [at, slot] of some.entries()) {
         settle(slot, outcome, at, source.columns);
         if (slot.status === 'deferred') slot.status = 'rejected';
@@ -275,5 +275,3 @@ export class Loading {
     return [`${placeOf(source.input)}: the first ${probedRows} rows were all rejected.`, ...lines].join('\n');
   }
 }
-
-export const interrupted = (): Stop => new Stop('Interrupted. --resume goes on.', exitCodes.interrupted);

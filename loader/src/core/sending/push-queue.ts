@@ -12,7 +12,7 @@ import { itemsMax, type Push, type Slot } from './slots.ts';
 
 export interface PushQueueOptions {
   lanes: Pick<Lanes, 'count' | 'answered' | 'refused'>;
-  /** After an abort, waiting pushes are not sent. */
+  /** After an abort, waiting pushes are not sent, and no request is repeated. */
   interrupt?: AbortSignal;
   /** Calls `repeated` before each repetition of a request. */
   send(slots: readonly Slot[], repeated: () => void): Promise<PushOutcome>;
@@ -103,10 +103,11 @@ export class PushQueue {
   }
 
   async #send(slots: readonly Slot[]): Promise<PushOutcome> {
-    const { lanes } = this.#options;
+    const { lanes, interrupt } = this.#options;
     let isWhole = slots.length === itemsMax;
     let sentAt = performance.now();
     const outcome = await this.#options.send(slots, () => {
+      interrupt?.throwIfAborted();
       isWhole = false;
       lanes.refused(sentAt, performance.now());
       sentAt = performance.now();
