@@ -43,18 +43,19 @@ export async function openNdjson(input: Input, standardInput?: AsyncIterable<Uin
     rowsBefore: 0,
     notes: ['one JSON object a line'],
     isRejects: isRejectsRow(parseLine(first)),
-    make: (raw) => makeLine(String(raw), make),
+    make: (raw) => makeText(String(raw), make),
     async *rows() {
       const splitter = new Splitter(form);
       let number = 0;
       const read = (block: Uint8Array): Row[] => {
         const rows: Row[] = [];
         const lines = decode(block).split(/\r\n|\n|\r/);
+        const makeIn = platform.isUtf8(block) ? makeText : makeBroken;
         // The empty text after the last line end is no line.
         if (lines.at(-1) === '') lines.pop();
         for (const line of lines) {
           number += 1;
-          if (line.trim() !== '') rows.push({ number, made: makeLine(line, make), raw: line });
+          if (line.trim() !== '') rows.push({ number, made: makeIn(line, make), raw: line });
         }
         return rows;
       };
@@ -87,7 +88,8 @@ const firstLineOf = (text: string): string => text.trimStart().split(/[\r\n]/, 1
 
 type Make = (row: Item) => Item | Wrong;
 
-function makeLine(line: string, make: Make): Item | Wrong {
+/** Makes an item of a line of a block that is no UTF-8. */
+function makeBroken(line: string, make: Make): Item | Wrong {
   const made = makeText(line, make);
   if (!line.includes('\ufffd')) return made;
   return new Wrong('the line has a byte that is no UTF-8', idIn(made));
