@@ -4,8 +4,8 @@ import { runLoad } from './loads.ts';
 
 const usage = `Usage: integration-sync load FILE... [options]
 
-Loads suppliers*, products* and batches*.csv, .tsv, .txt, .ndjson, .json or .xlsx, also with .gz behind, or standard input
-as - with --kind. Suppliers go first, then products, then batches. Of several rows with one id, the last one wins.
+Loads suppliers*, products* and batches*.xlsx, or .csv, .tsv, .txt, .ndjson or .json, also with .gz behind, or CSV from standard
+input as - with --kind. Suppliers go first, then products, then batches. Of several rows with one id, the last one wins.
 
   --map FILE           which column is which field (--sample prints one to start from)
   --sample             print a map of these files, and send nothing

@@ -56,6 +56,8 @@ async function readTable(input: Input, standardInput?: AsyncIterable<Uint8Array>
   const bytes = (): AsyncIterable<Uint8Array> => piped?.all() ?? platform.stream(input.path);
   const first = piped?.start ?? (await firstBytes(platform.stream(input.path), startBytes, true)).start;
   if (first.length <= (encodingByBom(first)?.bomBytes ?? 0)) throw new Stop(`${where} is empty.`);
+  if (piped !== undefined && /^\s*[[{]/.test(platform.latin1(first.subarray(0, 80))))
+    throw new Stop(`${where} is JSON, and may only be CSV: write the JSON to a file.`);
   const isCut = piped !== undefined && first.length >= startBytes;
   const look = await lookAt(
     input,

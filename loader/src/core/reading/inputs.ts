@@ -53,7 +53,7 @@ async function inputsOf(file: string, wanted: Wanted): Promise<Input[]> {
   if (format !== undefined || foreign.test(extension)) await refuseForeign(file, format);
   if (format === undefined) {
     throw new Stop(
-      `${file}: its name says no format. Name it .csv, .tsv, .txt, .ndjson, .json or .xlsx, or with .gz behind.`,
+      `${file}: its name says no format. Name it .xlsx, or .csv, .tsv, .txt, .ndjson or .json, also with .gz behind.`,
     );
   }
   const path = platform.resolve(file);

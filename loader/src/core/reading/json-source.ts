@@ -15,31 +15,26 @@ const wholeBytesMax = 64 * 1024 * 1024;
 const bomBytesMax = 3;
 const sampleRows = 1_000;
 
-export async function openNdjson(input: Input, standardInput?: AsyncIterable<Uint8Array>): Promise<Source> {
+export async function openNdjson(input: Input): Promise<Source> {
   const where = placeOf(input);
   const make = itemsOfObjects(input.kind, input.rules);
   const form = { delimiter: undefined, quotes: false, where };
   const bytes = async (): Promise<AsyncIterable<Uint8Array>> => {
-    const begun = await firstBytes(standardInput ?? platform.stream(input.path), bomBytesMax);
+    const begun = await firstBytes(platform.stream(input.path), bomBytesMax);
     const bom = encodingByBom(begun.start);
     if (bom !== undefined && bom.encoding !== 'utf-8')
       throw new Stop(`${where} is ${bom.encoding}: JSON is UTF-8.`);
     return withoutStart(begun.all(), bom?.bomBytes ?? 0);
   };
 
-  let total: number | undefined;
-  let first = '';
-  if (standardInput === undefined) {
-    first = await readFirstLine(await bytes());
-    if (first.startsWith('[')) throw new Stop(`${where} is one JSON array: name it .json.`);
-    const splitter = new Splitter(form);
-    for await (const chunk of await bytes()) splitter.count(chunk);
-    splitter.end();
-    total = splitter.records;
-  }
+  const first = await readFirstLine(await bytes());
+  if (first.startsWith('[')) throw new Stop(`${where} is one JSON array: name it .json.`);
+  const counting = new Splitter(form);
+  for await (const chunk of await bytes()) counting.count(chunk);
+  counting.end();
   return {
     input,
-    total,
+    total: counting.records,
     rowsBefore: 0,
     notes: ['one JSON object a line'],
     isRejects: isRejectsRow(parseLine(first)),
@@ -109,9 +104,9 @@ function parseLine(line: string): Item | Wrong {
   }
 }
 
-export async function openJson(input: Input, standardInput?: AsyncIterable<Uint8Array>): Promise<Source> {
+export async function openJson(input: Input): Promise<Source> {
   const where = placeOf(input);
-  const begun = await firstBytes(standardInput ?? platform.stream(input.path), wholeBytesMax + 1, true);
+  const begun = await firstBytes(platform.stream(input.path), wholeBytesMax + 1, true);
   if (begun.start.length > wholeBytesMax) {
     throw new Stop(`${where} is over 64 MiB: make it one object a line (jq -c '.[]'), and name it .ndjson.`);
   }

@@ -14,7 +14,8 @@ const saidOf: Readonly<Record<Content, (file: string) => string>> = {
   zip: (file) => `${file} is a zip archive: unpack it, and name the files in it.`,
   compound: (file) =>
     `${file} is a workbook of Excel 97 (.xls), or has a password: ${saveAs}, without a password.`,
-  gzip: (file) => `${file} is packed by gzip: name it ${file}.gz.`,
+  gzip: (file) =>
+    `${file} is packed by gzip: ${/\.xlsx(?:\.gz)?$/i.test(file) ? 'unpack it' : `name it ${file}.gz`}.`,
   html: (file) =>
     `${file} is a page of HTML, as some systems write for Excel: open it in Excel, and ${saveAs}.`,
   xml: (file) => `${file} is XML, as some systems write for Excel: open it in Excel, and ${saveAs}.`,
@@ -31,7 +32,7 @@ export async function refuseForeign(file: string, format: Format | undefined): P
 function isFitting(content: Content, file: string, format: Format | undefined): boolean {
   // If the name says no format, text is not refused here: the caller refuses the file with a better message.
   if (format === undefined) return content === 'text' && !/\.xls$/i.test(file);
-  if (format === 'xlsx') return content !== 'ods';
+  if (format === 'xlsx') return content !== 'ods' && content !== 'gzip';
   return content === 'text' || (content === 'gzip' && /\.gz$/i.test(file));
 }
 
