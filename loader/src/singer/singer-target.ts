@@ -5,7 +5,7 @@ import { find, refusal, tooMany } from '../core/sending/unnamed.ts';
 import { exitCodes, Stop, type ExitCode } from '../core/exit.ts';
 import { kinds } from '../core/kinds.ts';
 import type { Rules } from '../core/mapping/map.ts';
-import { ndjsonRejects } from '../core/reading/json-source.ts';
+import { jsonOf, ndjsonRejects } from '../core/reading/json-source.ts';
 import { Output } from '../disk/rows-file.ts';
 import { PushQueue } from '../core/sending/push-queue.ts';
 import type { SendItems } from '../core/sending/loading.ts';
@@ -237,7 +237,7 @@ export class Target implements AsyncDisposable {
       this.#rejects.set(stream.name, output);
     }
     const message: { record?: object } = JSON.parse(String(slot.raw));
-    output.write(ndjsonRejects.line({ raw: JSON.stringify(message.record), number: slot.row }, slot.reason));
+    output.write(ndjsonRejects.line({ raw: jsonOf(message.record), number: slot.row }, slot.reason));
   }
 
   /** Prints only the last STATE that is due, because it includes the earlier ones. Rejected rows are written before that. */

@@ -127,7 +127,7 @@ export async function openJson(input: Input): Promise<Source> {
       yield rows.map((row, index) => ({
         number: index + 1,
         made: isItem(row) ? make(row) : new Wrong('it is no object'),
-        raw: JSON.stringify(row),
+        raw: jsonOf(row),
       }));
     },
     rejects: ndjsonRejects,
@@ -179,6 +179,12 @@ const withoutNotes = (row: unknown): unknown =>
 const isItem = (value: unknown): value is Item =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** JSON with an infinite number as a text, which the service refuses again. JSON itself has null, which clears the field. */
+export const jsonOf = (row: unknown): string =>
+  JSON.stringify(row, (_key, value: unknown) =>
+    value === Infinity || value === -Infinity ? String(value) : value,
+  );
+
 /** Rejected rows as NDJSON. A line that is no JSON object is written as the value of `#line`. */
 export const ndjsonRejects: RejectsForm = {
   extension: '.ndjson',
@@ -186,7 +192,7 @@ export const ndjsonRejects: RejectsForm = {
   line({ raw, number }, reason) {
     const parsed = parseLine(String(raw));
     const row = parsed instanceof Wrong ? { '#line': raw } : parsed;
-    return utf8Bytes(`${JSON.stringify({ ...row, [rowColumn]: number, [reasonColumn]: reason })}\n`);
+    return utf8Bytes(`${jsonOf({ ...row, [rowColumn]: number, [reasonColumn]: reason })}\n`);
   },
 };
 
