@@ -3,6 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { hashOf, platform } from '../../../loader/src/platform/node.ts';
 import { lookAtTable, openSource, resolveInputs } from '../../../loader/src/core/reading/inputs.ts';
+import type { Rules } from '../../../loader/src/core/mapping/map.ts';
 import type { Row, Source } from '../../../loader/src/core/reading/source.ts';
 import { firstBytes } from '../../../loader/src/core/reading/start.ts';
 import { useFolder } from '../../support/use-folder.ts';
@@ -153,10 +154,10 @@ it('an item of a JSON array with the character U+FFFD is equal when it is parsed
   expect([row?.made, source.make(row?.raw)]).toEqual([supplier, supplier]);
 });
 
-async function sourceOf(name: string, content: Buffer): Promise<Source> {
+async function sourceOf(name: string, content: Buffer, rules: Rules = {}): Promise<Source> {
   const path = join(folder.path, name);
   await writeFile(path, content);
-  const [input] = await resolveInputs({ files: [path], map: new Map(), rules: {} });
+  const [input] = await resolveInputs({ files: [path], map: new Map(), rules });
   if (input === undefined) throw new Error('there is no input');
   return openSource(input);
 }
@@ -167,8 +168,13 @@ it('the loader names the record of a byte that is no UTF-8', async () => {
     Buffer.from('{"externalId":"S-1","name":"caf\xe9"}\n', 'latin1'),
   );
   const [row] = (await Array.fromAsync(source.rows())).flat();
-  const wrong = { reason: 'the line has a byte that is no UTF-8', id: 'S-1' };
-  expect([row?.made, source.make(row?.raw)]).toMatchObject([wrong, wrong]);
+  expect(row?.made).toMatchObject({ reason: 'the line has a byte that is no UTF-8', id: 'S-1' });
+});
+
+it('the loader takes a replacement character that is in the file, as an export writes it', async () => {
+  const supplier = { externalId: 'S-1', name: 'caf\ufffd' };
+  const source = await sourceOf('suppliers.ndjson', Buffer.from(`${JSON.stringify(supplier)}\n`));
+  expect((await Array.fromAsync(source.rows())).flat()).toMatchObject([{ made: supplier }]);
 });
 
 it('the loader refuses a JSON array that is no UTF-8', async () => {
@@ -288,3 +294,65 @@ it.each(['\ufeff', ''])(
     await expect(sourceOf('suppliers.json', content)).rejects.toThrow('is no UTF-8, as JSON has to be');
   },
 );
+
+it.each([
+  ['windows-1252', Buffer.from('M\x81ller', 'latin1')],
+  ['UTF_8', Buffer.from('M\xfcller', 'latin1')],
+  ['shift_jis', Buffer.from('\x82', 'latin1')],
+])('the loader stops where a byte has no character in the named encoding %s', async (encoding, name) => {
+  const bytes = Buffer.concat([Buffer.from('externalId;name\nS-1;One\nS-2;'), name]);
+  await expect(sourceOf('suppliers.csv', bytes, { encoding })).rejects.toThrow(
+    /suppliers\.csv, line 3: .*byte/,
+  );
+  const input = {
+    path: '-',
+    kind: 'suppliers',
+    format: 'csv',
+    sheet: undefined,
+    rules: { encoding },
+  } as const;
+  async function* piped(): AsyncGenerator<Buffer> {
+    yield Buffer.from(`externalId;name\n${'S-1;One\n'.repeat(200_000)}`);
+    yield Buffer.concat([Buffer.from('S-2;'), name]);
+  }
+  const source = await openSource(input, piped());
+  await expect(Array.fromAsync(source.rows())).rejects.toThrow(/standard input, .*line 20000[12]: .*byte/);
+});
+
+it.each(['utf-16', 'UTF16'])(
+  'a file of the encoding %s has one BOM, and so have its rejected rows',
+  async (encoding) => {
+    const bytes = Buffer.from('\ufeffname;externalId\nÄ;S-1\n', 'utf16le');
+    const { notes, rejects } = await sourceOf('suppliers.csv', bytes, { encoding });
+    expect(notes[0]).toMatch(/^utf-16le/);
+    const line = rejects.line({ raw: 'Ä;S-1\n', number: 2 }, 'why');
+    expect(Buffer.from(line).toString('utf16le')).toBe('Ä;S-1;2;why\r\n');
+  },
+);
+
+it('standard input with JSON is refused as such', async () => {
+  const input = { path: '-', kind: 'suppliers', format: 'csv', sheet: undefined, rules: {} } as const;
+  const piped = (async function* () {
+    yield Buffer.from('{"externalId":"S-1","name":"One"}\n');
+  })();
+  await expect(openSource(input, piped)).rejects.toThrow('standard input is JSON, and may only be CSV');
+});
+
+it('a packed workbook is refused with the advice to unpack it', async () => {
+  const packed = gzipSync(makeWorkbook({ Suppliers: [['externalId', 'name']] }));
+  await expect(sourceOf('suppliers.xlsx.gz', packed)).rejects.toThrow(
+    'suppliers.xlsx.gz is packed by gzip: unpack it.',
+  );
+});
+
+it.each([
+  ['suppliers.ndjson', '{"externalId":"S-1","name":"One","country":1e999}\n'],
+  ['suppliers.json', '[{"externalId":"S-1","name":"One","country":1e999}]'],
+])('a rejected row of %s has no null in place of an infinite number', async (name, content) => {
+  const source = await sourceOf(name, Buffer.from(content));
+  const [row] = (await Array.fromAsync(source.rows())).flat();
+  if (row === undefined) throw new Error('there is no row');
+  expect(row.made).toMatchObject({ reason: 'country: a number that is too large' });
+  const rejected = Buffer.from(source.rejects.line(row, 'why')).toString();
+  expect(JSON.parse(rejected)).toMatchObject({ country: 'Infinity' });
+});

@@ -9,7 +9,7 @@ import { textOf, Wrong, type Cell } from '../mapping/convert.ts';
 import { idIn, itemsOfCells } from '../mapping/items.ts';
 import { csvRejects, type CsvRejects } from './csv-rejects.ts';
 import { csvBlocks, findDelimiter, parseRecords, takeRecords, type CsvForm } from './csv.ts';
-import { ByteWatch, checkEncoding, encodingByBom, isLikeAscii, toUtf8 } from './encodings.ts';
+import { ByteWatch, checkEncoding, encodingByBom, isLikeAscii, refuseMissing, toUtf8 } from './encodings.ts';
 import { unguarded } from './formulas.ts';
 import { isRuler, isUnderline, likelyHeader } from './likely-header.ts';
 import { placeOf, type Input, type Looked, type Row, type Source } from './source.ts';
@@ -203,7 +203,9 @@ async function lookAt(
   where: string,
 ): Promise<Look> {
   const bom = encodingByBom(first);
-  const said = rules.encoding === undefined ? bom?.encoding : checkEncoding(rules.encoding);
+  const named = rules.encoding === undefined ? undefined : checkEncoding(rules.encoding);
+  // The name utf-16 says no order of bytes: the file shows the order.
+  const said = named === undefined || named === 'utf-16' ? (bom?.encoding ?? named) : named;
   const bomBytes = said === bom?.encoding ? (bom?.bomBytes ?? 0) : 0;
   const start = await startText(first.subarray(bomBytes), said);
   const separator = /^sep=(.)(?:\r\n|\n|\r)/.exec(platform.utf8(start, 0, Math.min(16, start.length)));
@@ -216,12 +218,16 @@ async function lookAt(
   const watch = new ByteWatch();
   const splitter = new Splitter(form);
   const isWatched = said === undefined || said === 'utf-8';
+  const other = isWatched || !isLikeAscii(said) ? undefined : platform.encodings.decoder(said);
+  const check = (text: string): void => refuseMissing(text, said ?? '', where, splitter.lines + 1);
   const chunks = withoutStart(whole ?? only(first), bomBytes);
   for await (const chunk of said === undefined || isLikeAscii(said) ? chunks : toUtf8(chunks, said)) {
     if (isWatched) watch.look(chunk, splitter.lines);
+    if (other !== undefined) check(other.write(chunk));
     splitter.count(chunk);
   }
   if (isWatched && whole !== undefined) watch.end();
+  if (other !== undefined && whole !== undefined) check(other.end());
   if (whole !== undefined) splitter.end();
   return {
     encoding: encodingOf(watch, said, where),

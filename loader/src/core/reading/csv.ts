@@ -2,7 +2,7 @@
 // malformed records. So one pass over the characters suffices. It takes a third of the time of a stream parser.
 import { platform } from '#platform';
 import { Stop } from '../exit.ts';
-import { decodeBlock } from './encodings.ts';
+import { decodeBlock, refuseMissing } from './encodings.ts';
 import { usualWidth } from './likely-header.ts';
 import { Splitter, type SplitterOptions } from './splitter.ts';
 
@@ -29,12 +29,17 @@ export async function* csvBlocks(
   form: CsvForm,
 ): AsyncGenerator<string, void, undefined> {
   const splitter = new Splitter(form);
+  let line = 1;
   const decoded = (block: Uint8Array): string => {
+    const text = decodeBlock(block, encoding);
     // Each block is checked, because only the first MiB of standard input was checked in advance.
-    if (encoding !== 'utf-8' || platform.isUtf8(block)) return decodeBlock(block, encoding);
-    throw new Stop(
-      `${form.where}, up to line ${splitter.lines}: a byte is no UTF-8: ${platform.advice.encoding}, such as windows-1252.`,
-    );
+    if (encoding !== 'utf-8') refuseMissing(text, encoding, form.where, line);
+    else if (!platform.isUtf8(block))
+      throw new Stop(
+        `${form.where}, up to line ${splitter.lines}: a byte is no UTF-8: ${platform.advice.encoding}, such as windows-1252.`,
+      );
+    line = splitter.lines + 1;
+    return text;
   };
   for await (const chunk of bytes) {
     const block = splitter.push(chunk);

@@ -18,7 +18,21 @@ export function checkEncoding(name: string): string {
   if (!platform.encodings.has(name)) {
     throw new Stop(`"${name}" is no encoding: utf-8, windows-1252, iso-8859-15 and utf-16le are some.`);
   }
-  return name.toLowerCase() === 'utf8' ? 'utf-8' : name.toLowerCase();
+  const plain = name.toLowerCase().replaceAll(/[_ ]/g, '-');
+  return plain.replace(/^utf-?(8|16(?:[lb]e)?)$/, 'utf-$1');
+}
+
+/** What decoders return for a byte without a character. Those of browsers return a control character in windows-1252. */
+const missing = /[\ufffd\u0081\u008d\u008f\u0090\u009d]/;
+
+/** Throws a `Stop` if the text of a file, from line `line`, has a byte that its encoding does not have. */
+export function refuseMissing(text: string, encoding: string, where: string, line: number): void {
+  const at = text.search(missing);
+  if (at < 0) return;
+  const found = line + text.slice(0, at).split(/\r\n|\n|\r/).length - 1;
+  throw new Stop(
+    `${where}, line ${found}: a byte has no character in ${encoding}: ${platform.advice.encoding}${platform.advice.dos}.`,
+  );
 }
 
 /** Whether line ends and quotes are the same bytes as in ASCII, so that they are found without decoding. */
