@@ -10,6 +10,7 @@ import pathlib
 
 import dlt
 from integration_sync import Client
+from integration_sync.rows import plain
 
 
 @dlt.destination(name="integration_sync", batch_size=500, max_parallel_load_jobs=1, max_table_nesting=0)
@@ -23,4 +24,4 @@ def integration_sync(rows, table, url: str = dlt.config.value, key: str = dlt.se
         rejects = pathlib.Path("rejects", f"{table['name']}.ndjson")
         rejects.parent.mkdir(exist_ok=True)
         with rejects.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({**items[detail["index"]], "#reason": reason}, default=str) + "\n")
+            file.write(json.dumps({**items[detail["index"]], "#reason": reason}, default=plain) + "\n")

@@ -125,13 +125,15 @@ it.each(pythons)(
     await using folder = await temporaryFolder();
     const acme = openClient(stack);
     const script = `
-import datetime, dlt
+import datetime, decimal, dlt
 from destination import integration_sync
 
 pipeline = dlt.pipeline("erp", destination=integration_sync, pipelines_dir="pipelines")
 pipeline.run([{"externalId": f"S-{i}", "name": "Grün", "certifications": ["FSC"], "code": None} for i in range(600)], table_name="suppliers")
 pipeline.run([{"externalId": "P-1", "name": "Eiche", "supplierExternalId": "S-7"}, {"externalId": "P-2", "name": "Esche", "supplierExternalId": "S-X"}], table_name="products")
 pipeline.run([{"externalId": "B-1", "productExternalId": "P-1", "batchNumber": "7", "quantity": 1.5, "receivedDate": datetime.date(2026, 3, 31)}], table_name="batches")
+at = datetime.datetime(2026, 3, 31, 10, tzinfo=datetime.timezone.utc)
+pipeline.run([{"externalId": "B-2", "productExternalId": "P-X", "batchNumber": "8", "quantity": decimal.Decimal("1.5"), "expiryDate": at}], table_name="batches")
 `;
     await promisify(execFile)(python, ['-c', script], {
       cwd: folder.path,
@@ -148,8 +150,13 @@ pipeline.run([{"externalId": "B-1", "productExternalId": "P-1", "batchNumber": "
     expect((await acme.get('/batches?details=true')).body).toMatchObject({
       entities: [{ externalId: 'B-1', details: { fields: { quantity: 1.5, receivedDate: '2026-03-31' } } }],
     });
-    const rejects = await readFile(join(folder.path, 'rejects/products.ndjson'), 'utf8');
-    expect(JSON.parse(rejects)).toEqual({
+    const rejectsOf = async (table: string): Promise<unknown> =>
+      JSON.parse(await readFile(join(folder.path, `rejects/${table}.ndjson`), 'utf8'));
+    expect(await rejectsOf('batches')).toMatchObject({
+      quantity: 1.5,
+      expiryDate: '2026-03-31T10:00:00+00:00',
+    });
+    expect(await rejectsOf('products')).toEqual({
       externalId: 'P-2',
       name: 'Esche',
       supplierExternalId: 'S-X',
