@@ -122,6 +122,17 @@ class Items(unittest.TestCase):
             self.client.archive("batches", "12")
         self.assertEqual(self.service.asked, [])
 
+    def test_ids_to_list_may_be_of_any_iterable_and_none_list_no_records(self) -> None:
+        page: Json = {"then": {"status": 200, "body": {"entities": [], "total": 0}}}
+        clock = SimulatedClock()
+        service = self.enterContext(ScriptedService(page, clock))
+        client = self.enterContext(Client(f"http://127.0.0.1:{service.port}", key="k", clock=clock))
+        for ids in ["S-1"], {"S-1"}, (f"S-{number}" for number in (1,)), "S-1":
+            self.assertEqual(list(client.list("suppliers", external_id=ids)), [])
+            self.assertRegex(service.asked[-1].path, "externalId=S-1$")
+        self.assertEqual(list(client.list("suppliers", external_id=set())), [])
+        self.assertEqual(len(service.asked), 4)
+
     def test_a_time_of_a_query_has_a_time_zone(self) -> None:
         clock = SimulatedClock()
         page: Json = {"then": {"status": 200, "body": {"entities": [], "total": 0}}}

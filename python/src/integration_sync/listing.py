@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Generic, Literal, TypeAlias, TypedDict, TypeVar
@@ -44,7 +44,7 @@ class ListQuery(TypedDict, total=False):
     changed_since: Time | None
     until: Time | None
     #: Only the records with these ids: 100 at most.
-    external_id: Sequence[str]
+    external_id: Iterable[str]
     #: Whether each entity has `details`: its fields, and when they changed.
     details: bool
     #: How many records a page has at most: 100 unless given.
@@ -81,10 +81,13 @@ class FeedQuery(TypedDict, total=False):
 
 
 def pages_of(send: Send, path: str, query: Mapping[str, object]) -> Iterator[Page[Any]]:
-    # In a query, no ids would be no filter: the service would list all records.
     ids = query.get("external_id")
-    if isinstance(ids, (list, tuple)) and not ids:
-        return
+    # Several ids may also be a set or a generator.
+    if isinstance(ids, Iterable) and not isinstance(ids, str):
+        query = {**query, "external_id": list(ids)}
+        # In a query, no ids would be no filter: the service would list all records.
+        if not query["external_id"]:
+            return
     following: str | None = path + query_of({"limit": 100, **query})
     while following is not None:
         answer = send(Call("GET", following))
