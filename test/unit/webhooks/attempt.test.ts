@@ -321,24 +321,29 @@ it('an attempt that could not be sent, or was cut off, does not count as an atte
   ]);
 });
 
-it('an endpoint whose outcome cannot be stored delays no other endpoint', async () => {
+/** Makes an attempt at each of the endpoints, all of which fail, and resolves with their failures. */
+function failAll(
+  ids: readonly string[],
+  integrationOf: (id: string) => string,
+  recordState: (id: string) => Promise<boolean>,
+) {
   const vault = openVault(secretKey);
   const stopping = new AbortController();
-  const endpoints = ['wh_1', 'wh_2', 'wh_3', 'wh_4', 'wh_5'].map((id) =>
-    Object.assign(openEndpoint(id), { secret: vault.seal('whsec_AAAA', id) }),
+  const endpoints = ids.map((id) =>
+    Object.assign(openEndpoint(id), {
+      integration: integrationOf(id),
+      secret: vault.seal('whsec_AAAA', id),
+    }),
   );
   const attempts = new Attempts({
     send: async () => ({ ...failed, at: new Date(), durationMs: 1 }),
     cache: openEndpointCache(
-      { findAll: async (ids) => endpoints.filter(({ _id }) => ids.includes(_id)) },
+      { findAll: async (wanted) => endpoints.filter(({ _id }) => wanted.includes(_id)) },
       vault,
     ),
     endpoints: {
       find: async () => null,
-      async recordState({ _id }) {
-        if (_id !== 'wh_5') throw new Error('MongoDB refuses the document');
-        return true;
-      },
+      recordState: ({ _id }) => recordState(_id),
       disable: async () => false,
       recordMissed: async () => undefined,
     },
@@ -359,9 +364,39 @@ it('an endpoint whose outcome cannot be stored delays no other endpoint', async 
     await attempts.make(queue, next.delivery, next.event);
     return queue.state.failures;
   });
+  return { made, stopping };
+}
+
+it('an endpoint whose outcome cannot be stored delays no other endpoint', async () => {
+  const ids = ['wh_1', 'wh_2', 'wh_3', 'wh_4', 'wh_5'];
+  const { made, stopping } = failAll(
+    ids,
+    () => 'acme',
+    async (id) => {
+      if (id !== 'wh_5') throw new Error('MongoDB refuses the document');
+      return true;
+    },
+  );
   expect(await made[4]).toBe(1);
   stopping.abort(new Error('the test is over'));
   expect(await Promise.all(made)).toEqual([0, 0, 0, 0, 1]);
+});
+
+it('failures at many endpoints of one integration are stored in turns with those of another', async () => {
+  const stored: string[] = [];
+  const ids = [...Array.from({ length: 20 }, (_, index) => `wh_${index}`), 'wh_rival'];
+  const { made } = failAll(
+    ids,
+    (id) => (id === 'wh_rival' ? 'rival' : 'acme'),
+    async (id) => {
+      stored.push(id);
+      await setImmediate();
+      return true;
+    },
+  );
+  await Promise.all(made);
+  expect(stored).toHaveLength(21);
+  expect(stored.indexOf('wh_rival')).toBeLessThan(3);
 });
 
 it('an owner waits between two reads of an endpoint that was changed without a newer version', async () => {

@@ -65,7 +65,7 @@ const troubleMsMax = 5_000;
 const linesEveryTroubles = 20;
 /** How long a note of `/readyz` tells why an attempt could not be sent. */
 const reportedForMs = 30_000;
-/** One failure is stored at a time, so that healthy endpoints stay fast; up to four if a write has waited 500 ms. */
+/** One failure is stored at a time, in turns over integrations; up to four if a write has waited 500 ms. Healthy endpoints stay fast. */
 const failureWrites = { max: 4, aloneForMs: 500 };
 const successWrites = { max: 4 };
 
@@ -180,7 +180,7 @@ export class Attempts {
           limit(async () => {
             while (next.store === 'now' && !queue.isEnded && !(await this.#store(queue, next)))
               next = step(queue.state, change);
-          }),
+          }, queue.integration),
         );
       } finally {
         queue.storing = undefined;
