@@ -90,3 +90,45 @@ it('a recovery stops where another replica has taken over its step', async () =>
 it('a recovery ends, and sends nothing, where the endpoint is disabled again', async () => {
   expect(await send({ active: false })).toMatchObject({ sent: '', ended: ['ended'], steps: [] });
 });
+
+it('the tests of one integration, whose receivers all hang, delay no test of another', async () => {
+  const now = new Date();
+  const dueOf = (integration: string, count: number) =>
+    Array.from({ length: count }, (_, index) => ({
+      ...openEndpoint(`wh_${integration}_${index}`),
+      integration,
+      active: false,
+      disabledAt: now,
+      recovery: { step: 'test' as const, dueAt: now, replays: true },
+    }));
+  const due = new Map([...dueOf('acme', 200), ...dueOf('rival', 2)].map((one) => [one._id, one]));
+  const tested: string[] = [];
+  await using _recoveries = openRecoveries({
+    endpoints: {
+      dueRecoveries: async (limit, without) =>
+        [...due.values()].filter(({ integration }) => !without.includes(integration)).slice(0, limit),
+      async holdRecovery({ _id }) {
+        const held = due.get(_id);
+        due.delete(_id);
+        return held;
+      },
+      setRecovery: async () => undefined,
+      enable: async () => null,
+    },
+    bus: {} as never,
+    streamReset: { willStore: async () => undefined },
+    async *candidatesIn() {},
+    async test({ integration }) {
+      tested.push(integration);
+      await wait(10_000);
+      return { verdict: 'failed', responseStatus: null, error: 'timeout', at: now, durationMs: 10_000 };
+    },
+    changed: async () => undefined,
+    log,
+  });
+  await wait(1_500);
+  expect(tested.filter((one) => one === 'rival')).toHaveLength(2);
+  expect(tested.filter((one) => one === 'acme').length).toBeGreaterThan(15);
+  await wait(130_000);
+  expect(tested).toHaveLength(202);
+});

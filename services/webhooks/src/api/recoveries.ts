@@ -26,15 +26,15 @@ interface RecoveriesOptions {
 }
 
 const everyMs = 1_000;
-/** How many steps a check does concurrently; each test may hang for 10 s. */
+/** How many steps a replica does concurrently; each test may hang for 10 s. One integration has 21 at most. */
 const atOnce = 32;
+const stepLimits = { max: atOnce, share: { timesFree: 3, kept: 4 } };
 /** How often a replica moves the due time of the step that it does, so that no other replica finds the step due (`heldMs`). */
 const holdEveryMs = 5_000;
 
 export function openRecoveries(options: RecoveriesOptions): AsyncDisposable {
   const { endpoints, bus, streamReset, candidatesIn, test, changed, log } = options;
   const resend = openResend(bus);
-  const limit = openSemaphore({ max: atOnce }).run;
   const closing = new AbortController();
 
   const enable = async (held: Endpoint): Promise<void> => {
@@ -81,31 +81,60 @@ export function openRecoveries(options: RecoveriesOptions): AsyncDisposable {
   const steps = { test: testOne, enable, send };
 
   const recover = async (found: Endpoint): Promise<void> => {
-    const held = await endpoints.holdRecovery(found);
-    if (held?.recovery === undefined) return;
     try {
+      const held = await endpoints.holdRecovery(found);
+      if (held?.recovery === undefined) return;
       await steps[held.recovery.step](held);
+      checks.now();
     } catch (error) {
       log.warn(
-        { err: error, endpoint: held._id },
+        { err: error, endpoint: found._id },
         'a step to recover a disabled webhook failed, trying again',
       );
     }
   };
 
-  const check = async (): Promise<void> => {
-    for (;;) {
-      const due = await endpoints.dueRecoveries(atOnce);
-      await Promise.all(due.map((one) => limit(() => recover(one), one.integration)));
-      if (due.length < atOnce || closing.signal.aborted) return;
-    }
-  };
+  const due = openDueSteps(endpoints, recover);
+  const check = (): Promise<void> => due.begin(closing.signal);
   const checks = openPeriodicCheck(check, { what: 'due recovery steps', everyMs, log });
   return {
     async [Symbol.asyncDispose]() {
       closing.abort(new Error('the process stops'));
       await checks[Symbol.asyncDispose]();
+      await due.ended();
     },
+  };
+}
+
+/** Begins due steps. Integrations that may begin no step now are left out, so that they do not hide the steps of others. */
+function openDueSteps(
+  endpoints: Pick<Endpoints, 'dueRecoveries'>,
+  recover: (found: Endpoint) => Promise<void>,
+) {
+  const semaphore = openSemaphore(stepLimits);
+  /** Steps under way, with their integrations. */
+  const underWay = new Map<Promise<void>, string>();
+  const beginOne = (found: Endpoint): void => {
+    const { integration } = found;
+    semaphore.take(integration);
+    const step = recover(found).finally(() => {
+      semaphore.release(integration);
+      underWay.delete(step);
+    });
+    underWay.set(step, integration);
+  };
+  return {
+    async begin(closing: AbortSignal): Promise<void> {
+      while (semaphore.free > 0) {
+        const full = [...new Set(underWay.values())].filter((one) => !semaphore.mayTake(one));
+        const due = await endpoints.dueRecoveries(atOnce, full);
+        if (closing.aborted) return;
+        const before = underWay.size;
+        for (const one of due) if (semaphore.mayTake(one.integration)) beginOne(one);
+        if (due.length < atOnce || underWay.size === before) return;
+      }
+    },
+    ended: () => Promise.all(underWay.keys()),
   };
 }
 

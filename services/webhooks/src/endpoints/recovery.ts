@@ -34,9 +34,10 @@ export function firstTest(disabledAt: Date, now: Date, since?: Date): Recovery |
 const heldMs = 20_000;
 
 export const recovering = (collection: Collection<Endpoint>) => ({
-  dueRecoveries: (limit: number): Promise<Endpoint[]> =>
+  /** Due steps, except of the integrations in `without`. */
+  dueRecoveries: (limit: number, without: readonly string[]): Promise<Endpoint[]> =>
     collection
-      .find({ 'recovery.dueAt': { $lte: new Date() } })
+      .find({ 'recovery.dueAt': { $lte: new Date() }, integration: { $nin: [...without] } })
       .limit(limit)
       .toArray(),
   /** Reserves the due step for this replica. Undefined if another replica does the step, or the step is done. */
