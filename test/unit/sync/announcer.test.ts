@@ -61,6 +61,15 @@ it('the announcer publishes all events, marks announced pushes, and completes wh
   expect(marked.flat().toSorted()).toEqual(ids.toSorted());
 });
 
+it('a push is announced soon although many pushes of another integration wait', async () => {
+  const { announcer, published } = setUp(() => new Promise((resolve) => setTimeout(resolve, 5)));
+  for (let index = 0; index < 40; index += 1) announcer.announce(of(`s${index}`));
+  announcer.announce({ ...of('rival'), integration: 'rival' });
+  await announcer[Symbol.asyncDispose]();
+  expect(published).toHaveLength(41);
+  expect(published.indexOf('rival')).toBeLessThan(10);
+});
+
 it('the announcer marks all pushes in one update that were announced during the previous update in MongoDB', async () => {
   const { announcer, marked } = setUp(
     async () => {},

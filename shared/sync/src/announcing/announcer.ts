@@ -1,7 +1,7 @@
-// Announces answered pushes in the background: publishes their events, in the order of completion, four pushes at a
-// time. The announcer retries for some seconds, because a NATS cluster stores no message while it elects a leader. If
-// the retries fail, the announcer makes the journal entry due for the sweepers; if the process dies, the entry becomes
-// due by itself. A sweeper publishes the events under the same ids.
+// Announces answered pushes in the background: publishes their events, four pushes at a time, in turns over integrations, and in
+// the order of completion within an integration. The announcer retries for some seconds, because a NATS cluster stores no message
+// while it elects a leader. If the retries fail, the announcer makes the journal entry due for the sweepers; if the process dies,
+// the entry becomes due by itself. A sweeper publishes the events under the same ids.
 //
 // Events and event batches go to two streams with separate leaders. Each stream has its own semaphore, so that a stream without a
 // leader does not delay pushes at the other stream.
@@ -76,13 +76,13 @@ export function openAnnouncer(options: AnnouncerOptions) {
   const announceEvents = async (one: Waiting): Promise<void> => {
     const stored = await tries.patiently(one, () => publishEvents(options, one.announcement));
     if (stored === undefined) end(one.announcement, leave);
-    else follow(inTurn.batches(() => announceBatch(one, stored)));
+    else follow(inTurn.batches(() => announceBatch(one, stored), one.announcement.integration));
   };
 
   return {
     /** Publishes the events of the push soon. If too many pushes wait, a sweeper does so later. */
     announce(announcement: Announcement): void {
-      const { syncId, records } = announcement;
+      const { syncId, integration, records } = announcement;
       if (held.pushes >= pushesMax || held.records >= recordsMax) {
         log.warn(
           { syncId },
@@ -93,7 +93,7 @@ export function openAnnouncer(options: AnnouncerOptions) {
       held.pushes += 1;
       held.records += records.length;
       const one = { announcement, untilMs: performance.now() + triesForMs };
-      follow(inTurn.events(() => announceEvents(one)));
+      follow(inTurn.events(() => announceEvents(one), integration));
     },
     /** Whether a publish failed in the last 15 s, so that the sweepers may soon have entries to settle. */
     get isHindered() {
