@@ -1,6 +1,6 @@
 // The Prometheus metrics of a process: one registry, served on its own port. Every label takes few values, all known from the code.
 import { createServer, type Server } from 'node:http';
-import { codes, type ErrorCode } from '@integration-sync/contracts';
+import { codes, routes, type ErrorCode } from '@integration-sync/contracts';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { buildOf, type Build } from './build.ts';
 import { portRefused } from './config/index.ts';
@@ -38,7 +38,7 @@ export async function openMetrics(options: MetricsOptions) {
     'The clock of this machine, in Unix seconds.',
     () => Date.now() / 1_000,
   );
-  const observeRequest = requestObserver(registry);
+  const observeRequest = requestObserver(registry, service);
   const engines = openEngineWatch(registry);
   const server = serverOf(registry, engines);
   const address = await listen(server, host, port);
@@ -62,7 +62,7 @@ const faults: ReadonlySet<string> = new Set(
   Object.entries(codes).flatMap(([code, { status }]) => (status >= 500 ? [code] : [])),
 );
 
-function requestObserver(registry: Registry): (seen: RequestSeen) => void {
+function requestObserver(registry: Registry, service: string): (seen: RequestSeen) => void {
   const labelNames = ['subject', 'outcome'] as const;
   const registers = [registry];
   const requests = new Counter({
@@ -93,6 +93,11 @@ function requestObserver(registry: Registry): (seen: RequestSeen) => void {
       errors.inc({ subject, outcome }, 0);
     }
   };
+  // Already before the first request of a route, which may have a fault.
+  for (const { method, path, subject } of routes) {
+    if (service === 'gateway') begin(`${method} ${path}`);
+    else if (subject.startsWith(`svc.${service}.`)) begin(subject);
+  }
   return ({ subject, outcome, seconds: taken }) => {
     if (!known.has(subject)) begin(subject);
     requests.inc({ subject, outcome });

@@ -61,9 +61,11 @@ describe('the metrics of a process', () => {
     ).toBeUndefined();
     expect(await read(metrics, 'sync_request_errors_total', { subject, outcome: 'ok' })).toBeUndefined();
     // There is a series for what has not happened yet as well, so that its first time shows as an increase.
-    const other = { subject: 'svc.catalog.products.list', outcome: 'internal' };
-    expect(await read(metrics, 'sync_requests_total', other)).toBe(0);
-    expect(await read(metrics, 'sync_request_errors_total', other)).toBe(0);
+    for (const other of ['svc.catalog.products.list', 'svc.catalog.suppliers.erase']) {
+      const fault = { subject: other, outcome: 'internal' };
+      expect(await read(metrics, 'sync_requests_total', fault)).toBe(0);
+      expect(await read(metrics, 'sync_request_errors_total', fault)).toBe(0);
+    }
     expect(await read(metrics, 'sync_request_seconds_count', { subject })).toBe(4);
     expect(await read(metrics, 'sync_request_seconds_sum', { subject })).toBeCloseTo(3.221);
     expect(await read(metrics, 'sync_request_seconds_bucket', { subject, le: '0.025' })).toBe(2);
