@@ -52,6 +52,7 @@ export function openMetrics(registry: Registry) {
   });
   // The counters begin at 0, because Prometheus sees no rise in a counter that appears with its first increment.
   for (const reason of ['failures', 'gone', 'manual']) disabled.inc({ reason }, 0);
+  for (const outcome of ['succeeded', 'failed', 'gone']) attempts.inc({ outcome }, 0);
 
   return {
     attempt(verdict: Verdict, durationMs: number): void {

@@ -241,6 +241,17 @@ it.each(services)(
   },
 );
 
+it('no alert fires four minutes after requests failed for two minutes', async () => {
+  const outage = where(['"unavailable"', 'POST'], `0+0x${minutes.before} 50 100 100+0x${minutes.after}`);
+  expect(await firing(1, outage, 6)).toEqual([]);
+});
+
+it.each([6, 11])('no alert fires %i minutes after all attempts at the only webhook failed', async (later) => {
+  const quiet = where(['attempts', '"succeeded"'], then(0));
+  const disabled = where(['attempts', '"failed"'], `0+0x${minutes.before} 8 17+0x${minutes.after}`);
+  expect(await firing(1, (well) => disabled(quiet(well)), later)).toEqual([]);
+});
+
 describe('an alert fires only after its duration', () => {
   it.each<[string, number, string, (well: Series) => Series]>([
     ['a replica is missing', 5, 'AReplicaIsMissing', where(['build_info', '"catalog-2"'], gone)],
@@ -248,8 +259,8 @@ describe('an alert fires only after its duration', () => {
     ['pushes take seconds', 10, 'PushesAreSlow', where(['request_seconds', 'le="1"'], rising(100, 0))],
     ['the log is read late', 10, 'DeliveriesLag', where(['read_lag', 'le="1"'], rising(100, 0))],
     ['a partition has no owner', 10, 'DeliveriesLag', where(['partitions_owned'], then(16, 15))],
-    ['attempts fail', 10, 'OutboundHTTPFails', where(['attempts', '"failed"'], rising(1, 1_000))],
-    ['webhooks are disabled', 10, 'OutboundHTTPFails', where(['"failures"'], rising(0, 20))],
+    ['attempts fail', 5, 'OutboundHTTPFails', where(['attempts', '"failed"'], rising(1, 1_000))],
+    ['webhooks are disabled', 5, 'OutboundHTTPFails', where(['"failures"'], rising(0, 20))],
     ['an event loop is blocked', 5, 'AProcessIsBlocked', where(['eventloop', '"batches-1"'], then(0.01, 1))],
     ['two builds run', 30, 'ARolloutDoesNotEnd', withOtherBuild],
   ])('an alert names the installation where %s for %i minutes', async (_what, forMinutes, alert, change) => {
