@@ -1,6 +1,6 @@
 // ops webhooks enables webhooks that were disabled because of an outage of the webhooks service.
 import { setTimeout as wait } from 'node:timers/promises';
-import { parseInstant } from '@integration-sync/contracts';
+import { isIntegration, parseInstant } from '@integration-sync/contracts';
 import {
   openDisabledWebhooks,
   type DisabledWebhook,
@@ -49,6 +49,8 @@ export const webhooksCommand = defineCommand({
     const since = parseInstant(values['disabled-since'] ?? '');
     if (since === undefined)
       throw new Misuse('--disabled-since: expected a day, or a date-time with Z or an offset.');
+    if (values.integration !== undefined && !isIntegration(values.integration))
+      throw new Misuse('--integration: 1 to 64 letters, digits, _ or -.');
     if (values.replay && !values.apply) throw new Misuse('--replay goes with --apply.');
     await using store = await openOpsStore(readSettings(PurgeConfig, call));
     const webhooks = openDisabledWebhooks(store);

@@ -157,6 +157,7 @@ test.each([
   ],
   [['add', 'pim', '--integration', 'acme', '--scope', ''], 2, '--scope: there is no scope'],
   [['add', 'pim', '--integration', 'acme', '--ends', 'soon'], 2, '--ends: a span such as 14d'],
+  [['add', 'pim', '--integration', 'acme', '--ends', '3651d'], 2, 'within 3650d'],
   [['add', 'pim', '--integration', 'acme', '--ends', '2020-01-01T00:00:00Z'], 2, 'a future time'],
   [['add', 'pim', '--integration', 'acme', '--apply'], 2, '--apply does not go with ops client add.'],
   [['list', '--secret', 'x'], 2, '--secret does not go with ops client list.'],

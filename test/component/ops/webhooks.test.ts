@@ -74,6 +74,7 @@ test.each([
   [['webhooks'], '--disabled-since: expected'],
   [['webhooks', '--disabled-since', 'yesterday'], '--disabled-since: expected'],
   [['webhooks', '--disabled-since', '2026-03-31', '--replay'], '--replay goes with --apply'],
+  [['webhooks', '--disabled-since', '2026-03-31', '--integration', ''], '--integration: 1 to 64 letters'],
 ])('ops webhooks refuses the arguments %j', async (args, words) => {
   expect(await runOps(args, {})).toMatchObject({ code: 2, stderr: expect.stringContaining(words) });
 });

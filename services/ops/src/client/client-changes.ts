@@ -103,5 +103,7 @@ export function readEnd(option: string, text: string, nowMs: number): number {
     count === undefined ? undefined : Number(count) * unitMs[unit === 'd' ? 'd' : unit === 'h' ? 'h' : 'm'];
   const endsAtMs = ms === undefined ? readInstant(text) : nowMs + ms;
   if (endsAtMs !== undefined && endsAtMs >= nowMs && endsAtMs <= nowMs + daysMax * unitMs.d) return endsAtMs;
-  throw new Misuse(`${option}: a span such as 14d or 12h, or a future time such as 2027-01-31T00:00:00Z.`);
+  throw new Misuse(
+    `${option}: a span such as 14d or 12h, or a future time such as 2027-01-31T00:00:00Z; within ${daysMax}d.`,
+  );
 }
