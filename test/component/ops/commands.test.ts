@@ -105,13 +105,14 @@ test('ops streams says that a NATS may have no JetStream', async () => {
   expect(ended).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('has no JetStream') });
 });
 
-test('ops streams ends well where the reader of its output has closed the pipe', async () => {
+test('ops streams ends well where the reader of its output has closed both pipes', async () => {
   await using nats = await startNats();
   const child = spawn(process.execPath, [inject('programs').ops, 'streams', '--apply'], {
-    env: { ...process.env, NATS_URL: nats.url },
-    stdio: ['ignore', 'pipe', 'ignore'],
+    env: { ...process.env, NATS_URL: nats.url, LOG_LEVEL: 'info' },
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
   child.stdout.destroy();
+  child.stderr.destroy();
   expect(await once(child, 'close')).toEqual([0, null]);
 });
 
