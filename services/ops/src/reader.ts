@@ -61,6 +61,8 @@ export const readerCommand = defineCommand({
     const wanted = wantedOf(values);
     const account = values.integration === undefined ? undefined : accountOf(name, values.integration);
     await using bus = await openOpsBus(readSettings(StreamsConfig, call));
+    if ((await bus.messagesIn(eventsStream)) === undefined)
+      throw new Refusal(`NATS has no stream ${eventsStream}: ops streams --apply makes it.`, exitCodes.wrong);
     if (values.remove) return await remove(bus, name, values.apply, output);
     const { deliver } = wanted;
     if (deliver !== undefined) await checkBegin(bus, deliver, output);

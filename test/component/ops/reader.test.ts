@@ -167,3 +167,12 @@ it('ops reader --integration refuses an invalid integration and the name of anot
     stderr: expect.stringContaining('CATALOG is another account'),
   });
 });
+
+it('ops reader names the command that makes the stream, where NATS has none yet', async () => {
+  await using empty = await startNats();
+  const ended = await runOps(['reader', 'reader', '--apply'], { NATS_URL: empty.url });
+  expect(ended).toMatchObject({
+    code: 3,
+    stderr: 'NATS has no stream EVENTS: ops streams --apply makes it.',
+  });
+});
