@@ -50,10 +50,7 @@ async function isNamed(breakage: Breakage, { say, signal }: Trying): Promise<boo
   return example !== undefined;
 }
 
-/**
- * Makes a copy of the services that is broken in one way. It lies within the repository, so that it finds the same packages. Resolves
- * with the main file of each service.
- */
+/** Breaks a copy of the services, which finds packages within the repository. Resolves with the main file of each service. */
 async function breakTree(breakage: Breakage, tree: string): Promise<Readonly<Record<string, string>>> {
   await rm(tree, { recursive: true, force: true });
   for (const room of ['shared', 'services']) {

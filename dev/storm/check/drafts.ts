@@ -93,10 +93,7 @@ function faultOf(
 const filledIn = ['hsCode', 'countryOfProduction', 'quantity', 'unit'] as const;
 const given = [...filledIn, 'referenceNumber'] as const;
 
-/**
- * A later push may only fill in a field that was unknown when the statement was made, so that it is not missing any more, or change an
- * announced key.
- */
+/** A later push may only fill in a field that was unknown, so that it is not missing any more, or change an announced key. */
 function isLater(now: DdsEntry, made: DdsEntry): boolean {
   const known = filledIn.filter((key) => made[key] === null && now[key] !== null);
   const unknown = made.status === 'DRAFT' ? made.missing : given.filter((key) => now[key] === null);

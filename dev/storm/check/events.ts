@@ -7,16 +7,10 @@ import { isItem } from './fields.ts';
 import { isAcknowledged, isAnswered, isUncertain, keyOf, privatePrefix, type Push } from './push.ts';
 import { openStruck } from './times.ts';
 
-export const checkTwice: Check = ({ events }, report) => {
-  const seen = new Set<string>();
-  for (const { id, subject } of events) {
-    if (seen.has(id)) report('event-twice', `${id} (${subject})`);
-    seen.add(id);
-  }
-};
-
 /** The events of every record, also of records that several callers pushed. */
-export const checkEvents: Check = ({ records, pushes, byRecord, isPending }, report) => {
+export const checkEvents: Check = ({ events: all, records, pushes, byRecord, isPending }, report) => {
+  for (const [id, { length }] of Map.groupBy(all, (event) => event.id))
+    if (length > 1) report('event-twice', id);
   const uncertainKeys = new Set(
     pushes
       .filter(isUncertain)
@@ -83,10 +77,7 @@ export const checkErased: Check = ({ pushes, listed, stored, events }, report) =
   }
 };
 
-/**
- * The order of a push's events on the stream: records in the order of the push, then drafts, and `sync.completed` last. Deliveries have
- * no promised order.
- */
+/** A push's events are on the stream in this order: records as pushed, drafts, `sync.completed`. Deliveries have no order. */
 export const checkEventOrder: Check = ({ pushes, events, faults, toLedger }, report) => {
   const bySync = Map.groupBy(events, ({ id }) => syncIdOf(id));
   // A stream that gets another leader may lose the first of several messages and take the last.

@@ -57,10 +57,7 @@ export const checkRepeats: Check = (facts, report) => {
   report('delivery-twice', `${share}; ${Math.floor(most)} may be, ${withFaults}`);
 };
 
-/**
- * Whether a fault kept owners from storing their progress at a time, and an owner was lost meanwhile. Then any number of this
- * owner's deliveries since that time may be repeated.
- */
+/** Whether a fault kept owners from storing progress at a time, and one was lost: then it may repeat any delivery since. */
 function openUnstored(faults: readonly FaultLine[]): (atMs: number) => boolean {
   const losses = faults.filter(({ target }) => ofOwner.has(target));
   const spans = faults
@@ -90,10 +87,7 @@ function repeatsOf(taken: readonly DeliveryLine[], replays: Lines['replays']): R
   );
 }
 
-/**
- * Whether each earlier attempt had timed out: the attempt log has an entry without an answer for each, and the receiver, on a busy
- * machine, answered after the time-out.
- */
+/** Whether each earlier attempt had timed out by its log entry, and the busy receiver answered after the time-out. */
 function isRetry({ endpoint, event, earlier }: Repeat, { logs }: Facts): boolean {
   const failed = logs.get(endpoint)?.failed.filter((entry) => entry.event === event && hasTimedOut(entry));
   const ends = (failed ?? []).map(({ endedMs }) => endedMs).toSorted((one, other) => one - other);

@@ -7,14 +7,7 @@ import { checkAttempts } from './attempts.ts';
 import { checkChanges, checkDrills } from './changes.ts';
 import { checkDeliveries, checkDescribed, checkInFlight } from './deliveries.ts';
 import { checkDrafts } from './drafts.ts';
-import {
-  checkCompleted,
-  checkErased,
-  checkEvents,
-  checkEventOrder,
-  checkEventTimes,
-  checkTwice,
-} from './events.ts';
+import { checkCompleted, checkErased, checkEvents, checkEventOrder, checkEventTimes } from './events.ts';
 import { checkOverdue } from './expectations.ts';
 import { readFacts, type Check } from './facts.ts';
 import { checkAway, checkLate, checkRolls } from './failovers.ts';
@@ -44,7 +37,7 @@ const checks: readonly Check[] = [
   [checkNotes, checkAnswers, checkStatuses, checkReferences, checkMemory, checkFloor],
   [checkListings, checkIdentities, checkDrafts, checkErased, checkRecords],
   [checkRuns, checkOtherRuns, checkRightAfter],
-  [checkTwice, checkEvents, checkCompleted, checkEventOrder, checkEventTimes, checkOverdue],
+  [checkEvents, checkCompleted, checkEventOrder, checkEventTimes, checkOverdue],
   [checkDeliveries, checkDescribed, checkRepeats, checkInFlight, checkAttempts],
   [checkFeed, checkMirror, checkChanges, checkDrills, checkKeys],
   [checkRolls, checkAway, checkLate],

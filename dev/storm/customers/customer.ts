@@ -74,10 +74,7 @@ export async function openCompany(nth: number, log: Pick<LedgerFile<AskLine>, 'w
   return { plan, random, store, open };
 }
 
-/**
- * A replay is 409 while an earlier one is under way, and a drill 429 for a minute after an earlier one, such as that of a request whose
- * answer was lost.
- */
+/** A lost answer may have begun a replay, which makes the next 409, or a drill, which makes the next 429 for a minute. */
 const asksAgain = ({ outcome, path }: Pick<AskLine, 'outcome' | 'path'>): boolean =>
   typeof outcome !== 'number' ||
   outcome >= 500 ||
