@@ -85,8 +85,8 @@ export const checkReferences: Check = ({ pushes }, report) => {
 
 /** A fault strikes at most this long after the ledger has noted it. */
 const noteMs = 50;
-/** A gateway that got its signal to end may still take a connection for a moment. */
-const endingMs = 1_000;
+/** A gateway that got its signal to end takes connections for a moment, or longer if the signal came as it started. */
+const [takenMs, endingMs] = [1_000, 10_000];
 /** How long a gateway may be away: longer than any machine takes to start it again. */
 const backMsMax = 60_000;
 
@@ -106,11 +106,11 @@ export const checkStatuses: Check = ({ pushes, faults }, report) => {
 
 /** Connections to a gateway may fail from the moment of the strike until the gateway has answered a later push. */
 function openStrikes(pushes: readonly Push[], faults: readonly FaultLine[]): (push: Push) => boolean {
-  const strikes = faults.map(({ target, atMs, untilMs }) => {
+  const strikes = faults.map(({ target, kind, atMs, untilMs }) => {
+    const goneMs = untilMs + (kind === 'end' ? endingMs : takenMs);
     const nth = ['gateway', 'gateway-2'].indexOf(target);
     const next = pushes.find(
-      ({ gateway, begunMs, outcome }) =>
-        gateway === nth && begunMs > untilMs + endingMs && typeof outcome === 'number',
+      ({ gateway, begunMs, outcome }) => gateway === nth && begunMs > goneMs && typeof outcome === 'number',
     );
     return { nth, atMs, backMs: Math.min(next?.begunMs ?? Infinity, untilMs + backMsMax) };
   });
