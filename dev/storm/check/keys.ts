@@ -15,7 +15,7 @@ export const checkKeys: Check = ({ asks, faults }, report) => {
     const struck = faults.filter(({ target, atMs }) => target.startsWith('gateway') && atMs <= toMs);
     return Math.max(fromMs, ...struck.map(({ untilMs }) => untilMs));
   };
-  for (const { sent: key, begunMs, endedMs, outcome } of own.filter(({ method }) => method === 'GET')) {
+  for (const { sent: key, begunMs, endedMs, outcome } of own.filter(({ method }) => method !== 'WRITE')) {
     const at = writes.findLastIndex((write) => write.endedMs <= begunMs);
     const [write, next] = [writes[at], writes[at + 1]];
     if (write === undefined || (next !== undefined && next.begunMs <= endedMs)) continue;

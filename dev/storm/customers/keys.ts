@@ -1,5 +1,5 @@
 // A customer whose keys are rotated: the operator adds a key to the file of clients, and removes the former one; the customer
-// asks with both.
+// pushes with both.
 import { allScopes } from '@integration-sync/contracts';
 import { hashOf, makeSecret } from '@integration-sync/gateway/operating';
 import { writeJson } from '../../process/files.ts';
@@ -26,10 +26,10 @@ export async function rotateKeys(customer: Customer, clientsFile: string): Promi
       for (const { name: sent, secret: key } of keys) {
         for (const gateway of [0, 1]) {
           const { outcome, begunMs, endedMs } = await customer.ask(
-            { path: '/token', key, gateway },
+            { method: 'POST', path: '/suppliers', body: { suppliers: [] }, key, gateway },
             () => ({}),
           );
-          note({ method: 'GET', path: '/token', sent, begunMs, endedMs, outcome });
+          note({ method: 'POST', path: '/suppliers', sent, begunMs, endedMs, outcome });
         }
       }
       await customer.pause(askEveryMs);

@@ -37,7 +37,7 @@ async function start(): Promise<void> {
     ...[true, false, false].map((pushes, n) =>
       expectPushes((nth) => open(`expects ${n}`, `expects-${n}-${nth}`), store, pushes),
     ),
-    rotateKeys(open('keys'), clientsFileOf(stackFolderOf(folder))),
+    rotateKeys(open('keys', 'keys'), clientsFileOf(stackFolderOf(folder))),
   ];
   all = Promise.all(done.map((one) => one.catch(noteFailure)));
   readWhole = () => Promise.all(ends.map((integration) => readFeed(open('whole', integration), [], begunAt)));
