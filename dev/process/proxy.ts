@@ -6,6 +6,8 @@ import { listenOnLoopback } from './port.ts';
 export interface Proxy extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
+  /** Drops what servers still send on the present connections. */
+  loseAnswers(): void;
 }
 
 export interface ProxyOptions {
@@ -64,6 +66,9 @@ export async function openProxy(
   return {
     url: `http://127.0.0.1:${port}`,
     port,
+    loseAnswers() {
+      for (const socket of sockets) if (socket.localPort !== port) socket.unpipe().resume();
+    },
     async [Symbol.asyncDispose]() {
       server.close();
       for (const socket of sockets) socket.destroy();

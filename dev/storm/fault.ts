@@ -1,10 +1,11 @@
 // A fault: its target, what becomes of it, and which comes next, drawn from the seed. Pure; the strike finds its process later.
 import type { Random } from '../fuzz/random.ts';
+import type { Replicas } from '../stack/services.ts';
 
 /**
- * How often each process is drawn, in a usual storm and in one with `owners`: replicas more often than engines, as in production.
- * `database` is FerretDB or mongod; `postgresql` is the database under FerretDB. `webhooks-nats` and `webhooks-mongodb` are the
- * proxies between one replica of webhooks and its engines (`way.ts`): if a proxy is frozen, that replica is partitioned.
+ * How often each process is drawn, in a usual storm and in one of owners: replicas more often than engines, as in production.
+ * `database` is FerretDB or mongod; `postgresql` is the database under FerretDB. `webhooks-nats` and the like are the proxies
+ * between one replica and its engines (`way.ts`): if a proxy is frozen, that replica is partitioned.
  */
 const draws = [
   ['catalog', 5, 0],
@@ -15,8 +16,12 @@ const draws = [
   ['nats', 1, 0],
   ['database', 1, 0],
   ['postgresql', 1, 0],
-  ['webhooks-nats', 0, 2],
-  ['webhooks-mongodb', 0, 2],
+  ['catalog-nats', 1, 0],
+  ['catalog-mongodb', 2, 0],
+  ['batches-nats', 1, 0],
+  ['batches-mongodb', 1, 0],
+  ['webhooks-nats', 1, 2],
+  ['webhooks-mongodb', 1, 2],
 ] as const;
 export type Target = (typeof draws)[number][0];
 export const targets: readonly Target[] = draws.map(([target]) => target);
@@ -49,14 +54,16 @@ export interface FaultRules {
   script?: readonly PlannedFault[];
   /** The faults of a cluster of three nats-servers with a proxy before the gateways, repeated for ever. */
   cluster?: readonly ClusterFault[];
-  /** Further replicas of webhooks, each with proxies of its own before the engines. Then faults strike webhooks alone. */
-  owners?: number;
+  /** Replicas with proxies of their own before the engines. */
+  behindWays: Replicas;
+  /** Whether faults strike only webhooks, which own partitions. */
+  isOfOwners?: true;
 }
 
 export function* planFaults(random: Random, rules: FaultRules): Generator<PlannedFault> {
   if (rules.script !== undefined) return yield* rules.script;
   const drawn = draws.flatMap(([target, usual, ofOwners]) =>
-    Array.from({ length: rules.owners === undefined ? usual : ofOwners }, () => target),
+    Array.from({ length: rules.isOfOwners === true ? ofOwners : usual }, () => target),
   );
   for (;;) {
     const kind = random.pick(kinds);
@@ -70,13 +77,13 @@ export function* planFaults(random: Random, rules: FaultRules): Generator<Planne
   }
 }
 
-/** The leader of EVENTS, of EVENT_BATCHES or of the meta group; several nodes; or, for a rolling restart, nodes or services. */
-export type ClusterTarget =
-  'events-leader' | 'deliver-leader' | 'meta-leader' | 'two-nodes' | 'all-nodes' | 'nodes' | 'services';
+/** The leader of EVENTS, of EVENT_BATCHES or of the meta group; several nodes; or, of an operator, nodes, services or copies. */
+export type ClusterTarget = `${'events' | 'deliver' | 'meta'}-leader` | `${'two' | 'all'}-nodes` | OfOperator;
+type OfOperator = 'nodes' | 'services' | 'copies';
 
 /**
  * SIGKILL, again whenever the node comes back before its time; SIGSTOP with a SIGCONT later; or each node, or each replica of
- * each service, ended in good order and started again, one after the other.
+ * each service, ended in good order and started again, one after the other; of copies, streams get one copy, and three again.
  */
 export interface ClusterFault {
   target: ClusterTarget;

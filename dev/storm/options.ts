@@ -15,7 +15,8 @@ breakages breaks a copy of the services in one way after the other, and tells wh
   --profile late           the same, and waits until no late write can come any more before it checks
   --profile cluster        three nats-servers and a proxy before two gateways: nodes that lead, two of three and all three are
                            killed or stopped, beside some 15 pushes a second
-  --profile cluster-rolls  the same cluster: all services and all nodes are ended in turn and started again, beside up to 50
+  --profile cluster-rolls  the same cluster: all services and all nodes are ended in turn and started again, and
+                           streams lose copies and get them again, beside up to 50
   --profile owners         500 endpoints of 40 integrations, and replicas of webhooks that are killed, frozen for up to a minute, and
                            cut off from NATS or MongoDB for as long
   --profile brief, cluster-brief   what npm test runs

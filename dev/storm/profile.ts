@@ -64,6 +64,7 @@ const usual: Profile = {
   itemsMax: 250_000,
   faultEveryMs: [1_500, 4_500],
   stopMs: [1_000, 20_000],
+  behindWays: { catalog: 1, batches: 1, webhooks: 1 },
   within: { pushesMs: 8_000, eventsMs: 5_000, deliveriesMs: 10_000 },
   waitsForLateWrites: false,
   // At most a tenth of what a storm usually reaches.
@@ -96,6 +97,7 @@ const clusterScript: readonly ClusterFault[] = [
 /** Some 15 small pushes a second leave two processors time beside three nodes: so any delay is due to the cluster. */
 const cluster: Profile = {
   ...usual,
+  behindWays: {},
   isFlooded: false,
   sizes: [one, [2, 5]],
   receivers: 'steady',
@@ -111,6 +113,7 @@ const rolls: Profile = {
   cluster: [
     { target: 'services', kind: 'roll', forMs: 0 },
     { target: 'nodes', kind: 'roll', forMs: 0 },
+    { target: 'copies', kind: 'roll', forMs: 8_000 },
   ],
 };
 
@@ -126,7 +129,8 @@ const owners: Profile = {
   pauseMs: [2_000, 6_000],
   faultEveryMs: [2_000, 6_000],
   stopMs: [1_000, 60_000],
-  owners: 2,
+  behindWays: { webhooks: 2 },
+  isOfOwners: true,
   floor: { pushes: 0.1, acknowledgedItems: 5, events: 5, deliveries: 20 },
 };
 
@@ -140,6 +144,7 @@ export const profiles = {
     itemsMax: 6_000,
     // This storm shares the machine with other tests.
     pauseMs: [60, 500],
+    behindWays: {},
     script: briefScript,
     floor: { pushes: 0.1, acknowledgedItems: 5, events: 5, deliveries: 5 },
   },

@@ -20,9 +20,8 @@ export const openStruck =
   (fromMs, toMs) =>
     faults.some((fault) => fault.atMs <= toMs && overMs(fault) >= fromMs);
 
-const elsewhere = new Set<string>(['gateway', 'gateway-2', 'catalog', 'batches']);
-
 /** Whether a fault strikes something that deliveries need: webhooks, NATS, or the database with the endpoints' state. */
-export const touchesDeliveries = ({ target }: Pick<FaultLine, 'target'>): boolean => !elsewhere.has(target);
+export const touchesDeliveries = ({ target }: Pick<FaultLine, 'target'>): boolean =>
+  !/^(?:gateway|catalog|batches)/.test(target);
 
 export const seconds = (ms: number): string => (Number.isFinite(ms) ? `${(ms / 1_000).toFixed(3)} s` : '–');

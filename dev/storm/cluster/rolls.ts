@@ -1,11 +1,13 @@
 // A rolling restart by an operator: ends each node, or each replica of each service, in good order and has it
 // started again, one after the other.
 import type { Bus } from '@integration-sync/runtime/bus';
+import { expectedStreams } from '@integration-sync/webhooks/operating';
 import { sendSignal } from '../../process/identity.ts';
 import { readFacts } from '../../stack/facts.ts';
 import { askReadiness } from '../../stack/readiness.ts';
 import { serviceNames, type Service } from '../../stack/services.ts';
 import { readLive, stackFolderOf } from '../plan.ts';
+import { pause } from '../role.ts';
 import { pidsOf } from '../strike.ts';
 import { until } from '../until.ts';
 import { areWhole } from './nodes.ts';
@@ -17,7 +19,7 @@ const pingMs = 300;
 
 export interface RollOptions {
   folder: string;
-  bus: Pick<Bus, 'askAll'>;
+  bus: Pick<Bus, 'askAll' | 'ensureStream'>;
   signal: AbortSignal;
 }
 
@@ -36,6 +38,16 @@ export async function roll(target: 'nodes' | 'services', options: RollOptions): 
       if (!(await until(isBack, { ...backLooks, signal })) && !signal.aborted)
         throw new Error(`${what} does not serve again after ${backLooks.looksMax} checks`);
     }
+  }
+}
+
+/** Has each stream lose two of its three copies, and some time later get them again. */
+export async function changeCopies(forMs: number, { folder, bus }: RollOptions): Promise<void> {
+  for (const STREAM_REPLICAS of [1, 3]) {
+    for (const spec of expectedStreams({ STREAM_REPLICAS, STREAMS_MAY_SHRINK: true }))
+      await bus.ensureStream(spec);
+    await pause(forMs);
+    await until(() => areWhole(readLive(folder).nodes), backLooks);
   }
 }
 

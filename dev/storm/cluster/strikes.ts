@@ -9,7 +9,7 @@ import { readLive, type Node } from '../plan.ts';
 import { isChildOf } from '../strike.ts';
 import { until } from '../until.ts';
 import { areWhole, assets, findLeaders, type Asset, type Leaders } from './nodes.ts';
-import { roll, type RollOptions } from './rolls.ts';
+import { changeCopies, roll, type RollOptions } from './rolls.ts';
 
 export interface StrikesOptions extends RollOptions {
   stackPid: number;
@@ -24,7 +24,8 @@ export async function carryOut(fault: ClusterFault, options: StrikesOptions): Pr
   const { target, kind } = fault;
   if (kind === 'roll') {
     const atMs = clockMs();
-    await roll(target === 'services' ? target : 'nodes', options);
+    if (target === 'copies') await changeCopies(fault.forMs, options);
+    else await roll(target === 'services' ? target : 'nodes', options);
     return { target, kind, pid: 0, atMs, untilMs: clockMs() };
   }
   return strike(fault, options);
@@ -92,10 +93,7 @@ function chooseNodes(target: ClusterTarget, leaders: Leaders, nodes: readonly No
   return target === 'two-nodes' ? [led, ...names.filter((name) => name !== led).slice(0, 1)] : [led];
 }
 
-/**
- * Notes when a stream has no leader, and when it has one again: first the streams that struck nodes led, later those for which a node
- * that is back calls an election.
- */
+/** Notes when a stream has no leader, first one that a struck node led, and when it has one again. */
 function openWatch(
   before: Leaders,
   struck: ReadonlySet<string>,

@@ -13,11 +13,11 @@ import { readFacts } from '../../stack/facts.ts';
 import { startStack, type Stack } from '../../stack/index.ts';
 import { waitUntilReady } from '../../stack/readiness.ts';
 import { startReplica } from '../../stack/replica.ts';
-import { mainOf, type Service, type Settings } from '../../stack/services.ts';
+import { mainOf, replicatedServices, type Service, type Settings } from '../../stack/services.ts';
 import type { Target } from '../fault.ts';
 import { clockMs, openLedgerFile } from '../ledger.ts';
 import { readChosen, stackFolderOf, writeLive, writePlan, type Live } from '../plan.ts';
-import { profiles } from '../profile.ts';
+import { profiles, type Profile } from '../profile.ts';
 import { folder, say, takeRole } from '../role.ts';
 
 const running = new AsyncDisposableStack();
@@ -56,7 +56,7 @@ const sayUnlessTrouble = (line: string): void => {
 
 async function start(): Promise<void> {
   const chosen = readChosen(folder);
-  const rules = profiles[chosen.profile];
+  const rules: Profile = profiles[chosen.profile];
   note();
   const environment = environmentOfStorm();
   if (rules.cluster !== undefined) {
@@ -76,11 +76,10 @@ async function start(): Promise<void> {
       mainOf: programOf,
       say: sayUnlessTrouble,
       readyWithinMs,
-      replicas: { catalog: 2, batches: 2, webhooks: rules.owners === undefined ? 2 : 1 },
+      // Of two replicas of a service, those behind ways start below.
+      replicas: Object.fromEntries(replicatedServices.map((one) => [one, one in rules.behindWays ? 1 : 2])),
     }),
   );
-  // Frozen processes go on before the engines stop: a frozen process can neither end nor answer.
-  running.defer(async () => letEverythingGoOn());
   const { gateway, nats, mongodb, database, authSecret = '', logFolder } = stack;
   const pidsFile = join(folder, 'live.pids');
   await endLeftovers(pidsFile);
@@ -108,13 +107,15 @@ async function start(): Promise<void> {
   url = `http://127.0.0.1:${port}`;
   keep('gateway-2', await startFurther('gateway', 2, { GATEWAY_PORT: port }));
   await waitUntilReady(url, { withinMs: readyWithinMs });
-  for (let nth = 0; nth < (rules.owners ?? 0); nth += 1) {
-    const own = {
-      NATS_URL: await wayTo('webhooks-nats', nats),
-      MONGODB_URL: await wayTo('webhooks-mongodb', mongodb),
-    };
-    keep('webhooks', await startFurther('webhooks', nth + 2, own));
-  }
+  for (const service of replicatedServices)
+    for (let nth = 0; nth < (rules.behindWays[service] ?? 0); nth += 1) {
+      const own = {
+        NATS_URL: await wayTo(`${service}-nats`, nats),
+        MONGODB_URL: await wayTo(`${service}-mongodb`, mongodb),
+      };
+      keep(service, await startFurther(service, nth + 2, own));
+    }
+  // Frozen processes go on before anything stops: a frozen process can neither end nor answer.
   running.defer(async () => letEverythingGoOn());
   const timer = setInterval(lookAtMemory, memoryEveryMs);
   running.defer(() => clearInterval(timer));
@@ -130,10 +131,7 @@ function programOf(service: Service): string {
   return programs[service] ?? mainOf(service);
 }
 
-/**
- * Starts a proxy process between one replica and an engine. Freezing the proxy partitions the replica from the engine, killing it
- * breaks the connections. A dead proxy is started again on the same port.
- */
+/** Starts a proxy between a replica and an engine: frozen, it partitions them; killed, it breaks their connections. */
 async function wayTo(target: Target, to: string): Promise<string> {
   const way = new URL(to);
   way.port = String(await findPort());
@@ -182,12 +180,9 @@ function letEverythingGoOn(): void {
 }
 
 function lookAtMemory(): void {
-  const { nats: _nats, mongodb: _mongodb, ...services } = stack?.pids() ?? {};
-  const { webhooks = [], 'gateway-2': second = [] } = pidsBeside();
-  const all = { ...services, 'webhooks-2': webhooks, 'gateway-2': second };
-  const serviceOf = new Map(
-    Object.entries(all).flatMap(([service, pids]) => pids.map((pid) => [pid, service] as const)),
-  );
+  const all = [...Object.entries(stack?.pids() ?? {}), ...Object.entries(pidsBeside())];
+  const services = all.filter(([name]) => !/(?:nats|mongodb)$/.test(name));
+  const serviceOf = new Map(services.flatMap(([service, pids]) => pids.map((pid) => [pid, service])));
   for (const [pid, mb] of residentByPid([...serviceOf.keys()]))
     memory.write({ service: serviceOf.get(pid) ?? '', pid, atMs: clockMs(), mb });
 }
