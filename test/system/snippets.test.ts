@@ -141,6 +141,11 @@ for (const { page, all } of snippets.filter((one) => one.all.some(isRun)))
     expect(await runPage(page)).toEqual([]);
   });
 
+it('no command of README.md has a comment behind it, which zsh takes for arguments', () => {
+  const commands = snippets.flatMap(({ page, all }) => (page === 'README.md' ? all : []));
+  expect(commands.filter(({ text }) => / #/.test(text))).toEqual([]);
+});
+
 it('every snippet of the documents is run, or has a known reason not to be run', () => {
   const given = snippets.flatMap(({ all }) => all).map(({ notRun }) => notRun);
   expect(new Set(given)).toEqual(new Set([undefined, ...reasons]));
