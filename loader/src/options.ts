@@ -33,7 +33,9 @@ export function explained<Parsed>(read: () => Parsed, usage: string): Parsed {
   try {
     return read();
   } catch (error) {
-    throw new Stop(`${messageOf(error)}\n\n${usage}`);
+    // What Node says of an unknown option after its first sentence is about a file whose name begins with `-`.
+    const said = messageOf(error).replace(/ To specify a positional .*/s, '');
+    throw new Stop(`${said}\n\n${usage}`);
   }
 }
 

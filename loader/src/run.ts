@@ -36,7 +36,7 @@ export async function run(args: readonly string[], context: Context): Promise<Ex
     }
     const isAsked = name === '--help' || name === '-h';
     if (isAsked) await context.streams.out(usage);
-    else context.streams.err(usage);
+    else context.streams.err(name === undefined ? usage : `There is no command "${name}".\n\n${usage}`);
     return isAsked ? exitCodes.all : exitCodes.stopped;
   }
   try {

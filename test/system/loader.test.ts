@@ -213,7 +213,9 @@ it('a load names the write scope that its key lacks, and needs no read scope', a
   const wrong = openLoader({ stack: at.stack, integration, folder: at.folder.path, environment });
   expect(await wrong.run('load', 'suppliers.csv')).toMatchObject({
     code: 3,
-    err: expect.stringContaining('401: the service does not take the key'),
+    err: expect.stringContaining(
+      '401: the service does not take the key. Is it whole, of this service, and not expired?',
+    ),
   });
 });
 
