@@ -23,7 +23,7 @@ export async function takeFolder(
     const where = readFacts(folder)?.gateway ?? 'starting';
     throw new StartFailure(
       `A local stack is running already (process ${lockOwner(lockOf(folder)) ?? '?'}, ${where}).\n` +
-        'Stop it with Ctrl-C in its terminal, or use it: npm run service adds a replica to it.',
+        'Stop it with Ctrl-C in its terminal, or use it: npm run service -- catalog adds a replica.',
     );
   }
   starting.use(lock);

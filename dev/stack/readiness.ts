@@ -8,9 +8,9 @@ export async function askReadiness(gateway: string): Promise<Readiness> {
   try {
     const answer = await fetch(new URL('/readyz', gateway), { signal: AbortSignal.timeout(5_000) });
     const body = await answer.text();
-    return answer.status === 200
-      ? { ready: true }
-      : { ready: false, why: `${answer.status} ${body.slice(0, 300)}` };
+    if (answer.status === 200) return { ready: true };
+    const [, why = `${answer.status} ${body.slice(0, 300)}`] = /"detail":"([^"]+)"/.exec(body) ?? [];
+    return { ready: false, why };
   } catch (error) {
     // The message `fetch failed` says nothing, so its cause is shown.
     const cause = error instanceof Error ? (error.cause ?? error) : error;
