@@ -2,12 +2,12 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { call } from './api/call.ts';
 import { Problem } from './api/problem.ts';
 import { page } from './api/request.ts';
-import { endSession, session, signOut } from './api/session.ts';
+import { describe, endSession, session, signOut } from './api/session.ts';
 import type { TokenDescription } from './api/shapes.ts';
 import { Box } from './parts/box.tsx';
 import { ProblemLine } from './parts/problem.tsx';
 import { Time } from './parts/time.tsx';
-import { feed, followFeed, isFeedOn } from './state/feed.ts';
+import { feed, feedScope, followFeed } from './state/feed.ts';
 import { linkTo, route, type Route } from './state/route.ts';
 import { useStore } from './store.ts';
 import { Offer } from './parts/offer.tsx';
@@ -45,15 +45,11 @@ export function App() {
       {offered !== undefined && <Offer token={offered} />}
       {ended !== undefined && <SignIn ended={ended} />}
       <main id="main" tabIndex={-1}>
+        <ProblemLine of={{ problem, at: 0, answer: undefined }} />
         {described === undefined ? (
-          ended === undefined && (
-            <>
-              <p class="quiet">Asking what the token is for …</p>
-              <ProblemLine of={{ problem, at: 0, answer: undefined }} />
-            </>
-          )
+          ended === undefined && <p class="quiet">Asking what the token is for …</p>
         ) : (
-          <View />
+          <View key={described.integrationId} />
         )}
       </main>
     </>
@@ -139,29 +135,29 @@ const titleOf = ({ view, ids }: Route): string =>
   [ids.at(-1), views.find(([name]) => name === view)?.[1] ?? 'Console'].filter(Boolean).join(' · ');
 
 /**
- * Asks `GET /token` once for the integration and scopes of the token, and again after failures that may pass. Returns such a
+ * Asks `GET /token` once for the integration and scopes of a new token, and again after failures that may pass. Returns such a
  * failure.
  */
 function useDescription(): Problem | undefined {
-  const { token, described, ended } = useStore(session);
+  const { token, described, ended, next } = useStore(session);
+  const asked = next ?? (described === undefined && ended === undefined ? token : undefined);
   const [problem, setProblem] = useState<Problem>();
   // A layout effect sends the request before the browser paints, because all views wait for its answer.
   useLayoutEffect(() => {
-    if (token === undefined || described !== undefined || ended !== undefined) return undefined;
+    setProblem(undefined);
+    if (asked === undefined) return undefined;
     const asking = new AbortController();
     let timer: number | undefined;
     const ask = async (): Promise<void> => {
       try {
-        const { body, date } = await call<TokenDescription>(page('token'), asking.signal);
-        const aheadMs = date === null ? 0 : Date.parse(date) - Date.now();
-        setProblem(undefined);
-        session.set({ ...session.get(), described: body, aheadMs });
+        const { body, date } = await call<TokenDescription>(page('token'), asking.signal, asked);
+        describe(asked, body, date === null ? 0 : Date.parse(date) - Date.now());
       } catch (error) {
         if (asking.signal.aborted) return;
         if (error instanceof Problem && error.passes) {
           setProblem(error);
           timer = window.setTimeout(() => void ask(), error.retryAfterMs);
-        } else endSession(token, error instanceof Problem ? error.message : String(error));
+        } else endSession(asked, error instanceof Problem ? error.message : String(error));
       }
     };
     void ask();
@@ -169,7 +165,7 @@ function useDescription(): Problem | undefined {
       asking.abort();
       window.clearTimeout(timer);
     };
-  }, [token, described, ended]);
+  }, [asked]);
 
   const expiresAt = described?.expiresAt ?? undefined;
   useEffect(() => {
@@ -184,10 +180,8 @@ function useDescription(): Problem | undefined {
 }
 
 function useFeed(): void {
-  const now = useStore(session);
-  const integration = isFeedOn(now) ? now.described?.integrationId : undefined;
-  useEffect(
-    () => (integration === undefined ? undefined : followFeed(integration)),
-    [integration, now.token],
-  );
+  const { token, described } = useStore(session);
+  // Once the token has ended, no poll follows, and the events stay on the page as everything else does.
+  const integration = described?.scopes.includes(feedScope) === true ? described.integrationId : undefined;
+  useEffect(() => (integration === undefined ? undefined : followFeed(integration)), [integration, token]);
 }

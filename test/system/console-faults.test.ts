@@ -278,4 +278,55 @@ describe.each(browsers)('the console in %s', (chromium) => {
     await page.getByText(/^Loaded: 1 of 1 row in/).waitFor();
     await page.context().close();
   });
+
+  it('keeps events and what a person has typed once the token has ended, for another token of the integration', async () => {
+    const { page, client } = await open('#/events');
+    await page.getByText('Nothing yet. It waits.').waitFor();
+    await client.post('/suppliers', { suppliers: [{ externalId: 'S-1', name: 'One' }] });
+    await page.getByRole('listitem').filter({ hasText: 'S-1' }).waitFor();
+    await goTo(page, '#/webhooks');
+    await press(button(page, 'Register a webhook'));
+    const address = page.getByRole('dialog').getByLabel('Address');
+    await address.fill('https://example.com/typed');
+    await page.route('**/webhook-events', (route) => route.fulfill({ status: 401 }));
+    await press(button(page, 'Register'));
+    await page.getByText('needs another token').waitFor();
+    await page.unroute('**/webhook-events');
+    await page.keyboard.press('Escape');
+    const input = page.getByLabel('Access token or API key');
+    // An empty field has the browser say that it is to be filled in.
+    await press(button(page, 'Open'));
+    expect(await input.evaluate((one) => one === one.ownerDocument.activeElement)).toBe(true);
+    const alert = page.getByRole('alert');
+    for (const token of ['nonsense', system.token({ integration: client.integration })]) {
+      await input.fill(token);
+      const answered = page.waitForResponse('**/token');
+      await page.keyboard.press('Enter');
+      await answered;
+      if (token === 'nonsense') await alert.getByText('This token is not valid, or has ended.').waitFor();
+    }
+    await alert.waitFor({ state: 'detached' });
+    await press(button(page, 'Register a webhook'));
+    expect(await address.inputValue()).toBe('https://example.com/typed');
+    await page.keyboard.press('Escape');
+    await press(button(page, 'Register a webhook'));
+    expect(await address.inputValue()).toBe('');
+    await page.keyboard.press('Escape');
+
+    await goTo(page, '#/events');
+    const row = page.getByRole('listitem').filter({ hasText: 'S-1' });
+    await row.waitFor();
+    await page.route('**/sync-runs*', (route) => route.fulfill({ status: 401 }));
+    await goTo(page, '#/runs');
+    await alert.waitFor();
+    await goTo(page, '#/events');
+    await row.waitFor();
+    // Another integration has no part of this.
+    const other = openClient(system).integration;
+    await input.fill(system.token({ integration: other }));
+    await page.keyboard.press('Enter');
+    await page.locator('header').getByText(other).waitFor();
+    await row.waitFor({ state: 'detached' });
+    await page.context().close();
+  });
 });

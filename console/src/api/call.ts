@@ -11,9 +11,12 @@ export interface Answer<T> {
 }
 
 /** Throws a `Problem` if the request fails, and the abort reason of the signal if the signal aborts it. */
-export async function call<T>(request: Request, signal?: AbortSignal): Promise<Answer<T>> {
-  const { token, ended } = session.get();
-  const response = await send(request, ended === undefined ? token : undefined, signal);
+export async function call<T>(
+  request: Request,
+  signal?: AbortSignal,
+  token = tokenInUse(),
+): Promise<Answer<T>> {
+  const response = await send(request, token, signal);
   const body: unknown = await response.json().catch(() => undefined);
   signal?.throwIfAborted();
   if (response.status === 401 && token !== undefined) {
@@ -28,6 +31,11 @@ export async function call<T>(request: Request, signal?: AbortSignal): Promise<A
     cursor: cursorOf(response),
     date: response.headers.get('date'),
   };
+}
+
+function tokenInUse(): string | undefined {
+  const { token, ended } = session.get();
+  return ended === undefined ? token : undefined;
 }
 
 async function send(

@@ -15,6 +15,8 @@ export interface Session {
   aheadMs: number;
   /** The token of a link that was followed in a tab with another token. The page asks the person which token to use. */
   offered: string | undefined;
+  /** A token that replaces `token` once `GET /token` has described it. Until then the views stay, with what a person has typed. */
+  next: string | undefined;
 }
 
 const place = 'token';
@@ -23,12 +25,18 @@ const inFragment = /^#token=(?<token>[\w~+/.=-]+)$/;
 export const session = createStore<Session>(of(undefined));
 
 function of(token: string | undefined): Session {
-  return { token, described: undefined, ended: undefined, aheadMs: 0, offered: undefined };
+  return { token, described: undefined, ended: undefined, aheadMs: 0, offered: undefined, next: undefined };
 }
 
 export function signIn(token: string): void {
   sessionStorage.setItem(place, token);
-  session.set(of(token));
+  const now = session.get();
+  session.set(now.described === undefined ? of(token) : { ...now, offered: undefined, next: token });
+}
+
+/** Begins the session of a token that `GET /token` has described. */
+export function describe(token: string, described: TokenDescription, aheadMs: number): void {
+  session.set({ ...session.get(), token, described, aheadMs, ended: undefined, next: undefined });
 }
 
 /**
@@ -60,7 +68,8 @@ export function signOut(): void {
 /** Notes why the gateway refuses the token. The token stays, because a page without a token shows only the sign-in. */
 export function endSession(token: string, why: string): void {
   const now = session.get();
-  if (now.token === token && now.ended === undefined) session.set({ ...now, ended: why });
+  if (now.next === token) session.set({ ...now, ended: why, next: undefined });
+  else if (now.token === token && now.ended === undefined) session.set({ ...now, ended: why });
 }
 
 /** For a link that yields no token: the page says why, and asks for a token. */

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useRef, useState } from 'preact/hooks';
+import { session } from '../api/session.ts';
 import { InFlight } from './action.tsx';
 
 interface DialogProps {
@@ -14,7 +15,8 @@ interface DialogProps {
 
 /**
  * A native dialog: Escape closes it, and the focus goes back to the button. Its content begins anew each time, unless a
- * request was in flight at the closing: then the answer, which may be a secret, is there at the next opening.
+ * request was in flight at the closing, or the token has ended: then the answer, which may be a secret, or what a person has
+ * typed is there at the next opening.
  */
 export function Dialog({ label, title, kind = 'plain', disabled = false, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -26,7 +28,8 @@ export function Dialog({ label, title, kind = 'plain', disabled = false, onClose
     dialog.current?.showModal();
   };
   const end = (): void => {
-    if (inFlight.requests === 0) setOpen(false);
+    if (inFlight.requests > 0 || session.get().ended !== undefined) return;
+    setOpen(false);
     onClose?.();
   };
   return (

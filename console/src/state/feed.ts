@@ -5,7 +5,7 @@ import { call } from '../api/call.ts';
 import { Problem } from '../api/problem.ts';
 import { get } from '../api/request.ts';
 import type { FeedEvent, EventPage } from '../api/shapes.ts';
-import { nowOfGateway, session, type Session } from '../api/session.ts';
+import { nowOfGateway, session } from '../api/session.ts';
 import { createStore } from '../store.ts';
 import { visible } from './visibility.ts';
 
@@ -79,8 +79,6 @@ export const news = createStore(0, spread);
 /** Whether the feed works, so that `news` rises with new events. */
 export const isToldNews = (): boolean => feed.get().isHeard && feed.get().problem === undefined;
 export const isNewsFresh = (): boolean => performance.now() < newsAtMs + newsMs;
-export const isFeedOn = ({ described, ended }: Session): boolean =>
-  ended === undefined && described?.scopes.includes(feedScope) === true;
 
 /** Follows the feed of an integration while the tab is visible, until the returned function is called. */
 export function followFeed(integration: string): () => void {
@@ -145,7 +143,7 @@ export function followFeed(integration: string): () => void {
     isLeading = true;
     try {
       // An expired token ends the polls, before the page aborts the signal.
-      while (!signal.aborted && isFeedOn(session.get())) {
+      while (!signal.aborted && session.get().ended === undefined) {
         const pauseMs = await askOnce(wait, signal);
         await pause(wait === 0 ? Math.max(pauseMs, withoutLocksMs) : pauseMs, signal);
       }

@@ -18,6 +18,7 @@ export function SignIn({ ended, refused }: { ended?: string; refused?: string | 
       <input
         id={id}
         type="password"
+        required
         autocomplete="off"
         value={text}
         onInput={({ currentTarget }) => setText(currentTarget.value)}
