@@ -329,4 +329,27 @@ describe.each(browsers)('the console in %s', (chromium) => {
     await row.waitFor({ state: 'detached' });
     await page.context().close();
   });
+
+  it('registers one webhook if an answer is lost and a person clicks again', async () => {
+    const { page, client } = await open('#/webhooks', { clock: true });
+    let sent = 0;
+    await page.route('**/webhook-events', async (route) => {
+      sent += 1;
+      if (sent > 1) return route.continue();
+      await route.fetch();
+      return route.abort();
+    });
+    await press(button(page, 'Register a webhook'));
+    await page.getByRole('dialog').getByLabel('Address').fill('http://127.0.0.1:9/');
+    await press(button(page, 'All'));
+    await press(button(page, 'Register'));
+    await page.getByText('The gateway does not answer: is the network there?').waitFor();
+    // Sooner, the click would count as the second of a double click, which does nothing.
+    await page.clock.runFor(1_500);
+    await press(button(page, 'Register'));
+    await page.getByText('is registered').waitFor();
+    expect(sent).toBe(2);
+    expect(await client.get('/webhook-events')).toMatchObject({ body: { total: 1 } });
+    await page.context().close();
+  });
 });

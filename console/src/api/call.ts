@@ -39,12 +39,13 @@ function tokenInUse(): string | undefined {
 }
 
 async function send(
-  { method, path, body }: Request,
+  { method, path, body, key }: Request,
   token: string | undefined,
   signal?: AbortSignal,
 ): Promise<Response> {
   const headers = new Headers();
   if (token !== undefined) headers.set('authorization', `Bearer ${token}`);
+  if (key !== undefined) headers.set('idempotency-key', key);
   if (body !== undefined) headers.set('content-type', 'application/json');
   try {
     return await fetch(new URL(path, document.baseURI), {

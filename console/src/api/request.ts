@@ -8,6 +8,8 @@ export interface Request {
   /** The path is relative to the page's address, so a path prefix that a proxy adds to the page also precedes it. */
   readonly path: string;
   readonly body?: unknown;
+  /** An `Idempotency-Key`: with it, the gateway carries out a repeated request once. */
+  readonly key?: string;
 }
 
 const api = 'api/v1/integration';
@@ -37,9 +39,10 @@ function queryOf(query: Query): string {
 }
 
 /** The curl command that sends the same request, with the token or key in `$KEY`. */
-export function curlOf({ method, path, body }: Request, base: string): string {
+export function curlOf({ method, path, body, key }: Request, base: string): string {
   const words = [`curl -s ${quote(new URL(path, base).href)}`, `-H "Authorization: Bearer $KEY"`];
   if (method !== 'GET') words.splice(1, 0, `-X ${method}`);
+  if (key !== undefined) words.push(`-H 'Idempotency-Key: ${key}'`);
   if (body !== undefined)
     words.push(`-H 'Content-Type: application/json'`, `-d ${quote(JSON.stringify(body))}`);
   return words.join(' \\\n  ');

@@ -1,4 +1,4 @@
-import { useId, useState } from 'preact/hooks';
+import { useId, useMemo, useState } from 'preact/hooks';
 import { get, post } from '../api/request.ts';
 import type { Listing, RegisteredWebhook, Webhook } from '../api/shapes.ts';
 import { Action } from '../parts/action.tsx';
@@ -85,6 +85,8 @@ function Register({ onDone }: { onDone: () => void }) {
   const [url, setUrl] = useState('');
   const [events, setEvents] = useState<string[]>([]);
   const [made, setMade] = useState<RegisteredWebhook>();
+  // If an answer is lost, a further click registers no second webhook.
+  const key = useMemo(() => crypto.getRandomValues(new Uint32Array(4)).join('-'), [url, events]);
   const id = useId();
   if (made !== undefined) {
     return (
@@ -120,7 +122,7 @@ function Register({ onDone }: { onDone: () => void }) {
         label="Register"
         kind="main"
         scope={webhooksWrite}
-        request={post('/webhook-events', { url, events })}
+        request={{ ...post('/webhook-events', { url, events }), key }}
         fields={webhookFields}
         said={() => 'Registered.'}
         onDone={(webhook) => {
