@@ -352,4 +352,26 @@ describe.each(browsers)('the console in %s', (chromium) => {
     expect(await client.get('/webhook-events')).toMatchObject({ body: { total: 1 } });
     await page.context().close();
   });
+
+  it('loses no header that a person has typed without a name, or twice', async () => {
+    const { page, client } = await open('#/');
+    const { body } = await client.post('/webhook-events', {
+      url: 'http://127.0.0.1:9/',
+      events: ['sync.completed'],
+    });
+    await goTo(page, `#/webhooks/${String(body['id'])}`);
+    await press(button(page, 'Change …'));
+    const header = (number: number, name: string) =>
+      page.getByRole('group', { name: `Header ${number}` }).getByLabel(name, { exact: true });
+    await press(button(page, 'Add a header'));
+    await header(1, 'Value').fill('north');
+    await press(button(page, 'Change'));
+    await page.getByText(/^Headers of each delivery: expected a header name .* got ""$/).waitFor();
+    await header(1, 'Name').fill('X-Shop');
+    await press(button(page, 'Add a header'));
+    await header(2, 'Name').fill('X-Shop');
+    await page.getByText('Two headers have the same name.').waitFor();
+    expect(await button(page, 'Change').isDisabled()).toBe(true);
+    await page.context().close();
+  });
 });

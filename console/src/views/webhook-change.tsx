@@ -42,6 +42,7 @@ export function Change({ path, webhook, onDone }: StepProps & { webhook: Webhook
   const begin = (): void => setEntered({});
   const set = (change: Partial<Settings>): void => setEntered({ ...entered, ...change });
   const changes = changesOf(before, settings);
+  const isTwice = isNameTwice(settings.headers ?? []);
   return (
     <Dialog label="Change …" title="Change this webhook" onClose={begin}>
       <Field label="Address">
@@ -58,11 +59,12 @@ export function Change({ path, webhook, onDone }: StepProps & { webhook: Webhook
       {webhook.details !== undefined && (
         <Extras settings={settings} names={webhook.details.headerNames} set={set} />
       )}
+      {isTwice && <p class="bad">Two headers have the same name.</p>}
       <Action
         label="Change"
         kind="main"
         scope={webhooksWrite}
-        disabled={Object.keys(changes).length === 0}
+        disabled={isTwice || Object.keys(changes).length === 0}
         request={patch(path, changes)}
         shown={patch(path, withoutValues(changes))}
         fields={webhookFields}
@@ -98,9 +100,16 @@ const same = (one: readonly string[], other: readonly string[]): boolean =>
   one.length === other.length && one.every((kind) => other.includes(kind));
 
 function headersOf(headers: readonly Header[]): Record<string, string> | null {
-  const named = headers.filter(([name]) => name !== '');
-  return named.length === 0 ? null : Object.fromEntries(named);
+  const given = headersIn(headers);
+  return given.length === 0 ? null : Object.fromEntries(given);
 }
+
+const headersIn = (headers: readonly Header[]): Header[] =>
+  headers.filter(([name, value]) => name !== '' || value !== '');
+
+/** An object has each name once: of two headers with one name, the first would be lost. */
+const isNameTwice = (headers: readonly Header[]): boolean =>
+  new Set(headersIn(headers).map(([name]) => name)).size < headersIn(headers).length;
 
 /** The changes for the shown curl command, with “…” for the values of headers, which may be secrets. */
 const withoutValues = ({ headers, ...changes }: Changes): Changes => ({
