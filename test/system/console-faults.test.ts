@@ -374,4 +374,18 @@ describe.each(browsers)('the console in %s', (chromium) => {
     expect(await button(page, 'Change').isDisabled()).toBe(true);
     await page.context().close();
   });
+
+  it('measures ages by the clock of the gateway, whatever the clock of the browser', async () => {
+    const client = openClient(system);
+    const { page, complaints } = await browser.open();
+    await page.clock.install({ time: Date.now() + 50 * 3_600_000 });
+    await page.goto(`${system.gateway}/console#token=${system.token({ integration: client.integration })}`);
+    await page.getByText('None since a minute before this page was opened.').waitFor();
+    await client.post('/suppliers', { suppliers: [{ externalId: 'S-1' }] });
+    await page.getByText(/^The last one: sync\.completed, \d+ s ago\.$/).waitFor();
+    await page.reload();
+    await page.getByText(/^1 of 1 supplier item failed at/).waitFor();
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
 });

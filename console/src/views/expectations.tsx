@@ -1,6 +1,7 @@
 // The pushes that the integration expects of itself: a part of the overview, where they are set too.
 import { useState } from 'preact/hooks';
 import { put } from '../api/request.ts';
+import { nowOfGateway } from '../api/session.ts';
 import type { Expectations } from '../api/shapes.ts';
 import { Action } from '../parts/action.tsx';
 import { Off } from '../parts/off.tsx';
@@ -31,7 +32,7 @@ export const OverdueCards = ({ of }: { of: Loaded<Expectations> }) =>
       <li key={kind}>
         <p>
           <span class="dot failing" aria-hidden="true" />
-          {expected && sentenceOfOverdue(kind, expected)}.
+          {expected && sentenceOfOverdue(kind, expected, nowOfGateway())}.
         </p>
         <a class="button" href={linkTo('runs', [], { entityType: entityTypes[kind] })}>
           See its runs

@@ -1,5 +1,6 @@
 // The overview: first what needs a person, then the last pushes, then the rate of events and the state of the services.
 import { get, page, patch } from '../api/request.ts';
+import { nowOfGateway } from '../api/session.ts';
 import type { Expectations, Listing, Readiness, SyncRun, Webhook } from '../api/shapes.ts';
 import { Action } from '../parts/action.tsx';
 import { Curl } from '../parts/curl.tsx';
@@ -42,7 +43,7 @@ export function Overview() {
     noRuns ? undefined : get('/sync-runs', { limit: pushesShown }),
     true,
   );
-  const since = Date.now() - lately;
+  const since = nowOfGateway() - lately;
   const last = runs.answer?.body;
   // If all of the last 100 pushes began within a day, another request reads the failed pushes of that day.
   const isShort =
@@ -268,7 +269,7 @@ function Rate() {
               ? isHeard
                 ? 'None since a minute before this page was opened.'
                 : 'Asking …'
-              : `The last one: ${newest.event}, ${spanOf(Date.now() - Date.parse(newest.timestamp))} ago.`}
+              : `The last one: ${newest.event}, ${spanOf(nowOfGateway() - Date.parse(newest.timestamp))} ago.`}
           </p>
         </>
       )}

@@ -1,6 +1,7 @@
 // The dialogs of a webhook: replay its events, rotate its secret, delete it.
 import { useEffect, useId, useState } from 'preact/hooks';
 import { post, remove } from '../api/request.ts';
+import { nowOfGateway } from '../api/session.ts';
 import type { RotatedWebhook, Webhook } from '../api/shapes.ts';
 import { Action } from '../parts/action.tsx';
 import { Dialog } from '../parts/dialog.tsx';
@@ -171,7 +172,7 @@ function TimeField({ label, value, onChange }: TimeFieldProps) {
   );
 }
 
-const dayAgo = (): string => new Date(Date.now() - dayMs).toISOString().slice(0, 16).concat(':00Z');
+const dayAgo = (): string => new Date(nowOfGateway() - dayMs).toISOString().slice(0, 16).concat(':00Z');
 
 export function Rotate({ path, onDone }: StepProps) {
   const [seconds, setSeconds] = useState(86_400);
