@@ -103,7 +103,7 @@ function Head() {
 function View() {
   const here = useStore(route);
   const heading = useRef<HTMLDivElement>(null);
-  const place = [here.view, ...here.ids].join('/');
+  const place = [here.view, ...here.ids, here.turn].join('/');
   const first = useRef(place);
   useEffect(() => {
     document.title = `${titleOf(here)} · Integration Sync`;

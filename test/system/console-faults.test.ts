@@ -388,4 +388,14 @@ describe.each(browsers)('the console in %s', (chromium) => {
     expect(complaints).toEqual([]);
     await page.context().close();
   });
+
+  it('looks again for an id that it has not found before', async () => {
+    const { page, client, complaints } = await open('#/records?kind=suppliers&externalId=S-1');
+    await page.getByText('None of the suppliers has this id.').waitFor();
+    await client.post('/suppliers', { suppliers: [{ externalId: 'S-1', name: 'One' }] });
+    await press(button(page, 'Find'));
+    await page.getByRole('article', { name: 'The record S-1' }).waitFor();
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
 });

@@ -7,6 +7,8 @@ export interface Route {
   view: string;
   ids: readonly string[];
   query: Readonly<Record<string, string>>;
+  /** A number that changes when a person asks for the present route again, so that its view begins anew. */
+  turn?: number;
 }
 
 export const parseRoute = (hash: string): Route => {
@@ -37,8 +39,12 @@ function decode(text: string): string {
 
 export const route = createStore<Route>(parseRoute(''));
 
-export const goTo = (link: string): void => location.assign(link);
-export const readRoute = (): void => route.set(parseRoute(location.hash));
+export function goTo(link: string): void {
+  const { turn = 0, ...here } = route.get();
+  if (link === location.hash) route.set({ ...here, turn: turn + 1 });
+  else location.assign(link);
+}
+export const readRoute = (): void => route.set({ ...route.get(), ...parseRoute(location.hash) });
 
 /** The same view with other filters, and without a cursor, which is good only for the filters of its listing. */
 export const withQuery = (
