@@ -389,13 +389,17 @@ describe.each(browsers)('the console in %s', (chromium) => {
     await page.context().close();
   });
 
-  it('looks again for an id that it has not found before', async () => {
+  it('looks again for an id that it has not found before, and says that copying is refused', async () => {
     const { page, client, complaints } = await open('#/records?kind=suppliers&externalId=S-1');
     await page.getByText('None of the suppliers has this id.').waitFor();
     await client.post('/suppliers', { suppliers: [{ externalId: 'S-1', name: 'One' }] });
     await press(button(page, 'Find'));
     await page.getByRole('article', { name: 'The record S-1' }).waitFor();
     expect(complaints).toEqual([]);
+    await page.evaluate(`navigator.clipboard.writeText = () => Promise.reject(new Error('refused'))`);
+    await page.getByText('curl', { exact: true }).click();
+    await press(button(page, 'Copy'));
+    await button(page, 'The browser refuses it').waitFor();
     await page.context().close();
   });
 });

@@ -4,17 +4,17 @@ const canCopy = (): boolean => isSecureContext && navigator.clipboard !== undefi
 
 /** A button that copies `text`; nothing if the browser gives the page no clipboard. */
 export function Copy({ text }: { text: string }) {
-  const [copied, setCopied] = useState<string>();
+  const [{ of, said }, setSaid] = useState({ of: '', said: '' });
   const copy = (): void => {
     navigator.clipboard.writeText(text).then(
-      () => setCopied(text),
-      () => undefined,
+      () => setSaid({ of: text, said: 'Copied' }),
+      () => setSaid({ of: text, said: 'The browser refuses it' }),
     );
   };
   if (!canCopy()) return null;
   return (
     <button type="button" class="small" onClick={copy}>
-      {copied === text ? 'Copied' : 'Copy'}
+      {of === text ? said : 'Copy'}
     </button>
   );
 }
