@@ -597,6 +597,30 @@ describe.each(browsers)('the view for loading files in %s', (chromium) => {
     await first.page.context().close();
   });
 
+  it('keeps the rejected rows of a load that is under way while another tab signs out', async () => {
+    const client = openClient(system);
+    const first = await open({ client });
+    const second = await open({ client, beside: first.page });
+    const held = Promise.withResolvers<void>();
+    let pushes = 0;
+    await first.page.route('**/suppliers?details=true', async (route) => {
+      pushes += 1;
+      if (pushes === 2) await held.promise;
+      await route.continue();
+    });
+    const rows = Array.from({ length: 501 }, (_, at) => `S-${at},${at % 500 === 0 ? '' : 'One'}\n`);
+    await first.files.setInputFiles([csv('suppliers.csv', ['externalId,name\n', ...rows].join(''))]);
+    await press(button(first.page, 'Load'));
+    await expect.poll(async () => JSON.stringify(await first.page.evaluate(keptKeys))).toContain('rejects-0');
+    await press(button(second.page, 'Sign out'));
+    await second.page.getByLabel('Access token or API key').waitFor();
+    held.resolve();
+    await first.page.getByText(/^499 loaded, 2 rejected in/).waitFor();
+    const { text } = await savedBy(first.page, button(first.page, 'Save its rejected rows'));
+    expect(text.match(/^S-\d+/gm)).toEqual(['S-0', 'S-500']);
+    await first.page.context().close();
+  });
+
   // Setup: a tab has found a record that its file did not have. Timeline: a second tab loads a file that has the record.
   // What this proves: the first tab archives nothing by the load that is not the last one any more.
   it('archives no record that the file of another tab has had since', async () => {

@@ -62,7 +62,7 @@ export function signOut(): void {
   const { described } = session.get();
   sessionStorage.removeItem(place);
   session.set(of(undefined));
-  if (described !== undefined) forgetLoads(described.integrationId);
+  if (described !== undefined) forgetLoads(described.integrationId, !isFree);
 }
 
 /** Notes why the gateway refuses the token. The token stays, because a page without a token shows only the sign-in. */

@@ -21,7 +21,7 @@ import {
 } from 'integration-sync/core';
 import type { Access, Answer, Command, Correction, Rules, Shown } from '../protocol.ts';
 import { Hashes } from './hashes.ts';
-import { Keeping, type Kept } from './keeping.ts';
+import { Keeping, lockOf, type Kept } from './keeping.ts';
 import { hold, holdFile, idOf, mapIn, mapOf, originalsOf, type Held } from './looking.ts';
 import { KeptOutputs, PlanOutputs, ReasonCounts, rejectsLog, resultsLog } from './outputs.ts';
 import { loadedIn, Pruning } from './pruning.ts';
@@ -155,7 +155,7 @@ export class Desk {
   }
 
   get #lock(): string {
-    return `load of ${this.#on.access.integration}`;
+    return lockOf(this.#on.access.integration);
   }
 
   async #readKept(): Promise<void> {

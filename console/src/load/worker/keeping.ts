@@ -3,6 +3,8 @@
 import type { History, LoadState } from 'integration-sync/core';
 import { database, piecesOf, stores } from '../../api/kept-loads.ts';
 
+export { lockOf } from '../../api/kept-loads.ts';
+
 export interface Kept {
   state: LoadState;
   /** The number of pieces (see `Piece`) that are stored. */
