@@ -273,6 +273,8 @@ describe.each(browsers)('the view for loading files in %s', (chromium) => {
     await dialog.getByRole('spinbutton').fill('40');
     await press(dialog.getByRole('button', { name: 'Archive 1 record', exact: true }));
     await page.getByText(/were not in the last load, and are archived now/).waitFor();
+    // The button that opened the dialog is gone: the focus is not lost with it.
+    await expect.poll(() => page.evaluate('document.activeElement.tagName')).toBe('H1');
     const { body } = await client.get('/suppliers?details=true');
     expect(
       (

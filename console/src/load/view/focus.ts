@@ -36,6 +36,8 @@ function goBack(asked: ReturnType<typeof lastAsked>): void {
     }
   }
   if (focused instanceof HTMLElement && focused !== document.activeElement) focused.focus();
+  // The control is gone.
+  if (document.activeElement === document.body) goTo(document.querySelector('h1'));
 }
 
 /** Before a file is removed, the focus goes to the heading of the next file, of the file before, or of the page. */
