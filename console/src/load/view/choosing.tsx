@@ -30,9 +30,8 @@ export function Choosing({ isBusy }: { isBusy: boolean }) {
       onDrop={drop}
     >
       <p>
-        Drop files of suppliers, products and batches here, or choose them: CSV, Excel (<code>.xlsx</code>),
-        NDJSON or JSON, also with <code>.gz</code> behind. They are read in this browser, and nothing is sent
-        before you say so.
+        Drop files here, or choose them: CSV, Excel (<code>.xlsx</code>), NDJSON or JSON, also as .gz. Nothing
+        is sent before you say so.
       </p>
       <div class="row">
         <span class="field">
@@ -52,7 +51,6 @@ export function Choosing({ isBusy }: { isBusy: boolean }) {
         </span>
         <Map isBusy={isBusy} />
       </div>
-      <p class="quiet">A map keeps which column is which field, for the next such file.</p>
       {folders.map((name) => (
         <p key={name} class="problem" role="alert">
           {name} is a folder: drop its files.

@@ -57,8 +57,7 @@ export function EntryCard({ entry, isBusy }: EntryProps) {
       )}
       {entry.columns.some(({ isSuggested }) => isSuggested) && (
         <p>
-          The fields with a dashed border are <strong>suggested, check them</strong>: does each column hold
-          what its field says?
+          The fields with a dashed border are <strong>suggested, check them</strong>.
         </p>
       )}
       {notes.length > 0 && <p class="quiet lines">{notes.join('\n')}</p>}

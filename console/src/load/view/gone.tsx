@@ -73,7 +73,7 @@ function Archiving({ all, isBusy }: { all: number; isBusy: boolean }) {
         title="Archive what the files do not have"
         kind="danger"
       >
-        <p>Each of these records is archived. A later load that names one brings it back.</p>
+        <p>A later load that names one brings it back.</p>
         <Ids />
         <p class="field">
           <label for={id}>Refuse if more than this part of the records would go, in %</label>

@@ -131,7 +131,7 @@ function Steps({ isBusy }: { isBusy: boolean }) {
           </span>
         ))}
       </div>
-      {isWrong && <p class="quiet">A file above cannot be loaded as it is: mend it, or leave it out.</p>}
+      {isWrong && <p class="quiet">Mend the file above.</p>}
       {left > 0 && (
         <p class="quiet">{counted(left, 'file or sheet', 'files or sheets')} without a kind: left out.</p>
       )}
@@ -142,7 +142,6 @@ function Steps({ isBusy }: { isBusy: boolean }) {
             Left out of <bdi>{file}</bdi>: {counted(unused.length, 'column')}, <bdi>{listed(unused)}</bdi>.
           </p>
         ))}
-      <p class="quiet">Check says what a load would do, and changes nothing.</p>
     </section>
   );
 }

@@ -81,16 +81,10 @@ function Repair({ files }: Pick<Run, 'files'>) {
   const names = files.flatMap(({ rejects }) => rejects ?? []);
   if (names.length === 0) return null;
   return (
-    <ol>
-      <li>
-        <em>Save its rejected rows</em> saves <bdi>{names.join(', ')}</bdi>: open it, in Excel or an editor.
-      </li>
-      <li>
-        The last column, <code>#reason</code>, says what is wrong. Correct it, and save the file in its
-        format.
-      </li>
-      <li>Drop it on this page: it has only these rows, and only these are loaded.</li>
-    </ol>
+    <p>
+      <em>Save its rejected rows</em> saves <bdi>{names.join(', ')}</bdi>. Its column <code>#reason</code>{' '}
+      says what is wrong. Correct the file, and drop it here.
+    </p>
   );
 }
 
