@@ -117,13 +117,24 @@ async function look(
   const sources: Source[] = [];
   for (const input of inputs) {
     interrupt.throwIfAborted();
-    const opened = await openSource(input, input.path === standardInput ? piped : undefined);
+    const opened = await openSource(input, input.path === standardInput ? csvOf(piped) : undefined);
     const source = await withRejectedIds(opened, history);
     const rows = source.total === undefined ? '' : `, ${counted(source.total, 'row')}`;
     streams.err(`${placeOf(input)}: ${[`${input.kind}${rows}`, ...source.notes].join('; ')}\n`);
     sources.push(source);
   }
   return sources;
+}
+
+/** Standard input, which may not be JSON. */
+async function* csvOf(piped: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+  let isBegun = false;
+  for await (const chunk of piped) {
+    if (!isBegun && /^\s*[[{]/.test(String.fromCharCode(...chunk.subarray(0, 80))))
+      throw new Stop('Standard input is JSON, and may only be CSV: write the JSON to a file.');
+    isBegun = true;
+    yield chunk;
+  }
 }
 
 /**

@@ -331,6 +331,14 @@ it('a directory or a missing file stops a load', async () => {
   });
 });
 
+it('JSON on standard input stops a load', async () => {
+  const said = await load(
+    ['load', '-', '--kind', 'suppliers', '--patience', '1'],
+    [Buffer.from('{"externalId":"S-1","name":"One"}\n')],
+  );
+  expect(said).toMatchObject({ code: 3, err: expect.stringContaining('Standard input is JSON') });
+});
+
 it('an unclosed quote in standard input stops a load', async () => {
   const said = await load(
     ['load', '-', '--kind', 'suppliers', '--patience', '1'],

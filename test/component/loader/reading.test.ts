@@ -193,7 +193,7 @@ it('the loader stops where a byte of standard input is no UTF-8, also beyond the
   }
   const source = await openSource(input, piped());
   await expect(Array.fromAsync(source.rows())).rejects.toThrow(
-    'standard input, up to line 200002: a byte is no UTF-8',
+    'standard input, up to line 200002: a byte has no character in utf-8',
   );
 });
 
@@ -302,7 +302,7 @@ it.each([
 ])('the loader stops where a byte has no character in the named encoding %s', async (encoding, name) => {
   const bytes = Buffer.concat([Buffer.from('externalId;name\nS-1;One\nS-2;'), name]);
   await expect(sourceOf('suppliers.csv', bytes, { encoding })).rejects.toThrow(
-    /suppliers\.csv, line 3: .*byte/,
+    /suppliers\.csv, (?:up to )?line 3: .*byte/,
   );
   const input = {
     path: '-',
@@ -316,7 +316,7 @@ it.each([
     yield Buffer.concat([Buffer.from('S-2;'), name]);
   }
   const source = await openSource(input, piped());
-  await expect(Array.fromAsync(source.rows())).rejects.toThrow(/standard input, .*line 20000[12]: .*byte/);
+  await expect(Array.fromAsync(source.rows())).rejects.toThrow(/standard input, .*line 200002: .*byte/);
 });
 
 it.each(['utf-16', 'UTF16'])(
@@ -329,14 +329,6 @@ it.each(['utf-16', 'UTF16'])(
     expect(Buffer.from(line).toString('utf16le')).toBe('Ä;S-1;2;why\r\n');
   },
 );
-
-it('standard input with JSON is refused as such', async () => {
-  const input = { path: '-', kind: 'suppliers', format: 'csv', sheet: undefined, rules: {} } as const;
-  const piped = (async function* () {
-    yield Buffer.from('{"externalId":"S-1","name":"One"}\n');
-  })();
-  await expect(openSource(input, piped)).rejects.toThrow('standard input is JSON, and may only be CSV');
-});
 
 it('a packed workbook is refused with the advice to unpack it', async () => {
   const packed = gzipSync(makeWorkbook({ Suppliers: [['externalId', 'name']] }));

@@ -314,7 +314,7 @@ it.each<[string, string | Buffer, string | RegExp, object?]>([
   ['suppliers.ods', 'PK\u0003\u0004................mimetypeapplication/vnd.oasis.opendocument.spreadsheet', 'is an OpenDocument spreadsheet (.ods)'],
   ['suppliers.xlsx', 'PK\u0003\u0004................mimetypeapplication/vnd.oasis.opendocument.spreadsheet', 'is an OpenDocument spreadsheet (.ods)'],
   ['suppliers.csv', workbook(['externalId']), 'is an Excel workbook by its content: name it .xlsx'],
-  ['suppliers.csv', gzipSync(good), 'is packed by gzip: name it'],
+  ['suppliers.csv', gzipSync(good), 'is packed by gzip: unpack it'],
   ['suppliers.csv', '%PDF-1.7', 'is a PDF'],
   ['suppliers.zip', 'PK\u0003\u0004 suppliers.csv', 'is a zip archive: unpack it'],
   ['suppliers.csv', lines('externalId,name,name', 'S-1,One,Two'), 'the columns 2 and 3 are all named "name"'],

@@ -56,8 +56,6 @@ async function readTable(input: Input, standardInput?: AsyncIterable<Uint8Array>
   const bytes = (): AsyncIterable<Uint8Array> => piped?.all() ?? platform.stream(input.path);
   const first = piped?.start ?? (await firstBytes(platform.stream(input.path), startBytes, true)).start;
   if (first.length <= (encodingByBom(first)?.bomBytes ?? 0)) throw new Stop(`${where} is empty.`);
-  if (piped !== undefined && /^\s*[[{]/.test(platform.latin1(first.subarray(0, 80))))
-    throw new Stop(`${where} is JSON, and may only be CSV: write the JSON to a file.`);
   const isCut = piped !== undefined && first.length >= startBytes;
   const look = await lookAt(
     input,
@@ -219,15 +217,16 @@ async function lookAt(
   const splitter = new Splitter(form);
   const isWatched = said === undefined || said === 'utf-8';
   const other = isWatched || !isLikeAscii(said) ? undefined : platform.encodings.decoder(said);
-  const check = (text: string): void => refuseMissing(text, said ?? '', where, splitter.lines + 1);
+  const check = (text = ''): void =>
+    refuseMissing(text, said ?? '', `${where}, up to line ${splitter.lines + 1}`);
   const chunks = withoutStart(whole ?? only(first), bomBytes);
   for await (const chunk of said === undefined || isLikeAscii(said) ? chunks : toUtf8(chunks, said)) {
     if (isWatched) watch.look(chunk, splitter.lines);
-    if (other !== undefined) check(other.write(chunk));
     splitter.count(chunk);
+    check(other?.write(chunk));
   }
   if (isWatched && whole !== undefined) watch.end();
-  if (other !== undefined && whole !== undefined) check(other.end());
+  if (whole !== undefined) check(other?.end());
   if (whole !== undefined) splitter.end();
   return {
     encoding: encodingOf(watch, said, where),

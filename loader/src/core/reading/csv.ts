@@ -1,8 +1,7 @@
 // The rows of a CSV file, as arrays of texts. The splitter (splitter.ts) has split the bytes into whole records and refused
 // malformed records. So one pass over the characters suffices. It takes a third of the time of a stream parser.
 import { platform } from '#platform';
-import { Stop } from '../exit.ts';
-import { decodeBlock, refuseMissing } from './encodings.ts';
+import { decodeBlock, noCharacter, refuseMissing } from './encodings.ts';
 import { usualWidth } from './likely-header.ts';
 import { Splitter, type SplitterOptions } from './splitter.ts';
 
@@ -29,16 +28,12 @@ export async function* csvBlocks(
   form: CsvForm,
 ): AsyncGenerator<string, void, undefined> {
   const splitter = new Splitter(form);
-  let line = 1;
   const decoded = (block: Uint8Array): string => {
     const text = decodeBlock(block, encoding);
+    const at = `${form.where}, up to line ${splitter.lines}`;
     // Each block is checked, because only the first MiB of standard input was checked in advance.
-    if (encoding !== 'utf-8') refuseMissing(text, encoding, form.where, line);
-    else if (!platform.isUtf8(block))
-      throw new Stop(
-        `${form.where}, up to line ${splitter.lines}: a byte is no UTF-8: ${platform.advice.encoding}, such as windows-1252.`,
-      );
-    line = splitter.lines + 1;
+    if (encoding !== 'utf-8') refuseMissing(text, encoding, at);
+    else if (!platform.isUtf8(block)) throw noCharacter(encoding, at);
     return text;
   };
   for await (const chunk of bytes) {

@@ -25,15 +25,15 @@ export function checkEncoding(name: string): string {
 /** What decoders return for a byte without a character. Those of browsers return a control character in windows-1252. */
 const missing = /[\ufffd\u0081\u008d\u008f\u0090\u009d]/;
 
-/** Throws a `Stop` if the text of a file, from line `line`, has a byte that its encoding does not have. */
-export function refuseMissing(text: string, encoding: string, where: string, line: number): void {
-  const at = text.search(missing);
-  if (at < 0) return;
-  const found = line + text.slice(0, at).split(/\r\n|\n|\r/).length - 1;
-  throw new Stop(
-    `${where}, line ${found}: a byte has no character in ${encoding}: ${platform.advice.encoding}${platform.advice.dos}.`,
-  );
+/** Throws a `Stop` if the encoding lacks a byte of this text. `at` says where the text is. */
+export function refuseMissing(text: string, encoding: string, at: string): void {
+  if (missing.test(text)) throw noCharacter(encoding, at);
 }
+
+export const noCharacter = (encoding: string, at: string): Stop =>
+  new Stop(
+    `${at}: a byte has no character in ${encoding}: ${platform.advice.encoding}${platform.advice.dos}.`,
+  );
 
 /** Whether line ends and quotes are the same bytes as in ASCII, so that they are found without decoding. */
 export const isLikeAscii = (encoding: string): boolean => !/^(?:utf-?16|utf-?32|ucs)/.test(encoding);

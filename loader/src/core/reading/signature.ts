@@ -14,8 +14,7 @@ const saidOf: Readonly<Record<Content, (file: string) => string>> = {
   zip: (file) => `${file} is a zip archive: unpack it, and name the files in it.`,
   compound: (file) =>
     `${file} is a workbook of Excel 97 (.xls), or has a password: ${saveAs}, without a password.`,
-  gzip: (file) =>
-    `${file} is packed by gzip: ${/\.xlsx(?:\.gz)?$/i.test(file) ? 'unpack it' : `name it ${file}.gz`}.`,
+  gzip: (file) => `${file} is packed by gzip: unpack it.`,
   html: (file) =>
     `${file} is a page of HTML, as some systems write for Excel: open it in Excel, and ${saveAs}.`,
   xml: (file) => `${file} is XML, as some systems write for Excel: open it in Excel, and ${saveAs}.`,
