@@ -30,8 +30,8 @@ export function Choosing({ isBusy }: { isBusy: boolean }) {
       onDrop={drop}
     >
       <p>
-        Drop files here, or choose them: CSV, Excel (<code>.xlsx</code>), NDJSON or JSON, also as .gz. Nothing
-        is sent before you say so.
+        Drop files of suppliers, products and batches here, or choose them: CSV, Excel (<code>.xlsx</code>),
+        NDJSON or JSON, also as .gz. The browser reads them: nothing is sent before you say so.
       </p>
       <div class="row">
         <span class="field">

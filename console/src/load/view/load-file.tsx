@@ -131,7 +131,7 @@ function Steps({ isBusy }: { isBusy: boolean }) {
           </span>
         ))}
       </div>
-      {isWrong && <p class="quiet">Mend the file above.</p>}
+      {isWrong && <p class="quiet">Mend the file above, or leave it out.</p>}
       {left > 0 && (
         <p class="quiet">{counted(left, 'file or sheet', 'files or sheets')} without a kind: left out.</p>
       )}
@@ -142,6 +142,7 @@ function Steps({ isBusy }: { isBusy: boolean }) {
             Left out of <bdi>{file}</bdi>: {counted(unused.length, 'column')}, <bdi>{listed(unused)}</bdi>.
           </p>
         ))}
+      <p class="quiet">Check changes nothing.</p>
     </section>
   );
 }
