@@ -6,8 +6,10 @@ import {
   type ActiveIntegration,
   Integrations,
 } from '../../../services/webhooks/src/delivering/owned-integrations.ts';
+import { Progress } from '../../../services/webhooks/src/delivering/progress.ts';
 import type { Endpoint } from '../../../services/webhooks/src/endpoints/endpoint.ts';
 import { readBatch } from '../../../services/webhooks/src/log/logged-batch.ts';
+import type { StoredOffset } from '../../../services/webhooks/src/log/offsets.ts';
 import { Windows } from '../../../services/webhooks/src/log/window.ts';
 import { OwnedPartitions } from '../../../services/webhooks/src/owning/ownership.ts';
 import { pause } from '../../support/pause.ts';
@@ -125,4 +127,58 @@ it('the offset of a disabled endpoint stays until its missed events are stored: 
   storingMissed.resolve();
   await pause(0);
   expect(queue.firstUndelivered()).toBe(Infinity);
+});
+
+it('the offset of an endpoint that was disabled before a claim stays until its missed events are stored', async () => {
+  const active = new Map<string, ActiveIntegration>();
+  const owned = new OwnedPartitions({ isHeard: true, gaps: 0 });
+  const partition = partitionOf('acme');
+  owned.set(partition, { partition, term: 2, floor: 9, stream: 'one', through: 9 });
+  const storingMissed = Promise.withResolvers<void>();
+  const saved: ReadonlyMap<string, StoredOffset>[] = [];
+  await using progress = new Progress({
+    active,
+    owned,
+    claims: { saveFloors: async () => undefined },
+    offsets: { save: async (_name, _by, offsets) => void saved.push(offsets), termsIn: async () => [] },
+    stream: { facts: { id: 'one', createdAt: 'one', firstSequence: 1, lastSequence: 9 } },
+    onDropped: () => undefined,
+    log,
+  });
+  const disabled = { ...openEndpoint('wh_1'), epoch: 1, active: false, missed: { 0: null } };
+  const integrations = new Integrations({
+    active,
+    owned,
+    revisions: { of: async () => [{ _id: 'acme', revision: 'one' }] },
+    endpoints: {
+      subscribersOf: async () => new Map([['acme', [disabled, openEndpoint('wh_2')]]]),
+      findAll: async () => [],
+      recordMissed: () => storingMissed.promise,
+    },
+    windows: new Windows({ bus: { async *readStream() {} }, read: (stored) => readBatch(stored, log) }),
+    wake: (queue) => void progress.touch(queue),
+    isFollowed: () => false,
+    onBehind: (queue) => progress.touchBehind(queue),
+    endpointsMax: 10,
+    retry: openRetry(log, new AbortController().signal),
+    log,
+  });
+  const behind = { sequence: 7, index: 0, open: [], epoch: 0 };
+  const caughtUp = { sequence: 10, index: 0, open: [], epoch: 0 };
+  await integrations.begin(
+    new Map([
+      [
+        'acme',
+        new Map([
+          ['wh_1', behind],
+          ['wh_2', caughtUp],
+        ]),
+      ],
+    ]),
+  );
+  await pause(150);
+  expect(saved).toEqual([new Map([['wh_1', behind]])]);
+  storingMissed.resolve();
+  await pause(150);
+  expect(saved.at(-1)).toEqual(new Map());
 });
