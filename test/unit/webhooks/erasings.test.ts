@@ -65,3 +65,13 @@ it('the floor stays before an erasing whose purge the end of the process prevent
   await erasings.ended([{ partition: 1 }]);
   expect(floors()).toEqual([4, 90]);
 });
+
+it('the release of a partition waits 5 s for a purge, which may never succeed; the floor then stays before the erasing', async () => {
+  const { erasings, purges, floors } = setUp();
+  erasings.begin([erasing(5, 'acme', 1)]);
+  const beganAt = performance.now();
+  await erasings.ended([{ partition: 1 }]);
+  expect([performance.now() - beganAt, floors()]).toEqual([5_000, [4, 90]]);
+  purges[0]?.end.resolve();
+  await expect.poll(floors).toEqual([90, 90]);
+});

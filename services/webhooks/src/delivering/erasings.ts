@@ -1,6 +1,7 @@
 // Purges the answers of receivers (answers.ts) after erasings of suppliers, beside the deliveries. The purge for the thousand endpoints of
 // one integration takes seconds, in which events of other integrations must not wait. Until it ends, the floor of the partition stays
 // before the event batch of the erasing: after a kill, the next owner purges again.
+import { setTimeout as wait } from 'node:timers/promises';
 import { oneByOne, openBatcher } from '@integration-sync/runtime/batcher';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Retry } from '@integration-sync/runtime/retry';
@@ -15,6 +16,9 @@ interface ErasingsOptions {
   retry: Retry;
   log: Log;
 }
+
+/** How long a release waits for purges. Beyond that no replica would read the partition, and its next owner repeats deliveries instead. */
+const patienceMs = 5_000;
 
 export type Erasings = ReturnType<typeof openErasings>;
 
@@ -51,10 +55,14 @@ export function openErasings({ owned, endpoints, forgetAnswers, retry, log }: Er
         underWay.set(work, batch.partition);
       }
     },
-    /** Resolves once no purge for these partitions is under way. */
+    /** Resolves once no purge for these partitions is under way, or after 5 s. */
     async ended(partitions: readonly { partition: number }[]): Promise<void> {
       const ending = new Set(partitions.map(({ partition }) => partition));
-      await Promise.all([...underWay].flatMap(([work, partition]) => (ending.has(partition) ? [work] : [])));
+      const purges = Array.from(underWay).flatMap(([work, partition]) =>
+        ending.has(partition) ? [work] : [],
+      );
+      if (purges.length > 0)
+        await Promise.race([Promise.all(purges), wait(patienceMs, undefined, { ref: false })]);
     },
   };
 }

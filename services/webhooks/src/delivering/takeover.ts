@@ -3,9 +3,9 @@
 //   partitions are   what this replica does
 //   ───────────────  ──────────────────────────────────────────────────────────────────────────────────────────────────
 //   claimed          opens the queues of endpoints that are behind, at their offsets; reads from the floors on
-//   released         stops reading, waits for purges after erasings, begins no attempt, waits 500 ms for attempts in flight,
-//                    cuts the others off, and stores the offsets. An attempt that is cut off is not used up: the new owner makes it again, and a receiver
-//                    that is slower than 500 ms may get the event twice
+//   released         stops reading, waits 5 s for purges after erasings, begins no attempt, waits 500 ms for attempts in
+//                    flight, cuts the others off, and stores the offsets. An attempt that is cut off is not used up: the
+//                    new owner makes it again, and a receiver that is slower than 500 ms may get the event twice
 //   lost             cuts attempts in flight off, and forgets the partitions
 import { setTimeout as wait } from 'node:timers/promises';
 import type { LogReader } from '../log/log-reader.ts';
