@@ -37,9 +37,12 @@ export interface PlannedFault {
   /** The index among the replicas that live at that time. */
   nth: number;
   kind: FaultKind;
-  /** How long a stopped process stays frozen. */
+  /** How long a stopped process stays frozen, or a proxy that is ended loses answers. */
   forMs: number;
 }
+
+/** How long a proxy loses answers before it ends. */
+export const answersLostMs = 3_000;
 
 export type Span = readonly [least: number, most: number];
 
@@ -67,13 +70,11 @@ export function* planFaults(random: Random, rules: FaultRules): Generator<Planne
   );
   for (;;) {
     const kind = random.pick(kinds);
-    yield {
-      afterMs: within(random, rules.faultEveryMs),
-      target: drawn[random.integer(drawn.length)] ?? 'webhooks',
-      nth: random.integer(2),
-      kind,
-      forMs: kind === 'stop' ? within(random, rules.stopMs) : 0,
-    };
+    const afterMs = within(random, rules.faultEveryMs);
+    const target = drawn[random.integer(drawn.length)] ?? 'webhooks';
+    const nth = random.integer(2);
+    const endsMs = kind === 'end' && /-(?:nats|mongodb)$/.test(target) ? answersLostMs : 0;
+    yield { afterMs, target, nth, kind, forMs: kind === 'stop' ? within(random, rules.stopMs) : endsMs };
   }
 }
 

@@ -6,7 +6,7 @@ import { repositoryFolder } from '../../../dev/stack/services.ts';
 import { fieldNames } from '../../../dev/storm/check/fields.ts';
 import { breakages, brokenText } from '../../../dev/storm/breakages/list.ts';
 import { planEndpoints, react } from '../../../dev/storm/endpoints.ts';
-import { planFaults, targets, type PlannedFault } from '../../../dev/storm/fault.ts';
+import { answersLostMs, planFaults, targets, type PlannedFault } from '../../../dev/storm/fault.ts';
 import { drawItem, spoilItem } from '../../../dev/storm/items.ts';
 import { plurals } from '../../../dev/storm/lines.ts';
 import { parseStormOptions } from '../../../dev/storm/options.ts';
@@ -25,9 +25,23 @@ it('npm run storm plans each fault for each process, and stops no process for mo
   const faults = faultsOf(7);
   expect(new Set(faults.map(({ target }) => target))).toEqual(new Set(targets));
   expect(new Set(faults.map(({ kind }) => kind))).toEqual(new Set(['kill', 'stop', 'end']));
-  expect(
-    faults.every(({ kind, forMs }) => (kind === 'stop' ? forMs >= 1_000 && forMs <= 20_000 : forMs === 0)),
-  ).toBe(true);
+  const stops = faults.filter(({ kind }) => kind === 'stop');
+  expect(stops.every(({ forMs }) => forMs >= 1_000 && forMs <= 20_000)).toBe(true);
+});
+
+it('npm run storm notes how long a proxy that it ends loses answers, and no time for what is gone at once', () => {
+  const others = faultsOf(7).filter(({ kind }) => kind !== 'stop');
+  const losing = others.filter(({ target, kind }) => kind === 'end' && /-(?:nats|mongodb)$/.test(target));
+  expect(new Set(losing.map(({ forMs }) => forMs))).toEqual(new Set([answersLostMs]));
+  const gone = others.filter((fault) => !losing.includes(fault));
+  expect(new Set(gone.map(({ forMs }) => forMs))).toEqual(new Set([0]));
+});
+
+it('npm run storm of owners strikes only webhooks and its proxies', () => {
+  const faults = planFaults(openRandom(7), profiles.owners).take(300);
+  expect(new Set(faults.map(({ target }) => target))).toEqual(
+    new Set(['webhooks', 'webhooks-nats', 'webhooks-mongodb']),
+  );
 });
 
 it('npm run storm takes its options, and refuses others', () => {
