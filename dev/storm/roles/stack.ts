@@ -141,7 +141,7 @@ async function wayTo(target: Target, to: string): Promise<string> {
     args: [join(import.meta.dirname, '../way.ts'), to, way.port],
     backoff: { firstMs: 100, maxMs: 100, settledAfterMs: 0 },
     readyWhen: /^open$/,
-    stopWithinMs: 1_000,
+    stopSignal: 'SIGKILL',
     onStart: note,
     onDeath: note,
   });
