@@ -6,8 +6,9 @@ import { lookAtTable, openSource, resolveInputs } from '../../../loader/src/core
 import type { Rules } from '../../../loader/src/core/mapping/map.ts';
 import type { Row, Source } from '../../../loader/src/core/reading/source.ts';
 import { firstBytes } from '../../../loader/src/core/reading/start.ts';
+import { readOpenFiles } from '../../support/open-files.ts';
 import { useFolder } from '../../support/use-folder.ts';
-import { readdir, readlink, realpath, rm, writeFile } from 'node:fs/promises';
+import { realpath, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeWorkbook } from '../../support/workbooks.ts';
 
@@ -99,10 +100,7 @@ it.each([
   const source = await openSource(input);
   for await (const _ of source.rows()) break;
   // Node 26 ends a process when it garbage-collects the handle of an open file.
-  const open = await Promise.all(
-    (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')),
-  );
-  expect(open).not.toContain(await realpath(path));
+  expect(await readOpenFiles()).not.toContain(await realpath(path));
 });
 
 it('a file that is removed while its rows are read is read to its end', async () => {
