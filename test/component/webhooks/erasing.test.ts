@@ -116,6 +116,16 @@ it('an answer that comes after its webhook was deleted is not stored', async () 
   expect(await stored(house, id)).not.toContain(person);
 });
 
+it('a deletion removes no attempt and no answer of a webhook that it does not name', async () => {
+  await using receiver = await openReceiver(namesPerson);
+  const { id } = await failed(house, receiver);
+  const before = await stored(house, id);
+  const other = house.newClient();
+  for (const wrong of ['>', '*', id, `${id}-answers`])
+    await expect(other.ask('remove', { id: wrong })).rejects.toMatchObject({ code: 'not_found' });
+  expect(await stored(house, id)).toContain(before);
+});
+
 // Timeline: an owner looks up the endpoints whose answers it has to purge, and is killed before the database answers.
 it(
   'the answers of receivers are removed although the replica that began the removal is killed',
@@ -140,7 +150,7 @@ it(
 
 // Timeline: a caller deletes a webhook. The replica that carries out the deletion is killed right after it.
 it(
-  'an erasing leaves no answer to a deleted webhook, although the replica that deleted the webhook is killed',
+  'an erasing and a second deletion remove what the deletion of a webhook by a killed replica has left',
   { timeout: 120_000 },
   async () => {
     await using own = await openHouse();
@@ -156,5 +166,8 @@ it(
     await expect(client.ask('get', { id })).rejects.toMatchObject({ code: 'not_found' });
     await client.announce(1, 'supplier.erased');
     await isForgotten(own, id);
+    expect(await stored(own, id)).toContain('attempt');
+    await expect(client.ask('remove', { id })).rejects.toMatchObject({ code: 'not_found' });
+    expect(await stored(own, id)).toBe('');
   },
 );

@@ -84,6 +84,8 @@ function changing(options: EndpointsOptions): BusHandler {
   };
 }
 
+const idForm = /^wh_[\da-f]{32}$/;
+
 const removing =
   ({ endpoints, attemptLog, changed, log }: EndpointsOptions): BusHandler =>
   async (request) => {
@@ -92,16 +94,17 @@ const removing =
     // The answers are removed before the endpoint: if this replica dies meanwhile, an erasing still finds the endpoint and its answers.
     if ((await endpoints.findOf(integration, id)) !== null) await attemptLog.forgetAnswers([id]);
     const removed = await endpoints.remove(integration, id);
-    if (!removed && (await endpoints.find(id)) !== null) throw absent();
-    // An earlier deletion is broadcast too: the replica that deleted the endpoint may have died before its broadcast.
+    // Another text could be a wildcard of NATS, or name the answers of an endpoint that exists.
+    if (!removed && (!idForm.test(id) || (await endpoints.find(id)) !== null)) throw absent();
+    // The rest is done for an earlier deletion too: the replica that deleted the endpoint may have died before.
     await changed({ _id: id, integration });
-    if (!removed) throw absent();
     // The request succeeds even if this purge fails: the attempt log of a deleted endpoint expires by itself.
     try {
       await attemptLog.removeEndpoint(id);
     } catch (error) {
       log.warn({ err: error, endpoint: id }, 'the attempt log of a deleted endpoint is not removed');
     }
+    if (!removed) throw absent();
     return {};
   };
 
