@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { hashOf, platform } from '../../../loader/src/platform/node.ts';
@@ -160,6 +161,10 @@ async function sourceOf(name: string, content: Buffer, rules: Rules = {}): Promi
   return openSource(input);
 }
 
+/** The source that reads standard input. */
+const sourceOfInput = (pieces: readonly Buffer[], rules: Rules = {}): Promise<Source> =>
+  openSource({ path: '-', kind: 'suppliers', format: 'csv', sheet: undefined, rules }, Readable.from(pieces));
+
 it('the loader names the record of a byte that is no UTF-8', async () => {
   const source = await sourceOf(
     'suppliers.ndjson',
@@ -183,13 +188,12 @@ it('the loader refuses a JSON array that is no UTF-8', async () => {
 });
 
 it('the loader stops where a byte of standard input is no UTF-8, also beyond the first MiB', async () => {
-  const input = { path: '-', kind: 'suppliers', format: 'csv', sheet: undefined, rules: {} } as const;
   const row = 'S-1;One\n';
   const bytes = Buffer.from(`externalId;name\n${row.repeat(200_000)}S-2;caf\xe9\n`, 'latin1');
-  async function* piped(): AsyncGenerator<Buffer> {
-    for (let at = 0; at < bytes.length; at += 65_536) yield bytes.subarray(at, at + 65_536);
-  }
-  const source = await openSource(input, piped());
+  const pieces = Array.from({ length: Math.ceil(bytes.length / 65_536) }, (_, at) =>
+    bytes.subarray(at * 65_536, (at + 1) * 65_536),
+  );
+  const source = await sourceOfInput(pieces);
   await expect(Array.fromAsync(source.rows())).rejects.toThrow(
     'standard input, up to line 200002: a byte has no character in utf-8',
   );
@@ -302,18 +306,8 @@ it.each([
   await expect(sourceOf('suppliers.csv', bytes, { encoding })).rejects.toThrow(
     /suppliers\.csv, (?:up to )?line 3: .*byte/,
   );
-  const input = {
-    path: '-',
-    kind: 'suppliers',
-    format: 'csv',
-    sheet: undefined,
-    rules: { encoding },
-  } as const;
-  async function* piped(): AsyncGenerator<Buffer> {
-    yield Buffer.from(`externalId;name\n${'S-1;One\n'.repeat(200_000)}`);
-    yield Buffer.concat([Buffer.from('S-2;'), name]);
-  }
-  const source = await openSource(input, piped());
+  const rows = Buffer.from(`externalId;name\n${'S-1;One\n'.repeat(200_000)}`);
+  const source = await sourceOfInput([rows, Buffer.concat([Buffer.from('S-2;'), name])], { encoding });
   await expect(Array.fromAsync(source.rows())).rejects.toThrow(/standard input, .*line 200002: .*byte/);
 });
 
