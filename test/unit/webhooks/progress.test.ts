@@ -216,3 +216,23 @@ it('the offsets of a partition that was just claimed are kept until its queues a
   await pause(2_000);
   expect(saved).toEqual([undefined]);
 });
+
+it('the floor stays before events of after an enabling, although the endpoint was behind before it was disabled', async () => {
+  const { queue, progress, saved, floors, owned, integration } = setUp();
+  await using _progress = progress;
+  await eventually(
+    () => floors,
+    (all) => all.includes(1),
+  );
+  queue.state = { ...queue.state, epoch: 2 };
+  queue.reset(2);
+  integration.window.add(batchOf(2, 1));
+  const claim = owned.get(0);
+  if (claim !== undefined) claim.through = 2;
+  const before = saved.length;
+  await eventually(
+    () => floors,
+    (all) => all.includes(2),
+  );
+  expect(saved.slice(before).map((offset) => offset?.epoch)).toEqual([undefined, 2]);
+});

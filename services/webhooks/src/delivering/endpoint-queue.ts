@@ -173,6 +173,11 @@ export class EndpointQueue {
     return next === 'end' ? first : Math.min(first, this.#cursor.sequence);
   }
 
+  /** The epoch of `offset`. */
+  get offsetEpoch(): number {
+    return this.state.isActive ? this.state.epoch : (this.telling?.epoch ?? this.state.epoch);
+  }
+
   /** The offset for the next owner. Leaves out events that are delivered or given up, even if that outcome is not stored yet. */
   offset(nowMs: number, now: number): StoredOffset {
     if (this.telling !== undefined && !this.state.isActive) return this.telling;

@@ -194,7 +194,6 @@ export class Integrations {
   #open(integration: ActiveIntegration, found: Subscriber): void {
     const { name, partition, window, offsets, queues } = integration;
     const offset = offsets.get(found._id);
-    const [nowMs, now] = [Date.now(), performance.now()];
     const queue = new EndpointQueue({
       subscriber: found,
       integration: name,
@@ -203,14 +202,14 @@ export class Integrations {
       match: this.#match,
       cutOff: () => integration.attempts.signal,
       from: offset?.epoch === found.epoch ? offset : window.through + 1,
-      nowMs,
-      now,
+      nowMs: Date.now(),
+      now: performance.now(),
     });
     queues.set(found._id, queue);
     this.#endpoints += 1;
     this.#tellMissed(queue, found, offset);
     // The floor may have passed the stored offset, also that of a disabled endpoint whose missed events are being stored.
-    if (offset?.epoch === queue.offset(nowMs, now).epoch) this.#options.onBehind(queue);
+    if (offset?.epoch === queue.offsetEpoch) this.#options.onBehind(queue);
     this.#options.wake(queue);
   }
 

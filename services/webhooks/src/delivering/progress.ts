@@ -35,8 +35,8 @@ interface Busy {
   /** The sequence of the first batch with an undelivered event, and the time since which that batch is the first. */
   first: number;
   since: number;
-  /** When the endpoint became behind, when its offset was last stored, and how many deliveries had begun by then. */
-  behind: { since: number; savedAt: number; begun: number } | undefined;
+  /** When the endpoint became behind, when its offset was last stored, and of which epoch, and how many deliveries had begun by then. */
+  behind: { since: number; savedAt: number; epoch: number; begun: number } | undefined;
   /** How many failures no stored offset includes yet, of those that do not count towards disabling the endpoint. */
   soon: number;
   hasDropped: boolean;
@@ -89,7 +89,7 @@ export class Progress implements AsyncDisposable {
   /** The floor may have passed the queue's offset, so each write contains an offset until the endpoint has caught up. */
   touchBehind(queue: EndpointQueue): void {
     const now = performance.now();
-    this.touch(queue).behind = { since: now, savedAt: now, begun: queue.begun };
+    this.touch(queue).behind = { since: now, savedAt: now, epoch: queue.offsetEpoch, begun: queue.begun };
   }
 
   follows({ name, queues }: ActiveIntegration): boolean {
@@ -141,6 +141,11 @@ export class Progress implements AsyncDisposable {
         if (one.behind !== undefined) this.#toStoreAgain.add(queue.integration);
         continue;
       }
+      // The stored offset is of an epoch that has ended, so the floor must not pass the events of this epoch.
+      if (one.behind !== undefined && one.behind.epoch !== queue.offsetEpoch) {
+        one.behind = undefined;
+        this.#toStoreAgain.add(queue.integration);
+      }
       if (first !== one.first) [one.first, one.since] = [first, now];
       if (first >= firstSequence || one.hasDropped) continue;
       one.hasDropped = true;
@@ -172,19 +177,19 @@ export class Progress implements AsyncDisposable {
       return;
     }
     const points = new Map<string, StoredOffset>();
-    const saved: { one: Busy; begun: number; soon: number }[] = [];
+    const saved: { one: Busy; epoch: number; begun: number; soon: number }[] = [];
     for (const queue of integration.queues.values()) {
       const one = this.#busy.get(queue);
       if (one === undefined || (one.behind === undefined && !isWanted(queue, one, now))) continue;
       points.set(queue.id, queue.offset(Date.now(), now));
-      saved.push({ one, begun: queue.begun, soon: one.soon });
+      saved.push({ one, epoch: queue.offsetEpoch, begun: queue.begun, soon: one.soon });
     }
     this.#toStoreAgain.add(name);
     await offsets.save(name, claim, points);
     this.#toStoreAgain.delete(name);
-    for (const { one, begun, soon } of saved) {
+    for (const { one, epoch, begun, soon } of saved) {
       one.soon -= soon;
-      one.behind = { since: one.behind?.since ?? now, savedAt: now, begun };
+      one.behind = { since: one.behind?.since ?? now, savedAt: now, epoch, begun };
     }
   }
 
