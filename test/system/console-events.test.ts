@@ -126,6 +126,29 @@ describe.each(browsers)('the events of the console in %s', (chromium) => {
     await page.context().close();
   });
 
+  it('reach another tab once the token of the tab that requests them is refused, and this tab with the same token again', async () => {
+    const { page, client, link, token } = await open('#/events');
+    await page.getByText('Nothing yet. It waits.').waitFor();
+    const { page: other } = await browser.openTab(page);
+    await other.goto(link);
+    await goTo(other, '#/events');
+    await other.getByText('Nothing yet. It waits.').waitFor();
+    await page.route('**/events?*', (route) => route.fulfill({ status: 401 }));
+    await push(client, 'S-1');
+    await page.getByRole('alert').waitFor();
+    await push(client, 'S-2');
+    await row(other, 'S-2').waitFor();
+    await page.unroute('**/events?*');
+    await other.close();
+    await page.getByLabel('Access token or API key').fill(token);
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').waitFor({ state: 'detached' });
+    await push(client, 'S-3');
+    await row(page, 'S-3').waitFor();
+    expect(await row(page, 'S-1').count()).toBe(1);
+    await page.context().close();
+  });
+
   // Setup: a page that nobody sees, as one in a tab behind another.
   // What this proves: whatever view it shows, it asks nothing until it is seen; then it asks at once.
   it(

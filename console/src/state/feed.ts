@@ -84,7 +84,6 @@ export const isNewsFresh = (): boolean => performance.now() < newsAtMs + newsMs;
 export function followFeed(integration: string): () => void {
   const name = `feed:${new URL('.', document.baseURI).pathname}:${integration}`;
   const channel = new BroadcastChannel(name);
-  const stopping = new AbortController();
   let leading: AbortController | undefined;
   let next: string | undefined;
   let isLeading = false;
@@ -130,6 +129,7 @@ export function followFeed(integration: string): () => void {
       return betweenMs;
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
+      signal.throwIfAborted();
       if (error.status === 409) {
         next = undefined;
         tell({ missingSince: feed.get().missingSince ?? Date.parse(lastTime(feed.get())) });
@@ -142,8 +142,7 @@ export function followFeed(integration: string): () => void {
   const lead = async (wait: number, signal: AbortSignal): Promise<void> => {
     isLeading = true;
     try {
-      // An expired token ends the polls, before the page aborts the signal.
-      while (!signal.aborted && session.get().ended === undefined) {
+      while (!signal.aborted) {
         const pauseMs = await askOnce(wait, signal);
         await pause(wait === 0 ? Math.max(pauseMs, withoutLocksMs) : pauseMs, signal);
       }
@@ -155,19 +154,20 @@ export function followFeed(integration: string): () => void {
   };
   const follow = (): void => {
     leading?.abort();
-    if (!visible.get()) return;
+    // Once its token has ended, a tab leaves the lock to other tabs. It polls again as soon as a token is there.
+    if (!visible.get() || session.get().ended !== undefined) return;
     leading = new AbortController();
-    const signal = AbortSignal.any([leading.signal, stopping.signal]);
+    const { signal } = leading;
     // Browsers have locks only for pages from https or from this machine; without locks each tab polls, every 5 s.
     const locks: LockManager | undefined = navigator.locks;
     if (locks === undefined) void lead(0, signal);
     else locks.request(name, { signal }, () => lead(waitSeconds, signal)).catch(() => undefined);
   };
-  const forget = visible.subscribe(follow);
+  const forget = [visible.subscribe(follow), session.subscribe(follow)];
   follow();
   return () => {
-    forget();
-    stopping.abort();
+    for (const one of forget) one();
+    leading?.abort();
     channel.close();
     feed.set(nothing);
   };
