@@ -195,7 +195,7 @@ it('the loader stops where a byte of standard input is no UTF-8, also beyond the
   );
   const source = await sourceOfInput(pieces);
   await expect(Array.fromAsync(source.rows())).rejects.toThrow(
-    'standard input, up to line 200002: a byte has no character in utf-8',
+    'standard input, up to line 200002: a byte has no character in utf-8: say --encoding, such as windows-1252.',
   );
 });
 

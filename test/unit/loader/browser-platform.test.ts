@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { expect, it } from 'vitest';
+import { checkEncoding } from '../../../loader/src/core/reading/encodings.ts';
 import { platform } from '../../../loader/src/platform/browser.ts';
 
 const bytes = Uint8Array.from({ length: 64 }, (_, at) => (at * 151 + 13) & 0xff);
@@ -22,3 +23,10 @@ it('in a browser, the loader decodes Latin-1 byte by byte, and windows-1252 as t
   expect(platform.encodings.decode(Uint8Array.of(0x80, 0x41), 'windows-1252')).toBe('€A');
   expect(platform.encodings.decode(Uint8Array.of(0x80, 0x41), 'iso-8859-1')).toBe('\u0080A');
 });
+
+it.each(['ms_kanji', 'gb_2312', 'ks_c_5601-1987', 'iso_8859-1:1987', 'UTF_8'])(
+  'a browser decodes the encoding %s under the name that the loader gives it',
+  (name) => {
+    expect(platform.encodings.decode(Uint8Array.of(0x41), checkEncoding(name))).toBe('A');
+  },
+);

@@ -18,8 +18,7 @@ export function checkEncoding(name: string): string {
   if (!platform.encodings.has(name)) {
     throw new Stop(`"${name}" is no encoding: utf-8, windows-1252, iso-8859-15 and utf-16le are some.`);
   }
-  const plain = name.toLowerCase().replaceAll(/[_ ]/g, '-');
-  return plain.replace(/^utf-?(8|16(?:[lb]e)?)$/, 'utf-$1');
+  return name.toLowerCase().replace(/^utf[-_ ]?(8|16(?:[lb]e)?)$/, 'utf-$1');
 }
 
 /** What decoders return for a byte without a character. Those of browsers return a control character in windows-1252. */
@@ -32,7 +31,7 @@ export function refuseMissing(text: string, encoding: string, at: string): void 
 
 export const noCharacter = (encoding: string, at: string): Stop =>
   new Stop(
-    `${at}: a byte has no character in ${encoding}: ${platform.advice.encoding}${platform.advice.dos}.`,
+    `${at}: a byte has no character in ${encoding}: ${platform.advice.encoding}${encoding === 'utf-8' ? ', such as windows-1252' : platform.advice.dos}.`,
   );
 
 /** Whether line ends and quotes are the same bytes as in ASCII, so that they are found without decoding. */
