@@ -130,7 +130,7 @@ async function look(
 async function* csvOf(piped: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
   let isBegun = false;
   for await (const chunk of piped) {
-    if (!isBegun && /^\s*[[{]/.test(String.fromCharCode(...chunk.subarray(0, 80))))
+    if (!isBegun && /^\s*(?:\[\s*)?\{/.test(String.fromCharCode(...chunk.subarray(0, 80))))
       throw new Stop('Standard input is JSON, and may only be CSV: write the JSON to a file.');
     isBegun = true;
     yield chunk;

@@ -339,6 +339,14 @@ it('JSON on standard input stops a load', async () => {
   expect(said).toMatchObject({ code: 3, err: expect.stringContaining('Standard input is JSON') });
 });
 
+it('a header in brackets on standard input is no JSON', async () => {
+  const said = await load(
+    ['load', '-', '--kind', 'suppliers', '--patience', '1'],
+    [Buffer.from('[number],[label]\nS-1,One\n')],
+  );
+  expect(said).toMatchObject({ code: 3, err: expect.stringContaining('no column is "externalId"') });
+});
+
 it('an unclosed quote in standard input stops a load', async () => {
   const said = await load(
     ['load', '-', '--kind', 'suppliers', '--patience', '1'],
