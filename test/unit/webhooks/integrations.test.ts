@@ -91,6 +91,7 @@ async function setUp() {
     queue,
     read,
     storingMissed,
+    floor: (through: number) => owned.floorOf({ partition, through }),
     find: () => integrations.onRead(queue, endpoint),
     change: async (more: Partial<Endpoint>): Promise<void> => {
       endpoint = { ...endpoint, version: endpoint.version + 1, ...more };
@@ -105,17 +106,19 @@ it.each([
 ])(
   'an event after an enabling is delivered, although the enabling is applied only %s',
   async (_how, before) => {
-    const { queue, read, find, change } = await setUp();
+    const { queue, read, find, change, floor } = await setUp();
     const storing = Promise.withResolvers<void>();
     queue.storing = storing.promise;
     await change({ epoch: 1, active: false, missed: { 0: null } });
     await change({ active: true, eventsAfter: 1 });
     await read(2);
+    expect(floor(2)).toBe(1);
     before(find);
     queue.storing = undefined;
     storing.resolve();
     await pause(0);
     expect(queue.next(0, 1)).toMatchObject({ kind: 'deliver', event: { eventId: '2-0' } });
+    expect(floor(2)).toBe(2);
   },
 );
 

@@ -214,7 +214,7 @@ export class Integrations {
   }
 
   #update(
-    { window }: Pick<ActiveIntegration, 'window'>,
+    { window, partition }: Pick<ActiveIntegration, 'window' | 'partition'>,
     queue: EndpointQueue,
     found: Subscriber,
     through = window.through,
@@ -222,9 +222,12 @@ export class Integrations {
     const { storing, changesFound } = queue;
     if (storing === undefined) return this.#apply(window, queue, found, through);
     changesFound.push(through);
+    // The change may be an enabling: if this replica is killed before it is applied, the next owner reads the events after it.
+    const held = this.#options.owned.holdFloor({ partition, sequence: through + 1 });
     void storing.then(() => {
+      using _held = held;
       changesFound.shift();
-      this.#update({ window }, queue, found, through);
+      this.#update({ window, partition }, queue, found, through);
     });
   }
 
